@@ -11,7 +11,7 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from mockserver.core.http import HttpRequest
-from mockserver.core.json import Json, canonical, canonical_pieces, parsed
+from mockserver.core.json import Json, canonical, parsed
 from mockserver.core.lazy import lazy_property
 from mockserver.core.memo import Memo
 from mockserver.core.tokens import APPROX, Tokenizer, part_tokens
@@ -28,7 +28,7 @@ CLIENT_RUN_TOOLS: Mapping[str, tuple[str, str]] = {
 OTHER = "other"  # the operation at a path that no dialect knows: only rules answer it
 
 
-class ToolCall(Struct, frozen=True):
+class ToolCall(Struct, frozen=True, gc=False):
     """A tool call; `arguments` is the string on the wire."""
 
     id: str
@@ -38,7 +38,7 @@ class ToolCall(Struct, frozen=True):
     namespace: str = ""  # of the tool, where it is in one
 
 
-class Message(Struct, frozen=True):
+class Message(Struct, frozen=True, gc=False):
     """One message of the conversation; `text` is joined from the text parts, `parts` holds the others."""
 
     role: str
@@ -49,7 +49,7 @@ class Message(Struct, frozen=True):
     name: str | None = None
 
 
-class Tool(Struct, frozen=True):
+class Tool(Struct, frozen=True, gc=False):
     """An offered tool; `parameters` is a JSON Schema, or None if it takes nothing."""
 
     name: str
@@ -66,7 +66,7 @@ class Tool(Struct, frozen=True):
         return f"{self.namespace}.{self.name}" if self.namespace else self.name
 
 
-class Prompt(Struct, frozen=True):
+class Prompt(Struct, frozen=True, gc=False):
     """A text to complete, embed or moderate; `numbers` are its token ids, if the client sent those instead."""
 
     text: str
@@ -102,7 +102,7 @@ class Page(Struct, frozen=True):
 FIRST_PAGE = Page()
 
 
-class ToolChoice(Struct, frozen=True):
+class ToolChoice(Struct, frozen=True, gc=False):
     """The tool choice: `mode` is none, auto, required or named; `names` are the allowed tools.
 
     `servers` holds pairs of an MCP server label and a tool name (empty: any tool); no pairs: all servers.
@@ -124,7 +124,7 @@ class IdShape(Struct, frozen=True):
     alphabet: Literal["alnum", "base58", "hex"] = "alnum"
 
 
-class Options(Struct, frozen=True):
+class Options(Struct, frozen=True, gc=False):
     """What a request asks of its answers besides their content: how many, how long, in which form."""
 
     parallel_tool_calls: bool = True
@@ -195,7 +195,7 @@ class Call(Struct, frozen=True, dict=True):
     @lazy_property
     def fingerprint(self) -> str:
         """Return a hash of the meaning: 32 hex digits, the same on every machine and Python."""
-        return fingerprint(self.dialect, self.operation, self.meaning, long=len(self.http.body) > LONG)
+        return fingerprint(self.dialect, self.operation, self.meaning)
 
     @lazy_property
     def content_fingerprint(self) -> str:
@@ -203,7 +203,7 @@ class Call(Struct, frozen=True, dict=True):
         if not isinstance(self.meaning, Mapping) or _SHAPING.isdisjoint(self.meaning):
             return self.fingerprint
         kept = {key: value for key, value in self.meaning.items() if key not in _SHAPING}
-        return fingerprint(self.dialect, self.operation, kept, long=len(self.http.body) > LONG)
+        return fingerprint(self.dialect, self.operation, kept)
 
     @lazy_property
     def last_user(self) -> str:
@@ -244,7 +244,7 @@ class Call(Struct, frozen=True, dict=True):
         spoken = self.spoken
         first = next((i for i, m in enumerate(spoken) if m.role == "user"), len(spoken) - 1)
         said = [[m.role, m.text] for m in spoken[: first + 1]]
-        return fingerprint(self.dialect, self.operation, said, long=len(self.http.body) > LONG)
+        return fingerprint(self.dialect, self.operation, said)
 
     @lazy_property
     def prompt_tokens(self) -> int:
@@ -290,15 +290,9 @@ _SHAPING = frozenset(
 )
 
 
-LONG = 65_536  # bytes of a body
-
-
-def fingerprint(*parts: Json, long: bool = False) -> str:
-    """Return 32 hex digits that identify JSON values, regardless of key order; `long`: they may hold long texts."""
-    hashed = blake2b(digest_size=16)
-    for piece in canonical_pieces(parts) if long else (canonical(parts).encode("ascii"),):
-        hashed.update(piece)
-    return hashed.hexdigest()
+def fingerprint(*parts: Json) -> str:
+    """Return 32 hex digits that identify JSON values, regardless of key order."""
+    return blake2b(canonical(parts), digest_size=16).hexdigest()
 
 
 _NAMED, _TOOLS, _SHARED = 1, 9, 4  # tokens; tools share the system message if there is one

@@ -1,47 +1,25 @@
 """JSON text: encode it compactly, parse it without raising."""
 
 import json
-from collections.abc import Callable, Container, Iterator, Mapping
-from json.encoder import c_make_encoder, encode_basestring_ascii  # type: ignore[attr-defined]
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
-from msgspec.json import encode
+from msgspec.json import Encoder
 
 Json = Any  # JSON is the one place where Any is honest
 
 compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
-def _refuse(value: object) -> Json:
-    raise TypeError(f"no JSON: {type(value).__name__}")
+_encode_sorted = Encoder(order="sorted").encode
 
 
-# JSONEncoder.encode builds this encoder again on every call, which takes longer than encoding a short text.
-_canonical = c_make_encoder(None, _refuse, encode_basestring_ascii, None, ":", ",", True, False, False)
-_LONG = 4_096  # characters
-
-
-def canonical(value: Json) -> str:
-    """Return JSON text with sorted keys and ASCII only. Raises ValueError for NaN."""
-    return "".join(_canonical(value, 0))
-
-
-def canonical_pieces(value: Json) -> Iterator[bytes]:
-    """Yield the canonical JSON text of a value in pieces: long texts are encoded faster, each by itself."""
-    texts: list[str] = []
-
-    def quoted(text: str) -> str:
-        if len(text) < _LONG or not text.isascii() or "\x7f" in text:  # which msgspec does not escape
-            return encode_basestring_ascii(text)
-        texts.append(text)
-        return "\0"
-
-    encoder = c_make_encoder(None, _refuse, quoted, None, ":", ",", True, False, False)
-    first, *others = "".join(encoder(value, 0)).encode("ascii").split(b"\0")
-    yield first
-    for text, after in zip(texts, others, strict=True):
-        yield encode(text)
-        yield after
+def canonical(value: Json) -> bytes:
+    """Return JSON with sorted keys and without blanks, the same on every machine and Python."""
+    try:
+        return _encode_sorted(value)
+    except UnicodeEncodeError:  # half of a character
+        return json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii")
 
 
 def parsed(text: str, otherwise: Json = None) -> Json:

@@ -4,12 +4,12 @@ The model has types and bounds as OpenAI publishes them; `chat_conflicts` says w
 the part forms of look-alikes.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
+from msgspec.json import encode
 from msgspec.structs import replace
-from pydantic_core import PydanticKnownError, to_json
+from pydantic_core import PydanticKnownError
 
 from mockserver.config.tables import read_by
 from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice
@@ -281,16 +281,6 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
     )
 
 
-def too_long_ids(messages: Iterable[Json]) -> Iterator[tuple[int, int, str]]:
-    """Yield the ids of calls that are longer than OpenAI takes, each after the places of its message and its call."""
-    for at, message in enumerate(messages):
-        calls = message.get("tool_calls") if isinstance(message, dict) else None
-        for index, call in enumerate(calls if isinstance(calls, list) else ()):
-            name = call.get("id") if isinstance(call, dict) else None
-            if isinstance(name, str) and len(name) > MAX_CALL_ID:
-                yield at, index, name
-
-
 _IDS = ("id", "tool_call_id")
 
 
@@ -317,13 +307,16 @@ def _message(message: Body) -> Message:
     role, content = message["role"], message.get("content")
     if isinstance(content, str) and role in ("user", "system", "developer"):
         return Message(role, content, name=message.get("name"))
-    parts: Sequence[Body] = content if isinstance(content, list) else ()
-    text = content if isinstance(content, str) else "".join(_text(part) for part in parts)
+    text: str | None = content
+    parts: tuple[Body, ...] = ()
+    if isinstance(content, list):
+        text = "".join([_text(part) for part in content])
+        parts = tuple([_plain_image(part) for part in content if part["type"] not in _TEXTUAL])
     return Message(
         role,
         text or message.get("refusal") or "",
-        parts=tuple(_plain_image(part) for part in parts if part["type"] not in _TEXTUAL),
-        tool_calls=tuple(_earlier_calls(message)),
+        parts=parts,
+        tool_calls=() if _CALLING.isdisjoint(message) else _earlier_calls(message),
         tool_call_id=message.get("tool_call_id"),
         name=message.get("name"),
     )
@@ -343,14 +336,18 @@ def _plain_image(part: Body) -> Body:
     return {"type": "image_url", "image_url": {key: value for key, value in image.items() if value is not None}}
 
 
-def _earlier_calls(message: Body) -> Iterable[ToolCall]:
-    for call in message.get("tool_calls") or ():
-        if call["type"] == "custom":
-            yield ToolCall(call["id"], call["custom"]["name"], call["custom"]["input"], kind="custom")
-        else:
-            yield ToolCall(call.get("id") or "", call["function"]["name"], call["function"]["arguments"])
+def _earlier_calls(message: Body) -> tuple[ToolCall, ...]:
+    calls = [_earlier_call(call) for call in message.get("tool_calls") or ()]
     if old := message.get("function_call"):
-        yield ToolCall("", old["name"], old["arguments"])
+        calls.append(ToolCall("", old["name"], old["arguments"]))
+    return tuple(calls)
+
+
+def _earlier_call(call: Body) -> ToolCall:
+    if call["type"] == "custom":
+        return ToolCall(call["id"], call["custom"]["name"], call["custom"]["input"], kind="custom")
+    function = call["function"]
+    return ToolCall(call.get("id") or "", function["name"], function["arguments"])
 
 
 def _tools(body: Body) -> tuple[Tool, ...]:
@@ -444,7 +441,7 @@ def _tool_with_schema_as_text(tool: Body) -> Body:
 
 
 def schema_as_text(holder: Body, key: str) -> Body:
-    return {**holder, key: to_json(holder[key]).decode()} if holder.get(key) is not None else holder
+    return {**holder, key: encode(holder[key]).decode()} if holder.get(key) is not None else holder
 
 
 def _without_ids(messages: Sequence[Body], ordinals: dict[str, str] | None = None) -> list[Body]:
@@ -453,7 +450,7 @@ def _without_ids(messages: Sequence[Body], ordinals: dict[str, str] | None = Non
 
 
 def _renumbered(message: Body, ordinals: dict[str, str]) -> Body:
-    renamed = dict(with_ordinals(message, ordinals))
+    renamed = with_ordinals(message, ordinals)
     if isinstance(calls := message.get("tool_calls"), list):
         renamed["tool_calls"] = [with_ordinals(call, ordinals) if isinstance(call, dict) else call for call in calls]
     if isinstance(audio := message.get("audio"), dict):
@@ -461,13 +458,25 @@ def _renumbered(message: Body, ordinals: dict[str, str]) -> Body:
     return renamed
 
 
-def with_ordinals(holder: Body, ordinals: dict[str, str], keys: Iterable[str] = _IDS) -> Body:
+def with_ordinals(holder: Body, ordinals: dict[str, str], keys: Iterable[str] = _IDS) -> dict[str, Json]:
     """The same with each of its ids replaced by the place at which that id first occurred."""
-    named = {key: holder[key] for key in keys if isinstance(holder.get(key), str)}
-    return {**holder, **{key: ordinals.setdefault(name, f"#{len(ordinals)}") for key, name in named.items()}}
+    renamed = dict(holder)
+    for key in keys:
+        if isinstance(name := holder.get(key), str):
+            renamed[key] = ordinals.setdefault(name, f"#{len(ordinals)}")
+    return renamed
 
 
 def chat_conflicts(body: Body) -> Iterator[Complaint]:
+    if not _CONFLICTING.isdisjoint(body):
+        yield from _conflicts_of_fields(body)
+    yield from empty_messages(body["messages"])
+
+
+_CONFLICTING = frozenset({"stream_options", "top_logprobs", "max_completion_tokens", "tool_choice", "function_call"})
+
+
+def _conflicts_of_fields(body: Body) -> Iterator[Complaint]:
     yield from unmet_stream_options(body)
     if body.get("top_logprobs") is not None and not body.get("logprobs"):
         yield custom_complaint("'top_logprobs' is only allowed when 'logprobs' is true.", "top_logprobs")
@@ -475,7 +484,6 @@ def chat_conflicts(body: Body) -> Iterator[Complaint]:
         both = "'max_tokens' and 'max_completion_tokens'"
         yield custom_complaint(f"Setting {both} at the same time is not supported.", "max_tokens")
     yield from unmet_tool_choice(body)
-    yield from empty_messages(body["messages"])
 
 
 def unmet_stream_options(body: Body) -> Iterator[Complaint]:
@@ -513,7 +521,7 @@ def _unmet_choice(body: Body, field: str, offers: str, wanted: Iterable[str]) ->
 
 def empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
     for index, message in enumerate(messages):
-        if message["role"] != "assistant" or message.get("content") is not None:
+        if message["role"] != "assistant" or message.get("content") is not None or message.get("tool_calls"):
             continue
         if not any(message.get(key) for key in _CONTENT_KEYS):
             yield custom_complaint(
@@ -533,28 +541,36 @@ def chat_live_only(body: Body) -> Iterator[Complaint]:
 
 def unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
     """Every tool call needs its tool message next, and every tool message a call before it."""
-    asked, open_ids = set[str](), Counter[str]()
+    asked: Collection[str] = ()
+    waiting: dict[str, int] = {}  # how many results the ids of these calls still need
     at = 0
     for index, message in enumerate(messages):
-        if message["role"] == "tool":
-            if message["tool_call_id"] not in asked:
+        role = message["role"]
+        if role == "tool":
+            name = message["tool_call_id"]
+            if name not in asked:
                 yield custom_complaint(_STRAY_TOOL_MESSAGE, "messages", index)
-            else:
-                open_ids[message["tool_call_id"]] -= 1
-        elif +open_ids:
+            elif waiting.get(name) == 1:
+                del waiting[name]
+            elif name in waiting:
+                waiting[name] -= 1
+        elif waiting:
             break
         else:
-            calls = message.get("tool_calls") if message["role"] == "assistant" else None  # elsewhere, it is any field
-            open_ids = Counter(call["id"] for call in calls or ())
-            asked, at = set(open_ids), index
-    if unanswered := list((+open_ids).elements()):
+            asked, at = (), index
+            if role == "assistant" and (calls := message.get("tool_calls")):  # elsewhere, it is any field
+                for call in calls:
+                    waiting[call["id"]] = waiting.get(call["id"], 0) + 1
+                asked = frozenset(waiting)
+    if unanswered := [name for name, count in waiting.items() for _ in range(count)]:
         yield custom_complaint(f"{_UNANSWERED} {clip(', '.join(unanswered))}", "messages", at)
 
 
 _AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")
 _TEXTUAL = frozenset({"text", "refusal"})
+_CALLING = frozenset({"tool_calls", "function_call"})
 _WITH_IDS = frozenset({"id", "tool_call_id", "tool_calls", "audio"})
-_CONTENT_KEYS = ("tool_calls", "function_call", "refusal", "audio")
+_CONTENT_KEYS = ("function_call", "refusal", "audio")
 _STRAY_TOOL_MESSAGE = (
     "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
 )

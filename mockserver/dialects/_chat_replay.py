@@ -2,54 +2,70 @@
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from mockserver.core.call import Call
 from mockserver.core.history import HistoryProblem
-from mockserver.dialects._chat import MAX_CALL_ID, too_long_ids, unanswered_calls
+from mockserver.dialects._chat import MAX_CALL_ID, unanswered_calls
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._parse import Body, Complaint
 from mockserver.dialects._replay import IF_PUBLISHED, UNLESS_LIVE, Problems, ReplayRule, make_history_check
 
-Messages = Sequence[Body]
+
+class _History(Struct, frozen=True):
+    """The messages, each a table, and the calls in them, each with its place: of its message, and in that."""
+
+    messages: Sequence[Body]
+    calls: Sequence[tuple[int, int, Body]]
 
 
-def _find_empty_calls(call: Call, messages: Messages) -> Problems:
-    for at, message in enumerate(messages):
+def _find_empty_calls(call: Call, history: _History) -> Problems:
+    for at, message in enumerate(history.messages):
         if message.get("tool_calls") == []:
             found = Complaint("short", ("messages", at, "tool_calls"), got=[], bound=1)
             yield _problem(found, "leave out `tool_calls` where an answer has none")
 
 
-def _find_long_ids(call: Call, messages: Messages) -> Problems:
-    for at, index, name in too_long_ids(messages):
-        found = Complaint("long", ("messages", at, "tool_calls", index, "id"), got=name, bound=MAX_CALL_ID)
-        yield _problem(found, "keep the ids of calls as they came")
+def _find_long_ids(call: Call, history: _History) -> Problems:
+    for at, index, made in history.calls:
+        if isinstance(name := made.get("id"), str) and len(name) > MAX_CALL_ID:
+            found = Complaint("long", ("messages", at, "tool_calls", index, "id"), got=name, bound=MAX_CALL_ID)
+            yield _problem(found, "keep the ids of calls as they came")
 
 
-def _find_nameless_calls(call: Call, messages: Messages) -> Problems:
-    for at, message in enumerate(messages):
-        calls = message.get("tool_calls")
-        for index, made in enumerate(calls if isinstance(calls, list) else ()):
-            match made:
-                case {"function": {"name": ""}}:
-                    path = ("messages", at, "tool_calls", index, "function", "name")
-                    keep = "keep each call's name; a stream sends it only in the call's first piece"
-                    yield _problem(Complaint("short", path, got="", bound=1), keep)
+def _find_nameless_calls(call: Call, history: _History) -> Problems:
+    for at, index, made in history.calls:
+        function = made.get("function")
+        if isinstance(function, dict) and function.get("name") == "":
+            path = ("messages", at, "tool_calls", index, "function", "name")
+            keep = "keep each call's name; a stream sends it only in the call's first piece"
+            yield _problem(Complaint("short", path, got="", bound=1), keep)
 
 
-def _find_unanswered(call: Call, messages: Messages) -> Problems:
-    for found in unanswered_calls(messages) if call.is_checked else ():
+def _find_unanswered(call: Call, history: _History) -> Problems:
+    for found in unanswered_calls(history.messages) if call.is_checked else ():
         yield _problem(found, "answer each of the `tool_calls` by a `tool` message with its id, right after them")
 
 
-def _messages(call: Call) -> Messages | None:
-    """The messages, if there are calls of tools among them."""
-    messages = call.body.get("messages")
-    if not isinstance(messages, list):
+def _read_history(call: Call) -> _History | None:
+    """The history, if there are calls of tools in it."""
+    given = call.body.get("messages")
+    if not isinstance(given, list):
         return None
-    for message in messages:
-        if isinstance(message, dict) and ("tool_calls" in message or "tool_call_id" in message):
-            return [each if isinstance(each, dict) else {} for each in messages]
-    return None
+    messages = [each if isinstance(each, dict) else {} for each in given]
+    if all(map(_OF_CALLS.isdisjoint, messages)):
+        return None
+    calls = [
+        (at, index, made)
+        for at, message in enumerate(messages)
+        if isinstance(listed := message.get("tool_calls"), list)
+        for index, made in enumerate(listed)
+        if isinstance(made, dict)
+    ]
+    return _History(messages, calls)
+
+
+_OF_CALLS = frozenset({"tool_calls", "tool_call_id"})
 
 
 def _problem(found: Complaint, keep: str) -> HistoryProblem:
@@ -57,7 +73,7 @@ def _problem(found: Complaint, keep: str) -> HistoryProblem:
 
 
 CHAT_HISTORY = make_history_check(
-    _messages,
+    _read_history,
     ReplayRule(_find_empty_calls, modes=IF_PUBLISHED),
     ReplayRule(_find_long_ids, modes=IF_PUBLISHED),
     ReplayRule(_find_nameless_calls, modes=IF_PUBLISHED),

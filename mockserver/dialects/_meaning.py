@@ -20,16 +20,19 @@ def fields_with_meaning(
 
 
 def _beyond_defaults(fields: Fields, defaults: Fields, bookkeeping: Collection[str] = ()) -> dict[str, Json]:
-    kept = {key: value for key, value in fields.items() if value is not None and key not in bookkeeping}
-    for key in defaults.keys() & kept.keys():
-        value, default = kept[key], defaults[key]
-        if callable(default):
-            default = default(fields)
-        if isinstance(value, dict) and isinstance(default, dict):
-            value = kept[key] = _beyond_defaults(value, default)
-            default = {}
-        if value == default and isinstance(value, bool) == isinstance(default, bool):
-            del kept[key]
+    kept: dict[str, Json] = {}
+    for key, value in fields.items():
+        if value is None or key in bookkeeping:
+            continue
+        if key in defaults:
+            default = defaults[key]
+            if callable(default):
+                default = default(fields)
+            if isinstance(value, dict) and isinstance(default, dict):
+                value, default = _beyond_defaults(value, default), {}
+            if value == default and isinstance(value, bool) == isinstance(default, bool):
+                continue
+        kept[key] = value
     return kept
 
 

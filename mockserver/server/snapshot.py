@@ -101,8 +101,10 @@ def decoded(http: HttpRequest, limit: int) -> HttpRequest:
 
 
 def codings_of(headers: Iterable[tuple[bytes, bytes]]) -> list[str]:
-    values = b",".join([value for name, value in headers if name == b"content-encoding"]).decode("latin-1")
-    names = [name.strip().lower() for name in values.split(",")]
+    values = [value for name, value in headers if name == b"content-encoding"]
+    if not values:
+        return []
+    names = [name.strip().lower() for name in b",".join(values).decode("latin-1").split(",")]
     found = [name for name in names if name not in ("", "identity")]
     if len(found) > MAX_CODINGS:
         raise Failure("unsupported_media_type", f"At most {MAX_CODINGS} content codings can be stacked.")

@@ -128,7 +128,7 @@ def _number(value: float) -> str:
 
 
 def _json(value: Json) -> bytes:
-    return canonical(value).encode("ascii")
+    return canonical(value)
 
 
 _UNCOMPARED = ("cache_control", "caller")

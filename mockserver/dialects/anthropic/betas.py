@@ -10,12 +10,12 @@ FILES = "files-api-2025-04-14"
 
 def betas_of(http: HttpRequest) -> tuple[str, ...]:
     """Return the names in all headers of that name."""
-    values = (value.decode("latin-1") for name, value in http.headers if name == b"anthropic-beta")
-    return tuple(beta for value in values for named in value.split(",") if (beta := named.strip()))
+    values = [value.decode("latin-1") for name, value in http.headers if name == b"anthropic-beta"]
+    return tuple([beta for value in values for named in value.split(",") if (beta := named.strip())])
 
 
 def unknown_betas(betas: Iterable[str]) -> tuple[str, ...]:
-    return tuple(beta for beta in betas if beta not in KNOWN)
+    return tuple([beta for beta in betas if beta not in KNOWN])
 
 
 # Those that the official client names, whose types say which fields they bring.

@@ -2,7 +2,6 @@
 
 import re
 from base64 import b64decode
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 
@@ -26,9 +25,13 @@ def conflicts(body: Body, version: str, betas: Sequence[str]) -> Messages:
     if not body["messages"]:
         yield NO_MESSAGES
     yield from _empty(body, blocks)
-    yield from _of_tools(body)
-    yield from _of_thinking(body, interleaved=INTERLEAVED_THINKING in betas)
-    yield from find_unpaired(body)
+    if "tools" in body or "tool_choice" in body:
+        yield from _of_tools(body)
+    if "thinking" in body:
+        yield from _of_thinking(body, interleaved=INTERLEAVED_THINKING in betas)
+    kinds = {block["type"] for *_, block in blocks}
+    if not _PAIRED.isdisjoint(kinds):
+        yield from find_unpaired(body)
     cited = (block.get("citations") for *_, block in blocks if block["type"] in ("document", "search_result"))
     if output_format(body) and any((citations or {}).get("enabled") for citations in cited):
         yield "Citations cannot be enabled together with `output_config.format`."
@@ -63,14 +66,15 @@ def _empty(body: Body, blocks: Blocks) -> Messages:
         configures = "content" not in message and message.get("output_config")  # a system message
         if not message.get("content") and not configures and not (at == last and message["role"] == "assistant"):
             yield _EMPTY.format(at=at)
-    inner = (block.get("content") for *_, block in blocks if block["type"] == "tool_result")
-    named = {"messages": ([block for *_, block in blocks], *inner), "system": (body.get("system"),)}
-    for name, contents in named.items():
-        for content in contents:
-            if isinstance(content, list) and any(
-                block.get("text") == "" for block in content if block["type"] == "text"
-            ):
-                yield f"{name}: text content blocks must be non-empty"
+    results = [block.get("content") for *_, block in blocks if block["type"] == "tool_result"]
+    if any(map(_has_empty_text, ([block for *_, block in blocks], *results))):
+        yield "messages: text content blocks must be non-empty"
+    if _has_empty_text(body.get("system")):
+        yield "system: text content blocks must be non-empty"
+
+
+def _has_empty_text(content: Json) -> bool:
+    return isinstance(content, list) and any(block["type"] == "text" and block["text"] == "" for block in content)
 
 
 def _of_tools(body: Body) -> Messages:
@@ -138,23 +142,23 @@ def find_unpaired(body: Body, *, first: bool = False) -> Messages:
         return
     turns = list(_turns(body["messages"]))
     for (role, blocks), (_, after) in zip(turns, [*turns[1:], ("", [])], strict=False):
-        calls = (
-            {block["id"]: at for at, _, block in blocks if block["type"] == "tool_use"} if role == "assistant" else {}
-        )
-        seen = Counter[str]()  # of this turn: later ones may use an id again
+        calls: dict[str, int] = {}  # of this turn: later ones may use an id again
         for at, index, block in blocks:
             if block["type"] == "tool_use":
-                seen[block["id"]] += 1
-                if seen[block["id"]] > 1:
+                if block["id"] in calls:
                     yield f"messages.{at}.content.{index}: `tool_use` ids must be unique"
+                calls[block["id"]] = at
+        if not calls or role != "assistant":
+            continue
         answers = takewhile(_is_result, after) if first else filter(_is_result, after)
-        results = {block["tool_use_id"] for _, _, block in answers}
-        if open_ids := [name for name in calls if name not in results]:
+        answered = {block["tool_use_id"] for _, _, block in answers}
+        if open_ids := [name for name in calls if name not in answered]:
             yield _UNANSWERED.format(at=calls[open_ids[0]], ids=clip(", ".join(open_ids), 400))
     for (_, before), (_, blocks) in zip([("", []), *turns], turns, strict=False):
-        made = {block["id"] for _, _, block in before if block["type"] == "tool_use"}
-        for at, index, block in blocks:
-            if block["type"] == "tool_result" and block["tool_use_id"] not in made:
+        results = [entry for entry in blocks if _is_result(entry)]
+        made = {block["id"] for _, _, block in before if block["type"] == "tool_use"} if results else ()
+        for at, index, block in results:
+            if block["tool_use_id"] not in made:
                 yield _UNASKED.format(at=at, index=index, id=clip(block["tool_use_id"]))
 
 
@@ -164,7 +168,8 @@ def _is_result(entry: tuple[int, int, Body]) -> bool:
 
 def _turns(messages: Iterable[Body]) -> Iterator[tuple[str, list[tuple[int, int, Body]]]]:
     """Merge consecutive messages of one role: yield its blocks, each with its place."""
-    role, blocks = "", list[tuple[int, int, Body]]()
+    role = ""
+    blocks: list[tuple[int, int, Body]] = []
     for at, message in enumerate(messages):
         if message["role"] == "system":
             continue
@@ -273,6 +278,7 @@ def _unsupported(schema: Json) -> Messages:
         yield from _unsupported(schema.get(key))
 
 
+_PAIRED = frozenset({"tool_use", "tool_result"})
 _SAMPLING = ("temperature", "top_p", "top_k")
 _MOST_CACHED, _LARGEST_IMAGE = 4, 5 << 20  # blocks, bytes
 _LEAST_TOP_P = 0.95

@@ -130,7 +130,10 @@ def _messages(message: Body, citable: Citable) -> Iterator[Message]:
     if isinstance(content, str):
         yield Message(role, content)
         return
-    results, texts, calls, others = list[Message](), list[str](), list[ToolCall](), list[Body]()
+    results: list[Message] = []
+    texts: list[str] = []
+    calls: list[ToolCall] = []
+    others: list[Body] = []
     for block in content:
         match block["type"]:
             case "text":
@@ -229,7 +232,9 @@ def _meaning(body: Body) -> dict[str, Json]:
     kept = fields_with_meaning(body, NAME, "chat", _BOOKKEEPING)
     ordinals: dict[str, str] = {}
     kept["messages"] = [
-        {**message, "content": _plain(message["content"], ordinals)} if "content" in message else message
+        {**message, "content": _plain(content, ordinals)}
+        if isinstance(content := message.get("content"), list)
+        else message
         for message in body["messages"]
     ]
     if "system" in kept:
@@ -247,18 +252,19 @@ def _plain(content: Json, ordinals: dict[str, str]) -> Json:
     """The content with ordinals for ids, and without what changes no answer."""
     if not isinstance(content, list):
         return content
-    return [
-        {key: _plain_value(key, block[key], ordinals) for key in block if key not in _UNSAID}
-        if isinstance(block, dict)
-        else block
-        for block in content
-    ]
+    return [_plain_block(block, ordinals) if isinstance(block, dict) else block for block in content]
 
 
-def _plain_value(key: str, value: Json, ordinals: dict[str, str]) -> Json:
-    if key in ("id", "tool_use_id") and isinstance(value, str):
-        return ordinals.setdefault(value, f"#{len(ordinals)}")
-    return _plain(value, ordinals) if key == "content" else value
+def _plain_block(block: Body, ordinals: dict[str, str]) -> dict[str, Json]:
+    plain: dict[str, Json] = {}
+    for key, value in block.items():
+        if key == "content":
+            plain[key] = _plain(value, ordinals)
+        elif key in ("id", "tool_use_id") and isinstance(value, str):
+            plain[key] = ordinals.setdefault(value, f"#{len(ordinals)}")
+        elif key not in _UNSAID:
+            plain[key] = value
+    return plain
 
 
 def _uncached(tool: Body) -> Body:

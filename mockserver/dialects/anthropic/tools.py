@@ -23,13 +23,10 @@ def usable_schema(schema: Schema) -> Schema:
 
 
 def _mentions(schema: Json) -> bool:
-    match schema:
-        case Mapping():
-            said = schema.get("description")
-            return (isinstance(said, str) and said.endswith("}")) or any(map(_mentions, schema.values()))
-        case list():
-            return any(map(_mentions, schema))
-    return False
+    if isinstance(schema, dict):
+        said = schema.get("description")
+        return (isinstance(said, str) and said.endswith("}")) or any(map(_mentions, schema.values()))
+    return isinstance(schema, list) and any(map(_mentions, schema))
 
 
 def _restored(schema: Json) -> Json:

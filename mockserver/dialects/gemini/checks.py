@@ -358,6 +358,8 @@ _BUDGETS: Mapping[str, tuple[int, int, bool]] = {
 
 def _function_turns(contents: Sequence[Body]) -> Iterator[str]:
     """Calls come after a user's turn, which may be of results, and the turn that follows has a result for each."""
+    if not any("functionCall" in part for content in contents for part in content["parts"]):
+        return
     turns = list(_turns(contents))
     for at, (role, parts) in enumerate(turns):
         if role != "model" or not (calls := _count(parts, "functionCall")):

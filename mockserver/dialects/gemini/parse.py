@@ -120,7 +120,8 @@ def make_renamer(kind: proto.Message) -> Callable[[HttpRequest, Body], Body]:
 
 
 def is_vertex(http: HttpRequest) -> bool:
-    return any(segment in http.path for segment in ("/publishers/", "/projects/", "/v1beta1/"))
+    path = http.path
+    return "/publishers/" in path or "/projects/" in path or "/v1beta1/" in path
 
 
 def model_of(http: HttpRequest) -> str:
@@ -164,7 +165,7 @@ def generate_call(http: HttpRequest, body: Body, operation: str) -> Call:
 
 def _cache_name(name: str) -> str | None:
     """The name of a cached content without the project that it is in at Vertex AI."""
-    return _OF_PROJECT.sub("", name) or None
+    return _OF_PROJECT.sub("", name) if name else None
 
 
 _OF_PROJECT = re.compile(r"projects/[^/]+/locations/[^/]+/(?=cachedContents/)")
@@ -243,8 +244,9 @@ class _PendingCalls:
     """The calls of the model's last turn that have no result yet."""
 
     def __init__(self) -> None:
-        self._open = dict[int, ToolCall]()
-        self._by_id, self._by_name = defaultdict[str, deque[int]](deque), defaultdict[str, deque[int]](deque)
+        self._open: dict[int, ToolCall] = {}
+        self._by_id: dict[str, deque[int]] = defaultdict(deque)
+        self._by_name: dict[str, deque[int]] = defaultdict(deque)
         self._made = 0
 
     def add(self, calls: Iterable[ToolCall]) -> None:
@@ -389,6 +391,8 @@ def _whole_parts(parts: Sequence[Body]) -> Iterator[Body]:
 
 
 def _without_ids(part: Body) -> Body:
+    if _WITH_IDS.isdisjoint(part):
+        return part
     kept = {key: value for key, value in part.items() if key != "thoughtSignature"}
     for key in ("functionCall", "functionResponse"):
         if key in kept:
@@ -396,4 +400,5 @@ def _without_ids(part: Body) -> Body:
     return kept
 
 
+_WITH_IDS = frozenset({"thoughtSignature", "functionCall", "functionResponse"})
 _BOOKKEEPING = frozenset({"model", "labels", "serviceTier", "store", "continuationToken", "cachedContent"})

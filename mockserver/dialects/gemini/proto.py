@@ -102,6 +102,7 @@ def rename_fields(message: Message, body: Mapping[str, Json], *, vertex: bool) -
 _MAX_VIOLATIONS = 100
 _Path = tuple[str | int, ...]
 _WRONG = object()  # in place of a value that is left out
+_NESTED = (list, dict)
 
 
 class _Reader:
@@ -109,7 +110,7 @@ class _Reader:
 
     def __init__(self, vertex: bool, *, keeps_wrong: bool = False) -> None:
         self._vertex, self._keeps_wrong = vertex, keeps_wrong
-        self.found = list[Violation]()
+        self.found: list[Violation] = []
 
     def message(self, message: Message, body: Mapping[str, Json], path: _Path = ()) -> dict[str, Json]:
         known = message.known[self._vertex]
@@ -123,14 +124,14 @@ class _Reader:
                 continue
             else:
                 name, step, kind = field
-                if isinstance(value, list | dict) and (misplaced := _misplaced(kind, value)):
+                if isinstance(value, _NESTED) and (misplaced := _misplaced(kind, value)):
                     self._unknown(key, misplaced, path)
                     read = self._remainder(value)
                 else:
                     read = self.value(kind, value, (*path, step))
             if read is not _WRONG:
                 made[name] = read
-        several = [name for name in made if name in message.oneof]
+        several = [name for name in made if name in message.oneof] if message.oneof else []
         for name in several[1:]:
             group = "expiration" if "ttl" in message.oneof else "data"
             why = f"oneof field '{group}' is already set. Cannot set '{name}'"

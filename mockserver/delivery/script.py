@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.action import Action, Head, Wait, Write
-from mockserver.core.http import Frame, Headers, Parts, Reply
+from mockserver.core.http import Frame, Frames, Headers, Parts, Reply, Run
 from mockserver.core.lazy import batches
 from mockserver.core.plan import Timing
 from mockserver.core.seed import Random, Seed
@@ -152,14 +152,17 @@ def parted(reply: Reply, pace: Pace) -> Reply:
     return replace(reply, frames=None, body=b"".join(written), parts=Parts(tuple(ends), stops, openings))
 
 
-def sse(frame: Frame | bytes) -> bytes:
-    """One event as its framing says, with one space after each colon; raw bytes of a rule go out unchanged."""
+def sse(frame: Frame | Run | bytes) -> bytes:
+    """One event as its framing says, or a run of them, with one space after each colon; raw bytes go out unchanged."""
     if isinstance(frame, bytes):
         return frame
     before, after = _FRAMINGS[frame.framing]
-    if frame.event is None:
+    if frame.event is not None:
+        before = b"event: " + frame.event.encode() + b"\n" + before
+    if isinstance(frame, Frame):
         return before + frame.data + after
-    return b"event: " + frame.event.encode() + b"\n" + before + frame.data + after
+    before, after = before + frame.before, frame.after + after
+    return before + (after + before).join(frame.pieces) + after
 
 
 _FRAMINGS: Mapping[str, tuple[bytes, bytes]] = {
@@ -174,7 +177,7 @@ def comment(words: str) -> bytes:
 
 
 def _batches(frames: Iterable[Frame | bytes]) -> Iterator[bytes]:
-    return batches(map(sse, frames), _BATCH)
+    return batches(map(sse, frames.runs if isinstance(frames, Frames) else frames), _BATCH)
 
 
 _BATCH = 1 << 16  # bytes, about a millisecond of work

@@ -35,7 +35,8 @@ from mockserver.dialects._reply import (
     openai_rate_limit_headers,
     request_hex,
 )
-from mockserver.wire.chat import ChatLayout
+from mockserver.wire.chat import ChatLayout, ChatRenderer
+from mockserver.wire.text import TextRenderer
 
 NAME = "openai"
 REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE = 10_000, 2_000_000
@@ -145,7 +146,15 @@ ROWS = error_rows(
 )
 ERRORS = ErrorTable(ROWS, OPENAI_MESSAGES, bearer)
 
-API = OpenAIApi(NAME, CHAT_LAYOUT, TEXT_LAYOUT, read_object, _headers, _rate_limit_headers, _service_tier)
+API = OpenAIApi(
+    dialect=NAME,
+    chat=ChatRenderer(CHAT_LAYOUT),
+    text=TextRenderer(TEXT_LAYOUT),
+    read=read_object,
+    headers=_headers,
+    rate_limits=_rate_limit_headers,
+    chat_extra=_service_tier,
+)
 DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,

@@ -1,7 +1,7 @@
 """Gemini's GenerateContentResponse: an Answer as one body, or as the responses of a stream, each with its new parts."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
 from math import fsum
@@ -29,6 +29,7 @@ from mockserver.core.plan import (
 )
 from mockserver.core.seal import Seal, claim
 from mockserver.core.tokens import spelled, token_id, weighed
+from mockserver.wire.template import Renderer
 
 Object = dict[str, Json]
 
@@ -43,6 +44,22 @@ class GeminiOptions(Struct, frozen=True):
     media: Mapping[str, int] = {}  # tokens of the prompt that are no text, by modality
     cached: int = 0  # tokens of the prompt that are in its cached content
     cached_media: Mapping[str, int] = {}  # those of them that are no text
+    indent: int | None = 2  # of a body that is spread over lines
+
+
+class GeminiRenderer(Renderer[GeminiOptions]):
+    """Renders bodies; those for Vertex AI have numbers that are made of the text."""
+
+    def body(self, answer: Answer, options: GeminiOptions) -> Object:
+        return generate_content(answer, options)
+
+    def encode(self, body: Mapping[str, Json], options: GeminiOptions) -> bytes:
+        return to_json(body) if options.indent is None else to_json(body, indent=options.indent) + b"\n"
+
+    def form(self, options: GeminiOptions) -> Hashable | None:
+        if options.vertex or options.media or options.cached or options.cached_media:
+            return None
+        return options.thoughts, options.signed, options.indent
 
 
 def generate_content(answer: Answer, options: GeminiOptions) -> Object:

@@ -288,6 +288,16 @@ _ANSWERS = blake2b(digest_size=9)
 _ITEM_ID = re.compile(r"[a-z]+_([0-9a-f]{32})")
 
 
+def item_ids(answer: Answer, *, stored: bool) -> Iterator[str]:
+    """Yield the ids of the output items of an answer without hosted tools, each without the prefix of its type."""
+    thought: int | None = None
+    for at, parts in enumerate(_groups(answer.choices[0].parts) if answer.choices else ()):
+        if isinstance(parts[0], Reasoning):
+            thought = at
+        before = at - thought if thought is not None and isinstance(parts[0], ToolUse) else 0
+        yield item_id(answer.id, at, reasoning=before, stored=stored)
+
+
 class _ItemBuilder(Struct, frozen=True):
     answer_id: str
     layout: ResponseLayout

@@ -11,7 +11,6 @@ from mockserver.core.plan import Answer, Failure
 from mockserver.core.rates import Standings
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._completions import text_reply
 from mockserver.dialects._errors import (
     PLAIN_LIMIT_MESSAGES,
     ErrorRow,
@@ -22,12 +21,12 @@ from mockserver.dialects._errors import (
 )
 from mockserver.dialects._parse import bearer
 from mockserver.dialects._reply import (
+    answer_reply,
     chat_reply,
     json_reply,
     merge_headers,
     model_operations,
     request_id_header,
-    with_headers,
 )
 from mockserver.dialects.fireworks.request import (
     NAME,
@@ -37,20 +36,19 @@ from mockserver.dialects.fireworks.request import (
     parse_completion,
     perf_metrics,
 )
-from mockserver.wire.chat import ChatLayout
-from mockserver.wire.text import TextLayout
+from mockserver.wire.chat import ChatLayout, ChatRenderer
+from mockserver.wire.text import TextLayout, TextRenderer
 
 TOKENS_OF_PROMPTS, TOKENS_GENERATED = 600_000, 120_000  # in a minute
 
 
 def _render_completion(call: Call, outcome: Answer) -> Reply:
-    return with_headers(
-        text_reply(call, outcome, TEXT_LAYOUT, completion_options(call, outcome)), _answer_headers(call, outcome)
-    )
+    headers, options = _answer_headers(call, outcome), completion_options(call, outcome)
+    return answer_reply(outcome, _TEXT, options, headers, stream=call.stream)
 
 
 def _render_chat(call: Call, outcome: Answer) -> Reply:
-    return with_headers(chat_reply(call, outcome, CHAT_LAYOUT), _answer_headers(call, outcome))
+    return chat_reply(call, outcome, _CHAT, _answer_headers(call, outcome))
 
 
 def _answer_headers(call: Call, answer: Answer) -> Headers:
@@ -117,6 +115,7 @@ CHAT_LAYOUT = ChatLayout(
     content_logprobs=True,
     finishes=_FILTERED,
 )
+_CHAT, _TEXT = ChatRenderer(CHAT_LAYOUT), TextRenderer(TEXT_LAYOUT)
 _SAMPLING = ("max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k", "min_p", "n", "seed")
 
 _CODES: Mapping[int, str] = {

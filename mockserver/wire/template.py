@@ -94,9 +94,8 @@ class Marks:
         return tuple(self.text() for _ in range(count))
 
     def usage(self, usage: Usage) -> Usage:
-        """Return marks for numbers of tokens: no two sums of some of them are equal."""
-        first = self._series * 12_345_678_901 << len(astuple(usage))
-        return Usage(*(first >> at if count else 0 for at, count in enumerate(astuple(usage))))
+        """Return marks for numbers of tokens: of sums and differences of some of them, no two are equal."""
+        return Usage(*(self._series * 5 ** (20 - at) if count else 0 for at, count in enumerate(astuple(usage))))
 
     def answer(self, answer: Answer, counts: Sequence[int] = ()) -> Answer:
         """Return the answer with marks for its values. `counts`: in how many pieces each part of a stream comes."""
@@ -310,7 +309,7 @@ class Renderer(Generic[Options]):
         return None if values is None else cut_at(values, self.encode(self.body(marked, asked), asked))
 
     def _marked(self, answer: Answer, options: Options, marked: Answer, asked: Options) -> list[bytes] | None:
-        """Return the JSON of the marks, no bytes where there is no hole; None if their form differs from that of values."""
+        """Return the JSON of the marks, no bytes where there is no hole; None if the form is not that of the values."""
         own, other = self._outline(answer, options), self._outline(marked, asked)
         if own is None or other is None or own.form != other.form:
             return None

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import chain, islice, repeat
 
 from msgspec import Struct
@@ -127,6 +128,8 @@ def joined(reply: Reply) -> Reply:
     """Return the reply with its frames joined to bytes, if no wait or fault comes between them and they are few."""
     if reply.frames is None:
         return reply
+    if isinstance(reply.frames, Frames) and len(body := b"".join(map(sse, reply.frames.runs))) <= _BATCH:
+        return Reply(reply.status, reply.headers, body)
     several = _batches(reply.frames)
     first, second = next(several, b""), next(several, None)
     if second is None:
@@ -156,13 +159,17 @@ def sse(frame: Frame | Run | bytes) -> bytes:
     """One event as its framing says, or a run of them, with one space after each colon; raw bytes go out unchanged."""
     if isinstance(frame, bytes):
         return frame
-    before, after = _FRAMINGS[frame.framing]
-    if frame.event is not None:
-        before = b"event: " + frame.event.encode() + b"\n" + before
+    before, after = _FRAMINGS[frame.framing] if frame.event is None else _around(frame.event, frame.framing)
     if isinstance(frame, Frame):
         return before + frame.data + after
     before, after = before + frame.before, frame.after + after
     return before + (after + before).join(frame.pieces) + after
+
+
+@lru_cache(maxsize=256)
+def _around(event: str, framing: str) -> tuple[bytes, bytes]:
+    before, after = _FRAMINGS[framing]
+    return b"event: " + event.encode() + b"\n" + before, after
 
 
 _FRAMINGS: Mapping[str, tuple[bytes, bytes]] = {

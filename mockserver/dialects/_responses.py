@@ -469,7 +469,7 @@ def response_options(call: Call, layout: ResponseLayout) -> ResponseOptions:
     reasoning = call.raw.get("reasoning") or {}
     summary = any(reasoning.get(key) for key in ("summary", "generate_summary"))
     return ResponseOptions(
-        {**layout.unset, **request_fields(call, layout.response)},
+        request_fields(call, layout.response),
         frozenset(wanted or ()),
         summary=summary,
         stored=call.raw.get("store") is not False,
@@ -477,14 +477,14 @@ def response_options(call: Call, layout: ResponseLayout) -> ResponseOptions:
 
 
 def request_fields(call: Call, fields: Collection[str]) -> dict[str, Json]:
-    body = {key: call.raw[key] for key in fields if key in call.raw}
-    shown = {key: body[key] for key in _UNCHANGED_FIELDS if body.get(key) is not None}
-    shown |= {key: float(body[key]) for key in ("temperature", "top_p") if body.get(key) is not None}
+    body = {key: value for key, value in call.raw.items() if value is not None and key in fields}
+    shown = {key: body[key] for key in _UNCHANGED_FIELDS if key in body}
+    shown |= {key: float(body[key]) for key in ("temperature", "top_p") if key in body}
     if call.options.background:
         shown["background"] = True
     if call.options.max_tokens is not None:
         shown["max_output_tokens"] = call.options.max_tokens
-    return {**shown, **dict(_reshaped_fields(body))}
+    return shown | dict(_reshaped_fields(body))
 
 
 def _reshaped_fields(body: Body) -> Iterator[tuple[str, Json]]:

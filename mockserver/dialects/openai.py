@@ -96,25 +96,35 @@ def _headers(http: HttpRequest, call: Call | None) -> Headers:
 _MILLISECONDS = {f"{byte:02x}": str(20 + byte) for byte in range(256)}  # by the first two digits of a request's name
 
 
-def _rate_limit_headers(tokens: int, *, used_up: bool = False, reset: str = "6ms") -> Headers:
-    left = (0, 0) if used_up else (REQUESTS_PER_MINUTE - 1, max(TOKENS_PER_MINUTE - tokens, 0))
+_LIMITS: Headers = (
+    ("x-ratelimit-limit-requests", str(REQUESTS_PER_MINUTE)),
+    ("x-ratelimit-limit-tokens", str(TOKENS_PER_MINUTE)),
+)
+_LIMITS_OF_ONE: Headers = (*_LIMITS, ("x-ratelimit-remaining-requests", str(REQUESTS_PER_MINUTE - 1)))
+
+
+def _rate_limit_headers(tokens: int) -> Headers:
     return (
-        ("x-ratelimit-limit-requests", str(REQUESTS_PER_MINUTE)),
-        ("x-ratelimit-limit-tokens", str(TOKENS_PER_MINUTE)),
-        ("x-ratelimit-remaining-requests", str(left[0])),
-        ("x-ratelimit-remaining-tokens", str(left[1])),
-        ("x-ratelimit-reset-requests", reset),
-        ("x-ratelimit-reset-tokens", reset if used_up else duration(tokens * 60 / TOKENS_PER_MINUTE)),
+        *_LIMITS_OF_ONE,
+        ("x-ratelimit-remaining-tokens", str(max(TOKENS_PER_MINUTE - tokens, 0))),
+        ("x-ratelimit-reset-requests", "6ms"),
+        ("x-ratelimit-reset-tokens", duration(tokens * 60 / TOKENS_PER_MINUTE)),
     )
+
+
+def _used_up_headers(reset: str) -> Headers:
+    kinds = ("requests", "tokens")
+    left = [(f"x-ratelimit-remaining-{kind}", "0") for kind in kinds]
+    return (*_LIMITS, *left, *[(f"x-ratelimit-reset-{kind}", reset) for kind in kinds])
 
 
 def _retry_headers(failure: Failure, status: int) -> Headers:
     again = retry_after(failure, in_ms=True)
     if status != 429:
         return again
-    used_up = "window" not in failure.details  # else the failure names the limit that was reached
-    reset = duration(failure.retry_after or 1.0) if used_up else "6ms"
-    return (*again, *_rate_limit_headers(0, used_up=used_up, reset=reset))
+    if "window" in failure.details:  # the failure names the limit that was reached
+        return again + _rate_limit_headers(0)
+    return again + _used_up_headers(duration(failure.retry_after or 1.0))
 
 
 CHAT_LAYOUT = ChatLayout(

@@ -5,7 +5,7 @@ from base64 import b64encode
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import partial
 
-from msgspec import Raw, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 from pydantic_core import from_json, to_json
 
@@ -52,7 +52,7 @@ class MessageRenderer(Renderer[MessageOptions]):
 
     def values(self, answer: Answer, options: MessageOptions) -> Iterable[Value]:
         parts = answer.choices[0].parts
-        return [Raw(to_json(_input(part.call.arguments))) for part in parts if isinstance(part, ToolUse)]
+        return [to_json(_input(part.call.arguments)) for part in parts if isinstance(part, ToolUse)]
 
 
 def message(answer: Answer, options: MessageOptions) -> dict[str, Json]:

@@ -97,7 +97,10 @@ class ChatRenderer(Renderer[ChatOptions]):
 
     def form(self, options: ChatOptions) -> Hashable | None:
         extra = options.extra
-        return (options.usage, *extra) if {*map(type, extra.values())} <= {str} else None
+        for value in extra.values():
+            if type(value) is not str:
+                return None
+        return (options.usage, *extra)
 
     def values(self, answer: Answer, options: ChatOptions) -> Iterable[Value]:
         return options.extra.values()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import repeat
 from typing import NamedTuple
 
-from msgspec import Raw, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 from pydantic_core import to_json
 
@@ -110,24 +110,17 @@ class ResponseRenderer(Renderer[ResponseOptions]):
         return events(answer, self.layout, options) if runs is None else Frames([*_numbered(runs)])
 
     def form(self, options: ResponseOptions) -> Hashable | None:
-        stated = self._stated(options)
-        sealed = "reasoning.encrypted_content" in options.include
-        behind = options.request_fields.get("background") is True
-        return *stated, options.summary, options.stored, sealed, behind
+        repeated, sealed = options.request_fields, "reasoning.encrypted_content" in options.include
+        return *repeated, repeated.get("background") is True, options.summary, options.stored, sealed
 
     def values(self, answer: Answer, options: ResponseOptions) -> Iterable[Value]:
-        yield from item_ids(answer, stored=options.stored)
-        for value in self._stated(options).values():
-            yield Raw(to_json(value))
+        repeated = [to_json(value) for key, value in options.request_fields.items() if key != "background"]
+        return [*item_ids(answer, stored=options.stored), *repeated]
 
     def mark(self, options: ResponseOptions, marks: Marks) -> ResponseOptions:
-        marked = {key: [{"type": marks.text()}] for key in self._stated(options)}  # as if all were tools
-        return replace(options, request_fields={**options.request_fields, **marked})
-
-    def _stated(self, options: ResponseOptions) -> Mapping[str, Json]:
-        """Return what of the request is repeated, and is not what an object has without it."""
-        unset, shown = self.layout.unset, options.request_fields
-        return {key: shown[key] for key in shown if shown[key] is not unset.get(key) and key != "background"}
+        repeated = options.request_fields
+        marked = {key: [{"type": marks.text()}] for key in repeated if key != "background"}  # as if all were tools
+        return replace(options, request_fields={**repeated, **marked})
 
 
 def _numbered(runs: Iterable[Frame | Run]) -> Iterator[Frame | Run]:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from operator import itemgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from msgspec import Raw
 from msgspec.json import encode
 from msgspec.structs import astuple, replace
 from pydantic_core import to_json
@@ -18,11 +17,11 @@ from pydantic_core import to_json
 from mockserver.core.http import Frame, Frames, Run
 from mockserver.core.json import Json
 from mockserver.core.lazy import FEW
-from mockserver.core.plan import Answer, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, tokens_of
-from mockserver.core.tokens import weighed
+from mockserver.core.plan import Answer, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, tokens_of
+from mockserver.core.tokens import Tokenizer, weighed
 
-Pieces = Sequence[tuple[str, int]]  # of a part in a stream, with the tokens of each
-Value = str | int | Raw  # one that is empty (no text, zero) belongs to the form
+Pieces = tuple[Sequence[str], Sequence[int]]  # of a part in a stream, and the tokens of each
+Value = str | int | bytes  # bytes: JSON; one that is empty (no text, zero) belongs to the form
 Form = tuple[Hashable, ...]
 Options = TypeVar("Options")
 
@@ -40,41 +39,58 @@ class Outline(NamedTuple):
 
 def outline_of(answer: Answer) -> Outline | None:
     """Return the outline of an answer; None: no template can hold it."""
-    usage = answer.usage
+    choices, usage = answer.choices, answer.usage
+    if answer.broken is not None or len(choices) > FEW:
+        return None
     prompt, completion, *details = astuple(usage)
+    form: list[Hashable] = [answer.stated_fingerprint, answer.phase, answer.prompt_safety]
     values: list[Value] = [answer.id, answer.created, answer.model, answer.system_fingerprint]
     values += (prompt, completion, prompt + completion)
     if any(details):
         values += details
         values += (max(prompt - usage.cached - usage.cache_write, 0), max(completion - usage.reasoning, 0))
-    form: list[Hashable] = [answer.stated_fingerprint, answer.phase, answer.prompt_safety]
-    if answer.broken is not None or len(answer.choices) > FEW:
-        return None
-    for choice in answer.choices:
+    for choice in choices:
         if choice.logprobs is not None:
             return None
         form += (choice.finish, choice.safety)
-        values += (choice.echo, choice.stop)
+        if choice.echo or choice.stop:
+            form.append(Choice)
+            values += (choice.echo, choice.stop)
         for part in choice.parts:
-            match part:
-                case Text(text=text):
-                    if part.annotations:
-                        return None
-                    form += (Text, part.apart, type(part.chunks) is tuple)
-                    values.append(text)
-                case ToolUse(call=call):
-                    is_object = call.arguments.lstrip()[:1] == "{"
-                    form += (ToolUse, call.kind, is_object, type(part.chunks) is tuple)
-                    values += (call.id, call.name, call.namespace, call.arguments)
-                case Refusal(text=text):
-                    form += (Refusal, type(part.chunks) is tuple)
-                    values.append(text)
-                case Reasoning(text=text):
-                    form += (Reasoning, part.summary is None, type(part.chunks) is tuple)
-                    values += (text, part.summary or "")
-                case _:
-                    return None
+            if isinstance(part, Item) or (isinstance(part, Text) and part.annotations):
+                return None
+            kind = type(part)
+            form += (kind, type(part.chunks) is tuple)
+            _OUTLINES[kind](part, form, values)
     return Outline(form, values)
+
+
+def _outline_text(part: Text, form: list[Hashable], values: list[Value]) -> None:
+    form.append(part.apart)
+    values.append(part.text)
+
+
+def _outline_refusal(part: Refusal, form: list[Hashable], values: list[Value]) -> None:
+    values.append(part.text)
+
+
+def _outline_reasoning(part: Reasoning, form: list[Hashable], values: list[Value]) -> None:
+    form.append(part.summary is None)
+    values += (part.text, part.summary or "")
+
+
+def _outline_call(part: ToolUse, form: list[Hashable], values: list[Value]) -> None:
+    call = part.call
+    form += (call.kind, call.arguments.lstrip()[:1] == "{")
+    values += (call.id, call.name, call.namespace, call.arguments)
+
+
+_OUTLINES: Mapping[type, Callable[[Any, list[Hashable], list[Value]], None]] = {
+    Text: _outline_text,
+    Refusal: _outline_refusal,
+    Reasoning: _outline_reasoning,
+    ToolUse: _outline_call,
+}
 
 
 class Marks:
@@ -143,7 +159,7 @@ class Marks:
 
 
 class Cuts(NamedTuple):
-    """What stands between the marks in bytes, and the number of each mark."""
+    """What stands between the marks in bytes, and the number of each mark among all."""
 
     between: list[bytes]
     marks: list[int]
@@ -178,7 +194,9 @@ class Template:
 
     def __init__(self, cuts: Cuts) -> None:
         self._form = b"%b".join([each.replace(b"%", b"%%") for each in cuts.between])
-        self._pick: Callable[[Sequence[bytes]], Any] = itemgetter(*cuts.marks) if cuts.marks else lambda values: ()
+        self._pick: Callable[[Sequence[Any]], Any] = lambda values: ()
+        if cuts.marks:
+            self._pick = itemgetter(*cuts.marks)
 
     def fill(self, values: Sequence[bytes]) -> bytes:
         filled: bytes = self._form % self._pick(values)
@@ -277,10 +295,10 @@ class Renderer(Generic[Options]):
         outline = self._outline(answer, options)
         if outline is None or len(answer.choices) != 1 or answer.phase:
             return None
-        pieces = [[*weighed(tokens_of(part, answer.tokenizer), part.chunks)] for part in answer.choices[0].parts]
-        if sum(map(len, pieces)) > MAX_PIECES:
+        pieces = [_pieces_of(part, answer.tokenizer) for part in answer.choices[0].parts]
+        counts = [min(len(weights), 3) for _, weights in pieces]
+        if sum([len(weights) for _, weights in pieces]) > MAX_PIECES:
             return None
-        counts = [min(len(each), 3) for each in pieces]
         key = (*counts, *outline.form, *map(bool, outline.values))
         template = self._streams.get(key, _UNKNOWN)
         if template is _UNKNOWN:
@@ -356,14 +374,25 @@ class Renderer(Generic[Options]):
 
 def _encoded(values: Iterable[Value]) -> list[bytes]:
     """Return JSON, of texts what is between the quotes. Raises UnicodeEncodeError for lone surrogates."""
-    return [encode(value)[1:-1] if type(value) is str else encode(value) for value in values]
+    return [
+        encode(value)[1:-1] if type(value) is str else value if type(value) is bytes else encode(value)
+        for value in values
+    ]
 
 
-def _encode_pieces(pieces: Pieces) -> list[bytes]:
+def _pieces_of(part: Part, tokenizer: Tokenizer) -> Pieces:
+    tokens = tokens_of(part, tokenizer)
+    if part.chunks == "token" and all(tokens):
+        return tokens, (1,) * len(tokens)
+    pieces = [*weighed(tokens, part.chunks)]
+    return [piece for piece, _ in pieces], [weight for _, weight in pieces]
+
+
+def _encode_pieces(pieces: Sequence[str]) -> list[bytes]:
     try:
-        return [encode(piece) for piece, _ in pieces]
+        return [*map(encode, pieces)]
     except TypeError:  # tokens of a vocabulary are texts of a class of their own
-        return [to_json(piece) for piece, _ in pieces]
+        return [*map(to_json, pieces)]
 
 
 def _forget_one(templates: dict[Form, Any]) -> None:
@@ -378,9 +407,9 @@ def _fill(segments: Iterable[Segment], values: Sequence[bytes], pieces: Sequence
         if part is None or after is None:
             made.append(Frame(data, frame.event, 0, frame.part, frame.framing))
             continue
-        behind, shown = after.fill(values), pieces[part][first:end]
-        for at in range(0, len(shown), _RUN):
-            some = shown[at : at + _RUN]
-            tokens = [weight for _, weight in some]
-            made.append(Run(data, _encode_pieces(some), behind, tokens, frame.event, frame.part, frame.framing))
+        behind, (texts, weights) = after.fill(values), pieces[part]
+        encoded, weights = _encode_pieces(texts[first:end]), weights[first:end]
+        for at in range(0, len(encoded), _RUN):
+            some, tokens = encoded[at : at + _RUN], weights[at : at + _RUN]
+            made.append(Run(data, some, behind, tokens, frame.event, frame.part, frame.framing))
     return made

@@ -43,7 +43,8 @@ def json_reply(
 
     `indent` spreads a body over lines, if it is small.
     """
-    data = None if any(type(value) is list and len(value) > FEW for value in body.values()) else _small(body, indent)
+    long = [value for value in body.values() if type(value) is list and len(value) > FEW]
+    data = None if long else _small(body, indent)
     if data is None:
         several = batches(_pieces(body), LARGE_BODY)
         data, more = next(several), next(several, None)
@@ -131,7 +132,7 @@ def merge_headers(own: Headers, over: Headers) -> Headers:
     if not over:
         return own
     names = {name.lower() for name, _ in over}
-    return (*((name, value) for name, value in own if name.lower() not in names), *over)
+    return (*[header for header in own if header[0].lower() not in names], *over)
 
 
 def moment(seconds: float) -> str:

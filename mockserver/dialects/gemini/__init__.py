@@ -45,7 +45,6 @@ from mockserver.wire.gemini import (
     generate_content,
     modalities,
     pretty,
-    stream_frames,
     whole_frames,
 )
 
@@ -63,7 +62,7 @@ def _render(call: Call, outcome: Answer) -> Reply:
             return Reply(200, merge_headers(own, outcome.headers), data, tokens=outcome.weight)
         return pretty_reply(call.http, generate_content(outcome, options), outcome.headers, tokens=outcome.weight)
     if _wants_events(call.http):
-        return Reply(200, merge_headers(EVENT_TYPE, outcome.headers), frames=stream_frames(outcome, options))
+        return Reply(200, merge_headers(EVENT_TYPE, outcome.headers), frames=_RENDERER.stream(outcome, options))
     return Reply(200, merge_headers(JSON_TYPE, outcome.headers), frames=array_frames(outcome, options))
 
 

@@ -88,14 +88,22 @@ class _Facts(dict[str, str]):
         self._failure, self._http, self._call, self._credential = failure, http, call, credential
 
     def __missing__(self, name: str) -> str:
+        if name in ("key", "rate"):
+            return clip(self._key() if name == "key" else self._rate())
         details = self._failure.details
-        if name == "key":
-            return clip(mask_key(str(details["key"] if name in details else self._credential(self._http) or "")))
-        if name in details and name != "rate":
+        if name in details:
             return clip(str(details[name]))
-        return clip(str(self._known(name)))
+        return _USUAL[name] if name in _USUAL else clip(self._known(name))
 
-    def _known(self, name: str) -> Json:
+    def _key(self) -> str:
+        details = self._failure.details
+        return mask_key(str(details["key"] if "key" in details else self._credential(self._http) or ""))
+
+    def _rate(self) -> str:
+        reached = {**_REACHED, **self._failure.details}
+        return _RATES.get((reached["kind"], reached["window"]), _RATES["requests", "minute"])
+
+    def _known(self, name: str) -> str:
         failure, call = self._failure, self._call
         match name:
             case "model":
@@ -114,10 +122,7 @@ class _Facts(dict[str, str]):
                 return duration(failure.retry_after or 1.0)
             case "seconds":
                 return f"{failure.retry_after or 1:g}"
-            case "rate":
-                reached = {**_REACHED, **failure.details}
-                return _RATES.get((reached["kind"], reached["window"]), _RATES["requests", "minute"])
-        return _USUAL[name]
+        raise KeyError(name)
 
 
 def _hints(message: str, details: Mapping[str, Json]) -> Iterator[str]:
@@ -174,7 +179,7 @@ COMPLETION_TOO_LONG = (
     "({prompt} in the {place}, {completion} in the completion). Please reduce the length of the {place} or completion."
 )
 _REACHED: Mapping[str, Json] = {"kind": "requests", "window": "minute", "most": 60, "used": 60, "asked": 1}
-_USUAL: Mapping[str, Json] = {"limit": 8192, "tokens": 8193, **_REACHED}
+_USUAL: Mapping[str, str] = {name: str(fact) for name, fact in {"limit": 8192, "tokens": 8193, **_REACHED}.items()}
 _RATES: Mapping[tuple[Json, Json], str] = {
     ("requests", "minute"): "requests per min (RPM)",
     ("requests", "day"): "requests per day (RPD)",

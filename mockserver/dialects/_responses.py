@@ -467,11 +467,10 @@ def response_options(call: Call, layout: ResponseLayout) -> ResponseOptions:
     """Return what the object repeats of the request, and which optional values the request includes."""
     wanted = call.raw.get("include")
     reasoning = call.raw.get("reasoning") or {}
-    summary = any(reasoning.get(key) for key in ("summary", "generate_summary"))
     return ResponseOptions(
         request_fields(call, layout.response),
         frozenset(wanted or ()),
-        summary=summary,
+        summary=bool(reasoning.get("summary") or reasoning.get("generate_summary")),
         stored=call.raw.get("store") is not False,
     )
 
@@ -484,7 +483,10 @@ def request_fields(call: Call, fields: Collection[str]) -> dict[str, Json]:
         shown["background"] = True
     if call.options.max_tokens is not None:
         shown["max_output_tokens"] = call.options.max_tokens
-    return shown | dict(_reshaped_fields(body))
+    return shown if _RESHAPED_FIELDS.isdisjoint(body) else shown | dict(_reshaped_fields(body))
+
+
+_RESHAPED_FIELDS = frozenset(("tools", "text", "reasoning", "conversation", "service_tier"))
 
 
 def _reshaped_fields(body: Body) -> Iterator[tuple[str, Json]]:

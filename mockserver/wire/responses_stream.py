@@ -107,7 +107,7 @@ class ResponseRenderer(Renderer[ResponseOptions]):
 
     def stream(self, answer: Answer, options: ResponseOptions) -> Iterable[Frame]:
         runs = self.fill_frames(answer, options)
-        return events(answer, self.layout, options) if runs is None else Frames([*_numbered(runs)])
+        return events(answer, self.layout, options) if runs is None else Frames(_numbered(runs))
 
     def form(self, options: ResponseOptions) -> Hashable | None:
         repeated, sealed = options.request_fields, "reasoning.encrypted_content" in options.include
@@ -123,20 +123,21 @@ class ResponseRenderer(Renderer[ResponseOptions]):
         return replace(options, request_fields={**repeated, **marked})
 
 
-def _numbered(runs: Iterable[Frame | Run]) -> Iterator[Frame | Run]:
-    """Yield events with their types and numbers."""
-    number = 0
+def _numbered(runs: Iterable[Frame | Run]) -> list[Frame | Run]:
+    """Return events with their types and numbers."""
+    number, made = 0, list[Frame | Run]()
     for run in runs:
-        assert run.event is not None  # noqa: S101  # the type
-        before = b'{"type":"%b","sequence_number":' % run.event.encode()
+        name = run.event or ""
         if isinstance(run, Frame):
-            yield Frame(b"%b%d,%b" % (before, number, run.data), run.event, 0, run.part)
+            data = b'{"type":"%b","sequence_number":%d,%b' % (name.encode(), number, run.data)
+            made.append(Frame(data, name, 0, run.part))
             number += 1
         else:
-            between = run.before
+            before, between = b'{"type":"%b","sequence_number":' % name.encode(), run.before
             pieces = [b"%d,%b%b" % (at, between, piece) for at, piece in enumerate(run.pieces, number)]
-            yield Run(before, pieces, run.after, run.tokens, run.event, run.part)
+            made.append(Run(before, pieces, run.after, run.tokens, name, run.part))
             number += len(pieces)
+    return made
 
 
 class ItemStream(Struct, frozen=True):

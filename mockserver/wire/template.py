@@ -10,13 +10,13 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from operator import itemgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from msgspec import Struct
 from msgspec.json import encode
 from msgspec.structs import astuple, replace
 from pydantic_core import to_json
 
 from mockserver.core.http import Frame, Frames, Run
 from mockserver.core.json import Json
-from mockserver.core.lazy import FEW
 from mockserver.core.plan import Answer, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, tokens_of
 from mockserver.core.tokens import Tokenizer, weighed
 
@@ -24,13 +24,15 @@ Pieces = tuple[Sequence[str], Sequence[int]]  # of a part in a stream, and the t
 Value = str | int | bytes  # bytes: JSON; one that is empty (no text, zero) belongs to the form
 Form = tuple[Hashable, ...]
 Options = TypeVar("Options")
+Kept = TypeVar("Kept")
 
 MAX_TEMPLATES = 512  # of one renderer
+MAX_CHOICES, MAX_PARTS = 4, 8  # of an answer, of a choice: more have too many forms
 MAX_PIECES = 4_096  # of a stream whose frames are made at once
 _RUN = 128  # frames that are alike, and are joined at once
 
 
-class Outline(NamedTuple):
+class Outline(Struct):
     """What decides how an answer is rendered, and the values that it is filled with."""
 
     form: list[Hashable]
@@ -40,17 +42,18 @@ class Outline(NamedTuple):
 def outline_of(answer: Answer) -> Outline | None:
     """Return the outline of an answer; None: no template can hold it."""
     choices, usage = answer.choices, answer.usage
-    if answer.broken is not None or len(choices) > FEW:
+    if answer.broken is not None or len(choices) > MAX_CHOICES:
         return None
     prompt, completion, *details = astuple(usage)
-    form: list[Hashable] = [answer.stated_fingerprint, answer.phase, answer.prompt_safety]
-    values: list[Value] = [answer.id, answer.created, answer.model, answer.system_fingerprint]
+    stated = answer.stated_fingerprint
+    form: list[Hashable] = [stated is None, answer.phase, answer.prompt_safety]
+    values: list[Value] = [answer.id, answer.created, answer.model, answer.system_fingerprint, stated or ""]
     values += (prompt, completion, prompt + completion)
     if any(details):
         values += details
         values += (max(prompt - usage.cached - usage.cache_write, 0), max(completion - usage.reasoning, 0))
     for choice in choices:
-        if choice.logprobs is not None:
+        if choice.logprobs is not None or len(choice.parts) > MAX_PARTS:
             return None
         form += (choice.finish, choice.safety)
         if choice.echo or choice.stop:
@@ -133,6 +136,7 @@ class Marks:
             choices=tuple(choices),
             usage=self.usage(answer.usage),
             system_fingerprint=self.text(answer.system_fingerprint),
+            stated_fingerprint=None if answer.stated_fingerprint is None else self.text(answer.stated_fingerprint),
         )
 
     def _part(self, part: Part, count: int) -> Part:
@@ -283,8 +287,7 @@ class Renderer(Generic[Options]):
         key = (*outline.form, *map(bool, outline.values))
         template = self._bodies.get(key, _UNKNOWN)
         if template is _UNKNOWN:
-            template = self._bodies[key] = self._make_body(answer, options)
-            _forget_one(self._bodies)
+            template = _keep(self._bodies, key, self._make_body(answer, options))
         try:
             return None if template is None else template.fill(_encoded(outline.values))
         except UnicodeEncodeError:
@@ -302,8 +305,7 @@ class Renderer(Generic[Options]):
         key = (*counts, *outline.form, *map(bool, outline.values))
         template = self._streams.get(key, _UNKNOWN)
         if template is _UNKNOWN:
-            template = self._streams[key] = self._make_stream(answer, options, counts)
-            _forget_one(self._streams)
+            template = _keep(self._streams, key, self._make_stream(answer, options, counts))
         try:
             return None if template is None else _fill(template, _encoded(outline.values), pieces)
         except UnicodeEncodeError:
@@ -395,9 +397,11 @@ def _encode_pieces(pieces: Sequence[str]) -> list[bytes]:
         return [*map(to_json, pieces)]
 
 
-def _forget_one(templates: dict[Form, Any]) -> None:
-    if len(templates) > MAX_TEMPLATES:
-        del templates[next(iter(templates))]
+def _keep(templates: dict[Form, Kept], form: Form, template: Kept) -> Kept:
+    if len(templates) >= MAX_TEMPLATES:
+        templates.clear()
+    templates[form] = template
+    return template
 
 
 def _fill(segments: Iterable[Segment], values: Sequence[bytes], pieces: Sequence[Pieces]) -> list[Frame | Run]:

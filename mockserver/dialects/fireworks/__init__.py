@@ -55,7 +55,7 @@ def _answer_headers(call: Call, answer: Answer) -> Headers:
     own = (*request_id_header(call.http, call), *_tokens_left(answer.usage.prompt, answer.usage.completion))
     if call.stream:
         return own
-    performed = tuple((f"fireworks-{name}", str(value)) for name, value in perf_metrics(call, answer).items())
+    performed = [(f"fireworks-{name}", str(value)) for name, value in perf_metrics(call, answer).items()]
     sampling = {name: call.raw[name] for name in _SAMPLING if call.raw.get(name) is not None}
     return (*own, *performed, ("fireworks-sampling-options", to_json(sampling).decode()))
 
@@ -71,11 +71,14 @@ def _rate_limit_headers(standings: Standings) -> Headers:
 
 
 def _remaining(sent: tuple[int, int], generated: tuple[int, int]) -> Headers:
-    kinds = (("tokens-prompt", sent), ("tokens-cache-adjusted-prompt", sent), ("tokens-generated", generated))
-    return tuple(
-        header
-        for kind, (limit, left) in kinds
-        for header in ((f"x-ratelimit-limit-{kind}", str(limit)), (f"x-ratelimit-remaining-{kind}", str(left)))
+    (limit, left), (most, rest) = map(str, sent), map(str, generated)
+    return (
+        ("x-ratelimit-limit-tokens-prompt", limit),
+        ("x-ratelimit-remaining-tokens-prompt", left),
+        ("x-ratelimit-limit-tokens-cache-adjusted-prompt", limit),
+        ("x-ratelimit-remaining-tokens-cache-adjusted-prompt", left),
+        ("x-ratelimit-limit-tokens-generated", most),
+        ("x-ratelimit-remaining-tokens-generated", rest),
     )
 
 

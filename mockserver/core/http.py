@@ -1,7 +1,7 @@
 """Requests, replies and stream frames, and how to parse hosts and origins."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Literal
 from urllib.parse import quote
@@ -120,6 +120,38 @@ class Frame(Struct, frozen=True):
     tokens: int = 0
     part: str = "text"  # open | text | arguments | finish | usage | end
     framing: Literal["lf", "crlf", "bare"] = "lf"
+
+
+class Run(Struct, frozen=True):
+    """Frames that are alike but for a piece of their data, which stands `before`, the pieces, and `after`.
+
+    `tokens` are those of each frame.
+    """
+
+    before: bytes
+    pieces: Sequence[bytes]
+    after: bytes
+    tokens: Sequence[int]
+    event: str | None = None
+    part: str = "text"
+    framing: Literal["lf", "crlf", "bare"] = "lf"
+
+    def __iter__(self) -> Iterator[Frame]:
+        for piece, tokens in zip(self.pieces, self.tokens, strict=True):
+            yield Frame(self.before + piece + self.after, self.event, tokens, self.part, self.framing)
+
+
+class Frames(Struct, frozen=True):
+    """The frames of a stream, one by one; `runs` holds those that are alike as one."""
+
+    runs: Sequence[Frame | Run]
+
+    def __iter__(self) -> Iterator[Frame]:
+        for each in self.runs:
+            if isinstance(each, Run):
+                yield from each
+            else:
+                yield each
 
 
 class Parts(Struct, frozen=True):

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import chain, islice, repeat
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.action import Action, Head, Wait, Write
-from mockserver.core.http import Frame, Headers, Parts, Reply
+from mockserver.core.http import Frame, Frames, Headers, Parts, Reply, Run
 from mockserver.core.lazy import batches
 from mockserver.core.plan import Timing
 from mockserver.core.seed import Random, Seed
@@ -127,6 +128,8 @@ def joined(reply: Reply) -> Reply:
     """Return the reply with its frames joined to bytes, if no wait or fault comes between them and they are few."""
     if reply.frames is None:
         return reply
+    if isinstance(reply.frames, Frames) and len(body := b"".join(map(sse, reply.frames.runs))) <= _BATCH:
+        return Reply(reply.status, reply.headers, body)
     several = _batches(reply.frames)
     first, second = next(several, b""), next(several, None)
     if second is None:
@@ -152,14 +155,21 @@ def parted(reply: Reply, pace: Pace) -> Reply:
     return replace(reply, frames=None, body=b"".join(written), parts=Parts(tuple(ends), stops, openings))
 
 
-def sse(frame: Frame | bytes) -> bytes:
-    """One event as its framing says, with one space after each colon; raw bytes of a rule go out unchanged."""
+def sse(frame: Frame | Run | bytes) -> bytes:
+    """One event as its framing says, or a run of them, with one space after each colon; raw bytes go out unchanged."""
     if isinstance(frame, bytes):
         return frame
-    before, after = _FRAMINGS[frame.framing]
-    if frame.event is None:
+    before, after = _FRAMINGS[frame.framing] if frame.event is None else _around(frame.event, frame.framing)
+    if isinstance(frame, Frame):
         return before + frame.data + after
-    return b"event: " + frame.event.encode() + b"\n" + before + frame.data + after
+    before, after = before + frame.before, frame.after + after
+    return before + (after + before).join(frame.pieces) + after
+
+
+@lru_cache(maxsize=256)
+def _around(event: str, framing: str) -> tuple[bytes, bytes]:
+    before, after = _FRAMINGS[framing]
+    return b"event: " + event.encode() + b"\n" + before, after
 
 
 _FRAMINGS: Mapping[str, tuple[bytes, bytes]] = {
@@ -174,7 +184,7 @@ def comment(words: str) -> bytes:
 
 
 def _batches(frames: Iterable[Frame | bytes]) -> Iterator[bytes]:
-    return batches(map(sse, frames), _BATCH)
+    return batches(map(sse, frames.runs if isinstance(frames, Frames) else frames), _BATCH)
 
 
 _BATCH = 1 << 16  # bytes, about a millisecond of work

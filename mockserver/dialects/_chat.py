@@ -50,8 +50,8 @@ from mockserver.dialects._parse import (
     refuse_first,
     unknown_fields,
 )
-from mockserver.dialects._reply import chat_reply, with_headers
-from mockserver.wire.chat import ChatLayout
+from mockserver.dialects._reply import chat_reply
+from mockserver.wire.chat import ChatLayout, ChatRenderer
 
 TextPart = shape(type=literal("text"), text=str)
 RefusalPart = shape(type=literal("refusal"), refusal=str)
@@ -289,9 +289,11 @@ def chat_operation(
 ) -> Operation:
     """The operation of a look-alike; `model` answers where the request names none."""
 
+    renderer = ChatRenderer(layout)
+
     def render(call: Call, answer: Answer) -> Reply:
         answer = answer if answer.model or not model else replace(answer, model=model)
-        return with_headers(chat_reply(call, answer, layout), headers(call.http, call))
+        return chat_reply(call, answer, renderer, headers(call.http, call))
 
     return Operation("chat", "POST", "/chat/completions", parse, render)
 

@@ -1,12 +1,10 @@
 """Text completions of OpenAI and its look-alikes: from the body to the Call, and from the answer to the wire."""
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 
 from mockserver.core.call import Call, IdShape, Message, Options, Prompt
-from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer
 from mockserver.core.tokens import APPROX
 from mockserver.core.validation import Validation
 from mockserver.dialects._chat import ChatBody, stop_sequences, unmet_stream_options
@@ -32,9 +30,8 @@ from mockserver.dialects._parse import (
     refuse_first,
     unknown_fields,
 )
-from mockserver.dialects._reply import DONE, STREAM_HEADERS, json_reply, merge_headers
 from mockserver.wire.logprobs import LogprobsShape
-from mockserver.wire.text import CompletionOptions, TextLayout, text_chunks, text_completion
+from mockserver.wire.text import CompletionOptions, TextLayout
 
 MAX_PROMPTS = 2048
 Tokens = list_of(int, 1)
@@ -165,18 +162,6 @@ def completion_live_only(body: Body) -> Iterator[Complaint]:
 def completion_options(call: Call) -> CompletionOptions:
     shape = LogprobsShape("legacy", call.options.logprobs or 0, null_first=True)
     return CompletionOptions(prompts=call.prompts, logprobs=shape, usage=call.options.include_usage)
-
-
-def text_reply(call: Call, answer: Answer, layout: TextLayout, wanted: CompletionOptions) -> Reply:
-    """A completion as the call wants it: whole, or as frames that end with `[DONE]`; its own headers win."""
-    if call.stream:
-        return Reply(
-            200,
-            merge_headers(STREAM_HEADERS, answer.headers),
-            frames=chain(text_chunks(answer, layout, wanted), (DONE,)),
-        )
-    body = text_completion(answer, layout, wanted)
-    return json_reply(200, body, answer.headers, tokens=answer.weight)
 
 
 TEXT_LAYOUT = TextLayout(

@@ -73,27 +73,56 @@ class ErrorTable(Struct, frozen=True):
         return failure.changed(message=message, param=found.param, code=code, details={**failure.details, **place})
 
     def _message(self, reason: str, failure: Failure, http: HttpRequest, call: Call | None) -> str:
-        facts: dict[str, Json] = {
-            "limit": 8192,
-            "tokens": 8193,
-            "model": call.model if call is not None else "",
-            "id": call.previous_response_id or call.id if call is not None else "",
-            "object": _missing_object(call),
-            "place": "messages" if call is not None and call.operation == "chat" else "prompt",
-            "key": self.credential(http) or "",
-            **failure.details,
-            "method": http.method,
-            "path": http.path,
-            "wait": duration(failure.retry_after or 1.0),
-            "seconds": f"{failure.retry_after or 1:g}",
-        }
-        facts |= _rate(failure)
-        facts["key"] = mask_key(str(facts["key"]))
-        # The prompt fits, but not the completion after it.
-        too_long = self.messages.get("completion_too_long", COMPLETION_TOO_LONG)
-        template = too_long if "completion" in failure.details else self.messages[reason]
-        message = template.format_map({key: clip(str(value)) for key, value in facts.items()})
+        if "completion" in failure.details:  # the prompt fits, but not the completion after it
+            template = self.messages.get("completion_too_long", COMPLETION_TOO_LONG)
+        else:
+            template = self.messages[reason]
+        message = template.format_map(_Facts(failure, http, call, self.credential))
         return "".join((message, *_hints(message, failure.details)))
+
+
+class _Facts(dict[str, str]):
+    """What messages tell, by name: each is worked out when a message has it."""
+
+    def __init__(self, failure: Failure, http: HttpRequest, call: Call | None, credential: Credential) -> None:
+        self._failure, self._http, self._call, self._credential = failure, http, call, credential
+
+    def __missing__(self, name: str) -> str:
+        if name in ("key", "rate"):
+            return clip(self._key() if name == "key" else self._rate())
+        details = self._failure.details
+        if name in details:
+            return clip(str(details[name]))
+        return _USUAL[name] if name in _USUAL else clip(self._known(name))
+
+    def _key(self) -> str:
+        details = self._failure.details
+        return mask_key(str(details["key"] if "key" in details else self._credential(self._http) or ""))
+
+    def _rate(self) -> str:
+        reached = {**_REACHED, **self._failure.details}
+        return _RATES.get((reached["kind"], reached["window"]), _RATES["requests", "minute"])
+
+    def _known(self, name: str) -> str:
+        failure, call = self._failure, self._call
+        match name:
+            case "model":
+                return call.model if call is not None else ""
+            case "id":
+                return call.previous_response_id or call.id if call is not None else ""
+            case "object":
+                return _missing_object(call)
+            case "place":
+                return "messages" if call is not None and call.operation == "chat" else "prompt"
+            case "method":
+                return self._http.method
+            case "path":
+                return self._http.path
+            case "wait":
+                return duration(failure.retry_after or 1.0)
+            case "seconds":
+                return f"{failure.retry_after or 1:g}"
+        raise KeyError(name)
 
 
 def _hints(message: str, details: Mapping[str, Json]) -> Iterator[str]:
@@ -105,11 +134,6 @@ def _hints(message: str, details: Mapping[str, Json]) -> Iterator[str]:
         yield f"{end} Did you mean {details['nearest']}?"
     if "report" in details:
         yield f"\n{details['report']}"
-
-
-def _rate(failure: Failure) -> Mapping[str, Json]:
-    reached = {**_REACHED, **failure.details}
-    return {**reached, "rate": _RATES.get((reached["kind"], reached["window"]), _RATES["requests", "minute"])}
 
 
 def _param(row: ErrorRow, call: Call | None) -> str | None:
@@ -155,6 +179,7 @@ COMPLETION_TOO_LONG = (
     "({prompt} in the {place}, {completion} in the completion). Please reduce the length of the {place} or completion."
 )
 _REACHED: Mapping[str, Json] = {"kind": "requests", "window": "minute", "most": 60, "used": 60, "asked": 1}
+_USUAL: Mapping[str, str] = {name: str(fact) for name, fact in {"limit": 8192, "tokens": 8193, **_REACHED}.items()}
 _RATES: Mapping[tuple[Json, Json], str] = {
     ("requests", "minute"): "requests per min (RPM)",
     ("requests", "day"): "requests per day (RPD)",

@@ -12,11 +12,11 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import chat_live_only, parse_chat
 from mockserver.dialects._chat_replay import CHAT_HISTORY
-from mockserver.dialects._completions import completion_options, parse_completion, text_reply
+from mockserver.dialects._completions import completion_options, parse_completion
 from mockserver.dialects._embeddings_moderations import embeddings, parse_embeddings
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._parse import read_object
-from mockserver.dialects._reply import chat_reply, json_reply, merge_headers, request_hex, with_headers
+from mockserver.dialects._reply import answer_reply, chat_reply, json_reply, merge_headers, request_hex
 from mockserver.dialects._responses import (
     RESPONSE_LAYOUT,
     error_event,
@@ -25,8 +25,11 @@ from mockserver.dialects._responses import (
 )
 from mockserver.dialects._responses_replay import RESPONSES_HISTORY
 from mockserver.dialects._stored import StoredResponses, stored_chats
-from mockserver.wire.chat import ChatLayout, Extra, completion
-from mockserver.wire.text import TextLayout
+from mockserver.wire.chat import ChatRenderer, Extra, completion
+from mockserver.wire.responses_stream import ResponseRenderer
+from mockserver.wire.text import TextRenderer
+
+RESPONSES = ResponseRenderer(RESPONSE_LAYOUT)
 
 
 class OpenAIApi(Struct, frozen=True):
@@ -37,12 +40,12 @@ class OpenAIApi(Struct, frozen=True):
     """
 
     dialect: str
-    chat_layout: ChatLayout
-    text_layout: TextLayout
+    chat: ChatRenderer
+    text: TextRenderer
     read: Callable[[HttpRequest], dict[str, Json]]
     headers: Callable[[HttpRequest, Call | None], Headers]
     rate_limits: Callable[[int], Headers]
-    chat_extra: Callable[[Call], Extra | None] = lambda call: None
+    chat_extra: Callable[[Call], Extra] = lambda call: {}
 
     def inference_operations(self) -> tuple[Operation, ...]:
         return (
@@ -66,10 +69,10 @@ class OpenAIApi(Struct, frozen=True):
                 error=error_event,
                 history=RESPONSES_HISTORY,
             ),
-            *StoredResponses(self.dialect, refuse, RESPONSE_LAYOUT, headers, self._parse_input).operations(),
+            *StoredResponses(self.dialect, refuse, RESPONSES, headers, self._parse_input).operations(),
             *stored_chats(
                 self.dialect,
-                lambda call, answer: completion(answer, self.chat_layout, self.chat_extra(call)),
+                lambda call, answer: completion(answer, self.chat.layout, self.chat_extra(call)),
                 headers,
                 refuse,
             ),
@@ -78,8 +81,8 @@ class OpenAIApi(Struct, frozen=True):
     def _own_headers(self, call: Call) -> Headers:
         return self.headers(call.http, call)
 
-    def _with_limits(self, reply: Reply, call: Call, tokens: int) -> Reply:
-        return with_headers(reply, (*self._own_headers(call), *self.rate_limits(tokens)))
+    def _answer_headers(self, call: Call, tokens: int) -> Headers:
+        return self.headers(call.http, call) + self.rate_limits(tokens)
 
     def _parse_chat(self, http: HttpRequest, validation: Validation) -> Call:
         return parse_chat(
@@ -92,15 +95,15 @@ class OpenAIApi(Struct, frozen=True):
         )
 
     def _render_chat(self, call: Call, outcome: Answer) -> Reply:
-        reply = chat_reply(call, outcome, self.chat_layout, self.chat_extra(call))
-        return self._with_limits(reply, call, outcome.usage.prompt)
+        headers = self._answer_headers(call, outcome.usage.prompt)
+        return chat_reply(call, outcome, self.chat, headers, self.chat_extra(call))
 
     def _parse_completion(self, http: HttpRequest, validation: Validation) -> Call:
         return parse_completion(http, self.read(http), self.dialect, validation=validation)
 
     def _render_completion(self, call: Call, outcome: Answer) -> Reply:
-        reply = text_reply(call, outcome, self.text_layout, completion_options(call))
-        return self._with_limits(reply, call, outcome.usage.prompt)
+        headers = self._answer_headers(call, outcome.usage.prompt)
+        return answer_reply(outcome, self.text, completion_options(call), headers, stream=call.stream)
 
     def _parse_responses(self, http: HttpRequest, validation: Validation) -> Call:
         return parse_openai_responses(http, read_object(http), self.dialect, validation=validation)
@@ -109,13 +112,13 @@ class OpenAIApi(Struct, frozen=True):
         return parse_openai_responses(http, read_object(http), self.dialect, validation=validation, only_input=True)
 
     def _render_responses(self, call: Call, outcome: Answer) -> Reply:
-        return self._with_limits(responses_reply(call, outcome, RESPONSE_LAYOUT), call, outcome.usage.prompt)
+        return responses_reply(call, outcome, RESPONSES, self._answer_headers(call, outcome.usage.prompt))
 
     def _parse_embeddings(self, http: HttpRequest, validation: Validation) -> Call:
         return parse_embeddings(http, self.read(http), self.dialect, validation=validation)
 
     def _render_embeddings(self, call: Call, outcome: Embeddings) -> Reply:
-        own = (*self._own_headers(call), *self.rate_limits(outcome.prompt_tokens))
+        own = self._answer_headers(call, outcome.prompt_tokens)
         body = embeddings(outcome, call.raw.get("encoding_format"))
         if "mistral" in (call.http.header("user-agent") or "").lower():  # its clients require an id; OpenAI sends none
             body = {"id": request_hex(call.http, call), **body}

@@ -6,13 +6,14 @@ from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
 from itertools import chain
+from typing import TypeVar
 
 from msgspec import Raw
 from msgspec.structs import replace
 from pydantic_core import PydanticSerializationError, to_json
 
 from mockserver.core.call import Call, fingerprint
-from mockserver.core.http import Frame, Headers, HttpRequest, Reply
+from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.lazy import FEW, LazySequence, batches
 from mockserver.core.plan import Answer, Models
@@ -20,17 +21,20 @@ from mockserver.core.rates import Standing, Standings
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import duration
 from mockserver.dialects._parse import parse_models
-from mockserver.wire.chat import ChatLayout, Extra, chunks, completion
+from mockserver.wire.chat import ChatOptions, ChatRenderer
+from mockserver.wire.template import Renderer
 
 LARGE_BODY = 1 << 18  # bytes of a body beyond which it is made as it is sent
 MAX_DEPTH = 5  # of a part of a body that is made as it is sent
-DONE = Frame(b"[DONE]", part="end")
+JSON_TYPE: Headers = (("content-type", "application/json"),)
 STREAM_HEADERS: Headers = (
     ("content-type", "text/event-stream; charset=utf-8"),
     ("cache-control", "no-cache"),
     ("connection", "keep-alive"),
     ("x-accel-buffering", "no"),
 )
+Options = TypeVar("Options")
+_NOTHING: Mapping[str, Json] = {}
 
 
 def json_reply(
@@ -40,14 +44,15 @@ def json_reply(
 
     `indent` spreads a body over lines, if it is small.
     """
-    own: Headers = (("content-type", "application/json"),)
-    data = None if any(type(value) is list and len(value) > FEW for value in body.values()) else _small(body, indent)
+    long = [value for value in body.values() if type(value) is list and len(value) > FEW]
+    data = None if long else _small(body, indent)
     if data is None:
         several = batches(_pieces(body), LARGE_BODY)
         data, more = next(several), next(several, None)
         if more is not None:
-            return Reply(status, merge_headers(own, headers), tokens=tokens, pieces=chain((data, more), several))
-    own = (*own, ("content-length", str(len(data))))
+            pieces = chain((data, more), several)
+            return Reply(status, merge_headers(JSON_TYPE, headers), tokens=tokens, pieces=pieces)
+    own = (*JSON_TYPE, ("content-length", str(len(data))))
     return Reply(status, merge_headers(own, headers), data, tokens=tokens)
 
 
@@ -115,12 +120,33 @@ _HOLE: Mapping[str, Json] = {"\0": 0}  # no text of a body reads so in JSON
 _HOLE_BYTES = to_json(_HOLE)
 
 
-def chat_reply(call: Call, answer: Answer, layout: ChatLayout, extra: Extra | None = None) -> Reply:
-    """A chat answer as the call wants it: whole, or as frames that end with `[DONE]`; its own headers win."""
-    if call.stream:
-        frames = chain(chunks(answer, layout, extra, include_usage=call.options.include_usage), (DONE,))
-        return Reply(200, merge_headers(STREAM_HEADERS, answer.headers), frames=frames)
-    return json_reply(200, completion(answer, layout, extra), answer.headers, tokens=answer.weight)
+def answer_reply(
+    answer: Answer,
+    renderer: Renderer[Options],
+    options: Options,
+    headers: Headers,
+    *,
+    stream: bool,
+    stream_headers: Headers = STREAM_HEADERS,
+) -> Reply:
+    """An answer as JSON, or as a stream. Of the headers, those of the answer itself win."""
+    if stream:
+        own = (*headers, *stream_headers)
+        return Reply(200, merge_headers(own, answer.headers), frames=renderer.stream(answer, options))
+    data = renderer.fill_body(answer, options)
+    if data is None:
+        reply = json_reply(200, renderer.body(answer, options), answer.headers, tokens=answer.weight)
+        return with_headers(reply, headers)
+    own = (*headers, *JSON_TYPE, ("content-length", str(len(data))))
+    return Reply(200, merge_headers(own, answer.headers), data, tokens=answer.weight)
+
+
+def chat_reply(
+    call: Call, answer: Answer, renderer: ChatRenderer, headers: Headers, extra: Mapping[str, Json] = _NOTHING
+) -> Reply:
+    """A chat answer as the call wants it: whole, or as frames that end with `[DONE]`."""
+    options = ChatOptions(extra, call.options.include_usage)
+    return answer_reply(answer, renderer, options, headers, stream=call.stream)
 
 
 def with_headers(reply: Reply, headers: Headers) -> Reply:
@@ -132,7 +158,7 @@ def merge_headers(own: Headers, over: Headers) -> Headers:
     if not over:
         return own
     names = {name.lower() for name, _ in over}
-    return (*((name, value) for name, value in own if name.lower() not in names), *over)
+    return (*[header for header in own if header[0].lower() not in names], *over)
 
 
 def moment(seconds: float) -> str:

@@ -7,13 +7,14 @@ anything: a value of an unexpected type is ignored.
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import CLIENT_RUN_TOOLS, Call, IdShape, Message, Options, Tool, ToolCall, ToolChoice
-from mockserver.core.http import Frame, HttpRequest, Reply
+from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
@@ -33,9 +34,9 @@ from mockserver.dialects._parse import (
     refuse_first,
     unknown_fields,
 )
-from mockserver.dialects._reply import STREAM_HEADERS, json_reply, merge_headers
-from mockserver.wire.responses import ResponseLayout, ResponseOptions, response
-from mockserver.wire.responses_stream import events
+from mockserver.dialects._reply import answer_reply
+from mockserver.wire.responses import ResponseLayout, ResponseOptions
+from mockserver.wire.responses_stream import ResponseRenderer
 
 
 def input_messages(given: Json) -> tuple[Message, ...]:
@@ -449,38 +450,43 @@ def unpaired_calls(items: Sequence[Body]) -> Iterator[tuple[int, Complaint]]:
             yield at, custom_complaint(f"No tool output found for {kind} {clip(call_id)}.", "input")
 
 
-def responses_reply(call: Call, answer: Answer, layout: ResponseLayout, *, after: int = -1) -> Reply:
+def responses_reply(
+    call: Call, answer: Answer, renderer: ResponseRenderer, headers: Headers, *, after: int = -1
+) -> Reply:
     """An answer as the call wants it: whole, or as the events that come after sequence number `after`."""
-    answer = replace(answer, model=answer.model or layout.unset["model"])
-    wanted = response_options(call, layout)
-    if call.stream:
-        frames = (frame for number, frame in enumerate(events(answer, layout, wanted)) if number > after)
-        return Reply(200, merge_headers(STREAM_HEADERS, answer.headers), frames=frames)
-    return json_reply(200, response(answer, layout, wanted), answer.headers, tokens=answer.weight)
+    if not answer.model:
+        answer = replace(answer, model=renderer.layout.unset["model"])
+    options = response_options(call, renderer.layout)
+    reply = answer_reply(answer, renderer, options, headers, stream=call.stream)
+    if reply.frames is None or after < 0:
+        return reply
+    return replace(reply, frames=islice(reply.frames, after + 1, None))
 
 
 def response_options(call: Call, layout: ResponseLayout) -> ResponseOptions:
     """Return what the object repeats of the request, and which optional values the request includes."""
     wanted = call.raw.get("include")
     reasoning = call.raw.get("reasoning") or {}
-    summary = any(reasoning.get(key) for key in ("summary", "generate_summary"))
     return ResponseOptions(
-        {**layout.unset, **request_fields(call, layout.response)},
+        request_fields(call, layout.response),
         frozenset(wanted or ()),
-        summary=summary,
+        summary=bool(reasoning.get("summary") or reasoning.get("generate_summary")),
         stored=call.raw.get("store") is not False,
     )
 
 
 def request_fields(call: Call, fields: Collection[str]) -> dict[str, Json]:
-    body = {key: call.raw[key] for key in fields if key in call.raw}
-    shown = {key: body[key] for key in _UNCHANGED_FIELDS if body.get(key) is not None}
-    shown |= {key: float(body[key]) for key in ("temperature", "top_p") if body.get(key) is not None}
+    body = {key: value for key, value in call.raw.items() if value is not None and key in fields}
+    shown = {key: body[key] for key in _UNCHANGED_FIELDS if key in body}
+    shown |= {key: float(body[key]) for key in ("temperature", "top_p") if key in body}
     if call.options.background:
         shown["background"] = True
     if call.options.max_tokens is not None:
         shown["max_output_tokens"] = call.options.max_tokens
-    return {**shown, **dict(_reshaped_fields(body))}
+    return shown if _RESHAPED_FIELDS.isdisjoint(body) else shown | dict(_reshaped_fields(body))
+
+
+_RESHAPED_FIELDS = frozenset(("tools", "text", "reasoning", "conversation", "service_tier"))
 
 
 def _reshaped_fields(body: Body) -> Iterator[tuple[str, Json]]:

@@ -30,7 +30,8 @@ from mockserver.dialects._parse import (
 )
 from mockserver.dialects._reply import json_reply, with_headers
 from mockserver.dialects._responses import error_event, responses_reply
-from mockserver.wire.responses import ResponseLayout, ResponseOptions, hosted_tool_item, item_kind, response_usage
+from mockserver.wire.responses import ResponseOptions, hosted_tool_item, item_kind, response_usage
+from mockserver.wire.responses_stream import ResponseRenderer
 
 ORDERS = ("asc", "desc")
 _METADATA = re.compile(r"metadata\[(.*)\]", re.DOTALL)  # in a query: metadata[topic]=trains
@@ -160,7 +161,7 @@ class StoredResponses(Struct, frozen=True):
 
     dialect: str
     refuse: Refuse
-    layout: ResponseLayout
+    renderer: ResponseRenderer
     headers: Callable[[Call], Headers]
     take: Callable[[HttpRequest, Validation], Call]
     final: bool = False
@@ -208,14 +209,13 @@ class StoredResponses(Struct, frozen=True):
         after = integer_parameter(call.http, "starting_after", self.refuse)
         include = (*(stored.call.raw.get("include") or ()), *_included(call.http))
         requested = replace(stored.call, stream=call.stream, raw={**stored.call.raw, "include": include})
-        reply = responses_reply(requested, stored.answer, self.layout, after=-1 if after is None else after)
-        return with_headers(reply, self.headers(call))
+        after = -1 if after is None else after
+        return responses_reply(requested, stored.answer, self.renderer, self.headers(call), after=after)
 
     def _cancelled(self, call: Call, stored: Stored) -> Reply:
         if self.final and not stored.polls:
             raise Failure("not_cancellable")
-        reply = responses_reply(replace(stored.call, stream=False), stored.answer, self.layout)
-        return with_headers(reply, self.headers(call))
+        return responses_reply(replace(stored.call, stream=False), stored.answer, self.renderer, self.headers(call))
 
     def _deleted(self, call: Call, stored: Stored) -> Reply:
         body = {"id": stored.answer.id, "object": "response", "deleted": True}

@@ -31,8 +31,8 @@ from mockserver.dialects._reply import (
     remaining_rate_limit_headers,
     request_uuid,
 )
-from mockserver.wire.chat import ChatLayout, prompt_filter
-from mockserver.wire.text import TextLayout
+from mockserver.wire.chat import ChatLayout, ChatRenderer, prompt_filter
+from mockserver.wire.text import TextLayout, TextRenderer
 
 NAME = "azure_openai"
 REQUESTS_LEFT, TOKENS_PER_MINUTE = 999, 1_000_000
@@ -189,7 +189,14 @@ MESSAGES: Mapping[str, str] = {
 }
 ERRORS = ErrorTable(ROWS, MESSAGES, credential)
 
-API = OpenAIApi(NAME, CHAT_LAYOUT, TEXT_LAYOUT, _body, _headers, _rate_limit_headers)
+API = OpenAIApi(
+    dialect=NAME,
+    chat=ChatRenderer(CHAT_LAYOUT),
+    text=TextRenderer(TEXT_LAYOUT),
+    read=_body,
+    headers=_headers,
+    rate_limits=_rate_limit_headers,
+)
 _OF_DEPLOYMENTS = API.inference_operations()
 _OF_RESOURCE = (*API.account_operations(), *model_operations(NAME, _headers))
 

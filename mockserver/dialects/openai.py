@@ -35,7 +35,8 @@ from mockserver.dialects._reply import (
     openai_rate_limit_headers,
     request_hex,
 )
-from mockserver.wire.chat import ChatLayout
+from mockserver.wire.chat import ChatLayout, ChatRenderer
+from mockserver.wire.text import TextRenderer
 
 NAME = "openai"
 REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE = 10_000, 2_000_000
@@ -95,25 +96,35 @@ def _headers(http: HttpRequest, call: Call | None) -> Headers:
 _MILLISECONDS = {f"{byte:02x}": str(20 + byte) for byte in range(256)}  # by the first two digits of a request's name
 
 
-def _rate_limit_headers(tokens: int, *, used_up: bool = False, reset: str = "6ms") -> Headers:
-    left = (0, 0) if used_up else (REQUESTS_PER_MINUTE - 1, max(TOKENS_PER_MINUTE - tokens, 0))
+_LIMITS: Headers = (
+    ("x-ratelimit-limit-requests", str(REQUESTS_PER_MINUTE)),
+    ("x-ratelimit-limit-tokens", str(TOKENS_PER_MINUTE)),
+)
+_LIMITS_OF_ONE: Headers = (*_LIMITS, ("x-ratelimit-remaining-requests", str(REQUESTS_PER_MINUTE - 1)))
+
+
+def _rate_limit_headers(tokens: int) -> Headers:
     return (
-        ("x-ratelimit-limit-requests", str(REQUESTS_PER_MINUTE)),
-        ("x-ratelimit-limit-tokens", str(TOKENS_PER_MINUTE)),
-        ("x-ratelimit-remaining-requests", str(left[0])),
-        ("x-ratelimit-remaining-tokens", str(left[1])),
-        ("x-ratelimit-reset-requests", reset),
-        ("x-ratelimit-reset-tokens", reset if used_up else duration(tokens * 60 / TOKENS_PER_MINUTE)),
+        *_LIMITS_OF_ONE,
+        ("x-ratelimit-remaining-tokens", str(max(TOKENS_PER_MINUTE - tokens, 0))),
+        ("x-ratelimit-reset-requests", "6ms"),
+        ("x-ratelimit-reset-tokens", duration(tokens * 60 / TOKENS_PER_MINUTE)),
     )
+
+
+def _used_up_headers(reset: str) -> Headers:
+    kinds = ("requests", "tokens")
+    left = [(f"x-ratelimit-remaining-{kind}", "0") for kind in kinds]
+    return (*_LIMITS, *left, *[(f"x-ratelimit-reset-{kind}", reset) for kind in kinds])
 
 
 def _retry_headers(failure: Failure, status: int) -> Headers:
     again = retry_after(failure, in_ms=True)
     if status != 429:
         return again
-    used_up = "window" not in failure.details  # else the failure names the limit that was reached
-    reset = duration(failure.retry_after or 1.0) if used_up else "6ms"
-    return (*again, *_rate_limit_headers(0, used_up=used_up, reset=reset))
+    if "window" in failure.details:  # the failure names the limit that was reached
+        return again + _rate_limit_headers(0)
+    return again + _used_up_headers(duration(failure.retry_after or 1.0))
 
 
 CHAT_LAYOUT = ChatLayout(
@@ -145,7 +156,15 @@ ROWS = error_rows(
 )
 ERRORS = ErrorTable(ROWS, OPENAI_MESSAGES, bearer)
 
-API = OpenAIApi(NAME, CHAT_LAYOUT, TEXT_LAYOUT, read_object, _headers, _rate_limit_headers, _service_tier)
+API = OpenAIApi(
+    dialect=NAME,
+    chat=ChatRenderer(CHAT_LAYOUT),
+    text=TextRenderer(TEXT_LAYOUT),
+    read=read_object,
+    headers=_headers,
+    rate_limits=_rate_limit_headers,
+    chat_extra=_service_tier,
+)
 DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,

@@ -72,7 +72,6 @@ from mockserver.dialects._reply import (
     model_object,
     model_operations,
     request_id_header,
-    with_headers,
 )
 from mockserver.dialects._responses import RESPONSE_LAYOUT as OPENAI_LAYOUT
 from mockserver.dialects._responses import ResponsesRequest, error_event, message_of, parse_responses, responses_reply
@@ -89,6 +88,7 @@ from mockserver.dialects._responses_models import (
 from mockserver.dialects._stored import StoredResponses
 from mockserver.wire.chat import ChatLayout
 from mockserver.wire.responses import ResponseLayout
+from mockserver.wire.responses_stream import ResponseRenderer
 
 ComputerTool = shape(
     type=literal("computer_use_preview"),
@@ -384,7 +384,7 @@ def _checked(call: Call, validation: Validation) -> Call:
 
 
 def _render_responses(call: Call, outcome: Answer) -> Reply:
-    return with_headers(responses_reply(call, outcome, RESPONSE_LAYOUT), request_id_header(call.http, call))
+    return responses_reply(call, outcome, RESPONSES, request_id_header(call.http, call))
 
 
 def _model(name: str, created: int) -> dict[str, Json]:
@@ -418,6 +418,7 @@ RESPONSE_LAYOUT = ResponseLayout(
         "service_tier": "auto",
     },
 )
+RESPONSES = ResponseRenderer(RESPONSE_LAYOUT)
 CHAT_LAYOUT = ChatLayout(
     completion=("id", "object", "created", "model", "choices", "system_fingerprint", "usage"),
     message=("role", "content", "reasoning_content", "refusal", "annotations", "tool_calls"),
@@ -449,7 +450,7 @@ UNSUPPORTED: Mapping[str, str] = {**PLAIN_UNSUPPORTED_MESSAGES, "vision": "{mode
 ERRORS = plain_errors(ROWS, MESSAGES, bearer, UNSUPPORTED)
 
 STORED = StoredResponses(
-    NAME, refuse, RESPONSE_LAYOUT, lambda call: request_id_header(call.http, call), _parse_responses, final=True
+    NAME, refuse, RESPONSES, lambda call: request_id_header(call.http, call), _parse_responses, final=True
 )
 DIALECT = Dialect(
     name=NAME,

@@ -1,9 +1,9 @@
-"""ChatCompletion: an Answer as one body, or as the chunks of a stream, without pace and terminator.
+"""ChatCompletion: an Answer as one body, or as the chunks of a stream, without pace.
 
 The builders make every key of the family; a ChatLayout says which of them a provider shows, and in which order.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat, zip_longest
 from typing import Literal
 
@@ -41,6 +41,7 @@ from mockserver.wire.logprobs import (
     offset_logprobs,
     spread_logprobs,
 )
+from mockserver.wire.template import Marks, Renderer, Value
 
 
 class ChatLayout(Struct, frozen=True):
@@ -70,6 +71,42 @@ class ChatLayout(Struct, frozen=True):
 
 Extra = Mapping[str, Json]  # keys of the completion that come from the request, such as service_tier
 Object = dict[str, Json]
+DONE = Frame(b"[DONE]", part="end")
+
+
+class ChatOptions(Struct, frozen=True):
+    """What the request contributes to its answer."""
+
+    extra: Extra = {}
+    usage: bool = False  # in a last chunk of a stream
+
+
+class ChatRenderer(Renderer[ChatOptions]):
+    """Renders chat answers in one layout."""
+
+    def __init__(self, layout: ChatLayout) -> None:
+        super().__init__()
+        self.layout = layout
+
+    def body(self, answer: Answer, options: ChatOptions) -> Object:
+        return completion(answer, self.layout, options.extra)
+
+    def frames(self, answer: Answer, options: ChatOptions) -> Iterator[Frame]:
+        yield from chunks(answer, self.layout, options.extra, include_usage=options.usage)
+        yield DONE
+
+    def form(self, options: ChatOptions) -> Hashable | None:
+        extra = options.extra
+        for value in extra.values():
+            if type(value) is not str:
+                return None
+        return (options.usage, *extra)
+
+    def values(self, answer: Answer, options: ChatOptions) -> Iterable[Value]:
+        return options.extra.values()
+
+    def mark(self, options: ChatOptions, marks: Marks) -> ChatOptions:
+        return replace(options, extra={key: marks.text(value) for key, value in options.extra.items()})
 
 
 def completion(answer: Answer, layout: ChatLayout, extra: Extra | None = None) -> Object:

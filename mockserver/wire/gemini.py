@@ -1,7 +1,7 @@
 """Gemini's GenerateContentResponse: an Answer as one body, or as the responses of a stream, each with its new parts."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
 from math import fsum
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import fingerprint
-from mockserver.core.http import Frame
+from mockserver.core.http import Frame, Frames, Run
 from mockserver.core.json import Json, parsed
 from mockserver.core.plan import (
     Answer,
@@ -29,6 +29,7 @@ from mockserver.core.plan import (
 )
 from mockserver.core.seal import Seal, claim
 from mockserver.core.tokens import spelled, token_id, weighed
+from mockserver.wire.template import Renderer, Value
 
 Object = dict[str, Json]
 
@@ -43,6 +44,65 @@ class GeminiOptions(Struct, frozen=True):
     media: Mapping[str, int] = {}  # tokens of the prompt that are no text, by modality
     cached: int = 0  # tokens of the prompt that are in its cached content
     cached_media: Mapping[str, int] = {}  # those of them that are no text
+    indent: int | None = 2  # of a body that is spread over lines
+
+
+class GeminiRenderer(Renderer[GeminiOptions]):
+    """Renders bodies; those for Vertex AI have numbers that are made of the text."""
+
+    def body(self, answer: Answer, options: GeminiOptions) -> Object:
+        return generate_content(answer, options)
+
+    def encode(self, body: Mapping[str, Json], options: GeminiOptions) -> bytes:
+        return to_json(body) if options.indent is None else to_json(body, indent=options.indent) + b"\n"
+
+    def form(self, options: GeminiOptions) -> Hashable | None:
+        if options.vertex or options.media or options.cached or options.cached_media:
+            return None
+        return options.thoughts, options.signed, options.indent
+
+    def values(self, answer: Answer, options: GeminiOptions) -> Iterable[Value]:
+        for index, choice in enumerate(answer.choices):
+            calls = [part for part in choice.parts if isinstance(part, ToolUse)]
+            if calls and options.signed:
+                yield _signature(answer, index)
+            for part in calls:
+                call = _function_call(part)
+                yield b"" if call is None else _within_part(call["args"], options.indent)
+
+    def frames(self, answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
+        """Yield the frames, but for the last with marks for the tokens so far."""
+        return _UncountedStream(answer, options, _one_line, templated=True).events()
+
+    def stream(self, answer: Answer, options: GeminiOptions) -> Iterable[Frame]:
+        """Return the responses as server-sent events."""
+        runs = self._counted_runs(answer, options)
+        return stream_frames(answer, options) if runs is None else Frames(runs)
+
+    def _counted_runs(self, answer: Answer, options: GeminiOptions) -> list[Frame | Run] | None:
+        if any(not isinstance(part, Text) or isinstance(part.chunks, tuple) for part in answer.choices[0].parts):
+            return None  # stated pieces may be empty
+        made, seen = self.fill_frames(answer, options), 0
+        for at, run in enumerate(made or ()):
+            if made is None or not isinstance(run, Run) or _COUNTS[0] not in run.after:
+                continue
+            between, rest = run.after.split(_COUNTS[0])
+            total, after = rest.split(_COUNTS[1])
+            if not seen + run.tokens[0]:
+                return None  # no tokens so far, which is not told
+            pieces = []
+            for piece, tokens in zip(run.pieces, run.tokens, strict=True):
+                seen += tokens
+                pieces.append(b"%b%b%d%b%d" % (piece, between, seen, total, answer.usage.prompt + seen))
+            made[at] = Run(run.before, pieces, after, run.tokens, run.event, run.part, run.framing)
+        return made
+
+
+def _within_part(arguments: Json, indent: int | None) -> bytes:
+    """Return JSON as it stands in a part: so far from the left that lines of a body begin there."""
+    if indent is None:
+        return to_json(arguments)
+    return to_json(arguments, indent=indent).replace(b"\n", b"\n" + b" " * (7 * indent))
 
 
 def generate_content(answer: Answer, options: GeminiOptions) -> Object:
@@ -412,7 +472,14 @@ class _Stream:
         return self._encode(_response({"candidates": [candidate], **more}, usage, self._answer, self._options))
 
 
+class _UncountedStream(_Stream):
+    def _event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
+        usage = {**self._usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
+        return self._whole(self._candidate(index, _as_part(part)), usage)
+
+
 _HOLES: tuple[Json, ...] = ("\ue000text\ue000", *range(987_654_321_000_001, 987_654_321_000_004))
+_COUNTS = tuple([to_json(hole) for hole in _HOLES[1:3]])
 
 
 def _as_part(part: str | Object | None) -> Object:

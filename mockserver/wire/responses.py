@@ -142,7 +142,7 @@ def response_of_items(
         "output": [dict(each.body) for each in items],
         "usage": response_usage(answer.usage) if ended else None,
     }
-    return pick({**options.request_fields, **full}, layout.response)
+    return pick({**layout.unset, **options.request_fields, **full}, layout.response)
 
 
 def response_in_progress(
@@ -250,9 +250,9 @@ class OutputItemId(Struct, frozen=True):
     @property
     def text(self) -> str:
         """Return the id, without the prefix of its type."""
-        told = bytes([self.place, self.reasoning, self.stored])
-        told = bytes([one ^ other for one, other in zip(told, self.answer, strict=False)])  # so that ids look random
-        return (self.answer + told + _check(self.answer + told)).hex()
+        one, two, three = self.answer[:3]  # so that ids look random
+        told = self.answer + bytes((self.place ^ one, self.reasoning ^ two, self.stored ^ three))
+        return (told + _check(told)).hex()
 
     @property
     def reasoning_id(self) -> str | None:
@@ -281,11 +281,23 @@ def read_item_id(text: str) -> OutputItemId | None:
 
 
 def _check(told: bytes) -> bytes:
-    return blake2b(told, digest_size=4, key=b"output item").digest()
+    checked = _CHECKED.copy()
+    checked.update(told)
+    return checked.digest()
 
 
-_ANSWERS = blake2b(digest_size=9)
+_ANSWERS, _CHECKED = blake2b(digest_size=9), blake2b(digest_size=4, key=b"output item")
 _ITEM_ID = re.compile(r"[a-z]+_([0-9a-f]{32})")
+
+
+def item_ids(answer: Answer, *, stored: bool) -> Iterator[str]:
+    """Yield the ids of the output items of an answer without hosted tools, each without the prefix of its type."""
+    thought: int | None = None
+    for at, parts in enumerate(_groups(answer.choices[0].parts) if answer.choices else ()):
+        if isinstance(parts[0], Reasoning):
+            thought = at
+        before = at - thought if thought is not None and isinstance(parts[0], ToolUse) else 0
+        yield item_id(answer.id, at, reasoning=before, stored=stored)
 
 
 class _ItemBuilder(Struct, frozen=True):

@@ -1,13 +1,14 @@
 """Responses as a stream: the numbered events of the object and of each of its items."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import repeat
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 from pydantic_core import to_json
 
-from mockserver.core.http import Frame
+from mockserver.core.http import Frame, Frames, Run
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text, ToolUse, tokens_of, words_of
 from mockserver.core.tokens import APPROX, Chunks, Tokenizer, spans, weighed
@@ -18,12 +19,15 @@ from mockserver.wire.responses import (
     ResponseOptions,
     StatusEvent,
     TextDeltas,
+    item_ids,
     item_kind,
     output_items,
+    response,
     response_in_progress,
     response_of_items,
     status_of,
 )
+from mockserver.wire.template import Marks, Renderer, Value
 
 MAX_PARTIAL_IMAGES = 3
 
@@ -84,6 +88,56 @@ def _ending(answer: Answer, layout: ResponseLayout, options: ResponseOptions, it
     status = status_of(answer, layout)
     final = to_json({"response": response_of_items(answer, layout, options, items)})[1:]
     return Event(f"response.{status}", final, part="finish")
+
+
+class ResponseRenderer(Renderer[ResponseOptions]):
+    """Renders responses in one layout."""
+
+    def __init__(self, layout: ResponseLayout) -> None:
+        super().__init__()
+        self.layout = layout
+
+    def body(self, answer: Answer, options: ResponseOptions) -> dict[str, Json]:
+        return response(answer, self.layout, options)
+
+    def frames(self, answer: Answer, options: ResponseOptions) -> Iterator[Frame]:
+        """Yield the frames without the beginning of their data, which has their number."""
+        for name, rest, tokens, part in _events(answer, self.layout, options):
+            yield Frame(rest, name, tokens, part)
+
+    def stream(self, answer: Answer, options: ResponseOptions) -> Iterable[Frame]:
+        runs = self.fill_frames(answer, options)
+        return events(answer, self.layout, options) if runs is None else Frames(_numbered(runs))
+
+    def form(self, options: ResponseOptions) -> Hashable | None:
+        repeated, sealed = options.request_fields, "reasoning.encrypted_content" in options.include
+        return *repeated, repeated.get("background") is True, options.summary, options.stored, sealed
+
+    def values(self, answer: Answer, options: ResponseOptions) -> Iterable[Value]:
+        repeated = [to_json(value) for key, value in options.request_fields.items() if key != "background"]
+        return [*item_ids(answer, stored=options.stored), *repeated]
+
+    def mark(self, options: ResponseOptions, marks: Marks) -> ResponseOptions:
+        repeated = options.request_fields
+        marked = {key: [{"type": marks.text()}] for key in repeated if key != "background"}  # as if all were tools
+        return replace(options, request_fields={**repeated, **marked})
+
+
+def _numbered(runs: Iterable[Frame | Run]) -> list[Frame | Run]:
+    """Return events with their types and numbers."""
+    number, made = 0, list[Frame | Run]()
+    for run in runs:
+        name = run.event or ""
+        if isinstance(run, Frame):
+            data = b'{"type":"%b","sequence_number":%d,%b' % (name.encode(), number, run.data)
+            made.append(Frame(data, name, 0, run.part))
+            number += 1
+        else:
+            before, between = b'{"type":"%b","sequence_number":' % name.encode(), run.before
+            pieces = [b"%d,%b%b" % (at, between, piece) for at, piece in enumerate(run.pieces, number)]
+            made.append(Run(before, pieces, run.after, run.tokens, name, run.part))
+            number += len(pieces)
+    return made
 
 
 class ItemStream(Struct, frozen=True):

@@ -3,7 +3,7 @@
 The builders make every key of the family; a TextLayout says which of them a provider shows, and in which order.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import repeat, zip_longest
 from typing import Any, Literal
 
@@ -16,7 +16,7 @@ from mockserver.core.json import Json
 from mockserver.core.lazy import mapped
 from mockserver.core.plan import Answer, Choice, Text, Usage, tokens_of
 from mockserver.core.tokens import Tokenizer, spans, token_id, weighed
-from mockserver.wire.chat import ChunkTemplate, completion_filter, pick, prompt_filter, prompt_filter_chunk
+from mockserver.wire.chat import DONE, ChunkTemplate, completion_filter, pick, prompt_filter, prompt_filter_chunk
 from mockserver.wire.logprobs import (
     LogprobsShape,
     OffsetLogprob,
@@ -25,6 +25,7 @@ from mockserver.wire.logprobs import (
     offset_logprobs,
     shaped_logprobs,
 )
+from mockserver.wire.template import Renderer
 
 
 class TextLayout(Struct, frozen=True):
@@ -51,6 +52,26 @@ class CompletionOptions(Struct, frozen=True):
     perf_metrics: Mapping[str, Json] | None = None
     images: tuple[tuple[str, ...], ...] = ()  # of each prompt
     grammar: str | None = None
+
+
+class TextRenderer(Renderer[CompletionOptions]):
+    """Renders text completions in one layout."""
+
+    def __init__(self, layout: TextLayout) -> None:
+        super().__init__()
+        self.layout = layout
+
+    def body(self, answer: Answer, options: CompletionOptions) -> dict[str, Json]:
+        return text_completion(answer, self.layout, options)
+
+    def frames(self, answer: Answer, options: CompletionOptions) -> Iterator[Frame]:
+        yield from text_chunks(answer, self.layout, options)
+        yield DONE
+
+    def form(self, options: CompletionOptions) -> Hashable | None:
+        if options.token_ids or options.raw_output or options.perf_metrics is not None:
+            return None
+        return options.usage, len(options.prompts)
 
 
 def text_completion(answer: Answer, layout: TextLayout, options: CompletionOptions) -> dict[str, Json]:

@@ -21,10 +21,10 @@ from mockserver.dialects._errors import (
 )
 from mockserver.dialects._parse import Body, bearer
 from mockserver.dialects._reply import STREAM_HEADERS as CHAT_STREAM_HEADERS
-from mockserver.dialects._reply import json_reply, merge_headers, moment, request_hex, with_headers
+from mockserver.dialects._reply import answer_reply, json_reply, merge_headers, moment, request_hex
 from mockserver.dialects.anthropic.models import refuse
 from mockserver.dialects.anthropic.replay import defer_prefix
-from mockserver.wire.anthropic import MessageOptions, compacted, events, message
+from mockserver.wire.anthropic import MessageOptions, MessageRenderer, compacted
 
 
 def credential(http: HttpRequest) -> str | None:
@@ -43,16 +43,11 @@ _request_id = Seed().drawer("req_01", "base58", 22, "request")
 
 
 def render_message(call: Call, outcome: Answer) -> Reply:
-    return with_headers(_message_reply(call, outcome), headers(call.http, call))
-
-
-def _message_reply(call: Call, answer: Answer) -> Reply:
     options = message_options(call)
     if call.raw.get("compaction") is not None:
-        answer, options = compacted(answer, options)
-    if call.stream:
-        return Reply(200, merge_headers(STREAM_HEADERS, answer.headers), frames=events(answer, options))
-    return json_reply(200, message(answer, options), answer.headers, tokens=answer.weight)
+        outcome, options = compacted(outcome, options)
+    own = headers(call.http, call)
+    return answer_reply(outcome, _MESSAGES, options, own, stream=call.stream, stream_headers=STREAM_HEADERS)
 
 
 def message_options(call: Call) -> MessageOptions:
@@ -67,10 +62,10 @@ def message_options(call: Call) -> MessageOptions:
     if raw.get("context_management") is not None:
         extra["context_management"] = {"applied_edits": []}
     prefix = defer_prefix(call)
-    if "tools" not in raw:
-        return MessageOptions(shown, usage, extra, prefix=prefix)
-    kinds = [str(tool.get("type")) for tool in raw["tools"]]
+    kinds = [str(tool.get("type")) for tool in raw.get("tools", ())]
     toolset = next((name for name in ("computer", "browser") for kind in kinds if f"{name}_toolset" in kind), "")
+    if not toolset:
+        return MessageOptions(shown, usage, extra, prefix=prefix)
     names = frozenset(str(tool.get("name")) for tool in raw["tools"])
     return MessageOptions(shown, usage, extra, toolset, names, prefix)
 
@@ -145,7 +140,7 @@ def _model(name: str, created: int, window: int | None, output: int | None) -> d
 
 def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if call is not None and (answer := refusal_of(failure, call)):
-        return with_headers(_message_reply(call, answer), headers(call.http, call))
+        return render_message(call, answer)
     body, status = error_body(http, failure, call)
     again: Headers = (("x-should-retry", "true"),) if status == 429 else ()
     own = (*headers(http, call), *retry_after(failure), *again)
@@ -216,6 +211,7 @@ def _rounded(tokens: Standing) -> int:
     return tokens.left if tokens.limit < _ROUND else min((tokens.left + _ROUND // 2) // _ROUND * _ROUND, tokens.limit)
 
 
+_MESSAGES = MessageRenderer()
 _KINDS, _ROUND = ("input-", "output-"), 1000
 STREAM_HEADERS = CHAT_STREAM_HEADERS[:2]
 _LIFECYCLES = frozenset(("active", "deprecated", "retired"))

@@ -11,7 +11,6 @@ from mockserver.core.plan import Answer, Failure
 from mockserver.core.rates import Standings
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._completions import text_reply
 from mockserver.dialects._errors import (
     PLAIN_LIMIT_MESSAGES,
     ErrorRow,
@@ -22,12 +21,12 @@ from mockserver.dialects._errors import (
 )
 from mockserver.dialects._parse import bearer
 from mockserver.dialects._reply import (
+    answer_reply,
     chat_reply,
     json_reply,
     merge_headers,
     model_operations,
     request_id_header,
-    with_headers,
 )
 from mockserver.dialects.fireworks.request import (
     NAME,
@@ -37,27 +36,26 @@ from mockserver.dialects.fireworks.request import (
     parse_completion,
     perf_metrics,
 )
-from mockserver.wire.chat import ChatLayout
-from mockserver.wire.text import TextLayout
+from mockserver.wire.chat import ChatLayout, ChatRenderer
+from mockserver.wire.text import TextLayout, TextRenderer
 
 TOKENS_OF_PROMPTS, TOKENS_GENERATED = 600_000, 120_000  # in a minute
 
 
 def _render_completion(call: Call, outcome: Answer) -> Reply:
-    return with_headers(
-        text_reply(call, outcome, TEXT_LAYOUT, completion_options(call, outcome)), _answer_headers(call, outcome)
-    )
+    headers, options = _answer_headers(call, outcome), completion_options(call, outcome)
+    return answer_reply(outcome, _TEXT, options, headers, stream=call.stream)
 
 
 def _render_chat(call: Call, outcome: Answer) -> Reply:
-    return with_headers(chat_reply(call, outcome, CHAT_LAYOUT), _answer_headers(call, outcome))
+    return chat_reply(call, outcome, _CHAT, _answer_headers(call, outcome))
 
 
 def _answer_headers(call: Call, answer: Answer) -> Headers:
     own = (*request_id_header(call.http, call), *_tokens_left(answer.usage.prompt, answer.usage.completion))
     if call.stream:
         return own
-    performed = tuple((f"fireworks-{name}", str(value)) for name, value in perf_metrics(call, answer).items())
+    performed = [(f"fireworks-{name}", str(value)) for name, value in perf_metrics(call, answer).items()]
     sampling = {name: call.raw[name] for name in _SAMPLING if call.raw.get(name) is not None}
     return (*own, *performed, ("fireworks-sampling-options", to_json(sampling).decode()))
 
@@ -73,11 +71,14 @@ def _rate_limit_headers(standings: Standings) -> Headers:
 
 
 def _remaining(sent: tuple[int, int], generated: tuple[int, int]) -> Headers:
-    kinds = (("tokens-prompt", sent), ("tokens-cache-adjusted-prompt", sent), ("tokens-generated", generated))
-    return tuple(
-        header
-        for kind, (limit, left) in kinds
-        for header in ((f"x-ratelimit-limit-{kind}", str(limit)), (f"x-ratelimit-remaining-{kind}", str(left)))
+    (limit, left), (most, rest) = map(str, sent), map(str, generated)
+    return (
+        ("x-ratelimit-limit-tokens-prompt", limit),
+        ("x-ratelimit-remaining-tokens-prompt", left),
+        ("x-ratelimit-limit-tokens-cache-adjusted-prompt", limit),
+        ("x-ratelimit-remaining-tokens-cache-adjusted-prompt", left),
+        ("x-ratelimit-limit-tokens-generated", most),
+        ("x-ratelimit-remaining-tokens-generated", rest),
     )
 
 
@@ -117,6 +118,7 @@ CHAT_LAYOUT = ChatLayout(
     content_logprobs=True,
     finishes=_FILTERED,
 )
+_CHAT, _TEXT = ChatRenderer(CHAT_LAYOUT), TextRenderer(TEXT_LAYOUT)
 _SAMPLING = ("max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k", "min_p", "n", "seed")
 
 _CODES: Mapping[int, str] = {

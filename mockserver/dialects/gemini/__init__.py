@@ -35,16 +35,16 @@ from mockserver.dialects.gemini.parse import (
     parse_generate,
 )
 from mockserver.dialects.gemini.replay import HISTORY
-from mockserver.dialects.gemini.replies import EVENT_TYPE, JSON_TYPE, pretty_reply
+from mockserver.dialects.gemini.replies import EVENT_TYPE, JSON_TYPE, indent_of, json_headers, pretty_reply
 from mockserver.dialects.gemini.stored import stored_operations
 from mockserver.wire.gemini import (
     GeminiOptions,
+    GeminiRenderer,
     array_frames,
     blocked_prompt,
     generate_content,
     modalities,
     pretty,
-    stream_frames,
     whole_frames,
 )
 
@@ -56,9 +56,13 @@ def _render(call: Call, outcome: Answer) -> Reply:
         outcome = replace(outcome, usage=replace(outcome.usage, cached=cached))
         options = _with_cached(options, cached, outcome.prompt)
     if not call.stream:
+        data = _RENDERER.fill_body(outcome, options)
+        if data is not None:
+            own = (("content-length", str(len(data))), *json_headers(call.http, 200))
+            return Reply(200, merge_headers(own, outcome.headers), data, tokens=outcome.weight)
         return pretty_reply(call.http, generate_content(outcome, options), outcome.headers, tokens=outcome.weight)
     if _wants_events(call.http):
-        return Reply(200, merge_headers(EVENT_TYPE, outcome.headers), frames=stream_frames(outcome, options))
+        return Reply(200, merge_headers(EVENT_TYPE, outcome.headers), frames=_RENDERER.stream(outcome, options))
     return Reply(200, merge_headers(JSON_TYPE, outcome.headers), frames=array_frames(outcome, options))
 
 
@@ -77,6 +81,9 @@ def _render_count(call: Call, outcome: Stored) -> Reply:
     return pretty_reply(call.http, body)
 
 
+_RENDERER = GeminiRenderer()
+
+
 def _wants_events(http: HttpRequest) -> bool:
     return http.query.get("alt", http.query.get("$alt", "")).startswith("sse")
 
@@ -89,6 +96,7 @@ def _options(call: Call) -> GeminiOptions:
         signed=signs(call.model),
         alternatives=call.options.logprobs or 0,
         media=_media(call.messages),
+        indent=indent_of(call.http),
     )
 
 

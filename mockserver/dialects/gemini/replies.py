@@ -24,9 +24,16 @@ _TIERED: Headers = (*JSON_TYPE, ("x-gemini-service-tier", "standard"))
 
 def pretty_reply(http: HttpRequest, body: Body, headers: Headers = (), *, status: int = 200, tokens: int = 0) -> Reply:
     """A JSON body over several lines, unless the query says otherwise."""
-    indent = None if http.query.get("prettyPrint") == "false" else 2
-    own = JSON_TYPE if is_vertex(http) or status not in (200, 429) else _TIERED
-    return json_reply(status, body, merge_headers(own, headers), tokens=tokens, indent=indent)
+    own = merge_headers(json_headers(http, status), headers)
+    return json_reply(status, body, own, tokens=tokens, indent=indent_of(http))
+
+
+def indent_of(http: HttpRequest) -> int | None:
+    return None if http.query.get("prettyPrint") == "false" else 2
+
+
+def json_headers(http: HttpRequest, status: int) -> Headers:
+    return JSON_TYPE if is_vertex(http) or status not in (200, 429) else _TIERED
 
 
 def rendered(body: Callable[[Call, Any], Body]) -> Callable[[Call, Any], Reply]:

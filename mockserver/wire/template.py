@@ -1,0 +1,419 @@
+"""Templates: what all renderings of one form of answer have in common.
+
+A renderer is run twice for an answer whose values are marks, different ones each time. The bytes are cut at the marks;
+an answer of the same form is rendered by putting its own values between. If the two renderings differ elsewhere, a
+value got into the bytes in a way that is not known here: then there is no template, and the renderer itself answers.
+Nothing is learned from requests: which template an answer gets hangs on its form alone.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from msgspec import Struct
+from msgspec.json import encode
+from msgspec.structs import astuple, replace
+from pydantic_core import to_json
+
+from mockserver.core.http import Frame, Frames, Run
+from mockserver.core.json import Json
+from mockserver.core.plan import Answer, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, tokens_of
+from mockserver.core.tokens import Tokenizer, weighed
+
+Pieces = tuple[Sequence[str], Sequence[int]]  # of a part in a stream, and the tokens of each
+Value = str | int | bytes  # bytes: JSON; one that is empty (no text, zero) belongs to the form
+Form = tuple[Hashable, ...]
+Options = TypeVar("Options")
+Kept = TypeVar("Kept")
+
+MAX_TEMPLATES = 512  # of one renderer
+MAX_CHOICES, MAX_PARTS = 4, 8  # of an answer, of a choice: more have too many forms
+MAX_PIECES = 4_096  # of a stream whose frames are made at once
+_RUN = 128  # frames that are alike, and are joined at once
+
+
+class Outline(Struct):
+    """What decides how an answer is rendered, and the values that it is filled with."""
+
+    form: list[Hashable]
+    values: list[Value]
+
+
+def outline_of(answer: Answer) -> Outline | None:
+    """Return the outline of an answer; None: no template can hold it."""
+    choices, usage = answer.choices, answer.usage
+    if answer.broken is not None or len(choices) > MAX_CHOICES:
+        return None
+    prompt, completion, *details = astuple(usage)
+    stated = answer.stated_fingerprint
+    form: list[Hashable] = [stated is None, answer.phase, answer.prompt_safety]
+    values: list[Value] = [answer.id, answer.created, answer.model, answer.system_fingerprint, stated or ""]
+    values += (prompt, completion, prompt + completion)
+    if any(details):
+        values += details
+        values += (max(prompt - usage.cached - usage.cache_write, 0), max(completion - usage.reasoning, 0))
+    for choice in choices:
+        if choice.logprobs is not None or len(choice.parts) > MAX_PARTS:
+            return None
+        form += (choice.finish, choice.safety)
+        if choice.echo or choice.stop:
+            form.append(Choice)
+            values += (choice.echo, choice.stop)
+        for part in choice.parts:
+            if isinstance(part, Item) or (isinstance(part, Text) and part.annotations):
+                return None
+            kind = type(part)
+            form += (kind, type(part.chunks) is tuple)
+            _OUTLINES[kind](part, form, values)
+    return Outline(form, values)
+
+
+def _outline_text(part: Text, form: list[Hashable], values: list[Value]) -> None:
+    form.append(part.apart)
+    values.append(part.text)
+
+
+def _outline_refusal(part: Refusal, form: list[Hashable], values: list[Value]) -> None:
+    values.append(part.text)
+
+
+def _outline_reasoning(part: Reasoning, form: list[Hashable], values: list[Value]) -> None:
+    form.append(part.summary is None)
+    values += (part.text, part.summary or "")
+
+
+def _outline_call(part: ToolUse, form: list[Hashable], values: list[Value]) -> None:
+    call = part.call
+    form += (call.kind, call.arguments.lstrip()[:1] == "{")
+    values += (call.id, call.name, call.namespace, call.arguments)
+
+
+_OUTLINES: Mapping[type, Callable[[Any, list[Hashable], list[Value]], None]] = {
+    Text: _outline_text,
+    Refusal: _outline_refusal,
+    Reasoning: _outline_reasoning,
+    ToolUse: _outline_call,
+}
+
+
+class Marks:
+    """Texts and numbers that stand for values: each is given once, and no other series has it."""
+
+    def __init__(self, series: int) -> None:
+        self._series, self._given = series, 0
+
+    def text(self, instead_of: str | None = " ") -> str:
+        """Return a mark for a text; what is empty stays as it is."""
+        if not instead_of:
+            return instead_of or ""
+        self._given += 1
+        return f"~{self._series}.{self._given}~"
+
+    def texts(self, count: int) -> tuple[str, ...]:
+        return tuple(self.text() for _ in range(count))
+
+    def usage(self, usage: Usage) -> Usage:
+        """Return marks for numbers of tokens: of sums and differences of some of them, no two are equal."""
+        return Usage(*(self._series * 5 ** (20 - at) if count else 0 for at, count in enumerate(astuple(usage))))
+
+    def answer(self, answer: Answer, counts: Sequence[int] = ()) -> Answer:
+        """Return the answer with marks for its values. `counts`: in how many pieces each part of a stream comes."""
+        given = iter(counts)
+        choices = [
+            replace(
+                choice,
+                parts=tuple([self._part(part, next(given, 1)) for part in choice.parts]),
+                echo=self.text(choice.echo),
+                stop=self.text(choice.stop),
+            )
+            for choice in answer.choices
+        ]
+        return replace(
+            answer,
+            id=self.text(answer.id),
+            created=answer.created and 1_654_320_987 + self._series,
+            model=self.text(answer.model),
+            choices=tuple(choices),
+            usage=self.usage(answer.usage),
+            system_fingerprint=self.text(answer.system_fingerprint),
+            stated_fingerprint=None if answer.stated_fingerprint is None else self.text(answer.stated_fingerprint),
+        )
+
+    def _part(self, part: Part, count: int) -> Part:
+        match part:
+            case ToolUse(call=call):
+                pieces = self.texts(count) if call.arguments else ()
+                if pieces and call.arguments.lstrip()[:1] == "{":
+                    pieces = ('{"' + pieces[0], *pieces[1:])
+                    pieces = (*pieces[:-1], pieces[-1] + '":0}')
+                names = (call.id, call.name, call.namespace)
+                call_id, name, namespace = (self.text(name) for name in names)
+                call = replace(call, id=call_id, name=name, namespace=namespace, arguments="".join(pieces))
+                part = replace(part, call=call)
+            case Reasoning():
+                pieces = self.texts(count) if part.text else ()
+                summary = None if part.summary is None else self.text(part.summary)
+                part = replace(part, text="".join(pieces), summary=summary)
+            case Text() | Refusal():
+                pieces = self.texts(count) if part.text else ()
+                part = replace(part, text="".join(pieces))
+            case Item():  # no outline has one
+                return part
+        return replace(part, tokens=pieces, chunks=pieces if type(part.chunks) is tuple else "token")
+
+
+class Cuts(NamedTuple):
+    """What stands between the marks in bytes, and the number of each mark among all."""
+
+    between: list[bytes]
+    marks: list[int]
+
+
+def cut_at(marks: Sequence[bytes], data: bytes) -> Cuts:
+    """Cut bytes at marks. An empty mark is none, and one within another does not count."""
+    places = sorted((at, -len(mark), number) for number, mark in enumerate(marks) if mark for at in _find(mark, data))
+    between, found, end = list[bytes](), list[int](), 0
+    for at, length, number in places:
+        if at >= end:
+            between.append(data[end:at])
+            found.append(number)
+            end = at - length
+    return Cuts([*between, data[end:]], found)
+
+
+def _find(mark: bytes, data: bytes) -> Iterator[int]:
+    at, is_number = data.find(mark), mark.isdigit()
+    while at >= 0:
+        end = at + len(mark)
+        within = is_number and (data[max(at - 1, 0) : at].isdigit() or data[end : end + 1].isdigit())
+        if not within:
+            yield at
+        at = data.find(mark, at + 1)
+
+
+class Template:
+    """Bytes with holes, which take values by their numbers."""
+
+    __slots__ = ("_form", "_pick")
+
+    def __init__(self, cuts: Cuts) -> None:
+        self._form = b"%b".join([each.replace(b"%", b"%%") for each in cuts.between])
+        self._pick: Callable[[Sequence[Any]], Any] = lambda values: ()
+        if cuts.marks:
+            self._pick = itemgetter(*cuts.marks)
+
+    def fill(self, values: Sequence[bytes]) -> bytes:
+        filled: bytes = self._form % self._pick(values)
+        return filled
+
+
+class CutFrame(NamedTuple):
+    """A frame without its data, and that cut at marks. `piece`: which piece of which part is between; None: none is."""
+
+    frame: Frame
+    before: Cuts
+    after: Cuts | None = None
+    part: int | None = None
+    first: int | None = None  # of the pieces of the part, those from this
+    end: int | None = None  # to this are in frames that are alike
+
+    def takes(self, other: "CutFrame") -> "CutFrame | None":
+        """Return both as one, if the other comes next and differs only in its piece."""
+        follows = self.part is not None and self.end is not None and self.end == other.first
+        return other._replace(first=self.first) if follows and self[:4] == other[:4] else None
+
+
+class Segment(NamedTuple):
+    """A frame of a stream, or a run of frames, as its cut frame says."""
+
+    cut: CutFrame
+    before: Template
+    after: Template | None
+
+
+# Which pieces of a part stand for which, by how many there are: the first and the last may differ from the others.
+_BOUNDS: tuple[tuple[tuple[int | None, int | None], ...], ...] = (
+    (),
+    ((None, None),),
+    ((None, 1), (1, None)),
+    ((None, 1), (1, -1), (-1, None)),
+)
+_SERIES = (3, 77)  # whose marks differ in length, too
+_UNKNOWN: Any = object()
+
+
+class Renderer(Generic[Options]):
+    """Renders answers: by templates, as far as they hold what is rendered.
+
+    Each kind of answer has its own, which says how a body or the frames of a stream are made of an answer and what its
+    request wants (`options`), and what of these options counts.
+    """
+
+    def __init__(self) -> None:
+        self._bodies = dict[Form, Template | None]()
+        self._streams = dict[Form, list[Segment] | None]()
+
+    def body(self, answer: Answer, options: Options) -> dict[str, Json]:
+        raise NotImplementedError
+
+    def frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
+        raise NotImplementedError
+
+    def encode(self, body: Mapping[str, Json], options: Options) -> bytes:
+        return to_json(body)
+
+    def form(self, options: Options) -> Hashable | None:
+        """Return what of the options decides how answers are rendered; None: no template can hold them."""
+        return ()
+
+    def values(self, answer: Answer, options: Options) -> Iterable[Value]:
+        """Return further values: those of the options, and what the renderer makes of those of the answer."""
+        return ()
+
+    def mark(self, options: Options, marks: Marks) -> Options:
+        """Return the options with marks for their values."""
+        return options
+
+    def stream(self, answer: Answer, options: Options) -> Iterable[Frame]:
+        """Return the frames of a stream."""
+        runs = self.fill_frames(answer, options)
+        return self.frames(answer, options) if runs is None else Frames(runs)
+
+    def fill_body(self, answer: Answer, options: Options) -> bytes | None:
+        """Return the JSON of a body; None if no template holds it."""
+        outline = self._outline(answer, options)
+        if outline is None:
+            return None
+        key = (*outline.form, *map(bool, outline.values))
+        template = self._bodies.get(key, _UNKNOWN)
+        if template is _UNKNOWN:
+            template = _keep(self._bodies, key, self._make_body(answer, options))
+        try:
+            return None if template is None else template.fill(_encoded(outline.values))
+        except UnicodeEncodeError:
+            return None
+
+    def fill_frames(self, answer: Answer, options: Options) -> list[Frame | Run] | None:
+        """Return the frames of a stream; None if no template holds it."""
+        outline = self._outline(answer, options)
+        if outline is None or len(answer.choices) != 1 or answer.phase:
+            return None
+        pieces = [_pieces_of(part, answer.tokenizer) for part in answer.choices[0].parts]
+        counts = [min(len(weights), 3) for _, weights in pieces]
+        if sum([len(weights) for _, weights in pieces]) > MAX_PIECES:
+            return None
+        key = (*counts, *outline.form, *map(bool, outline.values))
+        template = self._streams.get(key, _UNKNOWN)
+        if template is _UNKNOWN:
+            template = _keep(self._streams, key, self._make_stream(answer, options, counts))
+        try:
+            return None if template is None else _fill(template, _encoded(outline.values), pieces)
+        except UnicodeEncodeError:
+            return None
+
+    def _outline(self, answer: Answer, options: Options) -> Outline | None:
+        form = self.form(options)
+        outline = None if form is None else outline_of(answer)
+        if outline is not None:
+            outline.form.append(form)
+            outline.values.extend(self.values(answer, options))
+        return outline
+
+    def _make_body(self, answer: Answer, options: Options) -> Template | None:
+        once, again = (self._cut_body(answer, options, Marks(series)) for series in _SERIES)
+        return None if once is None or once != again else Template(once)
+
+    def _cut_body(self, answer: Answer, options: Options, marks: Marks) -> Cuts | None:
+        marked, asked = marks.answer(answer), self.mark(options, marks)
+        values = self._marked(answer, options, marked, asked)
+        return None if values is None else cut_at(values, self.encode(self.body(marked, asked), asked))
+
+    def _marked(self, answer: Answer, options: Options, marked: Answer, asked: Options) -> list[bytes] | None:
+        """Return the JSON of the marks, no bytes where there is no hole; None if the form is not that of the values."""
+        own, other = self._outline(answer, options), self._outline(marked, asked)
+        if own is None or other is None or own.form != other.form:
+            return None
+        if [*map(bool, own.values)] != [*map(bool, other.values)]:
+            return None
+        encoded = _encoded(other.values)
+        return [each if mark else b"" for each, mark in zip(encoded, other.values, strict=True)]
+
+    def _make_stream(self, answer: Answer, options: Options, counts: Sequence[int]) -> list[Segment] | None:
+        once, again = (self._cut_frames(answer, options, counts, Marks(series)) for series in _SERIES)
+        if once is None or once != again:
+            return None
+        runs: list[CutFrame] = []
+        for frame in once:
+            both = runs[-1].takes(frame) if runs else None
+            runs[-1:] = [*runs[-1:], frame] if both is None else [both]
+        return [Segment(run, Template(run.before), None if run.after is None else Template(run.after)) for run in runs]
+
+    def _cut_frames(
+        self, answer: Answer, options: Options, counts: Sequence[int], marks: Marks
+    ) -> list[CutFrame] | None:
+        marked, asked = marks.answer(answer, counts), self.mark(options, marks)
+        values = self._marked(answer, options, marked, asked)
+        texts = [tokens_of(part, answer.tokenizer) for part in marked.choices[0].parts]
+        if values is None or [*map(len, texts)] != [*counts]:
+            return None
+        pieces = [encode(text) for part in texts for text in part]
+        places = [(part, *bounds) for part, count in enumerate(counts) for bounds in _BOUNDS[count]]
+        made: list[CutFrame] = []
+        for frame in self.frames(marked, asked):
+            empty = replace(frame, data=b"")
+            if not frame.tokens:
+                made.append(CutFrame(empty, cut_at(values, frame.data)))
+                continue
+            between, found = cut_at([*pieces, *values], frame.data)
+            shown = [at for at, number in enumerate(found) if number < len(pieces)]
+            if frame.tokens != 1 or len(shown) != 1:
+                return None
+            at, marks_of = shown[0], [number - len(pieces) for number in found]
+            before, after = Cuts(between[: at + 1], marks_of[:at]), Cuts(between[at + 1 :], marks_of[at + 1 :])
+            made.append(CutFrame(empty, before, after, *places[found[at]]))
+        return made
+
+
+def _encoded(values: Iterable[Value]) -> list[bytes]:
+    """Return JSON, of texts what is between the quotes. Raises UnicodeEncodeError for lone surrogates."""
+    return [
+        encode(value)[1:-1] if type(value) is str else value if type(value) is bytes else encode(value)
+        for value in values
+    ]
+
+
+def _pieces_of(part: Part, tokenizer: Tokenizer) -> Pieces:
+    tokens = tokens_of(part, tokenizer)
+    if part.chunks == "token" and all(tokens):
+        return tokens, (1,) * len(tokens)
+    pieces = [*weighed(tokens, part.chunks)]
+    return [piece for piece, _ in pieces], [weight for _, weight in pieces]
+
+
+def _encode_pieces(pieces: Sequence[str]) -> list[bytes]:
+    try:
+        return [*map(encode, pieces)]
+    except TypeError:  # tokens of a vocabulary are texts of a class of their own
+        return [*map(to_json, pieces)]
+
+
+def _keep(templates: dict[Form, Kept], form: Form, template: Kept) -> Kept:
+    if len(templates) >= MAX_TEMPLATES:
+        templates.clear()
+    templates[form] = template
+    return template
+
+
+def _fill(segments: Iterable[Segment], values: Sequence[bytes], pieces: Sequence[Pieces]) -> list[Frame | Run]:
+    made: list[Frame | Run] = []
+    for (frame, _, _, part, first, end), before, after in segments:
+        data = before.fill(values)
+        if part is None or after is None:
+            made.append(Frame(data, frame.event, 0, frame.part, frame.framing))
+            continue
+        behind, (texts, weights) = after.fill(values), pieces[part]
+        encoded, weights = _encode_pieces(texts[first:end]), weights[first:end]
+        for at in range(0, len(encoded), _RUN):
+            some, tokens = encoded[at : at + _RUN], weights[at : at + _RUN]
+            made.append(Run(data, some, behind, tokens, frame.event, frame.part, frame.framing))
+    return made

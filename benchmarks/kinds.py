@@ -1,57 +1,67 @@
 """What each kind of request costs: server CPU beside a bare uvicorn app that reads the body and sends fixed bytes.
 
-`python benchmarks/kinds.py` measures all kinds, `python benchmarks/kinds.py template "tool call"` those that are named
-(with `-3`, in three rounds). Every body is new. One file, kinds.yaml, has the rules of all kinds, so that each is measured beside
-the others. Server and load have a processor each. A kind and what it is compared with take turns: a ratio is what a
-slice of requests cost, divided by the mean of the slices before and after it. The median of the rounds counts.
+    python benchmarks/kinds.py                                    all kinds
+    python benchmarks/kinds.py template "tool call" --rounds 3    those that are named
+    python benchmarks/kinds.py --against CHECKOUT                 those of another checkout too, by turns
+    python benchmarks/kinds.py --check                            are they answered as they should be?
+
+Every body is new: the text of its last message has a number that no other has. The rules of all kinds are in one file,
+kinds.yaml, so that each kind is measured beside the others; where a setting must differ, the same file is served by
+another process. Server and load have a processor each. A ratio is what a slice of requests costs, divided by the mean
+of two slices, before and after it, of what the kind is compared with. The median of the rounds counts.
 """
 
 import argparse
 import os
 import socket
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from itertools import count, islice
 from math import inf
 from pathlib import Path
 from statistics import mean, median
 
-from chats import SYSTEM, chat, completion, content, embedding, message, response
+import chats
+from chats import chat, chat_at
 from load import WARM_UP, ask, cpu_seconds, free_port, is_whole, measure, server
+from rules_file import serve
 
 HERE = Path(__file__).parent
 RULES = HERE / "kinds.yaml"
 COUNT = 1_000  # requests of a slice
 ROUNDS = 5
+EPISODES = 50  # of each cassette's kind
 ORIGIN = "http://localhost:3000"
-PLENTY = "{requests_per_minute: 1000000000, tokens_per_minute: 1000000000}"
-SETTINGS: Mapping[str, Sequence[str]] = {  # each in a server of its own
-    "rules": (),
+FIRST = "first thousand requests after a start"
+SETTINGS: Mapping[str, Sequence[str]] = {  # each in a process of its own
+    "no settings": (),
     "keys": ("--keys", "sk-test,sk-other,sk-third"),
-    "cors": ("--cors", ORIGIN),
-    "limits": ("--limits", PLENTY),
+    "CORS": ("--cors", ORIGIN),
+    "limits": ("--limits", "{requests_per_minute: 1000000000, tokens_per_minute: 1000000000}"),
     "cassette": ("--cassette", "tape"),
+    "log": ("--log", "json"),
+    "no journal": ("--journal-calls", "0"),
 }
-FIRST = "the first thousand requests after a start"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """A kind of request.
+    """A kind of request, and what it may cost.
 
-    `request` makes the one with a number; `answer` is in what it gets, with the number in place of `{}`. It costs at
-    most so many times what the kind `beside` it does.
+    `ask` makes a request of a text; the `text` and the `answer`, which is in what comes back, have the request's number
+    where they have `{}`. The kind costs at most so many times what the kind `beside` it does.
     """
 
     name: str
-    at_most: float
-    request: Callable[[int], bytes]
+    at_most: float = inf  # without it, only the last release is the measure
+    ask: Callable[[str], bytes] = chat
+    text: str = "hello {}"
     answer: str = "Hello! How can I help you today?"
     statuses: frozenset[int] = frozenset((200,))
-    served_by: str = "rules"
+    settings: str = "no settings"
     beside: str = "bare"
 
     @property
@@ -59,361 +69,276 @@ class Kind:
         """Its name in a table of ratios."""
         return f"{self.name} / {self.beside}"
 
-
-def get_weather() -> dict[str, object]:
-    """A tool as a client offers it."""
-    city = {"type": "string", "description": "The city, such as Oslo."}
-    unit = {"type": "string", "enum": ["celsius", "fahrenheit"]}
-    shape = {"type": "object", "properties": {"city": city, "unit": unit}, "required": ["city"]}
-    return {"type": "function", "function": {"name": "get_weather", "description": "The weather.", "parameters": shape}}
+    def request(self, number: int) -> bytes:
+        """The request with this number."""
+        return self.ask(self.text.replace("{}", str(number)))
 
 
-def get_order(name: str = "get_order") -> dict[str, object]:
-    """A tool of the agent."""
-    number = {"type": "string", "description": "The number of the order, as it stands on the bill."}
-    shape = {"type": "object", "properties": {"number": number}, "required": ["number"]}
-    about = "Looks up an order by its number, and tells where it is and when it comes."
-    return {"type": "function", "function": {"name": name, "description": about, "parameters": shape}}
+def ask_taped(number: str, **more: object) -> bytes:
+    """Ask one of the questions that are recorded: the text recurs, `user` is new and is not compared."""
+    return chat(f"on the sights of town {int(number) % EPISODES}", user=f"user {number}", **more)
 
 
-def conversation(*messages: Mapping[str, object], **more: object) -> bytes:
-    """Ask for a chat with these messages after the usual instruction."""
-    return chat("", messages=[{"role": "system", "content": SYSTEM}, *messages], **more)
+def ask_mixed(number: str) -> bytes:
+    """A third constant texts, a third templates and tool calls, the rest errors, streams and generated texts."""
+    turn, third = divmod(int(number), 3)
+    names = MIXED[third]
+    return KINDS[names[turn % len(names)]].request(int(number))
 
 
-def with_picture(number: int) -> bytes:
-    """Show a small picture."""
-    pixels = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-    picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{pixels}"}}
-    text = {"type": "text", "text": f"what is in picture {number}?"}
-    return conversation({"role": "user", "content": [text, picture]})
+MIXED: Sequence[Sequence[str]] = (
+    ("constant text", "constant text", "times"),
+    ("template", "tool call", "tool call with a template"),
+    ("scripted error", "stream of a constant text", "stream of a template", "generated text"),
+)
+BARE = Kind(name="bare", settings="bare")
 
 
-def at_second_step(number: int) -> bytes:
-    """Answer the first question of a script."""
-    asked = {"role": "assistant", "content": "What is your name?"}
-    return conversation({"role": "user", "content": "begin"}, asked, {"role": "user", "content": f"next step {number}"})
-
-
-def agent(number: int, *, of_history: str = "") -> bytes:
-    """Ask as an agent does after eight tool calls: 20 messages, of which the last one is new, or all if so told."""
-    messages: list[dict[str, object]] = [{"role": "user", "content": f"Where are my orders?{of_history}"}]
-    for each in range(8):
-        called = {"name": "get_order", "arguments": f'{{"number": "{1000 + each}{of_history}"}}'}
-        call = {"id": f"call_{each}", "type": "function", "function": called}
-        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
-        result = f'{{"place": "on a ship near Bergen{of_history}", "arrives": "in {each + 2} days", "weight": 12.5}}'
-        messages.append({"role": "tool", "tool_call_id": f"call_{each}", "content": result})
-    messages.append({"role": "assistant", "content": f"All of them are on a ship near Bergen.{of_history}"})
-    messages.append({"role": "user", "content": f"thank you {number}"})
-    tools = [get_order("get_order"), get_order("cancel_order"), get_order("change_order"), get_weather()]
-    return conversation(*messages, tools=tools)
-
-
-def with_long_instruction(number: int) -> bytes:
-    """Send 8 kB of instructions, the same each time."""
-    long = "You help the customers of a shop. Be kind, be short, and never promise what you cannot know. " * 86
-    messages = [{"role": "system", "content": long[:8_000]}, {"role": "user", "content": f"hello {number}"}]
-    return chat("", messages=messages)
-
-
-def taped(number: int, *, stream: bool = False) -> bytes:
-    """Ask one of the questions that are recorded: `user` is new each time, and is not compared."""
-    more = {"stream": True} if stream else {}
-    return chat(f"on the sights of town {number % EPISODES}", user=f"user {number}", **more)
-
-
-def gpt_at(path: str) -> Callable[..., bytes]:
-    """Make chats for another dialect that speaks OpenAI's language."""
-    return lambda text, **more: chat(text, path=path, **more)
-
-
-EPISODES = 50
-DIALECTS: Mapping[str, Callable[..., bytes]] = {
-    "Responses": response,
-    "Anthropic": message,
-    "Gemini": content,
-    "Azure OpenAI": gpt_at("/azure-openai/openai/v1/chat/completions"),
-    "Azure AI Inference": gpt_at("/azure/models/chat/completions?api-version=2024-05-01-preview"),
-    "Fireworks completions": lambda text, **more: completion(text, path="/fireworks/inference/v1/completions", **more),
-    "Tzafon": gpt_at("/tzafon/v1/chat/completions"),
-}
-
-
-def mixed(number: int) -> bytes:
-    """A third constant texts, a third templates and tools, the rest errors, streams and generated texts."""
-    third = ("constant text", "constant text", "times")
-    other = ("template", "tool call", "tool call with a template")
-    rest = ("scripted error", "stream of a constant text", "stream of a template", "generated text")
-    turn, place = divmod(number, 3)
-    names = (third, other, rest)[place]
-    return KINDS[names[turn % len(names)]].request(number)
-
-
-def list_kinds() -> Iterator[Kind]:
-    """All kinds, in the order of the table."""
-    refused = frozenset((400,))
-    limited = frozenset((429,))
-    tools = [get_weather()]
+def list_chats() -> Iterator[Kind]:
+    """Chats of OpenAI's that a rule answers."""
     said = "You said to gpt-4o: template {}"
-    yield Kind(name="constant text", at_most=1.6, request=lambda n: chat(f"hello {n}"))
-    yield Kind(name="constant text, blank at the end", at_most=1.6, request=lambda n: chat(f"hello {n} "))
-    yield Kind(
-        name="scripted error",
-        at_most=1.6,
-        request=lambda n: chat(f"too fast {n}"),
-        answer="Rate limit",
-        statuses=limited,
-    )
-    yield Kind(name="times", at_most=1.6, request=lambda n: chat(f"counted {n}"))
-    yield Kind(name="state", at_most=1.6, request=lambda n: chat(f"by turns {n}"), answer='"content":"Hello! ')
-    yield Kind(name="steps", at_most=1.6, request=at_second_step, answer="And what is your quest?")
-    yield Kind(name="stated usage", at_most=1.6, request=lambda n: chat(f"dear {n}"), answer='"total_tokens":1020')
-    yield Kind(
-        name="max_tokens cut",
-        at_most=1.6,
-        request=lambda n: chat(f"hello {n}", max_tokens=5),
-        answer='"finish_reason":"length"',
-    )
-    yield Kind(name="keys", at_most=1.6, request=lambda n: chat(f"hello {n}"), served_by="keys")
+    weather = partial(chat, tools=[chats.offer("get_weather")])
+    yield Kind(name="constant text", at_most=1.6)
+    yield Kind(name="constant text, blank at the end", at_most=1.6, text="hello {} ")
+    yield Kind(name="scripted error", at_most=1.6, text="too fast {}", answer="Rate limit", statuses=frozenset((429,)))
+    yield Kind(name="times", at_most=1.6, text="count this {}")
+    yield Kind(name="state", at_most=1.6, text="take turns {}", answer='"content":"Hello! ')
+    yield Kind(name="steps", at_most=1.6, ask=chats.answer_first_question, text="next step {}", answer="your quest?")
+    yield Kind(name="stated usage", at_most=1.6, text="dear {}", answer='"total_tokens":1020')
+    yield Kind(name="max_tokens cut", at_most=1.6, ask=partial(chat, max_tokens=5), answer='"finish_reason":"length"')
+    yield Kind(name="keys", at_most=1.6, settings="keys")
     yield Kind(
         name="CORS",
         at_most=1.6,
-        request=lambda n: chat(f"hello {n}", origin=ORIGIN),
+        ask=partial(chats.chat_from, ORIGIN),
         answer=f"access-control-allow-origin: {ORIGIN}",
-        served_by="cors",
+        settings="CORS",
     )
-    yield Kind(name="template", at_most=2.2, request=lambda n: chat(f"template {n}"), answer=said)
+    yield Kind(name="template", at_most=2.2, text="template {}", answer=said)
+    yield Kind(name="template, blank at the end", at_most=2.2, text="template {} ", answer=f"{said} ")
+    yield Kind(name="regex with a group", at_most=2.2, text="where is order {}?", answer="Order {} is on its way")
+    yield Kind(name="JSON with a template", at_most=2.2, text="{} as JSON", answer=r"\"{} as JSON\"")
+    yield Kind(name="tool call", at_most=2.2, ask=weather, text="weather here {}", answer=r"\"Oslo\"")
     yield Kind(
-        name="template, blank at the end", at_most=2.2, request=lambda n: chat(f"template {n} "), answer=f"{said} "
-    )
-    yield Kind(
-        name="regex with a group",
-        at_most=2.2,
-        request=lambda n: chat(f"where is order {n}?"),
-        answer="Order {} is on its way to you.",
+        name="tool call with a template", at_most=2.2, ask=weather, text="weather in {}", answer=r"\"weather in {}\""
     )
     yield Kind(
-        name="JSON with a template", at_most=2.2, request=lambda n: chat(f"{n} as json"), answer=r"\"{} as json\""
+        name="picture in the prompt", at_most=2.2, ask=chats.show_picture, text="picture {}", answer="A red square"
     )
-    yield Kind(
-        name="tool call",
-        at_most=2.2,
-        request=lambda n: chat(f"weather here {n}", tools=tools),
-        answer='"finish_reason":"tool_calls"',
-    )
-    yield Kind(
-        name="tool call with a template",
-        at_most=2.2,
-        request=lambda n: chat(f"weather in {n}", tools=tools),
-        answer=r"\"weather in {}\"",
-    )
-    yield Kind(name="picture in the prompt", at_most=2.2, request=with_picture, answer="A red square")
     yield Kind(
         name="body expression",
         at_most=2.2,
-        request=lambda n: conversation({"role": "user", "name": "ann", "content": f"good day {n}"}),
+        ask=lambda text: chats.converse(chats.SYSTEM, chats.user(text, name="ann")),
+        text="good day {}",
         answer="Hello Ann!",
     )
-    yield Kind(name="n: 3", at_most=2.2, request=lambda n: chat(f"hello {n}", n=3), answer='"index":2')
-    yield Kind(name="8 kB of instructions", at_most=2.2, request=with_long_instruction)
+    yield Kind(name="three choices", at_most=2.2, ask=partial(chat, n=3), answer='"index":2')
+    yield Kind(name="8 kB of instructions", at_most=2.2, ask=chats.instruct_at_length)
+    yield Kind(name="limits", at_most=2.2, answer="x-ratelimit-remaining-tokens: 9999", settings="limits")
     yield Kind(
-        name="limits",
-        at_most=2.2,
-        request=lambda n: chat(f"hello {n}"),
-        answer="x-ratelimit-remaining-tokens: 9999",
-        served_by="limits",
-    )
-    yield Kind(name="agent's history of 20 messages", at_most=3.0, request=agent, answer="You are welcome!")
-    yield Kind(
-        name="agent's history of 20 messages, all new",
-        at_most=3.5,
-        request=lambda n: agent(n, of_history=f" {n}"),
+        name="agent's history of 20 messages",
+        at_most=3.0,
+        ask=chats.go_on_as_agent,
+        text="thank you {}",
         answer="You are welcome!",
     )
     yield Kind(
-        name="stream of a constant text",
-        at_most=3.0,
-        request=lambda n: chat(f"hello {n}", stream=True),
-        answer='"content":" How"',
+        name="agent's history of 20 messages, all of them new",
+        ask=lambda text: chats.go_on_as_agent(text, mark=f" {text}"),
+        text="thank you {}",
+        answer="You are welcome!",
     )
-    yield Kind(
-        name="stream of 50 pieces", at_most=3.0, request=lambda n: chat(f"fifty {n}", stream=True), answer=" words"
-    )
-    yield Kind(
-        name="stream of a template",
-        at_most=3.0,
-        request=lambda n: chat(f"template {n}", stream=True),
-        answer='"content":" said"',
-    )
+    stream = partial(chat, stream=True)
+    yield Kind(name="stream of a constant text", at_most=3.0, ask=stream, answer='"content":" How"')
+    yield Kind(name="stream of 50 pieces", at_most=3.0, ask=stream, text="fifty {}", answer='"content":" words"')
+    yield Kind(name="stream of a template", at_most=3.0, ask=stream, text="template {}", answer='"content":" said"')
+    yield Kind(name="fault by chance", text="perhaps {}")
+    yield Kind(name="timing", text="soon {}")
+    yield Kind(name="log: json", settings="log")
+    yield Kind(name="journal_calls: 0", settings="no journal")
+
+
+def list_others() -> Iterator[Kind]:
+    """Requests of OpenAI's that no rule answers, or not with a chat."""
     yield Kind(
         name="refused request",
         at_most=3.0,
-        request=lambda n: chat(f"hello {n}", temperature="hot"),
+        ask=partial(chat, temperature="hot"),
         answer="'temperature'",
-        statuses=refused,
+        statuses=frozenset((400,)),
     )
-    yield Kind(
-        name="logprobs",
-        at_most=6,
-        request=lambda n: chat(f"hello {n}", logprobs=True, top_logprobs=3),
-        answer='"top_logprobs":[{',
-    )
-    yield Kind(name="embedding", at_most=6, request=lambda n: embedding(f"hello {n}"), answer='"embedding":"')
-    yield Kind(name="cassette", at_most=1.8, request=taped, answer='"content":"', served_by="cassette")
+    yield Kind(name="logprobs", at_most=6, ask=partial(chat, logprobs=True, top_logprobs=3), answer='"top_logprobs":[{')
+    yield Kind(name="embedding", at_most=6, ask=chats.embed, answer='"embedding":"')
+    yield Kind(name="cassette", at_most=1.8, ask=ask_taped, text="{}", answer='"content":"', settings="cassette")
     yield Kind(
         name="cassette, stream",
         at_most=1.8,
-        request=lambda n: taped(n, stream=True),
+        ask=partial(ask_taped, stream=True),
+        text="{}",
         answer='"delta":{"content"',
-        served_by="cassette",
+        settings="cassette",
     )
-    yield Kind(name="generated text", at_most=4, request=lambda n: chat(f"on the topic of {n}"), answer='"content":"')
-    yield Kind(name="mixed load", at_most=2.4, request=mixed, answer="", statuses=frozenset((200, 429)))
-    for name, request in DIALECTS.items():
-        yield from list_dialect(name, request)
+    yield Kind(name="generated text", at_most=4, text="on the topic of {}", answer='"content":"')
+    yield Kind(name="generated prose of 100 tokens", text="prose {}", answer='"content":"')
+    yield Kind(
+        name="mixed load",
+        at_most=2.2,  # the mean of what its parts may cost
+        ask=ask_mixed,
+        text="{}",
+        answer="",
+        statuses=frozenset((200, 429)),
+    )
 
 
-def list_dialect(name: str, request: Callable[..., bytes]) -> Iterator[Kind]:
-    """The kinds of a dialect, each beside the same of OpenAI's chat."""
-    stream: Mapping[str, object] = {"stream": True}
-    kinds = {
-        "constant text": lambda n: request(f"hello {n}"),
-        "template": lambda n: request(f"template {n}"),
-        "stream of a constant text": lambda n: request(f"hello {n}", **stream),
+def list_dialects() -> Iterator[Kind]:
+    """Texts and streams of other APIs, beside the same of OpenAI's chat."""
+    apis: Mapping[str, Callable[..., bytes]] = {
+        "Responses": chats.ask_responses,
+        "Anthropic": chats.ask_anthropic,
+        "Gemini": chats.ask_gemini,
+        "Azure OpenAI": chat_at("/azure-openai/openai/v1/chat/completions"),
+        "Azure AI Inference": chat_at("/azure/models/chat/completions?api-version=2024-05-01-preview"),
+        "Fireworks completions": partial(chats.complete, path="/fireworks/inference/v1/completions"),
+        "Tzafon": chat_at("/tzafon/v1/chat/completions"),
     }
-    for beside, numbered in kinds.items():
-        answer = {"template": "template {}", "constant text": "Hello! How can"}.get(beside, "Hello")
-        yield Kind(name=f"{name}: {beside}", at_most=1.4, request=numbered, answer=answer, beside=beside)
+    for name, api in apis.items():
+        beside = partial(Kind, name=name, at_most=1.4)
+        yield beside(ask=api, beside="constant text")
+        yield beside(ask=api, text="template {}", answer="template {}", beside="template")
+        yield beside(ask=partial(api, stream=True), answer="Hello", beside="stream of a constant text")
 
 
-BARE = Kind(name="bare", at_most=1, request=lambda n: chat(f"hello {n}"), served_by="bare")
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (BARE, *list_kinds())}
-
-
-def ask_once(port: int, kind: Kind, number: int) -> None:
-    """Ask for one answer of a kind, and look whether it is what it should be."""
-    with socket.create_connection(("127.0.0.1", port)) as sock:
-        sock.sendall(kind.request(number))
-        answer = b""
-        while not is_whole(answer):
-            piece = sock.recv(1 << 16)
-            if not piece:
-                break
-            answer += piece
-    if int(answer[9:12]) not in kind.statuses or kind.answer.replace("{}", str(number)).encode() not in answer:
-        raise RuntimeError(f"{kind.name} is answered by {answer.decode()}, without {kind.answer!r}")
+LISTED: Sequence[Kind] = (*list_chats(), *list_others(), *list_dialects())
+KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (BARE, *LISTED) if kind.beside == "bare"}
+LIMITS: Mapping[str, float] = {kind.row: kind.at_most for kind in LISTED}  # of what a row may be at most
 
 
 class Bench:
-    """The servers that kinds need, and what their requests cost."""
+    """The servers that these kinds need, of a checkout, and what requests cost them."""
 
-    def __init__(self, running: ExitStack, kinds: Sequence[Kind]) -> None:
+    def __init__(self, running: ExitStack, kinds: Sequence[Kind], checkout: Path) -> None:
+        self.running = running
+        self.environment = {"PYTHONPATH": str(checkout)}
+        self.cassettes = running.enter_context(tempfile.TemporaryDirectory())
         self.numbers = count()
         self.ports: dict[str, int] = {}
         self.pids: dict[str, int] = {}
-        self.running = running
-        self.start("bare", str(HERE / "servers.py"), "bare", "{port}")
-        self.start("rules", *serve("rules"))
-        for name in dict.fromkeys(kind.served_by for kind in kinds):
-            if name == "cassette":
-                self.record()
-            if name not in self.ports:
-                self.start(name, *serve(name))
+        for settings in dict.fromkeys((BARE.settings, "no settings", *(kind.settings for kind in kinds))):
+            self.start(settings)
         for kind in kinds:
-            ask_once(self.ports[kind.served_by], kind, next(self.numbers))
+            ask_once(self.ports[kind.settings], kind, next(self.numbers))
 
-    def start(self, name: str, *command: str) -> None:
-        """Start a server on a port of its own."""
-        port = self.ports[name] = free_port()
-        words = [word.replace("{port}", str(port)) for word in command]
-        self.pids[name] = self.running.enter_context(server(*words, port=port))
-
-    def record(self) -> None:
-        """Record a cassette of answers of our own."""
-        os.environ["MOCKSERVER_CASSETTES"] = self.running.enter_context(tempfile.TemporaryDirectory())
-        upstream = f"openai=http://127.0.0.1:{self.ports['rules']}/v1"
+    def start(self, settings: str) -> None:
+        """Start the server with these settings; what a cassette plays is recorded first, from our own answers."""
         port = free_port()
-        words = [word.replace("{port}", str(port)) for word in serve("cassette")]
-        with server(*words, "--record", "new_episodes", "--upstream", upstream, port=port):
-            for name in ("cassette", "cassette, stream"):
-                for number in range(EPISODES):
-                    ask_once(port, KINDS[name], number)
+        if settings == "cassette":
+            upstream = f"openai=http://127.0.0.1:{self.ports['no settings']}/v1"
+            recorder = (*self.command(settings, port), "--record", "new_episodes", "--upstream", upstream)
+            with server(*recorder, port=port, env=self.environment):
+                for kind in (KINDS["cassette"], KINDS["cassette, stream"]):
+                    for number in range(EPISODES):
+                        ask_once(port, kind, number)
+        started = server(*self.command(settings, port), port=port, env=self.environment)
+        self.ports[settings], self.pids[settings] = port, self.running.enter_context(started)
 
-    def measure(self, kind: Kind) -> float:
-        """Seconds of CPU of a request: the mean of a slice of them, after some to warm up."""
-        requests = [kind.request(number) for number in islice(self.numbers, COUNT + WARM_UP)]
-        where = {"pid": self.pids[kind.served_by], "port": self.ports[kind.served_by]}
-        return measure(**where, requests=requests, count=COUNT, statuses=kind.statuses).cpu
+    def command(self, settings: str, port: int) -> Sequence[str]:
+        """The command that starts the server with these settings."""
+        if settings == BARE.settings:
+            return str(HERE / "servers.py"), "bare", str(port)
+        return serve(RULES, port, "--cassettes", self.cassettes, *SETTINGS[settings])
 
     def measure_round(self, kinds: Sequence[Kind]) -> Iterator[float]:
         """The ratio of each kind, between two slices of what it is compared with."""
         beside, before = "", 0.0
         for kind in kinds:
             if kind.beside != beside:
-                before = self.measure(KINDS[kind.beside])
+                beside, before = kind.beside, self.measure(KINDS[kind.beside])
             cost = self.measure(kind)
-            after = self.measure(KINDS[kind.beside])
+            after = self.measure(KINDS[beside])
             yield cost / mean((before, after))
-            beside, before = kind.beside, after
+            before = after
+
+    def measure(self, kind: Kind) -> float:
+        """Seconds of CPU of a request: the mean of a slice of them, after some to warm up."""
+        requests = [kind.request(number) for number in islice(self.numbers, COUNT + WARM_UP)]
+        pid, port = self.pids[kind.settings], self.ports[kind.settings]
+        return measure(pid, port, requests, count=COUNT, statuses=kind.statuses).cpu
+
+    def measure_first_thousand(self) -> float:
+        """The ratio of the first requests of a mixed load: servers that have just started, of ours and bare."""
+        mixed, seconds = KINDS["mixed load"], list[float]()
+        requests = [mixed.request(number) for number in range(1_000)]
+        for settings in (mixed.settings, BARE.settings):
+            port = free_port()
+            with server(*self.command(settings, port), port=port, env=self.environment) as pid:
+                before = cpu_seconds(pid)
+                ask(port, requests, len(requests), statuses=mixed.statuses)
+                seconds.append(cpu_seconds(pid) - before)
+        return seconds[0] / seconds[1]
 
 
-def serve(settings: str) -> Sequence[str]:
-    """The command that serves the rules with these settings, on `{port}`."""
-    return "-m", "mockserver", "serve", str(RULES), "--port", "{port}", "--no-reload", *SETTINGS[settings]
+def ask_once(port: int, kind: Kind, number: int) -> None:
+    """Ask for one answer of a kind; it is an error if it is not what it should be."""
+    with socket.create_connection(("127.0.0.1", port)) as sock:
+        sock.sendall(kind.request(number))
+        answer = b""
+        while not is_whole(answer) and (piece := sock.recv(1 << 16)):
+            answer += piece
+    held = kind.answer.replace("{}", str(number))
+    if int(answer[9:12]) not in kind.statuses or held.encode() not in answer:
+        raise RuntimeError(f"the answer to {kind.name} is not {sorted(kind.statuses)} with {held!r}: {answer.decode()}")
 
 
-def measure_first_thousand() -> float:
-    """What a thousand requests of the mixed load cost a server that has just started, beside a bare one."""
-    seconds = dict[str, float]()
-    port, kind = free_port(), KINDS["mixed load"]
-    requests = [kind.request(number) for number in range(1_000)]
-    for name, command in {"bare": (str(HERE / "servers.py"), "bare", "{port}"), "rules": serve("rules")}.items():
-        port = free_port()
-        with server(*[word.replace("{port}", str(port)) for word in command], port=port) as pid:
-            before = cpu_seconds(pid)
-            ask(port, requests, len(requests), statuses=kind.statuses)
-            seconds[name] = cpu_seconds(pid) - before
-    return seconds["rules"] / seconds["bare"]
-
-
-def measure_kinds(chosen: Sequence[Kind], *, rounds: int = ROUNDS) -> Mapping[str, Sequence[float]]:
-    """The ratios of each of these kinds, one for each round, by the names of their rows."""
-    ratios: dict[str, list[float]] = {kind.row: [] for kind in chosen}
+def measure_kinds(
+    names: Sequence[str] = (), *, rounds: int = ROUNDS, checkouts: Sequence[Path] = (HERE.parent,)
+) -> Mapping[Path, Mapping[str, Sequence[float]]]:
+    """The ratios of the rows of these names, or of all, one for each round: of each checkout, by turns."""
+    chosen = [kind for kind in LISTED if kind.name in names or not names]
+    rows = [kind.row for kind in chosen]
+    if FIRST in names or not names:
+        rows.append(f"{FIRST} / bare")
+    ratios: dict[Path, dict[str, list[float]]] = {checkout: {row: [] for row in rows} for checkout in checkouts}
     with ExitStack() as running:
-        bench = Bench(running, chosen)
+        benches = {checkout: Bench(running, chosen, checkout) for checkout in checkouts}
         for _ in range(rounds):
-            for kind, ratio in zip(chosen, bench.measure_round(chosen), strict=True):
-                ratios[kind.row].append(ratio)
+            for checkout, bench in benches.items():
+                found = list(bench.measure_round(chosen))
+                if len(rows) > len(found):
+                    found.append(bench.measure_first_thousand())
+                for row, ratio in zip(rows, found, strict=True):
+                    ratios[checkout][row].append(ratio)
     return ratios
 
 
 def kinds() -> Mapping[str, float]:
-    """The median ratio of each kind."""
-    found = {row: median(ratios) for row, ratios in measure_kinds(list(list_kinds())).items()}
-    return {**found, f"{FIRST} / bare": median(measure_first_thousand() for _ in range(ROUNDS))}
+    """The median ratio of each row."""
+    (ratios,) = measure_kinds().values()
+    return {row: median(found) for row, found in ratios.items()}
 
 
 def main() -> None:
-    """Print a line for each kind."""
+    """Print the ratios of the kinds that are named, or of all."""
     parser = argparse.ArgumentParser(description="What each kind of request costs beside a bare app, in CPU.")
-    parser.add_argument("kind", nargs="*", help="a kind; all, if none is named")
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("name", nargs="*", help="a row of the table (default: all)")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="how often each is measured")
+    parser.add_argument("--against", type=Path, help="another checkout, which is measured by turns with this one")
+    parser.add_argument("--check", action="store_true", help="ask for each kind once, and measure nothing")
     options = parser.parse_args()
-    unknown = [name for name in options.kind if name not in {*KINDS, FIRST}]
-    if unknown:
-        parser.error(f"no such kind: {', '.join(unknown)}; there are {', '.join([*KINDS, FIRST])}")
-    chosen = [kind for kind in KINDS.values() if kind is not BARE and kind.name in (options.kind or KINDS)]
-    found = dict(measure_kinds(chosen, rounds=options.rounds)) if chosen else {}
-    if not options.kind or FIRST in options.kind:
-        found[f"{FIRST} / bare"] = [measure_first_thousand() for _ in range(options.rounds)]
-    limits = {kind.row: kind.at_most for kind in KINDS.values()}
-    print(f"{'CPU of one / of the other':<62} {'median':>6} {'least':>6} {'most':>6} {'limit':>6}")
-    for row, ratios in found.items():
-        middle, limit = median(ratios), limits.get(row, inf)
-        numbers = f"{middle:6.2f} {min(ratios):6.2f} {max(ratios):6.2f} {limit:6.1f}"
-        print(f"{row:<62} {numbers} {'TOO DEAR' if middle > limit else ''}")
-    print(f"load of the machine: {' '.join([f'{load:.1f}' for load in os.getloadavg()])}")
+    known = [*dict.fromkeys(kind.name for kind in LISTED), FIRST]
+    if unknown := [name for name in options.name if name not in known]:
+        parser.error(f"there is no {', '.join(unknown)}; there are: {', '.join(known)}")
+    checkouts = [HERE.parent] if options.against is None else [HERE.parent, options.against.resolve()]
+    found = measure_kinds(options.name, rounds=0 if options.check else options.rounds, checkouts=checkouts)
+    for checkout, ratios in found.items():
+        print(f"{checkout}, load of the machine: {' '.join([f'{load:.1f}' for load in os.getloadavg()])}")
+        for row, each in ratios.items():
+            if each:
+                limit = LIMITS.get(row, inf)
+                told = f"{median(each):6.2f} ({min(each):.2f} to {max(each):.2f})"
+                print(f"{row:<72} {told:<24} {f'at most {limit}' if limit < inf else '':<12}", end="")
+                print("TOO DEAR" if median(each) > limit else "")
+    if options.check:
+        print(f"{len(LISTED)} kinds are answered as they should be")
 
 
 if __name__ == "__main__":

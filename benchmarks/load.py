@@ -64,9 +64,7 @@ def free_port() -> int:
         return port
 
 
-def measure(
-    pid: int, port: int, requests: Sequence[bytes], *, count: int, statuses: Collection[int] = SUCCESS
-) -> Cost:
+def measure(pid: int, port: int, requests: Sequence[bytes], *, count: int, statuses: Collection[int] = SUCCESS) -> Cost:
     """Send `count` requests, cycling through the given ones; every answer has one of these statuses.
 
     Requests beyond those come first, to warm up.

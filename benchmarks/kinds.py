@@ -2,7 +2,7 @@
 
     python benchmarks/kinds.py                                    all kinds
     python benchmarks/kinds.py template "tool call" --rounds 3    those that are named
-    python benchmarks/kinds.py --against CHECKOUT                 those of another checkout too, by turns
+    python benchmarks/kinds.py --of OLD --of NEW                  those of other checkouts, by turns
     python benchmarks/kinds.py --check                            are they answered as they should be?
 
 Every body is new: the text of its last message has a number that no other has. The rules of all kinds are in one file,
@@ -321,13 +321,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="What each kind of request costs beside a bare app, in CPU.")
     parser.add_argument("name", nargs="*", help="a row of the table (default: all)")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="how often each is measured")
-    parser.add_argument("--against", type=Path, help="another checkout, which is measured by turns with this one")
+    parser.add_argument("--of", type=Path, action="append", help="a checkout to measure (default: this one)")
     parser.add_argument("--check", action="store_true", help="ask for each kind once, and measure nothing")
     options = parser.parse_args()
     known = [*dict.fromkeys(kind.name for kind in LISTED), FIRST]
     if unknown := [name for name in options.name if name not in known]:
         parser.error(f"there is no {', '.join(unknown)}; there are: {', '.join(known)}")
-    checkouts = [HERE.parent] if options.against is None else [HERE.parent, options.against.resolve()]
+    checkouts = [path.resolve() for path in options.of or (HERE.parent,)]
     found = measure_kinds(options.name, rounds=0 if options.check else options.rounds, checkouts=checkouts)
     for checkout, ratios in found.items():
         print(f"{checkout}, load of the machine: {' '.join([f'{load:.1f}' for load in os.getloadavg()])}")

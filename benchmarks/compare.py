@@ -49,9 +49,9 @@ def find_worse(found: Mapping[str, float], released: Mapping[str, float]) -> Map
     for row, ratio in found.items():
         limit = LIMITS.get(row, inf)
         if ratio > limit:
-            worse[row] = f"ABOVE ITS LIMIT, {limit}"
+            worse[row] = f"above its limit, {limit}"
         elif ratio > ALLOWED * released.get(row, ratio):
-            worse[row] = "WORSE: more than a tenth above the last release"
+            worse[row] = "a tenth above the last release"
     return worse
 
 

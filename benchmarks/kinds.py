@@ -74,9 +74,9 @@ class Kind:
         return self.ask(self.text.replace("{}", str(number)))
 
 
-def ask_taped(number: str, **more: object) -> bytes:
+def ask_taped(number: str, *, stream: bool = False) -> bytes:
     """Ask one of the questions that are recorded: the text recurs, `user` is new and is not compared."""
-    return chat(f"on the sights of town {int(number) % EPISODES}", user=f"user {number}", **more)
+    return chat(f"on the sights of town {int(number) % EPISODES}", user=f"user {number}", stream=stream)
 
 
 def ask_mixed(number: str) -> bytes:
@@ -210,6 +210,7 @@ def list_dialects() -> Iterator[Kind]:
 
 LISTED: Sequence[Kind] = (*list_chats(), *list_others(), *list_dialects())
 KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (BARE, *LISTED) if kind.beside == "bare"}
+ROWS: Sequence[str] = [*(kind.row for kind in LISTED), f"{FIRST} / bare"]
 LIMITS: Mapping[str, float] = {kind.row: kind.at_most for kind in LISTED}  # of what a row may be at most
 
 
@@ -294,9 +295,7 @@ def measure_kinds(
 ) -> Mapping[Path, Mapping[str, Sequence[float]]]:
     """The ratios of the rows of these names, or of all, one for each round: of each checkout, by turns."""
     chosen = [kind for kind in LISTED if kind.name in names or not names]
-    rows = [kind.row for kind in chosen]
-    if FIRST in names or not names:
-        rows.append(f"{FIRST} / bare")
+    rows = [row for row in ROWS if row.partition(" / ")[0] in names or not names]
     ratios: dict[Path, dict[str, list[float]]] = {checkout: {row: [] for row in rows} for checkout in checkouts}
     with ExitStack() as running:
         benches = {checkout: Bench(running, chosen, checkout) for checkout in checkouts}

@@ -25,7 +25,7 @@ Measured = Mapping[str, Mapping[str, float]]
 
 def main() -> int:
     """Compare, or write; the exit code."""
-    print(f"Takes five minutes, {TRIES} times at most. Nothing else should run meanwhile.", flush=True)
+    print(f"Takes three minutes, {TRIES} times at most. Nothing else should run meanwhile.", flush=True)
     if "--write" in sys.argv[1:]:
         RELEASED.write_text(json.dumps(_middle([_measure() for _ in range(TRIES)]), indent=1) + "\n")
         return 0

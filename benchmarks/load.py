@@ -6,13 +6,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+HERE = Path(__file__).parent
 CONNECTIONS = 8
 WARM_UP = 500  # requests
+SUCCESS = frozenset((200,))
 
 
 @dataclass(frozen=True)
@@ -25,9 +27,13 @@ class Cost:
 
 @contextmanager
 def server(*command: str, port: int, env: dict[str, str] | None = None, pinned: bool = True) -> Iterator[int]:
-    """A server process on this port; its process id. It and the load each have a processor, if they are pinned."""
+    """A server process on this port; its process id. It and the load each have a processor, if they are pinned.
+
+    It runs the mockserver of this checkout, unless PYTHONPATH names another.
+    """
+    variables = {"PYTHONPATH": str(HERE.parent), **os.environ, **(env or {})}
     process = subprocess.Popen(
-        [sys.executable, *command], env={**os.environ, **(env or {})}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        [sys.executable, *command], env=variables, cwd=HERE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
     if pinned:
         _pin(process.pid, 0)
@@ -58,11 +64,14 @@ def free_port() -> int:
         return port
 
 
-def measure(pid: int, port: int, requests: Sequence[bytes], *, count: int) -> Cost:
-    """Send `count` requests, cycling through the given ones; every answer must be a 200. Those beyond come first."""
-    ask(port, requests[count:] or requests, min(count, WARM_UP))
+def measure(pid: int, port: int, requests: Sequence[bytes], *, count: int, statuses: Collection[int] = SUCCESS) -> Cost:
+    """Send `count` requests, cycling through the given ones; every answer has one of these statuses.
+
+    Requests beyond those come first, to warm up.
+    """
+    ask(port, requests[count:] or requests, min(count, WARM_UP), statuses=statuses)
     cpu, wall = cpu_seconds(pid), time.perf_counter()
-    ask(port, requests, count)
+    ask(port, requests, count, statuses=statuses)
     return Cost((cpu_seconds(pid) - cpu) / count, (time.perf_counter() - wall) / count)
 
 
@@ -72,8 +81,15 @@ def cpu_seconds(pid: int) -> float:
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
 
 
-def ask(port: int, requests: Sequence[bytes], count: int, *, connections: int = CONNECTIONS) -> None:
-    """Send so many requests, cycling through the given ones; every answer must be a 200.
+def ask(
+    port: int,
+    requests: Sequence[bytes],
+    count: int,
+    *,
+    connections: int = CONNECTIONS,
+    statuses: Collection[int] = SUCCESS,
+) -> None:
+    """Send so many requests, cycling through the given ones; every answer has one of these statuses.
 
     The load never sleeps: a server pays for waking it, which one that is slower than the load does more often.
     """
@@ -92,7 +108,7 @@ def ask(port: int, requests: Sequence[bytes], count: int, *, connections: int = 
             buffer += sock.recv(1 << 18)
             if not is_whole(buffer):
                 continue
-            if not buffer.startswith(b"HTTP/1.1 200"):
+            if int(buffer[9:12]) not in statuses:
                 raise RuntimeError(f"unexpected answer: {bytes(buffer[:300])!r}")
             buffer.clear()
             done += 1

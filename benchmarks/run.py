@@ -10,17 +10,18 @@ from math import inf
 from pathlib import Path
 from shutil import which
 
-from costs import NO_MEMO, chat, costs, rules, serving
+from chats import chat
 from endurance import endurance
 from held import holding
 from hostile import hostile
+from kinds import kinds
 from large import large, seconds_to_load
 from load import Cost, free_port, measure, post, server
 from open_streams import open_streams
-from options import options
 from paced import paced
 from relay import relaying
 from replay import replaying
+from rules_file import serve, write_many
 from schemas import schemas
 from soak import soak
 from startup import startup
@@ -35,7 +36,7 @@ TURNS = 6
 def mock(requests: list[bytes], *, count: int = COUNT, file: Path | None = None) -> Cost:
     """What these requests cost mockserver, with 10 rules if no file is given."""
     port = free_port()
-    with server(*serving(file or rules(10), port), port=port) as pid:
+    with server(*serve(file or write_many(10), port), port=port) as pid:
         return measure(pid, port, requests, count=count)
 
 
@@ -68,7 +69,7 @@ def protocol() -> Mapping[str, float]:
 
 def streams() -> Mapping[str, float]:
     """A stream of 50 chunks in one send against one send for each chunk, and against a plain chat."""
-    request, file = [chat("fifty words", stream=True)], rules(10)
+    request, file = [chat("fifty words", stream=True)], write_many(10)
     joined = mock(request, count=COUNT // 2, file=file)
     each = other("split", request, count=COUNT // 4, env={"RULES": str(file)})
     return {
@@ -85,7 +86,7 @@ def inspector() -> Mapping[str, float]:
     cpu: dict[bool, list[float]] = {False: [], True: []}
     port = free_port()
     with (
-        server(*serving(rules(10), port), port=port) as pid,
+        server(*serve(write_many(10), port), port=port) as pid,
         sync_playwright() as playwright,
         playwright.chromium.launch(executable_path=which("chromium"), args=["--no-sandbox"]) as browser,
     ):
@@ -103,8 +104,8 @@ def inspector() -> Mapping[str, float]:
 def many_rules() -> Mapping[str, float]:
     """A chat among 1,000 and 10,000 rules against one among 10."""
     requests = [chat(f"hello {number}, a word on topic 7 and on subject 3 of them") for number in range(1000)]
-    costs = {count: mock(requests, file=rules(count)).cpu for count in (10, 1_000, 10_000)}
-    seconds = {count: seconds_to_load(rules(count)) for count in (10, 10_000)}
+    costs = {count: mock(requests, file=write_many(count)).cpu for count in (10, 1_000, 10_000)}
+    seconds = {count: seconds_to_load(write_many(count)) for count in (10, 10_000)}
     return {
         **{f"{count} rules / 10 rules": costs[count] / costs[10] for count in (1_000, 10_000)},
         "seconds that 10000 rules take longer to load than 10": seconds[10_000] - seconds[10],
@@ -118,7 +119,7 @@ def start() -> Mapping[str, float]:
     import time
 
     port, began = free_port(), time.perf_counter()
-    command = [sys.executable, "-m", "mockserver", "serve", str(rules(10)), "--port", str(port)]
+    command = [sys.executable, "-m", "mockserver", "serve", str(write_many(10)), "--port", str(port)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         while True:
@@ -140,7 +141,7 @@ def start() -> Mapping[str, float]:
 
 
 QUESTIONS: Mapping[str, Callable[[], Mapping[str, float]]] = {
-    "costs": costs,
+    "kinds": kinds,
     "protocol": protocol,
     "streams": streams,
     "rules": many_rules,
@@ -148,12 +149,11 @@ QUESTIONS: Mapping[str, Callable[[], Mapping[str, float]]] = {
     "startup": startup,
     "schemas": schemas,
     "inspector": inspector,
-    "large": lambda: large(rules(10)),
+    "large": lambda: large(write_many(10)),
     "paced": paced,
     "crowd": lambda: paced(10_000, 1, connected=False),
     "timing": lambda: timing(chat),
     "soak": lambda: soak(chat),
-    "options": options,
     "endurance": endurance,
     "open": open_streams,
     "held": holding,
@@ -165,10 +165,10 @@ QUESTIONS: Mapping[str, Callable[[], Mapping[str, float]]] = {
 
 
 def main() -> None:
-    """Answer the questions that are named, or all; with `--no-memo` nothing that was answered before is remembered."""
-    for name in [name for name in sys.argv[1:] if name != NO_MEMO] or QUESTIONS:
+    """Answer the questions that are named, or all."""
+    for name in sys.argv[1:] or QUESTIONS:
         for what, value in QUESTIONS[name]().items():
-            print(f"{name:<12} {what:<48} {value:8.2f}", flush=True)
+            print(f"{name:<12} {what:<72} {value:8.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,10 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from math import inf
 from pathlib import Path
 
-from costs import chat, rules
+from chats import chat
 from load import ask, cpu_seconds, free_port, server
 from open_streams import Watch, open_streams
+from rules_file import write_many
 
 COUNT, TURNS = 1_000, 4
 IN_FLIGHT = (1, 32, 256)
@@ -88,7 +89,7 @@ def workers() -> Mapping[str, float]:
 def _measured(count: int, text: str) -> tuple[float, float, float]:
     """Seconds of CPU a request, seconds in all, and MB that are not shared, with so many workers."""
     port = free_port()
-    command = ["-m", "mockserver", "serve", str(rules(10)), "--port", str(port), "--no-reload"]
+    command = ["-m", "mockserver", "serve", str(write_many(10)), "--port", str(port), "--no-reload"]
     requests = [chat(text.format(number)) for number in range(2 * COUNT)]
     with server(*command, "--workers", str(count), port=port, pinned=False) as pid:
         ask(port, requests[COUNT:], COUNT // 2)  # warm up

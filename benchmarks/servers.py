@@ -2,7 +2,7 @@
 
 `bare` is uvicorn with an application that does nothing but read the body and send a chat's bytes; `protocol` is the
 same behind mockserver's own protocol. `split` is mockserver itself, but every frame of a stream leaves in a send of its
-own; `forgetful RULES` is mockserver that remembers no answer. `stamps` streams frames that tell when they left.
+own. `stamps` streams frames that tell when they left.
 `wheel` writes the pieces of the file PIECES at their times, by one timer for all streams, whatever it is asked; `join`
 parses a chat and joins its texts before it sends the bytes of `bare`.
 """
@@ -62,16 +62,6 @@ def split() -> Any:
         await app(scope, receive, one_by_one)
 
     return each
-
-
-def forgetful() -> Any:
-    """mockserver without caches: it plans and renders every answer, and has no fast path."""
-    from mockserver.server.app import build_app
-    from mockserver.server.live import Memo, Sources, start
-
-    live = start(Sources((Path(sys.argv[3]),)))
-    live.memo = Memo(limit=0)
-    return build_app(live)
 
 
 async def stamps(scope: Any, receive: Any, send: Send) -> None:
@@ -164,7 +154,7 @@ async def wheel(port: int) -> None:
 
 def protocol(name: str) -> Any:
     """What speaks HTTP for a server."""
-    if name not in ("protocol", "forgetful"):
+    if name != "protocol":
         return "httptools"
     from mockserver.core.http import Reply
     from mockserver.server.http.protocol import protocol_factory
@@ -177,8 +167,7 @@ if __name__ == "__main__":
         uvloop.run(wheel(int(sys.argv[2])))
         sys.exit()
     plain = {"bare": bare, "protocol": bare, "stamps": stamps, "join": join}
-    made = {"split": split, "forgetful": forgetful}.get(sys.argv[1])
-    app = plain[sys.argv[1]] if made is None else made()
+    app = split() if sys.argv[1] == "split" else plain[sys.argv[1]]
     uvicorn.run(
         app,
         port=int(sys.argv[2]),

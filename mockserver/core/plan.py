@@ -364,17 +364,11 @@ Outcome = Success | Failure | Raw | Recorded | Forward | RenderedOutcome
 
 
 class Plan(Struct, frozen=True):
-    """What to answer, its source (`rule rules.yaml:14 weather`, `generated`, `stored`), timing and faults.
-
-    `cacheable` means that nothing was counted and no real clock read: the same request will get the same plan.
-    `kept` is the stored answer: reusing a cached plan must store it again.
-    """
+    """What to answer, its source (`rule rules.yaml:14 weather`, `generated`, `stored`), timing and faults."""
 
     outcome: Outcome
     source: str
     timing: Timing = Timing()
-    cacheable: bool = False
-    kept: Stored | None = None
     faults: tuple[Fault, ...] = ()
     modified_by: tuple[str, ...] = ()  # rules that changed the delivery without answering
     trace: tuple[str, ...] = ()  # steps, branches and faults of rules: `rule rules.yaml:14 weather: steps[1]`
@@ -387,7 +381,6 @@ class Plan(Struct, frozen=True):
         return Plan(
             _NOTHING if usage is None else RenderedOutcome(usage),
             self.source,
-            cacheable=self.cacheable,
             faults=self.faults,
             modified_by=self.modified_by,
             trace=self.trace,

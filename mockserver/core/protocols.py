@@ -128,11 +128,10 @@ class Turnstile(Protocol):
 
 
 class Lookup(Struct, frozen=True):
-    """What a cassette has for a call, and its source; `cacheable`: an equal call will get the same."""
+    """What a cassette has for a call, and its source."""
 
     outcome: Recorded | Forward | Failure
     source: str
-    cacheable: bool = False
 
 
 class CassettePlayer(Protocol):

@@ -360,11 +360,10 @@ def joined(plans: Sequence[Plan]) -> Plan:
     if alone is not None:
         return alone
     first = plans[0]
-    cacheable = all(plan.cacheable for plan in plans)
     # There is one reply, so only one rule's faults apply.
     faults = next((plan.faults for plan in plans if plan.faults), ())
     outcome = together([plan.outcome for plan in plans])
-    return attributed(replace(first, outcome=outcome, cacheable=cacheable, faults=faults), plans)
+    return attributed(replace(first, outcome=outcome, faults=faults), plans)
 
 
 def attributed(plan: Plan, parts: Sequence[Plan]) -> Plan:

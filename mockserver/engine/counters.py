@@ -156,7 +156,7 @@ def attempt_from_header(retries: str | None) -> int | None:
 
 
 class DeliveryOverrides(Struct, frozen=True):
-    """What the rules met so far say about how the answer goes out, and whether its plan can be cached.
+    """What the rules met so far say about how the answer goes out.
 
     The first rule that states a timing wins. Faults of earlier rules apply after those of later ones.
     """
@@ -165,7 +165,6 @@ class DeliveryOverrides(Struct, frozen=True):
     faults: FaultSpecs = ()
     modified_by: tuple[str, ...] = ()  # rules that changed the delivery and left the answer to others
     trace: tuple[str, ...] = ()  # which of their steps, branches and faults
-    cacheable: bool = True
 
     def within(self, rule: Rule, said: RuleAnswer, faults: FaultSpecs) -> "DeliveryOverrides":
         """Add what a rule says; `faults` are those of its faults that apply to this attempt."""
@@ -180,7 +179,6 @@ class DeliveryOverrides(Struct, frozen=True):
             timing=self.timing or said.timing,
             faults=(*faults, *self.faults),
             trace=trace,
-            cacheable=self.cacheable and not any(each.counts for each in said.faults),
         )
 
     def by(self, rule: Rule) -> "DeliveryOverrides":
@@ -193,9 +191,8 @@ class DeliveryOverrides(Struct, frozen=True):
         return outcome
 
     def applied(self, call: Call, seed: Seed, plan: Plan) -> Plan:
-        cacheable = plan.cacheable and self.cacheable
-        if not (self.faults or self.modified_by or self.trace) and self.timing is None:
-            return plan if cacheable == plan.cacheable else replace(plan, cacheable=cacheable)
+        if self is NO_OVERRIDES:
+            return plan
         faults = [
             Fault(each.name, each.bend, seed.branch("fault", each.label, call.fingerprint)) for each in self.faults
         ]
@@ -205,5 +202,7 @@ class DeliveryOverrides(Struct, frozen=True):
             faults=tuple(faults),
             modified_by=self.modified_by,
             trace=self.trace,
-            cacheable=cacheable,
         )
+
+
+NO_OVERRIDES = DeliveryOverrides()

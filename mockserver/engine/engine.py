@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,6 +33,7 @@ from mockserver.core.tokens import APPROX, Tokenizer
 from mockserver.engine.answer import ALONE, Author, answer, attributed, document, joined, singles, with_tokenizer
 from mockserver.engine.catalogue import Catalogue, for_generator, within_limits
 from mockserver.engine.counters import (
+    NO_OVERRIDES,
     DeliveryOverrides,
     FaultSelection,
     FaultSpecs,
@@ -41,7 +42,7 @@ from mockserver.engine.counters import (
     ids_counter,
 )
 from mockserver.engine.lint import impossible, is_plain
-from mockserver.engine.memory import KEPT, LOOK_UPS, Memory, following
+from mockserver.engine.memory import KEPT, LOOK_UPS, Memory, following, leaves_something
 from mockserver.engine.offload import is_large, makes_long, on_thread, on_thread_if_large
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
@@ -59,7 +60,7 @@ async def from_cassette(
 ) -> Plan | None:
     """Look a call up in a cassette: the loaded one unless named. Return None where there is no cassette."""
     found = None if player is None else await player.play(call, counters, name)
-    return None if found is None else Plan(found.outcome, found.source, cacheable=found.cacheable)
+    return None if found is None else Plan(found.outcome, found.source)
 
 
 class Policy(Struct, frozen=True):
@@ -89,7 +90,6 @@ class Engine:
     tapes: CassettePlayer | None = None
     _index: Index = field(init=False)
     _counts_attempts: bool = field(init=False)
-    _repeats: bool = field(init=False)
     stubs: bool = field(init=False)  # whether a rule names a path, which may be one that no dialect knows
 
     def __post_init__(self) -> None:
@@ -97,7 +97,6 @@ class Engine:
         uses = frozenset[str]().union(*[rule.when.uses for rule in self.rules])
         object.__setattr__(self, "_counts_attempts", "attempt" in uses)
         object.__setattr__(self, "stubs", "path" in uses)
-        object.__setattr__(self, "_repeats", not self.policy.unique_ids and self.policy.clock.at is not None)
 
     async def plan(self, call: Call) -> Plan:
         """Plan the answer to a call. Raises Failure for a refusal that no rule asked for.
@@ -105,41 +104,41 @@ class Engine:
         A call with several prompts is planned as that many calls, so that each prompt gets what it would get alone.
         """
         REQUEST_WORK.set(RequestWork())
-        plan = await self._part(call, call)
+        plan = await self._plan_prompts(call, call)
         return replace(plan, remarks=(*call.remarks, *plan.remarks)) if call.remarks and self.policy.lints else plan
 
-    async def _part(self, call: Call, asked: Call) -> Plan:
-        """Plan one prompt of the call `asked`, which is what cassettes record."""
+    async def _plan_prompts(self, call: Call, asked: Call) -> Plan:
+        """Plan the prompts of a call, one or several, of the call `asked`, which is what cassettes record."""
         call = with_tokenizer(call, self.policy.tokenizer(call.model))
         if len(call.prompts) > 1:
-            return await self._of_each(call, asked)
+            return await self._plan_each(call, asked)
         if call.previous_response_id is None:
-            return await self.memory.leave(call, await self._planned(call, asked))
+            plan = await self._plan_conversation(call, asked)
+            return await self.memory.leave(call, plan) if leaves_something(call) else plan
         resumed = await self.memory.resumed(call)
         needed = self.policy.unmatched == "error" or call.operation == "chat"
         lost = isinstance(resumed, Failure) or (resumed is None and needed)
         call = resumed if isinstance(resumed, Call) else following(call, ())
-        plan = await self.memory.leave(call, replace(await self._planned(call, asked, lost=lost), cacheable=False))
+        plan = await self.memory.leave(call, await self._plan_conversation(call, asked, lost=lost))
         outcome = plan.outcome
         return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
 
-    async def _planned(self, call: Call, asked: Call, *, lost: bool = False) -> Plan:
-        """Plan a whole conversation. Of one that was `lost`, only rules about the previous response can answer."""
+    async def _plan_conversation(self, call: Call, asked: Call, *, lost: bool = False) -> Plan:
+        """Plan a whole conversation. If the previous response is `lost`, only rules that match on it may answer."""
+        large = is_large(call)
         if call.operation not in _UNLIMITED:
             try:
-                call = await on_thread_if_large(call, within_limits, call, self.policy.models)
+                limit = partial(within_limits, call, self.policy.models)
+                call = await on_thread(limit) if large else limit()
             except Failure as refusal:
-                return await self._recorded_despite(refusal, call, asked)
+                return await self._replay_despite(refusal, call, asked)
         if self._counts_attempts:
             call = replace(call, attempt=await attempt_of(call, self.counters))
-        overrides = DeliveryOverrides(cacheable=not self._counts_attempts)
-        scenario = ScenarioState(call.http.namespace, self.counters)
-        look_ahead = partial(_look_ahead, _holding(self, call, lost=lost))
-        ahead: list[_Held] = []
-        while ahead := ahead or await on_thread_if_large(call, look_ahead):
-            if ahead[0][0].counts:
-                overrides = replace(overrides, cacheable=False)
-            at = await _first_open(ahead, scenario)
+        overrides, scenario = NO_OVERRIDES, ScenarioState(call.http.namespace, self.counters)
+        look_ahead = partial(_look_ahead, self._find_rules(call, lost=lost))
+        ahead: list[FoundRule] = []
+        while ahead := ahead or (await on_thread(look_ahead) if large else look_ahead()):
+            at = 0 if ahead[0].is_open else await _find_open(ahead, scenario)
             if at is None:
                 ahead = []
                 continue
@@ -147,24 +146,41 @@ class Engine:
             if isinstance(groups, RuleError):
                 return Plan(Failure("server_error", f"{rule.source}: {groups}", status=500), rule.source)
             try:
-                said, faults = await self._said(call, rule, groups)
-                overrides = overrides.within(rule, said, faults)
-                if said.outcome is not None:
-                    return await self._answered(call, asked, (rule, said.outcome), overrides)
+                stated, faults = await self._ask_rule(rule, call, groups, large=large)
+                overrides = overrides.within(rule, stated, faults)
+                if stated.outcome is not None:
+                    return await self._plan_stated(call, asked, rule, stated.outcome, overrides)
             except Failure as failure:
                 return Plan(failure, rule.source, modified_by=overrides.modified_by, trace=overrides.trace)
             overrides = overrides.by(rule)
         unrecorded = call.operation == OTHER or await self.memory.knows(call)
         plan = None if unrecorded else await from_cassette(self.tapes, asked, self.counters)
         if plan is None:
-            plan = Plan(Failure("previous_not_found"), "unmatched") if lost else await self._unruled(call, overrides)
+            lacks = Plan(Failure("previous_not_found"), "unmatched")
+            plan = lacks if lost else await self._plan_without_rule(call, overrides)
         return overrides.applied(call, self.policy.seed, plan)
+
+    def _find_rules(self, call: Call, *, lost: bool) -> "Iterator[FoundRule]":
+        """Yield the rules that match a call, in file order, up to one whose condition fails."""
+        for at in self._index.candidates(call):
+            rule = self.rules[at]
+            if call.operation == OTHER and not rule.stubs:
+                continue
+            if lost and "previous_response" not in rule.when.uses:
+                continue
+            try:
+                groups = rule.when.holds(call)
+            except RuleError as error:
+                yield FoundRule(rule, error)
+                return
+            if groups is not None:
+                yield FoundRule(rule, groups)
 
     async def replay(self, call: Call) -> Plan | None:
         """Plan what the cassette has of a call, whatever rules and limits say; None without a cassette."""
         return await from_cassette(self.tapes, call, self.counters)
 
-    async def _recorded_despite(self, refusal: Failure, call: Call, asked: Call) -> Plan:
+    async def _replay_despite(self, refusal: Failure, call: Call, asked: Call) -> Plan:
         """Plan a call that its model would refuse: an answer in the cassette is what the provider really said."""
         self.policy.models.admit(call.model)
         plan = await from_cassette(self.tapes, asked, self.counters)
@@ -172,11 +188,24 @@ class Engine:
             raise refusal
         return plan
 
-    async def _answered(
-        self, call: Call, asked: Call, said: tuple[Rule, RuleOutcome], overrides: DeliveryOverrides
+    async def _ask_rule(
+        self, rule: Rule, call: Call, groups: Mapping[str, str], *, large: bool
+    ) -> tuple[RuleAnswer, FaultSpecs]:
+        """Return what a rule says to a call, and which of its faults apply to this attempt. Raises Failure."""
+        scope = RenderContext(call, groups, self.policy.seed, generator)
+        slow = large or rule.slow or not all(map(GENERATORS.is_imported, rule.then.generators))
+        stated = await on_thread(rule.then.respond, scope) if slow else rule.then.respond(scope)
+        if stated.outcome is not None and (why := misfit(stated.outcome, call.operation)):
+            raise Failure("server_error", f"{rule.source}: {why}", status=500)
+        if not stated.faults:
+            return stated, ()
+        draws = FaultSelection(self.policy.seed, self.counters, counted=self._counts_attempts)
+        return stated, await draws.selected(call, rule.name, stated)
+
+    async def _plan_stated(
+        self, call: Call, asked: Call, rule: Rule, outcome: RuleOutcome, overrides: DeliveryOverrides
     ) -> Plan:
-        """Plan what a rule says; a cassette or the provider's own server may give the answer for it."""
-        rule, outcome = said
+        """Plan what a rule states; a cassette or the provider's own server may give the answer for it."""
         match outcome:
             case Forward():
                 plan, overrides = Plan(outcome, FORWARDED), overrides.by(rule)
@@ -185,30 +214,30 @@ class Engine:
                 plan = found or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
                 overrides = overrides.by(rule)
             case _:
-                made = await self._outcome(call, overrides.changed(outcome, call))
-                plan = Plan(made, rule.source, self.policy.timing_of(call), cacheable=self._repeats)
+                made = await self._make(call, overrides.changed(outcome, call))
+                plan = Plan(made, rule.source, self.policy.timing_of(call))
                 if isinstance(outcome, Draft) and self.policy.lints and not is_plain(call, outcome):
-                    whys = await on_thread_if_large(call, lambda: impossible(call, outcome))
+                    whys = await on_thread_if_large(call, impossible, call, outcome)
                     named = tuple([f"{rule.where}{rule.quoted_name}: the answer {why}" for why in whys])
                     plan = replace(plan, remarks=named) if named else plan
         return overrides.applied(call, self.policy.seed, plan)
 
-    async def _unruled(self, call: Call, overrides: DeliveryOverrides) -> Plan:
+    async def _plan_without_rule(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         if call.operation == OTHER:
             return Plan(Failure("route_not_found", details=await self._why_no_stub(call)), "unmatched")
         if call.operation in _CATALOGUE:
             return Plan(self._models(call), "generated")
         if call.operation == "input_tokens" or call.operation in KEPT:
-            return Plan(await self._outcome(call, _SILENCE), "generated")
+            return Plan(await self._make(call, _SILENCE), "generated")
         if call.operation == "compact_response":
-            return await self._generated(call, overrides)
+            return await self._generate(call, overrides)
         if call.operation == "create_batch":
             return await _batch(self, call)
         if call.operation not in LOOK_UPS:
             if self.policy.unmatched == "error":
                 why = await self.explain(call)
                 return Plan(Failure("unmatched", **{"message": why, **self.policy.error}), "unmatched")
-            return await self._generated(for_generator(call), overrides)
+            return await self._generate(for_generator(call), overrides)
         found = await self.memory.look_up(call)
         if found is not None:
             return Plan(found, "stored")
@@ -216,13 +245,13 @@ class Engine:
         if self.policy.unmatched == "error" or begins_calls:
             return Plan(Failure("not_found"), "unmatched")
         call = replace(call, model=next(iter(self._models(call).names), ""))
-        return replace(await self._generated(call, overrides), cacheable=False)
+        return await self._generate(call, overrides)
 
-    async def _of_each(self, call: Call, asked: Call) -> Plan:
+    async def _plan_each(self, call: Call, asked: Call) -> Plan:
         """Plan each prompt of a call; the first failure ends the work and answers the whole call."""
         plans = list[Plan]()
         for single in singles(call):
-            plans.append(await self._part(single, asked))
+            plans.append(await self._plan_prompts(single, asked))
             if isinstance(plans[-1].outcome, ALONE):
                 break
             await asyncio.sleep(0)  # let other requests run: there may be thousands of prompts
@@ -243,32 +272,22 @@ class Engine:
         entries = await self.counters.entries(call.http.namespace)
         return {"report": report([each for each in near if each.held] or near[:1], entries)}
 
-    async def _said(self, call: Call, rule: Rule, groups: Mapping[str, str]) -> tuple[RuleAnswer, FaultSpecs]:
-        """Return what a rule says to a call, and which of its faults apply to this attempt. Raises Failure."""
-        scope = RenderContext(call, groups, self.policy.seed, generator)
-        respond = partial(rule.then.respond, scope)
-        slow = rule.slow or not all(map(GENERATORS.is_imported, rule.then.generators))
-        response = await (on_thread(respond) if slow else on_thread_if_large(call, respond))
-        if response.outcome is not None and (why := misfit(response.outcome, call.operation)):
-            raise Failure("server_error", f"{rule.source}: {why}", status=500)
-        draws = FaultSelection(self.policy.seed, self.counters, counted=self._counts_attempts)
-        return response, await draws.selected(call, rule.name, response)
-
-    async def _generated(self, call: Call, overrides: DeliveryOverrides) -> Plan:
+    async def _generate(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         draft = await drafted(call, self.policy.seed)
-        outcome = await self._outcome(call, overrides.changed(draft, call))
-        return Plan(outcome, "generated", self.policy.timing_of(call), cacheable=self._repeats)
+        outcome = await self._make(call, overrides.changed(draft, call))
+        return Plan(outcome, "generated", self.policy.timing_of(call))
 
-    async def _outcome(self, call: Call, outcome: LocalOutcome) -> Outcome:
+    async def _make(self, call: Call, outcome: LocalOutcome) -> Outcome:
+        """Turn a draft into an answer within what the call asks for; anything else stays."""
         if isinstance(outcome, Failure | Raw):
             return outcome
-        mark = ""
-        if self.policy.unique_ids:
+        policy, mark = self.policy, ""
+        if policy.unique_ids:
             mark = str(await self.counters.count(call.http.namespace, ids_counter(call)))
-        call = self.policy.models.resolved(call)
-        author = Author(self.policy.seed, self.policy.clock, mark)
-        work = partial(_made, call, outcome, author)
-        return await on_thread(work) if is_large(call) or makes_long(call, outcome) else work()
+        call = policy.models.resolved(call)
+        author = Author(policy.seed, policy.clock, mark)
+        make = partial(answer if isinstance(outcome, Draft) else document, call, outcome, author)
+        return await on_thread(make) if makes_long(call, outcome) or is_large(call) else make()
 
     def _models(self, call: Call) -> Models:
         names = self.policy.models.names(call.model, self.listed.get(call.dialect, ()))
@@ -277,49 +296,37 @@ class Engine:
         return Models(names, self.policy.clock.now(), limits)
 
 
-def _made(call: Call, outcome: Draft | DocumentDraft, author: Author) -> Outcome:
-    return answer(call, outcome, author) if isinstance(outcome, Draft) else document(call, outcome, author)
+class FoundRule(NamedTuple):
+    """A rule that matches and its groups, or why its condition fails."""
+
+    rule: Rule
+    groups: Mapping[str, str] | RuleError
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it answers however often it did before."""
+        return not self.rule.counts or isinstance(self.groups, RuleError)
 
 
-_Held = tuple[Rule, Mapping[str, str] | RuleError]  # a rule that matches and its groups, or why it fails
 _MOST_AHEAD = 100  # rules that count
 
 
-def _look_ahead(holding: Iterator[_Held]) -> list[_Held]:
+def _look_ahead(found: Iterator[FoundRule]) -> list[FoundRule]:
     """Return the next rules that match, up to the first that always answers, so that all can be counted in one step."""
-    ahead: list[_Held] = []
-    for held in holding:
-        ahead.append(held)
-        if _is_open(held) or len(ahead) == _MOST_AHEAD:
+    ahead: list[FoundRule] = []
+    for each in found:
+        ahead.append(each)
+        if each.is_open or len(ahead) == _MOST_AHEAD:
             break
     return ahead
 
 
-def _is_open(held: _Held) -> bool:
-    return not held[0].counts or isinstance(held[1], RuleError)
-
-
-async def _first_open(ahead: list[_Held], scenario: ScenarioState) -> int | None:
+async def _find_open(ahead: list[FoundRule], scenario: ScenarioState) -> int | None:
+    """Return the index of the first rule that may answer; count those that are tried."""
     last = len(ahead) - 1
-    closed = ahead[:-1] if _is_open(ahead[last]) else ahead
-    at = await scenario.first_open([rule for rule, _ in closed]) if closed else None
+    closed = ahead[:-1] if ahead[last].is_open else ahead
+    at = await scenario.first_open([each.rule for each in closed])
     return last if at is None and closed is not ahead else at
-
-
-def _holding(engine: Engine, call: Call, *, lost: bool) -> Iterator[_Held]:
-    for at in engine._index.candidates(call):
-        rule = engine.rules[at]
-        if call.operation == OTHER and not rule.stubs:
-            continue
-        if lost and "previous_response" not in rule.when.uses:
-            continue
-        try:
-            groups = rule.when.holds(call)
-        except RuleError as error:
-            yield rule, error
-            return
-        if groups is not None:
-            yield rule, groups
 
 
 async def _batch(engine: Engine, call: Call) -> Plan:
@@ -329,11 +336,11 @@ async def _batch(engine: Engine, call: Call) -> Plan:
         if isinstance(asked, Failure):
             results.append((call, asked))
         elif isinstance(asked, Call):
-            plan = await engine._part(asked, asked)
+            plan = await engine._plan_prompts(asked, asked)
             results.append((asked, plan.outcome))
             plans.append(plan.rendered)
         await asyncio.sleep(0)
-    outcome = await engine._outcome(call, _SILENCE)
+    outcome = await engine._make(call, _SILENCE)
     assert isinstance(outcome, Answer)  # noqa: S101  # of a draft
     stored = await engine.memory.keep_batch(call, outcome, tuple(results))
     return attributed(Plan(stored, "generated"), plans)

@@ -55,7 +55,13 @@ _CHANGING = (
     *("update_cached_content", "delete_cached_content", "delete_file"),
 )
 _OF_CALLS = ("input_tokens", "compact_response")  # they ask about a call without wanting its answer
+_ABOUT_KEPT = frozenset((*LOOK_UPS, *KEPT, *_OF_CALLS))
 _BARE = 3500  # bytes of an answer and its call without any text
+
+
+def leaves_something(call: Call) -> bool:
+    """Whether the answer to a call is kept, or is about what is kept."""
+    return call.options.store or call.operation in _ABOUT_KEPT
 
 
 class Memory(Struct, frozen=True):
@@ -87,7 +93,7 @@ class Memory(Struct, frozen=True):
         if not isinstance(answer, Answer):
             return plan
         if call.operation in LOOK_UPS:
-            return replace(plan, outcome=await self.suppose(call, answer), cacheable=False)
+            return replace(plan, outcome=await self.suppose(call, answer))
         if call.operation in _OF_CALLS:
             return replace(plan, outcome=Stored(call, answer))
         if call.operation in KEPT:
@@ -95,10 +101,10 @@ class Memory(Struct, frozen=True):
             return replace(plan, outcome=kept)
         if not call.options.store:
             return plan
-        stored = await self.keep(call, answer)
+        await self.keep(call, answer)
         if call.options.background and not call.stream:
-            return replace(plan, outcome=replace(answer, phase="queued"), timing=Timing(), cacheable=False)
-        return replace(plan, kept=stored if plan.cacheable else None)
+            return replace(plan, outcome=replace(answer, phase="queued"), timing=Timing())
+        return plan
 
     async def keep(self, call: Call, answer: Answer) -> Stored:
         """Keep an answer under its id; one of the background that is not streamed has its polls before it."""

@@ -206,7 +206,7 @@ class Player(Struct, frozen=True):
             counter = episodes_counter(library.file, wanted)
             at = await counters.count(call.http.namespace, counter) if len(entries) > 1 else 1
             reply = entries[min(at, len(entries)) - 1].reply
-            return Lookup(reply, reply.source, cacheable=len(entries) == 1 and choice.record == "none")
+            return Lookup(reply, reply.source)
         if choice.record == "new_episodes":
             return self._forwarded(call, choice)
         from mockserver.cassettes.match import miss_report

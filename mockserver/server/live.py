@@ -25,16 +25,14 @@ from mockserver.config.models_and_limits import ModelSettings as ModelSetting
 from mockserver.config.settings import Settings, UnmatchedError
 from mockserver.config.tables import BaseTable
 from mockserver.config.yaml_reader import collector_at_rest
-from mockserver.core.call import Call
 from mockserver.core.episode import Episode
-from mockserver.core.http import HttpRequest, Reply, is_loopback
+from mockserver.core.http import is_loopback
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazyMapping
-from mockserver.core.plan import Plan, Stored
+from mockserver.core.plan import Stored
 from mockserver.core.protocols import Counters, Shelf, Turnstile
 from mockserver.core.seed import Seed, WallClock, monotonic, token
 from mockserver.core.text import plural
-from mockserver.delivery.script import AT_ONCE, Pace
 from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.engine.engine import Engine, Policy, altered, behind
@@ -42,7 +40,7 @@ from mockserver.engine.memory import Memory
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteChoice, CassetteStore, Player, check, file_of
-from mockserver.server.limits import Charge, Limiter, Unsent
+from mockserver.server.limits import Limiter, Unsent
 from mockserver.server.recorder import RecordingPolicy
 from mockserver.server.sources import Sources, cassettes_in
 from mockserver.server.upstreams import UpstreamClient
@@ -62,20 +60,6 @@ LONGEST = 100  # characters of a name
 SMALL = 32_768  # bytes of a request that counts for nothing
 PLANNED = 2  # calls with many choices that are planned at once
 Value = TypeVar("Value")
-
-
-class Prepared(Struct):
-    """A reply that is ready to be sent, once or, if its plan is cacheable, to every equal request."""
-
-    plan: Plan
-    reply: Reply
-    call: Call | None = None
-    pace: Pace = AT_ONCE
-    timed: bool | None = None  # the timing override of the request
-    kept: Stored | None = None  # stored each time
-    charge: Charge | None = None  # drawn each time
-    request: HttpRequest | None = None  # as it came, if the upstream is to reply
-    prompt_tokens: int | None = None  # if the plan was made for another prompt
 
 
 Keep = Callable[[str, Episode], Awaitable[str]]  # saves an episode in a cassette and returns its source
@@ -258,13 +242,6 @@ class Live(Struct):
 
     def timed(self, namespace: str) -> bool:
         return self.namespaces.get(namespace).timed
-
-    def pace_of(self, prepared: Prepared, namespace: str) -> Pace:
-        """Return the pace of a reply, which the request or the namespace may have switched off."""
-        if prepared.pace is AT_ONCE:
-            return AT_ONCE
-        timed = self.timed(namespace) if prepared.timed is None else prepared.timed
-        return prepared.pace if timed else AT_ONCE
 
     @asynccontextmanager
     async def change(self, namespace: str) -> AsyncIterator[Namespace]:

@@ -25,8 +25,13 @@ def usable_schema(schema: Schema) -> Schema:
 def _mentions(schema: Json) -> bool:
     if isinstance(schema, dict):
         said = schema.get("description")
-        return (isinstance(said, str) and said.endswith("}")) or any(map(_mentions, schema.values()))
-    return isinstance(schema, list) and any(map(_mentions, schema))
+        if isinstance(said, str) and said.endswith("}"):
+            return True
+        schema = schema.values()
+    return any(isinstance(inner, _NESTED) and _mentions(inner) for inner in schema)
+
+
+_NESTED = (dict, list)
 
 
 def _restored(schema: Json) -> Json:

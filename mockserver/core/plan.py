@@ -12,7 +12,7 @@ from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.episode import Recorded
 from mockserver.core.http import Frame, Headers
 from mockserver.core.json import Json
-from mockserver.core.tokens import APPROX, Chunks, Tokenizer
+from mockserver.core.tokens import APPROX, HUGE, Chunks, Tokenizer
 
 # Why a request can fail, and the status that most providers give it.
 REASONS: dict[str, int] = {
@@ -189,6 +189,16 @@ def tokens_of(part: Part, tokenizer: Tokenizer) -> tuple[str, ...]:
     if isinstance(part, Item) or part.tokens is None:
         return tokenizer.split(words_of(part))
     return part.tokens
+
+
+def count_tokens(part: Part, tokenizer: Tokenizer) -> int:
+    """Return how many tokens a part has."""
+    if isinstance(part, Item):
+        return 0
+    if part.tokens is not None:
+        return len(part.tokens)
+    words = words_of(part)
+    return len(tokenizer.split(words)) if len(words) > HUGE else tokenizer.count(words)
 
 
 class Verdict(Struct, frozen=True):

@@ -22,7 +22,7 @@ from mockserver.core.memo import Memo
 Chunks = str | int | tuple[str, ...]
 
 UNFINISHED = "\ufffd"  # shown where a text ends within a character
-_HUGE = 65_536  # characters; a longer text is never kept in tokens, and its count is an estimate
+HUGE = 65_536  # characters; a longer text is never kept in tokens, and its count is an estimate
 _SAMPLES, _SAMPLED_LENGTH = 16, 1_024  # of a longer text: how many parts are counted, and the characters of each
 _GOLDEN = 618  # thousandths
 
@@ -73,7 +73,7 @@ class Approximate:
     name, exact = "approx", False
 
     def split(self, text: str) -> tuple[str, ...]:
-        if len(text) <= _HUGE:
+        if len(text) <= HUGE:
             return _SPLITS[text]
         found = _token(is_ascii=text.isascii()).finditer(text)
         return tuple([each[0] for each in found])  # in steps, between which other threads run
@@ -244,7 +244,7 @@ class _Counts(Memo[str, int]):
     """How many tokens texts have."""
 
     def __missing__(self, text: str) -> int:
-        counted = _count(text) if len(text) <= _HUGE else _estimate(text)
+        counted = _count(text) if len(text) <= HUGE else _estimate(text)
         return self.keep(text, counted, sys.getsizeof(text))
 
 

@@ -35,6 +35,7 @@ from mockserver.core.plan import (
     Text,
     ToolUse,
     Usage,
+    count_tokens,
     tokens_of,
     words_of,
 )
@@ -71,14 +72,16 @@ def drawn(seed: Seed, shape: IdShape, *labels: str) -> str:
 
 def answer(call: Call, draft: Draft, author: Author) -> Answer:
     identity = call.fingerprint + author.mark
-    last = len(draft.choices) - 1
-    limited = [_limited(call, draft.choices[min(i, last)]) for i in range(call.options.n)]
-    choices = tuple([_choice(call, each, author.seed, (identity, str(i))) for i, each in enumerate(limited)])
+    drafts = draft.choices
+    if len(drafts) != call.options.n:
+        drafts = tuple([drafts[min(i, len(drafts) - 1)] for i in range(call.options.n)])
+    limited = [_limit(call, each) for each in drafts]
+    choices = [_choice(call, each, author.seed, identity, i) for i, each in enumerate(limited)]
     return Answer(
         id=call.id or author.sign(call.ids, identity),
         created=author.clock.now(),
         model=draft.model or call.model,
-        choices=choices,
+        choices=tuple(choices),
         usage=_usage(call, limited, draft),
         system_fingerprint=_system_fingerprint(author.seed, call.model),
         stated_fingerprint=draft.system_fingerprint,
@@ -107,44 +110,57 @@ class _Limited(Struct, frozen=True):
     @property
     def safety(self) -> Safety:
         """Return the filter verdicts; a filter that would have cut later has filtered nothing."""
-        tripped = self.finish == "content_filter"
-        return self.draft.safety if tripped else tuple([seen for seen in self.draft.safety if not seen.filtered])
+        safety = self.draft.safety
+        if not safety or self.finish == "content_filter":
+            return safety
+        return tuple([seen for seen in safety if not seen.filtered])
 
 
-def _choice(call: Call, limited: _Limited, seed: Seed, identity: tuple[str, str]) -> Choice:
-    draft = limited.draft
-    shape = call.tool_call_ids
-    signed = tuple([_signed(part, shape, seed, (*identity, str(at))) for at, part in enumerate(limited.parts)])
-    if any(tool.namespace for tool in call.tools):
-        signed = tuple([_in_namespace(part, call) for part in signed])
+def _choice(call: Call, limited: _Limited, seed: Seed, identity: str, index: int) -> Choice:
+    draft, parts = limited.draft, limited.parts
+    if any(type(part) is not Text for part in parts):
+        parts = _sign(call, parts, seed, (identity, str(index)))
     asked = call.options.logprobs is not None or draft.logprobs
     echo = echoed(call)
     weighed = _logprobs(call, draft, echo, limited.parts, seed) if asked else None
     finish, stop = draft.finish or limited.finish, "" if draft.finish else limited.stop
     if finish not in call.finishes:
         finish = OWN_FINISHES.get(finish, finish)
-    return Choice(signed, finish, limited.safety, logprobs=weighed, echo="".join(echo), stop=stop)
+    return Choice(parts, finish, limited.safety, logprobs=weighed, echo="".join(echo), stop=stop)
+
+
+def _sign(call: Call, parts: Parts, seed: Seed, identity: tuple[str, str]) -> Parts:
+    """Return the parts with ids, and tool calls with the names of their tools."""
+    shape = call.tool_call_ids
+    signed = [_signed(part, shape, seed, (*identity, str(at))) for at, part in enumerate(parts)]
+    if any(tool.namespace for tool in call.tools):
+        signed = [_in_namespace(part, call) for part in signed]
+    return tuple(signed)
 
 
 def echoed(call: Call) -> tuple[str, ...]:
     return call.prompts[0].tokens(call.tokenizer)[-call.options.echo :] if call.options.echo and call.prompts else ()
 
 
-def _limited(call: Call, draft: DraftChoice) -> _Limited:
-    whole = draft.parts
+def _limit(call: Call, draft: DraftChoice) -> _Limited:
+    """Return a choice within what the call asks for: its calls, stop sequences and number of tokens."""
+    options, whole = call.options, draft.parts
     if call.prompts:  # in a text completion a refusal is plain text
-        whole = tuple(Text(part.text, part.chunks) if isinstance(part, Refusal) else part for part in whole)
-    whole = whole if call.options.max_tool_calls is None else _few_items(whole, call.options.max_tool_calls)
-    whole = whole if call.options.parallel_tool_calls else _one_call(whole)
-    whole = tuple(map(_bared, whole)) if call.options.bare_functions else whole
-    parts, stop = _stopped(whole, call.options.stop) if call.options.stop else (whole, "")
-    tokens, finish, trip, most = weight(parts, call.tokenizer), "stop", draft.filter_after, call.options.max_tokens
+        whole = tuple([Text(part.text, part.chunks) if isinstance(part, Refusal) else part for part in whole])
+    if options.max_tool_calls is not None:
+        whole = _few_items(whole, options.max_tool_calls)
+    if not options.parallel_tool_calls:
+        whole = _one_call(whole)
+    if options.bare_functions:
+        whole = tuple(map(_bared, whole))
+    parts, stop = _stopped(whole, options.stop) if options.stop else (whole, "")
+    tokens, finish, trip, most = weight(parts, call.tokenizer), "stop", draft.filter_after, options.max_tokens
     if trip is not None and not (parts != whole and tokens <= trip) and (most is None or most >= min(trip, tokens)):
         parts, finish, tokens = _shortened(parts, trip, call.tokenizer), "content_filter", min(trip, tokens)
     elif most is not None and tokens > most:
         parts, finish, tokens = _shortened(parts, most, call.tokenizer), "length", most
-    if finish == "stop" and any(isinstance(part, ToolUse) for part in parts):
-        finish = "function_call" if call.options.bare_functions else "tool_calls"
+    if finish == "stop" and any(type(part) is ToolUse for part in parts):
+        finish = "function_call" if options.bare_functions else "tool_calls"
     return _Limited(draft, parts, finish, tokens, stop if finish == "stop" else "")
 
 
@@ -228,7 +244,7 @@ def _trimmed(chunks: Chunks, length: int) -> Chunks:
 
 
 def weight(parts: Iterable[Part], tokenizer: Tokenizer) -> int:
-    return sum([len(tokens_of(part, tokenizer)) for part in parts])
+    return sum([count_tokens(part, tokenizer) for part in parts])
 
 
 def _signed(part: Part, shape: IdShape, seed: Seed, identity: tuple[str, ...]) -> Part:
@@ -294,9 +310,13 @@ def _weighed(call: Call, draft: DraftChoice, written: tuple[tuple[str, ...], str
 
 
 def _usage(call: Call, choices: list[_Limited], draft: Draft) -> Usage:
-    thoughts = [part for choice in choices for part in choice.parts if isinstance(part, Reasoning)]
-    written, thought = sum([choice.tokens for choice in choices]), weight(thoughts, call.tokenizer)
-    return Usage(**{"prompt": call.prompt_tokens, "completion": written, "reasoning": thought, **draft.usage})
+    thoughts = [part for choice in choices for part in choice.parts if type(part) is Reasoning]
+    usage = Usage(
+        prompt=call.prompt_tokens,
+        completion=sum([choice.tokens for choice in choices]),
+        reasoning=weight(thoughts, call.tokenizer),
+    )
+    return replace(usage, **draft.usage) if draft.usage else usage
 
 
 def together(outcomes: Sequence[Outcome]) -> Outcome:

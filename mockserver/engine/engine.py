@@ -286,14 +286,19 @@ class Engine:
             mark = str(await self.counters.count(call.http.namespace, ids_counter(call)))
         call = policy.models.resolved(call)
         author = Author(policy.seed, policy.clock, mark)
-        make = partial(answer if isinstance(outcome, Draft) else document, call, outcome, author)
-        return await on_thread(make) if makes_long(call, outcome) or is_large(call) else make()
+        if makes_long(call, outcome) or is_large(call):
+            return await on_thread(_finish_draft, call, outcome, author)
+        return _finish_draft(call, outcome, author)
 
     def _models(self, call: Call) -> Models:
         names = self.policy.models.names(call.model, self.listed.get(call.dialect, ()))
         known = map(self.policy.models.properties, names)
         limits = tuple((model.context_window, model.max_output_tokens) for model in known)
         return Models(names, self.policy.clock.now(), limits)
+
+
+def _finish_draft(call: Call, outcome: Draft | DocumentDraft, author: Author) -> Outcome:
+    return answer(call, outcome, author) if isinstance(outcome, Draft) else document(call, outcome, author)
 
 
 class FoundRule(NamedTuple):

@@ -146,19 +146,6 @@ def test_only_what_befalls_is_counted() -> None:
     assert sum(bool(plan(asked, str(n)).faults) for n in range(50)) == 3
 
 
-@pytest.mark.parametrize(
-    ("fault", "cacheable"),
-    [
-        ("cut", True),
-        ("{cut: {after_tokens: 1}}", True),
-        ("{cut: {times: 1}}", False),
-        ("{cut: {probability: 0}}", False),
-    ],
-)
-def test_what_may_fare_otherwise_next_time_is_not_settled(fault: str, cacheable: bool) -> None:
-    assert plan(server(fault)).cacheable is cacheable
-
-
 def test_faults_alone_bend_what_there_would_be_anyway() -> None:
     body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}
     alone, nobody = local("rules: [{then: {faults: [cut]}}]"), local()

@@ -258,25 +258,18 @@ async def test_the_oldest_are_forgotten_and_weigh_what_they_hold() -> None:
     assert await kept.look_up(look_up("response", "resp_5")) is None
 
 
-SETTLED = Plan(answer("resp_1"), "generated", cacheable=True)
+SETTLED = Plan(answer("resp_1"), "generated")
 
 
 @pytest.mark.parametrize(
-    ("asked", "plan", "cacheable", "kept"),
-    [
-        (response(), SETTLED, True, True),
-        (response(), replace(SETTLED, cacheable=False), False, False),
-        (response(store=False), SETTLED, True, False),
-        (response(background=True), SETTLED, False, False),
-        (response(background=True, stream=True), SETTLED, True, True),
-        (look_up("response"), SETTLED, False, False),
-        (response(operation="input_tokens", store=False), SETTLED, True, False),
-        (response(), replace(SETTLED, outcome=Failure("server_error")), True, False),
-    ],
+    ("asked", "kept"),
+    [(response(), True), (response(store=False), False), (response(operation="input_tokens", store=False), False)],
 )
-async def test_what_a_plan_leaves_behind(asked: Call, plan: Plan, cacheable: bool, kept: bool) -> None:
-    left = await memory().leave(asked, plan)
-    assert (left.cacheable, left.kept is not None) == (cacheable, kept)
+async def test_what_a_plan_leaves_behind(asked: Call, kept: bool) -> None:
+    shelf = memory()
+    await shelf.leave(asked, SETTLED)
+    assert (await shelf.look_up(look_up("response")) is not None) == kept
+    await shelf.leave(response(), replace(SETTLED, outcome=Failure("server_error")))
 
 
 async def test_what_is_told_of_a_plan() -> None:

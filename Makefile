@@ -100,7 +100,7 @@ cover: setup
 bench: setup
 	$(BIN)/python benchmarks/run.py
 
-bench-check: setup  # before a release, on a machine without other work: is a ratio a tenth above the last release's?
+bench-check: setup  # before a release, on a machine without other work: is a ratio above its limit or a tenth above the last release's?
 	$(BIN)/python benchmarks/compare.py
 
 tour: setup  # record cassettes/tour.yaml again, after a change of rules.yaml or of an answer

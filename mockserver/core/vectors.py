@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from struct import Struct, pack
 from typing import Any
 
-from pydantic_core import to_json
+from msgspec.json import encode
 
 
 class PaletteVector(Sequence[float]):
@@ -37,7 +37,7 @@ class PaletteVector(Sequence[float]):
 
     def json(self) -> bytes:
         """Return a JSON list of the numbers."""
-        written = to_json([*self._palette, *self._others.values()])[1:-1].split(b",")
+        written = encode([*self._palette, *self._others.values()])[1:-1].split(b",")
         numbers = [written[index] for index in self._indexes]
         for at, number in zip(self._others, written[len(self._palette) :], strict=True):
             numbers[at] = number

@@ -103,7 +103,7 @@ def _logprob(token: str, rng: Random, top: int, tokenizer: Tokenizer) -> Logprob
 
 def _alternatives(token: str, start: int, number: int, tokenizer: Tokenizer) -> tuple[str, ...]:
     """Return so many common words from a place on, each as its first token, but not the token itself."""
-    words, spoken = _common(tokenizer, " " if token.startswith(" ") else "", start)
+    words, spoken = _turned_words(tokenizer, " " if token.startswith(" ") else "", start)
     if token not in words[:number]:
         return spoken[:number]
     at = words.index(token)
@@ -111,7 +111,7 @@ def _alternatives(token: str, start: int, number: int, tokenizer: Tokenizer) -> 
 
 
 @cache
-def _common(tokenizer: Tokenizer, before: str, start: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _turned_words(tokenizer: Tokenizer, before: str, start: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return all common words, beginning with one of them, and the first token of each."""
     words = tuple([before + word for word in _COMMON[start:] + _COMMON[:start]])
     return words, tuple([tokenizer.split(word)[0] for word in words])

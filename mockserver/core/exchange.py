@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.http import Headers
@@ -45,11 +44,6 @@ def frames(pieces: Sequence[Piece]) -> tuple[SentFrame, ...]:
     """Return the frames in the pieces of a stream; bytes after the last blank line are an incomplete frame."""
     pieces = list(pieces)
     return tuple(_frames(b"".join([data for _, data in pieces]), pieces))
-
-
-def size_of(headers: Sequence[tuple[bytes, bytes]]) -> int:
-    """Return the bytes of the values of headers."""
-    return sum([len(value) for _, value in headers])
 
 
 def count(data: bytes) -> int:
@@ -158,7 +152,6 @@ class Exchange(Struct, eq=False):
     sent: list[Piece] | SentParts = []
     query: bytes = b""
     headers: Sequence[tuple[bytes, bytes]] = ()
-    headers_size: int | None = None  # bytes of their values, if these are counted already
     body: bytes = b""
     received: int = 0
     call: Call | None = None  # dropped when closed, unless the journal keeps calls
@@ -171,8 +164,6 @@ class Exchange(Struct, eq=False):
     recorded: str = ""  # where the provider's answer was recorded: `cassette chat.yaml#3`
     unrecorded: str = ""  # why it was not recorded although it should be
     asked: float | None = None  # when the request was complete, by `monotonic`
-    prompt_tokens: int | None = None  # those of the usage, if the plan was made for another prompt
-    completion_tokens: int = 0  # likewise of the answer; 0: as in the usage
     unaffected: bool = False  # what its faults would change is not in the answer
     size: int = 0  # of a paced stream that goes on: 0, and `written` knows
     unkept: int = 0  # frames sent but not kept
@@ -210,11 +201,7 @@ class Exchange(Struct, eq=False):
     @property
     def usage(self) -> Usage | None:
         outcome = None if self.plan is None else self.plan.outcome
-        usage = outcome.usage if isinstance(outcome, RenderedOutcome) else None
-        if usage is None:
-            return None
-        prompt = usage.prompt if self.prompt_tokens is None else self.prompt_tokens
-        return replace(usage, prompt=prompt, completion=self.completion_tokens or usage.completion)
+        return outcome.usage if isinstance(outcome, RenderedOutcome) else None
 
     @property
     def written(self) -> int:

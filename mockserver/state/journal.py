@@ -3,14 +3,14 @@
 While an answer goes out it keeps references only; what they mean is worked out when somebody looks.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field
 
-from mockserver.core.exchange import Exchange, size_of
-from mockserver.core.plan import Plan, Usage
+from mockserver.core.exchange import Exchange
+from mockserver.core.plan import Usage
 from mockserver.core.seed import monotonic
 from mockserver.state.in_memory import MAX_NAMESPACES
 
@@ -31,34 +31,17 @@ class Sums(Struct):
     durations: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     firsts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
 
-    def add(self, times: Sequence[float], firsts: Sequence[float], usage: Usage | None, completion: int) -> None:
-        """Add requests that took so many seconds in all, and to their first byte; each with this usage.
-
-        `completion` are the tokens of all answers together; 0: as in the usage.
-        """
-        self.count += len(times)
-        self.elapsed += sum(times)
-        self.first += sum(firsts)
-        _count(self.durations, times)
-        _count(self.firsts, firsts)
+    def add(self, elapsed: float, first: float | None, usage: Usage | None) -> None:
+        """Add a request that took so many seconds in all, and to its first byte if it had any."""
+        self.count += 1
+        self.elapsed += elapsed
+        self.durations[bisect_left(BOUNDS, elapsed)] += 1
+        if first is not None:
+            self.first += first
+            self.firsts[bisect_left(BOUNDS, first)] += 1
         if usage is not None:
-            self.prompt += usage.prompt * len(times)
-            self.completion += completion or usage.completion * len(times)
-
-
-def _count(buckets: list[int], times: Sequence[float]) -> None:
-    if len(times) == 1:
-        buckets[bisect_left(BOUNDS, times[0])] += 1
-        return
-    if times and max(times) <= BOUNDS[0]:  # as most are
-        buckets[0] += len(times)
-        return
-    ordered, start = sorted(times), 0
-    while start < len(ordered):
-        at = bisect_left(BOUNDS, ordered[start])
-        end = bisect_right(ordered, BOUNDS[at], start) if at < len(BOUNDS) else len(ordered)
-        buckets[at] += end - start
-        start = end
+            self.prompt += usage.prompt
+            self.completion += usage.completion
 
 
 class Tally:
@@ -70,15 +53,18 @@ class Tally:
         self.faults: Counter[str] = Counter()
         self._sources: set[str] = set()
 
-    def add(self, row: Exchange, times: Sequence[float], firsts: Sequence[float], completion: int = 0) -> None:
-        """Count requests with such a row, which took so many seconds."""
-        sums = self.ways.get((row.dialect, row.operation, row.status, row.source, row.ended))
+    def add(self, row: Exchange) -> None:
+        """Count a finished request."""
+        plan = row.plan
+        source = "" if plan is None else plan.source
+        sums = self.ways.get((row.dialect, row.operation, row.status, source, row.ended))
         if sums is None:
-            way = row.dialect, row.operation, row.status, self._known(row.source), row.ended
+            way = row.dialect, row.operation, row.status, self._known(source), row.ended
             sums = self.ways.setdefault(way, Sums())
-        sums.add(times, firsts, row.usage, completion)
-        for name in row.faults:
-            self.faults[name] += len(times)
+        sums.add(row.elapsed, row.first if row.size else None, row.usage)
+        if plan is not None and plan.faults:
+            for fault in plan.faults:
+                self.faults[fault.name] += 1
 
     def _known(self, source: str) -> str:
         """Return the source without the episode's number; beyond the maximum, a single source for all others."""
@@ -147,7 +133,7 @@ class Journal:
         exchange.ended = ended
         exchange.elapsed = monotonic() - exchange.began
         self.tally.open -= 1
-        self.tally.add(exchange, (exchange.elapsed,), (exchange.first,) if exchange.size else ())
+        self.tally.add(exchange)
         book = exchange.book
         if book is not None:
             book.close(exchange)
@@ -222,9 +208,8 @@ class Journal:
 
 
 def size_without_bodies(exchange: Exchange) -> int:
-    headers = exchange.headers_size
-    size = BARE + (size_of(exchange.headers) if headers is None else headers)
-    return size + len(exchange.path) + len(exchange.query) + len(exchange.model)
+    values = sum([len(value) for _, value in exchange.headers])
+    return BARE + values + len(exchange.path) + len(exchange.query) + len(exchange.model)
 
 
 _COUNTED = ("rule ", "cassette ")  # how the sources begin whose answers are counted
@@ -245,15 +230,12 @@ class NamespaceRows:
         """Add an open exchange; evict the oldest row if there are too many."""
         self.rows.append(exchange)
         if len(self.rows) > self._journal.count:
-            self.drop()
+            self._let_go(self.rows.popleft())
 
     def weigh(self, exchange: Exchange) -> None:
         """Count what an exchange keeps; evict the oldest rows if that is too much."""
         more, exchange.unweighed = exchange.unweighed, 0
         exchange.weight += more
-        self._weigh(more)
-
-    def _weigh(self, more: int) -> None:
         journal = self._journal
         self.size += more
         journal.held += more
@@ -262,36 +244,31 @@ class NamespaceRows:
         if journal.held > journal.room * PAGES_IN_FULL:
             journal.make_room()
 
-    def _hit(self, plan: Plan | None, count: int = 1) -> None:
-        """Count answers; of all sources: those that do not count go when somebody reads."""
-        if plan is not None:
-            self.hits[plan.source] = self.hits.get(plan.source, 0) + count
-            for source in plan.modified_by:
-                self.hits[source] += count
-
     def close(self, exchange: Exchange) -> None:
         """Count what a finished exchange keeps, and the hits of its rule or episode."""
-        self._hit(exchange.plan)
+        plan, hits = exchange.plan, self.hits
+        if plan is not None:  # of all sources: those that do not count go when somebody reads
+            hits[plan.source] = hits.get(plan.source, 0) + 1
+            for source in plan.modified_by:
+                hits[source] += 1
         if exchange.recorded:
-            self.hits[exchange.recorded] += 1
+            hits[exchange.recorded] += 1
         if exchange.kept:
             exchange.unweighed += size_without_bodies(exchange)
             self.weigh(exchange)
 
     def drop(self, count: int = 1) -> int:
         """Forget so many of the oldest rows, and return how many."""
-        self._let_go([self.rows.popleft() for _ in range(count)])
+        for _ in range(count):
+            self._let_go(self.rows.popleft())
         return count
 
     def forget(self, exchange: Exchange) -> None:
         self.rows.remove(exchange)
-        self._let_go([exchange])
+        self._let_go(exchange)
 
-    def _let_go(self, rows: Sequence[Exchange]) -> None:
-        size = sum([row.weight for row in rows])
-        self.size -= size
-        self._journal.held -= size
-        if self._journal.tally.open:
-            for row in rows:
-                if not row.ended:
-                    row.let_go()
+    def _let_go(self, row: Exchange) -> None:
+        self.size -= row.weight
+        self._journal.held -= row.weight
+        if not row.ended:
+            row.let_go()

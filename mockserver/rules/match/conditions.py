@@ -265,8 +265,10 @@ class RuleIndex:
     def __init__(self, conditions: Sequence[Condition]) -> None:
         clauses = [tuple(clauses_of(condition)) for condition in conditions]
         keys = tuple(chain.from_iterable(chain.from_iterable(clauses)))
-        common, costly = Counter(keys), Counter(key.look.field for key in keys if key.look.field.costly)
-        tried = {field for field, count in costly.items() if count <= _FEW}  # they are not read for the index
+        common, costly = Counter(keys), [key for key in keys if key.look.field.costly]
+        common.update(dict.fromkeys(costly, _FEW))  # as if so many more conditions shared them
+        fields = Counter(key.look.field for key in costly)
+        tried = {field for field, count in fields.items() if count <= _FEW}  # they are not read for the index
         tables: dict[IndexField, dict[str | float | bool, list[int]]] = defaultdict(lambda: defaultdict(list))
         always = []
         for row, choices in enumerate(clauses):
@@ -364,10 +366,9 @@ def pinned(condition: Condition, field: str) -> frozenset[Json] | None:
 
 
 def _cost(common: Counter[IndexKey], clause: Clause) -> tuple[int, int, bool]:
-    # Prefer keys that few rules share and that are not costly to read, then long values, then a dict over an automaton.
+    # Prefer keys that few rules share, then long values, then a dict over an automaton.
     shortest, is_quick = _weight(clause)
-    costly = any(key.look.field.costly for key in clause)
-    return sum([common[key] for key in clause]) + _FEW * costly, -shortest, not is_quick
+    return sum([common[key] for key in clause]), -shortest, not is_quick
 
 
 def _weight(clause: Clause) -> tuple[int, bool]:

@@ -35,6 +35,8 @@ Check = Callable[[Call], bool | Groups]  # as a Test: groups mean that it holds
 
 
 class _Node(Struct, frozen=True, dict=True):
+    """A part of the tree, with the function that tests calls for it."""
+
     @lazy_property
     def check(self) -> Check:
         return compile_check(self)  # type: ignore[arg-type]  # every node is a Condition

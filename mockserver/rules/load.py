@@ -19,6 +19,7 @@ from mockserver.config.yaml_reader import collector_at_rest
 from mockserver.core.action import Faults
 from mockserver.core.call import OTHER, Call
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_property
 from mockserver.core.text import shown
 from mockserver.rules.answer.checks import (
     Known,
@@ -46,7 +47,7 @@ class State(Struct, frozen=True):
     becomes: str
 
 
-class Rule(Struct, frozen=True):
+class Rule(Struct, frozen=True, dict=True):
     """One compiled rule. `where` is `rules.yaml:14`; `spec` is the rule as written."""
 
     name: str
@@ -64,7 +65,7 @@ class Rule(Struct, frozen=True):
     def counts(self) -> bool:
         return self.times is not None or self.state is not None
 
-    @property
+    @lazy_property
     def source(self) -> str:
         """Return the source that reports and headers show: `rule rules.yaml:14 weather`."""
         return f"rule {self.where} {self.name}" if "name" in self.spec else f"rule {self.where}"

@@ -172,10 +172,10 @@ def _wanted(when: Condition, purposes: Sequence[tuple[Path, str]]) -> Collection
 def misfit(outcome: RuleOutcome, operation: str) -> str | None:
     """Return why an outcome cannot answer an operation, or None if it can."""
     match outcome:
+        case Draft():  # first, as most are
+            purpose = "text"
         case Failure() | Raw() | PlayCassette() | Forward():
             return None
-        case Draft():
-            purpose = "text"
         case DocumentDraft():
             purpose = "embedding" if isinstance(outcome.document, tuple) else "moderation"
     if _suits(purpose, operation):

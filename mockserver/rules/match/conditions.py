@@ -35,6 +35,8 @@ Check = Callable[[Call], bool | Groups]  # as a Test: groups mean that it holds
 
 
 class _Node(Struct, frozen=True, dict=True):
+    """A part of the tree, with the function that tests calls for it."""
+
     @lazy_property
     def check(self) -> Check:
         return compile_check(self)  # type: ignore[arg-type]  # every node is a Condition
@@ -265,8 +267,10 @@ class RuleIndex:
     def __init__(self, conditions: Sequence[Condition]) -> None:
         clauses = [tuple(clauses_of(condition)) for condition in conditions]
         keys = tuple(chain.from_iterable(chain.from_iterable(clauses)))
-        common, costly = Counter(keys), Counter(key.look.field for key in keys if key.look.field.costly)
-        tried = {field for field, count in costly.items() if count <= _FEW}  # they are not read for the index
+        common, costly = Counter(keys), [key for key in keys if key.look.field.costly]
+        common.update(dict.fromkeys(costly, _FEW))  # as if so many more conditions shared them
+        fields = Counter(key.look.field for key in costly)
+        tried = {field for field, count in fields.items() if count <= _FEW}  # they are not read for the index
         tables: dict[IndexField, dict[str | float | bool, list[int]]] = defaultdict(lambda: defaultdict(list))
         always = []
         for row, choices in enumerate(clauses):
@@ -364,10 +368,9 @@ def pinned(condition: Condition, field: str) -> frozenset[Json] | None:
 
 
 def _cost(common: Counter[IndexKey], clause: Clause) -> tuple[int, int, bool]:
-    # Prefer keys that few rules share and that are not costly to read, then long values, then a dict over an automaton.
+    # Prefer keys that few rules share, then long values, then a dict over an automaton.
     shortest, is_quick = _weight(clause)
-    costly = any(key.look.field.costly for key in clause)
-    return sum([common[key] for key in clause]) + _FEW * costly, -shortest, not is_quick
+    return sum([common[key] for key in clause]), -shortest, not is_quick
 
 
 def _weight(clause: Clause) -> tuple[int, bool]:

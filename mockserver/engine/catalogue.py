@@ -21,7 +21,7 @@ from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.rules.match.predicates import PLAIN, PREDICATES, is_pattern
 
 
-class Model(Struct, frozen=True):
+class Model(Struct, frozen=True, dict=True):
     """The properties of a model; None means unknown. `unlimited` names limits that are stated to be absent."""
 
     context_window: int | None = None  # tokens of prompt and answer together
@@ -37,6 +37,11 @@ class Model(Struct, frozen=True):
     timing: Timing | None = None
     limits: Rates | None = None
     unlimited: frozenset[str] = frozenset()
+
+    @lazy_property
+    def lacks(self) -> tuple[str, ...]:
+        """Return the features that it is known to lack, of those that a request may need."""
+        return tuple(feature for feature in _NEEDED if getattr(self, feature) is False)
 
     def over(self, other: "Model") -> "Model":
         missing = {
@@ -316,8 +321,11 @@ _FORGETFUL = ("responses",)
 
 def within_limits(call: Call, models: Catalogue) -> Call:
     """Return the call as its model accepts it. Raises Failure if the model is unknown or lacks a feature."""
-    models.admit(call.model)
     known = models.find(call.model)
+    if not known.exists:
+        models.admit(call.model)
+    if call.operation not in ANSWERED:
+        return call
     refusing = known.refusing[validation_of(call.dialect, models.validation)]
     check(call, refusing)
     return fitting(call, refusing, known.stated)
@@ -327,8 +335,8 @@ def check(call: Call, model: Model) -> None:
     """Raise Failure (`unsupported`, with the `feature` in its details) for what the model is known to lack."""
     if call.operation not in ANSWERED:
         return
-    for feature, needed in _NEEDED.items():
-        if getattr(model, feature) is False and (details := needed(call)) is not None:
+    for feature in model.lacks:
+        if (details := _NEEDED[feature](call)) is not None:
             raise Failure("unsupported", details={"feature": feature, **details})
 
 

@@ -43,7 +43,7 @@ from mockserver.engine.counters import (
 )
 from mockserver.engine.lint import impossible, is_plain
 from mockserver.engine.memory import KEPT, LOOK_UPS, Memory, following, leaves_something
-from mockserver.engine.offload import is_large, makes_long, on_thread, on_thread_if_large
+from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thread
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
 from mockserver.rules.answer.checks import misfit
@@ -193,7 +193,9 @@ class Engine:
     ) -> tuple[RuleAnswer, FaultSpecs]:
         """Return what a rule says to a call, and which of its faults apply to this attempt. Raises Failure."""
         scope = RenderContext(call, groups, self.policy.seed, generator)
-        slow = large or rule.slow or not all(map(GENERATORS.is_imported, rule.then.generators))
+        kinds = rule.then.generators
+        demands = kinds and (is_demanding(call) or not all(map(GENERATORS.is_imported, kinds)))
+        slow = large or rule.slow or demands
         stated = await on_thread(rule.then.respond, scope) if slow else rule.then.respond(scope)
         if stated.outcome is not None and (why := misfit(stated.outcome, call.operation)):
             raise Failure("server_error", f"{rule.source}: {why}", status=500)
@@ -217,7 +219,8 @@ class Engine:
                 made = await self._make(call, overrides.changed(outcome, call))
                 plan = Plan(made, rule.source, self.policy.timing_of(call))
                 if isinstance(outcome, Draft) and self.policy.lints and not is_plain(call, outcome):
-                    whys = await on_thread_if_large(call, impossible, call, outcome)
+                    look = partial(impossible, call, outcome)
+                    whys = await on_thread(look) if is_demanding(call) else look()
                     named = tuple([f"{rule.where}{rule.quoted_name}: the answer {why}" for why in whys])
                     plan = replace(plan, remarks=named) if named else plan
         return overrides.applied(call, self.policy.seed, plan)
@@ -286,19 +289,16 @@ class Engine:
             mark = str(await self.counters.count(call.http.namespace, ids_counter(call)))
         call = policy.models.resolved(call)
         author = Author(policy.seed, policy.clock, mark)
+        finish = answer if isinstance(outcome, Draft) else document
         if makes_long(call, outcome) or is_large(call):
-            return await on_thread(_finish_draft, call, outcome, author)
-        return _finish_draft(call, outcome, author)
+            return await on_thread(finish, call, outcome, author)  # type: ignore[arg-type]  # the one of its kind
+        return finish(call, outcome, author)  # type: ignore[arg-type]
 
     def _models(self, call: Call) -> Models:
         names = self.policy.models.names(call.model, self.listed.get(call.dialect, ()))
         known = map(self.policy.models.properties, names)
         limits = tuple((model.context_window, model.max_output_tokens) for model in known)
         return Models(names, self.policy.clock.now(), limits)
-
-
-def _finish_draft(call: Call, outcome: Draft | DocumentDraft, author: Author) -> Outcome:
-    return answer(call, outcome, author) if isinstance(outcome, Draft) else document(call, outcome, author)
 
 
 class FoundRule(NamedTuple):
@@ -359,6 +359,7 @@ async def drafted(call: Call, seed: Seed) -> Draft | DocumentDraft:
     budget = AnswerWork()
     generate = generator(call, seed, budget)
     # Fewer different choices for a large request, which bounds its time.
+    demands = is_demanding(call)
     different = min(call.options.n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))
     for index in range(different):
         if index:
@@ -367,7 +368,7 @@ async def drafted(call: Call, seed: Seed) -> Draft | DocumentDraft:
             break
         make = partial(generate, "auto", {}, index)
         imported = GENERATORS.is_imported("auto")  # else the import must not keep other requests waiting
-        choices.append(await (on_thread_if_large(call, make) if imported else on_thread(make)))
+        choices.append(make() if imported and not demands else await on_thread(make))
     return Draft(tuple(choices[index % len(choices)] for index in range(call.options.n)))
 
 

@@ -45,11 +45,20 @@ async def on_thread(function: Callable[P, T], *args: P.args, **named: P.kwargs) 
 
 def is_large(call: Call) -> bool:
     """Return whether work for a call may take long, by what it works on: of many prompts that is one at a time."""
-    if sum([len(message.text) for message in call.messages]) > LARGE:
+    size = len(call.http.body)
+    has_more_than_body = call.prompts or call.previous_response_id is not None  # token ids, and what was said before
+    if has_more_than_body and sum([len(message.text) for message in call.messages]) > LARGE:
+        return True
+    return size > LARGE and len(call.prompts) != 1
+
+
+def is_demanding(call: Call) -> bool:
+    """Return whether generating an answer to a call may take long: it reads all texts, and follows schemas."""
+    if is_large(call) or sum([len(message.text) for message in call.messages]) > DEMANDING:
         return True
     if call.prompts:
-        return len(call.prompts) > 1 and len(call.http.body) > LARGE
-    if len(call.http.body) > LARGE:
+        return len(call.prompts) > 1 and len(call.http.body) > DEMANDING
+    if len(call.http.body) > DEMANDING:
         return True
     return bool(call.tools or call.options.schema) and _COSTLY.search(call.http.body) is not None
 
@@ -134,7 +143,8 @@ IN_PROCESS_DRIVER: ContextVar[bool] = ContextVar("by hand", default=False)  # no
 # In schemas and grammars, what may take long however short it is; an escaped letter may be a part of it.
 _COSTLY = re.compile(rb'(?:[rR]ef|pattern|grammar|Items|Length|Properties|Contains|Of)"|\\\\u00[0-7]')
 THREADS = 4  # no faster than one, but shares the time fairly
-LARGE = 8_192  # bytes of a request, or characters of a conversation
+LARGE = 32_768  # bytes of a request, or characters of a conversation
+DEMANDING = 8_192  # the same, of one whose answer is generated
 LONG = 20_000  # tokens of an answer with their alternatives, or numbers of its vectors
 LETTERS = 4  # per token, roughly
 USUAL_DIMENSIONS = 1536

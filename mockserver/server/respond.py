@@ -6,10 +6,10 @@ application (`asgi.py`), and the transport without a connection (`testing/transp
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+from collections.abc import Mapping
+from functools import lru_cache
 from traceback import format_exception
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,6 +25,7 @@ from mockserver.core.plan import Answer, Failure, Forward, Outcome, Plan, Raw, R
 from mockserver.core.protocols import StateLostError
 from mockserver.core.seed import Seed
 from mockserver.core.text import lines, printable
+from mockserver.core.validation import Validation
 from mockserver.delivery.script import AT_ONCE, Pace, joined, parted
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._reply import merge_headers
@@ -101,6 +102,7 @@ class Visit(Struct, eq=False):
     patient: bool = True
     in_process: bool = False
     may_forward: bool = True
+    operation: Operation | None = None
     reservation: Reservation | None = None
 
     def take(self, size: int) -> None:
@@ -133,7 +135,7 @@ class Responder(Struct, eq=False):
         operation = operation_for(method, self.operations)
         if operation is not None:
             row.operation = operation.name
-        return Visit(self.live, journal, row)
+        return Visit(self.live, journal, row, operation=operation)
 
     async def respond(self, request: HttpRequest, visit: Visit | None = None) -> Response:
         """Return the response to a request. It waits for threads, queues and Redis only, never for the client.
@@ -141,46 +143,57 @@ class Responder(Struct, eq=False):
         Raises ClientLeftError if the client leaves while its request waits for others.
         """
         visit = visit or self.admit(request.method, request.path, request.namespace)
-        live, known = self.live, None  # `known`: the call, once the request was read
+        live, row, namespace = self.live, visit.row, request.namespace
+        call: Call | None = None
         try:
-            if live.fleet is not None and not live.fleet.is_current(request.namespace):
-                await live.fleet.catch_up(request.namespace)
+            if live.fleet is not None and not live.fleet.is_current(namespace):
+                await live.fleet.catch_up(namespace)
             if not visit.in_process:  # no page of a browser reaches a client in this process
                 check_page(request, live.settings)
-            await live.use(request.namespace)
-            settings, engine = live.settings, live.engine_of(request.namespace)  # a reload is for the next request
-            visit.row.rules = engine.rules
+            space = live.namespaces.touch(namespace)
+            if live.namespaces.evicted:
+                await live.forget_evicted()
+            settings, engine = live.settings, space.engine(live.engine)  # a reload is for the next request
+            row.rules = engine.rules
             fixed = self._find_fixed_response(request, engine)
             if fixed is not None:
                 return self.finish(fixed, request, visit)
-            operation, key = self.find_operation(request.method), self.dialect.credential(request)
-            check_key(key, settings.keys)
+            operation, key = visit.operation or self.find_operation(request.method), self.dialect.credential(request)
+            if settings.keys is not None:
+                check_key(key, settings.keys)
             sent, request = request, _decode(request, visit, settings)
             large = len(request.body) > LARGE
             try:
-                read = partial(operation.call, request, settings.validation_of(self.dialect.name))
-                known = call = await _run(read, large=large)
-                call, remarks = await _run(partial(_review, operation, call, settings), large=large)
+                validation = settings.validation_of(self.dialect.name)
+                if large:
+                    call = await on_thread(operation.call, request, validation)
+                else:
+                    call = operation.call(request, validation)
+                call, remarks = await self._review(operation, call, validation, large=large)
             except Failure as refusal:
                 call, plan = await self._replay_despite(refusal, operation, request, engine)
-                remarks = ()
-                timed = read_timing(request)
+                timed, remarks = read_timing(request), ()
             else:
-                check_model_allowed(call.model, key, settings.keys, engine.policy.models)
+                if settings.keys is not None:
+                    check_model_allowed(call.model, key, settings.keys, engine.policy.models)
                 timed = read_timing(request)  # raises before anything is counted
                 plan = await self._plan(engine, call, key, visit)
             if isinstance(plan.outcome, Forward):
                 return self.finish(_forward(call, plan, sent, visit), request, visit)
             if remarks and not _is_recorded_success(plan.outcome):
                 plan = replace(plan, history_remarks=remarks)
-            timed = live.timed(request.namespace) if timed is None else timed
-            render = partial(self._render, call, plan, timed=timed)
-            response = await _run(render, large=large or is_long(call, plan.outcome))
-            if _makes_large(plan, response.reply):
-                visit.take(len(response.reply.body))
+            timed = space.timed if timed is None else timed
+            if large or is_long(call, plan.outcome):
+                response = await on_thread(self._render, operation, call, plan, timed=timed)
+            else:
+                response = self._render(operation, call, plan, timed=timed)
+            if len(response.reply.body) > MAX_JOINED and not isinstance(plan.outcome, Raw | Recorded):
+                visit.take(len(response.reply.body))  # rules and cassettes keep their bodies anyway
         except Failure as failure:
-            refuse = partial(self.refuse, request, failure, known)
-            response = await _run(refuse, large=len(request.body) > LARGE)
+            if len(request.body) > LARGE:
+                response = await on_thread(self.refuse, request, failure, call)
+            else:
+                response = self.refuse(request, failure, call)
         except ClientLeftError:
             raise
         except StateLostError:
@@ -237,27 +250,59 @@ class Responder(Struct, eq=False):
         """Return what was recorded of a request that is refused here: the provider took it. Raises the refusal else."""
         if engine.tapes is None or engine.tapes.is_empty:
             raise refusal
-        parse = partial(parse_recorded, operation, self.dialect.name, request)
-        call = await _run(parse, large=len(request.body) > LARGE)
+        if len(request.body) > LARGE:
+            call = await on_thread(parse_recorded, operation, self.dialect.name, request)
+        else:
+            call = parse_recorded(operation, self.dialect.name, request)
         plan = await engine.replay(call)
         if plan is None or isinstance(plan.outcome, Failure):
             raise refusal
         return call, plan
 
+    async def _review(
+        self, operation: Operation, call: Call, validation: Validation, *, large: bool
+    ) -> tuple[Call, tuple[str, ...]]:
+        """Compare the history of a call with what the live provider takes; return remarks on it.
+
+        Raises the provider's Failure if a changed one is to be refused. What is to be refused within a batch is the
+        result of that part of it.
+        """
+        mode = self.live.settings.replay
+        if mode == "off":
+            return call, ()
+        if large:
+            problems = await on_thread(operation.history, call, validation)
+        else:
+            problems = operation.history(call, validation)
+        if not problems:
+            return call, ()
+        if mode == "warn":
+            return call, tuple([problem.remark for problem in problems[:MAX_REMARKS]])
+        if not call.batch:
+            raise problems[0].failure
+        refused = {problem.part: problem.failure for problem in reversed(problems)}  # the first of each part
+        return replace(call, batch=tuple([refused.get(at, part) for at, part in enumerate(call.batch)])), ()
+
     async def _plan(self, engine: Engine, call: Call, key: str | None, visit: Visit) -> Plan:
-        """Plan the answer to a call within the limits of its key and model."""
-        limiter = self.live.limiter
-        if limiter is None or call.operation not in LIMITED:
-            return await _plan_among_few(engine, call, visit)
-        visit.reservation = reservation = Reservation(
-            limiter, call.http.namespace, self.dialect.rate_limit_headers, visit.receive, patient=visit.patient
-        )
-        charge, call = await _reserve(reservation, engine, call, key)
-        plan = await _plan_among_few(engine, call, visit)
-        await reservation.settle(charge, plan.outcome)
+        """Plan the answer to a call within the limits of its key and model; of those with many choices few at once."""
+        limiter, charge = self.live.limiter, None
+        if limiter is not None and call.operation in LIMITED:
+            visit.reservation = Reservation(
+                limiter, call.http.namespace, self.dialect.rate_limit_headers, visit.receive, patient=visit.patient
+            )
+            charge, call = await _reserve(visit.reservation, engine, call, key)
+        try:
+            if visit.in_process or call.options.n * len(call.prompts or ".") <= MANY_CHOICES:
+                plan = await engine.plan(call)
+            else:
+                plan = await _plan_many(engine, call, visit)
+        except Failure as failure:
+            plan = Plan(failure, "invalid")
+        if visit.reservation is not None and charge is not None:
+            await visit.reservation.settle(charge, plan.outcome)
         return plan
 
-    def _render(self, call: Call, plan: Plan, *, timed: bool) -> Response:
+    def _render(self, operation: Operation, call: Call, plan: Plan, *, timed: bool) -> Response:
         """Turn a plan into the reply that the dialect gives; `timed`: it takes its time."""
         outcome, settings = plan.outcome, self.live.settings
         pace = _pace_of(call, plan, self.live.engine.policy.seed)
@@ -269,17 +314,17 @@ class Responder(Struct, eq=False):
             reply = Reply(outcome.status, outcome.headers, outcome.body, outcome.frames)
         elif isinstance(outcome, Recorded):
             reply, pace = replayed(outcome, pace, settings.replay_speed)
-            reply = self._with_own_urls(reply, call.http)
+            reply = self._with_own_urls(operation, reply, call.http)
         else:
             assert not isinstance(outcome, RenderedOutcome | Forward)  # noqa: S101
-            reply = self.find_operation(call.http.method).render(call, outcome)
+            reply = operation.render(call, outcome)
         if not timed:
             pace = AT_ONCE
         return Response(plan.rendered, _prepare(reply, pace, plan), call, pace)
 
-    def _with_own_urls(self, reply: Reply, request: HttpRequest) -> Reply:
+    def _with_own_urls(self, operation: Operation, reply: Reply, request: HttpRequest) -> Reply:
         """Return a recorded reply with this server's URLs where clients request them next."""
-        own_urls = self.find_operation(request.method).own_urls
+        own_urls = operation.own_urls
         if own_urls is not None and reply.body:
             body = own_urls(request, reply.body)
             length = (("content-length", str(len(body))),)
@@ -318,10 +363,6 @@ class Responder(Struct, eq=False):
         return response
 
 
-async def _run(work: Callable[[], T], *, large: bool) -> T:
-    return await on_thread(work) if large else work()
-
-
 def _decode(request: HttpRequest, visit: Visit, settings: Settings) -> HttpRequest:
     """Return the request without the content codings of its body."""
     if b"content-encoding" not in request.fields:
@@ -330,30 +371,6 @@ def _decode(request: HttpRequest, visit: Visit, settings: Settings) -> HttpReque
     if plain is not request and len(plain.body) > LARGE:
         visit.take(parsed_size(plain.body))
     return plain
-
-
-def _review(operation: Operation, call: Call, settings: Settings) -> "_Reviewed":
-    """Compare the history of a call with what the live provider takes.
-
-    Raises the provider's Failure if a changed one is to be refused. What is to be refused within a batch is the result
-    of that part of it.
-    """
-    if settings.replay == "off":
-        return _Reviewed(call)
-    problems = operation.history(call, settings.validation_of(call.dialect))
-    if settings.replay == "warn" or not problems:
-        return _Reviewed(call, tuple([problem.remark for problem in problems[:MAX_REMARKS]]))
-    if not call.batch:
-        raise problems[0].failure
-    refused = {problem.part: problem.failure for problem in reversed(problems)}  # the first of each part
-    return _Reviewed(replace(call, batch=tuple([refused.get(at, part) for at, part in enumerate(call.batch)])))
-
-
-class _Reviewed(NamedTuple):
-    """A call, and remarks on its history."""
-
-    call: Call
-    remarks: tuple[str, ...] = ()
 
 
 def _forward(call: Call, plan: Plan, sent: HttpRequest, visit: Visit) -> Response:
@@ -368,22 +385,13 @@ def _is_recorded_success(outcome: Outcome) -> bool:
     return isinstance(outcome, Recorded) and outcome.status < 300
 
 
-async def _plan_among_few(engine: Engine, call: Call, visit: Visit) -> Plan:
-    """Plan an answer; of those with many choices few at once, as only then their size is known."""
-    if visit.in_process or call.options.n * len(call.prompts or ".") <= MANY_CHOICES:
-        return await _plan(engine, call)
+async def _plan_many(engine: Engine, call: Call, visit: Visit) -> Plan:
+    """Plan an answer with many choices when few others are planned, as only then its size is known."""
     async with visit.live.planning:
-        plan = await _plan(engine, call)
+        plan = await engine.plan(call)
         tokens = plan.outcome.weight if isinstance(plan.outcome, Answer) else 0
         visit.take(PROMPT_COST * len(call.prompts) + TOKEN_COST * tokens)
         return plan
-
-
-async def _plan(engine: Engine, call: Call) -> Plan:
-    try:
-        return await engine.plan(call)
-    except Failure as failure:
-        return Plan(failure, "invalid")
 
 
 async def _reserve(reservation: Reservation, engine: Engine, call: Call, key: str | None) -> tuple[Charge, Call]:
@@ -392,7 +400,7 @@ async def _reserve(reservation: Reservation, engine: Engine, call: Call, key: st
     charge, tokens = reservation.limiter.charge(key, call.model), 0
     if charge.counts_tokens:
         call = with_tokenizer(call, engine.policy.tokenizer(call.model))
-        tokens = await _run(lambda: call.prompt_tokens, large=is_large(call))
+        tokens = await on_thread(getattr, call, "prompt_tokens") if is_large(call) else call.prompt_tokens
     charge = charge.of(tokens, tokens)
     await reservation.take(charge)
     return charge, call
@@ -421,11 +429,6 @@ def _prepare(reply: Reply, pace: Pace, plan: Plan) -> Reply:
         return joined(reply)
     few = isinstance(plan.outcome, Answer) and plan.outcome.weight <= MAX_PARTED_TOKENS
     return parted(reply, pace) if few else reply
-
-
-def _makes_large(plan: Plan, reply: Reply) -> bool:
-    """Whether a large body was made for this answer: rules and cassettes keep theirs anyway."""
-    return len(reply.body) > MAX_JOINED and not isinstance(plan.outcome, Raw | Recorded)
 
 
 def read_timing(request: HttpRequest) -> bool | None:

@@ -15,7 +15,7 @@ from msgspec.json import encode
 from msgspec.structs import astuple, replace
 from pydantic_core import to_json
 
-from mockserver.core.http import Frame, Frames, Run
+from mockserver.core.http import Frame, FrameRun, Frames
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, tokens_of
 from mockserver.core.tokens import Tokenizer, weighed
@@ -293,7 +293,7 @@ class Renderer(Generic[Options]):
         except UnicodeEncodeError:
             return None
 
-    def fill_frames(self, answer: Answer, options: Options) -> list[Frame | Run] | None:
+    def fill_frames(self, answer: Answer, options: Options) -> list[Frame | FrameRun] | None:
         """Return the frames of a stream; None if no template holds it."""
         outline = self._outline(answer, options)
         if outline is None or len(answer.choices) != 1 or answer.phase:
@@ -404,8 +404,8 @@ def _keep(templates: dict[Form, Kept], form: Form, template: Kept) -> Kept:
     return template
 
 
-def _fill(segments: Iterable[Segment], values: Sequence[bytes], pieces: Sequence[Pieces]) -> list[Frame | Run]:
-    made: list[Frame | Run] = []
+def _fill(segments: Iterable[Segment], values: Sequence[bytes], pieces: Sequence[Pieces]) -> list[Frame | FrameRun]:
+    made: list[Frame | FrameRun] = []
     for (frame, _, _, part, first, end), before, after in segments:
         data = before.fill(values)
         if part is None or after is None:
@@ -415,5 +415,5 @@ def _fill(segments: Iterable[Segment], values: Sequence[bytes], pieces: Sequence
         encoded, weights = _encode_pieces(texts[first:end]), weights[first:end]
         for at in range(0, len(encoded), _RUN):
             some, tokens = encoded[at : at + _RUN], weights[at : at + _RUN]
-            made.append(Run(data, some, behind, tokens, frame.event, frame.part, frame.framing))
+            made.append(FrameRun(data, some, behind, tokens, frame.event, frame.part, frame.framing))
     return made

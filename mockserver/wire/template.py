@@ -208,14 +208,18 @@ class Template:
 
 
 class CutFrame(NamedTuple):
-    """A frame without its data, and that cut at marks. `piece`: which piece of which part is between; None: none is."""
+    """A frame without its data, and that cut at marks.
+
+    `part` is the number of the part of which a piece stands between `before` and `after`; `first` and `end` say which
+    of its pieces are in such frames.
+    """
 
     frame: Frame
     before: Cuts
     after: Cuts | None = None
     part: int | None = None
-    first: int | None = None  # of the pieces of the part, those from this
-    end: int | None = None  # to this are in frames that are alike
+    first: int | None = None
+    end: int | None = None
 
     def takes(self, other: "CutFrame") -> "CutFrame | None":
         """Return both as one, if the other comes next and differs only in its piece."""

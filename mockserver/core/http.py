@@ -122,7 +122,7 @@ class Frame(Struct, frozen=True):
     framing: Literal["lf", "crlf", "bare"] = "lf"
 
 
-class Run(Struct, frozen=True):
+class FrameRun(Struct, frozen=True):
     """Frames that are alike but for a piece of their data, which stands `before`, the pieces, and `after`.
 
     `tokens` are those of each frame.
@@ -144,11 +144,11 @@ class Run(Struct, frozen=True):
 class Frames(Struct, frozen=True):
     """The frames of a stream, one by one; `runs` holds those that are alike as one."""
 
-    runs: Sequence[Frame | Run]
+    runs: Sequence[Frame | FrameRun]
 
     def __iter__(self) -> Iterator[Frame]:
         for each in self.runs:
-            if isinstance(each, Run):
+            if isinstance(each, FrameRun):
                 yield from each
             else:
                 yield each

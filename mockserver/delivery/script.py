@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.action import Action, Head, Wait, Write
-from mockserver.core.http import Frame, Frames, Headers, Parts, Reply, Run
+from mockserver.core.http import Frame, FrameRun, Frames, Headers, Parts, Reply
 from mockserver.core.lazy import batches
 from mockserver.core.plan import Timing
 from mockserver.core.seed import Random, Seed
@@ -155,7 +155,7 @@ def parted(reply: Reply, pace: Pace) -> Reply:
     return replace(reply, frames=None, body=b"".join(written), parts=Parts(tuple(ends), stops, openings))
 
 
-def sse(frame: Frame | Run | bytes) -> bytes:
+def sse(frame: Frame | FrameRun | bytes) -> bytes:
     """One event as its framing says, or a run of them, with one space after each colon; raw bytes go out unchanged."""
     if isinstance(frame, bytes):
         return frame

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import fingerprint
-from mockserver.core.http import Frame, Frames, Run
+from mockserver.core.http import Frame, FrameRun, Frames
 from mockserver.core.json import Json, parsed
 from mockserver.core.plan import (
     Answer,
@@ -79,12 +79,12 @@ class GeminiRenderer(Renderer[GeminiOptions]):
         runs = self._counted_runs(answer, options)
         return stream_frames(answer, options) if runs is None else Frames(runs)
 
-    def _counted_runs(self, answer: Answer, options: GeminiOptions) -> list[Frame | Run] | None:
+    def _counted_runs(self, answer: Answer, options: GeminiOptions) -> list[Frame | FrameRun] | None:
         if any(not isinstance(part, Text) or isinstance(part.chunks, tuple) for part in answer.choices[0].parts):
             return None  # stated pieces may be empty
         made, seen = self.fill_frames(answer, options), 0
         for at, run in enumerate(made or ()):
-            if made is None or not isinstance(run, Run) or _COUNTS[0] not in run.after:
+            if made is None or not isinstance(run, FrameRun) or _COUNTS[0] not in run.after:
                 continue
             between, rest = run.after.split(_COUNTS[0])
             total, after = rest.split(_COUNTS[1])
@@ -94,7 +94,7 @@ class GeminiRenderer(Renderer[GeminiOptions]):
             for piece, tokens in zip(run.pieces, run.tokens, strict=True):
                 seen += tokens
                 pieces.append(b"%b%b%d%b%d" % (piece, between, seen, total, answer.usage.prompt + seen))
-            made[at] = Run(run.before, pieces, after, run.tokens, run.event, run.part, run.framing)
+            made[at] = FrameRun(run.before, pieces, after, run.tokens, run.event, run.part, run.framing)
         return made
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic_core import to_json
 
-from mockserver.core.http import Frame, Frames, Run
+from mockserver.core.http import Frame, FrameRun, Frames
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text, ToolUse, tokens_of, words_of
 from mockserver.core.tokens import APPROX, Chunks, Tokenizer, spans, weighed
@@ -123,9 +123,9 @@ class ResponseRenderer(Renderer[ResponseOptions]):
         return replace(options, request_fields={**repeated, **marked})
 
 
-def _numbered(runs: Iterable[Frame | Run]) -> list[Frame | Run]:
+def _numbered(runs: Iterable[Frame | FrameRun]) -> list[Frame | FrameRun]:
     """Return events with their types and numbers."""
-    number, made = 0, list[Frame | Run]()
+    number, made = 0, list[Frame | FrameRun]()
     for run in runs:
         name = run.event or ""
         if isinstance(run, Frame):
@@ -135,7 +135,7 @@ def _numbered(runs: Iterable[Frame | Run]) -> list[Frame | Run]:
         else:
             before, between = b'{"type":"%b","sequence_number":' % name.encode(), run.before
             pieces = [b"%d,%b%b" % (at, between, piece) for at, piece in enumerate(run.pieces, number)]
-            made.append(Run(before, pieces, run.after, run.tokens, name, run.part))
+            made.append(FrameRun(before, pieces, run.after, run.tokens, name, run.part))
             number += len(pieces)
     return made
 

@@ -8,14 +8,14 @@ Nothing is learned from requests: which template an answer gets hangs on its for
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.json import encode
 from msgspec.structs import astuple, replace
 from pydantic_core import to_json
 
-from mockserver.core.http import Frame, Frames, Run
+from mockserver.core.http import Frame, FrameRun, Frames
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, tokens_of
 from mockserver.core.tokens import Tokenizer, weighed
@@ -162,7 +162,7 @@ class Marks:
         return replace(part, tokens=pieces, chunks=pieces if type(part.chunks) is tuple else "token")
 
 
-class Cuts(NamedTuple):
+class Cuts(Struct, frozen=True):
     """What stands between the marks in bytes, and the number of each mark among all."""
 
     between: list[bytes]
@@ -207,23 +207,28 @@ class Template:
         return filled
 
 
-class CutFrame(NamedTuple):
-    """A frame without its data, and that cut at marks. `piece`: which piece of which part is between; None: none is."""
+class CutFrame(Struct, frozen=True):
+    """A frame without its data, and that cut at marks.
+
+    `part` is the number of the part of which a piece stands between `before` and `after`; `first` and `end` say which
+    of its pieces are in such frames.
+    """
 
     frame: Frame
     before: Cuts
     after: Cuts | None = None
     part: int | None = None
-    first: int | None = None  # of the pieces of the part, those from this
-    end: int | None = None  # to this are in frames that are alike
+    first: int | None = None
+    end: int | None = None
 
     def takes(self, other: "CutFrame") -> "CutFrame | None":
         """Return both as one, if the other comes next and differs only in its piece."""
         follows = self.part is not None and self.end is not None and self.end == other.first
-        return other._replace(first=self.first) if follows and self[:4] == other[:4] else None
+        both = replace(other, first=self.first)
+        return both if follows and both == replace(self, end=other.end) else None
 
 
-class Segment(NamedTuple):
+class Segment(Struct, frozen=True):
     """A frame of a stream, or a run of frames, as its cut frame says."""
 
     cut: CutFrame
@@ -293,7 +298,7 @@ class Renderer(Generic[Options]):
         except UnicodeEncodeError:
             return None
 
-    def fill_frames(self, answer: Answer, options: Options) -> list[Frame | Run] | None:
+    def fill_frames(self, answer: Answer, options: Options) -> list[Frame | FrameRun] | None:
         """Return the frames of a stream; None if no template holds it."""
         outline = self._outline(answer, options)
         if outline is None or len(answer.choices) != 1 or answer.phase:
@@ -364,7 +369,8 @@ class Renderer(Generic[Options]):
             if not frame.tokens:
                 made.append(CutFrame(empty, cut_at(values, frame.data)))
                 continue
-            between, found = cut_at([*pieces, *values], frame.data)
+            cuts = cut_at([*pieces, *values], frame.data)
+            between, found = cuts.between, cuts.marks
             shown = [at for at, number in enumerate(found) if number < len(pieces)]
             if frame.tokens != 1 or len(shown) != 1:
                 return None
@@ -404,16 +410,17 @@ def _keep(templates: dict[Form, Kept], form: Form, template: Kept) -> Kept:
     return template
 
 
-def _fill(segments: Iterable[Segment], values: Sequence[bytes], pieces: Sequence[Pieces]) -> list[Frame | Run]:
-    made: list[Frame | Run] = []
-    for (frame, _, _, part, first, end), before, after in segments:
-        data = before.fill(values)
+def _fill(segments: Iterable[Segment], values: Sequence[bytes], pieces: Sequence[Pieces]) -> list[Frame | FrameRun]:
+    made: list[Frame | FrameRun] = []
+    for segment in segments:
+        cut, after = segment.cut, segment.after
+        frame, part, data = cut.frame, cut.part, segment.before.fill(values)
         if part is None or after is None:
             made.append(Frame(data, frame.event, 0, frame.part, frame.framing))
             continue
         behind, (texts, weights) = after.fill(values), pieces[part]
-        encoded, weights = _encode_pieces(texts[first:end]), weights[first:end]
+        encoded, weights = _encode_pieces(texts[cut.first : cut.end]), weights[cut.first : cut.end]
         for at in range(0, len(encoded), _RUN):
             some, tokens = encoded[at : at + _RUN], weights[at : at + _RUN]
-            made.append(Run(data, some, behind, tokens, frame.event, frame.part, frame.framing))
+            made.append(FrameRun(data, some, behind, tokens, frame.event, frame.part, frame.framing))
     return made

@@ -17,6 +17,7 @@ from mockserver.dialects._responses import (
     responses_fingerprint_fields,
     responses_reply,
 )
+from mockserver.wire.responses_stream import ResponseRenderer
 
 USER = {"role": "user", "content": "hi"}
 F = {"type": "function", "name": "f"}
@@ -121,12 +122,12 @@ def numbers(reply: Any) -> list[int]:
 
 
 def test_a_streamed_reply_and_its_rest(parse: Callable[..., Any]) -> None:
-    call = parse({"stream": True})
-    whole = numbers(responses_reply(call, ANSWER, RESPONSE_LAYOUT))
+    call, renderer = parse({"stream": True}), ResponseRenderer(RESPONSE_LAYOUT)
+    whole = numbers(responses_reply(call, ANSWER, renderer, ()))
     assert whole == list(range(len(whole)))
     assert len(whole) > 8
-    assert numbers(responses_reply(call, ANSWER, RESPONSE_LAYOUT, after=4)) == whole[5:]
-    assert numbers(responses_reply(call, ANSWER, RESPONSE_LAYOUT, after=whole[-1])) == []
+    assert numbers(responses_reply(call, ANSWER, renderer, (), after=4)) == whole[5:]
+    assert numbers(responses_reply(call, ANSWER, renderer, (), after=whole[-1])) == []
 
 
 def test_the_id_of_what_was_not_found_is_told(speak: Callable[[str], Any]) -> None:

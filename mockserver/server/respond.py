@@ -105,6 +105,10 @@ class Visit(Struct, eq=False):
     operation: Operation | None = None
     reservation: Reservation | None = None
 
+    async def listen(self) -> Message:
+        """Return the next message of the client, as ASGI has it; `receive` may become known after the start."""
+        return await self.receive()
+
     def take(self, size: int) -> None:
         """Count bytes that the request takes. Raises Failure if all take too many."""
         if not self.in_process:
@@ -288,7 +292,7 @@ class Responder(Struct, eq=False):
         limiter, charge = self.live.limiter, None
         if limiter is not None and call.operation in LIMITED:
             visit.reservation = Reservation(
-                limiter, call.http.namespace, self.dialect.rate_limit_headers, visit.receive, patient=visit.patient
+                limiter, call.http.namespace, self.dialect.rate_limit_headers, visit.listen, patient=visit.patient
             )
             charge, call = await _reserve(visit.reservation, engine, call, key)
         try:

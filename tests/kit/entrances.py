@@ -16,7 +16,7 @@ from mockserver.core.exchange import Exchange
 from mockserver.server.access import with_cors
 from mockserver.server.app import Site
 from mockserver.server.asgi import AsgiEntrance
-from mockserver.server.live import Live, start
+from mockserver.server.live import Live, reload, start
 from mockserver.server.run import Running
 from mockserver.server.snapshot import path_of
 from mockserver.server.sources import Sources
@@ -72,6 +72,15 @@ class Direct:
     @property
     def port(self) -> int:
         return int(self._running.address.rpartition(":")[2])
+
+    def reload(self, rules: str) -> None:
+        """Have the server read its rules file again, which now says this."""
+        self.live.sources.files[0].write_text(rules)
+        self._running.wait_for(reload(self.live, self.live.sources))
+
+    def stop(self) -> None:
+        """Stop the server."""
+        self._running.stop()
 
     def ask(self, request: Request) -> Heard:
         if self._line is None:

@@ -219,9 +219,8 @@ class Engine:
                 plan = found or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
                 overrides = overrides.by(rule)
             case _:
-                if overrides.faults:
-                    outcome = overrides.changed(outcome, call)
-                made = outcome if isinstance(outcome, Failure | Raw) else await self._make(call, outcome)
+                changed = overrides.changed(outcome, call) if overrides.faults else outcome
+                made = changed if isinstance(changed, Failure | Raw) else await self._make(call, changed)
                 plan = Plan(made, rule.source, self.policy.timing_of(call))
                 if isinstance(outcome, Draft) and self.policy.lints and not is_plain(call, outcome):
                     look = partial(impossible, call, outcome)

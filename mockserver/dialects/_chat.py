@@ -249,8 +249,9 @@ def parse_chat(
 
 def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Call:
     """The Call that a chat body asks for; `chat` is that body as its request model read it, known keys only."""
-    tools = _tools(chat)
-    response_format, schema, strict = _format(chat.get("response_format"))
+    bare, stop = _is_deprecated_functions(chat), chat.get("stop")
+    tools = () if _OFFERS.isdisjoint(chat) else _tools(chat)
+    response_format, schema, strict = _format(chat["response_format"]) if "response_format" in chat else _TEXT_FORMAT
     return Call(
         dialect=dialect,
         operation="chat",
@@ -258,17 +259,17 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
         http=http,
         meaning=chat_fingerprint_fields(body, dialect),
         raw=body,
-        messages=tuple(map(_message, chat["messages"])),
+        messages=tuple([_message(message) for message in chat["messages"]]),
         tools=tools,
-        tool_choice=_tool_choice(chat, tools),
+        tool_choice=_NONE if _CHOICES.isdisjoint(chat) and not tools else _tool_choice(chat, tools),
         stream=chat.get("stream") is True,
         options=Options(
-            parallel_tool_calls=chat.get("parallel_tool_calls") is not False and not _is_deprecated_functions(chat),
-            bare_functions=_is_deprecated_functions(chat),
+            parallel_tool_calls=chat.get("parallel_tool_calls") is not False and not bare,
+            bare_functions=bare,
             include_usage=bool((chat.get("stream_options") or {}).get("include_usage")),
             n=chat.get("n") or 1,
             max_tokens=max_tokens(chat),
-            stop=stop_sequences(chat.get("stop")),
+            stop=() if stop is None else stop_sequences(stop),
             logprobs=(chat.get("top_logprobs") or 0) if chat.get("logprobs") else None,
             seed=chat.get("seed"),
             effort=chat.get("reasoning_effort"),
@@ -282,6 +283,8 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
 
 
 _IDS = ("id", "tool_call_id")
+_TEXT_FORMAT = ("text", None, False)
+_OFFERS, _CHOICES = frozenset(("tools", "functions")), frozenset(("tool_choice", "function_call"))
 
 
 def chat_operation(

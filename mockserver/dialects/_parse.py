@@ -67,7 +67,8 @@ def custom_complaint(message: str, *path: str | int) -> Complaint:
 
 def read_object(http: HttpRequest) -> dict[str, Json]:
     """The JSON object of a body, or a Failure that says where it is broken; whole numbers at its top are ints."""
-    _refuse_other_media(http)
+    if http.fields.get(b"content-type") != b"application/json":
+        _refuse_other_media(http)
     body = read_json(http.body)
     if not isinstance(body, dict):
         raise _bad_json(f"expected an object, but got {json_type(body)} instead.")
@@ -89,8 +90,8 @@ def read_json(body: bytes) -> Json:
 
 
 def bearer(http: HttpRequest) -> str | None:
-    scheme, _, token = (http.header("authorization") or "").partition(" ")
-    return token.strip() or None if scheme.lower() == "bearer" else None
+    scheme, _, token = http.fields.get(b"authorization", b"").partition(b" ")
+    return token.strip().decode("latin-1") or None if scheme.lower() == b"bearer" else None
 
 
 def read_body(model: Model, body: Body, refuse: Refuse, validation: Validation = Validation.PUBLISHED) -> Reading:

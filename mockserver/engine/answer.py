@@ -110,23 +110,27 @@ class _Limited(Struct, frozen=True):
     @property
     def safety(self) -> Safety:
         """Return the filter verdicts; a filter that would have cut later has filtered nothing."""
-        safety = self.draft.safety
-        if not safety or self.finish == "content_filter":
-            return safety
-        return tuple([seen for seen in safety if not seen.filtered])
+        tripped = self.finish == "content_filter"
+        return self.draft.safety if tripped else tuple([seen for seen in self.draft.safety if not seen.filtered])
 
 
 def _choice(call: Call, limited: _Limited, seed: Seed, identity: str, index: int) -> Choice:
     draft, parts = limited.draft, limited.parts
-    if any(type(part) is not Text for part in parts):
+    if not _is_one_text(parts):
         parts = _sign(call, parts, seed, (identity, str(index)))
+    echo = echoed(call) if call.options.echo else ()
     asked = call.options.logprobs is not None or draft.logprobs
-    echo = echoed(call)
     weighed = _logprobs(call, draft, echo, limited.parts, seed) if asked else None
     finish, stop = draft.finish or limited.finish, "" if draft.finish else limited.stop
     if finish not in call.finishes:
         finish = OWN_FINISHES.get(finish, finish)
-    return Choice(parts, finish, limited.safety, logprobs=weighed, echo="".join(echo), stop=stop)
+    safety = limited.safety if draft.safety else ()
+    return Choice(parts, finish, safety, logprobs=weighed, echo="".join(echo), stop=stop)
+
+
+def _is_one_text(parts: Parts) -> bool:
+    """Whether there is nothing in an answer that needs ids, as in most."""
+    return len(parts) == 1 and type(parts[0]) is Text
 
 
 def _sign(call: Call, parts: Parts, seed: Seed, identity: tuple[str, str]) -> Parts:
@@ -144,24 +148,31 @@ def echoed(call: Call) -> tuple[str, ...]:
 
 def _limit(call: Call, draft: DraftChoice) -> _Limited:
     """Return a choice within what the call asks for: its calls, stop sequences and number of tokens."""
-    options, whole = call.options, draft.parts
-    if call.prompts:  # in a text completion a refusal is plain text
-        whole = tuple([Text(part.text, part.chunks) if isinstance(part, Refusal) else part for part in whole])
-    if options.max_tool_calls is not None:
-        whole = _few_items(whole, options.max_tool_calls)
-    if not options.parallel_tool_calls:
-        whole = _one_call(whole)
-    if options.bare_functions:
-        whole = tuple(map(_bared, whole))
+    options, tokenizer = call.options, call.tokenizer
+    is_text = _is_one_text(draft.parts)
+    whole = draft.parts if is_text else _allowed(call, draft.parts)
     parts, stop = _stopped(whole, options.stop) if options.stop else (whole, "")
-    tokens, finish, trip, most = weight(parts, call.tokenizer), "stop", draft.filter_after, options.max_tokens
+    tokens, finish = weight(parts, tokenizer), "stop"
+    trip, most = draft.filter_after, options.max_tokens
     if trip is not None and not (parts != whole and tokens <= trip) and (most is None or most >= min(trip, tokens)):
-        parts, finish, tokens = _shortened(parts, trip, call.tokenizer), "content_filter", min(trip, tokens)
+        parts, finish, tokens = _shortened(parts, trip, tokenizer), "content_filter", min(trip, tokens)
     elif most is not None and tokens > most:
-        parts, finish, tokens = _shortened(parts, most, call.tokenizer), "length", most
-    if finish == "stop" and any(type(part) is ToolUse for part in parts):
+        parts, finish, tokens = _shortened(parts, most, tokenizer), "length", most
+    if finish == "stop" and not is_text and any(isinstance(part, ToolUse) for part in parts):
         finish = "function_call" if options.bare_functions else "tool_calls"
     return _Limited(draft, parts, finish, tokens, stop if finish == "stop" else "")
+
+
+def _allowed(call: Call, parts: Parts) -> Parts:
+    """Return the parts in the form and number that the call allows."""
+    options = call.options
+    if call.prompts:  # in a text completion a refusal is plain text
+        parts = tuple([Text(part.text, part.chunks) if isinstance(part, Refusal) else part for part in parts])
+    if options.max_tool_calls is not None:
+        parts = _few_items(parts, options.max_tool_calls)
+    if not options.parallel_tool_calls:
+        parts = _one_call(parts)
+    return tuple(map(_bared, parts)) if options.bare_functions else parts
 
 
 def _bared(part: Part) -> Part:
@@ -244,7 +255,7 @@ def _trimmed(chunks: Chunks, length: int) -> Chunks:
 
 
 def weight(parts: Iterable[Part], tokenizer: Tokenizer) -> int:
-    return sum([count_tokens(part, tokenizer) for part in parts])
+    return sum(count_tokens(part, tokenizer) for part in parts)
 
 
 def _signed(part: Part, shape: IdShape, seed: Seed, identity: tuple[str, ...]) -> Part:
@@ -310,12 +321,10 @@ def _weighed(call: Call, draft: DraftChoice, written: tuple[tuple[str, ...], str
 
 
 def _usage(call: Call, choices: list[_Limited], draft: Draft) -> Usage:
+    written = [choice.tokens for choice in choices]
     thoughts = [part for choice in choices for part in choice.parts if type(part) is Reasoning]
-    usage = Usage(
-        prompt=call.prompt_tokens,
-        completion=sum([choice.tokens for choice in choices]),
-        reasoning=weight(thoughts, call.tokenizer),
-    )
+    thought = weight(thoughts, call.tokenizer) if thoughts else 0
+    usage = Usage(prompt=call.prompt_tokens, completion=sum(written), reasoning=thought)
     return replace(usage, **draft.usage) if draft.usage else usage
 
 

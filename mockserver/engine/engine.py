@@ -19,7 +19,6 @@ from mockserver.core.draft import (
     Draft,
     DraftChoice,
     Generate,
-    LocalOutcome,
     PlayCassette,
     RenderContext,
     RuleAnswer,
@@ -31,7 +30,7 @@ from mockserver.core.protocols import CassettePlayer, Counters
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, Tokenizer
 from mockserver.engine.answer import ALONE, Author, answer, attributed, document, joined, singles, with_tokenizer
-from mockserver.engine.catalogue import Catalogue, for_generator, within_limits
+from mockserver.engine.catalogue import ANSWERED, Catalogue, for_generator, within_limits
 from mockserver.engine.counters import (
     NO_OVERRIDES,
     DeliveryOverrides,
@@ -109,7 +108,9 @@ class Engine:
 
     async def _plan_prompts(self, call: Call, asked: Call) -> Plan:
         """Plan the prompts of a call, one or several, of the call `asked`, which is what cassettes record."""
-        call = with_tokenizer(call, self.policy.tokenizer(call.model))
+        tokenizer = self.policy.tokenizer(call.model)
+        if tokenizer is not call.tokenizer:
+            call = with_tokenizer(call, tokenizer)
         if len(call.prompts) > 1:
             return await self._plan_each(call, asked)
         if call.previous_response_id is None:
@@ -197,7 +198,9 @@ class Engine:
         demands = kinds and (is_demanding(call) or not all(map(GENERATORS.is_imported, kinds)))
         slow = large or rule.slow or demands
         stated = await on_thread(rule.then.respond, scope) if slow else rule.then.respond(scope)
-        if stated.outcome is not None and (why := misfit(stated.outcome, call.operation)):
+        outcome = stated.outcome
+        is_usual = type(outcome) is Draft and call.operation in ANSWERED
+        if outcome is not None and not is_usual and (why := misfit(outcome, call.operation)):
             raise Failure("server_error", f"{rule.source}: {why}", status=500)
         if not stated.faults:
             return stated, ()
@@ -216,14 +219,15 @@ class Engine:
                 plan = found or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
                 overrides = overrides.by(rule)
             case _:
-                made = await self._make(call, overrides.changed(outcome, call))
+                changed = overrides.changed(outcome, call) if overrides.faults else outcome
+                made = changed if isinstance(changed, Failure | Raw) else await self._make(call, changed)
                 plan = Plan(made, rule.source, self.policy.timing_of(call))
                 if isinstance(outcome, Draft) and self.policy.lints and not is_plain(call, outcome):
                     look = partial(impossible, call, outcome)
                     whys = await on_thread(look) if is_demanding(call) else look()
                     named = tuple([f"{rule.where}{rule.quoted_name}: the answer {why}" for why in whys])
                     plan = replace(plan, remarks=named) if named else plan
-        return overrides.applied(call, self.policy.seed, plan)
+        return plan if overrides is NO_OVERRIDES else overrides.applied(call, self.policy.seed, plan)
 
     async def _plan_without_rule(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         if call.operation == OTHER:
@@ -277,13 +281,12 @@ class Engine:
 
     async def _generate(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         draft = await drafted(call, self.policy.seed)
-        outcome = await self._make(call, overrides.changed(draft, call))
+        changed = overrides.changed(draft, call)
+        outcome = changed if isinstance(changed, Failure | Raw) else await self._make(call, changed)
         return Plan(outcome, "generated", self.policy.timing_of(call))
 
-    async def _make(self, call: Call, outcome: LocalOutcome) -> Outcome:
-        """Turn a draft into an answer within what the call asks for; anything else stays."""
-        if isinstance(outcome, Failure | Raw):
-            return outcome
+    async def _make(self, call: Call, outcome: Draft | DocumentDraft) -> Outcome:
+        """Turn a draft into an answer within what the call asks for."""
         policy, mark = self.policy, ""
         if policy.unique_ids:
             mark = str(await self.counters.count(call.http.namespace, ids_counter(call)))

@@ -61,7 +61,7 @@ class Rule(Struct, frozen=True, dict=True):
     slow: bool = False  # it answers with a function of the user, which may take long
     stubs: bool = False  # it may answer at paths that no dialect knows
 
-    @property
+    @lazy_property
     def counts(self) -> bool:
         return self.times is not None or self.state is not None
 

@@ -112,6 +112,11 @@ def _check_browser(http: HttpRequest, settings: Settings, *, forwarded: bool) ->
         raise Failure("unsupported_media_type")
 
 
+def may_be_shown(http: HttpRequest) -> bool:
+    """Whether a browser may show the answer as a page of this server, now or from its cache."""
+    return not _OF_BROWSERS.isdisjoint(http.fields) or b"text/html" in http.fields.get(b"accept", b"")
+
+
 def against_scripts(http: HttpRequest, headers: Headers) -> Headers:
     """Headers for an answer that a browser could show as a page of this server, now or from its cache: no scripts."""
     stated = [value for name, value in headers if name.lower() == "content-type"]

@@ -25,7 +25,7 @@ from mockserver.core.plan import Answer, Failure, Forward, Outcome, Plan, Raw, R
 from mockserver.core.protocols import StateLostError
 from mockserver.core.seed import Seed
 from mockserver.core.text import lines, printable
-from mockserver.core.validation import Validation
+from mockserver.core.validation import Validation, validation_of
 from mockserver.delivery.script import AT_ONCE, Pace, joined, parted
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._reply import merge_headers
@@ -39,6 +39,7 @@ from mockserver.server.access import (
     check_model_allowed,
     check_page,
     is_control,
+    may_be_shown,
 )
 from mockserver.server.cassette_store import parse_recorded, replayed
 from mockserver.server.client_environment import home
@@ -159,16 +160,19 @@ class Responder(Struct, eq=False):
                 await live.forget_evicted()
             settings, engine = live.settings, space.engine(live.engine)  # a reload is for the next request
             row.rules = engine.rules
-            fixed = self._find_fixed_response(request, engine)
-            if fixed is not None:
-                return self.finish(fixed, request, visit)
+            if not self.operations or request.method in _ODD_METHODS:
+                fixed = self._find_fixed_response(request, engine)
+                if fixed is not None:
+                    return self.finish(fixed, request, visit)
             operation, key = visit.operation or self.find_operation(request.method), self.dialect.credential(request)
             if settings.keys is not None:
                 check_key(key, settings.keys)
-            sent, request = request, _decode(request, visit, settings)
+            sent = request
+            if b"content-encoding" in request.fields:
+                request = _decode(request, visit, settings)
             large = len(request.body) > LARGE
             try:
-                validation = settings.validation_of(self.dialect.name)
+                validation = validation_of(self.dialect.name, settings.validation)
                 if large:
                     call = await on_thread(operation.call, request, validation)
                 else:
@@ -180,7 +184,7 @@ class Responder(Struct, eq=False):
             else:
                 if settings.keys is not None:
                     check_model_allowed(call.model, key, settings.keys, engine.policy.models)
-                timed = read_timing(request)  # raises before anything is counted
+                timed = read_timing(request) if _TIMING in request.fields else None  # raises before anything is counted
                 plan = await self._plan(engine, call, key, visit)
             if isinstance(plan.outcome, Forward):
                 return self.finish(_forward(call, plan, sent, visit), request, visit)
@@ -309,7 +313,7 @@ class Responder(Struct, eq=False):
     def _render(self, operation: Operation, call: Call, plan: Plan, *, timed: bool) -> Response:
         """Turn a plan into the reply that the dialect gives; `timed`: it takes its time."""
         outcome, settings = plan.outcome, self.live.settings
-        pace = _pace_of(call, plan, self.live.engine.policy.seed)
+        pace = AT_ONCE if plan.timing.at_once else _pace_of(call, plan, self.live.engine.policy.seed)
         if isinstance(outcome, Failure):
             if not self.operations and plan.source == "unmatched":
                 return self.point_elsewhere(call.http, call, outcome.details.get("report"))
@@ -324,7 +328,9 @@ class Responder(Struct, eq=False):
             reply = operation.render(call, outcome)
         if not timed:
             pace = AT_ONCE
-        return Response(plan.rendered, _prepare(reply, pace, plan), call, pace)
+        if plan.faults or reply.frames is not None:
+            reply = _prepare(reply, pace, plan)
+        return Response(plan.rendered, reply, call, pace)
 
     def _with_own_urls(self, operation: Operation, reply: Reply, request: HttpRequest) -> Reply:
         """Return a recorded reply with this server's URLs where clients request them next."""
@@ -341,9 +347,9 @@ class Responder(Struct, eq=False):
         reply, reservation, live = response.reply, visit.reservation, self.live
         limits = () if reservation is None else reservation.headers
         if response.forwarded is None:
-            stated = () if response.plan.faults else reply.headers  # faults may change the type
-            if more := against_scripts(request, stated):
-                reply = replace(reply, headers=(*reply.headers, *more))
+            if may_be_shown(request):
+                stated = () if response.plan.faults else reply.headers  # faults may change the type
+                reply = replace(reply, headers=(*reply.headers, *against_scripts(request, stated)))
             if limits:
                 names = {name for name, _ in limits}
                 others = [header for header in reply.headers if header[0] not in names]
@@ -369,8 +375,6 @@ class Responder(Struct, eq=False):
 
 def _decode(request: HttpRequest, visit: Visit, settings: Settings) -> HttpRequest:
     """Return the request without the content codings of its body."""
-    if b"content-encoding" not in request.fields:
-        return request
     plain = decoded(request, settings.max_body)
     if plain is not request and len(plain.body) > LARGE:
         visit.take(parsed_size(plain.body))
@@ -412,8 +416,6 @@ async def _reserve(reservation: Reservation, engine: Engine, call: Call, key: st
 
 def _pace_of(call: Call, plan: Plan, seed: Seed) -> Pace:
     timing, outcome = plan.timing, plan.outcome
-    if timing.at_once:
-        return AT_ONCE
     if timing.prompt_per_1k:
         timing = timing.after(outcome.usage.prompt if isinstance(outcome, Answer) else call.prompt_tokens)
     return Pace(timing, seed.branch("jitter", call.fingerprint)) if timing.jitter else Pace(timing)
@@ -427,8 +429,6 @@ def _prepare(reply: Reply, pace: Pace, plan: Plan) -> Reply:
         body = b"".join(reply.pieces)
         length = ("content-length", str(len(body)))
         return replace(reply, headers=(*reply.headers, length), body=body, pieces=None)
-    if reply.frames is None:
-        return reply
     if pace.at_once:
         return joined(reply)
     few = isinstance(plan.outcome, Answer) and plan.outcome.weight <= MAX_PARTED_TOKENS
@@ -458,6 +458,7 @@ _printable = lru_cache(maxsize=1024)(printable)  # a source as a header can hold
 
 _NOTHING = RenderedOutcome()
 _NO_REPLY = Reply(0, ())
+_ODD_METHODS = ("OPTIONS", "GET")  # which may ask for no operation, or for a socket
 _TIMING = TIMING.encode()
 _SWITCH: Mapping[str, bool] = {"on": True, "off": False}
 STATE_LOST = Failure(

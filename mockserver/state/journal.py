@@ -109,20 +109,12 @@ class Journal:
 
     def open(self, method: str, path: str, dialect: str, namespace: str) -> Exchange:
         """Return a new row."""
-        exchange = Exchange(self.number(), method, path, dialect, namespace)
-        self.enter(exchange)
-        return exchange
-
-    def enter(self, exchange: Exchange) -> None:
-        """Add a row."""
-        self.tally.open += 1
-        exchange.book = page = self._page(exchange.namespace)
-        page.add(exchange)
-
-    def number(self) -> int:
-        """Return the number of a new row."""
         self._last = number = self._last + self._step
-        return number
+        exchange = Exchange(number, method, path, dialect, namespace)
+        self.tally.open += 1
+        exchange.book = page = self._page(namespace)
+        page.add(exchange)
+        return exchange
 
     def number_from(self, first: int, step: int) -> None:
         """Number the rows to come `first` + `step` and so on, unless they are numbered in these steps already."""

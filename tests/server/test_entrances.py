@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from mockserver.dialects import discover
+from mockserver.server.live import SMALL
 from mockserver.server.routes import find, places
 from tests.determinism.requests import GOLDEN, told
 from tests.determinism.requests import requests as golden_requests
@@ -144,6 +145,11 @@ def of_the_corpus() -> Iterator[Request]:
         yield Request(path.replace("/", "//"), HI, JSON)
         yield Request(path.replace("chat", "%63hat"), HI, JSON)
         yield Request(f"{path.partition('?')[0]}/x%0Ay", HI, JSON)
+    for size in (SMALL - 1, SMALL, SMALL + 1, 79_999, 80_000, 80_001):
+        whole = HI.replace(b"Hello", b"x" * (size - len(HI) + 5))
+        yield from (
+            Request(path, body, JSON) for path in (CHAT, f"/ns/mine{CHAT}") for body in (whole, whole[:-1] + b"]")
+        )
     for body, _ in REFUSED.values():
         kept = {key: value for key, value in {**USUAL, **body}.items() if value is not None}
         yield Request(MESSAGES, json.dumps(kept).encode(), NEW)

@@ -356,6 +356,8 @@ class Responder(Struct, eq=False):
                 reply = replace(reply, headers=(*others,))
             response.reply = reply
         row = visit.row
+        if response.plan is HOME:  # a look at the server is no call
+            visit.journal.forget(row)
         row.plan, row.call, row.status = response.plan, response.call, reply.status
         row.reply_headers = (*reply.headers, *limits) if limits else reply.headers
         if response.call is not None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Iterable
+from copy import copy
 
 from msgspec.structs import replace
 from starlette.types import Scope
@@ -101,7 +102,8 @@ async def _relay(responder: Responder, response: Response, visit: Visit, line: L
         assert response.forwarded is not None  # noqa: S101
         refused = responder.refuse(response.forwarded, failure, response.call)
         refused.plan = replace(refused.plan, source=response.plan.source)
-        return await _deliver(responder, responder.finish(refused, response.forwarded, visit), visit, line, scope)
+        responder.finish(refused, response.forwarded, visit, tells_limits=False)
+        return await _deliver(responder, refused, visit, line, scope)
 
 
 async def _turn_away(responder: Responder, visit: Visit, line: Line) -> bool:
@@ -110,11 +112,14 @@ async def _turn_away(responder: Responder, visit: Visit, line: Line) -> bool:
     request = HttpRequest(row.method, row.path, headers=row.headers, namespace=row.namespace)
     refused = responder.refuse(request, STOPPING)
     refused.plan = replace(refused.plan, source="invalid")  # no limit refuses it
+    before = copy(row)
+    responder.finish(refused, request, visit, tells_limits=False)
     try:
         await drive(actions_of(responder, refused, visit), line, row.note)
     except RuntimeError:  # the head was sent already
+        row.plan, row.call = before.plan, before.call
+        row.status, row.reply_headers = before.status, before.reply_headers
         return False
-    responder.finish(refused, request, visit)
     return True
 
 

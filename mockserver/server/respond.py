@@ -169,7 +169,7 @@ class Responder(Struct, eq=False):
                 check_key(key, settings.keys)
             sent = request
             if b"content-encoding" in request.fields:
-                request = _decode(request, visit, settings)
+                request = await _decode(request, visit, settings)
             large = len(request.body) > LARGE
             try:
                 validation = validation_of(self.dialect.name, settings.validation)
@@ -187,7 +187,7 @@ class Responder(Struct, eq=False):
                 timed = read_timing(request) if _TIMING in request.fields else None  # raises before anything is counted
                 plan = await self._plan(engine, call, key, visit)
             if isinstance(plan.outcome, Forward):
-                return self.finish(_forward(call, plan, sent, visit), request, visit)
+                return self.finish(_forward(call, plan, sent, visit), request, visit, tells_limits=False)
             if remarks and not _is_recorded_success(plan.outcome):
                 plan = replace(plan, history_remarks=remarks)
             timed = space.timed if timed is None else timed
@@ -342,10 +342,13 @@ class Responder(Struct, eq=False):
         headers = with_own_upload_urls(reply.headers, request, self.dialect)
         return reply if headers is reply.headers else replace(reply, headers=headers)
 
-    def finish(self, response: Response, request: HttpRequest, visit: Visit) -> Response:
-        """Add the headers that every response has, and note it in the journal."""
+    def finish(self, response: Response, request: HttpRequest, visit: Visit, *, tells_limits: bool = True) -> Response:
+        """Add the headers that every response has, and note it in the journal.
+
+        `tells_limits`: what is left of them is told, too. What an upstream answers tells of the provider's own.
+        """
         reply, reservation, live = response.reply, visit.reservation, self.live
-        limits = () if reservation is None else reservation.headers
+        limits = reservation.headers if tells_limits and reservation is not None else ()
         if response.forwarded is None:
             if may_be_shown(request):
                 stated = () if response.plan.faults else reply.headers  # faults may change the type
@@ -367,7 +370,7 @@ class Responder(Struct, eq=False):
         if live.settings.source_headers:
             own = ("x-mockserver-source", _printable(response.plan.source)), ("x-mockserver-call", str(row.seq))
             response.extra_headers = (*limits, *own, *((("x-mockserver-state", "lost"),) if live.lost else ()))
-        if live.settings.cors:
+        if live.settings.cors and response.forwarded is None:  # what an upstream answers is not known yet
             stated, more = across_origins(request, reply.headers, live.settings.cors)
             response.extra_headers = (*response.extra_headers, *more)
             if stated is not reply.headers:
@@ -375,9 +378,12 @@ class Responder(Struct, eq=False):
         return response
 
 
-def _decode(request: HttpRequest, visit: Visit, settings: Settings) -> HttpRequest:
+async def _decode(request: HttpRequest, visit: Visit, settings: Settings) -> HttpRequest:
     """Return the request without the content codings of its body."""
-    plain = decoded(request, settings.max_body)
+    if len(request.body) > LARGE:
+        plain = await on_thread(decoded, request, settings.max_body)
+    else:
+        plain = decoded(request, settings.max_body)
     if plain is not request and len(plain.body) > LARGE:
         visit.take(parsed_size(plain.body))
     return plain

@@ -83,13 +83,12 @@ class Direct:
         self._running.stop()
 
     def ask(self, request: Request) -> Heard:
-        if self._line is None:
-            self._line = self._stack.enter_context(Raw(self.port))
+        line, self._line = self._line or self._stack.enter_context(Raw(self.port)), None
         lines = [f"{name}: {value}\r\n" for name, value in request.fields.items()]
         head = f"{request.method} {request.path} HTTP/1.1\r\n{''.join(lines)}\r\n"
-        found = self._line.send(head.encode("latin-1") + request.body).receive(to=request.method)
-        if found.headers.get("connection") == "close":
-            self._line = None
+        found = line.send(head.encode("latin-1") + request.body).receive(to=request.method)
+        if found.headers.get("connection") != "close":
+            self._line = line
         return _heard(self.live, found.status, found.headers.items(), found.body)
 
     def _watched(self) -> Any:

@@ -385,7 +385,9 @@ def test_who_waits_when_the_server_stops_is_told(entrances: Entrances) -> None:
         working, waiting = [stack.enter_context(Raw(stopping.port)).send(NEVER) for _ in range(2)]
         eventually(lambda: len(stopping.live.journal) == 2)
         stopping.stop()
-        assert [line.receive().status for line in (working, waiting)] == [503, 503]
+        answers = [line.receive() for line in (working, waiting)]
+        assert [answer.status for answer in answers] == [503, 503]
+        assert [answer.headers["x-mockserver-source"] for answer in answers] == ["invalid", "invalid"]
         assert [row.ended for row in stopping.live.journal] == ["server stopped", "server stopped"]
 
 

@@ -163,7 +163,10 @@ class Parts(Struct, frozen=True):
 
 
 class Reply(Struct, frozen=True):
-    """What a dialect puts on the wire: a body, or frames when it streams; bytes among them go out as they are."""
+    """What a dialect puts on the wire: a body, or frames when it streams; bytes among them go out as they are.
+
+    The names of `headers` are lower-case.
+    """
 
     status: int
     headers: Headers

@@ -463,15 +463,12 @@ async def send_paced(reply: Reply, more: Headers, line: Line, row: Exchange) -> 
 def join_headers(reply: Reply, more: Headers, *, length: int | None) -> bytes | None:
     """Return the header lines of a reply that states this length; None if they are not clear, or state another."""
     headers = (*reply.headers, *more)
-    lines = "".join([f"{name.lower()}: {value}\r\n" for name, value in headers])
-    if lines.count("\r") != len(headers) or lines.count("\n") != len(headers) or "\0" in lines:
+    told = "\n".join(map(": ".join, headers)) + "\n"
+    lines = told.replace("\n", "\r\n")
+    if len(lines) - len(told) != len(headers) or "\r" in told or "\0" in told:
         return None
-    at = lines.find(_LENGTH)
-    is_stated = at >= 0 and lines.startswith(f"{_LENGTH}{length}\r\n", at) and lines.count(_LENGTH) == 1
-    return lines.encode("latin-1") if is_stated or (length is None and at < 0) else None
-
-
-_LENGTH = "content-length: "
+    is_true = "content-length: " not in told if length is None else f"content-length: {length}\n" in told
+    return lines.encode("latin-1") if is_true else None
 
 
 def fits(reply: Reply) -> bool:

@@ -275,7 +275,7 @@ _NO_UPSTREAM = (
 def replayed(recorded: Recorded, pace: Pace, speed: float) -> tuple[Reply, Pace]:
     """The reply and its pace: a rule's, else the recorded one at so many times the speed; 0: without waits."""
     frames = None if recorded.frames is None else tuple(data for _, data in recorded.frames)
-    headers = [(name, value) for name, value in recorded.headers if name.lower() not in _OF_THE_CONNECTION]
+    headers = [(name.lower(), value) for name, value in recorded.headers if name.lower() not in _OF_THE_CONNECTION]
     if frames is None and recorded.status not in WITHOUT_BODY:
         headers.append(("content-length", str(len(recorded.body))))
     reply = Reply(recorded.status, tuple(headers), recorded.body, frames)

@@ -1,7 +1,7 @@
 """The ASGI application: every dialect at its mounts, the control paths, and a 404 everywhere else."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -10,15 +10,15 @@ from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
-from mockserver.core.http import CONTROL
+from mockserver.core.http import CONTROL, HttpRequest
 from mockserver.dialects import discover
 from mockserver.dialects._parse import clip
 from mockserver.server.access import OPEN, Guard
 from mockserver.server.asgi import AsgiEntrance
 from mockserver.server.live import DEFAULT, LONGEST, Live, allowed, split_namespace
-from mockserver.server.respond import Responder
+from mockserver.server.respond import Responder, Visit
 from mockserver.server.routes import PARAMETERS, Endpoint, completed, nearest, own_places, owner, places, tidy
-from mockserver.server.snapshot import path_of
+from mockserver.server.snapshot import path_of, query_from
 
 
 def build_app(live: Live) -> "FastRouter":
@@ -108,6 +108,27 @@ class FoundResponder(NamedTuple):
     path: str
     params: dict[str, str]
     namespace: str
+
+    def admit(self, method: str, query: bytes, headers: "Fields", body: bytes) -> tuple[HttpRequest, Visit]:
+        """Return a whole request to this path, and its visit."""
+        visit = self.responder.admit(method, self.path, self.namespace)
+        row = visit.row
+        row.query, row.headers, row.asked = query, headers, row.began
+        row.take(body)
+        request = HttpRequest(
+            method=method,
+            path=self.path,
+            query=query_from(query) if query else _NOTHING,
+            headers=headers,
+            body=body,
+            namespace=self.namespace,
+            path_params=self.params,
+        )
+        return request, visit
+
+
+_NOTHING: Mapping[str, str] = {}
+Fields = Sequence[tuple[bytes, bytes]]
 
 
 class Site:

@@ -34,8 +34,8 @@ from tests.kit.served import ROOT
 
 
 def a_call(text: str = "", body: bytes = b"") -> Call:
-    http = HttpRequest("POST", "/", body=body)
-    return Call("openai", "chat", "m", http, {}, messages=(Message("user", text), Message("assistant", text)))
+    http, said = HttpRequest("POST", "/", body=body), (Message("user", text), Message("assistant", text))
+    return Call("openai", "chat", "m", http, {}, messages=said, previous_response_id="r" if text else None)
 
 
 def in_main_thread() -> bool:

@@ -39,7 +39,6 @@ from mockserver.server.limits import Unsent
 from mockserver.server.live import Live, split_namespace
 from mockserver.server.respond import Responder, Response, Visit
 from mockserver.server.routes import owner
-from mockserver.server.snapshot import query_from
 
 if sys.platform == "linux":
     from fcntl import ioctl
@@ -142,20 +141,8 @@ class ConnectionProtocol(RequestParser):
             scope = head.scope(**self.addresses, state=self.app_state.copy(), extensions=self.lent)
             self._queue(self._new_cycle(scope, head), self.app)
             return
-        responder, body = found.responder, head.body
-        visit = responder.admit(head.method, found.path, found.namespace)
-        row = visit.row
-        row.query, row.headers, row.asked = head.query, head.headers, row.began
-        row.take(body)
-        request = HttpRequest(
-            method=head.method,
-            path=found.path,
-            query=query_from(head.query),
-            headers=head.headers,
-            body=body,
-            namespace=found.namespace,
-            path_params=found.params,
-        )
+        request, visit = found.admit(head.method, head.query, head.headers, head.body)
+        responder = found.responder
         first_step = responder.respond(request, visit)
         try:
             awaited = first_step.send(None)

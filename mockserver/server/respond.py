@@ -159,6 +159,8 @@ class Responder(Struct, eq=False):
             if not self.operations or request.method in _ODD_METHODS:
                 fixed = self._find_fixed_response(request, engine)
                 if fixed is not None:
+                    if fixed.plan is HOME:  # a look at the server is no call
+                        visit.journal.forget(row)
                     return self.finish(fixed, request, visit)
             operation, key = visit.operation or self.find_operation(request.method), self.dialect.credential(request)
             if settings.keys is not None:

@@ -100,7 +100,7 @@ class Buffer:
         return body
 
     def left(self) -> bool:
-        """Return whether it is empty, after sending what the fast path can send."""
+        """Return whether it is empty, after sending what the connection can take at once."""
         if self.head is not None:
             return False
         if not self._pieces:
@@ -306,7 +306,7 @@ TURN = 0.02  # seconds that paced streams are written before others have their t
 
 
 class Schedule:
-    """Performs actions that need no waiting, on the fast path and by timers; the driver gets what must be awaited."""
+    """Performs actions that need no waiting, at once and by timers; the driver gets what must be awaited."""
 
     __slots__ = ("_actions", "_alarm", "_clock", "_due", "_handed", "_line", "_rests", "_watch", "outbox")
 

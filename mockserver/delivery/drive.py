@@ -13,9 +13,9 @@ from starlette.types import Message, Receive, Send
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.exchange import COMPLETE, PIECE, Exchange, SentPart, SentParts, count
-from mockserver.core.http import Headers, Reply
+from mockserver.core.http import WITHOUT_BODY, Headers, PreparedHeaders, Reply, header_lines
 from mockserver.core.seed import monotonic
-from mockserver.delivery.script import NEVER, WITHOUT_BODY
+from mockserver.delivery.script import NEVER
 
 WIRE = "mockserver.wire"  # the extension of an ASGI scope in which a connection offers its Wire
 IN_PROCESS = "mockserver.stage"  # the extension of an in-process client, which has no connection
@@ -462,9 +462,10 @@ async def send_paced(reply: Reply, more: Headers, line: Line, row: Exchange) -> 
 
 def join_headers(reply: Reply, more: Headers, *, length: int | None) -> bytes | None:
     """Return the header lines of a reply that states this length; None if they are not clear, or state another."""
-    headers = (*reply.headers, *more)
-    lines = "".join([f"{name.lower()}: {value}\r\n" for name, value in headers])
-    if lines.count("\r") != len(headers) or lines.count("\n") != len(headers) or "\0" in lines:
+    headers, number = reply.headers, len(reply.headers) + len(more)
+    lines = headers.lines if isinstance(headers, PreparedHeaders) else header_lines(headers)
+    lines += header_lines(more)
+    if lines.count("\r") != number or lines.count("\n") != number or "\0" in lines:
         return None
     at = lines.find(_LENGTH)
     is_stated = at >= 0 and lines.startswith(f"{_LENGTH}{length}\r\n", at) and lines.count(_LENGTH) == 1

@@ -8,9 +8,9 @@ from typing import Any
 from starlette.types import ASGIApp, Message
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
+from mockserver.core.http import WITHOUT_BODY
 from mockserver.core.plan import Failure
 from mockserver.delivery.drive import CLIENT_LEFT, STOPPED, PacedStream
-from mockserver.delivery.script import WITHOUT_BODY
 
 log = logging.getLogger("mockserver")
 

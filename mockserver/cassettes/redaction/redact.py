@@ -309,7 +309,8 @@ class Redactor(Struct, frozen=True, dict=True):
         """Whether `request` may change a live request: of most it is quickly said that it does not."""
         if self.scrubs or self._compares_credentials or http.query or has_credential_fields(http.body):
             return True
-        secret, said = list[tuple[bytes, bytes]](), [http.path.encode("utf-8", "surrogateescape"), http.body]
+        secret: list[tuple[bytes, bytes]] = []
+        said = [http.path.encode("utf-8", "surrogateescape"), http.body]
         for field in http.headers:
             if is_secret_field(field[0]):
                 secret.append(field)

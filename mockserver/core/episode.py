@@ -3,7 +3,7 @@
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from mockserver.core.http import HOP_BY_HOP, WITHOUT_BODY, Headers, PreparedHeaders, Reply
+from mockserver.core.http import HOP_BY_HOP, WITHOUT_BODY, Headers, Reply
 from mockserver.core.lazy import lazy_property
 from mockserver.core.text import hiding
 
@@ -55,12 +55,13 @@ class Recorded(Struct, frozen=True, eq=False, dict=True):
     @lazy_property
     def reply(self) -> Reply:
         """Return the answer as it is sent again."""
-        headers = [(name, value) for name, value in self.headers if name.lower() not in _OF_THE_CONNECTION]
+        fields = [(name.lower(), value) for name, value in self.headers]
+        headers = [field for field in fields if field[0] not in _OF_THE_CONNECTION]
         if self.frames is not None:
-            return Reply(self.status, PreparedHeaders(headers), frames=tuple([data for _, data in self.frames]))
+            return Reply(self.status, tuple(headers), frames=tuple([data for _, data in self.frames]))
         if self.status not in WITHOUT_BODY:
             headers.append(("content-length", str(len(self.body))))
-        return Reply(self.status, PreparedHeaders(headers), self.body)
+        return Reply(self.status, tuple(headers), self.body)
 
     @lazy_property
     def joined_reply(self) -> Reply:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import Literal, Self
+from typing import Literal
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -70,22 +70,6 @@ def _address(host: str) -> _ADDRESS | None:
 _HTTPS = re.compile(r"https\s*(,|$)", re.IGNORECASE)  # each proxy adds its own
 WITHOUT_BODY = (204, 304)  # statuses
 Headers = tuple[tuple[str, str], ...]
-
-
-def header_lines(headers: Headers) -> str:
-    """Return headers as they are sent."""
-    return "".join([f"{name.lower()}: {value}\r\n" for name, value in headers])
-
-
-class PreparedHeaders(Headers):
-    """Headers that are sent many times, with their lines; what adds to them makes plain headers."""
-
-    lines: str
-
-    def __new__(cls, headers: Iterable[tuple[str, str]]) -> Self:
-        made = super().__new__(cls, headers)
-        made.lines = header_lines(made)
-        return made
 
 
 class HttpRequest(Struct, frozen=True, dict=True):
@@ -180,7 +164,10 @@ class Parts(Struct, frozen=True):
 
 
 class Reply(Struct, frozen=True):
-    """What a dialect puts on the wire: a body, or frames when it streams; bytes among them go out as they are."""
+    """What a dialect puts on the wire: a body, or frames when it streams; bytes among them go out as they are.
+
+    The names of `headers` are lower-case.
+    """
 
     status: int
     headers: Headers

@@ -13,7 +13,7 @@ from starlette.types import Message, Receive, Send
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.exchange import COMPLETE, PIECE, Exchange, SentPart, SentParts, count
-from mockserver.core.http import WITHOUT_BODY, Headers, PreparedHeaders, Reply, header_lines
+from mockserver.core.http import WITHOUT_BODY, Headers, Reply
 from mockserver.core.seed import monotonic
 from mockserver.delivery.script import NEVER
 
@@ -462,17 +462,13 @@ async def send_paced(reply: Reply, more: Headers, line: Line, row: Exchange) -> 
 
 def join_headers(reply: Reply, more: Headers, *, length: int | None) -> bytes | None:
     """Return the header lines of a reply that states this length; None if they are not clear, or state another."""
-    headers, number = reply.headers, len(reply.headers) + len(more)
-    lines = headers.lines if isinstance(headers, PreparedHeaders) else header_lines(headers)
-    lines += header_lines(more)
-    if lines.count("\r") != number or lines.count("\n") != number or "\0" in lines:
+    headers = (*reply.headers, *more)
+    told = "\n".join(map(": ".join, headers)) + "\n"
+    lines = told.replace("\n", "\r\n")
+    if len(lines) - len(told) != len(headers) or "\r" in told or "\0" in told:
         return None
-    at = lines.find(_LENGTH)
-    is_stated = at >= 0 and lines.startswith(f"{_LENGTH}{length}\r\n", at) and lines.count(_LENGTH) == 1
-    return lines.encode("latin-1") if is_stated or (length is None and at < 0) else None
-
-
-_LENGTH = "content-length: "
+    is_true = "content-length: " not in told if length is None else f"content-length: {length}\n" in told
+    return lines.encode("latin-1") if is_true else None
 
 
 def fits(reply: Reply) -> bool:

@@ -342,32 +342,29 @@ class Responder(Struct, eq=False):
 
     def finish(self, response: Response, request: HttpRequest, visit: Visit) -> Response:
         """Add the headers that every response has, and note it in the journal."""
-        reply, reservation, live = response.reply, visit.reservation, self.live
-        limits = () if reservation is None else reservation.headers
-        if response.forwarded is None:
-            if may_be_shown(request):
-                stated = () if response.plan.faults else reply.headers  # faults may change the type
-                reply = replace(reply, headers=(*reply.headers, *against_scripts(request, stated)))
-            if limits:
-                names = {name for name, _ in limits}
-                others = [header for header in reply.headers if header[0] not in names]
-                reply = replace(reply, headers=(*others,))
-            response.reply = reply
-        row = visit.row
-        row.plan, row.call, row.status = response.plan, response.call, reply.status
-        row.reply_headers = (*reply.headers, *limits) if limits else reply.headers
+        reply, row, settings = response.reply, visit.row, self.live.settings
+        limits = () if visit.reservation is None else visit.reservation.headers
+        if may_be_shown(request) and response.forwarded is None:
+            stated = () if response.plan.faults else reply.headers  # faults may change the type
+            reply = replace(reply, headers=(*reply.headers, *against_scripts(request, stated)))
+        if limits:
+            names = {name for name, _ in limits}
+            others = [header for header in reply.headers if header[0] not in names]
+            reply = replace(reply, headers=(*others,))
+        response.reply, response.extra_headers = reply, limits
+        row.plan, row.status, row.reply_headers = response.plan, reply.status, (*reply.headers, *limits)
         if response.call is not None:
-            row.model = response.call.model
+            row.call, row.model = response.call, response.call.model
             row.operation = row.operation or response.call.operation
-        response.extra_headers = limits
-        if live.settings.source_headers:
-            own = ("x-mockserver-source", _printable(response.plan.source)), ("x-mockserver-call", str(row.seq))
-            response.extra_headers = (*limits, *own, *((("x-mockserver-state", "lost"),) if live.lost else ()))
-        if live.settings.cors:
-            stated, more = across_origins(request, reply.headers, live.settings.cors)
-            response.extra_headers = (*response.extra_headers, *more)
-            if stated is not reply.headers:
-                response.reply = replace(reply, headers=stated)
+        if settings.source_headers:
+            source = ("x-mockserver-source", _printable(response.plan.source))
+            response.extra_headers = (*limits, source, ("x-mockserver-call", str(row.seq)))
+            if self.live.lost:
+                response.extra_headers += (("x-mockserver-state", "lost"),)
+        if settings.cors:
+            own, more = across_origins(request, reply.headers, settings.cors)
+            response.extra_headers += more
+            response.reply = replace(reply, headers=own)
         return response
 
 

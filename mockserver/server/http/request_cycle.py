@@ -83,7 +83,7 @@ class RequestCycle(RequestResponseCycle):
         return {"type": "http.request", "body": body, "more_body": self.more_body}
 
     def whole(self, status: int, head: bytes, body: bytes) -> bool:
-        """Send an answer at once, `head` being its header lines, its length among them; False: it is not so simple."""
+        """Send an answer at once: its header lines, and its body in its framing; False: it is not so simple."""
         if not self._is_simple(status):
             return False
         self.response_complete = True
@@ -98,7 +98,7 @@ class RequestCycle(RequestResponseCycle):
             return False
         self.chunked_encoding, self.stream = True, stream
         stream.sink, stream.flow, stream.write = self, self.flow, self.transport.write
-        self._begin(status, head, b"transfer-encoding: chunked\r\n\r\n")
+        self._begin(status, head, b"\r\n")
         return True
 
     def _is_simple(self, status: int) -> bool:

@@ -389,7 +389,7 @@ def test_only_clear_headers_that_suit_the_body_are_joined(headers: Any, more: An
 
 
 def test_an_empty_body_in_chunks_is_the_last_chunk() -> None:
-    assert frame_body(join_headers(Reply(200, ()), ()) or b"", b"") == b"0\r\n\r\n"
+    assert frame_body(join_headers(Reply(200, (("x", "1"),)), ()) or b"", b"") == b"0\r\n\r\n"
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ class Traits(Struct, frozen=True):
 
 def view(call: Call, match: MatchSettings) -> View:
     """The fields that must be equal: those with meaning that are not ignored, and those of `also`."""
-    meaning: Mapping[str, Json] = call.meaning if isinstance(call.meaning, Mapping) else {}
+    meaning: Mapping[str, Json] = call.meaning if isinstance(call.meaning, dict) else {}
     compared: dict[str, Json] = {
         "model": call.model or None,
         **meaning,

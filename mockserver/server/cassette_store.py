@@ -274,7 +274,7 @@ _NO_UPSTREAM = (
 
 def replayed(recorded: Recorded, pace: Pace, speed: float) -> tuple[Reply, Pace]:
     """The reply and its pace: a rule's, else the recorded one at so many times the speed; 0: without waits."""
-    if not pace.at_once or not speed:
+    if not speed or not pace.at_once:
         return recorded.reply, pace
     times = (recorded.took,) if recorded.frames is None else (at for at, _ in recorded.frames)
     beats = tuple([max(at, 0.0) / speed for at in times])

@@ -318,9 +318,9 @@ class Responder(Struct, eq=False):
             reply = Reply(outcome.status, outcome.headers, outcome.body, outcome.frames)
         elif isinstance(outcome, Recorded):
             reply, pace = replayed(outcome, pace, settings.replay_speed if timed else 0.0)
-            if pace.at_once and not plan.faults:  # which need each frame by itself
-                reply = outcome.joined_reply
             reply = self._with_own_urls(operation, reply, call.http)
+            if reply is outcome.reply and pace is AT_ONCE and not plan.faults:  # which need each frame by itself
+                reply = outcome.joined_reply
         else:
             assert not isinstance(outcome, RenderedOutcome | Forward)  # noqa: S101
             reply = operation.render(call, outcome)

@@ -238,7 +238,7 @@ class Credentials(Struct, frozen=True, dict=True):
             return False
         small = data.lower()
         for finder in self._finders:
-            if finder.find(small):
+            if finder.automaton.find_matches_as_indexes(small):
                 return True
         if not has_escapes(data):
             return False

@@ -68,6 +68,7 @@ def _address(host: str) -> _ADDRESS | None:
 
 
 _HTTPS = re.compile(r"https\s*(,|$)", re.IGNORECASE)  # each proxy adds its own
+WITHOUT_BODY = (204, 304)  # statuses
 Headers = tuple[tuple[str, str], ...]
 
 

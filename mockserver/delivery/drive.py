@@ -13,9 +13,9 @@ from starlette.types import Message, Receive, Send
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.exchange import COMPLETE, PIECE, Exchange, SentPart, SentParts, count
-from mockserver.core.http import Headers, Reply
+from mockserver.core.http import WITHOUT_BODY, Headers, Reply
 from mockserver.core.seed import monotonic
-from mockserver.delivery.script import NEVER, WITHOUT_BODY
+from mockserver.delivery.script import NEVER
 
 WIRE = "mockserver.wire"  # the extension of an ASGI scope in which a connection offers its Wire
 IN_PROCESS = "mockserver.stage"  # the extension of an in-process client, which has no connection
@@ -43,7 +43,7 @@ class Wire(Protocol):
         """End the connection by TCP RST."""
 
     def whole(self, status: int, head: bytes, body: bytes) -> bool:
-        """Send a whole answer past ASGI; `head`: its header lines, with the body's length. False: nothing was sent."""
+        """Send a whole answer past ASGI: its header lines, and its body in its framing. False: nothing was sent."""
 
     def piece(self, data: bytes) -> bool:
         """Send a piece, not the last, of a chunked body past ASGI. False: nothing was sent."""
@@ -440,7 +440,7 @@ async def send_paced(reply: Reply, more: Headers, line: Line, row: Exchange) -> 
     """Send a paced stream: what `drive` would do with its script, but faster. None: that has to."""
     if line.wire is None or not reply.parts.times or not fits(reply):
         return None
-    head = join_headers(reply, more, length=None)
+    head = join_headers(reply, more)
     if head is None:
         return None
     ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -460,15 +460,32 @@ async def send_paced(reply: Reply, more: Headers, line: Line, row: Exchange) -> 
             stream.part()
 
 
-def join_headers(reply: Reply, more: Headers, *, length: int | None) -> bytes | None:
-    """Return the header lines of a reply that states this length; None if they are not clear, or state another."""
+def join_headers(reply: Reply, more: Headers) -> bytes | None:
+    """Return the header lines of a reply, the framing of its body among them: in chunks, unless its length is stated.
+
+    None if they are not clear, state another length or framing, or end the connection.
+    """
     headers = (*reply.headers, *more)
     told = "\n".join(map(": ".join, headers)) + "\n"
     lines = told.replace("\n", "\r\n")
     if len(lines) - len(told) != len(headers) or "\r" in told or "\0" in told:
         return None
-    is_true = "content-length: " not in told if length is None else f"content-length: {length}\n" in told
+    if "content-length: " in told:
+        is_true = f"content-length: {len(reply.body)}\n" in told and not reply.parts.times
+    else:
+        is_true = "transfer-encoding: " not in told and ("connection: " not in told or _STAYS in told)
+        lines += _CHUNKED
     return lines.encode("latin-1") if is_true else None
+
+
+def frame_body(lines: bytes, body: bytes) -> bytes:
+    """Return a whole body in the framing that its header lines state: as it is, or in one chunk."""
+    if not lines.endswith(_CHUNKED.encode()):
+        return body
+    return b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if body else b"0\r\n\r\n"
+
+
+_CHUNKED, _STAYS = "transfer-encoding: chunked\r\n", "connection: keep-alive\n"
 
 
 def fits(reply: Reply) -> bool:

@@ -319,8 +319,10 @@ class Responder(Struct, eq=False):
         elif isinstance(outcome, Raw):
             reply = Reply(outcome.status, outcome.headers, outcome.body, outcome.frames)
         elif isinstance(outcome, Recorded):
-            reply, pace = replayed(outcome, pace, settings.replay_speed)
+            reply, pace = replayed(outcome, pace, settings.replay_speed if timed else 0.0)
             reply = self._with_own_urls(operation, reply, call.http)
+            if reply is outcome.reply and pace is AT_ONCE and not plan.faults:  # which need each frame by itself
+                reply = outcome.joined_reply
         else:
             assert not isinstance(outcome, RenderedOutcome | Forward)  # noqa: S101
             reply = operation.render(call, outcome)

@@ -18,7 +18,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Plan, RenderedOutcome
-from mockserver.delivery.drive import MAX_WRITE, WIRE, Line, PacedStream, Wheel
+from mockserver.delivery.drive import MAX_WRITE, WIRE, Line, PacedStream, Wheel, frame_body
 from mockserver.delivery.script import AT_ONCE
 from mockserver.dialects import discover
 from mockserver.server.app import FoundResponder
@@ -164,7 +164,7 @@ class ConnectionProtocol(RequestParser):
             self._serve(completed(response), visit, responder, head)
         elif response.pace is AT_ONCE:
             body = response.reply.body
-            self.write_head(response.reply.status, lines, b"\r\n" + body)
+            self.write_head(response.reply.status, lines, b"\r\n" + frame_body(lines, body))
             self.silent, self.due = False, self.deadline_watch.idle_until
             visit.row.note(body)
             visit.end(COMPLETE)

@@ -21,9 +21,9 @@ from starlette.types import ASGIApp, Message, Scope
 from mockserver.config.errors import ConfigError
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.exchange import COMPLETE
+from mockserver.core.http import WITHOUT_BODY
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import CUT, IN_PROCESS, Line, Note, encoded
-from mockserver.delivery.script import WITHOUT_BODY
 from mockserver.engine.offload import IN_PROCESS_DRIVER, Work
 from mockserver.server.app import FoundResponder
 from mockserver.server.deliver import serve

@@ -106,6 +106,10 @@ class Visit(Struct, eq=False):
     operation: Operation | None = None
     reservation: Reservation | None = None
 
+    async def listen(self) -> Message:
+        """Return the next message of the client, as ASGI has it; `receive` may become known after the start."""
+        return await self.receive()
+
     def take(self, size: int) -> None:
         """Count bytes that the request takes. Raises Failure if all take too many."""
         if not self.in_process:
@@ -159,8 +163,6 @@ class Responder(Struct, eq=False):
             if not self.operations or request.method in _ODD_METHODS:
                 fixed = self._find_fixed_response(request, engine)
                 if fixed is not None:
-                    if fixed.plan is HOME:  # a look at the server is no call
-                        visit.journal.forget(row)
                     return self.finish(fixed, request, visit)
             operation, key = visit.operation or self.find_operation(request.method), self.dialect.credential(request)
             if settings.keys is not None:
@@ -294,7 +296,7 @@ class Responder(Struct, eq=False):
         limiter, charge = self.live.limiter, None
         if limiter is not None and call.operation in LIMITED:
             visit.reservation = Reservation(
-                limiter, call.http.namespace, self.dialect.rate_limit_headers, visit.receive, patient=visit.patient
+                limiter, call.http.namespace, self.dialect.rate_limit_headers, visit.listen, patient=visit.patient
             )
             charge, call = await _reserve(visit.reservation, engine, call, key)
         try:
@@ -355,6 +357,8 @@ class Responder(Struct, eq=False):
             reply = replace(reply, headers=(*others,))
         response.reply, response.extra_headers = reply, limits
         row.plan, row.status, row.reply_headers = response.plan, reply.status, (*reply.headers, *limits)
+        if response.plan is HOME:  # a look at the server is no call
+            visit.journal.forget(row)
         if response.call is not None:
             row.call, row.model = response.call, response.call.model
             row.operation = row.operation or response.call.operation

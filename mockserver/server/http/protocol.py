@@ -177,12 +177,13 @@ class ConnectionProtocol(RequestParser):
 
     def _serve(self, response: Awaitable[Response], visit: Visit, responder: Responder, head: RequestHead) -> None:
         """Send a response that is to come, or that is sent in steps."""
+        cycle = self._new_cycle(head.scope(), head)
+        visit.receive = cycle.receive  # now, before what waits for the client to leave has its first turn
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            visit.receive = receive
             await serve(responder, response, visit, Line(receive, send, self), scope)
 
-        self._queue(self._new_cycle(head.scope(), head), answer)
+        self._queue(cycle, answer)
 
     def write_head(self, status: int, head: bytes, rest: bytes) -> None:
         """Write a status line, the headers that every answer has, these header lines, and the rest."""

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -92,7 +91,7 @@ class FastRouter(Router):
         return None
 
 
-class FoundRoute(NamedTuple):
+class FoundRoute(Struct, frozen=True):
     app: ASGIApp
     params: dict[str, str]
 
@@ -101,7 +100,7 @@ for _kind in ("id", "version", "models"):
     register_url_convertor(_kind, type(_kind, (StringConvertor,), {"regex": PARAMETERS[_kind]})())
 
 
-class FoundResponder(NamedTuple):
+class FoundResponder(Struct, frozen=True):
     """What answers at a path: in which namespace, at which path there, and with which parameters."""
 
     responder: Responder
@@ -128,6 +127,7 @@ class FoundResponder(NamedTuple):
 
 
 _NOTHING: Mapping[str, str] = {}
+_NAMED = "/ns/"  # what paths in a namespace begin with
 Fields = Sequence[tuple[bytes, bytes]]
 
 
@@ -146,13 +146,11 @@ class Site:
     @property
     def _app(self) -> "FastRouter":
         dialect = self._live.settings.dialect
-        if dialect not in self._apps:
-            self._apps[dialect] = build_app(self._live)
-        return self._apps[dialect]
+        return self._apps.get(dialect) or self._apps.setdefault(dialect, build_app(self._live))
 
     def find(self, path: str) -> FoundResponder | None:
         """Return what answers at a path, for entrances without a scope; None: the application has to look."""
-        namespace, inner = split_namespace(path)
+        namespace, inner = split_namespace(path) if path.startswith(_NAMED) else (DEFAULT, path)
         app = self._app
         found = app.find(inner)
         elsewhere = app.default

@@ -237,8 +237,8 @@ OWN_FINISHES: Mapping[str, str] = {
 }
 
 
-class Choice(Struct, frozen=True):
-    """One of the `n` choices: its parts in wire order and its finish reason."""
+class Choice(Struct, frozen=True, dict=True):
+    """One of the `n` choices: its parts in wire order and its finish reason. Renderers keep what they make of it."""
 
     parts: tuple[Part, ...]
     finish: str = "stop"  # of FINISHES, or of the dialect's own

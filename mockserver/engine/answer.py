@@ -71,25 +71,33 @@ def drawn(seed: Seed, shape: IdShape, *labels: str) -> str:
 
 
 def answer(call: Call, draft: Draft, author: Author) -> Answer:
-    identity = call.fingerprint + author.mark
-    drafts = draft.choices
-    if len(drafts) != call.options.n:
-        drafts = tuple([drafts[min(i, len(drafts) - 1)] for i in range(call.options.n)])
-    limited = [_limit(call, each) for each in drafts]
-    choices = [_choice(call, each, author.seed, identity, i) for i, each in enumerate(limited)]
+    identity, options, drafts = call.fingerprint + author.mark, call.options, draft.choices
+    takes_whole = not options.stop and not options.echo and options.logprobs is None
+    choices, written, thought = list[Choice](), 0, 0
+    for index in range(options.n):
+        each = drafts[index] if index < len(drafts) else drafts[-1]
+        choice = each.plain if takes_whole else None
+        tokens = 0 if choice is None else count_tokens(choice.parts[0], call.tokenizer)
+        if choice is None or (options.max_tokens is not None and tokens > options.max_tokens):
+            limited = _limit(call, each)
+            choice, tokens = _choice(call, limited, author.seed, identity, index), limited.tokens
+            thought += weight([part for part in limited.parts if type(part) is Reasoning], call.tokenizer)
+        choices.append(choice)
+        written += tokens
+    usage = Usage(prompt=call.prompt_tokens, completion=written, reasoning=thought)
     return Answer(
-        id=call.id or author.sign(call.ids, identity),
+        id=call.id or _signer(author.seed, call.ids)(identity),
         created=author.clock.now(),
         model=draft.model or call.model,
         choices=tuple(choices),
-        usage=_usage(call, limited, draft),
+        usage=replace(usage, **draft.usage) if draft.usage else usage,
         system_fingerprint=_system_fingerprint(author.seed, call.model),
         stated_fingerprint=draft.system_fingerprint,
         prompt_safety=draft.prompt_safety,
         headers=draft.headers,
         broken=draft.broken,
         tokenizer=call.tokenizer,
-        written=sum([each.tokens for each in limited]),
+        written=written,
     )
 
 
@@ -318,14 +326,6 @@ def _weighed(call: Call, draft: DraftChoice, written: tuple[tuple[str, ...], str
     stated = draft.logprobs or ()
     for at, logprob in enumerate(each_logprob(tokens, rng, call.options.logprobs or 0, call.tokenizer)):
         yield replace(logprob, logprob=stated[at], top=()) if at < len(stated) else logprob
-
-
-def _usage(call: Call, choices: list[_Limited], draft: Draft) -> Usage:
-    written = [choice.tokens for choice in choices]
-    thoughts = [part for choice in choices for part in choice.parts if type(part) is Reasoning]
-    thought = weight(thoughts, call.tokenizer) if thoughts else 0
-    usage = Usage(prompt=call.prompt_tokens, completion=sum(written), reasoning=thought)
-    return replace(usage, **draft.usage) if draft.usage else usage
 
 
 def together(outcomes: Sequence[Outcome]) -> Outcome:

@@ -193,6 +193,8 @@ def tokens_of(part: Part, tokenizer: Tokenizer) -> tuple[str, ...]:
 
 def count_tokens(part: Part, tokenizer: Tokenizer) -> int:
     """Return how many tokens a part has."""
+    if type(part) is Text and part.tokens is None and len(part.text) <= HUGE:  # first: most are
+        return tokenizer.count(part.text)
     if isinstance(part, Item):
         return 0
     if part.tokens is not None:

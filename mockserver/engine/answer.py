@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from mockserver.core.call import Call, IdShape
-from mockserver.core.draft import DocumentDraft, Draft, DraftChoice
+from mockserver.core.draft import AFTER_LAST_TOKEN, DocumentDraft, Draft, DraftChoice
 from mockserver.core.episode import Recorded
 from mockserver.core.lazy import LazySequence
 from mockserver.core.plan import (
@@ -72,15 +72,18 @@ def drawn(seed: Seed, shape: IdShape, *labels: str) -> str:
 
 def answer(call: Call, draft: Draft, author: Author) -> Answer:
     identity, options, drafts = call.fingerprint + author.mark, call.options, draft.choices
+    if len(drafts) != options.n:
+        drafts = tuple([drafts[min(at, len(drafts) - 1)] for at in range(options.n)])
+    most = AFTER_LAST_TOKEN if options.max_tokens is None else options.max_tokens
     takes_whole = not options.stop and not options.echo and options.logprobs is None
-    choices, written, thought = list[Choice](), 0, 0
-    for index in range(options.n):
-        each = drafts[index] if index < len(drafts) else drafts[-1]
+    choices: list[Choice] = []
+    written = thought = 0
+    for each in drafts:
         choice = each.plain if takes_whole else None
         tokens = 0 if choice is None else count_tokens(choice.parts[0], call.tokenizer)
-        if choice is None or (options.max_tokens is not None and tokens > options.max_tokens):
+        if choice is None or tokens > most:
             limited = _limit(call, each)
-            choice, tokens = _choice(call, limited, author.seed, identity, index), limited.tokens
+            choice, tokens = _choice(call, limited, author.seed, identity, len(choices)), limited.tokens
             thought += weight([part for part in limited.parts if type(part) is Reasoning], call.tokenizer)
         choices.append(choice)
         written += tokens

@@ -7,6 +7,7 @@ Nothing is learned from requests: which template an answer gets hangs on its for
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
@@ -192,17 +193,15 @@ def _find(mark: bytes, data: bytes) -> Iterator[int]:
 class Template:
     """Bytes with holes, which take values by their numbers."""
 
-    __slots__ = ("_form", "_pick")
+    __slots__ = ("_between", "_pick")
 
     def __init__(self, cuts: Cuts) -> None:
-        self._form = b"%b".join([each.replace(b"%", b"%%") for each in cuts.between])
-        self._pick: Callable[[Sequence[Any]], Any] = lambda values: ()
-        if cuts.marks:
-            self._pick = itemgetter(*cuts.marks)
+        self._between = cuts.between
+        places = [place for at, mark in enumerate(cuts.marks, 1) for place in (len(cuts.between) + mark, at)]
+        self._pick: Callable[[Sequence[bytes]], Iterable[bytes]] = itemgetter(0, *places) if places else tuple
 
     def fill(self, values: Sequence[bytes]) -> bytes:
-        filled: bytes = self._form % self._pick(values)
-        return filled
+        return b"".join(self._pick((*self._between, *values)))
 
 
 class CutFrame(Struct, frozen=True):
@@ -321,17 +320,14 @@ class Renderer(Generic[Options]):
         choices, asked = answer.choices, self.form(options)
         if asked is None or answer.broken is not None or len(choices) > MAX_CHOICES:
             return None
-        usage, stated = answer.usage, answer.stated_fingerprint
-        prompt, completion, *details = astuple(usage)
-        texts = (answer.id, answer.model, answer.system_fingerprint, stated or "")
-        numbers = [answer.created, prompt, completion, prompt + completion]
-        if any(details):
-            numbers += details
-            numbers += (max(prompt - usage.cached - usage.cache_write, 0), max(completion - usage.reasoning, 0))
         own = self.values(answer, options)
-        form = [asked, stated is None, answer.phase, answer.prompt_safety]
-        form += map(bool, (*texts, *numbers, *own))
-        values = [*encode_texts(texts), *map(encode, numbers), *own]
+        named = _outline_names(answer.model, answer.system_fingerprint, answer.stated_fingerprint)
+        counted = _outline_counts(answer.created, answer.usage)
+        identity = encode(answer.id)[1:-1]
+        form = [asked, answer.phase, answer.prompt_safety, not identity, named.form, counted.form]
+        values = [identity, *named.values, *counted.values, *own]
+        if own:
+            form += map(bool, own)
         for choice in choices:
             outline = outline_of(choice)
             if outline is None:
@@ -391,6 +387,22 @@ class Renderer(Generic[Options]):
             before, after = Cuts(between[: at + 1], marks_of[:at]), Cuts(between[at + 1 :], marks_of[at + 1 :])
             made.append(CutFrame(empty, before, after, *places[found[at]]))
         return made
+
+
+@lru_cache(maxsize=1024)
+def _outline_names(model: str, fingerprint: str, stated: str | None) -> Outline:
+    texts = (model, fingerprint, stated or "")
+    return Outline((stated is None, *map(bool, texts)), encode_texts(texts))
+
+
+@lru_cache(maxsize=4096)
+def _outline_counts(created: int, usage: Usage) -> Outline:
+    prompt, completion, *details = astuple(usage)
+    numbers = [created, prompt, completion, prompt + completion]
+    if any(details):
+        numbers += details
+        numbers += (max(prompt - usage.cached - usage.cache_write, 0), max(completion - usage.reasoning, 0))
+    return Outline((*map(bool, numbers),), [*map(encode, numbers)])
 
 
 def encode_texts(texts: Iterable[str]) -> list[bytes]:

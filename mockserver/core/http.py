@@ -68,6 +68,7 @@ def _address(host: str) -> _ADDRESS | None:
 
 
 _HTTPS = re.compile(r"https\s*(,|$)", re.IGNORECASE)  # each proxy adds its own
+WITHOUT_BODY = (204, 304)  # statuses
 Headers = tuple[tuple[str, str], ...]
 
 
@@ -163,7 +164,10 @@ class Parts(Struct, frozen=True):
 
 
 class Reply(Struct, frozen=True):
-    """What a dialect puts on the wire: a body, or frames when it streams; bytes among them go out as they are."""
+    """What a dialect puts on the wire: a body, or frames when it streams; bytes among them go out as they are.
+
+    The names of `headers` are lower-case.
+    """
 
     status: int
     headers: Headers

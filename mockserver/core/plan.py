@@ -193,6 +193,8 @@ def tokens_of(part: Part, tokenizer: Tokenizer) -> tuple[str, ...]:
 
 def count_tokens(part: Part, tokenizer: Tokenizer) -> int:
     """Return how many tokens a part has."""
+    if type(part) is Text and part.tokens is None and len(part.text) <= HUGE:  # first: most are
+        return tokenizer.count(part.text)
     if isinstance(part, Item):
         return 0
     if part.tokens is not None:
@@ -237,8 +239,8 @@ OWN_FINISHES: Mapping[str, str] = {
 }
 
 
-class Choice(Struct, frozen=True):
-    """One of the `n` choices: its parts in wire order and its finish reason."""
+class Choice(Struct, frozen=True, dict=True):
+    """One of the `n` choices: its parts in wire order and its finish reason. Renderers keep what they make of it."""
 
     parts: tuple[Part, ...]
     finish: str = "stop"  # of FINISHES, or of the dialect's own

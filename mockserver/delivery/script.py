@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.action import Action, Head, Wait, Write
-from mockserver.core.http import Frame, FrameRun, Frames, Headers, Parts, Reply
+from mockserver.core.http import WITHOUT_BODY, Frame, FrameRun, Frames, Headers, Parts, Reply
 from mockserver.core.lazy import batches
 from mockserver.core.plan import Timing
 from mockserver.core.seed import Random, Seed
@@ -188,7 +188,6 @@ def _batches(frames: Iterable[Frame | bytes]) -> Iterator[bytes]:
 
 
 _BATCH = 1 << 16  # bytes, about a millisecond of work
-WITHOUT_BODY = (204, 304)  # statuses
 NEVER = 2.0**40  # seconds, some 35,000 years: later times never come
 
 

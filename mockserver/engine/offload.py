@@ -26,11 +26,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def on_thread_if_large(call: Call, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-    """Call a function for a call: on a thread if the call is large, else at once, which is cheaper."""
-    return await on_thread(function, *args, **named) if is_large(call) else function(*args, **named)
-
-
 async def on_thread(function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     """Call a function with these arguments on a thread."""
     work = partial(function, *args, **named) if args or named else function

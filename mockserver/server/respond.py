@@ -321,8 +321,10 @@ class Responder(Struct, eq=False):
         elif isinstance(outcome, Raw):
             reply = Reply(outcome.status, outcome.headers, outcome.body, outcome.frames)
         elif isinstance(outcome, Recorded):
-            reply, pace = replayed(outcome, pace, settings.replay_speed)
+            reply, pace = replayed(outcome, pace, settings.replay_speed if timed else 0.0)
             reply = self._with_own_urls(operation, reply, call.http)
+            if reply is outcome.reply and pace is AT_ONCE and not plan.faults:  # which need each frame by itself
+                reply = outcome.joined_reply
         else:
             assert not isinstance(outcome, RenderedOutcome | Forward)  # noqa: S101
             reply = operation.render(call, outcome)
@@ -347,34 +349,31 @@ class Responder(Struct, eq=False):
 
         `tells_limits`: what is left of them is told, too. What an upstream answers tells of the provider's own.
         """
-        reply, reservation, live = response.reply, visit.reservation, self.live
-        limits = reservation.headers if tells_limits and reservation is not None else ()
-        if response.forwarded is None:
-            if may_be_shown(request):
-                stated = () if response.plan.faults else reply.headers  # faults may change the type
-                reply = replace(reply, headers=(*reply.headers, *against_scripts(request, stated)))
-            if limits:
-                names = {name for name, _ in limits}
-                others = [header for header in reply.headers if header[0] not in names]
-                reply = replace(reply, headers=(*others,))
-            response.reply = reply
-        row = visit.row
+        reply, row, settings = response.reply, visit.row, self.live.settings
+        limits = visit.reservation.headers if tells_limits and visit.reservation is not None else ()
+        if may_be_shown(request) and response.forwarded is None:
+            stated = () if response.plan.faults else reply.headers  # faults may change the type
+            reply = replace(reply, headers=(*reply.headers, *against_scripts(request, stated)))
+        if limits:
+            names = {name for name, _ in limits}
+            others = [header for header in reply.headers if header[0] not in names]
+            reply = replace(reply, headers=(*others,))
+        response.reply, response.extra_headers = reply, limits
+        row.plan, row.status, row.reply_headers = response.plan, reply.status, (*reply.headers, *limits)
         if response.plan is HOME:  # a look at the server is no call
             visit.journal.forget(row)
-        row.plan, row.call, row.status = response.plan, response.call, reply.status
-        row.reply_headers = (*reply.headers, *limits) if limits else reply.headers
         if response.call is not None:
-            row.model = response.call.model
+            row.call, row.model = response.call, response.call.model
             row.operation = row.operation or response.call.operation
-        response.extra_headers = limits
-        if live.settings.source_headers:
-            own = ("x-mockserver-source", _printable(response.plan.source)), ("x-mockserver-call", str(row.seq))
-            response.extra_headers = (*limits, *own, *((("x-mockserver-state", "lost"),) if live.lost else ()))
-        if live.settings.cors and response.forwarded is None:  # what an upstream answers is not known yet
-            stated, more = across_origins(request, reply.headers, live.settings.cors)
-            response.extra_headers = (*response.extra_headers, *more)
-            if stated is not reply.headers:
-                response.reply = replace(reply, headers=stated)
+        if settings.source_headers:
+            source = ("x-mockserver-source", _printable(response.plan.source))
+            response.extra_headers = (*limits, source, ("x-mockserver-call", str(row.seq)))
+            if self.live.lost:
+                response.extra_headers += (("x-mockserver-state", "lost"),)
+        if settings.cors and response.forwarded is None:  # what an upstream answers is not known yet
+            own, more = across_origins(request, reply.headers, settings.cors)
+            response.extra_headers += more
+            response.reply = replace(reply, headers=own)
         return response
 
 

@@ -199,11 +199,6 @@ class Journal:
         return sum(len(page.rows) for page in self._pages.values())
 
 
-def size_without_bodies(exchange: Exchange) -> int:
-    values = sum([len(value) for _, value in exchange.headers])
-    return BARE + values + len(exchange.path) + len(exchange.query) + len(exchange.model)
-
-
 _COUNTED = ("rule ", "cassette ")  # how the sources begin whose answers are counted
 
 
@@ -246,7 +241,9 @@ class NamespaceRows:
         if exchange.recorded:
             hits[exchange.recorded] += 1
         if exchange.kept:
-            exchange.unweighed += size_without_bodies(exchange)
+            values = sum([len(value) for _, value in exchange.headers])
+            texts = len(exchange.path) + len(exchange.query) + len(exchange.model)
+            exchange.unweighed += BARE + values + texts
             self.weigh(exchange)
 
     def drop(self, count: int = 1) -> int:

@@ -41,7 +41,7 @@ from mockserver.wire.logprobs import (
     offset_logprobs,
     spread_logprobs,
 )
-from mockserver.wire.template import Marks, Renderer, Value
+from mockserver.wire.template import Marks, Renderer, encode_texts
 
 
 class ChatLayout(Struct, frozen=True):
@@ -102,8 +102,8 @@ class ChatRenderer(Renderer[ChatOptions]):
                 return None
         return (options.usage, *extra)
 
-    def values(self, answer: Answer, options: ChatOptions) -> Iterable[Value]:
-        return options.extra.values()
+    def values(self, answer: Answer, options: ChatOptions) -> Sequence[bytes]:
+        return encode_texts(options.extra.values())
 
     def mark(self, options: ChatOptions, marks: Marks) -> ChatOptions:
         return replace(options, extra={key: marks.text(value) for key, value in options.extra.items()})

@@ -29,7 +29,7 @@ from mockserver.core.plan import (
 )
 from mockserver.core.seal import Seal, claim
 from mockserver.core.tokens import spelled, token_id, weighed
-from mockserver.wire.template import Renderer, Value
+from mockserver.wire.template import Renderer, encode_texts
 
 Object = dict[str, Json]
 
@@ -61,14 +61,16 @@ class GeminiRenderer(Renderer[GeminiOptions]):
             return None
         return options.thoughts, options.signed, options.indent
 
-    def values(self, answer: Answer, options: GeminiOptions) -> Iterable[Value]:
+    def values(self, answer: Answer, options: GeminiOptions) -> Sequence[bytes]:
+        made = list[bytes]()
         for index, choice in enumerate(answer.choices):
             calls = [part for part in choice.parts if isinstance(part, ToolUse)]
             if calls and options.signed:
-                yield _signature(answer, index)
+                made += encode_texts([_signature(answer, index)])
             for part in calls:
                 call = _function_call(part)
-                yield b"" if call is None else _within_part(call["args"], options.indent)
+                made.append(b"" if call is None else _within_part(call["args"], options.indent))
+        return made
 
     def frames(self, answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
         """Yield the frames, but for the last with marks for the tokens so far."""

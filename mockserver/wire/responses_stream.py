@@ -1,6 +1,6 @@
 """Responses as a stream: the numbered events of the object and of each of its items."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ from mockserver.wire.responses import (
     response_of_items,
     status_of,
 )
-from mockserver.wire.template import Marks, Renderer, Value
+from mockserver.wire.template import Marks, Renderer, encode_texts
 
 MAX_PARTIAL_IMAGES = 3
 
@@ -113,9 +113,9 @@ class ResponseRenderer(Renderer[ResponseOptions]):
         repeated, sealed = options.request_fields, "reasoning.encrypted_content" in options.include
         return *repeated, repeated.get("background") is True, options.summary, options.stored, sealed
 
-    def values(self, answer: Answer, options: ResponseOptions) -> Iterable[Value]:
+    def values(self, answer: Answer, options: ResponseOptions) -> Sequence[bytes]:
         repeated = [to_json(value) for key, value in options.request_fields.items() if key != "background"]
-        return [*item_ids(answer, stored=options.stored), *repeated]
+        return [*encode_texts(item_ids(answer, stored=options.stored)), *repeated]
 
     def mark(self, options: ResponseOptions, marks: Marks) -> ResponseOptions:
         repeated = options.request_fields

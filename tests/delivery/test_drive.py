@@ -22,6 +22,7 @@ from mockserver.delivery.drive import (
     Wheel,
     drive,
     fits,
+    frame_body,
     join_headers,
 )
 from tests.kit.clock import HandClock
@@ -368,18 +369,27 @@ async def test_what_is_written_without_a_wait_does_not_pile_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("headers", "more", "whole"),
+    ("headers", "more", "body"),
     [
-        ((("Content-Length", "2"), ("x", "é")), (("x-more", "1"),), True),
-        ((("content-length", "3"),), (), False),
-        ((("x", "1"),), (), False),
-        ((("content-length", "2"),), (("x", "a\nb"),), False),
-        ((("content-length", "2"),), (("x", "a\0"),), False),
+        ((("content-length", "2"), ("x", "é")), (("x-more", "1"),), b"{}"),
+        ((("x", "1"), ("connection", "keep-alive")), (), b"2\r\n{}\r\n0\r\n\r\n"),
+        ((("content-length", "3"),), (), None),
+        ((("connection", "close"),), (), None),
+        ((("transfer-encoding", "chunked"),), (), None),
+        ((("content-length", "2"),), (("x", "a\nb"),), None),
+        ((("content-length", "2"),), (("x", "a\0"),), None),
     ],
 )
-def test_only_clear_headers_that_state_the_length_are_joined(headers: Any, more: Any, whole: bool) -> None:
-    lines = "".join(f"{name.lower()}: {value}\r\n" for name, value in (*headers, *more)).encode("latin-1")
-    assert join_headers(Reply(201, headers, b"{}"), more, length=2) == (lines if whole else None)
+def test_only_clear_headers_that_suit_the_body_are_joined(headers: Any, more: Any, body: bytes | None) -> None:
+    stated = "".join(f"{name}: {value}\r\n" for name, value in (*headers, *more)).encode("latin-1")
+    framing = b"" if body == b"{}" else b"transfer-encoding: chunked\r\n"
+    lines = join_headers(Reply(201, headers, b"{}"), more)
+    assert lines == (None if body is None else stated + framing)
+    assert lines is None or frame_body(lines, b"{}") == body
+
+
+def test_an_empty_body_in_chunks_is_the_last_chunk() -> None:
+    assert frame_body(join_headers(Reply(200, (("x", "1"),)), ()) or b"", b"") == b"0\r\n\r\n"
 
 
 @pytest.mark.parametrize(

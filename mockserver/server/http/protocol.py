@@ -18,7 +18,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Plan, RenderedOutcome
-from mockserver.delivery.drive import MAX_WRITE, WIRE, Line, PacedStream, Wheel
+from mockserver.delivery.drive import MAX_WRITE, WIRE, Line, PacedStream, Wheel, frame_body
 from mockserver.delivery.script import AT_ONCE
 from mockserver.dialects import discover
 from mockserver.server.app import FoundResponder
@@ -39,7 +39,6 @@ from mockserver.server.limits import Unsent
 from mockserver.server.live import Live, split_namespace
 from mockserver.server.respond import Responder, Response, Visit
 from mockserver.server.routes import owner
-from mockserver.server.snapshot import query_from
 
 if sys.platform == "linux":
     from fcntl import ioctl
@@ -142,20 +141,8 @@ class ConnectionProtocol(RequestParser):
             scope = head.scope(**self.addresses, state=self.app_state.copy(), extensions=self.lent)
             self._queue(self._new_cycle(scope, head), self.app)
             return
-        responder, body = found.responder, head.body
-        visit = responder.admit(head.method, found.path, found.namespace)
-        row = visit.row
-        row.query, row.headers, row.asked = head.query, head.headers, row.began
-        row.take(body)
-        request = HttpRequest(
-            method=head.method,
-            path=found.path,
-            query=query_from(head.query),
-            headers=head.headers,
-            body=body,
-            namespace=found.namespace,
-            path_params=found.params,
-        )
+        request, visit = found.admit(head.method, head.query, head.headers, head.body)
+        responder = found.responder
         first_step = responder.respond(request, visit)
         try:
             awaited = first_step.send(None)
@@ -177,7 +164,7 @@ class ConnectionProtocol(RequestParser):
             self._serve(completed(response), visit, responder, head)
         elif response.pace is AT_ONCE:
             body = response.reply.body
-            self.write_head(response.reply.status, lines, b"\r\n" + body)
+            self.write_head(response.reply.status, lines, b"\r\n" + frame_body(lines, body))
             self.silent, self.due = False, self.deadline_watch.idle_until
             visit.row.note(body)
             visit.end(COMPLETE)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import unquote
 from weakref import WeakSet
 
-from starlette.types import ASGIApp, Scope
+from starlette.types import Scope
 
 from mockserver.cassettes.addresses import DialectRoutes, dialect_of, local_target
 from mockserver.core.action import Head
 from mockserver.core.http import is_loopback
 from mockserver.core.seed import wall
 from mockserver.dialects import discover
+from mockserver.server.app import Site
 from mockserver.server.routes import operation_at, places
 from mockserver.testing.transport.in_process import ClientResponse, Clock, Gate, Received, Steps
 
@@ -97,8 +98,8 @@ class Transport(_Base):
     Closing it has no effect, so clients can share it.
     """
 
-    def __init__(self, app: ASGIApp, clock: Clock) -> None:
-        self._gate, self._clock, self._path = Gate(app), clock, provider_paths()
+    def __init__(self, site: Site, clock: Clock) -> None:
+        self._gate, self._clock, self._path = Gate(site, site.find), clock, provider_paths()
         self._answers = WeakSet[ClientResponse]()
 
     def handle_request(self, request: Any) -> Any:

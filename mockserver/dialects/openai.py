@@ -1,6 +1,7 @@
 """OpenAI: the common ancestor (https://platform.openai.com/docs/api-reference)."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
@@ -30,7 +31,6 @@ from mockserver.dialects._openai import MISSING, OpenAIApi
 from mockserver.dialects._parse import bearer, clip, read_object, refuse_first, unknown_fields
 from mockserver.dialects._reply import (
     json_reply,
-    merge_headers,
     model_operations,
     openai_rate_limit_headers,
     request_hex,
@@ -52,7 +52,7 @@ def _parse_moderations(http: HttpRequest, validation: Validation) -> Call:
 
 def _render_moderations(call: Call, outcome: Moderations) -> Reply:
     body = moderations(outcome, moderated_input_types(call))
-    return json_reply(200, body, merge_headers(_headers(call.http, call), outcome.headers))
+    return json_reply(200, body, _headers(call.http, call), outcome.headers)
 
 
 def _parse_deletion(http: HttpRequest, validation: Validation) -> Call:
@@ -80,7 +80,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     kind = "tokens" if failure.details.get("kind") == "tokens" and failure.kind is None else resolved.kind
     body = {"error": {"message": resolved.message, "type": kind, "param": resolved.param, "code": resolved.code}}
     own = (*_headers(http, call), *_retry_headers(failure, resolved.status))
-    return json_reply(resolved.status, body, merge_headers(own, failure.headers))
+    return json_reply(resolved.status, body, own, failure.headers)
 
 
 def _headers(http: HttpRequest, call: Call | None) -> Headers:
@@ -103,6 +103,7 @@ _LIMITS: Headers = (
 _LIMITS_OF_ONE: Headers = (*_LIMITS, ("x-ratelimit-remaining-requests", str(REQUESTS_PER_MINUTE - 1)))
 
 
+@lru_cache(maxsize=4096)
 def _rate_limit_headers(tokens: int) -> Headers:
     return (
         *_LIMITS_OF_ONE,
@@ -112,6 +113,7 @@ def _rate_limit_headers(tokens: int) -> Headers:
     )
 
 
+@lru_cache(maxsize=256)
 def _used_up_headers(reset: str) -> Headers:
     kinds = ("requests", "tokens")
     left = [(f"x-ratelimit-remaining-{kind}", "0") for kind in kinds]

@@ -198,7 +198,9 @@ class Template:
     def __init__(self, cuts: Cuts) -> None:
         self._between = cuts.between
         places = [place for at, mark in enumerate(cuts.marks, 1) for place in (len(cuts.between) + mark, at)]
-        self._pick: Callable[[Sequence[bytes]], Iterable[bytes]] = itemgetter(0, *places) if places else tuple
+        self._pick: Callable[[Sequence[bytes]], Iterable[bytes]] = (
+            itemgetter(0, *places) if places else itemgetter(slice(1))
+        )
 
     def fill(self, values: Sequence[bytes]) -> bytes:
         return b"".join(self._pick((*self._between, *values)))

@@ -60,6 +60,11 @@ def json_reply(
         if more is not None:
             pieces = chain((data, more), several)
             return Reply(status, merge_headers((*JSON_TYPE, *headers), stated), tokens=tokens, pieces=pieces)
+    return data_reply(status, data, headers, stated, tokens=tokens)
+
+
+def data_reply(status: int, data: bytes, headers: Headers, stated: Headers = (), *, tokens: int = 0) -> Reply:
+    """The same of a body that is JSON already."""
     own = (*JSON_TYPE, ("content-length", str(len(data))), *headers)
     return Reply(status, merge_headers(own, stated), data, tokens=tokens)
 

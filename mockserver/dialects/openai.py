@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from functools import lru_cache
 
+from msgspec.structs import replace
+from pydantic_core import to_json
+
 from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
@@ -22,6 +25,7 @@ from mockserver.dialects._errors import (
     OPENAI_MESSAGES,
     ErrorRow,
     ErrorTable,
+    ProviderError,
     duration,
     error_rows,
     refuse,
@@ -30,6 +34,7 @@ from mockserver.dialects._errors import (
 from mockserver.dialects._openai import MISSING, OpenAIApi
 from mockserver.dialects._parse import bearer, clip, read_object, refuse_first, unknown_fields
 from mockserver.dialects._reply import (
+    data_reply,
     json_reply,
     model_operations,
     openai_rate_limit_headers,
@@ -77,10 +82,16 @@ def _service_tier(call: Call) -> Mapping[str, Json]:
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = ERRORS.resolve(failure, http, call)
-    kind = "tokens" if failure.details.get("kind") == "tokens" and failure.kind is None else resolved.kind
-    body = {"error": {"message": resolved.message, "type": kind, "param": resolved.param, "code": resolved.code}}
+    if failure.details.get("kind") == "tokens" and failure.kind is None:
+        resolved = replace(resolved, kind="tokens")
     own = (*_headers(http, call), *_retry_headers(failure, resolved.status))
-    return json_reply(resolved.status, body, own, failure.headers)
+    return data_reply(resolved.status, _error_body(resolved), own, failure.headers)
+
+
+@lru_cache(maxsize=256)
+def _error_body(error: ProviderError) -> bytes:
+    stated = {"message": error.message, "type": error.kind, "param": error.param, "code": error.code}
+    return to_json({"error": stated})
 
 
 def _headers(http: HttpRequest, call: Call | None) -> Headers:

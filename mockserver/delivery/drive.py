@@ -248,12 +248,16 @@ class Cohort:
             raise failure  # to the loop, which logs it
 
 
+Due = tuple[float, int, Cohort]  # the numbers tell apart what is due at once
+
+
 class Wheel:
     """Wakes the paced streams of a server when they are due, by one timer."""
 
     def __init__(self, clock: LoopClock | None = None) -> None:
         self._clock = clock or _CLOCK
-        self._due: list[tuple[float, int, Cohort]] = []  # a heap; the numbers tell apart what is due at once
+        self._unbegun = list[Due]()  # a heap of those that have sent nothing yet
+        self._begun = list[Due]()
         self._numbers = itertools.count()
         self._new: dict[tuple[float, int], Cohort] = {}  # since the last turn, by when they began and their parts
         self._timer: asyncio.TimerHandle | None = None
@@ -270,10 +274,10 @@ class Wheel:
             cohort.add(stream)
 
     def _enter(self, cohort: Cohort) -> None:
-        heappush(self._due, (cohort.due, next(self._numbers), cohort))
+        heappush(self._begun if cohort.at else self._unbegun, (cohort.due, next(self._numbers), cohort))
 
     def _set(self) -> None:
-        first = self._due[0][0] if self._due else math.inf
+        first = min([heap[0][0] for heap in (self._unbegun, self._begun) if heap], default=math.inf)
         if first < self._set_for:
             if self._timer is not None:
                 self._timer.cancel()
@@ -281,14 +285,22 @@ class Wheel:
             self._timer = self._clock.call_at(min(first, self._clock.time() + LONGEST_TIMER), self._turn)
 
     def _turn(self) -> None:
-        """Wake what is due by now, the latest first, for a while: then others have their turn."""
+        """Wake what is due by now, for a while: then others have their turn.
+
+        First parts go before all others, and of each what is latest.
+        """
         self._timer, self._set_for = None, -math.inf  # nothing sets a timer meanwhile
         self._new.clear()
-        due, time = self._due, self._clock.time
+        unbegun, begun, time = self._unbegun, self._begun, self._clock.time
         began = now = time()
         try:
-            while due and due[0][0] <= began and now < began + TURN:
-                cohort = heappop(due)[2]
+            while now < began + TURN:
+                if unbegun and unbegun[0][0] <= began:
+                    cohort = heappop(unbegun)[2]
+                elif begun and begun[0][0] <= began:
+                    cohort = heappop(begun)[2]
+                else:
+                    break
                 try:
                     cohort.wake(now)
                 finally:

@@ -252,10 +252,14 @@ Due = tuple[float, int, Cohort]  # the numbers tell apart what is due at once
 
 
 class Wheel:
-    """Wakes the paced streams of a server when they are due, by one timer."""
+    """Wakes the paced streams of a server when they are due, by one timer.
 
-    def __init__(self, clock: LoopClock | None = None) -> None:
-        self._clock = clock or _CLOCK
+    While requests wait for their turn (`is_crowded`), streams that have begun get little time: what is late of them
+    leaves together later.
+    """
+
+    def __init__(self, clock: LoopClock | None = None, *, is_crowded: Callable[[], bool] = lambda: False) -> None:
+        self._clock, self._is_crowded = clock or _CLOCK, is_crowded
         self._unbegun = list[Due]()  # a heap of those that have sent nothing yet
         self._begun = list[Due]()
         self._numbers = itertools.count()
@@ -294,7 +298,8 @@ class Wheel:
         unbegun, begun, time = self._unbegun, self._begun, self._clock.time
         began = now = time()
         try:
-            while now < began + TURN:
+            turn = SHORT_TURN if self._is_crowded() else TURN
+            while now < began + turn:
                 if unbegun and unbegun[0][0] <= began:
                     cohort = heappop(unbegun)[2]
                 elif begun and begun[0][0] <= began:
@@ -315,6 +320,7 @@ class Wheel:
 TICKS = 2048  # a second; a power of two, by which floats are divided exactly
 LONGEST_TIMER = 3600.0  # seconds
 TURN = 0.02  # seconds that paced streams are written before others have their turn
+SHORT_TURN = 0.002  # the same while others wait for it
 
 
 class Schedule:

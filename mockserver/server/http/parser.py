@@ -189,6 +189,9 @@ class Newcomers:
         self._waiting: deque[tuple[RequestParser, bytes | memoryview]] = deque()
         self._until: float | None = None  # the end of this turn; None: nobody has come in it
 
+    def are_waiting(self) -> bool:
+        return bool(self._waiting)
+
     def admit(self, one: "RequestParser", data: bytes | memoryview) -> bool:
         """Return whether this may be read now; if not, it will be, and nothing more is received until then."""
         if self._until is None:

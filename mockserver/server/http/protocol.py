@@ -84,13 +84,14 @@ def protocol_factory(
 
     `find` returns what answers at a path, if it can be called without the application.
     """
+    newcomers = Newcomers()
     return partial(
         ConnectionProtocol,
         deadline_watch=DeadlineWatch(refuse, deadlines),
-        newcomers=Newcomers(),
+        newcomers=newcomers,
         unread=unread or Unsent(),
         find=find,
-        wheel=Wheel(),
+        wheel=Wheel(is_crowded=newcomers.are_waiting),
     )
 
 

@@ -254,8 +254,8 @@ Due = tuple[float, int, Cohort]  # the numbers tell apart what is due at once
 class Wheel:
     """Wakes the paced streams of a server when they are due, by one timer.
 
-    While requests wait for their turn (`is_crowded`), streams that have begun get little time: what is late of them
-    leaves together later.
+    While requests (`is_crowded`) or first parts wait for their turn, streams that have begun get little time: what is
+    late of them leaves together later.
     """
 
     def __init__(self, clock: LoopClock | None = None, *, is_crowded: Callable[[], bool] = lambda: False) -> None:
@@ -289,38 +289,35 @@ class Wheel:
             self._timer = self._clock.call_at(min(first, self._clock.time() + LONGEST_TIMER), self._turn)
 
     def _turn(self) -> None:
-        """Wake what is due by now, for a while: then others have their turn.
-
-        First parts go before all others, and of each what is latest.
-        """
+        """Wake what is due by now, for a while: then others have their turn. First parts go before all others."""
         self._timer, self._set_for = None, -math.inf  # nothing sets a timer meanwhile
         self._new.clear()
-        unbegun, begun, time = self._unbegun, self._begun, self._clock.time
-        began = now = time()
         try:
-            turn = SHORT_TURN if self._is_crowded() else TURN
-            while now < began + turn:
-                if unbegun and unbegun[0][0] <= began:
-                    cohort = heappop(unbegun)[2]
-                elif begun and begun[0][0] <= began:
-                    cohort = heappop(begun)[2]
-                else:
-                    break
-                try:
-                    cohort.wake(now)
-                finally:
-                    if cohort.streams:
-                        self._enter(cohort)
-                now = time()
+            are_first_parts_late = self._wake_due(self._unbegun, TURN)
+            self._wake_due(self._begun, SHORT_TURN if are_first_parts_late or self._is_crowded() else TURN)
         finally:  # whatever failed, the others go on
             self._set_for = math.inf
             self._set()
+
+    def _wake_due(self, due: list[Due], seconds: float) -> bool:
+        """Wake what is due by now, the latest first, for so many seconds; return whether that was not enough."""
+        time = self._clock.time
+        began = now = time()
+        while due and due[0][0] <= began and now < began + seconds:
+            cohort = heappop(due)[2]
+            try:
+                cohort.wake(now)
+            finally:
+                if cohort.streams:
+                    self._enter(cohort)
+            now = time()
+        return bool(due) and due[0][0] <= began
 
 
 TICKS = 2048  # a second; a power of two, by which floats are divided exactly
 LONGEST_TIMER = 3600.0  # seconds
 TURN = 0.02  # seconds that paced streams are written before others have their turn
-SHORT_TURN = 0.002  # the same while others wait for it
+SHORT_TURN = 0.002  # the same of streams that have begun, while requests or first parts wait
 
 
 class Schedule:

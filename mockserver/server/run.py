@@ -84,17 +84,14 @@ class AcceptingServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         make_protocol = partial(
-            self.config.http_protocol_class,
+            self.config.http_protocol_class,  # type: ignore[call-arg]  # as uvicorn calls it
             config=self.config,
             server_state=self.server_state,
             app_state=self.lifespan.state,
         )
-        self._acceptors = [Acceptor(listener, make_protocol) for listener in sockets or ()]
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        for acceptor in self._acceptors:
-            acceptor.close()
-        await super().shutdown(sockets)
+        if not isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):  # which accepts all that wait
+            for listener in sockets or ():
+                self.servers.append(Acceptor(listener, make_protocol))  # type: ignore[arg-type]  # to be closed with them
 
 
 class _Server(AcceptingServer):

@@ -203,16 +203,17 @@ class Newcomers:
             return False
         return True
 
-    def _begin(self) -> None:
-        self._until = monotonic() + TURN
+    def _begin(self) -> float:
+        self._until = until = monotonic() + TURN
         asyncio.get_running_loop().call_soon(self._turn)
+        return until
 
     def _turn(self) -> None:
         self._until = None
         if not self._waiting:
             return
-        self._begin()
-        while self._waiting and monotonic() < self._until:
+        until = self._begin()
+        while self._waiting and monotonic() < until:
             one, data = self._waiting.popleft()
             one.resume(data)
 

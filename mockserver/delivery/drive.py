@@ -248,12 +248,20 @@ class Cohort:
             raise failure  # to the loop, which logs it
 
 
-class Wheel:
-    """Wakes the paced streams of a server when they are due, by one timer."""
+Due = tuple[float, int, Cohort]  # the numbers tell apart what is due at once
 
-    def __init__(self, clock: LoopClock | None = None) -> None:
-        self._clock = clock or _CLOCK
-        self._due: list[tuple[float, int, Cohort]] = []  # a heap; the numbers tell apart what is due at once
+
+class Wheel:
+    """Wakes the paced streams of a server when they are due, by one timer.
+
+    While requests (`is_crowded`) or first parts wait for their turn, streams that have begun get little time: what is
+    late of them leaves together later.
+    """
+
+    def __init__(self, clock: LoopClock | None = None, *, is_crowded: Callable[[], bool] = lambda: False) -> None:
+        self._clock, self._is_crowded = clock or _CLOCK, is_crowded
+        self._unbegun = list[Due]()  # a heap of those that have sent nothing yet
+        self._begun = list[Due]()
         self._numbers = itertools.count()
         self._new: dict[tuple[float, int], Cohort] = {}  # since the last turn, by when they began and their parts
         self._timer: asyncio.TimerHandle | None = None
@@ -270,10 +278,10 @@ class Wheel:
             cohort.add(stream)
 
     def _enter(self, cohort: Cohort) -> None:
-        heappush(self._due, (cohort.due, next(self._numbers), cohort))
+        heappush(self._begun if cohort.at else self._unbegun, (cohort.due, next(self._numbers), cohort))
 
     def _set(self) -> None:
-        first = self._due[0][0] if self._due else math.inf
+        first = min([heap[0][0] for heap in (self._unbegun, self._begun) if heap], default=math.inf)
         if first < self._set_for:
             if self._timer is not None:
                 self._timer.cancel()
@@ -281,28 +289,35 @@ class Wheel:
             self._timer = self._clock.call_at(min(first, self._clock.time() + LONGEST_TIMER), self._turn)
 
     def _turn(self) -> None:
-        """Wake what is due by now, the latest first, for a while: then others have their turn."""
+        """Wake what is due by now, for a while: then others have their turn. First parts go before all others."""
         self._timer, self._set_for = None, -math.inf  # nothing sets a timer meanwhile
         self._new.clear()
-        due, time = self._due, self._clock.time
-        began = now = time()
         try:
-            while due and due[0][0] <= began and now < began + TURN:
-                cohort = heappop(due)[2]
-                try:
-                    cohort.wake(now)
-                finally:
-                    if cohort.streams:
-                        self._enter(cohort)
-                now = time()
+            are_first_parts_late = self._wake_due(self._unbegun, TURN)
+            self._wake_due(self._begun, SHORT_TURN if are_first_parts_late or self._is_crowded() else TURN)
         finally:  # whatever failed, the others go on
             self._set_for = math.inf
             self._set()
+
+    def _wake_due(self, due: list[Due], seconds: float) -> bool:
+        """Wake what is due by now, the latest first, for so many seconds; return whether that was not enough."""
+        time = self._clock.time
+        began = now = time()
+        while due and due[0][0] <= began and now < began + seconds:
+            cohort = heappop(due)[2]
+            try:
+                cohort.wake(now)
+            finally:
+                if cohort.streams:
+                    self._enter(cohort)
+            now = time()
+        return bool(due) and due[0][0] <= began
 
 
 TICKS = 2048  # a second; a power of two, by which floats are divided exactly
 LONGEST_TIMER = 3600.0  # seconds
 TURN = 0.02  # seconds that paced streams are written before others have their turn
+SHORT_TURN = 0.002  # the same of streams that have begun, while requests or first parts wait
 
 
 class Schedule:

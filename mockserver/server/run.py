@@ -10,6 +10,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, nullcontext, suppress
+from functools import partial
 from threading import Event, Thread
 from types import FrameType
 from typing import TypeVar
@@ -22,6 +23,7 @@ from mockserver.config.errors import ConfigError
 from mockserver.core.http import is_everywhere
 from mockserver.server.access import with_cors
 from mockserver.server.app import Site
+from mockserver.server.http.acceptor import Acceptor
 from mockserver.server.http.parser import Deadlines
 from mockserver.server.http.protocol import ConnectionProtocol, protocol_factory, refusal
 from mockserver.server.live import Live, watch
@@ -76,8 +78,24 @@ def _is_fault(record: logging.LogRecord) -> bool:
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
-class _Server(uvicorn.Server):
-    """uvicorn's, except that a second signal ends what is still open."""
+class AcceptingServer(uvicorn.Server):
+    """uvicorn's, except that it accepts connections as fast as they come."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        make_protocol = partial(
+            self.config.http_protocol_class,  # type: ignore[call-arg]  # as uvicorn calls it
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+        )
+        if not isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):  # which accepts all that wait
+            for listener in sockets or ():
+                self.servers.append(Acceptor(listener, make_protocol))  # type: ignore[arg-type]  # to be closed with them
+
+
+class _Server(AcceptingServer):
+    """One that also ends what is still open at a second signal."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.should_exit:
@@ -248,7 +266,7 @@ class Running:
             yield
 
 
-class _Prompt(uvicorn.Server):
+class _Prompt(AcceptingServer):
     """uvicorn's, except that it does not poll whether to stop, and stops at once if no request is open."""
 
     def __init__(self, config: uvicorn.Config) -> None:

@@ -16,6 +16,7 @@ from mockserver.delivery.drive import (
     CLIENT_LEFT,
     COMPLETE,
     MAX_WRITE,
+    SHORT_TURN,
     TICKS,
     Line,
     PacedStream,
@@ -251,11 +252,45 @@ def test_streams_that_are_late_are_evenly_so() -> None:
         wheel.add(chunks.stream(b"abcdefghi"))
     turned(clock)
     assert {b"".join(data for _, data in chunks.sent) for chunks in all_of_them} == {b"abcdefghi$"}
-    assert {len(chunks.sent) for chunks in all_of_them} <= {3, 4}  # what is late leaves together
+    assert {len(chunks.sent) for chunks in all_of_them} <= {3, 4, 5}  # what is late leaves together
     for chunks in all_of_them:
         assert all(
             time >= sum(map(len, dict(chunks.sent[: at + 1]).values())) - 1 for at, (time, _) in enumerate(chunks.sent)
         )
+
+
+def test_first_parts_go_before_others_that_are_later() -> None:
+    clock = HandClock()
+    wheel, old, new = Wheel(clock), Chunks(clock), Chunks(clock)
+    wheel.add(old.stream(b"abc"))
+    clock.step()
+    clock.now = 1.9
+    wheel.add(new.stream(b"xyz"))
+    clock.now = 3.0  # when the second part of one is later than the first of the other
+    clock.alarms[0].when = 3.0
+    new.took = 1.0
+    turned(clock)
+    assert new.sent[0] == (3.0, b"x")
+    assert old.sent == [(1.0, b"a"), (4.0, b"bc$")]
+
+
+def test_streams_that_have_begun_get_little_time_while_others_wait() -> None:
+    clock, crowded = HandClock(), True
+    wheel, all_of_them = Wheel(clock, is_crowded=lambda: crowded), [Chunks(clock) for _ in range(20)]
+    for number, chunks in enumerate(all_of_them):
+        clock.now = number / TICKS  # so that each goes on by itself
+        wheel.add(chunks.stream(b"ab"))
+    clock.alarms[0].when = 1.5
+    clock.step()
+    assert all(len(chunks.sent) == 1 for chunks in all_of_them)
+    for chunks in all_of_them:
+        chunks.took = SHORT_TURN * 0.6
+    clock.alarms[0].when = 2.5
+    clock.step()
+    assert sum(len(chunks.sent) == 2 for chunks in all_of_them) == 2
+    crowded = False
+    clock.step()
+    assert sum(len(chunks.sent) == 2 for chunks in all_of_them) == 19
 
 
 def test_a_stream_that_fails_stops_no_other() -> None:

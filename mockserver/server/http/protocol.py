@@ -30,6 +30,7 @@ from mockserver.server.http.parser import (
     HEAD,
     Deadlines,
     DeadlineWatch,
+    Newcomers,
     Refuse,
     RequestHead,
     RequestParser,
@@ -78,11 +79,19 @@ def protocol_factory(
     unread: Unsent | None = None,
     find: Find = lambda path: None,
 ) -> Callable[..., "ConnectionProtocol"]:
-    """Return what uvicorn takes as `http`: it makes the protocol of each connection, all under one deadline watch.
+    """Return what uvicorn takes as `http`: it makes the protocol of each connection, and they share a deadline watch.
 
     `find` returns what answers at a path, if it can be called without the application.
     """
-    return partial(ConnectionProtocol, DeadlineWatch(refuse, deadlines), unread or Unsent(), find, Wheel())
+    newcomers = Newcomers()
+    return partial(
+        ConnectionProtocol,
+        deadline_watch=DeadlineWatch(refuse, deadlines),
+        newcomers=newcomers,
+        unread=unread or Unsent(),
+        find=find,
+        wheel=Wheel(is_crowded=newcomers.are_waiting),
+    )
 
 
 class Resumed:
@@ -122,9 +131,19 @@ class ConnectionProtocol(RequestParser):
     _waiting = 0  # bytes that the client had not taken when last looked at
     _stalled = 0  # bytes of `max_unsent` that it takes because its client does not read
 
-    def __init__(self, deadline_watch: DeadlineWatch, unread: Unsent, find: Find, wheel: Wheel, **uvicorn: Any) -> None:
+    def __init__(
+        self,
+        *,
+        deadline_watch: DeadlineWatch,
+        newcomers: Newcomers,
+        unread: Unsent,
+        find: Find,
+        wheel: Wheel,
+        **uvicorn: Any,
+    ) -> None:
         super().__init__(**uvicorn)
-        self.deadline_watch, self._unread, self._find, self._wheel = deadline_watch, unread, find, wheel
+        self.deadline_watch, self.newcomers = deadline_watch, newcomers
+        self._unread, self._find, self._wheel = unread, find, wheel
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.connections.add(self)
@@ -132,7 +151,7 @@ class ConnectionProtocol(RequestParser):
         transport.set_write_buffer_limits(high=MAX_BUFFERED)
         self.lent = {WIRE: self}
         self.deadline_watch.enter(self)
-        self.due = self.deadline_watch.time + self.deadline_watch.deadlines.head
+        self.due = self.deadline_watch.time + self.deadline_watch.deadlines.first
 
     def answer(self, head: RequestHead) -> None:
         """Answer a whole request at once, if nothing has to be awaited for it; else run the application."""

@@ -10,7 +10,6 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, nullcontext, suppress
-from functools import partial
 from threading import Event, Thread
 from types import FrameType
 from typing import TypeVar
@@ -82,16 +81,10 @@ class AcceptingServer(uvicorn.Server):
     """uvicorn's, except that it accepts connections as fast as they come."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        make_protocol = partial(
-            self.config.http_protocol_class,  # type: ignore[call-arg]  # as uvicorn calls it
-            config=self.config,
-            server_state=self.server_state,
-            app_state=self.lifespan.state,
-        )
         if not isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):  # which accepts all that wait
-            for listener in sockets or ():
-                self.servers.append(Acceptor(listener, make_protocol))  # type: ignore[arg-type]  # to be closed with them
+            acceptor = Acceptor(sockets or (), self.config.http_protocol_class)
+            self.config.http_protocol_class = acceptor  # type: ignore[assignment]  # a factory instead of a class
+        await super().startup(sockets)
 
 
 class _Server(AcceptingServer):

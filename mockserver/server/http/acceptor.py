@@ -2,38 +2,40 @@
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 AT_ONCE = 1000  # connections that are accepted in one turn of the loop
 
 
 class Acceptor:
-    """Accepts the connections that wait at a listener, beside the server that listens there.
+    """Makes the protocols of a server's connections; whenever its loop has accepted one, it accepts all others.
 
-    uvloop's server accepts one in each turn of the loop. A turn of a busy loop is long, and the system drops
-    connections that wait in great numbers: their clients try again after seconds.
+    uvloop accepts one in each turn. A turn of a busy loop is long, and the system drops connections that wait in great
+    numbers: their clients try again after seconds.
     """
 
-    def __init__(self, listener: socket.socket, make_protocol: Callable[[], asyncio.Protocol]) -> None:
-        self._make_protocol = make_protocol
-        self._listener = listener.dup()  # a loop watches each file once
-        self._loop = asyncio.get_running_loop()
+    def __init__(self, listeners: Sequence[socket.socket], make_protocol: Callable[..., asyncio.Protocol]) -> None:
+        self._listeners, self._make_protocol = listeners, make_protocol
+        self._is_called = False  # in this turn
         self._openings = set[asyncio.Task[object]]()
-        self._loop.add_reader(self._listener.fileno(), self._accept)
 
-    def close(self) -> None:
-        self._loop.remove_reader(self._listener.fileno())
-        self._listener.close()
+    def __call__(self, **uvicorn: Any) -> asyncio.Protocol:
+        if not self._is_called:
+            self._is_called = True
+            asyncio.get_running_loop().call_soon(self._accept_others, partial(self._make_protocol, **uvicorn))
+        return self._make_protocol(**uvicorn)
 
-    async def wait_closed(self) -> None:
-        """Return at once: `close` leaves nothing open."""
-
-    def _accept(self) -> None:
-        for _ in range(AT_ONCE):
-            try:
-                accepted, _ = self._listener.accept()
-            except OSError:  # none is left, or no more files may be open, of which the server takes care
-                return
-            task = self._loop.create_task(self._loop.connect_accepted_socket(self._make_protocol, accepted))
-            self._openings.add(task)
-            task.add_done_callback(self._openings.discard)
+    def _accept_others(self, make_protocol: Callable[[], asyncio.Protocol]) -> None:
+        self._is_called = False
+        loop = asyncio.get_running_loop()
+        for listener in self._listeners:
+            for _ in range(AT_ONCE):
+                try:
+                    accepted, _ = listener.accept()
+                except OSError:  # none is left, or no more files may be open, of which the loop takes care
+                    break
+                task = loop.create_task(loop.connect_accepted_socket(make_protocol, accepted))
+                self._openings.add(task)
+                task.add_done_callback(self._openings.discard)

@@ -187,38 +187,38 @@ class Newcomers:
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[RequestParser, bytes | memoryview]] = deque()
-        self._until: float | None = None  # the end of this turn; None: nobody has come in it
+        self._until = 0.0  # the end of this turn
 
     def are_waiting(self) -> bool:
         return bool(self._waiting)
 
     def admit(self, one: "RequestParser", data: bytes | memoryview) -> bool:
         """Return whether this may be read now; if not, it will be, and nothing more is received until then."""
-        if self._until is None:
-            self._begin()
-        elif self._waiting or monotonic() >= self._until:
-            one.due = inf
-            one.flow.pause_reading()
-            self._waiting.append((one, data))
-            return False
-        return True
-
-    def _begin(self) -> float:
-        self._until = until = monotonic() + TURN
-        asyncio.get_running_loop().call_soon(self._turn)
-        return until
+        if not self._waiting:
+            now = monotonic()
+            if now >= self._until + PAUSE:
+                self._until = now + TURN
+            if now < self._until:
+                return True
+            asyncio.get_running_loop().call_soon(self._turn)
+        one.due = inf
+        one.flow.pause_reading()
+        self._waiting.append((one, data))
+        return False
 
     def _turn(self) -> None:
-        self._until = None
-        if not self._waiting:
-            return
-        until = self._begin()
-        while self._waiting and monotonic() < until:
-            one, data = self._waiting.popleft()
-            one.resume(data)
+        self._until = monotonic() + TURN
+        try:
+            while self._waiting and monotonic() < self._until:
+                one, data = self._waiting.popleft()
+                one.resume(data)
+        finally:  # whatever failed, the others go on
+            if self._waiting:
+                asyncio.get_running_loop().call_soon(self._turn)
 
 
 TURN = 0.02  # seconds that newcomers are answered before others have their turn
+PAUSE = 1.0  # seconds after which others certainly had it
 MOST_LOOKS = 2  # for how many looks at most one counts, if it comes late
 DRAINED = 1 << 27  # bytes of a refused request that are read and dropped, so that its client receives the answer
 

@@ -5,6 +5,7 @@ from itertools import repeat
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.json import encode
 from msgspec.structs import replace
 from pydantic_core import to_json
 
@@ -112,7 +113,8 @@ class ResponseRenderer(Renderer[ResponseOptions]):
     def asked(self, options: ResponseOptions) -> Outline | None:
         repeated, sealed = options.request_fields, "reasoning.encrypted_content" in options.include
         form = (*repeated, repeated.get("background") is True, options.summary, options.stored, sealed)
-        return Outline(form, [to_json(value) for key, value in repeated.items() if key != "background"])
+        shown = [value for key, value in repeated.items() if key != "background"]
+        return Outline(form, [encode(value) if type(value) is str else to_json(value) for value in shown])
 
     def values(self, answer: Answer, options: ResponseOptions) -> Sequence[bytes]:
         return encode_texts(item_ids(answer, stored=options.stored))

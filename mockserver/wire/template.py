@@ -58,9 +58,9 @@ def _outline_choice(choice: Choice) -> Outline | None:
         form.append(Choice)
         texts += (choice.echo, choice.stop)
     for part in choice.parts:
-        if isinstance(part, Item) or (isinstance(part, Text) and part.annotations):
-            return None
         kind = type(part)
+        if kind is Item or (type(part) is Text and part.annotations):
+            return None
         form += (kind, type(part.chunks) is tuple)
         _OUTLINES[kind](part, form, texts)
     return Outline((*form, *map(bool, texts)), encode_texts(texts))

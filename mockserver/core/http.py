@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import Literal
+from typing import Literal, final
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -110,6 +110,7 @@ class HttpRequest(Struct, frozen=True, dict=True):
         return None if value is None else value.decode("latin-1")
 
 
+@final
 class Frame(Struct, frozen=True):
     """One event of a stream: JSON bytes, its weight in tokens, and which part of the answer it carries.
 
@@ -123,6 +124,7 @@ class Frame(Struct, frozen=True):
     framing: Literal["lf", "crlf", "bare"] = "lf"
 
 
+@final
 class FrameRun(Struct, frozen=True):
     """Frames that are alike but for a piece of their data, which stands `before`, the pieces, and `after`.
 

@@ -169,7 +169,7 @@ def _limit(call: Call, draft: DraftChoice) -> _Limited:
         parts, finish, tokens = _shortened(parts, trip, tokenizer), "content_filter", min(trip, tokens)
     elif most is not None and tokens > most:
         parts, finish, tokens = _shortened(parts, most, tokenizer), "length", most
-    if finish == "stop" and not is_text and any(isinstance(part, ToolUse) for part in parts):
+    if finish == "stop" and not is_text and ToolUse in map(type, parts):
         finish = "function_call" if options.bare_functions else "tool_calls"
     return _Limited(draft, parts, finish, tokens, stop if finish == "stop" else "")
 
@@ -270,12 +270,9 @@ def weight(parts: Iterable[Part], tokenizer: Tokenizer) -> int:
 
 
 def _signed(part: Part, shape: IdShape, seed: Seed, identity: tuple[str, ...]) -> Part:
-    match part:
-        case ToolUse(call) if not call.id:
-            return replace(part, call=replace(call, id=drawn(seed, shape, "tool call", *identity)))
-        case Item():
-            return _signed_item(part, seed, identity)
-    return part
+    if type(part) is ToolUse and not part.call.id:
+        return replace(part, call=replace(part.call, id=drawn(seed, shape, "tool call", *identity)))
+    return _signed_item(part, seed, identity) if type(part) is Item else part
 
 
 def _in_namespace(part: Part, call: Call) -> Part:

@@ -1,7 +1,7 @@
 """Gemini's GenerateContentResponse: an Answer as one body, or as the responses of a stream, each with its new parts."""
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
 from math import fsum
@@ -29,7 +29,7 @@ from mockserver.core.plan import (
 )
 from mockserver.core.seal import Seal, claim
 from mockserver.core.tokens import spelled, token_id, weighed
-from mockserver.wire.template import Renderer, encode_texts
+from mockserver.wire.template import Outline, Renderer, encode_texts
 
 Object = dict[str, Json]
 
@@ -56,10 +56,10 @@ class GeminiRenderer(Renderer[GeminiOptions]):
     def encode(self, body: Mapping[str, Json], options: GeminiOptions) -> bytes:
         return to_json(body) if options.indent is None else to_json(body, indent=options.indent) + b"\n"
 
-    def form(self, options: GeminiOptions) -> Hashable | None:
+    def asked(self, options: GeminiOptions) -> Outline | None:
         if options.vertex or options.media or options.cached or options.cached_media:
             return None
-        return options.thoughts, options.signed, options.indent
+        return Outline((options.thoughts, options.signed, options.indent), ())
 
     def values(self, answer: Answer, options: GeminiOptions) -> Sequence[bytes]:
         made = list[bytes]()

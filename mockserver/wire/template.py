@@ -43,10 +43,9 @@ def outline_of(choice: Choice) -> Outline | None:
 
     Raises UnicodeEncodeError for lone surrogates.
     """
-    kept = vars(choice)
-    if "outline" not in kept:
-        kept["outline"] = _outline_choice(choice)
-    found: Outline | None = kept["outline"]
+    found: Outline | None = vars(choice).get("outline")
+    if found is None:
+        found = vars(choice)["outline"] = _outline_choice(choice)
     return found
 
 
@@ -59,9 +58,9 @@ def _outline_choice(choice: Choice) -> Outline | None:
         form.append(Choice)
         texts += (choice.echo, choice.stop)
     for part in choice.parts:
-        if isinstance(part, Item) or (isinstance(part, Text) and part.annotations):
-            return None
         kind = type(part)
+        if kind is Item or (type(part) is Text and part.annotations):
+            return None
         form += (kind, type(part.chunks) is tuple)
         _OUTLINES[kind](part, form, texts)
     return Outline((*form, *map(bool, texts)), encode_texts(texts))
@@ -193,17 +192,15 @@ def _find(mark: bytes, data: bytes) -> Iterator[int]:
 class Template:
     """Bytes with holes, which take values by their numbers."""
 
-    __slots__ = ("_between", "_pick")
+    __slots__ = ("_form", "_pick")
 
     def __init__(self, cuts: Cuts) -> None:
-        self._between = cuts.between
-        places = [place for at, mark in enumerate(cuts.marks, 1) for place in (len(cuts.between) + mark, at)]
-        self._pick: Callable[[Sequence[bytes]], Iterable[bytes]] = (
-            itemgetter(0, *places) if places else itemgetter(slice(1))
-        )
+        self._form = b"%b".join([each.replace(b"%", b"%%") for each in cuts.between])
+        self._pick: Callable[[Sequence[Any]], Any] = itemgetter(*cuts.marks) if cuts.marks else lambda values: ()
 
     def fill(self, values: Sequence[bytes]) -> bytes:
-        return b"".join(self._pick((*self._between, *values)))
+        filled: bytes = self._form % self._pick(values)
+        return filled
 
 
 class CutFrame(Struct, frozen=True):
@@ -242,6 +239,7 @@ _BOUNDS: tuple[tuple[tuple[int | None, int | None], ...], ...] = (
     ((None, 1), (1, None)),
     ((None, 1), (1, -1), (-1, None)),
 )
+_NOTHING = Outline((), ())
 _SERIES = (3, 77)  # whose marks differ in length, too
 _UNKNOWN: Any = object()
 
@@ -266,15 +264,12 @@ class Renderer(Generic[Options]):
     def encode(self, body: Mapping[str, Json], options: Options) -> bytes:
         return to_json(body)
 
-    def form(self, options: Options) -> Hashable | None:
-        """Return what of the options decides how answers are rendered; None: no template can hold them."""
-        return ()
+    def asked(self, options: Options) -> Outline | None:
+        """Return the outline of the options; None: no template can hold what is rendered with them."""
+        return _NOTHING
 
     def values(self, answer: Answer, options: Options) -> Sequence[bytes]:
-        """Return further values as JSON: those of the options, and what the renderer makes of those of the answer.
-
-        Raises UnicodeEncodeError for lone surrogates.
-        """
+        """Return what the renderer makes of values of the answer, as JSON. Raises UnicodeEncodeError."""
         return ()
 
     def mark(self, options: Options, marks: Marks) -> Options:
@@ -305,31 +300,31 @@ class Renderer(Generic[Options]):
             return None
         try:
             outline = self._outline(answer, options)
-            pieces = [] if outline is None else pieces_of(answer.choices[0], answer.tokenizer)
+            spoken = _spoken_of(answer.choices[0], answer.tokenizer)
         except UnicodeEncodeError:
             return None
-        if outline is None or sum([len(each.tokens) for each in pieces]) > MAX_PIECES:
+        if outline is None or spoken.pieces > MAX_PIECES:
             return None
-        counts = [min(len(each.tokens), 3) for each in pieces]
-        key = (*counts, outline.form)
+        counts = spoken.counts
+        key = (counts, outline.form)
         template = self._streams.get(key, _UNKNOWN)
         if template is _UNKNOWN:
             template = _keep(self._streams, key, self._make_stream(answer, options, counts))
-        return None if template is None else _fill(template, outline.values, pieces)
+        return None if template is None else _fill(template, outline.values, spoken.parts)
 
     def _outline(self, answer: Answer, options: Options) -> Outline | None:
         """Return the outline of an answer: a value that is empty or zero belongs to the form."""
-        choices, asked = answer.choices, self.form(options)
+        choices, asked = answer.choices, self.asked(options)
         if asked is None or answer.broken is not None or len(choices) > MAX_CHOICES:
             return None
         own = self.values(answer, options)
         named = _outline_names(answer.model, answer.system_fingerprint, answer.stated_fingerprint)
         counted = _outline_counts(answer.created, answer.usage)
-        identity = encode(answer.id)[1:-1]
-        form = [asked, answer.phase, answer.prompt_safety, not identity, named.form, counted.form]
-        values = [identity, *named.values, *counted.values, *own]
+        form = [asked.form, named.form, counted.form, answer.phase, answer.prompt_safety, not answer.id]
+        values = [encode(answer.id)[1:-1], *asked.values, *named.values, *counted.values]
         if own:
             form += map(bool, own)
+            values += own
         for choice in choices:
             outline = outline_of(choice)
             if outline is None:
@@ -391,7 +386,7 @@ class Renderer(Generic[Options]):
         return made
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=64)
 def _outline_names(model: str, fingerprint: str, stated: str | None) -> Outline:
     texts = (model, fingerprint, stated or "")
     return Outline((stated is None, *map(bool, texts)), encode_texts(texts))
@@ -419,12 +414,23 @@ class Pieces(Struct, frozen=True):
     tokens: Sequence[int]
 
 
-def pieces_of(choice: Choice, tokenizer: Tokenizer) -> list[Pieces]:
-    """Return the pieces of each part, which are kept with the choice. Raises UnicodeEncodeError for lone surrogates."""
-    kept = vars(choice).get("pieces")
-    if kept is None or kept[0] is not tokenizer:
-        kept = vars(choice)["pieces"] = (tokenizer, [_cut_part(part, tokenizer) for part in choice.parts])
-    found: list[Pieces] = kept[1]
+class Spoken(Struct, frozen=True):
+    """The pieces of each part of a choice; `counts`: how many there are, up to 3."""
+
+    tokenizer: Tokenizer
+    parts: Sequence[Pieces]
+    counts: tuple[int, ...]
+    pieces: int
+
+
+def _spoken_of(choice: Choice, tokenizer: Tokenizer) -> Spoken:
+    """Return the pieces of a choice, which are kept with it. Raises UnicodeEncodeError for lone surrogates."""
+    found: Spoken | None = vars(choice).get("spoken")
+    if found is None or found.tokenizer is not tokenizer:
+        parts = [_cut_part(part, tokenizer) for part in choice.parts]
+        lengths = [len(part.tokens) for part in parts]
+        found = Spoken(tokenizer, parts, tuple([min(length, 3) for length in lengths]), sum(lengths))
+        vars(choice)["spoken"] = found
     return found
 
 
@@ -453,13 +459,16 @@ def _keep(templates: dict[Form, Kept], form: Form, template: Kept) -> Kept:
 def _fill(segments: Iterable[Segment], values: Sequence[bytes], pieces: Sequence[Pieces]) -> list[Frame | FrameRun]:
     made: list[Frame | FrameRun] = []
     for segment in segments:
-        cut, after = segment.cut, segment.after
-        frame, part, data = cut.frame, cut.part, segment.before.fill(values)
-        if part is None or after is None:
+        cut, after, data = segment.cut, segment.after, segment.before.fill(values)
+        frame = cut.frame
+        if cut.part is None or after is None:
             made.append(Frame(data, frame.event, 0, frame.part, frame.framing))
             continue
-        behind, span = after.fill(values), slice(cut.first, cut.end)
-        encoded, weights = pieces[part].texts[span], pieces[part].tokens[span]
+        behind, shown = after.fill(values), pieces[cut.part]
+        encoded, weights = shown.texts[cut.first : cut.end], shown.tokens[cut.first : cut.end]
+        if len(encoded) <= _RUN:
+            made.append(FrameRun(data, encoded, behind, weights, frame.event, frame.part, frame.framing))
+            continue
         for at in range(0, len(encoded), _RUN):
             some, tokens = encoded[at : at + _RUN], weights[at : at + _RUN]
             made.append(FrameRun(data, some, behind, tokens, frame.event, frame.part, frame.framing))

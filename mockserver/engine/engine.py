@@ -163,12 +163,14 @@ class Engine:
             except Failure as failure:
                 return Plan(failure, rule.source, modified_by=overrides.modified_by, trace=overrides.trace)
             overrides = overrides.by(rule)
-        unrecorded = call.operation == OTHER or await self.memory.knows(call)
-        plan = None if unrecorded else await from_cassette(self.tapes, asked, self.counters)
+        is_kept = call.operation in LOOK_UPS and await self.memory.knows(call)
+        plan = None
+        if call.operation != OTHER and not is_kept and self.tapes is not None:
+            plan = await from_cassette(self.tapes, asked, self.counters)
         if plan is None:
             lacks = Plan(Failure("previous_not_found"), "unmatched")
             plan = lacks if lost else await self._plan_without_rule(call, overrides)
-        return overrides.applied(call, self.policy.seed, plan)
+        return plan if overrides is NO_OVERRIDES else overrides.applied(call, self.policy.seed, plan)
 
     def _find_next(self, left: Iterator[int], call: Call, *, lost: bool) -> "list[FoundRule]":
         """Return the next rules that match, up to the first that always answers: those before it count in one step.

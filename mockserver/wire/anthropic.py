@@ -52,7 +52,7 @@ class MessageRenderer(Renderer[MessageOptions]):
 
     def values(self, answer: Answer, options: MessageOptions) -> Sequence[bytes]:
         parts = answer.choices[0].parts
-        return [to_json(_input(part.call.arguments)) for part in parts if isinstance(part, ToolUse)]
+        return [to_json(_input(part.call.arguments)) for part in parts if type(part) is ToolUse]
 
 
 def message(answer: Answer, options: MessageOptions) -> dict[str, Json]:

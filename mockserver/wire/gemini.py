@@ -62,9 +62,9 @@ class GeminiRenderer(Renderer[GeminiOptions]):
         return Outline((options.thoughts, options.signed, options.indent), ())
 
     def values(self, answer: Answer, options: GeminiOptions) -> Sequence[bytes]:
-        made = list[bytes]()
+        made: list[bytes] = []
         for index, choice in enumerate(answer.choices):
-            calls = [part for part in choice.parts if isinstance(part, ToolUse)]
+            calls = [part for part in choice.parts if type(part) is ToolUse]
             if calls and options.signed:
                 made += encode_texts([_signature(answer, index)])
             for part in calls:

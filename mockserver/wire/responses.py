@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import fingerprint
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_property
 from mockserver.core.plan import Answer, Broken, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage
 from mockserver.core.seal import Seal, claim, text_bytes
 from mockserver.wire.chat import pick
@@ -19,13 +20,17 @@ Status = Literal["queued", "in_progress", "completed", "incomplete", "failed", "
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 
 
-class ResponseLayout(Struct, frozen=True):
+class ResponseLayout(Struct, frozen=True, dict=True):
     """Which keys a provider shows, in which order, and how its streams differ."""
 
     response: tuple[str, ...]
     queued: bool = True  # whether a background answer is queued first; False: it is in progress at once
     raw_reasoning: bool = False  # whether the reasoning itself is shown, not only its summary
     unset: Mapping[str, Json] = {}  # defaults of keys that repeat the request
+
+    @lazy_property
+    def keys(self) -> frozenset[str]:
+        return frozenset(self.response)
 
 
 class ResponseOptions(Struct, frozen=True):

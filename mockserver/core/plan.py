@@ -389,7 +389,7 @@ class Plan(Struct, frozen=True):
 
     @property
     def rendered(self) -> "Plan":
-        usage = self.outcome.usage if isinstance(self.outcome, Answer) else None
+        usage = self.outcome.usage if type(self.outcome) is Answer else None
         return Plan(
             _NOTHING if usage is None else RenderedOutcome(usage),
             self.source,

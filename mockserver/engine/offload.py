@@ -60,9 +60,9 @@ def is_demanding(call: Call) -> bool:
 
 def is_long(call: Call, outcome: Outcome) -> bool:
     """Return whether an outcome is large enough to block other requests."""
+    if type(outcome) is Answer:  # first, as most are; a match takes far longer
+        return outcome.usage.completion * (1 + (call.options.logprobs or 0)) > LONG
     match outcome:
-        case Answer(usage=usage):
-            return usage.completion * (1 + (call.options.logprobs or 0)) > LONG
         case Embeddings(vectors=vectors):
             return len(vectors) * USUAL_DIMENSIONS > LONG
         case Stored(call=kept, answer=answer, size=size):

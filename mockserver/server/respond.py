@@ -186,7 +186,7 @@ class Responder(Struct, eq=False):
                     check_model_allowed(call.model, key, settings.keys, engine.policy.models)
                 timed = read_timing(request) if _TIMING in request.fields else None  # raises before anything is counted
                 plan = await self._plan(engine, call, key, visit)
-            if isinstance(plan.outcome, Forward):
+            if type(plan.outcome) is Forward:
                 return self.finish(_forward(call, plan, sent, visit), request, visit, tells_limits=False)
             if remarks and not _is_recorded_success(plan.outcome):
                 plan = replace(plan, history_remarks=remarks)
@@ -314,7 +314,9 @@ class Responder(Struct, eq=False):
         """Turn a plan into the reply that the dialect gives; `timed`: it takes its time."""
         outcome, settings = plan.outcome, self.live.settings
         pace = AT_ONCE if plan.timing.at_once else _pace_of(call, plan, self.live.engine.policy.seed)
-        if isinstance(outcome, Failure):
+        if type(outcome) is Answer:  # first, as most are; isinstance takes far longer for a Struct
+            reply = operation.render(call, outcome)
+        elif isinstance(outcome, Failure):
             if not self.operations and plan.source == "unmatched":
                 return self.point_elsewhere(call.http, call, outcome.details.get("report"))
             reply = self.dialect.fail(call.http, outcome, call)

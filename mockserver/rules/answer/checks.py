@@ -171,10 +171,10 @@ def _wanted(when: Condition, purposes: Sequence[tuple[Path, str]]) -> Collection
 
 def misfit(outcome: RuleOutcome, operation: str) -> str | None:
     """Return why an outcome cannot answer an operation, or None if it can."""
+    if type(outcome) is Draft and operation not in _WITHOUT_TEXT:  # first, as most are
+        return None
     match outcome:
-        case Draft():  # first, as most are
-            if operation not in _WITHOUT_TEXT:
-                return None
+        case Draft():
             purpose = "text"
         case Failure() | Raw() | PlayCassette() | Forward():
             return None

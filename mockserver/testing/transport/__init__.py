@@ -17,7 +17,6 @@ from mockserver.core.action import Head
 from mockserver.core.http import is_loopback
 from mockserver.core.seed import wall
 from mockserver.dialects import discover
-from mockserver.server.app import Site
 from mockserver.server.routes import operation_at, places
 from mockserver.testing.transport.in_process import ClientResponse, Clock, Gate, Received, Steps
 
@@ -85,6 +84,8 @@ if TYPE_CHECKING:
     import httpx
     import httpx2
 
+    from mockserver.server.app import Site
+
     class _Base(  # type: ignore[misc]  # it takes the requests of both
         httpx.BaseTransport, httpx.AsyncBaseTransport, httpx2.BaseTransport, httpx2.AsyncBaseTransport
     ): ...
@@ -98,7 +99,7 @@ class Transport(_Base):
     Closing it has no effect, so clients can share it.
     """
 
-    def __init__(self, site: Site, clock: Clock) -> None:
+    def __init__(self, site: "Site", clock: Clock) -> None:
         self._gate, self._clock, self._path = Gate(site, site.find), clock, provider_paths()
         self._answers = WeakSet[ClientResponse]()
 

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from threading import Lock, RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anyio import sleep_forever, to_thread
 from anyio.lowlevel import checkpoint
@@ -25,9 +25,10 @@ from mockserver.core.http import WITHOUT_BODY
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import CUT, IN_PROCESS, Line, Note, encoded
 from mockserver.engine.offload import IN_PROCESS_DRIVER, Work
-from mockserver.server.app import FoundResponder
-from mockserver.server.deliver import serve
 from mockserver.server.snapshot import ClientLeftError
+
+if TYPE_CHECKING:
+    from mockserver.server.app import FoundResponder
 
 _QUIET = 5  # turns of the event loop without an earlier waiter
 
@@ -132,7 +133,7 @@ class Gate(Struct, frozen=True):
     """
 
     app: ASGIApp
-    find: Callable[[str], FoundResponder | None] = lambda path: None
+    find: "Callable[[str], FoundResponder | None]" = lambda path: None
     lock: RLock = field(default_factory=RLock)
 
 
@@ -190,7 +191,9 @@ class Steps:
                 return CUT[action.how]
         return COMPLETE
 
-    async def _answer(self, found: FoundResponder, scope: Scope, body: bytes) -> None:
+    async def _answer(self, found: "FoundResponder", scope: Scope, body: bytes) -> None:
+        from mockserver.server.deliver import serve  # slow: Starlette
+
         request, visit = found.admit(scope["method"], scope["query_string"], scope["headers"], body)
         visit.in_process, visit.patient, self._body = True, self.patient, None
         visit.receive = self._receive

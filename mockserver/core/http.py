@@ -157,7 +157,7 @@ class Frames(Struct, frozen=True):
                 yield each
 
 
-class Parts(Struct, frozen=True):
+class Parts(Struct, frozen=True, gc=False):
     """When the parts of a body leave, in seconds since the start; where they end; the first lines of their chunks."""
 
     times: tuple[float, ...] = ()
@@ -165,7 +165,7 @@ class Parts(Struct, frozen=True):
     openings: tuple[bytes, ...] = ()
 
 
-class Reply(Struct, frozen=True):
+class Reply(Struct, frozen=True, gc=False):
     """What a dialect puts on the wire: a body, or frames when it streams; bytes among them go out as they are.
 
     The names of `headers` are lower-case.

@@ -103,6 +103,10 @@ class _Server(AcceptingServer):
             task.cancel()
 
 
+# When the collector looks for garbage, which is rare: it costs every request a little each time.
+COLLECT = (10_000, 20, 50)
+
+
 def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[str], None]) -> None:
     server = _Server(configured(live, watching(live, sources, say), GRACE, DRAIN))
 
@@ -114,6 +118,7 @@ def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     gc.freeze()  # what was made by now stays; scanning it again and again would cost every request
+    gc.set_threshold(*COLLECT)
     gc.enable()
     server.run(sockets=[listener])
 

@@ -76,6 +76,29 @@ class lazy_property(Generic[V]):  # noqa: N801  # used as a decorator
         return value
 
 
+class _Later(Generic[V]):
+    def __init__(self, make: Callable[[], V]) -> None:
+        self.make = make
+
+
+def later(make: Callable[[], V]) -> V:
+    """Return what stands in a `later_field` for a value that is made when somebody asks for it."""
+    return cast(V, _Later(make))
+
+
+class later_field(Generic[V]):  # noqa: N801  # as lazy_property
+    """A field of a struct class, which `field` reads, whose values may be made later. The struct has a dict, too."""
+
+    def __init__(self, field: Any) -> None:
+        self._field, self._name = field, field.__name__
+
+    def __get__(self, instance: Any, owner: type | None = None) -> V:
+        value = self._field.__get__(instance)
+        if type(value) is _Later:
+            value = vars(instance)[self._name] = value.make()
+        return cast(V, value)
+
+
 class LazyTable(dict[str, V | str]):
     """Values by name; those given as `module:attribute` are imported when they are first read."""
 

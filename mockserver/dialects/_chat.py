@@ -5,16 +5,19 @@ the part forms of look-alikes.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 
+from msgspec import UNSET, to_builtins
 from msgspec.json import encode
 from msgspec.structs import replace
 from pydantic_core import PydanticKnownError
 
 from mockserver.config.tables import read_by
-from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice
+from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice, digest
 from mockserver.core.http import Headers, HttpRequest, Reply
-from mockserver.core.json import Json
+from mockserver.core.json import Json, canonical
+from mockserver.core.lazy import later
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
@@ -46,11 +49,16 @@ from mockserver.dialects._parse import (
     clip,
     complaints_of,
     custom_complaint,
+    is_deep,
+    object_of,
     read_body,
+    read_object,
     refuse_first,
     unknown_fields,
+    with_integers,
 )
 from mockserver.dialects._reply import chat_reply
+from mockserver.dialects._typed import TypedModel
 from mockserver.wire.chat import ChatLayout, ChatRenderer
 
 TextPart = shape(type=literal("text"), text=str)
@@ -223,23 +231,26 @@ LIVE_CHAT = Model(
     )
 )
 
+_NOTHING: Body = {}
 RequestHeaders = Callable[[HttpRequest, Call | None], Headers]
 
 
 def parse_chat(
     http: HttpRequest,
-    body: Body,
     *,
     dialect: str,
     refuse: Refuse,
     validation: Validation,
     live_only: Callable[[Body], Iterable[Complaint]] = lambda body: (),
+    elsewhere: Body = _NOTHING,
 ) -> Call:
     """The Call of a chat body, or the Failure that `refuse` makes of the first thing wrong with it.
 
-    `live_only` finds what only the live provider refuses.
+    `live_only` finds what only the live provider refuses; `elsewhere` holds fields that path or query state instead.
     """
-    body, chat = read_body(CHAT, body, refuse, validation)
+    if validation is Validation.PUBLISHED and (call := _read_typed(http, dialect, elsewhere)) is not None:
+        return call
+    body, chat = read_body(CHAT, {**read_object(http), **elsewhere}, refuse, validation)
     if validation is Validation.LIVE:
         refuse_first(live_only(body), refuse)
     if validation is not Validation.OFF:
@@ -249,41 +260,93 @@ def parse_chat(
 
 def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Call:
     """The Call that a chat body asks for; `chat` is that body as its request model read it, known keys only."""
-    bare, stop = _is_deprecated_functions(chat), chat.get("stop")
+    messages = tuple([_message(message) for message in chat["messages"]])
+    return _call(http, chat, messages, dialect=dialect, meaning=chat_fingerprint_fields(body, dialect), raw=body)
+
+
+def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None:
+    """The Call of a body that nothing is wrong with; None if that is not sure."""
+    if http.fields.get(b"content-type") != b"application/json" or (chat := _TYPED_CHAT.read(http.body)) is None:
+        return None
+    fields = with_integers({**_TYPED_CHAT.optional(chat), "model": chat.model, **elsewhere})
+    if (len(fields) > 1 and is_deep(fields)) or any(_conflicts_of_fields(fields)):
+        return None
+    messages, said, ordinals = list[Message](), list[Any](), dict[str, str]()
+    for message in chat.messages:
+        role, content = message.role, message.content
+        if type(content) is str and (role in _SPEAKING or (role == "assistant" and _besides_text(message) == _ONLY_TEXT)):
+            name = message.name
+            messages.append(Message(role, content, (), (), None, None if name is UNSET else name))
+            said.append(message)
+            continue
+        table = to_builtins(message)
+        if role == "assistant" and not content and not table.get("tool_calls"):
+            return None
+        messages.append(_message(table))
+        said.append(table if _WITH_IDS.isdisjoint(table) else _renumbered(table, ordinals))
+    meaning = _meaning_of(fields, said, dialect)
+    written = canonical((dialect, "chat", meaning))
+    if not _TYPED_CHAT.is_whole(chat, http.body, written):
+        return None
+    raw = later(lambda: {**object_of(http.body), **elsewhere})
+    call = _call(http, fields, tuple(messages), dialect=dialect, meaning=meaning, raw=raw)
+    vars(call)["fingerprint"] = digest(written)
+    return call
+
+
+def _call(
+    http: HttpRequest, chat: Body, messages: tuple[Message, ...], *, dialect: str, meaning: Json, raw: Body
+) -> Call:
     tools = () if _OFFERS.isdisjoint(chat) else _tools(chat)
-    response_format, schema, strict = _format(chat["response_format"]) if "response_format" in chat else _TEXT_FORMAT
     return Call(
         dialect=dialect,
         operation="chat",
         model=chat.get("model") or "",
         http=http,
-        meaning=chat_fingerprint_fields(body, dialect),
-        raw=body,
-        messages=tuple([_message(message) for message in chat["messages"]]),
+        meaning=meaning,
+        raw=raw,
+        messages=messages,
         tools=tools,
         tool_choice=_NONE if _CHOICES.isdisjoint(chat) and not tools else _tool_choice(chat, tools),
         stream=chat.get("stream") is True,
-        options=Options(
-            parallel_tool_calls=chat.get("parallel_tool_calls") is not False and not bare,
-            bare_functions=bare,
-            include_usage=bool((chat.get("stream_options") or {}).get("include_usage")),
-            n=chat.get("n") or 1,
-            max_tokens=max_tokens(chat),
-            stop=() if stop is None else stop_sequences(stop),
-            logprobs=(chat.get("top_logprobs") or 0) if chat.get("logprobs") else None,
-            seed=chat.get("seed"),
-            effort=chat.get("reasoning_effort"),
-            verbosity=chat.get("verbosity"),
-            response_format=response_format,
-            schema=schema,
-            strict_schema=strict,
-            store=chat.get("store") is True,
-        ),
+        options=_USUAL if _ASKING.isdisjoint(chat) else _options(chat),
     )
 
 
+def _options(chat: Body) -> Options:
+    bare, stop = _is_deprecated_functions(chat), chat.get("stop")
+    response_format, schema, strict = _format(chat.get("response_format"))
+    return Options(
+        parallel_tool_calls=chat.get("parallel_tool_calls") is not False and not bare,
+        bare_functions=bare,
+        include_usage=bool((chat.get("stream_options") or {}).get("include_usage")),
+        n=chat.get("n") or 1,
+        max_tokens=max_tokens(chat),
+        stop=() if stop is None else stop_sequences(stop),
+        logprobs=(chat.get("top_logprobs") or 0) if chat.get("logprobs") else None,
+        seed=chat.get("seed"),
+        effort=chat.get("reasoning_effort"),
+        verbosity=chat.get("verbosity"),
+        response_format=response_format,
+        schema=schema,
+        strict_schema=strict,
+        store=chat.get("store") is True,
+        service_tier=chat.get("service_tier"),
+    )
+
+
+_USUAL = Options(strict_schema=False)
+_ASKING = frozenset(  # fields that make options unusual
+    (
+        *("functions", "parallel_tool_calls", "stop", "stream_options", "n", "max_tokens", "max_completion_tokens"),
+        *("logprobs", "seed", "reasoning_effort", "verbosity", "response_format", "store", "service_tier"),
+    )
+)
+_TYPED_CHAT = TypedModel(ChatBody)
+_SPEAKING = frozenset(("user", "system", "developer"))  # whose messages are content and a name
+_besides_text = attrgetter("tool_calls", "function_call", "audio", "refusal")
+_ONLY_TEXT = (UNSET,) * 4
 _IDS = ("id", "tool_call_id")
-_TEXT_FORMAT = ("text", None, False)
 _OFFERS, _CHOICES = frozenset(("tools", "functions")), frozenset(("tool_choice", "function_call"))
 
 
@@ -427,8 +490,12 @@ def chat_fingerprint_fields(body: Body, dialect: str) -> dict[str, Json]:
 
     JSON Schemas become text, as the order of their keys is the order in which a model writes.
     """
-    kept = fields_with_meaning(body, dialect, "chat")
-    kept["messages"] = _without_ids(body["messages"])
+    return _meaning_of(body, _without_ids(body["messages"]), dialect)
+
+
+def _meaning_of(fields: Body, messages: list[Any], dialect: str) -> dict[str, Json]:
+    kept = fields_with_meaning(fields, dialect, "chat")
+    kept["messages"] = messages
     if tools := kept.get("tools"):
         kept["tools"] = [_tool_with_schema_as_text(tool) for tool in tools]
     if functions := kept.get("functions"):
@@ -473,8 +540,7 @@ def with_ordinals(holder: Body, ordinals: dict[str, str], keys: Iterable[str] = 
 
 
 def chat_conflicts(body: Body) -> Iterator[Complaint]:
-    if not _CONFLICTING.isdisjoint(body):
-        yield from _conflicts_of_fields(body)
+    yield from _conflicts_of_fields(body)
     yield from empty_messages(body["messages"])
 
 
@@ -482,6 +548,8 @@ _CONFLICTING = frozenset({"stream_options", "top_logprobs", "max_completion_toke
 
 
 def _conflicts_of_fields(body: Body) -> Iterator[Complaint]:
+    if _CONFLICTING.isdisjoint(body):
+        return
     yield from unmet_stream_options(body)
     if body.get("top_logprobs") is not None and not body.get("logprobs"):
         yield custom_complaint("'top_logprobs' is only allowed when 'logprobs' is true.", "top_logprobs")

@@ -7,6 +7,8 @@ from itertools import islice
 from operator import eq
 from typing import Any, AnyStr, Generic, TypeVar, cast
 
+from msgspec import Struct
+
 T = TypeVar("T", covariant=True)
 V = TypeVar("V")
 
@@ -76,14 +78,13 @@ class lazy_property(Generic[V]):  # noqa: N801  # used as a decorator
         return value
 
 
-class _Later(Generic[V]):
-    def __init__(self, make: Callable[[], V]) -> None:
-        self.make = make
+class _Later(Struct):
+    make: Callable[[], Any]
 
 
 def later(make: Callable[[], V]) -> V:
     """Return what stands in a `later_field` for a value that is made when somebody asks for it."""
-    return cast(V, _Later(make))
+    return _Later(make)  # type: ignore[return-value]
 
 
 class later_field(Generic[V]):  # noqa: N801  # as lazy_property
@@ -96,7 +97,7 @@ class later_field(Generic[V]):  # noqa: N801  # as lazy_property
         value = self._field.__get__(instance)
         if type(value) is _Later:
             value = vars(instance)[self._name] = value.make()
-        return cast(V, value)
+        return value  # type: ignore[no-any-return]
 
 
 class LazyTable(dict[str, V | str]):

@@ -266,32 +266,64 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
 
 def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None:
     """The Call of a body that nothing is wrong with; None if that is not sure."""
-    if http.fields.get(b"content-type") != b"application/json" or (chat := _TYPED_CHAT.read(http.body)) is None:
+    body = http.body
+    if http.fields.get(b"content-type") != b"application/json" or (chat := _TYPED_CHAT.read(body)) is None:
         return None
-    fields = with_integers({**_TYPED_CHAT.optional(chat), "model": chat.model, **elsewhere})
-    if (len(fields) > 1 and is_deep(fields)) or any(_conflicts_of_fields(fields)):
-        return None
-    messages, said, ordinals = list[Message](), list[Any](), dict[str, str]()
+    fields = {"model": chat.model, **elsewhere}
+    if not _TYPED_CHAT.is_least(chat):
+        fields = with_integers({**_TYPED_CHAT.optional(chat), **fields})
+        if is_deep(fields) or any(_conflicts_of_fields(fields)):
+            return None
+    messages: list[Message] = []
+    said: list[Any] = []  # by the messages: what they mean
+    ordinals: dict[str, str] = {}
     for message in chat.messages:
         role, content = message.role, message.content
-        if type(content) is str and (role in _SPEAKING or (role == "assistant" and _besides_text(message) == _ONLY_TEXT)):
+        if role in _SPEAKING and type(content) is str:
             name = message.name
             messages.append(Message(role, content, (), (), None, None if name is UNSET else name))
             said.append(message)
-            continue
-        table = to_builtins(message)
-        if role == "assistant" and not content and not table.get("tool_calls"):
+        elif role == "assistant" and not content and not message.tool_calls:
             return None
-        messages.append(_message(table))
-        said.append(table if _WITH_IDS.isdisjoint(table) else _renumbered(table, ordinals))
-    meaning = _meaning_of(fields, said, dialect)
+        else:
+            read, meant = _read_turn(message, ordinals)
+            messages.append(read)
+            said.append(meant)
+    meaning = {"messages": said, **fields} if len(fields) == 1 else _meaning_of(fields, said, dialect)
     written = canonical((dialect, "chat", meaning))
-    if not _TYPED_CHAT.is_whole(chat, http.body, written):
+    if not _TYPED_CHAT.is_whole(chat, body, written):
         return None
-    raw = later(lambda: {**object_of(http.body), **elsewhere})
+    raw = later(lambda: {**object_of(body), **elsewhere})
     call = _call(http, fields, tuple(messages), dialect=dialect, meaning=meaning, raw=raw)
     vars(call)["fingerprint"] = digest(written)
     return call
+
+
+def _read_turn(message: Any, ordinals: dict[str, str]) -> tuple[Message, Json]:
+    """A message that may have parts, and ids, and what it means without those."""
+    role, content = message.role, message.content
+    if role == "tool" and type(content) is str:
+        name = message.tool_call_id
+        ordinal = ordinals.setdefault(name, f"#{len(ordinals)}")
+        return Message(role, content, (), (), name), {"role": role, "content": content, "tool_call_id": ordinal}
+    if role != "assistant" or type(content) is list or _besides_calls(message) != _ONLY_CALLS:
+        table = to_builtins(message)
+        return _message(table), table if _WITH_IDS.isdisjoint(table) else _renumbered(table, ordinals)
+    if not message.tool_calls:
+        return Message(role, content), message
+    made: list[ToolCall] = []
+    meant: list[Json] = []
+    for call in message.tool_calls:
+        kind, name = call.type, call.id
+        if kind == "function":
+            used = call.function
+            made.append(ToolCall(name, used.name, used.arguments))
+        else:
+            used = call.custom
+            made.append(ToolCall(name, used.name, used.input, kind))
+        meant.append({"type": kind, "id": ordinals.setdefault(name, f"#{len(ordinals)}"), kind: used})
+    stated = {} if content is UNSET else {"content": content}
+    return Message(role, content or "", (), tuple(made)), {"role": role, **stated, "tool_calls": meant}
 
 
 def _call(
@@ -344,8 +376,8 @@ _ASKING = frozenset(  # fields that make options unusual
 )
 _TYPED_CHAT = TypedModel(ChatBody)
 _SPEAKING = frozenset(("user", "system", "developer"))  # whose messages are content and a name
-_besides_text = attrgetter("tool_calls", "function_call", "audio", "refusal")
-_ONLY_TEXT = (UNSET,) * 4
+_besides_calls = attrgetter("name", "function_call", "audio", "refusal")
+_ONLY_CALLS = (UNSET,) * 4
 _IDS = ("id", "tool_call_id")
 _OFFERS, _CHOICES = frozenset(("tools", "functions")), frozenset(("tool_choice", "function_call"))
 

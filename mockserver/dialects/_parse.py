@@ -7,6 +7,7 @@ from math import isinf
 
 from jiter import from_json
 from msgspec import Struct
+from msgspec.json import encode
 from pydantic_core import ErrorDetails, ValidationError
 
 from mockserver.core.call import Call, Page
@@ -202,6 +203,9 @@ def _clearer(error: str, body: bytes) -> str:
 
 def is_deep(body: Body) -> bool:
     """Whether an object has more levels than are allowed."""
+    written = encode(body)
+    if written.count(b"{") + written.count(b"[") <= MAX_DEPTH:
+        return False
     level, depth = [body], 0
     while level and depth <= MAX_DEPTH:
         inner = [value for each in level for value in (each.values() if type(each) is dict else each)]

@@ -35,27 +35,28 @@ class TypedModel:
     def read(self, body: bytes) -> Any:
         """The struct of a body; None if it is no valid JSON, or not surely what the table takes.
 
-        Keys that are stated twice, and how deep it is, are not checked.
+        Keys that are stated twice, and how deep it is, are not looked at.
         """
         try:
             return self._decode(body)
         except (MsgspecError, ValueError, RecursionError):
             return None
 
+    def is_least(self, found: Any) -> bool:
+        """Whether only those fields are stated that may not be left out."""
+        return bool(self._values(found) == self._unstated)
+
     def optional(self, found: Any) -> dict[str, Json]:
         """The fields that may be left out, and are not."""
-        names = self._optional
-        values = self._values(found)
-        if values == self._unstated:
-            return {}
-        return {name: to_builtins(value) for name, value in zip(names, values, strict=True) if value is not UNSET}
+        stated = zip(self._optional, self._values(found), strict=True)
+        return {name: to_builtins(value) for name, value in stated if value is not UNSET}
 
     def is_whole(self, found: Any, body: bytes, written: bytes) -> bool:
         """Whether no key of a body was stated twice. `written` is JSON that has all keys, or at least some of them."""
         colons = body.count(b":")  # each key has one; there are more in texts
         if colons != written.count(b":") and colons != encode(found).count(b":"):
             return False
-        return b"\\u003" not in body  # a colon can be written so
+        return body.find(b"\\u003") < 0  # a colon can be written so
 
 
 class _Other:

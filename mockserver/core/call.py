@@ -188,6 +188,7 @@ class Call(Struct, frozen=True, dict=True):
     attempt: int = 1
     sent: Mapping[str, Json] | None = None  # the body, where its dialect would refuse it
     is_checked: bool = True  # whether its dialect takes the body: only then is `raw` sure to have the shape it asks for
+    is_sound: bool = False  # whether its dialect saw that nothing is wrong with the history that it sends back
     remarks: tuple[str, ...] = ()  # what its dialect let through and the live provider may refuse
 
     @property

@@ -283,7 +283,7 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
             name = message.name
             messages.append(Message(role, content, (), (), None, None if name is UNSET else name))
             said.append(message)
-        elif role == "assistant" and not content and not message.tool_calls:
+        elif role == "assistant" and (message.tool_calls == [] or not (content or message.tool_calls)):
             return None
         else:
             read, meant = _read_turn(message, ordinals)
@@ -294,7 +294,8 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
     if not _TYPED_CHAT.is_whole(chat, body, written):
         return None
     raw = later(lambda: {**object_of(body), **elsewhere})
-    call = _call(http, fields, tuple(messages), dialect=dialect, meaning=meaning, raw=raw)
+    is_sound = not ordinals or _are_answered(messages)
+    call = _call(http, fields, tuple(messages), dialect=dialect, meaning=meaning, raw=raw, is_sound=is_sound)
     vars(call)["fingerprint"] = digest(written)
     return call
 
@@ -327,7 +328,14 @@ def _read_turn(message: Any, ordinals: dict[str, str]) -> tuple[Message, Json]:
 
 
 def _call(
-    http: HttpRequest, chat: Body, messages: tuple[Message, ...], *, dialect: str, meaning: Json, raw: Body
+    http: HttpRequest,
+    chat: Body,
+    messages: tuple[Message, ...],
+    *,
+    dialect: str,
+    meaning: Json,
+    raw: Body,
+    is_sound: bool = False,
 ) -> Call:
     tools = () if _OFFERS.isdisjoint(chat) else _tools(chat)
     return Call(
@@ -342,6 +350,7 @@ def _call(
         tool_choice=_NONE if _CHOICES.isdisjoint(chat) and not tools else _tool_choice(chat, tools),
         stream=chat.get("stream") is True,
         options=_USUAL if _ASKING.isdisjoint(chat) else _options(chat),
+        is_sound=is_sound,
     )
 
 
@@ -669,6 +678,24 @@ def unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
                 asked = frozenset(waiting)
     if unanswered := [name for name, count in waiting.items() for _ in range(count)]:
         yield custom_complaint(f"{_UNANSWERED} {clip(', '.join(unanswered))}", "messages", at)
+
+
+def _are_answered(messages: Iterable[Message]) -> bool:
+    """Whether each call has a name and an id that no provider finds too long, and its one result right after it."""
+    waiting = set[str]()
+    for message in messages:
+        if message.role == "tool":
+            if message.tool_call_id not in waiting:
+                return False
+            waiting.remove(message.tool_call_id)
+        elif waiting:
+            return False
+        else:
+            for call in message.tool_calls:
+                if not call.name or len(call.id) > MAX_CALL_ID or call.id in waiting:
+                    return False
+                waiting.add(call.id)
+    return not waiting
 
 
 _AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")

@@ -203,7 +203,10 @@ def _clearer(error: str, body: bytes) -> str:
 
 def is_deep(body: Body) -> bool:
     """Whether an object has more levels than are allowed."""
-    written = encode(body)
+    try:
+        written = encode(body)
+    except RecursionError:
+        return True
     if written.count(b"{") + written.count(b"[") <= MAX_DEPTH:
         return False
     level, depth = [body], 0

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from heapq import nsmallest
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from mockserver.config.recording import SCRUBBED, MatchSettings
@@ -46,9 +46,12 @@ class Traits(Struct, frozen=True):
         return far + 1 - ((front + back) / most if most else 1.0)
 
 
-def view(call: Call, match: MatchSettings) -> View:
-    """The fields that must be equal: those with meaning that are not ignored, and those of `also`."""
-    compared = dict(_of_meaning(call))
+def view(call: Call, match: MatchSettings, *, in_order: bool = False) -> View:
+    """The fields that must be equal: those with meaning that are not ignored, and those of `also`.
+
+    `in_order`: as they stand in the request, to tell of them.
+    """
+    compared = dict(_of_meaning(call, in_order))
     for name in match.ignore:
         compared.pop(name, None)
     for name in match.also:
@@ -69,8 +72,10 @@ def traits(call: Call, seen: View) -> Traits:
     return Traits(call.dialect, call.operation, call.stream, frozenset((*fields, *messages)), ends, len(last))
 
 
-def _of_meaning(call: Call) -> Iterator[tuple[str, Json]]:
-    meaning: Mapping[str, Json] = call.meaning if isinstance(call.meaning, Mapping) else {}
+def _of_meaning(call: Call, in_order: bool) -> Iterator[tuple[str, Json]]:
+    meaning: Mapping[str, Json] = to_builtins(call.meaning) if isinstance(call.meaning, Mapping) else {}
+    if in_order:
+        meaning = _order(meaning, call.body)
     yield "model", call.model or None
     yield from meaning.items()
     yield PREVIOUS, call.previous_response_id  # as sent: replays have the recorded ids
@@ -78,6 +83,16 @@ def _of_meaning(call: Call) -> Iterator[tuple[str, Json]]:
     if meaning.keys() <= _LOOKED_UP:  # look-ups have all they mean in path, query and few fields
         yield from call.body.items()
         yield from ((f"query.{name}", value) for name, value in call.http.query.items() if name != _VERSION)
+
+
+def _order(value: Json, sent: Json) -> Json:
+    """A value whose keys stand as they were sent; further ones follow."""
+    if isinstance(value, dict) and isinstance(sent, Mapping):
+        keys = (*(key for key in sent if key in value), *(key for key in value if key not in sent))
+        return {key: _order(value[key], sent.get(key)) for key in keys}
+    if isinstance(value, list) and isinstance(sent, list) and len(value) == len(sent):
+        return [_order(*pair) for pair in zip(value, sent, strict=True)]
+    return value
 
 
 def _also(call: Call, name: str) -> Json:
@@ -343,7 +358,9 @@ def summary(index: EpisodeIndex, entry: IndexedEpisode) -> str:
 def _differences(index: EpisodeIndex, entry: IndexedEpisode, call: Call, wanted: Traits) -> tuple[Difference, ...]:
     """All differences: dialect and streaming, then field by field."""
     recorded = index.read(entry.episode)
-    found = () if recorded is None else differences(view(recorded, index.match), view(call, index.match))
+    found: tuple[Difference, ...] = ()
+    if recorded is not None:
+        found = differences(*(view(each, index.match, in_order=True) for each in (recorded, call)))
     if entry.traits.stream != wanted.stream:
         found = (Difference(STREAM, STREAM, _STREAMED[entry.traits.stream], _STREAMED[wanted.stream]), *found)
     if entry.traits.dialect != wanted.dialect:

@@ -35,8 +35,9 @@ RESPONSES = ResponseRenderer(RESPONSE_LAYOUT)
 class OpenAIApi(Struct, frozen=True):
     """Builds the operations of one of the two.
 
-    `read` returns the body of a completion or embedding; `elsewhere` are the fields that a path states in place of it. `headers` are those of every reply;
-    `rate_limits` returns those for a prompt of so many tokens. `chat_extra` are keys of a chat from its request.
+    `read` returns the body of a completion or embedding; `elsewhere` returns the fields of a chat that its path states.
+    `headers` are those of every reply; `rate_limits` returns those for a prompt of so many tokens. `chat_extra` are
+    keys of a chat from its request.
     """
 
     dialect: str

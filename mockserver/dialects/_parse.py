@@ -209,7 +209,8 @@ def is_deep(body: Body) -> bool:
         return True
     if written.count(b"{") + written.count(b"[") <= MAX_DEPTH:
         return False
-    level, depth = [body], 0
+    level: list[Json] = [body]
+    depth = 0
     while level and depth <= MAX_DEPTH:
         inner = [value for each in level for value in (each.values() if type(each) is dict else each)]
         level, depth = [value for value in inner if type(value) is dict or type(value) is list], depth + 1

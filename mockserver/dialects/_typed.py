@@ -53,10 +53,14 @@ class TypedModel:
 
     def is_whole(self, found: Any, body: bytes, written: bytes) -> bool:
         """Whether no key of a body was stated twice. `written` is JSON that has all keys, or at least some of them."""
-        colons = body.count(b":")  # each key has one; there are more in texts
-        if colons != written.count(b":") and colons != encode(found).count(b":"):
+        if body.find(b"\\") >= 0 and body.find(b"\\u003") >= 0:  # a colon can be written so
             return False
-        return body.find(b"\\u003") < 0  # a colon can be written so
+        colons = _count_colons(body)  # each key has one; there are more in texts
+        return colons == _count_colons(written) or colons == _count_colons(encode(found))
+
+
+def _count_colons(written: bytes) -> int:
+    return len(written) - len(written.replace(b":", b""))  # `count` looks at each byte, and takes longer
 
 
 class _Other:
@@ -89,10 +93,10 @@ def _type_of(schema: Mapping[str, Any]) -> Any:
         case "typed-dict":
             return _struct_of(schema)
         case "union":
-            return Union[tuple(_type_of(member) for member, _ in schema["choices"])]
+            return Union[tuple(_type_of(member) for member, _ in schema["choices"])]  # noqa: UP007
         case "tagged-union" if isinstance(schema["discriminator"], str):
             tagged = partial(_struct_of, tag_field=schema["discriminator"])
-            return Union[tuple(tagged(member, tag=tag) for tag, member in schema["choices"].items())]
+            return Union[tuple(tagged(member, tag=tag) for tag, member in schema["choices"].items())]  # noqa: UP007
     return _Other
 
 

@@ -1,4 +1,4 @@
-"""Chats are read in types where that is sure, and by the table of fields otherwise: no request can tell the two apart."""
+"""Chats are read in types where that is sure, else by the table of fields; no request can tell the two apart."""
 
 import json
 from copy import deepcopy
@@ -20,6 +20,7 @@ CALLS = [
     {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a": ":"}'}},
     {"id": "c2", "type": "custom", "custom": {"name": "g", "input": "x"}},
 ]
+USED = {"name": "f", "arguments": ""}
 HISTORY = [
     {"role": "system", "content": "s: t", "name": "n"},
     {"role": "user", "content": [{"type": "text", "text": "é"}, {"type": "image_url", "image_url": {"url": "u"}}]},
@@ -28,26 +29,37 @@ HISTORY = [
     {"role": "tool", "tool_call_id": "c2", "content": [{"type": "text", "text": "t"}]},
     {"role": "assistant", "content": "a", "refusal": None, "audio": {"id": "o"}},
     {"role": "function", "name": "f", "content": None},
-    {"role": "assistant", "content": [{"type": "refusal", "refusal": "no"}], "function_call": {"name": "f", "arguments": ""}},
+    {"role": "assistant", "content": [{"type": "refusal", "refusal": "no"}], "function_call": USED},
     {"role": "assistant", "tool_calls": CALLS[:1]},
     {"role": "user", "content": ""},
 ]
+_SAMPLING = {"temperature": 0.5, "top_p": 1, "n": 2, "stop": ["a", "b"], "seed": 7, "max_tokens": 5, "logprobs": True}
+_OTHERS = {"store": True, "parallel_tool_calls": False, "verbosity": "low", "max_completion_tokens": 9, "user": "u"}
 SEEDS: list[dict[str, Any]] = [
     {"model": "m", "messages": [{"role": "user", "content": "hi"}]},
     {"model": "m", "messages": HISTORY, "tools": [{"type": "function", "function": TOOL}], "tool_choice": "auto"},
     {
-        **{"model": "m", "messages": HISTORY[:2], "temperature": 0.5, "top_p": 1, "n": 2, "stop": ["a", "b"], "seed": 7},
-        **{"stream": True, "stream_options": {"include_usage": True}, "max_tokens": 5, "presence_penalty": -1.5},
-        **{"logprobs": True, "top_logprobs": 3, "user": "u", "service_tier": "flex"},
+        "model": "m",
+        "messages": HISTORY[:2],
+        **_SAMPLING,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "service_tier": "flex",
     },
     {
-        **{"model": "", "messages": HISTORY[-1:], "functions": [TOOL], "function_call": {"name": "f"}, "store": True},
-        **{"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {"b": 1, "a": 2.0}}}},
-        **{"verbosity": "low", "reasoning_effort": "high", "parallel_tool_calls": False},
-        **{"modalities": ["text"], "prediction": {"type": "content", "content": "p"}, "max_completion_tokens": 9},
+        "model": "",
+        "messages": HISTORY[-1:],
+        "response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {"b": 1, "a": 2.0}}},
+        "functions": [TOOL],
+        "function_call": {"name": "f"},
+        **_OTHERS,
+        "prediction": {"type": "content", "content": "p"},
     },
     {
-        **{"model": "m", "messages": HISTORY[2:5], "web_search_options": {"a": [{"b": None}]}, "prompt_cache_key": "k"},
+        "model": "m",
+        "messages": HISTORY[2:5],
+        "web_search_options": {"a": [{"b": None}]},
+        "prompt_cache_key": "k",
         "tools": [
             {"type": "custom", "custom": {"name": "g", "format": {"type": "text"}}},
             {"type": "function", "function": {"name": "h", "strict": True}},
@@ -57,9 +69,20 @@ SEEDS: list[dict[str, Any]] = [
     {"model": "m", "messages": HISTORY[1:2], "metadata": {"k": "v"}, "logit_bias": {"1": 2}},
 ]
 VALUES = [
-    *(None, True, False, 0, 1, -1, 5.0, 0.5, 1e5, 2**63, 10**30, -0.0, float("nan"), 1e308, "", "x", ":", "a:b", "auto"),
-    *("user", "tool", "function", "text", "c1", "é", "\ud800", "\n", "\x7f", [], {}, [1], {"a": 1}, [[]], [{}], "none"),
-    *("x" * 65, "a\n", [None], {"type": "text"}, {"role": "user", "content": "y"}, ["text"], CALLS, TOOL, HISTORY),
+    *(None, True, False, 0, 1, -1, 5.0, 0.5, 1e5, 2**63, 10**30, -0.0, float("nan"), 1e308, "", "x", ":", "a:b"),
+    *("user", "tool", "function", "text", "c1", "é", "\ud800", "\n", "\x7f", [], {}, [1], {"a": 1}, [[]], [{}]),
+    *(
+        "x" * 65,
+        "a\n",
+        [None],
+        {"type": "text"},
+        {"role": "user", "content": "y"},
+        ["text"],
+        CALLS,
+        TOOL,
+        HISTORY,
+        "auto",
+    ),
 ]
 
 
@@ -81,7 +104,8 @@ def _mutated(random: Random) -> bytes:
             case 0:
                 del holder[last]
             case 1 if isinstance(holder, dict):
-                holder[random.choice(("x", "name", "role", "id", "tool_calls", "content"))] = deepcopy(random.choice(VALUES))
+                key = random.choice(("x", "name", "role", "id", "tool_calls", "content"))
+                holder[key] = deepcopy(random.choice(VALUES))
             case 2 if isinstance(holder, list):
                 holder.insert(last, deepcopy(random.choice((*VALUES, holder[last]))))
             case 3 if isinstance(holder[last], str):

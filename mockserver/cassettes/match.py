@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from heapq import nsmallest
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from mockserver.config.recording import SCRUBBED, MatchSettings
@@ -46,9 +46,14 @@ class Traits(Struct, frozen=True):
         return far + 1 - ((front + back) / most if most else 1.0)
 
 
-def view(call: Call, match: MatchSettings) -> View:
-    """The fields that must be equal: those with meaning that are not ignored, and those of `also`."""
-    meaning: Mapping[str, Json] = call.meaning if isinstance(call.meaning, dict) else {}
+def view(call: Call, match: MatchSettings, *, in_order: bool = False) -> View:
+    """The fields that must be equal: those with meaning that are not ignored, and those of `also`.
+
+    `in_order`: as they stand in the request, to tell of them.
+    """
+    meaning: Mapping[str, Json] = to_builtins(call.meaning) if isinstance(call.meaning, dict) else {}
+    if in_order:
+        meaning = _order(meaning, call.body)
     compared: dict[str, Json] = {
         "model": call.model or None,
         **meaning,
@@ -76,6 +81,16 @@ def traits(call: Call, seen: View) -> Traits:
     last = call.last_user or ("" if call.last_turn is None else call.last_turn.text)
     ends = last[:_COMPARED], last[-_COMPARED:]
     return Traits(call.dialect, call.operation, call.stream, frozenset((*fields, *messages)), ends, len(last))
+
+
+def _order(value: Json, sent: Json) -> Json:
+    """A value whose keys stand as they were sent; further ones follow."""
+    if isinstance(value, dict) and isinstance(sent, Mapping):
+        keys = (*(key for key in sent if key in value), *(key for key in value if key not in sent))
+        return {key: _order(value[key], sent.get(key)) for key in keys}
+    if isinstance(value, list) and isinstance(sent, list) and len(value) == len(sent):
+        return [_order(*pair) for pair in zip(value, sent, strict=True)]
+    return value
 
 
 def _also(call: Call, name: str) -> Json:
@@ -341,7 +356,9 @@ def summary(index: EpisodeIndex, entry: IndexedEpisode) -> str:
 def _differences(index: EpisodeIndex, entry: IndexedEpisode, call: Call, wanted: Traits) -> tuple[Difference, ...]:
     """All differences: dialect and streaming, then field by field."""
     recorded = index.read(entry.episode)
-    found = () if recorded is None else differences(view(recorded, index.match), view(call, index.match))
+    found: tuple[Difference, ...] = ()
+    if recorded is not None:
+        found = differences(*(view(each, index.match, in_order=True) for each in (recorded, call)))
     if entry.traits.stream != wanted.stream:
         found = (Difference(STREAM, STREAM, _STREAMED[entry.traits.stream], _STREAMED[wanted.stream]), *found)
     if entry.traits.dialect != wanted.dialect:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, canonical, parsed
-from mockserver.core.lazy import lazy_property
+from mockserver.core.lazy import later_field, lazy_property
 from mockserver.core.memo import Memo
 from mockserver.core.tokens import APPROX, Tokenizer, part_tokens
 
@@ -150,14 +150,16 @@ class Options(Struct, frozen=True, gc=False):
     lenient_schema: bool = False  # an unusable schema asks for any object; else it is refused
     store: bool = False  # keep the answer for later look-ups
     background: bool = False  # a background response
+    service_tier: str | None = None  # auto, default, flex, priority..., if stated
 
 
 class Call(Struct, frozen=True, dict=True):
     """One operation that a client asks for, in any dialect.
 
-    `meaning` holds every field that would change what a model answers; `fingerprint` hashes it.
-    `raw` is the whole parsed body as its dialect can read it, `http` the request it came in. `body` is the body as it
-    was sent: the same, unless its dialect would refuse it and nothing was checked.
+    `meaning` holds every field that would change what a model answers, with structs for some of its tables;
+    `fingerprint` hashes it. `raw` is the whole parsed body as its dialect can read it, which may be parsed only when
+    somebody asks for it; `http` is the request it came in. `body` is the body as it was sent: the same, unless its
+    dialect would refuse it and nothing was checked.
     """
 
     dialect: str
@@ -186,6 +188,7 @@ class Call(Struct, frozen=True, dict=True):
     attempt: int = 1
     sent: Mapping[str, Json] | None = None  # the body, where its dialect would refuse it
     is_checked: bool = True  # whether its dialect takes the body: only then is `raw` sure to have the shape it asks for
+    is_sound: bool = False  # whether its dialect saw that nothing is wrong with the history that it sends back
     remarks: tuple[str, ...] = ()  # what its dialect let through and the live provider may refuse
 
     @property
@@ -282,6 +285,8 @@ class Call(Struct, frozen=True, dict=True):
         return tuple(bare or [tool for tool in self.tools if tool.namespace and tool.full_name == name])
 
 
+Call.raw = later_field(Call.raw)  # type: ignore[assignment]
+
 _INSTRUCTING = ("system", "developer")  # roles of messages that are no turn of the conversation
 
 # The keys of the meaning that decide the shape of an answer, rather than its content.
@@ -292,7 +297,11 @@ _SHAPING = frozenset(
 
 def fingerprint(*parts: Json) -> str:
     """Return 32 hex digits that identify JSON values, regardless of key order."""
-    return blake2b(canonical(parts), digest_size=16).hexdigest()
+    return digest(canonical(parts))
+
+
+def digest(written: bytes) -> str:
+    return blake2b(written, digest_size=16).hexdigest()
 
 
 _NAMED, _TOOLS, _SHARED = 1, 9, 4  # tokens; tools share the system message if there is one

@@ -7,6 +7,8 @@ from itertools import islice
 from operator import eq
 from typing import Any, AnyStr, Generic, TypeVar, cast
 
+from msgspec import Struct
+
 T = TypeVar("T", covariant=True)
 V = TypeVar("V")
 
@@ -74,6 +76,28 @@ class lazy_property(Generic[V]):  # noqa: N801  # used as a decorator
             return self  # type: ignore[return-value]
         value = vars(instance)[self._name] = self._make(instance)
         return value
+
+
+class _Later(Struct):
+    make: Callable[[], Any]
+
+
+def later(make: Callable[[], V]) -> V:
+    """Return what stands in a `later_field` for a value that is made when somebody asks for it."""
+    return _Later(make)  # type: ignore[return-value]
+
+
+class later_field(Generic[V]):  # noqa: N801  # as lazy_property
+    """A field of a struct class, which `field` reads, whose values may be made later. The struct has a dict, too."""
+
+    def __init__(self, field: Any) -> None:
+        self._field, self._name = field, field.__name__
+
+    def __get__(self, instance: Any, owner: type | None = None) -> V:
+        value = self._field.__get__(instance)
+        if type(value) is _Later:
+            value = vars(instance)[self._name] = value.make()
+        return value  # type: ignore[no-any-return]
 
 
 class LazyTable(dict[str, V | str]):

@@ -5,16 +5,19 @@ the part forms of look-alikes.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 
+from msgspec import UNSET, to_builtins
 from msgspec.json import encode
 from msgspec.structs import replace
 from pydantic_core import PydanticKnownError
 
 from mockserver.config.tables import read_by
-from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice
+from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice, digest
 from mockserver.core.http import Headers, HttpRequest, Reply
-from mockserver.core.json import Json
+from mockserver.core.json import Json, canonical
+from mockserver.core.lazy import later
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
@@ -40,17 +43,23 @@ from mockserver.dialects._fields import (
 from mockserver.dialects._loose import read_format, read_messages, read_tools
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import (
+    LARGE,
     Body,
     Complaint,
     Refuse,
     clip,
     complaints_of,
     custom_complaint,
+    is_deep,
+    object_of,
     read_body,
+    read_object,
     refuse_first,
     unknown_fields,
+    with_integers,
 )
 from mockserver.dialects._reply import chat_reply
+from mockserver.dialects._typed import TypedModel
 from mockserver.wire.chat import ChatLayout, ChatRenderer
 
 TextPart = shape(type=literal("text"), text=str)
@@ -223,23 +232,26 @@ LIVE_CHAT = Model(
     )
 )
 
+_NOTHING: Body = {}
 RequestHeaders = Callable[[HttpRequest, Call | None], Headers]
 
 
 def parse_chat(
     http: HttpRequest,
-    body: Body,
     *,
     dialect: str,
     refuse: Refuse,
     validation: Validation,
     live_only: Callable[[Body], Iterable[Complaint]] = lambda body: (),
+    elsewhere: Body = _NOTHING,
 ) -> Call:
     """The Call of a chat body, or the Failure that `refuse` makes of the first thing wrong with it.
 
-    `live_only` finds what only the live provider refuses.
+    `live_only` finds what only the live provider refuses; `elsewhere` holds fields that path or query state instead.
     """
-    body, chat = read_body(CHAT, body, refuse, validation)
+    if validation is Validation.PUBLISHED and (call := _read_typed(http, dialect, elsewhere)) is not None:
+        return call
+    body, chat = read_body(CHAT, {**read_object(http), **elsewhere}, refuse, validation)
     if validation is Validation.LIVE:
         refuse_first(live_only(body), refuse)
     if validation is not Validation.OFF:
@@ -249,41 +261,136 @@ def parse_chat(
 
 def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Call:
     """The Call that a chat body asks for; `chat` is that body as its request model read it, known keys only."""
-    bare, stop = _is_deprecated_functions(chat), chat.get("stop")
+    messages = tuple([_message(message) for message in chat["messages"]])
+    return _call(http, chat, messages, dialect=dialect, meaning=chat_fingerprint_fields(body, dialect), raw=body)
+
+
+def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None:
+    """The Call of a body that nothing is wrong with; None if that is not sure."""
+    body = http.body
+    if len(body) > LARGE or http.fields.get(b"content-type") != b"application/json":  # jiter reads long texts faster
+        return None
+    if (chat := _TYPED_CHAT.read(body)) is None:
+        return None
+    fields = {"model": chat.model, **elsewhere}
+    if not _TYPED_CHAT.is_least(chat):
+        fields = with_integers({**_TYPED_CHAT.optional(chat), **fields})
+        if is_deep(fields) or any(_conflicts_of_fields(fields)):
+            return None
+    messages: list[Message] = []
+    said: list[Any] = []  # by the messages: what they mean
+    ordinals: dict[str, str] = {}
+    for message in chat.messages:
+        role, content = message.role, message.content
+        if role in _SPEAKING and type(content) is str:
+            name = message.name
+            messages.append(Message(role, content, (), (), None, None if name is UNSET else name))
+            said.append(message)
+        elif role == "assistant" and (message.tool_calls == [] or not (content or message.tool_calls)):
+            return None
+        else:
+            read, meant = _read_turn(message, ordinals)
+            messages.append(read)
+            said.append(meant)
+    meaning = {"messages": said, **fields} if len(fields) == 1 else _meaning_of(fields, said, dialect)
+    written = canonical((dialect, "chat", meaning))
+    if not _TYPED_CHAT.is_whole(chat, body, written):
+        return None
+    raw = later(lambda: {**object_of(body), **elsewhere})
+    is_sound = not ordinals or _are_answered(messages)
+    call = _call(http, fields, tuple(messages), dialect=dialect, meaning=meaning, raw=raw, is_sound=is_sound)
+    vars(call)["fingerprint"] = digest(written)
+    return call
+
+
+def _read_turn(message: Any, ordinals: dict[str, str]) -> tuple[Message, Json]:
+    """A message that may have parts, and ids, and what it means without those."""
+    role, content = message.role, message.content
+    if role == "tool" and type(content) is str:
+        name = message.tool_call_id
+        ordinal = ordinals.setdefault(name, f"#{len(ordinals)}")
+        return Message(role, content, (), (), name), {"role": role, "content": content, "tool_call_id": ordinal}
+    if role != "assistant" or type(content) is list or _besides_calls(message) != _ONLY_CALLS:
+        table = to_builtins(message)
+        return _message(table), table if _WITH_IDS.isdisjoint(table) else _renumbered(table, ordinals)
+    if not message.tool_calls:
+        return Message(role, content), message
+    made: list[ToolCall] = []
+    meant: list[Json] = []
+    for call in message.tool_calls:
+        kind, name = call.type, call.id
+        if kind == "function":
+            used = call.function
+            made.append(ToolCall(name, used.name, used.arguments))
+        else:
+            used = call.custom
+            made.append(ToolCall(name, used.name, used.input, kind))
+        meant.append({"type": kind, "id": ordinals.setdefault(name, f"#{len(ordinals)}"), kind: used})
+    stated = {} if content is UNSET else {"content": content}
+    return Message(role, content or "", (), tuple(made)), {"role": role, **stated, "tool_calls": meant}
+
+
+def _call(
+    http: HttpRequest,
+    chat: Body,
+    messages: tuple[Message, ...],
+    *,
+    dialect: str,
+    meaning: Json,
+    raw: Body,
+    is_sound: bool = False,
+) -> Call:
     tools = () if _OFFERS.isdisjoint(chat) else _tools(chat)
-    response_format, schema, strict = _format(chat["response_format"]) if "response_format" in chat else _TEXT_FORMAT
     return Call(
         dialect=dialect,
         operation="chat",
         model=chat.get("model") or "",
         http=http,
-        meaning=chat_fingerprint_fields(body, dialect),
-        raw=body,
-        messages=tuple([_message(message) for message in chat["messages"]]),
+        meaning=meaning,
+        raw=raw,
+        messages=messages,
         tools=tools,
         tool_choice=_NONE if _CHOICES.isdisjoint(chat) and not tools else _tool_choice(chat, tools),
         stream=chat.get("stream") is True,
-        options=Options(
-            parallel_tool_calls=chat.get("parallel_tool_calls") is not False and not bare,
-            bare_functions=bare,
-            include_usage=bool((chat.get("stream_options") or {}).get("include_usage")),
-            n=chat.get("n") or 1,
-            max_tokens=max_tokens(chat),
-            stop=() if stop is None else stop_sequences(stop),
-            logprobs=(chat.get("top_logprobs") or 0) if chat.get("logprobs") else None,
-            seed=chat.get("seed"),
-            effort=chat.get("reasoning_effort"),
-            verbosity=chat.get("verbosity"),
-            response_format=response_format,
-            schema=schema,
-            strict_schema=strict,
-            store=chat.get("store") is True,
-        ),
+        options=_USUAL if _ASKING.isdisjoint(chat) else _options(chat),
+        is_sound=is_sound,
     )
 
 
+def _options(chat: Body) -> Options:
+    bare, stop = _is_deprecated_functions(chat), chat.get("stop")
+    response_format, schema, strict = _format(chat.get("response_format"))
+    return Options(
+        parallel_tool_calls=chat.get("parallel_tool_calls") is not False and not bare,
+        bare_functions=bare,
+        include_usage=bool((chat.get("stream_options") or {}).get("include_usage")),
+        n=chat.get("n") or 1,
+        max_tokens=max_tokens(chat),
+        stop=() if stop is None else stop_sequences(stop),
+        logprobs=(chat.get("top_logprobs") or 0) if chat.get("logprobs") else None,
+        seed=chat.get("seed"),
+        effort=chat.get("reasoning_effort"),
+        verbosity=chat.get("verbosity"),
+        response_format=response_format,
+        schema=schema,
+        strict_schema=strict,
+        store=chat.get("store") is True,
+        service_tier=chat.get("service_tier"),
+    )
+
+
+_USUAL = Options(strict_schema=False)
+_ASKING = frozenset(  # fields that make options unusual
+    (
+        *("functions", "parallel_tool_calls", "stop", "stream_options", "n", "max_tokens", "max_completion_tokens"),
+        *("logprobs", "seed", "reasoning_effort", "verbosity", "response_format", "store", "service_tier"),
+    )
+)
+_TYPED_CHAT = TypedModel(ChatBody)
+_SPEAKING = frozenset(("user", "system", "developer"))  # whose messages are content and a name
+_besides_calls = attrgetter("name", "function_call", "audio", "refusal")
+_ONLY_CALLS = (UNSET,) * 4
 _IDS = ("id", "tool_call_id")
-_TEXT_FORMAT = ("text", None, False)
 _OFFERS, _CHOICES = frozenset(("tools", "functions")), frozenset(("tool_choice", "function_call"))
 
 
@@ -427,8 +534,12 @@ def chat_fingerprint_fields(body: Body, dialect: str) -> dict[str, Json]:
 
     JSON Schemas become text, as the order of their keys is the order in which a model writes.
     """
-    kept = fields_with_meaning(body, dialect, "chat")
-    kept["messages"] = _without_ids(body["messages"])
+    return _meaning_of(body, _without_ids(body["messages"]), dialect)
+
+
+def _meaning_of(fields: Body, messages: list[Any], dialect: str) -> dict[str, Json]:
+    kept = fields_with_meaning(fields, dialect, "chat")
+    kept["messages"] = messages
     if tools := kept.get("tools"):
         kept["tools"] = [_tool_with_schema_as_text(tool) for tool in tools]
     if functions := kept.get("functions"):
@@ -473,8 +584,7 @@ def with_ordinals(holder: Body, ordinals: dict[str, str], keys: Iterable[str] = 
 
 
 def chat_conflicts(body: Body) -> Iterator[Complaint]:
-    if not _CONFLICTING.isdisjoint(body):
-        yield from _conflicts_of_fields(body)
+    yield from _conflicts_of_fields(body)
     yield from empty_messages(body["messages"])
 
 
@@ -482,6 +592,8 @@ _CONFLICTING = frozenset({"stream_options", "top_logprobs", "max_completion_toke
 
 
 def _conflicts_of_fields(body: Body) -> Iterator[Complaint]:
+    if _CONFLICTING.isdisjoint(body):
+        return
     yield from unmet_stream_options(body)
     if body.get("top_logprobs") is not None and not body.get("logprobs"):
         yield custom_complaint("'top_logprobs' is only allowed when 'logprobs' is true.", "top_logprobs")
@@ -569,6 +681,24 @@ def unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
                 asked = frozenset(waiting)
     if unanswered := [name for name, count in waiting.items() for _ in range(count)]:
         yield custom_complaint(f"{_UNANSWERED} {clip(', '.join(unanswered))}", "messages", at)
+
+
+def _are_answered(messages: Iterable[Message]) -> bool:
+    """Whether each call has a name and an id that no provider finds too long, and its one result right after it."""
+    waiting = set[str]()
+    for message in messages:
+        if message.role == "tool":
+            if message.tool_call_id not in waiting:
+                return False
+            waiting.remove(message.tool_call_id)
+        elif waiting:
+            return False
+        else:
+            for call in message.tool_calls:
+                if not call.name or len(call.id) > MAX_CALL_ID or call.id in waiting:
+                    return False
+                waiting.add(call.id)
+    return not waiting
 
 
 _AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")

@@ -35,8 +35,9 @@ RESPONSES = ResponseRenderer(RESPONSE_LAYOUT)
 class OpenAIApi(Struct, frozen=True):
     """Builds the operations of one of the two.
 
-    `read` returns the body of a chat, completion or embedding. `headers` are those of every reply;
-    `rate_limits` returns those for a prompt of so many tokens. `chat_extra` are keys of a chat from its request.
+    `read` returns the body of a completion or embedding; `elsewhere` returns the fields of a chat that its path states.
+    `headers` are those of every reply; `rate_limits` returns those for a prompt of so many tokens. `chat_extra` are
+    keys of a chat from its request.
     """
 
     dialect: str
@@ -46,6 +47,7 @@ class OpenAIApi(Struct, frozen=True):
     headers: Callable[[HttpRequest, Call | None], Headers]
     rate_limits: Callable[[int], Headers]
     chat_extra: Callable[[Call], Extra] = lambda call: {}
+    elsewhere: Callable[[HttpRequest], Mapping[str, Json]] = lambda http: {}
 
     def inference_operations(self) -> tuple[Operation, ...]:
         return (
@@ -87,11 +89,11 @@ class OpenAIApi(Struct, frozen=True):
     def _parse_chat(self, http: HttpRequest, validation: Validation) -> Call:
         return parse_chat(
             http,
-            self.read(http),
             dialect=self.dialect,
             refuse=refuse,
             validation=validation,
             live_only=chat_live_only,
+            elsewhere=self.elsewhere(http),
         )
 
     def _render_chat(self, call: Call, outcome: Answer) -> Reply:

@@ -7,6 +7,7 @@ from math import isinf
 
 from jiter import from_json
 from msgspec import Struct
+from msgspec.json import encode
 from pydantic_core import ErrorDetails, ValidationError
 
 from mockserver.core.call import Call, Page
@@ -69,9 +70,19 @@ def read_object(http: HttpRequest) -> dict[str, Json]:
     """The JSON object of a body, or a Failure that says where it is broken; whole numbers at its top are ints."""
     if http.fields.get(b"content-type") != b"application/json":
         _refuse_other_media(http)
-    body = read_json(http.body)
-    if not isinstance(body, dict):
-        raise _bad_json(f"expected an object, but got {json_type(body)} instead.")
+    return object_of(http.body)
+
+
+def object_of(body: bytes) -> dict[str, Json]:
+    """The JSON object that bytes hold, whatever they are said to be."""
+    value = read_json(body)
+    if not isinstance(value, dict):
+        raise _bad_json(f"expected an object, but got {json_type(value)} instead.")
+    return with_integers(value)
+
+
+def with_integers(body: dict[str, Json]) -> dict[str, Json]:
+    """The same object, whose fields that hold whole numbers are ints now."""
     for key, value in body.items():
         if type(value) is float and value.is_integer():
             body[key] = int(value)
@@ -188,6 +199,22 @@ def _clearer(error: str, body: bytes) -> str:
     if "hex escape" in error:
         error = error.replace("unexpected end of hex escape", "lone leading surrogate in hex escape")
     return f"{clip(error, 300)}."
+
+
+def is_deep(body: Body) -> bool:
+    """Whether an object has more levels than are allowed."""
+    try:
+        written = encode(body)
+    except RecursionError:
+        return True
+    if written.count(b"{") + written.count(b"[") <= MAX_DEPTH:
+        return False
+    level: list[Json] = [body]
+    depth = 0
+    while level and depth <= MAX_DEPTH:
+        inner = [value for each in level for value in (each.values() if type(each) is dict else each)]
+        level, depth = [value for value in inner if type(value) is dict or type(value) is list], depth + 1
+    return depth > MAX_DEPTH
 
 
 def _holds_endless(value: Json, levels: int) -> bool:

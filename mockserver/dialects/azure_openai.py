@@ -45,6 +45,10 @@ def _body(http: HttpRequest) -> dict[str, Json]:
     return dict(_with_deployment(http, read_object(http)))
 
 
+def _named_by_path(http: HttpRequest) -> Body:
+    return _with_deployment(http, {})
+
+
 def _with_deployment(http: HttpRequest, body: Body) -> Body:
     deployment = http.path_params.get("deployment")
     return body if deployment is None else {**body, "model": deployment}
@@ -193,6 +197,7 @@ API = OpenAIApi(
     chat=ChatRenderer(CHAT_LAYOUT),
     text=TextRenderer(TEXT_LAYOUT),
     read=_body,
+    elsewhere=_named_by_path,
     headers=_headers,
     rate_limits=_rate_limit_headers,
 )

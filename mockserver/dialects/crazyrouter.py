@@ -17,7 +17,7 @@ from mockserver.dialects._errors import (
     refuse_without_code,
     retry_after,
 )
-from mockserver.dialects._parse import Complaint, bearer, read_object
+from mockserver.dialects._parse import Complaint, bearer
 from mockserver.dialects._reply import json_reply, model_operations, request_id_header
 from mockserver.wire.chat import ChatLayout
 
@@ -25,7 +25,7 @@ NAME = "crazyrouter"
 
 
 def _parse_chat(http: HttpRequest, validation: Validation) -> Call:  # unknown fields go upstream, whatever the mode
-    return parse_chat(http, read_object(http), dialect=NAME, refuse=_refuse, validation=validation)
+    return parse_chat(http, dialect=NAME, refuse=_refuse, validation=validation)
 
 
 def _refuse(complaint: Complaint) -> Failure:

@@ -76,7 +76,7 @@ def _render_deletion(call: Call, _: Models) -> Reply:
 
 def _service_tier(call: Call) -> Mapping[str, Json]:
     """Return the tier that served the request: the one it named, unless it left the choice open."""
-    requested = call.raw.get("service_tier")
+    requested = call.options.service_tier
     return {"service_tier": "default" if requested in (None, "auto") else requested}
 
 

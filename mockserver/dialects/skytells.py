@@ -22,7 +22,7 @@ from mockserver.dialects._errors import (
     refuse_without_code,
     retry_after,
 )
-from mockserver.dialects._parse import Body, bearer, read_object
+from mockserver.dialects._parse import Body, bearer
 from mockserver.dialects._reply import json_reply, model_operations, request_hex, request_id_header
 from mockserver.wire.chat import ChatLayout, prompt_filter
 
@@ -34,8 +34,8 @@ def credential(http: HttpRequest) -> str | None:
 
 
 def _parse_chat(http: HttpRequest, validation: Validation) -> Call:  # unknown fields are ignored, whatever the mode
-    body = _with_stream(http, read_object(http))
-    return parse_chat(http, body, dialect=NAME, refuse=refuse_without_code, validation=validation)
+    stated = _with_stream(http, {})
+    return parse_chat(http, dialect=NAME, refuse=refuse_without_code, validation=validation, elsewhere=stated)
 
 
 def _with_stream(http: HttpRequest, body: Body) -> Body:

@@ -272,9 +272,11 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
         return None
     if (chat := _TYPED_CHAT.read(body)) is None:
         return None
-    fields = {"model": chat.model, **elsewhere}
-    if not _TYPED_CHAT.is_least(chat):
-        fields = with_integers({**_TYPED_CHAT.optional(chat), **fields})
+    fields = _TYPED_CHAT.besides(chat, "messages")
+    if elsewhere:
+        fields.update(elsewhere)
+    if len(fields) > 1:
+        with_integers(fields)
         if is_deep(fields) or any(_conflicts_of_fields(fields)):
             return None
     messages: list[Message] = []

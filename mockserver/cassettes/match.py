@@ -49,9 +49,20 @@ class Traits(Struct, frozen=True):
 def view(call: Call, match: MatchSettings, *, in_order: bool = False) -> View:
     """The fields that must be equal: those with meaning that are not ignored, and those of `also`.
 
-    `in_order`: as they stand in the request, to tell of them.
+    `in_order`: tables only, as they stand in the request, to tell of them.
     """
-    compared = dict(_of_meaning(call, in_order))
+    meaning: Mapping[str, Json] = call.meaning if isinstance(call.meaning, dict) else {}
+    if in_order:
+        meaning = _order(to_builtins(meaning), call.body)
+    compared: dict[str, Json] = {
+        "model": call.model or None,
+        **meaning,
+        PREVIOUS: call.previous_response_id,  # as sent: replays have the recorded ids
+        "background": call.options.background or None,
+    }
+    if meaning.keys() <= _LOOKED_UP:  # look-ups have all they mean in path, query and few fields
+        compared |= call.body
+        compared |= {f"query.{name}": value for name, value in call.http.query.items() if name != _VERSION}
     for name in match.ignore:
         compared.pop(name, None)
     for name in match.also:
@@ -70,19 +81,6 @@ def traits(call: Call, seen: View) -> Traits:
     last = call.last_user or ("" if call.last_turn is None else call.last_turn.text)
     ends = last[:_COMPARED], last[-_COMPARED:]
     return Traits(call.dialect, call.operation, call.stream, frozenset((*fields, *messages)), ends, len(last))
-
-
-def _of_meaning(call: Call, in_order: bool) -> Iterator[tuple[str, Json]]:
-    meaning: Mapping[str, Json] = to_builtins(call.meaning) if isinstance(call.meaning, Mapping) else {}
-    if in_order:
-        meaning = _order(meaning, call.body)
-    yield "model", call.model or None
-    yield from meaning.items()
-    yield PREVIOUS, call.previous_response_id  # as sent: replays have the recorded ids
-    yield "background", call.options.background or None
-    if meaning.keys() <= _LOOKED_UP:  # look-ups have all they mean in path, query and few fields
-        yield from call.body.items()
-        yield from ((f"query.{name}", value) for name, value in call.http.query.items() if name != _VERSION)
 
 
 def _order(value: Json, sent: Json) -> Json:

@@ -9,13 +9,13 @@ from mockserver.core.call import Call
 from mockserver.core.http import Headers
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
-from mockserver.core.plan import Broken, Failure, Forward, Part, Raw, Safety, Timing
+from mockserver.core.plan import Broken, Choice, Failure, Forward, Part, Raw, Safety, Text, Timing
 from mockserver.core.seed import Seed
 
 AFTER_LAST_TOKEN = 1 << 62  # more than any text has: the filter trips at the end
 
 
-class DraftChoice(Struct, frozen=True):
+class DraftChoice(Struct, frozen=True, dict=True):
     """One choice. `finish` and `logprobs` are None if they follow from the request."""
 
     parts: tuple[Part, ...]
@@ -24,6 +24,13 @@ class DraftChoice(Struct, frozen=True):
     logprobs: tuple[float, ...] | None = None  # as a rule gives them, one for each token of the text
     filter_after: int | None = None  # tokens after which a content filter cuts the choice
     tokens: int | None = None  # the approximate count of its only text, if known
+
+    @lazy_property
+    def plain(self) -> Choice | None:
+        """Return the choice that a call gets which asks for nothing but its only text; None if it is more than that."""
+        is_text = len(self.parts) == 1 and type(self.parts[0]) is Text
+        states = self.finish is not None or self.logprobs is not None or self.filter_after is not None
+        return Choice(self.parts) if is_text and not states and not self.safety else None
 
 
 class Draft(Struct, frozen=True):

@@ -3,7 +3,8 @@
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from mockserver.core.http import Headers
+from mockserver.core.http import HOP_BY_HOP, WITHOUT_BODY, Headers, Reply
+from mockserver.core.lazy import lazy_property
 from mockserver.core.text import hiding
 
 SUFFIX = ".yaml"  # of a cassette's file
@@ -25,7 +26,7 @@ class Sent(Struct, frozen=True):
     __repr__, __rich_repr__ = hiding("headers")
 
 
-class Recorded(Struct, frozen=True, eq=False):
+class Recorded(Struct, frozen=True, eq=False, dict=True):
     """An answer as it arrived, without content codings: a body, or the events of a stream with their times.
 
     `took`: seconds until it was complete. Answers are equal whatever file they come from.
@@ -49,7 +50,31 @@ class Recorded(Struct, frozen=True, eq=False):
 
     @property
     def bytes(self) -> bytes:
-        return self.body if self.frames is None else b"".join(data for _, data in self.frames)
+        return self.body if self.frames is None else b"".join([data for _, data in self.frames])
+
+    @lazy_property
+    def reply(self) -> Reply:
+        """Return the answer as it is sent again."""
+        fields = [(name.lower(), value) for name, value in self.headers]
+        headers = [field for field in fields if field[0] not in _OF_THE_CONNECTION]
+        if self.frames is not None:
+            return Reply(self.status, tuple(headers), frames=tuple([data for _, data in self.frames]))
+        if self.status not in WITHOUT_BODY:
+            headers.append(("content-length", str(len(self.body))))
+        return Reply(self.status, tuple(headers), self.body)
+
+    @lazy_property
+    def joined_reply(self) -> Reply:
+        """Return the same with its frames joined to a body, unless that is large."""
+        body = self.bytes
+        if self.frames is None or len(body) > MAX_JOINED:
+            return self.reply
+        return Reply(self.status, self.reply.headers, body)
+
+
+MAX_JOINED = 1 << 16  # bytes of frames
+# Headers of the connection and the coding that an answer was recorded with; the server sends its own date.
+_OF_THE_CONNECTION = HOP_BY_HOP | {"content-length", "content-encoding", "date", "server"}
 
 
 class Episode(Struct, frozen=True):

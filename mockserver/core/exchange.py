@@ -201,7 +201,7 @@ class Exchange(Struct, eq=False):
     @property
     def usage(self) -> Usage | None:
         outcome = None if self.plan is None else self.plan.outcome
-        return outcome.usage if isinstance(outcome, RenderedOutcome) else None
+        return outcome.usage if type(outcome) is RenderedOutcome else None
 
     @property
     def written(self) -> int:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import Literal
+from typing import Literal, final
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -68,6 +68,7 @@ def _address(host: str) -> _ADDRESS | None:
 
 
 _HTTPS = re.compile(r"https\s*(,|$)", re.IGNORECASE)  # each proxy adds its own
+WITHOUT_BODY = (204, 304)  # statuses
 Headers = tuple[tuple[str, str], ...]
 
 
@@ -109,6 +110,7 @@ class HttpRequest(Struct, frozen=True, dict=True):
         return None if value is None else value.decode("latin-1")
 
 
+@final
 class Frame(Struct, frozen=True):
     """One event of a stream: JSON bytes, its weight in tokens, and which part of the answer it carries.
 
@@ -122,6 +124,7 @@ class Frame(Struct, frozen=True):
     framing: Literal["lf", "crlf", "bare"] = "lf"
 
 
+@final
 class FrameRun(Struct, frozen=True):
     """Frames that are alike but for a piece of their data, which stands `before`, the pieces, and `after`.
 
@@ -154,7 +157,7 @@ class Frames(Struct, frozen=True):
                 yield each
 
 
-class Parts(Struct, frozen=True):
+class Parts(Struct, frozen=True, gc=False):
     """When the parts of a body leave, in seconds since the start; where they end; the first lines of their chunks."""
 
     times: tuple[float, ...] = ()
@@ -162,8 +165,11 @@ class Parts(Struct, frozen=True):
     openings: tuple[bytes, ...] = ()
 
 
-class Reply(Struct, frozen=True):
-    """What a dialect puts on the wire: a body, or frames when it streams; bytes among them go out as they are."""
+class Reply(Struct, frozen=True, gc=False):
+    """What a dialect puts on the wire: a body, or frames when it streams; bytes among them go out as they are.
+
+    The names of `headers` are lower-case.
+    """
 
     status: int
     headers: Headers

@@ -137,7 +137,7 @@ DETECTIONS_OF_COMPLETION = ("protected_material_code", "protected_material_text"
 Tokens = tuple[str, ...] | None  # those left by a limit: splitting the text again might give others
 
 
-class Text(Struct, frozen=True):
+class Text(Struct, frozen=True, gc=False):
     """Text that the client reads; `chunks` says how a stream cuts it."""
 
     text: str
@@ -147,20 +147,20 @@ class Text(Struct, frozen=True):
     tokens: Tokens = None
 
 
-class Reasoning(Struct, frozen=True):
+class Reasoning(Struct, frozen=True, gc=False):
     text: str
     chunks: Chunks = "token"
     summary: str | None = None  # None: the text itself, if the client asks for a summary
     tokens: Tokens = None
 
 
-class Refusal(Struct, frozen=True):
+class Refusal(Struct, frozen=True, gc=False):
     text: str
     chunks: Chunks = "token"
     tokens: Tokens = None
 
 
-class ToolUse(Struct, frozen=True):
+class ToolUse(Struct, frozen=True, gc=False):
     """A tool call of the answer; `chunks` says how a stream cuts its arguments."""
 
     call: ToolCall
@@ -193,6 +193,8 @@ def tokens_of(part: Part, tokenizer: Tokenizer) -> tuple[str, ...]:
 
 def count_tokens(part: Part, tokenizer: Tokenizer) -> int:
     """Return how many tokens a part has."""
+    if type(part) is Text and part.tokens is None and len(part.text) <= HUGE:  # first: most are
+        return tokenizer.count(part.text)
     if isinstance(part, Item):
         return 0
     if part.tokens is not None:
@@ -237,8 +239,8 @@ OWN_FINISHES: Mapping[str, str] = {
 }
 
 
-class Choice(Struct, frozen=True):
-    """One of the `n` choices: its parts in wire order and its finish reason."""
+class Choice(Struct, frozen=True, dict=True):
+    """One of the `n` choices: its parts in wire order and its finish reason. Renderers keep what they make of it."""
 
     parts: tuple[Part, ...]
     finish: str = "stop"  # of FINISHES, or of the dialect's own
@@ -248,7 +250,7 @@ class Choice(Struct, frozen=True):
     stop: str = ""  # the stop sequence that ended it
 
 
-class Usage(Struct, frozen=True):
+class Usage(Struct, frozen=True, gc=False):
     """Token counts; reasoning, cached and cache-write tokens are included in the two sums."""
 
     prompt: int = 0
@@ -266,7 +268,7 @@ class Usage(Struct, frozen=True):
         return self.prompt + self.completion
 
 
-class Answer(Struct, frozen=True):
+class Answer(Struct, frozen=True, gc=False):
     """A success, for every format. `id` has the provider's shape (the call's `ids`).
 
     `written` is how many tokens its parts have, where the usage may state something else.
@@ -363,7 +365,7 @@ class Forward(Struct, frozen=True):
     cassette: str | None = None
 
 
-class RenderedOutcome(Struct, frozen=True):
+class RenderedOutcome(Struct, frozen=True, gc=False):
     """What a plan keeps of its outcome after rendering: the usage of an answer."""
 
     usage: Usage | None = None
@@ -373,7 +375,7 @@ Success = Answer | Models | Embeddings | Moderations | Stored | Listing
 Outcome = Success | Failure | Raw | Recorded | Forward | RenderedOutcome
 
 
-class Plan(Struct, frozen=True):
+class Plan(Struct, frozen=True, gc=False):
     """What to answer, its source (`rule rules.yaml:14 weather`, `generated`, `stored`), timing and faults."""
 
     outcome: Outcome
@@ -387,7 +389,7 @@ class Plan(Struct, frozen=True):
 
     @property
     def rendered(self) -> "Plan":
-        usage = self.outcome.usage if isinstance(self.outcome, Answer) else None
+        usage = self.outcome.usage if type(self.outcome) is Answer else None
         return Plan(
             _NOTHING if usage is None else RenderedOutcome(usage),
             self.source,

@@ -13,9 +13,9 @@ from starlette.types import Message, Receive, Send
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.exchange import COMPLETE, PIECE, Exchange, SentPart, SentParts, count
-from mockserver.core.http import Headers, Reply
+from mockserver.core.http import WITHOUT_BODY, Headers, Reply
 from mockserver.core.seed import monotonic
-from mockserver.delivery.script import NEVER, WITHOUT_BODY
+from mockserver.delivery.script import NEVER
 
 WIRE = "mockserver.wire"  # the extension of an ASGI scope in which a connection offers its Wire
 IN_PROCESS = "mockserver.stage"  # the extension of an in-process client, which has no connection
@@ -43,7 +43,7 @@ class Wire(Protocol):
         """End the connection by TCP RST."""
 
     def whole(self, status: int, head: bytes, body: bytes) -> bool:
-        """Send a whole answer past ASGI; `head`: its header lines, with the body's length. False: nothing was sent."""
+        """Send a whole answer past ASGI: its header lines, and its body in its framing. False: nothing was sent."""
 
     def piece(self, data: bytes) -> bool:
         """Send a piece, not the last, of a chunked body past ASGI. False: nothing was sent."""
@@ -100,7 +100,7 @@ class Buffer:
         return body
 
     def left(self) -> bool:
-        """Return whether it is empty, after sending what the fast path can send."""
+        """Return whether it is empty, after sending what the connection can take at once."""
         if self.head is not None:
             return False
         if not self._pieces:
@@ -248,12 +248,20 @@ class Cohort:
             raise failure  # to the loop, which logs it
 
 
-class Wheel:
-    """Wakes the paced streams of a server when they are due, by one timer."""
+Due = tuple[float, int, Cohort]  # the numbers tell apart what is due at once
 
-    def __init__(self, clock: LoopClock | None = None) -> None:
-        self._clock = clock or _CLOCK
-        self._due: list[tuple[float, int, Cohort]] = []  # a heap; the numbers tell apart what is due at once
+
+class Wheel:
+    """Wakes the paced streams of a server when they are due, by one timer.
+
+    While requests (`is_crowded`) or first parts wait for their turn, streams that have begun get little time: what is
+    late of them leaves together later.
+    """
+
+    def __init__(self, clock: LoopClock | None = None, *, is_crowded: Callable[[], bool] = lambda: False) -> None:
+        self._clock, self._is_crowded = clock or _CLOCK, is_crowded
+        self._unbegun = list[Due]()  # a heap of those that have sent nothing yet
+        self._begun = list[Due]()
         self._numbers = itertools.count()
         self._new: dict[tuple[float, int], Cohort] = {}  # since the last turn, by when they began and their parts
         self._timer: asyncio.TimerHandle | None = None
@@ -270,10 +278,10 @@ class Wheel:
             cohort.add(stream)
 
     def _enter(self, cohort: Cohort) -> None:
-        heappush(self._due, (cohort.due, next(self._numbers), cohort))
+        heappush(self._begun if cohort.at else self._unbegun, (cohort.due, next(self._numbers), cohort))
 
     def _set(self) -> None:
-        first = self._due[0][0] if self._due else math.inf
+        first = min([heap[0][0] for heap in (self._unbegun, self._begun) if heap], default=math.inf)
         if first < self._set_for:
             if self._timer is not None:
                 self._timer.cancel()
@@ -281,32 +289,39 @@ class Wheel:
             self._timer = self._clock.call_at(min(first, self._clock.time() + LONGEST_TIMER), self._turn)
 
     def _turn(self) -> None:
-        """Wake what is due by now, the latest first, for a while: then others have their turn."""
+        """Wake what is due by now, for a while: then others have their turn. First parts go before all others."""
         self._timer, self._set_for = None, -math.inf  # nothing sets a timer meanwhile
         self._new.clear()
-        due, time = self._due, self._clock.time
-        began = now = time()
         try:
-            while due and due[0][0] <= began and now < began + TURN:
-                cohort = heappop(due)[2]
-                try:
-                    cohort.wake(now)
-                finally:
-                    if cohort.streams:
-                        self._enter(cohort)
-                now = time()
+            are_first_parts_late = self._wake_due(self._unbegun, TURN)
+            self._wake_due(self._begun, SHORT_TURN if are_first_parts_late or self._is_crowded() else TURN)
         finally:  # whatever failed, the others go on
             self._set_for = math.inf
             self._set()
+
+    def _wake_due(self, due: list[Due], seconds: float) -> bool:
+        """Wake what is due by now, the latest first, for so many seconds; return whether that was not enough."""
+        time = self._clock.time
+        began = now = time()
+        while due and due[0][0] <= began and now < began + seconds:
+            cohort = heappop(due)[2]
+            try:
+                cohort.wake(now)
+            finally:
+                if cohort.streams:
+                    self._enter(cohort)
+            now = time()
+        return bool(due) and due[0][0] <= began
 
 
 TICKS = 2048  # a second; a power of two, by which floats are divided exactly
 LONGEST_TIMER = 3600.0  # seconds
 TURN = 0.02  # seconds that paced streams are written before others have their turn
+SHORT_TURN = 0.002  # the same of streams that have begun, while requests or first parts wait
 
 
 class Schedule:
-    """Performs actions that need no waiting, on the fast path and by timers; the driver gets what must be awaited."""
+    """Performs actions that need no waiting, at once and by timers; the driver gets what must be awaited."""
 
     __slots__ = ("_actions", "_alarm", "_clock", "_due", "_handed", "_line", "_rests", "_watch", "outbox")
 
@@ -440,7 +455,7 @@ async def send_paced(reply: Reply, more: Headers, line: Line, row: Exchange) -> 
     """Send a paced stream: what `drive` would do with its script, but faster. None: that has to."""
     if line.wire is None or not reply.parts.times or not fits(reply):
         return None
-    head = join_headers(reply, more, length=None)
+    head = join_headers(reply, more)
     if head is None:
         return None
     ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -460,18 +475,32 @@ async def send_paced(reply: Reply, more: Headers, line: Line, row: Exchange) -> 
             stream.part()
 
 
-def join_headers(reply: Reply, more: Headers, *, length: int | None) -> bytes | None:
-    """Return the header lines of a reply that states this length; None if they are not clear, or state another."""
+def join_headers(reply: Reply, more: Headers) -> bytes | None:
+    """Return the header lines of a reply, the framing of its body among them: in chunks, unless its length is stated.
+
+    None if they are not clear, state another length or framing, or end the connection.
+    """
     headers = (*reply.headers, *more)
-    lines = "".join([f"{name.lower()}: {value}\r\n" for name, value in headers])
-    if lines.count("\r") != len(headers) or lines.count("\n") != len(headers) or "\0" in lines:
+    told = "\n".join(map(": ".join, headers)) + "\n"
+    lines = told.replace("\n", "\r\n")
+    if len(lines) - len(told) != len(headers) or "\r" in told or "\0" in told:
         return None
-    at = lines.find(_LENGTH)
-    is_stated = at >= 0 and lines.startswith(f"{_LENGTH}{length}\r\n", at) and lines.count(_LENGTH) == 1
-    return lines.encode("latin-1") if is_stated or (length is None and at < 0) else None
+    if "content-length: " in told:
+        is_true = f"content-length: {len(reply.body)}\n" in told and not reply.parts.times
+    else:
+        is_true = "transfer-encoding: " not in told and ("connection: " not in told or _STAYS in told)
+        lines += _CHUNKED
+    return lines.encode("latin-1") if is_true else None
 
 
-_LENGTH = "content-length: "
+def frame_body(lines: bytes, body: bytes) -> bytes:
+    """Return a whole body in the framing that its header lines state: as it is, or in one chunk."""
+    if not lines.endswith(_CHUNKED.encode()):
+        return body
+    return b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if body else b"0\r\n\r\n"
+
+
+_CHUNKED, _STAYS = "transfer-encoding: chunked\r\n", "connection: keep-alive\n"
 
 
 def fits(reply: Reply) -> bool:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.action import Action, Head, Wait, Write
-from mockserver.core.http import Frame, FrameRun, Frames, Headers, Parts, Reply
+from mockserver.core.http import WITHOUT_BODY, Frame, FrameRun, Frames, Headers, Parts, Reply
 from mockserver.core.lazy import batches
 from mockserver.core.plan import Timing
 from mockserver.core.seed import Random, Seed
@@ -128,7 +128,7 @@ def joined(reply: Reply) -> Reply:
     """Return the reply with its frames joined to bytes, if no wait or fault comes between them and they are few."""
     if reply.frames is None:
         return reply
-    if isinstance(reply.frames, Frames) and len(body := b"".join(map(sse, reply.frames.runs))) <= _BATCH:
+    if type(reply.frames) is Frames and len(body := b"".join(map(sse, reply.frames.runs))) <= _BATCH:
         return Reply(reply.status, reply.headers, body)
     several = _batches(reply.frames)
     first, second = next(several, b""), next(several, None)
@@ -160,7 +160,7 @@ def sse(frame: Frame | FrameRun | bytes) -> bytes:
     if isinstance(frame, bytes):
         return frame
     before, after = _FRAMINGS[frame.framing] if frame.event is None else _around(frame.event, frame.framing)
-    if isinstance(frame, Frame):
+    if type(frame) is Frame:
         return before + frame.data + after
     before, after = before + frame.before, frame.after + after
     return before + (after + before).join(frame.pieces) + after
@@ -188,7 +188,6 @@ def _batches(frames: Iterable[Frame | bytes]) -> Iterator[bytes]:
 
 
 _BATCH = 1 << 16  # bytes, about a millisecond of work
-WITHOUT_BODY = (204, 304)  # statuses
 NEVER = 2.0**40  # seconds, some 35,000 years: later times never come
 
 

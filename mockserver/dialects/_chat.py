@@ -296,7 +296,7 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
             said.append(meant)
     meaning = {"messages": said, **fields} if len(fields) == 1 else _meaning_of(fields, said, dialect)
     written = canonical((dialect, "chat", meaning))
-    if not _TYPED_CHAT.is_whole(chat, body, written):
+    if not _TYPED_CHAT.is_whole(chat, body, b"" if elsewhere else written):
         return None
     raw = later(lambda: {**object_of(body), **elsewhere})
     is_sound = not ordinals or _are_answered(messages)

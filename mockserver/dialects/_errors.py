@@ -4,6 +4,7 @@ The messages are OpenAI's, as wrappers and gateways recognise how they begin; a 
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from http import HTTPStatus
 
 from msgspec import Struct, field
@@ -46,13 +47,16 @@ class ErrorTable(Struct, frozen=True):
 
     def resolve(self, failure: Failure, http: HttpRequest, call: Call | None) -> ProviderError:
         """Return status, message and codes; what the failure states wins over the table."""
-        if "feature" in failure.details and failure.message is None and call is not None:
+        details = failure.details
+        if "feature" in details and failure.message is None and call is not None:
             failure = self.with_unsupported_message(failure, call)
         reason = failure.reason if failure.reason in REASONS else reason_of(failure.status or 500)
         if reason == "unknown_model" and call is not None and call.operation == OTHER and not call.model:
             reason = "not_found"  # a 404 of a rule, where no model was asked for
         row = self.rows[reason]
-        failure = with_schema_message(failure, call, coded=row.code is None and row.kind == "invalid_request_error")
+        if "schema" in details:
+            coded = row.code is None and row.kind == "invalid_request_error"
+            failure = with_schema_message(failure, call, coded=coded)
         return ProviderError(
             status=row.status if failure.status is None else failure.status,
             message=self._message(reason, failure, http, call) if failure.message is None else failure.message,
@@ -77,8 +81,21 @@ class ErrorTable(Struct, frozen=True):
             template = self.messages.get("completion_too_long", COMPLETION_TOO_LONG)
         else:
             template = self.messages[reason]
+        if not failure.details and call is not None:
+            usual = _usual_message(template, clip(call.model), failure.retry_after or 1.0)
+            if usual is not None:
+                return usual
         message = template.format_map(_Facts(failure, http, call, self.credential))
         return "".join((message, *_hints(message, failure.details)))
+
+
+@lru_cache(maxsize=1024)
+def _usual_message(template: str, model: str, wait: float) -> str | None:
+    """Return the message of a failure without details; None if it tells more of the request than its model."""
+    try:
+        return template.format_map({**_USUAL, "model": model, "wait": duration(wait), "seconds": f"{wait:g}"})
+    except KeyError:
+        return None
 
 
 class _Facts(dict[str, str]):
@@ -93,7 +110,7 @@ class _Facts(dict[str, str]):
         details = self._failure.details
         if name in details:
             return clip(str(details[name]))
-        return _USUAL[name] if name in _USUAL else clip(self._known(name))
+        return _USUAL.get(name) or clip(self._known(name))
 
     def _key(self) -> str:
         details = self._failure.details
@@ -154,6 +171,7 @@ def mask_key(key: str) -> str:
     return f"{key[:head]}{'*' * min(hidden, 60)}{key[len(key) - shown :]}"
 
 
+@lru_cache(maxsize=4096)
 def duration(seconds: float) -> str:
     """Seconds as OpenAI writes them: `12ms`, `1s`, `6m0s`, `24h0m0s`."""
     if seconds < 1:
@@ -179,12 +197,15 @@ COMPLETION_TOO_LONG = (
     "({prompt} in the {place}, {completion} in the completion). Please reduce the length of the {place} or completion."
 )
 _REACHED: Mapping[str, Json] = {"kind": "requests", "window": "minute", "most": 60, "used": 60, "asked": 1}
-_USUAL: Mapping[str, str] = {name: str(fact) for name, fact in {"limit": 8192, "tokens": 8193, **_REACHED}.items()}
 _RATES: Mapping[tuple[Json, Json], str] = {
     ("requests", "minute"): "requests per min (RPM)",
     ("requests", "day"): "requests per day (RPD)",
     ("tokens", "minute"): "tokens per min (TPM)",
     ("tokens", "day"): "tokens per day (TPD)",
+}
+_USUAL: Mapping[str, str] = {
+    **{name: str(fact) for name, fact in {"limit": 8192, "tokens": 8193, **_REACHED}.items()},
+    "rate": _RATES["requests", "minute"],
 }
 _PROMPT_FIELDS: Mapping[str, str] = {"completions": "prompt", "responses": "input"}
 

@@ -16,7 +16,7 @@ from mockserver.dialects._completions import completion_options, parse_completio
 from mockserver.dialects._embeddings_moderations import embeddings, parse_embeddings
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._parse import read_object
-from mockserver.dialects._reply import answer_reply, chat_reply, json_reply, merge_headers, request_hex
+from mockserver.dialects._reply import answer_reply, chat_reply, json_reply, request_hex
 from mockserver.dialects._responses import (
     RESPONSE_LAYOUT,
     error_event,
@@ -124,7 +124,7 @@ class OpenAIApi(Struct, frozen=True):
         body = embeddings(outcome, call.raw.get("encoding_format"))
         if "mistral" in (call.http.header("user-agent") or "").lower():  # its clients require an id; OpenAI sends none
             body = {"id": request_hex(call.http, call), **body}
-        return json_reply(200, body, merge_headers(own, outcome.headers))
+        return json_reply(200, body, own, outcome.headers)
 
 
 # Endpoints that these providers have and mockserver does not, with the `then` of a rule that answers each.

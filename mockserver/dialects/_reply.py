@@ -38,9 +38,17 @@ _NOTHING: Mapping[str, Json] = {}
 
 
 def json_reply(
-    status: int, body: Mapping[str, Json], headers: Headers, *, tokens: int = 0, indent: int | None = None
+    status: int,
+    body: Mapping[str, Json],
+    headers: Headers,
+    stated: Headers = (),
+    *,
+    tokens: int = 0,
+    indent: int | None = None,
 ) -> Reply:
-    """A JSON body with its type; `headers` win over it. A large one is made as it is sent, others have their length.
+    """A JSON body with its type and other headers; those that are `stated` win over all.
+
+    A large body is made as it is sent, others have their length.
 
     `indent` spreads a body over lines, if it is small.
     """
@@ -51,9 +59,14 @@ def json_reply(
         data, more = next(several), next(several, None)
         if more is not None:
             pieces = chain((data, more), several)
-            return Reply(status, merge_headers(JSON_TYPE, headers), tokens=tokens, pieces=pieces)
-    own = (*JSON_TYPE, ("content-length", str(len(data))))
-    return Reply(status, merge_headers(own, headers), data, tokens=tokens)
+            return Reply(status, merge_headers((*JSON_TYPE, *headers), stated), tokens=tokens, pieces=pieces)
+    return data_reply(status, data, headers, stated, tokens=tokens)
+
+
+def data_reply(status: int, data: bytes, headers: Headers, stated: Headers = (), *, tokens: int = 0) -> Reply:
+    """The same of a body that is JSON already."""
+    own = (*JSON_TYPE, ("content-length", str(len(data))), *headers)
+    return Reply(status, merge_headers(own, stated), data, tokens=tokens)
 
 
 def _pieces(value: Json, depth: int = 0) -> Iterator[bytes]:
@@ -97,7 +110,7 @@ def _small(body: Mapping[str, Json], indent: int | None) -> bytes | None:
 
 def _written(value: Json, otherwise: Callable[[Json], Json]) -> bytes:
     """JSON bytes of a value, in which Raw is JSON already; `otherwise` changes what is no JSON either."""
-    raw = list[Raw]()
+    raw: list[Raw] = []
 
     def hold(inner: Json) -> Json:
         if type(inner) is not Raw:
@@ -135,7 +148,7 @@ def answer_reply(
         return Reply(200, merge_headers(own, answer.headers), frames=renderer.stream(answer, options))
     data = renderer.fill_body(answer, options)
     if data is None:
-        reply = json_reply(200, renderer.body(answer, options), answer.headers, tokens=answer.weight)
+        reply = json_reply(200, renderer.body(answer, options), (), answer.headers, tokens=answer.weight)
         return with_headers(reply, headers)
     own = (*headers, *JSON_TYPE, ("content-length", str(len(data))))
     return Reply(200, merge_headers(own, answer.headers), data, tokens=answer.weight)
@@ -157,7 +170,7 @@ def merge_headers(own: Headers, over: Headers) -> Headers:
     """Both, without those of `own` that `over` names again."""
     if not over:
         return own
-    names = {name.lower() for name, _ in over}
+    names = {*map(str.lower, dict(over))}
     return (*[header for header in own if header[0].lower() not in names], *over)
 
 

@@ -468,7 +468,7 @@ def response_options(call: Call, layout: ResponseLayout) -> ResponseOptions:
     wanted = call.raw.get("include")
     reasoning = call.raw.get("reasoning") or {}
     return ResponseOptions(
-        request_fields(call, layout.response),
+        request_fields(call, layout.keys),
         frozenset(wanted or ()),
         summary=bool(reasoning.get("summary") or reasoning.get("generate_summary")),
         stored=call.raw.get("store") is not False,

@@ -237,7 +237,7 @@ class StoredResponses(Struct, frozen=True):
             "output": list(compacted_items(stored)),
             "usage": response_usage(stored.answer.usage),
         }
-        return with_headers(json_reply(200, body, stored.answer.headers), self.headers(call))
+        return with_headers(json_reply(200, body, (), stored.answer.headers), self.headers(call))
 
 
 def input_items(stored: Stored) -> Iterator[Body]:

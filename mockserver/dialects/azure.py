@@ -68,7 +68,7 @@ from mockserver.dialects._parse import (
     steps_of,
     unknown_keys,
 )
-from mockserver.dialects._reply import json_reply, merge_headers, request_hex, request_uuid
+from mockserver.dialects._reply import json_reply, request_hex, request_uuid
 from mockserver.wire.chat import ChatLayout
 
 # A text, under `text` or `content`; an image, as a URL or base64 under `content` or in OpenAI's form.
@@ -225,7 +225,7 @@ def credential(http: HttpRequest) -> str | None:
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     named = replace(outcome, model=outcome.model or EMBEDDING_MODEL)
     body = {"id": request_hex(call.http, call), **embeddings(named, call.raw.get("encoding_format"))}
-    return json_reply(200, body, merge_headers(_headers(call.http, call), outcome.headers))
+    return json_reply(200, body, _headers(call.http, call), outcome.headers)
 
 
 def _parse_info(http: HttpRequest, validation: Validation) -> Call:
@@ -255,7 +255,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     # Its client tries again by itself whatever carries retry-after; only a rule may want that.
     again = () if "window" in failure.details else retry_after(failure)
     own = (*_headers(http, call), ("x-ms-error-code", _token(str(resolved.code))), *again)
-    return json_reply(resolved.status, _body(resolved, failure, call), merge_headers(own, failure.headers))
+    return json_reply(resolved.status, _body(resolved, failure, call), own, failure.headers)
 
 
 def _body(resolved: ProviderError, failure: Failure, call: Call | None) -> Mapping[str, Json]:

@@ -26,7 +26,6 @@ from mockserver.dialects._openai import MISSING, OpenAIApi
 from mockserver.dialects._parse import Body, Parse, bearer, read_object
 from mockserver.dialects._reply import (
     json_reply,
-    merge_headers,
     model_operations,
     remaining_rate_limit_headers,
     request_uuid,
@@ -58,7 +57,7 @@ def _with_deployment(http: HttpRequest, body: Body) -> Body:
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = ERRORS.resolve(failure, http, call)
     own = (*_headers(http, call), *retry_after(failure, in_ms=True))
-    return json_reply(resolved.status, {"error": _error(resolved, failure)}, merge_headers(own, failure.headers))
+    return json_reply(resolved.status, {"error": _error(resolved, failure)}, own, failure.headers)
 
 
 def _error(resolved: ProviderError, failure: Failure) -> Mapping[str, Json]:

@@ -18,7 +18,7 @@ from mockserver.dialects._errors import (
     retry_after,
 )
 from mockserver.dialects._parse import Complaint, bearer
-from mockserver.dialects._reply import json_reply, merge_headers, model_operations, request_id_header
+from mockserver.dialects._reply import json_reply, model_operations, request_id_header
 from mockserver.wire.chat import ChatLayout
 
 NAME = "crazyrouter"
@@ -40,7 +40,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = ERRORS.resolve(failure, http, call)
     body = {"error": {"message": resolved.message, "type": resolved.kind, "code": resolved.code}}
     own = (*request_id_header(http, call), *retry_after(failure))
-    return json_reply(resolved.status, body, merge_headers(own, failure.headers))
+    return json_reply(resolved.status, body, own, failure.headers)
 
 
 CHAT_LAYOUT = ChatLayout(

@@ -1,6 +1,10 @@
 """OpenAI: the common ancestor (https://platform.openai.com/docs/api-reference)."""
 
 from collections.abc import Mapping
+from functools import lru_cache
+
+from msgspec.structs import replace
+from pydantic_core import to_json
 
 from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
@@ -21,6 +25,7 @@ from mockserver.dialects._errors import (
     OPENAI_MESSAGES,
     ErrorRow,
     ErrorTable,
+    ProviderError,
     duration,
     error_rows,
     refuse,
@@ -29,8 +34,8 @@ from mockserver.dialects._errors import (
 from mockserver.dialects._openai import MISSING, OpenAIApi
 from mockserver.dialects._parse import bearer, clip, read_object, refuse_first, unknown_fields
 from mockserver.dialects._reply import (
+    data_reply,
     json_reply,
-    merge_headers,
     model_operations,
     openai_rate_limit_headers,
     request_hex,
@@ -52,7 +57,7 @@ def _parse_moderations(http: HttpRequest, validation: Validation) -> Call:
 
 def _render_moderations(call: Call, outcome: Moderations) -> Reply:
     body = moderations(outcome, moderated_input_types(call))
-    return json_reply(200, body, merge_headers(_headers(call.http, call), outcome.headers))
+    return json_reply(200, body, _headers(call.http, call), outcome.headers)
 
 
 def _parse_deletion(http: HttpRequest, validation: Validation) -> Call:
@@ -77,10 +82,16 @@ def _service_tier(call: Call) -> Mapping[str, Json]:
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = ERRORS.resolve(failure, http, call)
-    kind = "tokens" if failure.details.get("kind") == "tokens" and failure.kind is None else resolved.kind
-    body = {"error": {"message": resolved.message, "type": kind, "param": resolved.param, "code": resolved.code}}
+    if failure.details.get("kind") == "tokens" and failure.kind is None:
+        resolved = replace(resolved, kind="tokens")
     own = (*_headers(http, call), *_retry_headers(failure, resolved.status))
-    return json_reply(resolved.status, body, merge_headers(own, failure.headers))
+    return data_reply(resolved.status, _error_body(resolved), own, failure.headers)
+
+
+@lru_cache(maxsize=256)
+def _error_body(error: ProviderError) -> bytes:
+    stated = {"message": error.message, "type": error.kind, "param": error.param, "code": error.code}
+    return to_json({"error": stated})
 
 
 def _headers(http: HttpRequest, call: Call | None) -> Headers:
@@ -103,6 +114,7 @@ _LIMITS: Headers = (
 _LIMITS_OF_ONE: Headers = (*_LIMITS, ("x-ratelimit-remaining-requests", str(REQUESTS_PER_MINUTE - 1)))
 
 
+@lru_cache(maxsize=4096)
 def _rate_limit_headers(tokens: int) -> Headers:
     return (
         *_LIMITS_OF_ONE,
@@ -112,6 +124,7 @@ def _rate_limit_headers(tokens: int) -> Headers:
     )
 
 
+@lru_cache(maxsize=256)
 def _used_up_headers(reset: str) -> Headers:
     kinds = ("requests", "tokens")
     left = [(f"x-ratelimit-remaining-{kind}", "0") for kind in kinds]

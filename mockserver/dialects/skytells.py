@@ -23,7 +23,7 @@ from mockserver.dialects._errors import (
     retry_after,
 )
 from mockserver.dialects._parse import Body, bearer
-from mockserver.dialects._reply import json_reply, merge_headers, model_operations, request_hex, request_id_header
+from mockserver.dialects._reply import json_reply, model_operations, request_hex, request_id_header
 from mockserver.wire.chat import ChatLayout, prompt_filter
 
 NAME = "skytells"
@@ -55,7 +55,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
         "details": _details(failure, resolved.status),
     }
     own = (*request_id_header(http, call), *retry_after(failure))
-    return json_reply(resolved.status, {"error": error}, merge_headers(own, failure.headers))
+    return json_reply(resolved.status, {"error": error}, own, failure.headers)
 
 
 def _details(failure: Failure, status: int) -> Mapping[str, Json]:

@@ -68,7 +68,6 @@ from mockserver.dialects._parse import (
 )
 from mockserver.dialects._reply import (
     json_reply,
-    merge_headers,
     model_object,
     model_operations,
     request_id_header,
@@ -398,7 +397,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if resolved.status == 401 and failure.message is None:
         error = "Unauthorized"  # by the server in front of the model, which has its own body
     own = (*request_id_header(http, call), *retry_after(failure))
-    return json_reply(resolved.status, {"error": error}, merge_headers(own, failure.headers))
+    return json_reply(resolved.status, {"error": error}, own, failure.headers)
 
 
 RESPONSE_LAYOUT = ResponseLayout(

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from mockserver.core.call import Call, IdShape
-from mockserver.core.draft import DocumentDraft, Draft, DraftChoice
+from mockserver.core.draft import AFTER_LAST_TOKEN, DocumentDraft, Draft, DraftChoice
 from mockserver.core.episode import Recorded
 from mockserver.core.lazy import LazySequence
 from mockserver.core.plan import (
@@ -71,25 +71,36 @@ def drawn(seed: Seed, shape: IdShape, *labels: str) -> str:
 
 
 def answer(call: Call, draft: Draft, author: Author) -> Answer:
-    identity = call.fingerprint + author.mark
-    drafts = draft.choices
-    if len(drafts) != call.options.n:
-        drafts = tuple([drafts[min(i, len(drafts) - 1)] for i in range(call.options.n)])
-    limited = [_limit(call, each) for each in drafts]
-    choices = [_choice(call, each, author.seed, identity, i) for i, each in enumerate(limited)]
+    identity, options, drafts = call.fingerprint + author.mark, call.options, draft.choices
+    if len(drafts) != options.n:
+        drafts = tuple([drafts[min(at, len(drafts) - 1)] for at in range(options.n)])
+    most = AFTER_LAST_TOKEN if options.max_tokens is None else options.max_tokens
+    takes_whole = not options.stop and not options.echo and options.logprobs is None
+    choices: list[Choice] = []
+    written = thought = 0
+    for each in drafts:
+        choice = each.plain if takes_whole else None
+        tokens = 0 if choice is None else count_tokens(choice.parts[0], call.tokenizer)
+        if choice is None or tokens > most:
+            limited = _limit(call, each)
+            choice, tokens = _choice(call, limited, author.seed, identity, len(choices)), limited.tokens
+            thought += weight([part for part in limited.parts if type(part) is Reasoning], call.tokenizer)
+        choices.append(choice)
+        written += tokens
+    usage = Usage(prompt=call.prompt_tokens, completion=written, reasoning=thought)
     return Answer(
-        id=call.id or author.sign(call.ids, identity),
+        id=call.id or _signer(author.seed, call.ids)(identity),
         created=author.clock.now(),
         model=draft.model or call.model,
         choices=tuple(choices),
-        usage=_usage(call, limited, draft),
+        usage=replace(usage, **draft.usage) if draft.usage else usage,
         system_fingerprint=_system_fingerprint(author.seed, call.model),
         stated_fingerprint=draft.system_fingerprint,
         prompt_safety=draft.prompt_safety,
         headers=draft.headers,
         broken=draft.broken,
         tokenizer=call.tokenizer,
-        written=sum([each.tokens for each in limited]),
+        written=written,
     )
 
 
@@ -158,7 +169,7 @@ def _limit(call: Call, draft: DraftChoice) -> _Limited:
         parts, finish, tokens = _shortened(parts, trip, tokenizer), "content_filter", min(trip, tokens)
     elif most is not None and tokens > most:
         parts, finish, tokens = _shortened(parts, most, tokenizer), "length", most
-    if finish == "stop" and not is_text and any(isinstance(part, ToolUse) for part in parts):
+    if finish == "stop" and not is_text and ToolUse in map(type, parts):
         finish = "function_call" if options.bare_functions else "tool_calls"
     return _Limited(draft, parts, finish, tokens, stop if finish == "stop" else "")
 
@@ -259,12 +270,9 @@ def weight(parts: Iterable[Part], tokenizer: Tokenizer) -> int:
 
 
 def _signed(part: Part, shape: IdShape, seed: Seed, identity: tuple[str, ...]) -> Part:
-    match part:
-        case ToolUse(call) if not call.id:
-            return replace(part, call=replace(call, id=drawn(seed, shape, "tool call", *identity)))
-        case Item():
-            return _signed_item(part, seed, identity)
-    return part
+    if type(part) is ToolUse and not part.call.id:
+        return replace(part, call=replace(part.call, id=drawn(seed, shape, "tool call", *identity)))
+    return _signed_item(part, seed, identity) if type(part) is Item else part
 
 
 def _in_namespace(part: Part, call: Call) -> Part:
@@ -318,14 +326,6 @@ def _weighed(call: Call, draft: DraftChoice, written: tuple[tuple[str, ...], str
     stated = draft.logprobs or ()
     for at, logprob in enumerate(each_logprob(tokens, rng, call.options.logprobs or 0, call.tokenizer)):
         yield replace(logprob, logprob=stated[at], top=()) if at < len(stated) else logprob
-
-
-def _usage(call: Call, choices: list[_Limited], draft: Draft) -> Usage:
-    written = [choice.tokens for choice in choices]
-    thoughts = [part for choice in choices for part in choice.parts if type(part) is Reasoning]
-    thought = weight(thoughts, call.tokenizer) if thoughts else 0
-    usage = Usage(prompt=call.prompt_tokens, completion=sum(written), reasoning=thought)
-    return replace(usage, **draft.usage) if draft.usage else usage
 
 
 def together(outcomes: Sequence[Outcome]) -> Outcome:

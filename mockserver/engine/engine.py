@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from mockserver.core.draft import (
     Draft,
     DraftChoice,
     Generate,
+    LocalOutcome,
     PlayCassette,
     RenderContext,
     RuleAnswer,
@@ -30,7 +31,7 @@ from mockserver.core.protocols import CassettePlayer, Counters
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, Tokenizer
 from mockserver.engine.answer import ALONE, Author, answer, attributed, document, joined, singles, with_tokenizer
-from mockserver.engine.catalogue import ANSWERED, Catalogue, for_generator, within_limits
+from mockserver.engine.catalogue import Catalogue, for_generator, within_limits
 from mockserver.engine.counters import (
     NO_OVERRIDES,
     DeliveryOverrides,
@@ -73,9 +74,6 @@ class Policy(Struct, frozen=True):
     timing: Timing = Timing()
     tokenizer: Callable[[str], Tokenizer] = lambda model: APPROX  # of a model, by name
 
-    def timing_of(self, call: Call) -> Timing:
-        return self.models.find(call.model).stated.timing or self.timing
-
 
 @dataclass(frozen=True, slots=True)
 class Engine:
@@ -104,7 +102,9 @@ class Engine:
         """
         REQUEST_WORK.set(RequestWork())
         plan = await self._plan_prompts(call, call)
-        return replace(plan, remarks=(*call.remarks, *plan.remarks)) if call.remarks and self.policy.lints else plan
+        if call.remarks and self.policy.lints:
+            plan = replace(plan, remarks=(*call.remarks, *plan.remarks))
+        return plan
 
     async def _plan_prompts(self, call: Call, asked: Call) -> Plan:
         """Plan the prompts of a call, one or several, of the call `asked`, which is what cassettes record."""
@@ -129,41 +129,56 @@ class Engine:
         large = is_large(call)
         if call.operation not in _UNLIMITED:
             try:
-                limit = partial(within_limits, call, self.policy.models)
-                call = await on_thread(limit) if large else limit()
+                models = self.policy.models
+                call = await on_thread(within_limits, call, models) if large else within_limits(call, models)
             except Failure as refusal:
                 return await self._replay_despite(refusal, call, asked)
         if self._counts_attempts:
             call = replace(call, attempt=await attempt_of(call, self.counters))
         overrides, scenario = NO_OVERRIDES, ScenarioState(call.http.namespace, self.counters)
-        look_ahead = partial(_look_ahead, self._find_rules(call, lost=lost))
-        ahead: list[FoundRule] = []
-        while ahead := ahead or (await on_thread(look_ahead) if large else look_ahead()):
-            at = 0 if ahead[0].is_open else await _find_open(ahead, scenario)
+        left = iter(await on_thread(self._index.candidates, call) if large else self._index.candidates(call))
+        found: list[FoundRule] = []
+        while True:
+            if not found:
+                look = partial(self._find_next, left, call, lost=lost)
+                found = await on_thread(look) if large else look()
+                if not found:
+                    break
+            at = 0 if found[0].is_open else await _find_open(found, scenario)
             if at is None:
-                ahead = []
+                found = []
                 continue
-            (rule, groups), ahead = ahead[at], ahead[at + 1 :]
+            rule, groups, found = found[at].rule, found[at].groups, found[at + 1 :]
             if isinstance(groups, RuleError):
                 return Plan(Failure("server_error", f"{rule.source}: {groups}", status=500), rule.source)
             try:
-                stated, faults = await self._ask_rule(rule, call, groups, large=large)
+                stated = rule.then.known or await self._ask_rule(rule, call, groups, large=large)
+                outcome = stated.outcome
+                if outcome is not None and (why := misfit(outcome, call.operation)):
+                    raise Failure("server_error", f"{rule.source}: {why}", status=500)
+                faults = await self._draw_faults(rule, call, stated) if stated.faults else ()
                 overrides = overrides.within(rule, stated, faults)
-                if stated.outcome is not None:
-                    return await self._plan_stated(call, asked, rule, stated.outcome, overrides)
+                if outcome is not None:
+                    return await self._plan_stated(call, asked, rule, outcome, overrides)
             except Failure as failure:
                 return Plan(failure, rule.source, modified_by=overrides.modified_by, trace=overrides.trace)
             overrides = overrides.by(rule)
-        unrecorded = call.operation == OTHER or await self.memory.knows(call)
-        plan = None if unrecorded else await from_cassette(self.tapes, asked, self.counters)
+        is_kept = call.operation in LOOK_UPS and await self.memory.knows(call)
+        plan = None
+        if call.operation != OTHER and not is_kept and self.tapes is not None:
+            plan = await from_cassette(self.tapes, asked, self.counters)
         if plan is None:
             lacks = Plan(Failure("previous_not_found"), "unmatched")
             plan = lacks if lost else await self._plan_without_rule(call, overrides)
-        return overrides.applied(call, self.policy.seed, plan)
+        return plan if overrides is NO_OVERRIDES else overrides.applied(call, self.policy.seed, plan)
 
-    def _find_rules(self, call: Call, *, lost: bool) -> "Iterator[FoundRule]":
-        """Yield the rules that match a call, in file order, up to one whose condition fails."""
-        for at in self._index.candidates(call):
+    def _find_next(self, left: Iterator[int], call: Call, *, lost: bool) -> "list[FoundRule]":
+        """Return the next rules that match, up to the first that always answers: those before it count in one step.
+
+        `left` are the numbers of those not tried yet. A rule whose condition fails is the last one.
+        """
+        found: list[FoundRule] = []
+        for at in left:
             rule = self.rules[at]
             if call.operation == OTHER and not rule.stubs:
                 continue
@@ -172,10 +187,13 @@ class Engine:
             try:
                 groups = rule.when.holds(call)
             except RuleError as error:
-                yield FoundRule(rule, error)
-                return
+                found.append(FoundRule(rule, error, is_open=True))
+                break
             if groups is not None:
-                yield FoundRule(rule, groups)
+                found.append(FoundRule(rule, groups, is_open=not rule.counts))
+                if not rule.counts or len(found) == _MOST_AHEAD:
+                    break
+        return found
 
     async def replay(self, call: Call) -> Plan | None:
         """Plan what the cassette has of a call, whatever rules and limits say; None without a cassette."""
@@ -189,45 +207,56 @@ class Engine:
             raise refusal
         return plan
 
-    async def _ask_rule(
-        self, rule: Rule, call: Call, groups: Mapping[str, str], *, large: bool
-    ) -> tuple[RuleAnswer, FaultSpecs]:
-        """Return what a rule says to a call, and which of its faults apply to this attempt. Raises Failure."""
-        scope = RenderContext(call, groups, self.policy.seed, generator)
-        kinds = rule.then.generators
+    async def _ask_rule(self, rule: Rule, call: Call, groups: Mapping[str, str], *, large: bool) -> RuleAnswer:
+        """Return what a rule says to a call. Raises Failure."""
+        scope, kinds = RenderContext(call, groups, self.policy.seed, generator), rule.then.generators
         demands = kinds and (is_demanding(call) or not all(map(GENERATORS.is_imported, kinds)))
         slow = large or rule.slow or demands
-        stated = await on_thread(rule.then.respond, scope) if slow else rule.then.respond(scope)
-        outcome = stated.outcome
-        is_usual = type(outcome) is Draft and call.operation in ANSWERED
-        if outcome is not None and not is_usual and (why := misfit(outcome, call.operation)):
-            raise Failure("server_error", f"{rule.source}: {why}", status=500)
-        if not stated.faults:
-            return stated, ()
+        return await on_thread(rule.then.respond, scope) if slow else rule.then.respond(scope)
+
+    async def _draw_faults(self, rule: Rule, call: Call, stated: RuleAnswer) -> FaultSpecs:
+        """Return which faults of a rule apply to this attempt."""
         draws = FaultSelection(self.policy.seed, self.counters, counted=self._counts_attempts)
-        return stated, await draws.selected(call, rule.name, stated)
+        return await draws.selected(call, rule.name, stated)
 
     async def _plan_stated(
         self, call: Call, asked: Call, rule: Rule, outcome: RuleOutcome, overrides: DeliveryOverrides
     ) -> Plan:
         """Plan what a rule states; a cassette or the provider's own server may give the answer for it."""
-        match outcome:
-            case Forward():
-                plan, overrides = Plan(outcome, FORWARDED), overrides.by(rule)
-            case PlayCassette(name):
-                found = await from_cassette(self.tapes, asked, self.counters, name)
-                plan = found or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
-                overrides = overrides.by(rule)
-            case _:
-                changed = overrides.changed(outcome, call) if overrides.faults else outcome
-                made = changed if isinstance(changed, Failure | Raw) else await self._make(call, changed)
-                plan = Plan(made, rule.source, self.policy.timing_of(call))
-                if isinstance(outcome, Draft) and self.policy.lints and not is_plain(call, outcome):
-                    look = partial(impossible, call, outcome)
-                    whys = await on_thread(look) if is_demanding(call) else look()
-                    named = tuple([f"{rule.where}{rule.quoted_name}: the answer {why}" for why in whys])
-                    plan = replace(plan, remarks=named) if named else plan
+        if type(outcome) is Forward:  # isinstance takes far longer for a Struct
+            plan, overrides = Plan(outcome, FORWARDED), overrides.by(rule)
+        elif type(outcome) is PlayCassette:
+            played = await from_cassette(self.tapes, asked, self.counters, outcome.cassette)
+            plan = played or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
+            overrides = overrides.by(rule)
+        else:
+            local = cast(LocalOutcome, outcome)
+            changed = overrides.changed(local, call) if overrides.faults else local
+            plan = await self._plan_answer(call, changed, rule.source)
+            if type(outcome) is Draft and self.policy.lints and not is_plain(call, outcome):
+                look = partial(impossible, call, outcome)
+                whys = await on_thread(look) if is_demanding(call) else look()
+                named = tuple([f"{rule.where}{rule.quoted_name}: the answer {why}" for why in whys])
+                plan = replace(plan, remarks=named) if named else plan
         return plan if overrides is NO_OVERRIDES else overrides.applied(call, self.policy.seed, plan)
+
+    async def _plan_answer(self, call: Call, outcome: LocalOutcome, source: str) -> Plan:
+        """Plan what a rule or a generator says, within what the call asks for."""
+        policy = self.policy
+        model = policy.models.find(call.model)
+        timing = model.stated.timing or policy.timing
+        if type(outcome) is Failure or type(outcome) is Raw:
+            return Plan(outcome, source, timing)
+        if model.name != call.model:
+            call = call.of_model(model.name)
+        author = Author(policy.seed, policy.clock)
+        if policy.unique_ids:
+            author = replace(author, mark=str(await self.counters.count(call.http.namespace, ids_counter(call))))
+        draft = cast(Draft | DocumentDraft, outcome)
+        finish: Any = answer if type(draft) is Draft else document
+        if makes_long(call, draft) or is_large(call):
+            return Plan(await on_thread(finish, call, outcome, author), source, timing)
+        return Plan(finish(call, outcome, author), source, timing)
 
     async def _plan_without_rule(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         if call.operation == OTHER:
@@ -235,7 +264,7 @@ class Engine:
         if call.operation in _CATALOGUE:
             return Plan(self._models(call), "generated")
         if call.operation == "input_tokens" or call.operation in KEPT:
-            return Plan(await self._make(call, _SILENCE), "generated")
+            return replace(await self._plan_answer(call, _SILENCE, "generated"), timing=Timing())
         if call.operation == "compact_response":
             return await self._generate(call, overrides)
         if call.operation == "create_batch":
@@ -281,21 +310,7 @@ class Engine:
 
     async def _generate(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         draft = await drafted(call, self.policy.seed)
-        changed = overrides.changed(draft, call)
-        outcome = changed if isinstance(changed, Failure | Raw) else await self._make(call, changed)
-        return Plan(outcome, "generated", self.policy.timing_of(call))
-
-    async def _make(self, call: Call, outcome: Draft | DocumentDraft) -> Outcome:
-        """Turn a draft into an answer within what the call asks for."""
-        policy, mark = self.policy, ""
-        if policy.unique_ids:
-            mark = str(await self.counters.count(call.http.namespace, ids_counter(call)))
-        call = policy.models.resolved(call)
-        author = Author(policy.seed, policy.clock, mark)
-        finish = answer if isinstance(outcome, Draft) else document
-        if makes_long(call, outcome) or is_large(call):
-            return await on_thread(finish, call, outcome, author)  # type: ignore[arg-type]  # the one of its kind
-        return finish(call, outcome, author)  # type: ignore[arg-type]
+        return await self._plan_answer(call, overrides.changed(draft, call), "generated")
 
     def _models(self, call: Call) -> Models:
         names = self.policy.models.names(call.model, self.listed.get(call.dialect, ()))
@@ -304,29 +319,15 @@ class Engine:
         return Models(names, self.policy.clock.now(), limits)
 
 
-class FoundRule(NamedTuple):
-    """A rule that matches and its groups, or why its condition fails."""
+class FoundRule(Struct, frozen=True):
+    """A rule that matches and its groups, or why its condition fails; `is_open`: it answers however often it did."""
 
     rule: Rule
     groups: Mapping[str, str] | RuleError
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it answers however often it did before."""
-        return not self.rule.counts or isinstance(self.groups, RuleError)
+    is_open: bool
 
 
 _MOST_AHEAD = 100  # rules that count
-
-
-def _look_ahead(found: Iterator[FoundRule]) -> list[FoundRule]:
-    """Return the next rules that match, up to the first that always answers, so that all can be counted in one step."""
-    ahead: list[FoundRule] = []
-    for each in found:
-        ahead.append(each)
-        if each.is_open or len(ahead) == _MOST_AHEAD:
-            break
-    return ahead
 
 
 async def _find_open(ahead: list[FoundRule], scenario: ScenarioState) -> int | None:
@@ -348,9 +349,9 @@ async def _batch(engine: Engine, call: Call) -> Plan:
             results.append((asked, plan.outcome))
             plans.append(plan.rendered)
         await asyncio.sleep(0)
-    outcome = await engine._make(call, _SILENCE)
-    assert isinstance(outcome, Answer)  # noqa: S101  # of a draft
-    stored = await engine.memory.keep_batch(call, outcome, tuple(results))
+    plan = await engine._plan_answer(call, _SILENCE, "generated")
+    assert isinstance(plan.outcome, Answer)  # noqa: S101  # of a draft
+    stored = await engine.memory.keep_batch(call, plan.outcome, tuple(results))
     return attributed(Plan(stored, "generated"), plans)
 
 

@@ -26,11 +26,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def on_thread_if_large(call: Call, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-    """Call a function for a call: on a thread if the call is large, else at once, which is cheaper."""
-    return await on_thread(function, *args, **named) if is_large(call) else function(*args, **named)
-
-
 async def on_thread(function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     """Call a function with these arguments on a thread."""
     work = partial(function, *args, **named) if args or named else function
@@ -65,9 +60,9 @@ def is_demanding(call: Call) -> bool:
 
 def is_long(call: Call, outcome: Outcome) -> bool:
     """Return whether an outcome is large enough to block other requests."""
+    if type(outcome) is Answer:  # first, as most are; a match takes far longer
+        return outcome.usage.completion * (1 + (call.options.logprobs or 0)) > LONG
     match outcome:
-        case Answer(usage=usage):
-            return usage.completion * (1 + (call.options.logprobs or 0)) > LONG
         case Embeddings(vectors=vectors):
             return len(vectors) * USUAL_DIMENSIONS > LONG
         case Stored(call=kept, answer=answer, size=size):

@@ -72,15 +72,12 @@ def check_page(http: HttpRequest, settings: Settings, *, forwarded: bool = False
     a GET to an address that is neither localhost nor https they send neither, but all of them call themselves Mozilla.
     If `cors` is `*`, any page may ask; but for browsers only what comes from a listed origin is forwarded.
     """
-    host, from_browser = b"", False
-    for name, value in http.headers:
-        if name == b"host":
-            host = value
-        elif name in _OF_BROWSERS or (name == b"user-agent" and value[:8] == b"Mozilla/" and http.method in _SAFE):
-            from_browser = True
+    fields = http.fields
+    host = fields.get(b"host")
     if host and not _is_unchangeable(host) and (wrong := _of_host({"host": host.decode("latin-1")}, settings)):
         raise Failure("forbidden", wrong[1])
-    if from_browser:
+    calls_itself_browser = http.method in _SAFE and fields.get(b"user-agent", b"")[:8] == b"Mozilla/"
+    if calls_itself_browser or not _OF_BROWSERS.isdisjoint(fields):
         _check_browser(http, settings, forwarded=forwarded)
 
 

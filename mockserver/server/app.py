@@ -1,8 +1,7 @@
 """The ASGI application: every dialect at its mounts, the control paths, and a 404 everywhere else."""
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -10,15 +9,15 @@ from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
-from mockserver.core.http import CONTROL
+from mockserver.core.http import CONTROL, HttpRequest
 from mockserver.dialects import discover
 from mockserver.dialects._parse import clip
 from mockserver.server.access import OPEN, Guard
 from mockserver.server.asgi import AsgiEntrance
 from mockserver.server.live import DEFAULT, LONGEST, Live, allowed, split_namespace
-from mockserver.server.respond import Responder
+from mockserver.server.respond import Responder, Visit
 from mockserver.server.routes import PARAMETERS, Endpoint, completed, nearest, own_places, owner, places, tidy
-from mockserver.server.snapshot import path_of
+from mockserver.server.snapshot import path_of, query_from
 
 
 def build_app(live: Live) -> "FastRouter":
@@ -92,7 +91,7 @@ class FastRouter(Router):
         return None
 
 
-class FoundRoute(NamedTuple):
+class FoundRoute(Struct, frozen=True):
     app: ASGIApp
     params: dict[str, str]
 
@@ -101,13 +100,35 @@ for _kind in ("id", "version", "models"):
     register_url_convertor(_kind, type(_kind, (StringConvertor,), {"regex": PARAMETERS[_kind]})())
 
 
-class FoundResponder(NamedTuple):
+class FoundResponder(Struct, frozen=True):
     """What answers at a path: in which namespace, at which path there, and with which parameters."""
 
     responder: Responder
     path: str
     params: dict[str, str]
     namespace: str
+
+    def admit(self, method: str, query: bytes, headers: "Fields", body: bytes) -> tuple[HttpRequest, Visit]:
+        """Return a whole request to this path, and its visit."""
+        visit = self.responder.admit(method, self.path, self.namespace)
+        row = visit.row
+        row.query, row.headers, row.asked = query, headers, row.began
+        row.take(body)
+        request = HttpRequest(
+            method=method,
+            path=self.path,
+            query=query_from(query) if query else _NOTHING,
+            headers=headers,
+            body=body,
+            namespace=self.namespace,
+            path_params=self.params,
+        )
+        return request, visit
+
+
+_NOTHING: Mapping[str, str] = {}
+_NAMED = "/ns/"  # what paths in a namespace begin with
+Fields = Sequence[tuple[bytes, bytes]]
 
 
 class Site:
@@ -125,13 +146,11 @@ class Site:
     @property
     def _app(self) -> "FastRouter":
         dialect = self._live.settings.dialect
-        if dialect not in self._apps:
-            self._apps[dialect] = build_app(self._live)
-        return self._apps[dialect]
+        return self._apps.get(dialect) or self._apps.setdefault(dialect, build_app(self._live))
 
     def find(self, path: str) -> FoundResponder | None:
         """Return what answers at a path, for entrances without a scope; None: the application has to look."""
-        namespace, inner = split_namespace(path)
+        namespace, inner = split_namespace(path) if path.startswith(_NAMED) else (DEFAULT, path)
         app = self._app
         found = app.find(inner)
         elsewhere = app.default

@@ -19,14 +19,14 @@ from mockserver.config.recording import MatchSettings
 from mockserver.config.source import Document
 from mockserver.core.call import Call
 from mockserver.core.episode import SUFFIX, Episode, Recorded, Sent
-from mockserver.core.http import HOP_BY_HOP, HttpRequest, Reply
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Forward, Timing
 from mockserver.core.protocols import Counters, Lookup
 from mockserver.core.validation import Validation
-from mockserver.delivery.script import AT_ONCE, WITHOUT_BODY, Pace
+from mockserver.delivery.script import AT_ONCE, Pace
 from mockserver.dialects import Operation, discover
 from mockserver.engine.counters import episodes_counter
-from mockserver.engine.offload import on_thread, on_thread_if_large
+from mockserver.engine.offload import is_large, on_thread
 from mockserver.server.recorder import RecordingPolicy
 from mockserver.server.routes import Endpoint, find, operation_for, places
 from mockserver.server.snapshot import query_from
@@ -192,26 +192,33 @@ class Player(Struct, frozen=True):
     async def play(self, call: Call, counters: Counters, cassette: str | None = None) -> Lookup | None:
         """The recorded answer to a call, Forward, or a Failure that says what is nearest; None without a cassette."""
         choice = self.choice if cassette is None else CassetteChoice(cassette)
-        if choice.name is None:
-            return None if choice.record == "none" else self._unmatched(_NOWHERE.format(record=choice.record), "")
-        if choice.forwards:
+        name, record = choice.name, choice.record
+        if name is None:
+            return None if record == "none" else self._unmatched(_NOWHERE.format(record=record), "")
+        if record != "none" and choice.forwards:
             return self._forwarded(call, choice)
         try:
-            library = await self._library(choice)
-            call, wanted = await on_thread_if_large(call, self._wanted, library, call)
+            library = self.cassettes.get(name)
+            if library is None:
+                library = await on_thread(self.cassettes.load, name, new=record != "none")
+            if is_large(call):
+                call, wanted = await on_thread(self._wanted, library, call)
+            else:
+                call, wanted = self._wanted(library, call)
         except CassetteError as error:
-            details = {"cassette": choice.name}
+            details = {"cassette": name}
             return Lookup(Failure("server_error", str(error.mistakes[0]), status=500, details=details), "unmatched")
         if entries := library.find(wanted):
-            counter = episodes_counter(library.file, wanted)
-            at = await counters.count(call.http.namespace, counter) if len(entries) > 1 else 1
+            at = 1
+            if len(entries) > 1:
+                at = await counters.count(call.http.namespace, episodes_counter(library.file, wanted))
             reply = entries[min(at, len(entries)) - 1].reply
             return Lookup(reply, reply.source)
-        if choice.record == "new_episodes":
+        if record == "new_episodes":
             return self._forwarded(call, choice)
         from mockserver.cassettes.match import miss_report
 
-        return self._unmatched(await on_thread(miss_report, library, call), choice.name)
+        return self._unmatched(await on_thread(miss_report, library, call), name)
 
     def chosen(self, name: str | None, record: Record, *, fresh: bool = False) -> "Player":
         """A player of another cassette, which is loaded now. Raises CassetteError."""
@@ -239,19 +246,12 @@ class Player(Struct, frozen=True):
             return self._unmatched(why, str(choice.name))
         return Lookup(Forward(choice.name), "forwarded")
 
-    async def _library(self, choice: CassetteChoice) -> "EpisodeIndex":
-        name = str(choice.name)
-        library = self.cassettes.get(name)
-        if library is not None:
-            return library
-        return await on_thread(self.cassettes.load, name, new=choice.record != "none")
-
     def _unmatched(self, why: str, cassette: str) -> Lookup:
         return Lookup(Failure("unmatched", self.worded(why), details={"cassette": cassette}), "unmatched")
 
     def _wanted(self, library: "EpisodeIndex", call: Call) -> tuple[Call, str]:
         """A call as it would have been recorded, and what it is looked up by."""
-        if self.keeping is not None:
+        if self.keeping is not None and self.keeping.scrubber.may_change(call.http):
             sent = sent_of(call.http)
             scrubbed = self.keeping.scrubber.request(sent)
             again = None if scrubbed is sent else parse_sent(call.dialect, scrubbed)
@@ -274,21 +274,12 @@ _NO_UPSTREAM = (
 
 def replayed(recorded: Recorded, pace: Pace, speed: float) -> tuple[Reply, Pace]:
     """The reply and its pace: a rule's, else the recorded one at so many times the speed; 0: without waits."""
-    frames = None if recorded.frames is None else tuple(data for _, data in recorded.frames)
-    headers = [(name, value) for name, value in recorded.headers if name.lower() not in _OF_THE_CONNECTION]
-    if frames is None and recorded.status not in WITHOUT_BODY:
-        headers.append(("content-length", str(len(recorded.body))))
-    reply = Reply(recorded.status, tuple(headers), recorded.body, frames)
-    if not pace.at_once or not speed:
-        return reply, pace
+    if not speed or not pace.at_once:
+        return recorded.reply, pace
     times = (recorded.took,) if recorded.frames is None else (at for at, _ in recorded.frames)
     beats = tuple([max(at, 0.0) / speed for at in times])
     last = max(beats, default=0.0)
-    return (replace(reply, beats=beats), Pace(Timing(total=last))) if last else (reply, AT_ONCE)
-
-
-# Headers of the connection and the coding that an answer was recorded with; the server sends its own date.
-_OF_THE_CONNECTION = HOP_BY_HOP | {"content-length", "content-encoding", "date", "server"}
+    return (replace(recorded.reply, beats=beats), Pace(Timing(total=last))) if last else (recorded.reply, AT_ONCE)
 
 
 def check(documents: Iterable[Document], cassettes: CassetteStore) -> None:

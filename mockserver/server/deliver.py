@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Iterable
+from copy import copy
 
 from msgspec.structs import replace
 from starlette.types import Scope
@@ -11,7 +12,7 @@ from mockserver.core.action import Action
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import Frame, HttpRequest
 from mockserver.core.plan import Failure
-from mockserver.delivery.drive import CLIENT_LEFT, CUT, STOPPED, Line, drive, fits, join_headers, send_paced
+from mockserver.delivery.drive import CLIENT_LEFT, CUT, STOPPED, Line, drive, fits, frame_body, join_headers, send_paced
 from mockserver.delivery.faults import apply_faults
 from mockserver.delivery.script import AT_ONCE, script
 from mockserver.dialects import error_frame
@@ -67,9 +68,8 @@ def find_lines(response: Response) -> bytes | None:
     reply = response.reply
     if response.forwarded is not None or response.plan.faults or not fits(reply):
         return None
-    if response.pace is AT_ONCE:
-        return join_headers(reply, response.extra_headers, length=len(reply.body))
-    return join_headers(reply, response.extra_headers, length=None) if reply.parts.times else None
+    is_ready = response.pace is AT_ONCE or reply.parts.times
+    return join_headers(reply, response.extra_headers) if is_ready else None
 
 
 async def _deliver(responder: Responder, response: Response, visit: Visit, line: Line, scope: Scope) -> str:
@@ -80,7 +80,7 @@ async def _deliver(responder: Responder, response: Response, visit: Visit, line:
         return await line.in_process.perform(actions_of(responder, response, visit), row.note)
     if line.wire is not None and response.pace is AT_ONCE and (lines := find_lines(response)) is not None:
         body = response.reply.body
-        if line.wire.whole(response.reply.status, lines, body):
+        if line.wire.whole(response.reply.status, lines, frame_body(lines, body)):
             row.note(body)
             return CLIENT_LEFT if line.wire.gone else COMPLETE
     if response.pace is not AT_ONCE:
@@ -101,7 +101,8 @@ async def _relay(responder: Responder, response: Response, visit: Visit, line: L
         assert response.forwarded is not None  # noqa: S101
         refused = responder.refuse(response.forwarded, failure, response.call)
         refused.plan = replace(refused.plan, source=response.plan.source)
-        return await _deliver(responder, responder.finish(refused, response.forwarded, visit), visit, line, scope)
+        responder.finish(refused, response.forwarded, visit, tells_limits=False)
+        return await _deliver(responder, refused, visit, line, scope)
 
 
 async def _turn_away(responder: Responder, visit: Visit, line: Line) -> bool:
@@ -110,11 +111,13 @@ async def _turn_away(responder: Responder, visit: Visit, line: Line) -> bool:
     request = HttpRequest(row.method, row.path, headers=row.headers, namespace=row.namespace)
     refused = responder.refuse(request, STOPPING)
     refused.plan = replace(refused.plan, source="invalid")  # no limit refuses it
+    before = copy(row)
+    responder.finish(refused, request, visit, tells_limits=False)
     try:
         await drive(actions_of(responder, refused, visit), line, row.note)
     except RuntimeError:  # the head was sent already
+        row.plan, row.status, row.reply_headers = before.plan, before.status, before.reply_headers
         return False
-    responder.finish(refused, request, visit)
     return True
 
 

@@ -16,12 +16,12 @@ from mockserver.config.settings import Settings
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, wire_format
 from mockserver.core.exchange import Exchange
+from mockserver.core.http import WITHOUT_BODY
 from mockserver.core.json import parsed
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import printable
-from mockserver.delivery.script import WITHOUT_BODY
 from mockserver.dialects import discover
 from mockserver.server.snapshot import Decoding, codings_of
 

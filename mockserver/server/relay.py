@@ -19,7 +19,7 @@ from mockserver.core.plan import Failure, Forward
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import CLIENT_LEFT, Line, client_left, drive
 from mockserver.dialects import Dialect
-from mockserver.server.access import against_scripts
+from mockserver.server.access import across_origins, against_scripts
 from mockserver.server.live import Live
 from mockserver.server.recorder import MAX_RECORDED, Recorder, Take
 from mockserver.server.respond import Response
@@ -127,6 +127,9 @@ class Relay(Struct, eq=False):
         self.exchange.status, self.exchange.reply_headers = status, _texts(headers)
         more = (*more, *against_scripts(asked, self.exchange.reply_headers))
         shown = with_own_upload_urls(self.exchange.reply_headers, asked, self.dialect)
+        if origins := self.live.settings.cors:
+            shown, across = across_origins(asked, shown, origins)
+            more = (*more, *across)
         added = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in (*shown, *more)]
         await line.send({"type": "http.response.start", "status": status, "headers": added})
         if not self._held:

@@ -106,6 +106,10 @@ class Visit(Struct, eq=False):
     operation: Operation | None = None
     reservation: Reservation | None = None
 
+    async def listen(self) -> Message:
+        """Return the next message of the client, as ASGI has it; `receive` may become known after the start."""
+        return await self.receive()
+
     def take(self, size: int) -> None:
         """Count bytes that the request takes. Raises Failure if all take too many."""
         if not self.in_process:
@@ -165,7 +169,7 @@ class Responder(Struct, eq=False):
                 check_key(key, settings.keys)
             sent = request
             if b"content-encoding" in request.fields:
-                request = _decode(request, visit, settings)
+                request = await _decode(request, visit, settings)
             large = len(request.body) > LARGE
             try:
                 validation = validation_of(self.dialect.name, settings.validation)
@@ -182,8 +186,8 @@ class Responder(Struct, eq=False):
                     check_model_allowed(call.model, key, settings.keys, engine.policy.models)
                 timed = read_timing(request) if _TIMING in request.fields else None  # raises before anything is counted
                 plan = await self._plan(engine, call, key, visit)
-            if isinstance(plan.outcome, Forward):
-                return self.finish(_forward(call, plan, sent, visit), request, visit)
+            if type(plan.outcome) is Forward:
+                return self.finish(_forward(call, plan, sent, visit), request, visit, tells_limits=False)
             if remarks and not _is_recorded_success(plan.outcome):
                 plan = replace(plan, history_remarks=remarks)
             timed = space.timed if timed is None else timed
@@ -292,7 +296,7 @@ class Responder(Struct, eq=False):
         limiter, charge = self.live.limiter, None
         if limiter is not None and call.operation in LIMITED:
             visit.reservation = Reservation(
-                limiter, call.http.namespace, self.dialect.rate_limit_headers, visit.receive, patient=visit.patient
+                limiter, call.http.namespace, self.dialect.rate_limit_headers, visit.listen, patient=visit.patient
             )
             charge, call = await _reserve(visit.reservation, engine, call, key)
         try:
@@ -310,15 +314,19 @@ class Responder(Struct, eq=False):
         """Turn a plan into the reply that the dialect gives; `timed`: it takes its time."""
         outcome, settings = plan.outcome, self.live.settings
         pace = AT_ONCE if plan.timing.at_once else _pace_of(call, plan, self.live.engine.policy.seed)
-        if isinstance(outcome, Failure):
+        if type(outcome) is Answer:  # first, as most are; isinstance takes far longer for a Struct
+            reply = operation.render(call, outcome)
+        elif isinstance(outcome, Failure):
             if not self.operations and plan.source == "unmatched":
                 return self.point_elsewhere(call.http, call, outcome.details.get("report"))
             reply = self.dialect.fail(call.http, outcome, call)
         elif isinstance(outcome, Raw):
             reply = Reply(outcome.status, outcome.headers, outcome.body, outcome.frames)
         elif isinstance(outcome, Recorded):
-            reply, pace = replayed(outcome, pace, settings.replay_speed)
+            reply, pace = replayed(outcome, pace, settings.replay_speed if timed else 0.0)
             reply = self._with_own_urls(operation, reply, call.http)
+            if reply is outcome.reply and pace is AT_ONCE and not plan.faults:  # which need each frame by itself
+                reply = outcome.joined_reply
         else:
             assert not isinstance(outcome, RenderedOutcome | Forward)  # noqa: S101
             reply = operation.render(call, outcome)
@@ -338,40 +346,45 @@ class Responder(Struct, eq=False):
         headers = with_own_upload_urls(reply.headers, request, self.dialect)
         return reply if headers is reply.headers else replace(reply, headers=headers)
 
-    def finish(self, response: Response, request: HttpRequest, visit: Visit) -> Response:
-        """Add the headers that every response has, and note it in the journal."""
-        reply, reservation, live = response.reply, visit.reservation, self.live
-        limits = () if reservation is None else reservation.headers
-        if response.forwarded is None:
-            if may_be_shown(request):
-                stated = () if response.plan.faults else reply.headers  # faults may change the type
-                reply = replace(reply, headers=(*reply.headers, *against_scripts(request, stated)))
-            if limits:
-                names = {name for name, _ in limits}
-                others = [header for header in reply.headers if header[0] not in names]
-                reply = replace(reply, headers=(*others,))
-            response.reply = reply
-        row = visit.row
-        row.plan, row.call, row.status = response.plan, response.call, reply.status
-        row.reply_headers = (*reply.headers, *limits) if limits else reply.headers
+    def finish(self, response: Response, request: HttpRequest, visit: Visit, *, tells_limits: bool = True) -> Response:
+        """Add the headers that every response has, and note it in the journal.
+
+        `tells_limits`: what is left of them is told, too. What an upstream answers tells of the provider's own.
+        """
+        reply, row, settings = response.reply, visit.row, self.live.settings
+        limits = visit.reservation.headers if tells_limits and visit.reservation is not None else ()
+        if may_be_shown(request) and response.forwarded is None:
+            stated = () if response.plan.faults else reply.headers  # faults may change the type
+            reply = replace(reply, headers=(*reply.headers, *against_scripts(request, stated)))
+        if limits:
+            names = {name for name, _ in limits}
+            others = [header for header in reply.headers if header[0] not in names]
+            reply = replace(reply, headers=(*others,))
+        response.reply, response.extra_headers = reply, limits
+        row.plan, row.status, row.reply_headers = response.plan, reply.status, (*reply.headers, *limits)
+        if response.plan is HOME:  # a look at the server is no call
+            visit.journal.forget(row)
         if response.call is not None:
-            row.model = response.call.model
+            row.call, row.model = response.call, response.call.model
             row.operation = row.operation or response.call.operation
-        response.extra_headers = limits
-        if live.settings.source_headers:
-            own = ("x-mockserver-source", _printable(response.plan.source)), ("x-mockserver-call", str(row.seq))
-            response.extra_headers = (*limits, *own, *((("x-mockserver-state", "lost"),) if live.lost else ()))
-        if live.settings.cors:
-            stated, more = across_origins(request, reply.headers, live.settings.cors)
-            response.extra_headers = (*response.extra_headers, *more)
-            if stated is not reply.headers:
-                response.reply = replace(reply, headers=stated)
+        if settings.source_headers:
+            source = ("x-mockserver-source", _printable(response.plan.source))
+            response.extra_headers = (*limits, source, ("x-mockserver-call", str(row.seq)))
+            if self.live.lost:
+                response.extra_headers += (("x-mockserver-state", "lost"),)
+        if settings.cors and response.forwarded is None:  # what an upstream answers is not known yet
+            own, more = across_origins(request, reply.headers, settings.cors)
+            response.extra_headers += more
+            response.reply = replace(reply, headers=own)
         return response
 
 
-def _decode(request: HttpRequest, visit: Visit, settings: Settings) -> HttpRequest:
+async def _decode(request: HttpRequest, visit: Visit, settings: Settings) -> HttpRequest:
     """Return the request without the content codings of its body."""
-    plain = decoded(request, settings.max_body)
+    if len(request.body) > LARGE:
+        plain = await on_thread(decoded, request, settings.max_body)
+    else:
+        plain = decoded(request, settings.max_body)
     if plain is not request and len(plain.body) > LARGE:
         visit.take(parsed_size(plain.body))
     return plain

@@ -22,6 +22,7 @@ from mockserver.config.errors import ConfigError
 from mockserver.core.http import is_everywhere
 from mockserver.server.access import with_cors
 from mockserver.server.app import Site
+from mockserver.server.http.acceptor import Acceptor
 from mockserver.server.http.parser import Deadlines
 from mockserver.server.http.protocol import ConnectionProtocol, protocol_factory, refusal
 from mockserver.server.live import Live, watch
@@ -76,8 +77,18 @@ def _is_fault(record: logging.LogRecord) -> bool:
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
-class _Server(uvicorn.Server):
-    """uvicorn's, except that a second signal ends what is still open."""
+class AcceptingServer(uvicorn.Server):
+    """uvicorn's, except that it accepts connections as fast as they come."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        if not isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):  # which accepts all that wait
+            acceptor = Acceptor(sockets or (), self.config.http_protocol_class)
+            self.config.http_protocol_class = acceptor  # type: ignore[assignment]  # a factory instead of a class
+        await super().startup(sockets)
+
+
+class _Server(AcceptingServer):
+    """One that also ends what is still open at a second signal."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.should_exit:
@@ -92,6 +103,10 @@ class _Server(uvicorn.Server):
             task.cancel()
 
 
+# When the collector looks for garbage, which is rare: it costs every request a little each time.
+COLLECT = (10_000, 20, 50)
+
+
 def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[str], None]) -> None:
     server = _Server(configured(live, watching(live, sources, say), GRACE, DRAIN))
 
@@ -103,6 +118,7 @@ def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     gc.freeze()  # what was made by now stays; scanning it again and again would cost every request
+    gc.set_threshold(*COLLECT)
     gc.enable()
     server.run(sockets=[listener])
 
@@ -248,7 +264,7 @@ class Running:
             yield
 
 
-class _Prompt(uvicorn.Server):
+class _Prompt(AcceptingServer):
     """uvicorn's, except that it does not poll whether to stop, and stops at once if no request is open."""
 
     def __init__(self, config: uvicorn.Config) -> None:

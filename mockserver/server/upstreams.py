@@ -174,7 +174,7 @@ def with_own_upload_urls(headers: Headers, http: HttpRequest, dialect: Dialect) 
 
     A client would send what follows, with its key, to the provider, past the recording.
     """
-    if not any(name in _UPLOAD_URLS for name, _ in headers):
+    if _UPLOAD_URLS.isdisjoint(dict(headers)):
         return headers
     return tuple((name, _own_url(value, http, dialect) if name in _UPLOAD_URLS else value) for name, value in headers)
 
@@ -193,7 +193,7 @@ def _own_url(url: str, http: HttpRequest, dialect: Dialect) -> str:
     return url
 
 
-_UPLOAD_URLS = ("x-goog-upload-url", "x-goog-upload-control-url")
+_UPLOAD_URLS = frozenset(("x-goog-upload-url", "x-goog-upload-control-url"))
 
 
 def _has_dot_segment(path: str) -> bool:

@@ -27,7 +27,7 @@ from mockserver.rules.load import order_dependence
 from mockserver.server.cassette_store import Player, file_of
 from mockserver.server.limits import Limiter
 from mockserver.server.live import Live, Worker, compose, start
-from mockserver.server.run import DRAIN, GRACE, configured, watching
+from mockserver.server.run import COLLECT, DRAIN, GRACE, configured, watching
 from mockserver.server.shared_state import check_state, share
 from mockserver.server.sources import Sources, cassettes_in
 from mockserver.state.in_memory import MemoryCounters
@@ -104,6 +104,7 @@ class _WorkerConfig(uvicorn.Config):
         super().load()
         gc.collect()
         gc.freeze()
+        gc.set_threshold(*COLLECT)
 
 
 def start_worker(sources: Sources, worker: Worker, token: str) -> Live:

@@ -57,6 +57,8 @@ class Tally:
         """Count a finished request."""
         plan = row.plan
         source = "" if plan is None else plan.source
+        if source.startswith("cassette "):
+            source = source.partition("#")[0]  # without the number of the episode
         sums = self.ways.get((row.dialect, row.operation, row.status, source, row.ended))
         if sums is None:
             way = row.dialect, row.operation, row.status, self._known(source), row.ended
@@ -67,9 +69,7 @@ class Tally:
                 self.faults[fault.name] += 1
 
     def _known(self, source: str) -> str:
-        """Return the source without the episode's number; beyond the maximum, a single source for all others."""
-        if source[:9] == "cassette ":
-            return source.partition("#")[0]
+        """Return the source; beyond the maximum, a single one for all others."""
         if source not in self._sources and len(self._sources) >= MOST_SOURCES:
             return OTHER
         self._sources.add(source)
@@ -199,11 +199,6 @@ class Journal:
         return sum(len(page.rows) for page in self._pages.values())
 
 
-def size_without_bodies(exchange: Exchange) -> int:
-    values = sum([len(value) for _, value in exchange.headers])
-    return BARE + values + len(exchange.path) + len(exchange.query) + len(exchange.model)
-
-
 _COUNTED = ("rule ", "cassette ")  # how the sources begin whose answers are counted
 
 
@@ -246,7 +241,9 @@ class NamespaceRows:
         if exchange.recorded:
             hits[exchange.recorded] += 1
         if exchange.kept:
-            exchange.unweighed += size_without_bodies(exchange)
+            values = sum([len(value) for _, value in exchange.headers])
+            texts = len(exchange.path) + len(exchange.query) + len(exchange.model)
+            exchange.unweighed += BARE + values + texts
             self.weigh(exchange)
 
     def drop(self, count: int = 1) -> int:

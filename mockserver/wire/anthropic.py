@@ -2,7 +2,7 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -14,7 +14,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, tokens_of
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import Chunks, weighed
-from mockserver.wire.template import Renderer, Value
+from mockserver.wire.template import Outline, Renderer
 from mockserver.wire.thinking import Prefix, sign
 
 Body = Mapping[str, Json]
@@ -47,12 +47,12 @@ class MessageRenderer(Renderer[MessageOptions]):
     def frames(self, answer: Answer, options: MessageOptions) -> Iterator[Frame]:
         return events(answer, options)
 
-    def form(self, options: MessageOptions) -> Hashable | None:
-        return None if options.usage or options.extra or options.toolset else options.thinking
+    def asked(self, options: MessageOptions) -> Outline | None:
+        return None if options.usage or options.extra or options.toolset else Outline((options.thinking,), ())
 
-    def values(self, answer: Answer, options: MessageOptions) -> Iterable[Value]:
+    def values(self, answer: Answer, options: MessageOptions) -> Sequence[bytes]:
         parts = answer.choices[0].parts
-        return [to_json(_input(part.call.arguments)) for part in parts if isinstance(part, ToolUse)]
+        return [to_json(_input(part.call.arguments)) for part in parts if type(part) is ToolUse]
 
 
 def message(answer: Answer, options: MessageOptions) -> dict[str, Json]:

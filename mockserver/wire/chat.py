@@ -3,7 +3,8 @@
 The builders make every key of the family; a ChatLayout says which of them a provider shows, and in which order.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import repeat, zip_longest
 from typing import Literal
 
@@ -41,7 +42,7 @@ from mockserver.wire.logprobs import (
     offset_logprobs,
     spread_logprobs,
 )
-from mockserver.wire.template import Marks, Renderer, Value
+from mockserver.wire.template import Marks, Outline, Renderer, encode_texts
 
 
 class ChatLayout(Struct, frozen=True):
@@ -72,6 +73,7 @@ class ChatLayout(Struct, frozen=True):
 Extra = Mapping[str, Json]  # keys of the completion that come from the request, such as service_tier
 Object = dict[str, Json]
 DONE = Frame(b"[DONE]", part="end")
+MAX_KEPT = 100  # characters of a value of the request that outlines keep
 
 
 class ChatOptions(Struct, frozen=True):
@@ -95,18 +97,21 @@ class ChatRenderer(Renderer[ChatOptions]):
         yield from chunks(answer, self.layout, options.extra, include_usage=options.usage)
         yield DONE
 
-    def form(self, options: ChatOptions) -> Hashable | None:
+    def asked(self, options: ChatOptions) -> Outline | None:
         extra = options.extra
         for value in extra.values():
-            if type(value) is not str:
+            if type(value) is not str or len(value) > MAX_KEPT:
                 return None
-        return (options.usage, *extra)
-
-    def values(self, answer: Answer, options: ChatOptions) -> Iterable[Value]:
-        return options.extra.values()
+        return _outline_extra(options.usage, (*extra.items(),))
 
     def mark(self, options: ChatOptions, marks: Marks) -> ChatOptions:
         return replace(options, extra={key: marks.text(value) for key, value in options.extra.items()})
+
+
+@lru_cache(maxsize=256)
+def _outline_extra(usage: bool, extra: tuple[tuple[str, str], ...]) -> Outline:  # a memo's key
+    values = [value for _, value in extra]
+    return Outline((usage, *[(key, bool(value)) for key, value in extra]), encode_texts(values))
 
 
 def completion(answer: Answer, layout: ChatLayout, extra: Extra | None = None) -> Object:

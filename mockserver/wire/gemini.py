@@ -1,7 +1,7 @@
 """Gemini's GenerateContentResponse: an Answer as one body, or as the responses of a stream, each with its new parts."""
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
 from math import fsum
@@ -29,7 +29,7 @@ from mockserver.core.plan import (
 )
 from mockserver.core.seal import Seal, claim
 from mockserver.core.tokens import spelled, token_id, weighed
-from mockserver.wire.template import Renderer, Value
+from mockserver.wire.template import Outline, Renderer, encode_texts
 
 Object = dict[str, Json]
 
@@ -56,19 +56,21 @@ class GeminiRenderer(Renderer[GeminiOptions]):
     def encode(self, body: Mapping[str, Json], options: GeminiOptions) -> bytes:
         return to_json(body) if options.indent is None else to_json(body, indent=options.indent) + b"\n"
 
-    def form(self, options: GeminiOptions) -> Hashable | None:
+    def asked(self, options: GeminiOptions) -> Outline | None:
         if options.vertex or options.media or options.cached or options.cached_media:
             return None
-        return options.thoughts, options.signed, options.indent
+        return Outline((options.thoughts, options.signed, options.indent), ())
 
-    def values(self, answer: Answer, options: GeminiOptions) -> Iterable[Value]:
+    def values(self, answer: Answer, options: GeminiOptions) -> Sequence[bytes]:
+        made: list[bytes] = []
         for index, choice in enumerate(answer.choices):
-            calls = [part for part in choice.parts if isinstance(part, ToolUse)]
+            calls = [part for part in choice.parts if type(part) is ToolUse]
             if calls and options.signed:
-                yield _signature(answer, index)
+                made += encode_texts([_signature(answer, index)])
             for part in calls:
                 call = _function_call(part)
-                yield b"" if call is None else _within_part(call["args"], options.indent)
+                made.append(b"" if call is None else _within_part(call["args"], options.indent))
+        return made
 
     def frames(self, answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
         """Yield the frames, but for the last with marks for the tokens so far."""

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import fingerprint
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_property
 from mockserver.core.plan import Answer, Broken, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage
 from mockserver.core.seal import Seal, claim, text_bytes
 from mockserver.wire.chat import pick
@@ -19,13 +20,17 @@ Status = Literal["queued", "in_progress", "completed", "incomplete", "failed", "
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 
 
-class ResponseLayout(Struct, frozen=True):
+class ResponseLayout(Struct, frozen=True, dict=True):
     """Which keys a provider shows, in which order, and how its streams differ."""
 
     response: tuple[str, ...]
     queued: bool = True  # whether a background answer is queued first; False: it is in progress at once
     raw_reasoning: bool = False  # whether the reasoning itself is shown, not only its summary
     unset: Mapping[str, Json] = {}  # defaults of keys that repeat the request
+
+    @lazy_property
+    def keys(self) -> frozenset[str]:
+        return frozenset(self.response)
 
 
 class ResponseOptions(Struct, frozen=True):
@@ -216,8 +221,8 @@ def _groups(parts: Iterable[Part]) -> Iterator[tuple[Part, ...]]:
     """Yield the parts of each item: consecutive texts and refusals share a message, unless a text is `apart`."""
     spoken: list[Part] = []
     for part in parts:
-        is_spoken = isinstance(part, Text | Refusal)
-        if spoken and (not is_spoken or (isinstance(part, Text) and part.apart)):
+        is_spoken = type(part) in _SPOKEN
+        if spoken and (not is_spoken or (type(part) is Text and part.apart)):
             yield tuple(spoken)
             spoken = []
         if is_spoken:
@@ -226,6 +231,9 @@ def _groups(parts: Iterable[Part]) -> Iterator[tuple[Part, ...]]:
             yield (part,)
     if spoken:
         yield tuple(spoken)
+
+
+_SPOKEN = (Text, Refusal)
 
 
 def _logprobs_of_texts(choice: Choice) -> Iterator[list[Block]] | None:
@@ -293,10 +301,11 @@ _ITEM_ID = re.compile(r"[a-z]+_([0-9a-f]{32})")
 def item_ids(answer: Answer, *, stored: bool) -> Iterator[str]:
     """Yield the ids of the output items of an answer without hosted tools, each without the prefix of its type."""
     thought: int | None = None
-    for at, parts in enumerate(_groups(answer.choices[0].parts) if answer.choices else ()):
-        if isinstance(parts[0], Reasoning):
+    own = answer.choices[0].parts if answer.choices else ()
+    for at, parts in enumerate(_groups(own) if len(own) > 1 else (own,) if own else ()):
+        if type(parts[0]) is Reasoning:
             thought = at
-        before = at - thought if thought is not None and isinstance(parts[0], ToolUse) else 0
+        before = at - thought if thought is not None and type(parts[0]) is ToolUse else 0
         yield item_id(answer.id, at, reasoning=before, stored=stored)
 
 

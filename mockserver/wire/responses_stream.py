@@ -1,10 +1,11 @@
 """Responses as a stream: the numbered events of the object and of each of its items."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.json import encode
 from msgspec.structs import replace
 from pydantic_core import to_json
 
@@ -27,7 +28,7 @@ from mockserver.wire.responses import (
     response_of_items,
     status_of,
 )
-from mockserver.wire.template import Marks, Renderer, Value
+from mockserver.wire.template import Marks, Outline, Renderer, encode_texts
 
 MAX_PARTIAL_IMAGES = 3
 
@@ -109,13 +110,14 @@ class ResponseRenderer(Renderer[ResponseOptions]):
         runs = self.fill_frames(answer, options)
         return events(answer, self.layout, options) if runs is None else Frames(_numbered(runs))
 
-    def form(self, options: ResponseOptions) -> Hashable | None:
+    def asked(self, options: ResponseOptions) -> Outline | None:
         repeated, sealed = options.request_fields, "reasoning.encrypted_content" in options.include
-        return *repeated, repeated.get("background") is True, options.summary, options.stored, sealed
+        form = (*repeated, repeated.get("background") is True, options.summary, options.stored, sealed)
+        shown = [value for key, value in repeated.items() if key != "background"]
+        return Outline(form, [encode(value) if type(value) is str else to_json(value) for value in shown])
 
-    def values(self, answer: Answer, options: ResponseOptions) -> Iterable[Value]:
-        repeated = [to_json(value) for key, value in options.request_fields.items() if key != "background"]
-        return [*item_ids(answer, stored=options.stored), *repeated]
+    def values(self, answer: Answer, options: ResponseOptions) -> Sequence[bytes]:
+        return encode_texts(item_ids(answer, stored=options.stored))
 
     def mark(self, options: ResponseOptions, marks: Marks) -> ResponseOptions:
         repeated = options.request_fields

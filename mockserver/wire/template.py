@@ -7,6 +7,7 @@ Nothing is learned from requests: which template an answer gets hangs on its for
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
@@ -20,8 +21,6 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, tokens_of
 from mockserver.core.tokens import Tokenizer, weighed
 
-Pieces = tuple[Sequence[str], Sequence[int]]  # of a part in a stream, and the tokens of each
-Value = str | int | bytes  # bytes: JSON; one that is empty (no text, zero) belongs to the form
 Form = tuple[Hashable, ...]
 Options = TypeVar("Options")
 Kept = TypeVar("Kept")
@@ -32,63 +31,62 @@ MAX_PIECES = 4_096  # of a stream whose frames are made at once
 _RUN = 128  # frames that are alike, and are joined at once
 
 
-class Outline(Struct):
-    """What decides how an answer is rendered, and the values that it is filled with."""
+class Outline(Struct, frozen=True):
+    """What decides how something is rendered, and the values that it is filled with: JSON, of texts without quotes."""
 
-    form: list[Hashable]
-    values: list[Value]
+    form: Form
+    values: Sequence[bytes]
 
 
-def outline_of(answer: Answer) -> Outline | None:
-    """Return the outline of an answer; None: no template can hold it."""
-    choices, usage = answer.choices, answer.usage
-    if answer.broken is not None or len(choices) > MAX_CHOICES:
+def outline_of(choice: Choice) -> Outline | None:
+    """Return the outline of a choice, which is kept with it; None: no template can hold it.
+
+    Raises UnicodeEncodeError for lone surrogates.
+    """
+    found: Outline | None = vars(choice).get("outline")
+    if found is None:
+        found = vars(choice)["outline"] = _outline_choice(choice)
+    return found
+
+
+def _outline_choice(choice: Choice) -> Outline | None:
+    if choice.logprobs is not None or len(choice.parts) > MAX_PARTS:
         return None
-    prompt, completion, *details = astuple(usage)
-    stated = answer.stated_fingerprint
-    form: list[Hashable] = [stated is None, answer.phase, answer.prompt_safety]
-    values: list[Value] = [answer.id, answer.created, answer.model, answer.system_fingerprint, stated or ""]
-    values += (prompt, completion, prompt + completion)
-    if any(details):
-        values += details
-        values += (max(prompt - usage.cached - usage.cache_write, 0), max(completion - usage.reasoning, 0))
-    for choice in choices:
-        if choice.logprobs is not None or len(choice.parts) > MAX_PARTS:
+    form: list[Hashable] = [choice.finish, choice.safety]
+    texts: list[str] = []
+    if choice.echo or choice.stop:
+        form.append(Choice)
+        texts += (choice.echo, choice.stop)
+    for part in choice.parts:
+        kind = type(part)
+        if kind is Item or (type(part) is Text and part.annotations):
             return None
-        form += (choice.finish, choice.safety)
-        if choice.echo or choice.stop:
-            form.append(Choice)
-            values += (choice.echo, choice.stop)
-        for part in choice.parts:
-            if isinstance(part, Item) or (isinstance(part, Text) and part.annotations):
-                return None
-            kind = type(part)
-            form += (kind, type(part.chunks) is tuple)
-            _OUTLINES[kind](part, form, values)
-    return Outline(form, values)
+        form += (kind, type(part.chunks) is tuple)
+        _OUTLINES[kind](part, form, texts)
+    return Outline((*form, *map(bool, texts)), encode_texts(texts))
 
 
-def _outline_text(part: Text, form: list[Hashable], values: list[Value]) -> None:
+def _outline_text(part: Text, form: list[Hashable], texts: list[str]) -> None:
     form.append(part.apart)
-    values.append(part.text)
+    texts.append(part.text)
 
 
-def _outline_refusal(part: Refusal, form: list[Hashable], values: list[Value]) -> None:
-    values.append(part.text)
+def _outline_refusal(part: Refusal, form: list[Hashable], texts: list[str]) -> None:
+    texts.append(part.text)
 
 
-def _outline_reasoning(part: Reasoning, form: list[Hashable], values: list[Value]) -> None:
+def _outline_reasoning(part: Reasoning, form: list[Hashable], texts: list[str]) -> None:
     form.append(part.summary is None)
-    values += (part.text, part.summary or "")
+    texts += (part.text, part.summary or "")
 
 
-def _outline_call(part: ToolUse, form: list[Hashable], values: list[Value]) -> None:
+def _outline_call(part: ToolUse, form: list[Hashable], texts: list[str]) -> None:
     call = part.call
     form += (call.kind, call.arguments.lstrip()[:1] == "{")
-    values += (call.id, call.name, call.namespace, call.arguments)
+    texts += (call.id, call.name, call.namespace, call.arguments)
 
 
-_OUTLINES: Mapping[type, Callable[[Any, list[Hashable], list[Value]], None]] = {
+_OUTLINES: Mapping[type, Callable[[Any, list[Hashable], list[str]], None]] = {
     Text: _outline_text,
     Refusal: _outline_refusal,
     Reasoning: _outline_reasoning,
@@ -198,9 +196,7 @@ class Template:
 
     def __init__(self, cuts: Cuts) -> None:
         self._form = b"%b".join([each.replace(b"%", b"%%") for each in cuts.between])
-        self._pick: Callable[[Sequence[Any]], Any] = lambda values: ()
-        if cuts.marks:
-            self._pick = itemgetter(*cuts.marks)
+        self._pick: Callable[[Sequence[Any]], Any] = itemgetter(*cuts.marks) if cuts.marks else lambda values: ()
 
     def fill(self, values: Sequence[bytes]) -> bytes:
         filled: bytes = self._form % self._pick(values)
@@ -243,6 +239,7 @@ _BOUNDS: tuple[tuple[tuple[int | None, int | None], ...], ...] = (
     ((None, 1), (1, None)),
     ((None, 1), (1, -1), (-1, None)),
 )
+_NOTHING = Outline((), ())
 _SERIES = (3, 77)  # whose marks differ in length, too
 _UNKNOWN: Any = object()
 
@@ -267,12 +264,12 @@ class Renderer(Generic[Options]):
     def encode(self, body: Mapping[str, Json], options: Options) -> bytes:
         return to_json(body)
 
-    def form(self, options: Options) -> Hashable | None:
-        """Return what of the options decides how answers are rendered; None: no template can hold them."""
-        return ()
+    def asked(self, options: Options) -> Outline | None:
+        """Return the outline of the options; None: no template can hold what is rendered with them."""
+        return _NOTHING
 
-    def values(self, answer: Answer, options: Options) -> Iterable[Value]:
-        """Return further values: those of the options, and what the renderer makes of those of the answer."""
+    def values(self, answer: Answer, options: Options) -> Sequence[bytes]:
+        """Return what the renderer makes of values of the answer, as JSON. Raises UnicodeEncodeError."""
         return ()
 
     def mark(self, options: Options, marks: Marks) -> Options:
@@ -286,43 +283,55 @@ class Renderer(Generic[Options]):
 
     def fill_body(self, answer: Answer, options: Options) -> bytes | None:
         """Return the JSON of a body; None if no template holds it."""
-        outline = self._outline(answer, options)
-        if outline is None:
-            return None
-        key = (*outline.form, *map(bool, outline.values))
-        template = self._bodies.get(key, _UNKNOWN)
-        if template is _UNKNOWN:
-            template = _keep(self._bodies, key, self._make_body(answer, options))
         try:
-            return None if template is None else template.fill(_encoded(outline.values))
+            outline = self._outline(answer, options)
         except UnicodeEncodeError:
             return None
+        if outline is None:
+            return None
+        template = self._bodies.get(outline.form, _UNKNOWN)
+        if template is _UNKNOWN:
+            template = _keep(self._bodies, outline.form, self._make_body(answer, options))
+        return None if template is None else template.fill(outline.values)
 
     def fill_frames(self, answer: Answer, options: Options) -> list[Frame | FrameRun] | None:
         """Return the frames of a stream; None if no template holds it."""
-        outline = self._outline(answer, options)
-        if outline is None or len(answer.choices) != 1 or answer.phase:
+        if len(answer.choices) != 1 or answer.phase:
             return None
-        pieces = [_pieces_of(part, answer.tokenizer) for part in answer.choices[0].parts]
-        counts = [min(len(weights), 3) for _, weights in pieces]
-        if sum([len(weights) for _, weights in pieces]) > MAX_PIECES:
+        try:
+            outline = self._outline(answer, options)
+            spoken = _spoken_of(answer.choices[0], answer.tokenizer)
+        except UnicodeEncodeError:
             return None
-        key = (*counts, *outline.form, *map(bool, outline.values))
+        if outline is None or spoken.pieces > MAX_PIECES:
+            return None
+        counts = spoken.counts
+        key = (counts, outline.form)
         template = self._streams.get(key, _UNKNOWN)
         if template is _UNKNOWN:
             template = _keep(self._streams, key, self._make_stream(answer, options, counts))
-        try:
-            return None if template is None else _fill(template, _encoded(outline.values), pieces)
-        except UnicodeEncodeError:
-            return None
+        return None if template is None else _fill(template, outline.values, spoken.parts)
 
     def _outline(self, answer: Answer, options: Options) -> Outline | None:
-        form = self.form(options)
-        outline = None if form is None else outline_of(answer)
-        if outline is not None:
-            outline.form.append(form)
-            outline.values.extend(self.values(answer, options))
-        return outline
+        """Return the outline of an answer: a value that is empty or zero belongs to the form."""
+        choices, asked = answer.choices, self.asked(options)
+        if asked is None or answer.broken is not None or len(choices) > MAX_CHOICES:
+            return None
+        own = self.values(answer, options)
+        named = _outline_names(answer.model, answer.system_fingerprint, answer.stated_fingerprint)
+        counted = _outline_counts(answer.created, answer.usage)
+        form = [asked.form, named.form, counted.form, answer.phase, answer.prompt_safety, not answer.id]
+        values = [encode(answer.id)[1:-1], *asked.values, *named.values, *counted.values]
+        if own:
+            form += map(bool, own)
+            values += own
+        for choice in choices:
+            outline = outline_of(choice)
+            if outline is None:
+                return None
+            form.append(outline.form)
+            values += outline.values
+        return Outline(tuple(form), values)
 
     def _make_body(self, answer: Answer, options: Options) -> Template | None:
         once, again = (self._cut_body(answer, options, Marks(series)) for series in _SERIES)
@@ -333,15 +342,12 @@ class Renderer(Generic[Options]):
         values = self._marked(answer, options, marked, asked)
         return None if values is None else cut_at(values, self.encode(self.body(marked, asked), asked))
 
-    def _marked(self, answer: Answer, options: Options, marked: Answer, asked: Options) -> list[bytes] | None:
+    def _marked(self, answer: Answer, options: Options, marked: Answer, asked: Options) -> Sequence[bytes] | None:
         """Return the JSON of the marks, no bytes where there is no hole; None if the form is not that of the values."""
         own, other = self._outline(answer, options), self._outline(marked, asked)
         if own is None or other is None or own.form != other.form:
             return None
-        if [*map(bool, own.values)] != [*map(bool, other.values)]:
-            return None
-        encoded = _encoded(other.values)
-        return [each if mark else b"" for each, mark in zip(encoded, other.values, strict=True)]
+        return [b"" if each == b"0" else each for each in other.values]
 
     def _make_stream(self, answer: Answer, options: Options, counts: Sequence[int]) -> list[Segment] | None:
         once, again = (self._cut_frames(answer, options, counts, Marks(series)) for series in _SERIES)
@@ -380,20 +386,60 @@ class Renderer(Generic[Options]):
         return made
 
 
-def _encoded(values: Iterable[Value]) -> list[bytes]:
-    """Return JSON, of texts what is between the quotes. Raises UnicodeEncodeError for lone surrogates."""
-    return [
-        encode(value)[1:-1] if type(value) is str else value if type(value) is bytes else encode(value)
-        for value in values
-    ]
+@lru_cache(maxsize=64)
+def _outline_names(model: str, fingerprint: str, stated: str | None) -> Outline:
+    texts = (model, fingerprint, stated or "")
+    return Outline((stated is None, *map(bool, texts)), encode_texts(texts))
 
 
-def _pieces_of(part: Part, tokenizer: Tokenizer) -> Pieces:
+@lru_cache(maxsize=4096)
+def _outline_counts(created: int, usage: Usage) -> Outline:
+    prompt, completion, *details = astuple(usage)
+    numbers = [created, prompt, completion, prompt + completion]
+    if any(details):
+        numbers += details
+        numbers += (max(prompt - usage.cached - usage.cache_write, 0), max(completion - usage.reasoning, 0))
+    return Outline((*map(bool, numbers),), [*map(encode, numbers)])
+
+
+def encode_texts(texts: Iterable[str]) -> list[bytes]:
+    """Return JSON without quotes. Raises UnicodeEncodeError for lone surrogates."""
+    return [written[1:-1] for written in map(encode, texts)]
+
+
+class Pieces(Struct, frozen=True):
+    """JSON of the pieces of a part in a stream, and the tokens of each."""
+
+    texts: Sequence[bytes]
+    tokens: Sequence[int]
+
+
+class Spoken(Struct, frozen=True):
+    """The pieces of each part of a choice; `counts`: how many there are, up to 3."""
+
+    tokenizer: Tokenizer
+    parts: Sequence[Pieces]
+    counts: tuple[int, ...]
+    pieces: int
+
+
+def _spoken_of(choice: Choice, tokenizer: Tokenizer) -> Spoken:
+    """Return the pieces of a choice, which are kept with it. Raises UnicodeEncodeError for lone surrogates."""
+    found: Spoken | None = vars(choice).get("spoken")
+    if found is None or found.tokenizer is not tokenizer:
+        parts = [_cut_part(part, tokenizer) for part in choice.parts]
+        lengths = [len(part.tokens) for part in parts]
+        found = Spoken(tokenizer, parts, tuple([min(length, 3) for length in lengths]), sum(lengths))
+        vars(choice)["spoken"] = found
+    return found
+
+
+def _cut_part(part: Part, tokenizer: Tokenizer) -> Pieces:
     tokens = tokens_of(part, tokenizer)
     if part.chunks == "token" and all(tokens):
-        return tokens, (1,) * len(tokens)
+        return Pieces(_encode_pieces(tokens), (1,) * len(tokens))
     pieces = [*weighed(tokens, part.chunks)]
-    return [piece for piece, _ in pieces], [weight for _, weight in pieces]
+    return Pieces(_encode_pieces([piece for piece, _ in pieces]), [weight for _, weight in pieces])
 
 
 def _encode_pieces(pieces: Sequence[str]) -> list[bytes]:
@@ -413,13 +459,16 @@ def _keep(templates: dict[Form, Kept], form: Form, template: Kept) -> Kept:
 def _fill(segments: Iterable[Segment], values: Sequence[bytes], pieces: Sequence[Pieces]) -> list[Frame | FrameRun]:
     made: list[Frame | FrameRun] = []
     for segment in segments:
-        cut, after = segment.cut, segment.after
-        frame, part, data = cut.frame, cut.part, segment.before.fill(values)
-        if part is None or after is None:
+        cut, after, data = segment.cut, segment.after, segment.before.fill(values)
+        frame = cut.frame
+        if cut.part is None or after is None:
             made.append(Frame(data, frame.event, 0, frame.part, frame.framing))
             continue
-        behind, (texts, weights) = after.fill(values), pieces[part]
-        encoded, weights = _encode_pieces(texts[cut.first : cut.end]), weights[cut.first : cut.end]
+        behind, shown = after.fill(values), pieces[cut.part]
+        encoded, weights = shown.texts[cut.first : cut.end], shown.tokens[cut.first : cut.end]
+        if len(encoded) <= _RUN:
+            made.append(FrameRun(data, encoded, behind, weights, frame.event, frame.part, frame.framing))
+            continue
         for at in range(0, len(encoded), _RUN):
             some, tokens = encoded[at : at + _RUN], weights[at : at + _RUN]
             made.append(FrameRun(data, some, behind, tokens, frame.event, frame.part, frame.framing))

@@ -3,7 +3,7 @@
 The builders make every key of the family; a TextLayout says which of them a provider shows, and in which order.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat, zip_longest
 from typing import Any, Literal
 
@@ -25,7 +25,7 @@ from mockserver.wire.logprobs import (
     offset_logprobs,
     shaped_logprobs,
 )
-from mockserver.wire.template import Renderer
+from mockserver.wire.template import Outline, Renderer
 
 
 class TextLayout(Struct, frozen=True):
@@ -68,10 +68,10 @@ class TextRenderer(Renderer[CompletionOptions]):
         yield from text_chunks(answer, self.layout, options)
         yield DONE
 
-    def form(self, options: CompletionOptions) -> Hashable | None:
+    def asked(self, options: CompletionOptions) -> Outline | None:
         if options.token_ids or options.raw_output or options.perf_metrics is not None:
             return None
-        return options.usage, len(options.prompts)
+        return Outline((options.usage, len(options.prompts)), ())
 
 
 def text_completion(answer: Answer, layout: TextLayout, options: CompletionOptions) -> dict[str, Json]:

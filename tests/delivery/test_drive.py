@@ -16,12 +16,14 @@ from mockserver.delivery.drive import (
     CLIENT_LEFT,
     COMPLETE,
     MAX_WRITE,
+    SHORT_TURN,
     TICKS,
     Line,
     PacedStream,
     Wheel,
     drive,
     fits,
+    frame_body,
     join_headers,
 )
 from tests.kit.clock import HandClock
@@ -250,11 +252,45 @@ def test_streams_that_are_late_are_evenly_so() -> None:
         wheel.add(chunks.stream(b"abcdefghi"))
     turned(clock)
     assert {b"".join(data for _, data in chunks.sent) for chunks in all_of_them} == {b"abcdefghi$"}
-    assert {len(chunks.sent) for chunks in all_of_them} <= {3, 4}  # what is late leaves together
+    assert {len(chunks.sent) for chunks in all_of_them} <= {3, 4, 5}  # what is late leaves together
     for chunks in all_of_them:
         assert all(
             time >= sum(map(len, dict(chunks.sent[: at + 1]).values())) - 1 for at, (time, _) in enumerate(chunks.sent)
         )
+
+
+def test_first_parts_go_before_others_that_are_later() -> None:
+    clock = HandClock()
+    wheel, old, new = Wheel(clock), Chunks(clock), Chunks(clock)
+    wheel.add(old.stream(b"abc"))
+    clock.step()
+    clock.now = 1.9
+    wheel.add(new.stream(b"xyz"))
+    clock.now = 3.0  # when the second part of one is later than the first of the other
+    clock.alarms[0].when = 3.0
+    new.took = 1.0
+    turned(clock)
+    assert new.sent[0] == (3.0, b"x")
+    assert old.sent == [(1.0, b"a"), (4.0, b"bc$")]
+
+
+def test_streams_that_have_begun_get_little_time_while_others_wait() -> None:
+    clock, crowded = HandClock(), True
+    wheel, all_of_them = Wheel(clock, is_crowded=lambda: crowded), [Chunks(clock) for _ in range(20)]
+    for number, chunks in enumerate(all_of_them):
+        clock.now = number / TICKS  # so that each goes on by itself
+        wheel.add(chunks.stream(b"ab"))
+    clock.alarms[0].when = 1.5
+    clock.step()
+    assert all(len(chunks.sent) == 1 for chunks in all_of_them)
+    for chunks in all_of_them:
+        chunks.took = SHORT_TURN * 0.6
+    clock.alarms[0].when = 2.5
+    clock.step()
+    assert sum(len(chunks.sent) == 2 for chunks in all_of_them) == 2
+    crowded = False
+    clock.step()
+    assert sum(len(chunks.sent) == 2 for chunks in all_of_them) == 19
 
 
 def test_a_stream_that_fails_stops_no_other() -> None:
@@ -368,18 +404,27 @@ async def test_what_is_written_without_a_wait_does_not_pile_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("headers", "more", "whole"),
+    ("headers", "more", "body"),
     [
-        ((("Content-Length", "2"), ("x", "é")), (("x-more", "1"),), True),
-        ((("content-length", "3"),), (), False),
-        ((("x", "1"),), (), False),
-        ((("content-length", "2"),), (("x", "a\nb"),), False),
-        ((("content-length", "2"),), (("x", "a\0"),), False),
+        ((("content-length", "2"), ("x", "é")), (("x-more", "1"),), b"{}"),
+        ((("x", "1"), ("connection", "keep-alive")), (), b"2\r\n{}\r\n0\r\n\r\n"),
+        ((("content-length", "3"),), (), None),
+        ((("connection", "close"),), (), None),
+        ((("transfer-encoding", "chunked"),), (), None),
+        ((("content-length", "2"),), (("x", "a\nb"),), None),
+        ((("content-length", "2"),), (("x", "a\0"),), None),
     ],
 )
-def test_only_clear_headers_that_state_the_length_are_joined(headers: Any, more: Any, whole: bool) -> None:
-    lines = "".join(f"{name.lower()}: {value}\r\n" for name, value in (*headers, *more)).encode("latin-1")
-    assert join_headers(Reply(201, headers, b"{}"), more, length=2) == (lines if whole else None)
+def test_only_clear_headers_that_suit_the_body_are_joined(headers: Any, more: Any, body: bytes | None) -> None:
+    stated = "".join(f"{name}: {value}\r\n" for name, value in (*headers, *more)).encode("latin-1")
+    framing = b"" if body == b"{}" else b"transfer-encoding: chunked\r\n"
+    lines = join_headers(Reply(201, headers, b"{}"), more)
+    assert lines == (None if body is None else stated + framing)
+    assert lines is None or frame_body(lines, b"{}") == body
+
+
+def test_an_empty_body_in_chunks_is_the_last_chunk() -> None:
+    assert frame_body(join_headers(Reply(200, (("x", "1"),)), ()) or b"", b"") == b"0\r\n\r\n"
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def ask_here(asked: Sequence[Request]) -> dict[str, str]:
 
     async def answer(one: Request) -> str:
         got = await router.answer(one.path, one.body, headers=one.headers or {}, method=one.method)
-        return _told(got.status, got.body)
+        return told(got.status, got.body)
 
     async def answer_all() -> list[str]:
         return await asyncio.gather(*map(answer, asked))
@@ -99,8 +99,8 @@ def ask_here(asked: Sequence[Request]) -> dict[str, str]:
 def ask_there(asked: Sequence[Request], url: str) -> dict[str, str]:
     """What each got from a server at `url`, eight at a time."""
     with ThreadPoolExecutor(8) as pool:
-        told = pool.map(lambda one: _fetch(one, url), asked)
-        return dict(zip([one.name for one in asked], told, strict=True))
+        answers = pool.map(lambda one: _fetch(one, url), asked)
+        return dict(zip([one.name for one in asked], answers, strict=True))
 
 
 def assert_same(found: Mapping[str, str], golden: Mapping[str, str]) -> None:
@@ -118,12 +118,13 @@ def _fetch(one: Request, url: str) -> str:
     connection = HTTPConnection(urlsplit(url).netloc, timeout=20)
     connection.request(one.method, one.path, one.body, dict(one.headers or {}))
     answer = connection.getresponse()
-    told = _told(answer.status, answer.read())
+    body = answer.read()
     connection.close()
-    return told
+    return told(answer.status, body)
 
 
-def _told(status: int, body: bytes) -> str:
+def told(status: int, body: bytes) -> str:
+    """Return what is golden of an answer."""
     return f"{status} {sha256(body).hexdigest()}"
 
 

@@ -14,7 +14,7 @@ from mockserver.core.plan import Answer, Choice, Reasoning, Refusal, Text, ToolU
 from mockserver.core.validation import Validation
 from mockserver.delivery.script import joined
 from mockserver.dialects import discover
-from mockserver.wire.template import Renderer
+from mockserver.wire.template import Outline, Renderer
 from tests.dialects.conftest import Speaker
 
 PROMPTS: Mapping[str, Mapping[str, Any]] = {"completions": {"prompt": "hi"}, "responses": {"input": "hi"}}
@@ -133,8 +133,8 @@ class Measuring(Renderer[str]):
         (part,) = answer.choices[0].parts
         return {"text": words_of(part), **({options: len(words_of(part))} if options else {})}
 
-    def form(self, options: str) -> str:
-        return options
+    def asked(self, options: str) -> Outline:
+        return Outline((options,), ())
 
 
 def test_what_is_made_of_a_value_in_an_unknown_way_has_no_template() -> None:

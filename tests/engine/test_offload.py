@@ -27,15 +27,14 @@ from mockserver.engine.offload import (
     is_long,
     makes_long,
     on_thread,
-    on_thread_if_large,
 )
 from tests.kit.asgi import app
 from tests.kit.served import ROOT
 
 
 def a_call(text: str = "", body: bytes = b"") -> Call:
-    http = HttpRequest("POST", "/", body=body)
-    return Call("openai", "chat", "m", http, {}, messages=(Message("user", text), Message("assistant", text)))
+    http, said = HttpRequest("POST", "/", body=body), (Message("user", text), Message("assistant", text))
+    return Call("openai", "chat", "m", http, {}, messages=said, previous_response_id="r" if text else None)
 
 
 def in_main_thread() -> bool:
@@ -53,18 +52,16 @@ def in_main_thread() -> bool:
     ],
     ids=["nothing", "half", "messages", "a body", "a larger body"],
 )
-def test_what_is_large_is_done_elsewhere(call: Call, large: bool) -> None:
+def test_what_is_large(call: Call, large: bool) -> None:
     assert is_large(call) is large
-    assert asyncio.run(on_thread_if_large(call, in_main_thread)) is not large
 
 
-@pytest.mark.parametrize("text", ["", "x" * 2 * LARGE], ids=["small", "large"])
-def test_what_fails_apart_fails_here(text: str) -> None:
+def test_what_fails_apart_fails_here() -> None:
     def refuse() -> None:
         raise Failure("bad_parameter", "No.")
 
     with pytest.raises(Failure, match="No"):
-        asyncio.run(on_thread_if_large(a_call(text), refuse))
+        asyncio.run(on_thread(refuse))
 
 
 SAID = [{"role": "user", "content": "One for Ann, 42"}]
@@ -77,11 +74,10 @@ def test_a_panic_apart_is_told_and_the_thread_goes_on() -> None:
     def panic() -> None:
         raise PanicError("at the disco")
 
-    call = a_call("x" * 2 * LARGE)
     for _ in range(THREADS):
         with pytest.raises(RuntimeError, match="PanicError: at the disco"):
-            asyncio.run(on_thread_if_large(call, panic))
-    assert asyncio.run(on_thread_if_large(call, in_main_thread)) is False
+            asyncio.run(on_thread(panic))
+    assert asyncio.run(on_thread(in_main_thread)) is False
 
 
 PROPERTIES = {f"p{at}": {"type": "string", "description": "a name"} for at in range(600)}

@@ -36,8 +36,8 @@ def test_there_are_few_and_each_is_where_the_page_says() -> None:
     assert not missing
 
 
-def test_the_handler_needs_no_other() -> None:
+def test_the_responder_needs_no_other() -> None:
     known = {name for path in PACKAGE.rglob("*.py") for name in classes(path)}
-    needed = annotated(classes(PACKAGE / "server" / "handler.py")["Handler"]) & known
+    needed = annotated(classes(PACKAGE / "server" / "respond.py")["Responder"]) & known
     assert len(needed) >= 8
     assert needed <= set(listed())

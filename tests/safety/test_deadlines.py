@@ -13,7 +13,7 @@ from tests.kit.app_server import serve_app
 from tests.kit.local import local
 from tests.kit.raw import GET, HI, Raw, post
 
-SHORT = Deadlines(head=0.6, body=0.6, idle=1.2, farewell=0.4, linger=0.4, look=0.02)
+SHORT = Deadlines(first=1.5, head=0.6, body=0.6, idle=1.2, farewell=0.4, linger=0.4, look=0.02)
 TRICKLE = 0.05  # seconds
 SLOW = "rules: [{when: {last_user: Hello}, then: {text: Hi, timing: {total: 1s}}}]"
 
@@ -91,10 +91,12 @@ def test_an_answer_may_take_longer_than_its_request(port: int) -> None:
         assert line.receive().status == 408
 
 
-def test_who_says_nothing_is_sent_away(port: int) -> None:
+def test_who_says_nothing_is_sent_away_later_than_who_trickles(port: int) -> None:
+    began = time.monotonic()
     with Raw(port) as line:
-        assert line.receive().status == 408
+        assert line.receive().json["error"]["message"] == "The head of the request took too long."
         assert line.rest() == b""
+    assert SHORT.first <= time.monotonic() - began < SHORT.first * 10
 
 
 def test_an_idle_connection_is_closed_without_a_word(port: int) -> None:

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 from tests.kit.raw import GET, Raw, post
+from tests.kit.raw import HI as BODY
 from tests.kit.relaying import relaying
 from tests.kit.scripts import (
     ANSWER,
@@ -30,6 +31,7 @@ COMPLETED = b'data: {"type":"response.completed","response":{}}\n\n'
 ENDINGS = {"responses": (COMPLETED, DONE), "chat": (HELLO, DONE, b": bye\n\n")}
 RESULTS = b'{"results_url": "https://api.anthropic.com/v1/messages/batches/b/results"}'
 OWN = {"batch": plain(RESULTS)}
+SHARED = {"shared": plain(b"{}", "access-control-allow-origin: *", "vary: Accept", "x-ratelimit-remaining-requests: 7")}
 MOVED = {"moved": plain(b"", "location: chat?a=1", status="307 Temporary Redirect")}
 LATE = {  # what ends a stream comes after its last event, by itself
     **{
@@ -43,7 +45,7 @@ LATE = {  # what ends a stream comes after its last event, by itself
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Upstream]:
-    with upstream({**SCRIPTS, **LATE, **MOVED, **OWN}) as process:
+    with upstream({**SCRIPTS, **LATE, **MOVED, **OWN, **SHARED}) as process:
         yield process
 
 
@@ -142,3 +144,17 @@ def test_a_body_whose_urls_are_wanted_breaks_off(up: Upstream) -> None:
         found = received(relay, BATCH)
     assert (found.status, found.json["error"]["type"]) == (502, "api_error")
     assert not relay.episodes
+
+
+def test_limits_are_those_of_the_upstream_and_pages_those_of_this_server(up: Upstream) -> None:
+    app = "https://app.example"
+    request = post(BODY, f"origin: {app}")
+    with relaying(up.base("shared"), cors=app, limits={"requests_per_day": 9}) as relay, Raw(relay.port) as raw:
+        found = raw.send(request).receive()  # no header twice
+    assert found.headers["access-control-allow-origin"] == app
+    assert found.headers["vary"] == "Accept, Origin"
+    assert found.headers["x-ratelimit-remaining-requests"] == "7"
+    with relaying("http://127.0.0.1:9", limits={"requests_per_day": 9}) as relay, Raw(relay.port) as raw:
+        unanswered = raw.send(post(BODY)).receive()
+    assert unanswered.status == 502
+    assert "x-ratelimit-remaining-requests" not in unanswered.headers

@@ -51,12 +51,6 @@ def credentials(headers: Fields, query: bytes = b"", body: bytes = b"") -> Itera
             yield said[1]
 
 
-@lru_cache(1024)
-def is_secret_header(name: str) -> bool:
-    """Whether a header of this name holds a credential."""
-    return _is_secret_header(name.encode("latin-1", "replace"))
-
-
 class CredentialFields(Struct, frozen=True):
     """Replaces what headers, parameters and fields with the names of credentials hold, however short it is."""
 
@@ -72,7 +66,7 @@ class CredentialFields(Struct, frozen=True):
         return self.query(body) if _FORM.match(body) else body
 
     def _header(self, name: bytes, value: bytes) -> bytes:
-        if not _is_secret_header(name):
+        if not is_secret_field(name):
             return value
         if name.lower() in (b"cookie", b"set-cookie"):
             return _COOKIE.sub(lambda found: found[1] + self._plain(found[2]), value)
@@ -96,7 +90,7 @@ class CredentialFields(Struct, frozen=True):
 
 def _in_headers(headers: Fields) -> Iterator[str]:
     for name, value in headers:
-        if _is_secret_header(name):
+        if is_secret_field(name):
             for part in _parts(name, value):
                 yield part.decode("latin-1")
                 yield from _passwords(name, part)
@@ -133,8 +127,20 @@ def _unescaped(text: bytes) -> str:
 
 
 @lru_cache(1024)
-def _is_secret_header(name: bytes) -> bool:
+def is_secret_field(name: bytes) -> bool:
+    """Whether a header of this name, as it is sent, holds a credential."""
     return _HEADER.search(name) is not None
+
+
+@lru_cache(1024)
+def is_secret_header(name: str) -> bool:
+    """The same of a name that is text."""
+    return is_secret_field(name.encode("latin-1", "replace"))
+
+
+def has_credential_fields(body: bytes) -> bool:
+    """Whether a body may have fields with the names of credentials."""
+    return _ENDING.search(body) is not None or _FORM.match(body) is not None
 
 
 def _is_secret_parameter(name: bytes) -> bool:
@@ -232,7 +238,7 @@ class Credentials(Struct, frozen=True, dict=True):
             return False
         small = data.lower()
         for finder in self._finders:
-            if finder.find(small):
+            if finder.automaton.find_matches_as_indexes(small):
                 return True
         if not has_escapes(data):
             return False

@@ -23,6 +23,8 @@ from mockserver.cassettes.redaction.find import (
     Fields,
     credentials,
     credentials_of,
+    has_credential_fields,
+    is_secret_field,
     is_secret_header,
     mask,
 )
@@ -40,7 +42,7 @@ from mockserver.config.errors import CassetteError
 from mockserver.config.recording import Scrub
 from mockserver.config.types import JsonPath, steps
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
-from mockserver.core.http import HOP_BY_HOP, Headers
+from mockserver.core.http import HOP_BY_HOP, Headers, HttpRequest
 from mockserver.core.json import Json, compact, parsed
 from mockserver.core.seed import monotonic
 from mockserver.core.text import hiding
@@ -303,21 +305,27 @@ class Redactor(Struct, frozen=True, dict=True):
 
     __repr__, __rich_repr__ = hiding("known")
 
+    def may_change(self, http: HttpRequest) -> bool:
+        """Whether `request` may change a live request: of most it is quickly said that it does not."""
+        if self.scrubs or self._compares_credentials or http.query or has_credential_fields(http.body):
+            return True
+        secret: list[tuple[bytes, bytes]] = []
+        said = [http.path.encode("utf-8", "surrogateescape"), http.body]
+        for field in http.headers:
+            if is_secret_field(field[0]):
+                secret.append(field)
+            else:
+                said.append(field[1])
+        return self._hidden_by(tuple(secret)).are_in(b"\n".join(said))
+
     def request(self, sent: Sent) -> Sent:
         """A live request as it would be recorded, but with all headers; the same object if nothing changes."""
-        in_headers, kept = _head(sent.headers, self._compared)
-        in_fields = _field_credentials(sent)
-        if not (self.scrubs or in_fields or self._compares_credentials):
-            hidden = self._credentials(in_headers)
-            head = f"{sent.path}\n{sent.query}\n{kept}".encode("utf-8", "surrogateescape")
-            if not (hidden.are_in(sent.body) or hidden.are_in(head)):
-                return sent
-        return self._sent(sent, in_headers, in_fields)
+        return self._sent(sent, _header_credentials(sent), _field_credentials(sent))
 
     def episode(self, episode: Episode) -> Episode:
         """The episode to record. Raises CassetteError if it has too many credentials, or a rule takes too long."""
         sent, reply = episode.request, episode.reply
-        in_fields, others = _field_credentials(sent), _head(sent.headers, ())[0]
+        in_fields, others = _field_credentials(sent), _header_credentials(sent)
         of_reply = self._credentials((*others, *in_fields))
         if of_reply.too_many:
             raise CassetteError(
@@ -350,6 +358,11 @@ class Redactor(Struct, frozen=True, dict=True):
     @cached_property
     def _compares_credentials(self) -> bool:
         return any(map(is_secret_header, self._compared))
+
+    @cached_property
+    def _hidden_by(self) -> Callable[[Fields], Credentials]:
+        """What is hidden where these headers hold credentials: clients send the same ones each time."""
+        return lru_cache(32)(lambda fields: self._credentials(tuple(credentials(fields))))
 
     def _credentials(self, values: tuple[str, ...]) -> Credentials:
         return credentials_of(value for value in (*self.known, *values) if value not in self._allows)
@@ -395,16 +408,13 @@ class Redactor(Struct, frozen=True, dict=True):
         return str(left["model"]) if left else hidden.text(model)
 
 
-@lru_cache(256)
-def _head(headers: Headers, more: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
-    """The credentials in a request's headers, and the joined values that are kept."""
+def _header_credentials(sent: Sent) -> tuple[str, ...]:
     secret = [
         (name.encode("latin-1", "replace"), value.encode("latin-1", "replace"))
-        for name, value in headers
+        for name, value in sent.headers
         if is_secret_header(name)
     ]
-    kept = "\n".join(value for _, value in REQUEST.of(headers, more))
-    return tuple(credentials(tuple(secret))), kept
+    return tuple(credentials(tuple(secret)))
 
 
 def _field_credentials(sent: Sent) -> tuple[str, ...]:

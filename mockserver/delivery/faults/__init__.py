@@ -28,7 +28,7 @@ from mockserver.core.action import (
     Wait,
     Write,
 )
-from mockserver.core.http import Frame, Headers, essence
+from mockserver.core.http import WITHOUT_BODY, Frame, Headers, essence
 from mockserver.core.json import Json, compact
 from mockserver.delivery.faults.positions import (
     HERE,
@@ -42,7 +42,7 @@ from mockserver.delivery.faults.positions import (
     with_target,
     with_true_length,
 )
-from mockserver.delivery.script import WITHOUT_BODY, comment, sse
+from mockserver.delivery.script import comment, sse
 
 
 def apply_faults(

@@ -78,5 +78,5 @@ def _render(call: Call, outcome: Answer) -> Reply:
     if call.stream:
         reply = Reply(200, merge_headers(STREAM_HEADERS, outcome.headers), frames=completion_events(outcome))
     else:
-        reply = json_reply(200, completion(outcome), outcome.headers, tokens=outcome.weight)
+        reply = json_reply(200, completion(outcome), (), outcome.headers, tokens=outcome.weight)
     return with_headers(reply, headers(call.http, call))

@@ -21,7 +21,7 @@ from mockserver.dialects._errors import (
 )
 from mockserver.dialects._parse import Body, bearer
 from mockserver.dialects._reply import STREAM_HEADERS as CHAT_STREAM_HEADERS
-from mockserver.dialects._reply import answer_reply, json_reply, merge_headers, moment, request_hex
+from mockserver.dialects._reply import answer_reply, json_reply, moment, request_hex
 from mockserver.dialects.anthropic.models import refuse
 from mockserver.dialects.anthropic.replay import defer_prefix
 from mockserver.wire.anthropic import MessageOptions, MessageRenderer, compacted
@@ -144,7 +144,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     body, status = error_body(http, failure, call)
     again: Headers = (("x-should-retry", "true"),) if status == 429 else ()
     own = (*headers(http, call), *retry_after(failure), *again)
-    return json_reply(status, body, merge_headers(own, failure.headers))
+    return json_reply(status, body, own, failure.headers)
 
 
 def refusal_of(failure: Failure, call: Call) -> Answer | None:

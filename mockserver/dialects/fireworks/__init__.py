@@ -24,7 +24,6 @@ from mockserver.dialects._reply import (
     answer_reply,
     chat_reply,
     json_reply,
-    merge_headers,
     model_operations,
     request_id_header,
 )
@@ -88,7 +87,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if resolved.status == 429:
         used_up = "window" not in failure.details  # else the failure names the limit that was reached
         own = (*own, *_tokens_left(TOKENS_OF_PROMPTS * used_up, TOKENS_GENERATED * used_up))
-    return json_reply(resolved.status, _body(resolved, failure, own[0][1]), merge_headers(own, failure.headers))
+    return json_reply(resolved.status, _body(resolved, failure, own[0][1]), own, failure.headers)
 
 
 def _body(resolved: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:

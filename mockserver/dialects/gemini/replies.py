@@ -25,7 +25,7 @@ _TIERED: Headers = (*JSON_TYPE, ("x-gemini-service-tier", "standard"))
 def pretty_reply(http: HttpRequest, body: Body, headers: Headers = (), *, status: int = 200, tokens: int = 0) -> Reply:
     """A JSON body over several lines, unless the query says otherwise."""
     own = merge_headers(json_headers(http, status), headers)
-    return json_reply(status, body, own, tokens=tokens, indent=indent_of(http))
+    return json_reply(status, body, (), own, tokens=tokens, indent=indent_of(http))
 
 
 def indent_of(http: HttpRequest) -> int | None:

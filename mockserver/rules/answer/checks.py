@@ -171,8 +171,10 @@ def _wanted(when: Condition, purposes: Sequence[tuple[Path, str]]) -> Collection
 
 def misfit(outcome: RuleOutcome, operation: str) -> str | None:
     """Return why an outcome cannot answer an operation, or None if it can."""
+    if type(outcome) is Draft and operation not in _WITHOUT_TEXT:  # first, as most are
+        return None
     match outcome:
-        case Draft():  # first, as most are
+        case Draft():
             purpose = "text"
         case Failure() | Raw() | PlayCassette() | Forward():
             return None
@@ -213,7 +215,9 @@ _PURPOSES: Mapping[str, tuple[str, ...]] = {
     "moderation": ("moderations",),
 }
 _WORDS: Mapping[str, str] = {"text": "a text", "embedding": "a vector", "moderation": "scores"}
-_WITHOUT_TEXT = ("embeddings", "moderations", "models", "model", "delete_model", "info", "create_batch", OTHER)
+_WITHOUT_TEXT = frozenset(
+    ("embeddings", "moderations", "models", "model", "delete_model", "info", "create_batch", OTHER)
+)
 _PURPOSE_OF: Mapping[str, str] = {
     **{key: "text" for key, kind in OUTCOMES.items() if kind in ("content", "parts", "choices", "generate", "echo")},
     "embedding": "embedding",

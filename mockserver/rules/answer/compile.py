@@ -66,7 +66,7 @@ class CompiledThen(Struct, frozen=True):
 
     `branches` are its steps, branches and faults. `order_dependent` names what in its faults depends on the order of
     calls. `answers` says of each step or branch whether it answers, or only changes how later rules' answers go out.
-    `generators` are those that it uses.
+    `generators` are those that it uses. `known` is its answer, if it gives every call the same.
     """
 
     respond: Responder
@@ -74,7 +74,7 @@ class CompiledThen(Struct, frozen=True):
     order_dependent: tuple[str, ...] = ()
     answers: tuple[bool, ...] = (True,)
     generators: tuple[str, ...] = ()
-    constant: bool = False  # it gives every call the same draft, without faults
+    known: RuleAnswer | None = None
 
 
 def compile_then(then: ThenSpec, context: CompileContext) -> CompiledThen:
@@ -86,7 +86,7 @@ def compile_then(then: ThenSpec, context: CompileContext) -> CompiledThen:
         order_dependent=tuple(order_dependent(then)),
         answers=tuple(not leaf.model_fields_set <= {"timing", "faults"} for leaf in leaves),
         generators=tuple(_generate(leaf).kind for leaf in leaves if leaf.generate is not None),
-        constant=any(isinstance(known.outcome, Draft) and not known.faults for known in response.known),
+        known=response.known[0] if response.known else None,
     )
 
 

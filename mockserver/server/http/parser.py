@@ -19,6 +19,7 @@ from uvicorn.protocols.utils import get_local_addr, get_remote_addr, is_ssl
 
 from mockserver.core.http import Reply
 from mockserver.core.plan import Failure
+from mockserver.core.seed import monotonic
 from mockserver.server.http.request_cycle import RequestCycle
 from mockserver.server.sockets import UPGRADE
 
@@ -116,9 +117,11 @@ class Deadlines(Struct, frozen=True):
 
     `idle` is longer than clients keep unused connections (mostly 5 to 60 s), so that they close them: if the server
     does while a request is sent, that request fails. `farewell` is for clients that have stopped sending, because
-    their request is complete or because they have left.
+    their request is complete or because they have left. `first` is longer than `head`: what a client sends while too
+    many connections wait to be accepted is lost, and its system sends it again after up to half a minute.
     """
 
+    first: float = 60.0  # for the first byte of a connection
     head: float = 10.0
     body: float = 10.0
     idle: float = 75.0
@@ -175,6 +178,47 @@ class DeadlineWatch:
         self._timer = loop.call_later(self.deadlines.look, self._look) if self._inside else None
 
 
+class Newcomers:
+    """Has the first bytes of connections read, for a while in each turn of the loop; then others have their turn.
+
+    If all that has come were answered in one turn, a crowd would not be accepted meanwhile, and the system drops
+    connections that are too many.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: deque[tuple[RequestParser, bytes | memoryview]] = deque()
+        self._until = 0.0  # the end of this turn
+
+    def are_waiting(self) -> bool:
+        return bool(self._waiting)
+
+    def admit(self, one: "RequestParser", data: bytes | memoryview) -> bool:
+        """Return whether this may be read now; if not, it will be, and nothing more is received until then."""
+        if not self._waiting:
+            now = monotonic()
+            if now >= self._until + PAUSE:
+                self._until = now + TURN
+            if now < self._until:
+                return True
+            asyncio.get_running_loop().call_soon(self._turn)
+        one.due = inf
+        one.flow.pause_reading()
+        self._waiting.append((one, data))
+        return False
+
+    def _turn(self) -> None:
+        self._until = monotonic() + TURN
+        try:
+            while self._waiting and monotonic() < self._until:
+                one, data = self._waiting.popleft()
+                one.resume(data)
+        finally:  # whatever failed, the others go on
+            if self._waiting:
+                asyncio.get_running_loop().call_soon(self._turn)
+
+
+TURN = 0.02  # seconds that newcomers are answered before others have their turn
+PAUSE = 1.0  # seconds after which others certainly had it
 MOST_LOOKS = 2  # for how many looks at most one counts, if it comes late
 DRAINED = 1 << 27  # bytes of a refused request that are read and dropped, so that its client receives the answer
 
@@ -219,6 +263,7 @@ class RequestParser(asyncio.Protocol):
     transport: asyncio.Transport
     flow: FlowControl
     deadline_watch: DeadlineWatch
+    newcomers: Newcomers
     due = inf  # when the deadline_watch has to look
     cut = inf  # when what is being read must be whole
     stage = BETWEEN
@@ -271,7 +316,10 @@ class RequestParser(asyncio.Protocol):
             if self._dropped > DRAINED:
                 self.transport.abort()
             return
-        self.silent = False
+        if self.silent:
+            self.silent = False
+            if not self.newcomers.admit(self, data):
+                return
         self._fed += len(data)
         try:
             while (rest := self._parsed(data)) is not None:
@@ -283,6 +331,13 @@ class RequestParser(asyncio.Protocol):
             self._take_head()
             if self.stage != BETWEEN:
                 self._unfinished()
+
+    def resume(self, data: bytes | memoryview) -> None:
+        """Go on with bytes that had to wait."""
+        if not self.deaf:
+            self.due = self.deadline_watch.time + self.deadline_watch.deadlines.first
+            self.flow.resume_reading()
+            self.data_received(data)
 
     def _take_head(self) -> None:
         head, self.head = self.head, None

@@ -18,7 +18,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Plan, RenderedOutcome
-from mockserver.delivery.drive import MAX_WRITE, WIRE, Line, PacedStream, Wheel
+from mockserver.delivery.drive import MAX_WRITE, WIRE, Line, PacedStream, Wheel, frame_body
 from mockserver.delivery.script import AT_ONCE
 from mockserver.dialects import discover
 from mockserver.server.app import FoundResponder
@@ -30,6 +30,7 @@ from mockserver.server.http.parser import (
     HEAD,
     Deadlines,
     DeadlineWatch,
+    Newcomers,
     Refuse,
     RequestHead,
     RequestParser,
@@ -39,7 +40,6 @@ from mockserver.server.limits import Unsent
 from mockserver.server.live import Live, split_namespace
 from mockserver.server.respond import Responder, Response, Visit
 from mockserver.server.routes import owner
-from mockserver.server.snapshot import query_from
 
 if sys.platform == "linux":
     from fcntl import ioctl
@@ -79,11 +79,19 @@ def protocol_factory(
     unread: Unsent | None = None,
     find: Find = lambda path: None,
 ) -> Callable[..., "ConnectionProtocol"]:
-    """Return what uvicorn takes as `http`: it makes the protocol of each connection, all under one deadline watch.
+    """Return what uvicorn takes as `http`: it makes the protocol of each connection, and they share a deadline watch.
 
     `find` returns what answers at a path, if it can be called without the application.
     """
-    return partial(ConnectionProtocol, DeadlineWatch(refuse, deadlines), unread or Unsent(), find, Wheel())
+    newcomers = Newcomers()
+    return partial(
+        ConnectionProtocol,
+        deadline_watch=DeadlineWatch(refuse, deadlines),
+        newcomers=newcomers,
+        unread=unread or Unsent(),
+        find=find,
+        wheel=Wheel(is_crowded=newcomers.are_waiting),
+    )
 
 
 class Resumed:
@@ -123,9 +131,19 @@ class ConnectionProtocol(RequestParser):
     _waiting = 0  # bytes that the client had not taken when last looked at
     _stalled = 0  # bytes of `max_unsent` that it takes because its client does not read
 
-    def __init__(self, deadline_watch: DeadlineWatch, unread: Unsent, find: Find, wheel: Wheel, **uvicorn: Any) -> None:
+    def __init__(
+        self,
+        *,
+        deadline_watch: DeadlineWatch,
+        newcomers: Newcomers,
+        unread: Unsent,
+        find: Find,
+        wheel: Wheel,
+        **uvicorn: Any,
+    ) -> None:
         super().__init__(**uvicorn)
-        self.deadline_watch, self._unread, self._find, self._wheel = deadline_watch, unread, find, wheel
+        self.deadline_watch, self.newcomers = deadline_watch, newcomers
+        self._unread, self._find, self._wheel = unread, find, wheel
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.connections.add(self)
@@ -133,7 +151,7 @@ class ConnectionProtocol(RequestParser):
         transport.set_write_buffer_limits(high=MAX_BUFFERED)
         self.lent = {WIRE: self}
         self.deadline_watch.enter(self)
-        self.due = self.deadline_watch.time + self.deadline_watch.deadlines.head
+        self.due = self.deadline_watch.time + self.deadline_watch.deadlines.first
 
     def answer(self, head: RequestHead) -> None:
         """Answer a whole request at once, if nothing has to be awaited for it; else run the application."""
@@ -142,20 +160,8 @@ class ConnectionProtocol(RequestParser):
             scope = head.scope(**self.addresses, state=self.app_state.copy(), extensions=self.lent)
             self._queue(self._new_cycle(scope, head), self.app)
             return
-        responder, body = found.responder, head.body
-        visit = responder.admit(head.method, found.path, found.namespace)
-        row = visit.row
-        row.query, row.headers, row.asked = head.query, head.headers, row.began
-        row.take(body)
-        request = HttpRequest(
-            method=head.method,
-            path=found.path,
-            query=query_from(head.query),
-            headers=head.headers,
-            body=body,
-            namespace=found.namespace,
-            path_params=found.params,
-        )
+        request, visit = found.admit(head.method, head.query, head.headers, head.body)
+        responder = found.responder
         first_step = responder.respond(request, visit)
         try:
             awaited = first_step.send(None)
@@ -177,7 +183,7 @@ class ConnectionProtocol(RequestParser):
             self._serve(completed(response), visit, responder, head)
         elif response.pace is AT_ONCE:
             body = response.reply.body
-            self.write_head(response.reply.status, lines, b"\r\n" + body)
+            self.write_head(response.reply.status, lines, b"\r\n" + frame_body(lines, body))
             self.silent, self.due = False, self.deadline_watch.idle_until
             visit.row.note(body)
             visit.end(COMPLETE)
@@ -190,12 +196,13 @@ class ConnectionProtocol(RequestParser):
 
     def _serve(self, response: Awaitable[Response], visit: Visit, responder: Responder, head: RequestHead) -> None:
         """Send a response that is to come, or that is sent in steps."""
+        cycle = self._new_cycle(head.scope(), head)
+        visit.receive = cycle.receive  # now, before what waits for the client to leave has its first turn
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            visit.receive = receive
             await serve(responder, response, visit, Line(receive, send, self), scope)
 
-        self._queue(self._new_cycle(head.scope(), head), answer)
+        self._queue(cycle, answer)
 
     def write_head(self, status: int, head: bytes, rest: bytes) -> None:
         """Write a status line, the headers that every answer has, these header lines, and the rest."""

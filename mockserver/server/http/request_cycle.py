@@ -8,9 +8,9 @@ from typing import Any
 from starlette.types import ASGIApp, Message
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
+from mockserver.core.http import WITHOUT_BODY
 from mockserver.core.plan import Failure
 from mockserver.delivery.drive import CLIENT_LEFT, STOPPED, PacedStream
-from mockserver.delivery.script import WITHOUT_BODY
 
 log = logging.getLogger("mockserver")
 
@@ -83,7 +83,7 @@ class RequestCycle(RequestResponseCycle):
         return {"type": "http.request", "body": body, "more_body": self.more_body}
 
     def whole(self, status: int, head: bytes, body: bytes) -> bool:
-        """Send an answer at once, `head` being its header lines, its length among them; False: it is not so simple."""
+        """Send an answer at once: its header lines, and its body in its framing; False: it is not so simple."""
         if not self._is_simple(status):
             return False
         self.response_complete = True
@@ -98,7 +98,7 @@ class RequestCycle(RequestResponseCycle):
             return False
         self.chunked_encoding, self.stream = True, stream
         stream.sink, stream.flow, stream.write = self, self.flow, self.transport.write
-        self._begin(status, head, b"transfer-encoding: chunked\r\n\r\n")
+        self._begin(status, head, b"\r\n")
         return True
 
     def _is_simple(self, status: int) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import unquote
 from weakref import WeakSet
 
-from starlette.types import ASGIApp, Scope
+from starlette.types import Scope
 
 from mockserver.cassettes.addresses import DialectRoutes, dialect_of, local_target
 from mockserver.core.action import Head
@@ -84,6 +84,8 @@ if TYPE_CHECKING:
     import httpx
     import httpx2
 
+    from mockserver.server.app import Site
+
     class _Base(  # type: ignore[misc]  # it takes the requests of both
         httpx.BaseTransport, httpx.AsyncBaseTransport, httpx2.BaseTransport, httpx2.AsyncBaseTransport
     ): ...
@@ -97,8 +99,8 @@ class Transport(_Base):
     Closing it has no effect, so clients can share it.
     """
 
-    def __init__(self, app: ASGIApp, clock: Clock) -> None:
-        self._gate, self._clock, self._path = Gate(app), clock, provider_paths()
+    def __init__(self, site: "Site", clock: Clock) -> None:
+        self._gate, self._clock, self._path = Gate(site, site.find), clock, provider_paths()
         self._answers = WeakSet[ClientResponse]()
 
     def handle_request(self, request: Any) -> Any:

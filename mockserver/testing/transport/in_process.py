@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from threading import Lock, RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anyio import sleep_forever, to_thread
 from anyio.lowlevel import checkpoint
@@ -21,11 +21,14 @@ from starlette.types import ASGIApp, Message, Scope
 from mockserver.config.errors import ConfigError
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.exchange import COMPLETE
+from mockserver.core.http import WITHOUT_BODY
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import CUT, IN_PROCESS, Note, encoded
-from mockserver.delivery.script import WITHOUT_BODY
+from mockserver.delivery.drive import CUT, IN_PROCESS, Line, Note, encoded
 from mockserver.engine.offload import IN_PROCESS_DRIVER, Work
 from mockserver.server.snapshot import ClientLeftError
+
+if TYPE_CHECKING:
+    from mockserver.server.app import FoundResponder
 
 _QUIET = 5  # turns of the event loop without an earlier waiter
 
@@ -124,9 +127,13 @@ END = object()  # no more steps
 
 
 class Gate(Struct, frozen=True):
-    """An application, of which one request at a time makes a step, on any thread."""
+    """An application, of which one request at a time makes a step, on any thread.
+
+    `find` returns what answers at a path, if it can be called without the application.
+    """
 
     app: ASGIApp
+    find: "Callable[[str], FoundResponder | None]" = lambda path: None
     lock: RLock = field(default_factory=RLock)
 
 
@@ -138,7 +145,11 @@ class Steps:
         self._lock = gate.lock
         self._note: Note | None = None
         self._body: bytes | None = body
-        self._coroutine: Any = gate.app({**scope, "extensions": {IN_PROCESS: self}}, self._receive, self._send)
+        found = gate.find(scope["path"]) if "path" in scope else None
+        if found is not None and len(body) <= found.responder.live.settings.max_body:
+            self._coroutine: Any = self._answer(found, scope, body)
+        else:
+            self._coroutine = gate.app({**scope, "extensions": {IN_PROCESS: self}}, self._receive, self._send)
 
     def next(self, result: object = None, error: BaseException | None = None) -> Step:
         """Run to the next step, with the result of the last one. Raises what the application raises."""
@@ -179,6 +190,15 @@ class Steps:
             if isinstance(action, Cut):
                 return CUT[action.how]
         return COMPLETE
+
+    async def _answer(self, found: "FoundResponder", scope: Scope, body: bytes) -> None:
+        from mockserver.server.deliver import serve  # slow: Starlette
+
+        request, visit = found.admit(scope["method"], scope["query_string"], scope["headers"], body)
+        visit.in_process, visit.patient, self._body = True, self.patient, None
+        visit.receive = self._receive
+        line = Line(self._receive, self._send, in_process=self)
+        await serve(found.responder, found.responder.respond(request, visit), visit, line, scope)
 
     async def _receive(self) -> Message:
         """The body of the request, then nothing: `leave` raises if the client leaves."""

@@ -18,6 +18,8 @@ from mockserver.cassettes.redaction.redact import Redactor
 from mockserver.config.errors import CassetteError
 from mockserver.config.recording import Scrub
 from mockserver.core.episode import Episode, Recorded, Sent
+from mockserver.core.http import HttpRequest
+from mockserver.server.snapshot import query_from
 
 KEY, FAKE = "sk-proj-0a1B2c/3+4=", "sk-fake"
 JSON = (("content-type", "application/json"),)
@@ -171,6 +173,26 @@ def test_a_request_in_which_nothing_is_to_be_done_is_the_very_same() -> None:
     sent = post({"model": "gpt-4o", "token_limit": 3}, (("authorization", f"Bearer {KEY}"), ("cookie", "a=b")))
     assert Redactor().request(sent) is sent
     assert Redactor((Scrub(path="$.user"), Scrub(regex="nobody")), ("another-key",)).request(sent) is sent
+
+
+def live_request(sent: Sent) -> HttpRequest:
+    headers = [(name.lower().encode(), value.encode()) for name, value in sent.headers]
+    return HttpRequest(sent.method, sent.path, query_from(sent.query.encode()), headers, sent.body)
+
+
+def test_a_request_with_a_credential_in_its_headers_alone_is_not_changed() -> None:
+    headers = (("authorization", f"Bearer {KEY}"), ("cookie", "a=b"), ("user-agent", "it is me"))
+    assert not Redactor((), ("another-key",)).may_change(live_request(post({"token_limit": 3}, headers)))
+
+
+@pytest.mark.parametrize(("position", "encoding"), [*product(sorted(POSITIONS), ENCODINGS)])
+def test_every_request_that_changes_may_change(position: str, encoding: str) -> None:
+    scrubber, sent = POSITIONS[position](KEY)
+    for place in places(ENCODINGS[encoding](KEY)):
+        placed = place(sent).request
+        assert scrubber.request(placed) is placed or scrubber.may_change(live_request(placed))
+    for rules in (Redactor(RULES), Redactor((), (), (), ("authorization",))):
+        assert rules.may_change(live_request(sent))
 
 
 def test_what_is_allowed_is_kept() -> None:

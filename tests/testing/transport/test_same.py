@@ -1,4 +1,4 @@
-"""Over a transport, every dialect's cases and every fault are the same as over a socket, byte for byte."""
+"""Over a transport, every fault is the same as over a socket, byte for byte. All else: tests/server/test_entrances."""
 
 from pathlib import Path
 
@@ -6,37 +6,11 @@ import httpx
 import pytest
 
 from mockserver.testing import MockServer, Setup
-from tests.dialects.case_files import Case, all_cases
 from tests.faults.cases import CASES as FAULTS
 from tests.faults.cases import IN_CALLS, rules
-from tests.testing.transport.both import RawResponse, received, request
+from tests.testing.transport.both import received, request
 
-DIALECT_CASES = list(all_cases())
 CHAT = "/v1/chat/completions"
-
-
-@pytest.mark.parametrize("dialect", sorted({case.dialect for case in DIALECT_CASES}))
-def test_every_case_of_a_dialect(
-    dialect: str, server: MockServer, socket: httpx.Client, direct: httpx.Client, tmp_path: Path
-) -> None:
-    differing = list[str]()
-    for case in (case for case in DIALECT_CASES if case.dialect == dialect):
-        written = tmp_path / "rules.yaml"
-        written.write_text(case.rules)
-        setup = Setup.of(written, **{"unmatched": "generate", **case.settings})
-        over = [_asked(server, client, setup, _request(server.url, case)) for client in (socket, direct)]
-        if over[0] != over[1]:
-            differing.append(f"{case.name}:\n  {over[0]}\n  {over[1]}")
-    assert not differing, "\n".join(differing)
-
-
-def _asked(server: MockServer, client: httpx.Client, setup: Setup, sent: httpx.Request) -> RawResponse:
-    server.reset(setup)
-    return received(server, client, sent)
-
-
-def _request(url: str, case: Case) -> httpx.Request:
-    return request(url, case.path, case.body, method=case.method, headers=case.headers)
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])

@@ -49,11 +49,11 @@ class Traits(Struct, frozen=True):
 def view(call: Call, match: MatchSettings, *, in_order: bool = False) -> View:
     """The fields that must be equal: those with meaning that are not ignored, and those of `also`.
 
-    `in_order`: as they stand in the request, to tell of them.
+    `in_order`: tables only, as they stand in the request, to tell of them.
     """
-    meaning: Mapping[str, Json] = to_builtins(call.meaning) if isinstance(call.meaning, dict) else {}
+    meaning: Mapping[str, Json] = call.meaning if isinstance(call.meaning, dict) else {}
     if in_order:
-        meaning = _order(meaning, call.body)
+        meaning = _order(to_builtins(meaning), call.body)
     compared: dict[str, Json] = {
         "model": call.model or None,
         **meaning,

@@ -272,9 +272,11 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
         return None
     if (chat := _TYPED_CHAT.read(body)) is None:
         return None
-    fields = {"model": chat.model, **elsewhere}
-    if not _TYPED_CHAT.is_least(chat):
-        fields = with_integers({**_TYPED_CHAT.optional(chat), **fields})
+    fields = _TYPED_CHAT.besides(chat, "messages")
+    if elsewhere:
+        fields.update(elsewhere)
+    if len(fields) > 1:
+        with_integers(fields)
         if is_deep(fields) or any(_conflicts_of_fields(fields)):
             return None
     messages: list[Message] = []
@@ -294,7 +296,7 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
             said.append(meant)
     meaning = {"messages": said, **fields} if len(fields) == 1 else _meaning_of(fields, said, dialect)
     written = canonical((dialect, "chat", meaning))
-    if not _TYPED_CHAT.is_whole(chat, body, written):
+    if not _TYPED_CHAT.is_whole(chat, body, b"" if elsewhere else written):
         return None
     raw = later(lambda: {**object_of(body), **elsewhere})
     is_sound = not ordinals or _are_answered(messages)

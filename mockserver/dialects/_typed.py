@@ -5,11 +5,11 @@ Such a type accepts at most what its table accepts. What it refuses, or cannot b
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from operator import attrgetter
 from typing import Annotated, Any, Literal, Union
 
 from msgspec import UNSET, Meta, MsgspecError, Struct, UnsetType, ValidationError, defstruct, to_builtins
 from msgspec.json import Decoder, encode
+from msgspec.structs import replace
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
@@ -21,8 +21,6 @@ class TypedModel:
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
-        self._optional = tuple(name for name, field in schema["fields"].items() if not field["required"])
-        self._values, self._unstated = attrgetter(*self._optional), (UNSET,) * len(self._optional)
 
     @lazy_property
     def _type(self) -> type[Struct]:
@@ -42,14 +40,11 @@ class TypedModel:
         except (MsgspecError, ValueError, RecursionError):
             return None
 
-    def is_least(self, found: Any) -> bool:
-        """Whether only those fields are stated that may not be left out."""
-        return bool(self._values(found) == self._unstated)
-
-    def optional(self, found: Any) -> dict[str, Json]:
-        """The fields that may be left out, and are not."""
-        stated = zip(self._optional, self._values(found), strict=True)
-        return {name: to_builtins(value) for name, value in stated if value is not UNSET}
+    def besides(self, found: Any, name: str) -> dict[str, Json]:
+        """The fields that are stated, in tables, without one that must be."""
+        fields: dict[str, Json] = to_builtins(replace(found, **{name: None}))
+        del fields[name]
+        return fields
 
     def is_whole(self, found: Any, body: bytes, written: bytes) -> bool:
         """Whether no key of a body was stated twice. `written` is JSON that has all keys, or at least some of them."""

@@ -171,3 +171,13 @@ def test_a_body_that_was_changed_reads_the_same_in_types_and_by_the_table(monkey
 def test_a_usual_chat_and_a_history_with_tools_are_read_in_types() -> None:
     for seed in SEEDS[:2]:
         assert _chat._TYPED_CHAT.read(json.dumps(seed).encode()) is not None
+
+
+def test_a_key_that_is_stated_twice_is_refused_where_the_path_names_the_model() -> None:
+    """A colon in the name of a deployment is none of the body's."""
+    chats = (each for each in discover()["azure_openai"].operations if each.name == "chat" and "{" in each.path)
+    body = b'{"model":"m","seed":1,"seed":2,"messages":[{"role":"user","content":"hi"}]}'
+    headers = ((b"content-type", b"application/json"),)
+    query, params = {"api-version": "2024-10-21"}, {"deployment": "a:b"}
+    with pytest.raises(Failure, match="duplicate key"):
+        next(chats).call(HttpRequest("POST", "/", query, headers, body, path_params=params), Validation.PUBLISHED)

@@ -24,6 +24,7 @@ STREAM = "stream"
 PREVIOUS = "previous_response_id"
 
 View = Mapping[str, Json]
+Identity = tuple[str | bool | None, ...]
 
 
 class Traits(Struct, frozen=True):
@@ -68,6 +69,11 @@ def view(call: Call, match: MatchSettings, *, in_order: bool = False) -> View:
     for name in match.also:
         compared[name] = _also(call, name)
     return {name: value for name, value in compared.items() if value is not None}
+
+
+def identity_of(call: Call) -> Identity:
+    """Return what two calls of a conversation share only if their views are equal, whatever is ignored."""
+    return call.fingerprint, call.model, call.stream, call.previous_response_id, call.options.background
 
 
 def key(call: Call, match: MatchSettings) -> str:
@@ -115,14 +121,29 @@ _COMPARED = 200  # letters
 ParseCall = Callable[[Episode], Call | None]  # the call of an episode; None if its dialect refuses it
 
 
+class Asked(Struct, frozen=True):
+    """What is known of a recorded request: its key and traits, and the identity of its call if that implies the key."""
+
+    key: str
+    traits: Traits
+    identity: Identity | None = None
+
+
 class IndexedEpisode(Struct, frozen=True):
-    """An episode with its number in the cassette, its key and its traits."""
+    """An episode with its number in the cassette, and what it was asked."""
 
     number: int
     episode: Episode
     reply: Recorded  # its answer, with its source
-    key: str
-    traits: Traits
+    asked: Asked
+
+    @property
+    def key(self) -> str:
+        return self.asked.key
+
+    @property
+    def traits(self) -> Traits:
+        return self.asked.traits
 
 
 class EpisodeIndex:
@@ -133,36 +154,46 @@ class EpisodeIndex:
         self.size = 0  # number of episodes
         self.unread: list[int] = []  # numbers of episodes whose requests are refused
         self._by_key: defaultdict[str, list[IndexedEpisode]] = defaultdict(list)
+        self._keys: dict[Identity, str] = {}  # of requests as they were recorded
 
     def add(self, episode: Episode, number: int) -> None:
-        self._put(episode, number, self._seen(episode))
+        self._put(episode, number, self._read(episode))
 
     def again(self, episodes: Iterable[Episode]) -> "EpisodeIndex":
         """The same cassette with other episodes; known ones are not parsed again."""
-        known = {entry.episode: (entry.key, entry.traits) for entry in self.entries}
+        known = {entry.episode: entry.asked for entry in self.entries}
         made = EpisodeIndex(self.file, self.read, self.match)
         for number, episode in enumerate(episodes, 1):
-            made._put(episode, number, known.get(episode) or self._seen(episode))
+            made._put(episode, number, known.get(episode) or self._read(episode))
         return made
 
     def alike(self, episode: Episode) -> Sequence[IndexedEpisode]:
         call = self.read(episode)
         return () if call is None else self.find(self.key(call))
 
-    def _seen(self, episode: Episode) -> tuple[str, Traits] | None:
+    def _read(self, episode: Episode) -> Asked | None:
         call = self.read(episode)
-        return None if call is None else (self.key(call), self.traits(call))
+        if call is None:
+            return None
+        implies_key = bool(call.messages) and not self.match.also  # look-ups are told apart by path and query, too
+        return Asked(self.key(call), self.traits(call), identity_of(call) if implies_key else None)
 
-    def _put(self, episode: Episode, number: int, seen: tuple[str, Traits] | None) -> None:
+    def _put(self, episode: Episode, number: int, asked: Asked | None) -> None:
         self.size += 1
-        if seen is None:
+        if asked is None:
             self.unread.append(number)
-        else:
-            reply = replace(episode.reply, source=f"cassette {self.file}#{number}")
-            self._by_key[seen[0]].append(IndexedEpisode(number, episode, reply, *seen))
+            return
+        reply = replace(episode.reply, source=f"cassette {self.file}#{number}")
+        self._by_key[asked.key].append(IndexedEpisode(number, episode, reply, asked))
+        if asked.identity is not None:
+            self._keys[asked.identity] = asked.key
 
     def key(self, call: Call) -> str:
         return key(call, self.match)
+
+    def known_key(self, call: Call) -> str | None:
+        """Return the key of a call that means all that a recorded one does; None if it must be worked out."""
+        return self._keys.get(identity_of(call))
 
     def traits(self, call: Call) -> Traits:
         return traits(call, view(call, self.match))

@@ -251,6 +251,9 @@ class Player(Struct, frozen=True):
 
     def _wanted(self, library: "EpisodeIndex", call: Call) -> tuple[Call, str]:
         """A call as it would have been recorded, and what it is looked up by."""
+        known = library.known_key(call)
+        if known is not None:  # it was recorded just as it is, so there is nothing in it to redact
+            return call, known
         if self.keeping is not None and self.keeping.scrubber.may_change(call.http):
             sent = sent_of(call.http)
             scrubbed = self.keeping.scrubber.request(sent)

@@ -61,6 +61,17 @@ def test_others(one: Any, other: Any, match: MatchSettings) -> None:
     assert key(asked(one), match) != key(asked(other), match)
 
 
+@pytest.mark.parametrize(("recorded", "live", "match"), [*SAME, *OTHERS])
+def test_a_call_that_is_known_is_looked_up_by_the_key_that_it_would_have(
+    recorded: Any, live: Any, match: MatchSettings
+) -> None:
+    index = EpisodeIndex("a.yaml", parse_episode, match)
+    index.add(episode(recorded, "{}"), 1)
+    known = index.known_key(asked(recorded))
+    assert known == (None if match.also else key(asked(recorded), match))  # `also` compares what calls do not mean
+    assert index.known_key(asked(live)) in (None, key(asked(live), match))
+
+
 def test_paths_of_one_dialect_are_the_same_and_other_dialects_are_others() -> None:
     assert key(asked(HELLO), NONE) == key(asked(HELLO, "/openai/v1/chat/completions"), NONE)
     assert key(asked(HELLO), NONE) != key(asked(HELLO, "/skytells/v1/chat/completions", "skytells"), NONE)

@@ -209,11 +209,16 @@ class Call(Struct, frozen=True, dict=True):
         return fingerprint(self.dialect, self.operation, kept)
 
     @lazy_property
-    def last_user(self) -> str:
+    def last_user_text(self) -> str | None:
+        """Return the text of the user's last message; None without one."""
         for message in reversed(self.messages):
             if message.role == "user":
                 return message.text
-        return ""
+        return None
+
+    @lazy_property
+    def last_user(self) -> str:
+        return self.last_user_text or ""
 
     @lazy_property
     def last_turn(self) -> Message | None:

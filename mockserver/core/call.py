@@ -209,11 +209,16 @@ class Call(Struct, frozen=True, dict=True):
         return fingerprint(self.dialect, self.operation, kept)
 
     @lazy_property
-    def last_user(self) -> str:
+    def last_user_text(self) -> str | None:
+        """Return the text of the user's last message; None without one."""
         for message in reversed(self.messages):
             if message.role == "user":
                 return message.text
-        return ""
+        return None
+
+    @lazy_property
+    def last_user(self) -> str:
+        return self.last_user_text or ""
 
     @lazy_property
     def last_turn(self) -> Message | None:
@@ -254,11 +259,23 @@ class Call(Struct, frozen=True, dict=True):
         """Return the prompt's token count: texts, tool calls, tools and images, with their overhead."""
         if self.prompts:
             return sum(prompt.count(self.tokenizer) for prompt in self.prompts)
-        tokens = self.message_tokens + sum([_of_message(message, self) for message in self.messages])
-        if not self.tools:
-            return tokens
-        shared = _SHARED if any(message.role in _INSTRUCTING for message in self.messages) else 0
-        return tokens + _TOOLS - shared + self.tokenizer.count(declared(self.tools))
+        count, messages = self.tokenizer.count, self.messages
+        tokens = self.message_tokens * (len(messages) + 1)
+        if self.tokenizer.exact and self.message_tokens:  # the estimate ignores the roles
+            tokens += sum([count(message.role) for message in messages])
+        for message in messages:
+            tokens += count(message.text)
+            if message.name:
+                tokens += _NAMED + count(message.name)
+            for used in message.tool_calls:
+                tokens += count(used.name) + count(used.arguments)
+            for part in message.parts:
+                tokens += self.part_tokens(part)
+        if self.tools:
+            tokens += _TOOLS + count(declared(self.tools))
+            if any(message.role in _INSTRUCTING for message in messages):
+                tokens -= _SHARED
+        return tokens
 
     @property
     def spoken(self) -> tuple[Message, ...]:
@@ -306,20 +323,6 @@ def digest(written: bytes) -> str:
 
 _NAMED, _TOOLS, _SHARED = 1, 9, 4  # tokens; tools share the system message if there is one
 _DEEPEST = 8  # levels of a tool's parameters that are rendered
-
-
-def _of_message(message: Message, call: Call) -> int:
-    count = call.tokenizer.count
-    tokens = call.message_tokens + count(message.text)
-    if call.tokenizer.exact and call.message_tokens:  # the estimate ignores the role
-        tokens += count(message.role)
-    if message.name:
-        tokens += _NAMED + count(message.name)
-    for used in message.tool_calls:
-        tokens += count(used.name) + count(used.arguments)
-    for part in message.parts:
-        tokens += call.part_tokens(part)
-    return tokens
 
 
 def declared(tools: tuple[Tool, ...]) -> str:

@@ -11,11 +11,12 @@ from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
 from mockserver.core.plan import Broken, Choice, Failure, Forward, Part, Raw, Safety, Text, Timing
 from mockserver.core.seed import Seed
+from mockserver.core.tokens import HUGE
 
 AFTER_LAST_TOKEN = 1 << 62  # more than any text has: the filter trips at the end
 
 
-class DraftChoice(Struct, frozen=True, dict=True):
+class DraftChoice(Struct, frozen=True):
     """One choice. `finish` and `logprobs` are None if they follow from the request."""
 
     parts: tuple[Part, ...]
@@ -25,15 +26,8 @@ class DraftChoice(Struct, frozen=True, dict=True):
     filter_after: int | None = None  # tokens after which a content filter cuts the choice
     tokens: int | None = None  # the approximate count of its only text, if known
 
-    @lazy_property
-    def plain(self) -> Choice | None:
-        """Return the choice that a call gets which asks for nothing but its only text; None if it is more than that."""
-        is_text = len(self.parts) == 1 and type(self.parts[0]) is Text
-        states = self.finish is not None or self.logprobs is not None or self.filter_after is not None
-        return Choice(self.parts) if is_text and not states and not self.safety else None
 
-
-class Draft(Struct, frozen=True):
+class Draft(Struct, frozen=True, dict=True):
     """A successful answer before limits; if there are fewer choices than `n`, the last repeats."""
 
     choices: tuple[DraftChoice, ...]
@@ -43,6 +37,24 @@ class Draft(Struct, frozen=True):
     headers: Headers = ()
     broken: Broken | None = None
     system_fingerprint: str | None = ""  # empty if the rule states none
+
+    @lazy_property
+    def plain(self) -> tuple[Choice, ...]:
+        """Return the choices of an answer to which nothing is done; empty if one of them is more than a text.
+
+        Calls share them, so that what renderers keep with a choice serves all calls to which a rule says the same.
+        """
+        choices: list[Choice] = []
+        for choice in self.choices:
+            if len(choice.parts) != 1 or choice.finish is not None or choice.logprobs is not None:
+                return ()
+            text = choice.parts[0]
+            if type(text) is not Text or text.tokens is not None or len(text.text) > HUGE:
+                return ()
+            if choice.safety or choice.filter_after is not None:
+                return ()
+            choices.append(Choice(choice.parts))
+        return tuple(choices)
 
 
 class DocumentDraft(Struct, frozen=True):

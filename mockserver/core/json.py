@@ -11,13 +11,13 @@ Json = Any  # JSON is the one place where Any is honest
 compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
-_encode_sorted = Encoder(order="sorted").encode
+encode_sorted = Encoder(order="sorted").encode  # `canonical` of what holds no half of a character
 
 
 def canonical(value: Json) -> bytes:
     """Return JSON with sorted keys and without blanks, the same on every machine and Python."""
     try:
-        return _encode_sorted(value)
+        return encode_sorted(value)
     except UnicodeEncodeError:  # half of a character
         return json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii")
 

@@ -74,17 +74,15 @@ class lazy_property(Generic[V]):  # noqa: N801  # used as a decorator
     def __get__(self, instance: Any, owner: type | None = None) -> V:
         if instance is None:
             return self  # type: ignore[return-value]
-        value = vars(instance)[self._name] = self._make(instance)
+        value = instance.__dict__[self._name] = self._make(instance)
         return value
 
 
-class _Later(Struct):
-    make: Callable[[], Any]
+class Later(Struct, frozen=True, gc=False):
+    """Stands in a `later_field` for a value that `make` returns for `given`, when somebody asks for it."""
 
-
-def later(make: Callable[[], V]) -> V:
-    """Return what stands in a `later_field` for a value that is made when somebody asks for it."""
-    return _Later(make)  # type: ignore[return-value]
+    make: Callable[[Any], Any]
+    given: Any
 
 
 class later_field(Generic[V]):  # noqa: N801  # as lazy_property
@@ -95,8 +93,8 @@ class later_field(Generic[V]):  # noqa: N801  # as lazy_property
 
     def __get__(self, instance: Any, owner: type | None = None) -> V:
         value = self._field.__get__(instance)
-        if type(value) is _Later:
-            value = vars(instance)[self._name] = value.make()
+        if type(value) is Later:
+            value = instance.__dict__[self._name] = value.make(value.given)
         return value  # type: ignore[no-any-return]
 
 

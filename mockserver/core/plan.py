@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -160,6 +160,7 @@ class Refusal(Struct, frozen=True, gc=False):
     tokens: Tokens = None
 
 
+@final
 class ToolUse(Struct, frozen=True, gc=False):
     """A tool call of the answer; `chunks` says how a stream cuts its arguments."""
 
@@ -168,6 +169,7 @@ class ToolUse(Struct, frozen=True, gc=False):
     tokens: Tokens = None
 
 
+@final
 class Item(Struct, frozen=True):
     """A use of a hosted tool: its `kind` (`web_search_call`) and the keys of that kind."""
 
@@ -193,13 +195,11 @@ def tokens_of(part: Part, tokenizer: Tokenizer) -> tuple[str, ...]:
 
 def count_tokens(part: Part, tokenizer: Tokenizer) -> int:
     """Return how many tokens a part has."""
-    if type(part) is Text and part.tokens is None and len(part.text) <= HUGE:  # first: most are
-        return tokenizer.count(part.text)
-    if isinstance(part, Item):
+    if type(part) is Item:  # isinstance takes far longer for a Struct
         return 0
     if part.tokens is not None:
         return len(part.tokens)
-    words = words_of(part)
+    words = part.call.arguments if type(part) is ToolUse else part.text
     return len(tokenizer.split(words)) if len(words) > HUGE else tokenizer.count(words)
 
 

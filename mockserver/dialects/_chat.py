@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any
 
-from msgspec import UNSET, to_builtins
+from msgspec import UNSET, Raw, Struct, to_builtins
 from msgspec.json import encode
 from msgspec.structs import replace
 from pydantic_core import PydanticKnownError
@@ -16,8 +16,9 @@ from pydantic_core import PydanticKnownError
 from mockserver.config.tables import read_by
 from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice, digest
 from mockserver.core.http import Headers, HttpRequest, Reply
-from mockserver.core.json import Json, canonical
-from mockserver.core.lazy import later
+from mockserver.core.json import Json, encode_sorted
+from mockserver.core.lazy import Later
+from mockserver.core.memo import Memo
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
@@ -236,33 +237,35 @@ _NOTHING: Body = {}
 RequestHeaders = Callable[[HttpRequest, Call | None], Headers]
 
 
-def parse_chat(
-    http: HttpRequest,
-    *,
-    dialect: str,
-    refuse: Refuse,
-    validation: Validation,
-    live_only: Callable[[Body], Iterable[Complaint]] = lambda body: (),
-    elsewhere: Body = _NOTHING,
-) -> Call:
-    """The Call of a chat body, or the Failure that `refuse` makes of the first thing wrong with it.
+class ChatParser(Struct, frozen=True):
+    """Reads the chats of a dialect; `refuse` makes the Failure of the first thing that is wrong with one.
 
-    `live_only` finds what only the live provider refuses; `elsewhere` holds fields that path or query state instead.
+    `live_only` finds what only the live provider refuses; `elsewhere` returns fields that path or query state instead.
     """
-    if validation is Validation.PUBLISHED and (call := _read_typed(http, dialect, elsewhere)) is not None:
-        return call
-    body, chat = read_body(CHAT, {**read_object(http), **elsewhere}, refuse, validation)
-    if validation is Validation.LIVE:
-        refuse_first(live_only(body), refuse)
-    if validation is not Validation.OFF:
-        refuse_first(chat_conflicts(chat), refuse)
-    return chat_call(http, body, chat, dialect=dialect)
+
+    dialect: str
+    refuse: Refuse
+    live_only: Callable[[Body], Iterable[Complaint]] = lambda body: ()
+    elsewhere: Callable[[HttpRequest], Body] | None = None
+
+    def parse(self, http: HttpRequest, validation: Validation) -> Call:
+        """Return the Call of a chat. Raises Failure."""
+        elsewhere = _NOTHING if self.elsewhere is None else self.elsewhere(http)
+        if validation is Validation.PUBLISHED and (call := _read_typed(http, self.dialect, elsewhere)) is not None:
+            return call
+        body, chat = read_body(CHAT, {**read_object(http), **elsewhere}, self.refuse, validation)
+        if validation is Validation.LIVE:
+            refuse_first(self.live_only(body), self.refuse)
+        if validation is not Validation.OFF:
+            refuse_first(chat_conflicts(chat), self.refuse)
+        return chat_call(http, body, chat, dialect=self.dialect)
 
 
 def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Call:
     """The Call that a chat body asks for; `chat` is that body as its request model read it, known keys only."""
     messages = tuple([_message(message) for message in chat["messages"]])
-    return _call(http, chat, messages, dialect=dialect, meaning=chat_fingerprint_fields(body, dialect), raw=body)
+    meaning = chat_fingerprint_fields(body, dialect)
+    return _call(http, chat, messages, _tools(chat), dialect=dialect, meaning=meaning, raw=body)
 
 
 def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None:
@@ -270,19 +273,30 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
     body = http.body
     if len(body) > LARGE or http.fields.get(b"content-type") != b"application/json":  # jiter reads long texts faster
         return None
-    if (chat := _TYPED_CHAT.read(body)) is None:
+    chat = _TYPED_CHAT.read(body)
+    if chat is None:
         return None
-    fields = _TYPED_CHAT.besides(chat, "messages")
+    listed, written_tools = chat.messages, chat.tools
+    offer = _NO_OFFER if written_tools is UNSET else _OFFERS[bytes(written_tools)]
+    if offer is None:
+        return None
+    chat.messages = chat.tools = UNSET
+    fields = to_builtins(chat)
+    chat.messages, chat.tools = listed, written_tools
     if elsewhere:
         fields.update(elsewhere)
     if len(fields) > 1:
         with_integers(fields)
-        if is_deep(fields) or any(_conflicts_of_fields(fields)):
+        if is_deep(fields):
             return None
+    if written_tools is not UNSET:
+        fields["tools"] = offer.fields
+    if not _CONFLICTING.isdisjoint(fields) and any(_conflicts_of_fields(fields)):
+        return None
     messages: list[Message] = []
     said: list[Any] = []  # by the messages: what they mean
     ordinals: dict[str, str] = {}
-    for message in chat.messages:
+    for message in listed:
         role, content = message.role, message.content
         if role in _SPEAKING and type(content) is str:
             name = message.name
@@ -294,15 +308,61 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
             read, meant = _read_turn(message, ordinals)
             messages.append(read)
             said.append(meant)
-    meaning = {"messages": said, **fields} if len(fields) == 1 else _meaning_of(fields, said, dialect)
-    written = canonical((dialect, "chat", meaning))
-    if not _TYPED_CHAT.is_whole(chat, body, b"" if elsewhere else written):
+    if len(fields) == 1:
+        meaning = {**fields, "messages": said}
+        written = encode_sorted((dialect, "chat", meaning))
+    else:
+        meaning = _meaning_of(fields, said, offer.meaning, dialect)
+        written = encode_sorted((dialect, "chat", {**meaning, "tools": offer.written} if offer.tools else meaning))
+    left = len(fields) + 1 - len(meaning)
+    if not _TYPED_CHAT.is_whole(chat, body, encode(chat) if elsewhere else written, left):
         return None
-    raw = later(lambda: {**object_of(body), **elsewhere})
-    is_sound = not ordinals or _are_answered(messages)
-    call = _call(http, fields, tuple(messages), dialect=dialect, meaning=meaning, raw=raw, is_sound=is_sound)
+    raw: Any = Later(_read_whole, (body, elsewhere))
+    call = _call(
+        http,
+        fields,
+        tuple(messages),
+        _tools(fields) if "functions" in fields else offer.tools,
+        dialect=dialect,
+        meaning=meaning,
+        raw=raw,
+        is_sound=not ordinals or _are_answered(messages),
+    )
     vars(call)["fingerprint"] = digest(written)
     return call
+
+
+def _read_whole(given: tuple[bytes, Body]) -> Body:
+    body, elsewhere = given
+    return {**object_of(body), **elsewhere}
+
+
+class _Offer(Struct, frozen=True):
+    """What a list of tools says, for all calls that offer these."""
+
+    tools: tuple[Tool, ...] = ()
+    fields: Json = None  # as they are written
+    meaning: Json = None
+    written: Raw = Raw(b"")  # the meaning in canonical JSON
+
+
+class _Offers(Memo[bytes, _Offer | None]):
+    """Lists of tools by how they are written, as clients offer the same ones each time; None: not surely right."""
+
+    def __missing__(self, written: bytes) -> _Offer | None:
+        body = b'{"tools":%b}' % written
+        offered = _TYPED_TOOLS.read(body)
+        if offered is None:
+            return None
+        fields = to_builtins(offered)
+        if is_deep(fields) or not _TYPED_TOOLS.is_whole(offered, body, encode(offered)):
+            return None
+        tools, meaning = _tools(fields), _meaning_of_tools(fields["tools"])
+        offer = _Offer(tools, fields["tools"], meaning, Raw(encode_sorted(meaning)))
+        return self.keep(written, offer, _SIZE_IN_MEMORY * len(written))
+
+
+_SIZE_IN_MEMORY = 16  # bytes that a byte of JSON takes in tables, about
 
 
 def _read_turn(message: Any, ordinals: dict[str, str]) -> tuple[Message, Json]:
@@ -336,13 +396,13 @@ def _call(
     http: HttpRequest,
     chat: Body,
     messages: tuple[Message, ...],
+    tools: tuple[Tool, ...],
     *,
     dialect: str,
     meaning: Json,
     raw: Body,
     is_sound: bool = False,
 ) -> Call:
-    tools = () if _OFFERS.isdisjoint(chat) else _tools(chat)
     return Call(
         dialect=dialect,
         operation="chat",
@@ -388,12 +448,14 @@ _ASKING = frozenset(  # fields that make options unusual
         *("logprobs", "seed", "reasoning_effort", "verbosity", "response_format", "store", "service_tier"),
     )
 )
-_TYPED_CHAT = TypedModel(ChatBody)
+_TYPED_CHAT = TypedModel(ChatBody, texts=("tools",))
+_TYPED_TOOLS = TypedModel(shape(tools=optional(list_of(ChatTool))))
+_NO_OFFER, _OFFERS = _Offer(), _Offers(most=1 << 22)
 _SPEAKING = frozenset(("user", "system", "developer"))  # whose messages are content and a name
 _besides_calls = attrgetter("name", "function_call", "audio", "refusal")
 _ONLY_CALLS = (UNSET,) * 4
 _IDS = ("id", "tool_call_id")
-_OFFERS, _CHOICES = frozenset(("tools", "functions")), frozenset(("tool_choice", "function_call"))
+_CHOICES = frozenset(("tool_choice", "function_call"))
 
 
 def chat_operation(
@@ -536,20 +598,24 @@ def chat_fingerprint_fields(body: Body, dialect: str) -> dict[str, Json]:
 
     JSON Schemas become text, as the order of their keys is the order in which a model writes.
     """
-    return _meaning_of(body, _without_ids(body["messages"]), dialect)
+    return _meaning_of(body, _without_ids(body["messages"]), _meaning_of_tools(body.get("tools")), dialect)
 
 
-def _meaning_of(fields: Body, messages: list[Any], dialect: str) -> dict[str, Json]:
+def _meaning_of(fields: Body, messages: list[Any], tools: Json, dialect: str) -> dict[str, Json]:
     kept = fields_with_meaning(fields, dialect, "chat")
     kept["messages"] = messages
-    if tools := kept.get("tools"):
-        kept["tools"] = [_tool_with_schema_as_text(tool) for tool in tools]
+    if tools:
+        kept["tools"] = tools
     if functions := kept.get("functions"):
         kept["functions"] = [schema_as_text(function, "parameters") for function in functions]
     answer = kept.get("response_format")
     if answer and answer.get("type") == "json_schema" and answer.get("json_schema"):
         kept["response_format"] = {**answer, "json_schema": schema_as_text(answer["json_schema"], "schema")}
     return kept
+
+
+def _meaning_of_tools(tools: Sequence[Body] | None) -> list[Body]:
+    return [_tool_with_schema_as_text(tool) for tool in tools or ()]
 
 
 def _tool_with_schema_as_text(tool: Body) -> Body:

@@ -16,10 +16,10 @@ BOOKKEEPING = frozenset(
 def fields_with_meaning(
     body: Fields, dialect: str, operation: str, bookkeeping: Collection[str] = BOOKKEEPING
 ) -> dict[str, Json]:
-    return _beyond_defaults(body, DEFAULTS.get((dialect, operation), {}), bookkeeping)
+    return beyond_defaults(body, DEFAULTS.get((dialect, operation), {}), bookkeeping)
 
 
-def _beyond_defaults(fields: Fields, defaults: Fields, bookkeeping: Collection[str] = ()) -> dict[str, Json]:
+def beyond_defaults(fields: Fields, defaults: Fields, bookkeeping: Collection[str] = ()) -> dict[str, Json]:
     kept: dict[str, Json] = {}
     for key, value in fields.items():
         if value is None or key in bookkeeping:
@@ -29,7 +29,7 @@ def _beyond_defaults(fields: Fields, defaults: Fields, bookkeeping: Collection[s
             if callable(default):
                 default = default(fields)
             if isinstance(value, dict) and isinstance(default, dict):
-                value, default = _beyond_defaults(value, default), {}
+                value, default = beyond_defaults(value, default), {}
             if value == default and isinstance(value, bool) == isinstance(default, bool):
                 continue
         kept[key] = value

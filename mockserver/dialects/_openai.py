@@ -10,7 +10,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Embeddings
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._chat import chat_live_only, parse_chat
+from mockserver.dialects._chat import ChatParser, chat_live_only
 from mockserver.dialects._chat_replay import CHAT_HISTORY
 from mockserver.dialects._completions import completion_options, parse_completion
 from mockserver.dialects._embeddings_moderations import embeddings, parse_embeddings
@@ -47,12 +47,13 @@ class OpenAIApi(Struct, frozen=True):
     headers: Callable[[HttpRequest, Call | None], Headers]
     rate_limits: Callable[[int], Headers]
     chat_extra: Callable[[Call], Extra] = lambda call: {}
-    elsewhere: Callable[[HttpRequest], Mapping[str, Json]] = lambda http: {}
+    elsewhere: Callable[[HttpRequest], Mapping[str, Json]] | None = None
 
     def inference_operations(self) -> tuple[Operation, ...]:
+        chats = ChatParser(self.dialect, refuse, chat_live_only, self.elsewhere)
         return (
             Operation(
-                *("chat", "POST", "/chat/completions", self._parse_chat, self._render_chat),
+                *("chat", "POST", "/chat/completions", chats.parse, self._render_chat),
                 history=CHAT_HISTORY,
             ),
             Operation(
@@ -85,16 +86,6 @@ class OpenAIApi(Struct, frozen=True):
 
     def _answer_headers(self, call: Call, tokens: int) -> Headers:
         return self.headers(call.http, call) + self.rate_limits(tokens)
-
-    def _parse_chat(self, http: HttpRequest, validation: Validation) -> Call:
-        return parse_chat(
-            http,
-            dialect=self.dialect,
-            refuse=refuse,
-            validation=validation,
-            live_only=chat_live_only,
-            elsewhere=self.elsewhere(http),
-        )
 
     def _render_chat(self, call: Call, outcome: Answer) -> Reply:
         headers = self._answer_headers(call, outcome.usage.prompt)

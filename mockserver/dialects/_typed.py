@@ -3,28 +3,29 @@
 Such a type accepts at most what its table accepts. What it refuses, or cannot be sure of, is for the table to judge.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Annotated, Any, Literal, Union
 
-from msgspec import UNSET, Meta, MsgspecError, Struct, UnsetType, ValidationError, defstruct, to_builtins
+from msgspec import UNSET, Meta, MsgspecError, Raw, Struct, UnsetType, ValidationError, defstruct
 from msgspec.json import Decoder, encode
-from msgspec.structs import replace
 
-from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
 from mockserver.dialects._fields import Schema
 
 
 class TypedModel:
-    """Reads bodies as structs with the fields of a table; a field that is not stated is UNSET."""
+    """Reads bodies as structs with the fields of a table; a field that is not stated is UNSET.
 
-    def __init__(self, schema: Schema) -> None:
-        self._schema = schema
+    The fields in `texts` are left as they are written, as msgspec's Raw, for another model to read.
+    """
+
+    def __init__(self, schema: Schema, texts: Collection[str] = ()) -> None:
+        self._schema, self._texts = schema, texts
 
     @lazy_property
     def _type(self) -> type[Struct]:
-        return _struct_of(self._schema)
+        return _struct_of(self._schema, texts=self._texts)
 
     @lazy_property
     def _decode(self) -> Callable[[bytes], Any]:
@@ -40,22 +41,18 @@ class TypedModel:
         except (MsgspecError, ValueError, RecursionError):
             return None
 
-    def besides(self, found: Any, name: str) -> dict[str, Json]:
-        """The fields that are stated, in tables, without one that must be."""
-        fields: dict[str, Json] = to_builtins(replace(found, **{name: None}))
-        del fields[name]
-        return fields
+    def is_whole(self, found: Any, body: bytes, written: bytes, left: int = 0) -> bool:
+        """Whether no key of a body was stated twice.
 
-    def is_whole(self, found: Any, body: bytes, written: bytes) -> bool:
-        """Whether no key of a body was stated twice. `written` is JSON that has all keys, or at least some of them."""
+        `written` is JSON that has all keys but so many that are `left`, or at least some of them.
+        """
         if body.find(b"\\") >= 0 and body.find(b"\\u003") >= 0:  # a colon can be written so
             return False
-        colons = _count_colons(body)  # each key has one; there are more in texts
-        return colons == _count_colons(written) or colons == _count_colons(encode(found))
-
-
-def _count_colons(written: bytes) -> int:
-    return len(written) - len(written.replace(b":", b""))  # `count` looks at each byte, and takes longer
+        # Each key has a colon; there are more in texts. (`count` looks at each byte, and takes longer.)
+        colons = len(body) - len(body.replace(b":", b""))
+        if colons == len(written) - len(written.replace(b":", b"")) + left:
+            return True
+        return colons == encode(found).count(b":")
 
 
 class _Other:
@@ -105,12 +102,14 @@ def _limited(kind: Any, schema: Mapping[str, Any]) -> Any:
 _LIMITS = ("ge", "le", "multiple_of", "min_length", "max_length", "pattern")
 
 
-def _struct_of(schema: Mapping[str, Any], *, tag_field: str | None = None, tag: str | None = None) -> type[Struct]:
+def _struct_of(
+    schema: Mapping[str, Any], *, tag_field: str | None = None, tag: str | None = None, texts: Collection[str] = ()
+) -> type[Struct]:
     fields: list[Any] = []
     for name, field in schema["fields"].items():
         if name == tag_field:
             continue
-        kind = _type_of(field)
+        kind = Raw if name in texts else _type_of(field)
         fields.append((name, kind) if field["required"] else (name, Union[kind, UnsetType], UNSET))  # noqa: UP007
     # Fields that the table does not name are for it to judge.
     tags = {} if tag is None else {"tag_field": tag_field, "tag": tag, "namespace": {tag_field: tag}}

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure
-from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect
-from mockserver.dialects._chat import chat_operation, parse_chat
+from mockserver.dialects._chat import ChatParser, chat_operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
@@ -22,10 +21,6 @@ from mockserver.dialects._reply import json_reply, model_operations, request_id_
 from mockserver.wire.chat import ChatLayout
 
 NAME = "crazyrouter"
-
-
-def _parse_chat(http: HttpRequest, validation: Validation) -> Call:  # unknown fields go upstream, whatever the mode
-    return parse_chat(http, dialect=NAME, refuse=_refuse, validation=validation)
 
 
 def _refuse(complaint: Complaint) -> Failure:
@@ -70,7 +65,8 @@ DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
-        chat_operation(_parse_chat, CHAT_LAYOUT, request_id_header),
+        # Unknown fields go upstream, whatever the mode.
+        chat_operation(ChatParser(NAME, _refuse).parse, CHAT_LAYOUT, request_id_header),
         *model_operations(NAME, request_id_header),
     ),
     credential=bearer,

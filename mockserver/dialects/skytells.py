@@ -8,9 +8,8 @@ from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import REASONS, Failure
-from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect
-from mockserver.dialects._chat import chat_operation, parse_chat
+from mockserver.dialects._chat import ChatParser, chat_operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
@@ -33,9 +32,8 @@ def credential(http: HttpRequest) -> str | None:
     return (http.header("x-api-key") or "").strip() or bearer(http)
 
 
-def _parse_chat(http: HttpRequest, validation: Validation) -> Call:  # unknown fields are ignored, whatever the mode
-    stated = _with_stream(http, {})
-    return parse_chat(http, dialect=NAME, refuse=refuse_without_code, validation=validation, elsewhere=stated)
+def _stated_by_query(http: HttpRequest) -> Body:
+    return _with_stream(http, {})
 
 
 def _with_stream(http: HttpRequest, body: Body) -> Body:
@@ -115,12 +113,14 @@ MESSAGES: Mapping[str, str] = {
     "quota": "You exceeded your current quota, please check your plan and billing details.",
 }
 ERRORS = plain_errors(ROWS, MESSAGES, credential)
+CHATS = ChatParser(NAME, refuse_without_code, elsewhere=_stated_by_query)
 
 DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
-        replace(chat_operation(_parse_chat, CHAT_LAYOUT, request_id_header), unify=_with_stream),
+        # Unknown fields are ignored, whatever the mode.
+        replace(chat_operation(CHATS.parse, CHAT_LAYOUT, request_id_header), unify=_with_stream),
         *model_operations(NAME, request_id_header),
     ),
     credential=credential,

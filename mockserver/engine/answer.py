@@ -4,17 +4,18 @@ Knows neither who wrote the draft nor how the answer will look on the wire.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, islice
-from operator import itemgetter
+from operator import attrgetter, itemgetter
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from mockserver.core.call import Call, IdShape
-from mockserver.core.draft import AFTER_LAST_TOKEN, DocumentDraft, Draft, DraftChoice
+from mockserver.core.draft import DocumentDraft, Draft, DraftChoice
 from mockserver.core.episode import Recorded
-from mockserver.core.lazy import LazySequence
+from mockserver.core.lazy import LazySequence, lazy_property
 from mockserver.core.plan import (
     OWN_FINISHES,
     Answer,
@@ -44,69 +45,78 @@ from mockserver.core.tokens import Chunks, Tokenizer, ended
 from mockserver.engine.offload import LONG
 from mockserver.model.scores import dimensions_of, each_logprob, embedding, judgement
 
+T = TypeVar("T")
 Parts = tuple[Part, ...]
 Written = Text | Reasoning | Refusal | ToolUse  # parts written token by token
 
 
-class Author(Struct, frozen=True):
-    """What ids and timestamps come from: seed, clock, and a mark that makes ids unique (empty: ids follow the call)."""
+class Author(Struct, frozen=True, dict=True):
+    """What ids and timestamps come from: seed and clock."""
 
     seed: Seed
     clock: WallClock
-    mark: str = ""
 
-    def sign(self, shape: IdShape, identity: str) -> str:
-        return _signer(self.seed, shape)(identity)
+    @lazy_property
+    def drawer(self) -> Callable[[IdShape, str], Callable[[str], str]]:
+        """Return the function that returns what draws ids of a shape for a purpose: by the identity of an answer."""
+        return lru_cache(maxsize=64)(self._drawer)
 
+    @lazy_property
+    def system_fingerprint(self) -> Callable[[str], str]:
+        """Return the function that draws the fingerprint of a model's system."""
+        return lru_cache(maxsize=64)(partial(self.seed.hex, 10, "system fingerprint"))
 
-@lru_cache(maxsize=64)
-def _signer(seed: Seed, shape: IdShape) -> Callable[[str], str]:
-    """Return what names an answer: by the fingerprint of its call, and a mark."""
-    return seed.drawer(shape.prefix, shape.alphabet, shape.length, "id")
-
-
-def drawn(seed: Seed, shape: IdShape, *labels: str) -> str:
-    draw = seed.alnum if shape.alphabet == "alnum" else seed.hex if shape.alphabet == "hex" else seed.base58
-    return shape.prefix + draw(shape.length, *labels)
+    def _drawer(self, shape: IdShape, purpose: str) -> Callable[[str], str]:
+        return self.seed.drawer(shape.prefix, shape.alphabet, shape.length, purpose)
 
 
-def answer(call: Call, draft: Draft, author: Author) -> Answer:
-    identity, options, drafts = call.fingerprint + author.mark, call.options, draft.choices
-    if len(drafts) != options.n:
-        drafts = tuple([drafts[min(at, len(drafts) - 1)] for at in range(options.n)])
-    most = AFTER_LAST_TOKEN if options.max_tokens is None else options.max_tokens
-    takes_whole = not options.stop and not options.echo and options.logprobs is None
-    choices: list[Choice] = []
+def answer(call: Call, draft: Draft, author: Author, mark: str = "") -> Answer:
+    """Turn a draft into the answer to a call. `mark` makes its ids unique; without one, they follow the call."""
+    identity, options, tokenizer = call.fingerprint + mark, call.options, call.tokenizer
+    choices, most = draft.plain, options.max_tokens
     written = thought = 0
-    for each in drafts:
-        choice = each.plain if takes_whole else None
-        tokens = 0 if choice is None else count_tokens(choice.parts[0], call.tokenizer)
-        if choice is None or tokens > most:
-            limited = _limit(call, each)
-            choice, tokens = _choice(call, limited, author.seed, identity, len(choices)), limited.tokens
-            thought += weight([part for part in limited.parts if type(part) is Reasoning], call.tokenizer)
-        choices.append(choice)
-        written += tokens
-    usage = Usage(prompt=call.prompt_tokens, completion=written, reasoning=thought)
+    is_whole = choices and not options.stop and not options.echo and options.logprobs is None
+    if is_whole:
+        if len(choices) != options.n:
+            choices = _repeat(choices, options.n)
+        for choice in choices:
+            written += tokenizer.count(choice.parts[0].text)  # type: ignore[union-attr]  # it is a Text
+    if not is_whole or (most is not None and written > most):
+        choices, written, thought = _limit_choices(call, draft, author, identity)
+    usage = Usage(call.prompt_tokens, written, thought)
     return Answer(
-        id=call.id or _signer(author.seed, call.ids)(identity),
-        created=author.clock.now(),
-        model=draft.model or call.model,
-        choices=tuple(choices),
-        usage=replace(usage, **draft.usage) if draft.usage else usage,
-        system_fingerprint=_system_fingerprint(author.seed, call.model),
-        stated_fingerprint=draft.system_fingerprint,
-        prompt_safety=draft.prompt_safety,
-        headers=draft.headers,
+        call.id or author.drawer(call.ids, "id")(identity),
+        author.clock.now(),
+        draft.model or call.model,
+        choices,
+        replace(usage, **draft.usage) if draft.usage else usage,
+        author.system_fingerprint(call.model),
+        draft.system_fingerprint,
+        draft.prompt_safety,
+        draft.headers,
         broken=draft.broken,
-        tokenizer=call.tokenizer,
+        tokenizer=tokenizer,
         written=written,
     )
 
 
-@lru_cache(maxsize=64)
-def _system_fingerprint(seed: Seed, model: str) -> str:
-    return seed.hex(10, "system fingerprint", model)
+def _repeat(choices: tuple[T, ...], n: int) -> tuple[T, ...]:
+    """Return `n` choices: if there are fewer, the last again and again."""
+    return (*choices[:n], *choices[-1:] * (n - len(choices)))
+
+
+def _limit_choices(call: Call, draft: Draft, author: Author, identity: str) -> tuple[tuple[Choice, ...], int, int]:
+    """Return the choices within the call's limits, how many tokens they have, and how many of them are reasoning."""
+    choices: list[Choice] = []
+    written = thought = 0
+    for each in _repeat(draft.choices, call.options.n):
+        limited = _limit(call, each)
+        choices.append(_choice(call, limited, author, f"{identity}\0{len(choices)}"))
+        written += limited.tokens
+        for part in limited.parts:
+            if type(part) is Reasoning:
+                thought += count_tokens(part, call.tokenizer)
+    return tuple(choices), written, thought
 
 
 class _Limited(Struct, frozen=True):
@@ -125,18 +135,18 @@ class _Limited(Struct, frozen=True):
         return self.draft.safety if tripped else tuple([seen for seen in self.draft.safety if not seen.filtered])
 
 
-def _choice(call: Call, limited: _Limited, seed: Seed, identity: str, index: int) -> Choice:
+def _choice(call: Call, limited: _Limited, author: Author, identity: str) -> Choice:
     draft, parts = limited.draft, limited.parts
     if not _is_one_text(parts):
-        parts = _sign(call, parts, seed, (identity, str(index)))
+        parts = _sign(call, parts, author, identity)
     echo = echoed(call) if call.options.echo else ()
     asked = call.options.logprobs is not None or draft.logprobs
-    weighed = _logprobs(call, draft, echo, limited.parts, seed) if asked else None
+    weighed = _logprobs(call, draft, echo, limited.parts, author.seed) if asked else None
     finish, stop = draft.finish or limited.finish, "" if draft.finish else limited.stop
     if finish not in call.finishes:
         finish = OWN_FINISHES.get(finish, finish)
     safety = limited.safety if draft.safety else ()
-    return Choice(parts, finish, safety, logprobs=weighed, echo="".join(echo), stop=stop)
+    return Choice(parts, finish, safety, weighed, "".join(echo) if echo else "", stop)
 
 
 def _is_one_text(parts: Parts) -> bool:
@@ -144,12 +154,21 @@ def _is_one_text(parts: Parts) -> bool:
     return len(parts) == 1 and type(parts[0]) is Text
 
 
-def _sign(call: Call, parts: Parts, seed: Seed, identity: tuple[str, str]) -> Parts:
+def _sign(call: Call, parts: Parts, author: Author, identity: str) -> Parts:
     """Return the parts with ids, and tool calls with the names of their tools."""
-    shape = call.tool_call_ids
-    signed = [_signed(part, shape, seed, (*identity, str(at))) for at, part in enumerate(parts)]
-    if any(tool.namespace for tool in call.tools):
-        signed = [_in_namespace(part, call) for part in signed]
+    is_spaced = any(map(_namespace_of, call.tools))
+    signed: list[Part] = []
+    for part in parts:
+        if type(part) is ToolUse:
+            made = part.call
+            if not made.id:
+                draw = author.drawer(call.tool_call_ids, "tool call")
+                part = replace(part, call=replace(made, id=draw(f"{identity}\0{len(signed)}")))
+            if is_spaced:
+                part = _in_namespace(part, call)
+        elif type(part) is Item:
+            part = _signed_item(part, author.seed, f"{identity}\0{len(signed)}")
+        signed.append(part)
     return tuple(signed)
 
 
@@ -161,7 +180,8 @@ def _limit(call: Call, draft: DraftChoice) -> _Limited:
     """Return a choice within what the call asks for: its calls, stop sequences and number of tokens."""
     options, tokenizer = call.options, call.tokenizer
     is_text = _is_one_text(draft.parts)
-    whole = draft.parts if is_text else _allowed(call, draft.parts)
+    is_free = options.parallel_tool_calls and options.max_tool_calls is None and not options.bare_functions
+    whole = draft.parts if is_text or (is_free and not call.prompts) else _allowed(call, draft.parts)
     parts, stop = _stopped(whole, options.stop) if options.stop else (whole, "")
     tokens, finish = weight(parts, tokenizer), "stop"
     trip, most = draft.filter_after, options.max_tokens
@@ -266,18 +286,12 @@ def _trimmed(chunks: Chunks, length: int) -> Chunks:
 
 
 def weight(parts: Iterable[Part], tokenizer: Tokenizer) -> int:
-    return sum(count_tokens(part, tokenizer) for part in parts)
+    return sum([count_tokens(part, tokenizer) for part in parts])
 
 
-def _signed(part: Part, shape: IdShape, seed: Seed, identity: tuple[str, ...]) -> Part:
-    if type(part) is ToolUse and not part.call.id:
-        return replace(part, call=replace(part.call, id=drawn(seed, shape, "tool call", *identity)))
-    return _signed_item(part, seed, identity) if type(part) is Item else part
-
-
-def _in_namespace(part: Part, call: Call) -> Part:
+def _in_namespace(part: ToolUse, call: Call) -> ToolUse:
     """Return a tool call with name and namespace of its tool, if no namespace is stated and only one tool is meant."""
-    if not isinstance(part, ToolUse) or part.call.namespace:
+    if part.call.namespace:
         return part
     found = call.tools_named(part.call.name)
     if len(found) != 1:
@@ -285,11 +299,11 @@ def _in_namespace(part: Part, call: Call) -> Part:
     return replace(part, call=replace(part.call, name=found[0].name, namespace=found[0].namespace))
 
 
-def _signed_item(item: Item, seed: Seed, identity: tuple[str, ...]) -> Item:
+def _signed_item(item: Item, seed: Seed, identity: str) -> Item:
     missing = [key for key in _SIGNED if item.body.get(key) == ""]
     if not missing or item.kind.endswith("_output"):  # its id is that of the call before it
         return item
-    ids = {key: _SIGNED[key][0] + seed.alnum(_SIGNED[key][1], key, *identity) for key in missing}
+    ids = {key: _SIGNED[key][0] + seed.alnum(_SIGNED[key][1], key, identity) for key in missing}
     return replace(item, body={**item.body, **ids})
 
 
@@ -347,6 +361,7 @@ def together(outcomes: Sequence[Outcome]) -> Outcome:
     return first
 
 
+_namespace_of = attrgetter("namespace")
 # Ids of hosted tool items: their prefixes, and how many letters and digits follow.
 _SIGNED = {"call_id": ("call_", 24), "container_id": ("cntr_", 48)}
 
@@ -406,8 +421,11 @@ def attributed(plan: Plan, parts: Sequence[Plan]) -> Plan:
     )
 
 
-def document(call: Call, stated: DocumentDraft, author: Author) -> Embeddings | Moderations:
-    return _embeddings(call, stated, author) if call.operation == "embeddings" else _moderations(call, stated, author)
+def document(call: Call, stated: DocumentDraft, author: Author, mark: str = "") -> Embeddings | Moderations:
+    """Turn a draft into vectors or scores; `mark` as for an answer."""
+    if call.operation == "embeddings":
+        return _embeddings(call, stated, author)
+    return _moderations(call, stated, author.drawer(call.ids, "id")(call.fingerprint + mark), author.seed)
 
 
 def _embeddings(call: Call, stated: DocumentDraft, author: Author) -> Embeddings:
@@ -419,8 +437,7 @@ def _embeddings(call: Call, stated: DocumentDraft, author: Author) -> Embeddings
     return Embeddings(stated.model or call.model, vectors, tokens, stated.headers)
 
 
-def _moderations(call: Call, stated: DocumentDraft, author: Author) -> Moderations:
+def _moderations(call: Call, stated: DocumentDraft, identity: str, seed: Seed) -> Moderations:
     scores = stated.document if isinstance(stated.document, Mapping) else {}
-    results = tuple(judgement(prompt.text, scores, author.seed) for prompt in call.prompts)
-    identity = author.sign(call.ids, call.fingerprint + author.mark)
+    results = tuple(judgement(prompt.text, scores, seed) for prompt in call.prompts)
     return Moderations(identity, stated.model or call.model, results, stated.headers)

@@ -63,7 +63,7 @@ _built = lru_cache(maxsize=1024)(lambda pattern: PREDICATES["glob"].build(patter
 
 
 def published(name: str) -> Model | None:
-    base = _base(name) if len(name) <= _LONGEST else ""
+    base = _base(name) if len(name) <= LONGEST else ""
     return next((model for pattern, model in PUBLISHED.items() if fits(pattern, base)), None)
 
 
@@ -75,7 +75,7 @@ def _base(name: str) -> str:
     return base.replace("gpt-35-", "gpt-3.5-")
 
 
-_LONGEST = 200
+LONGEST = 200  # characters of a name that is worth remembering, and may be published
 _K = 1024
 
 _GPT_3 = Model(4096, 4096, "cl100k_base", vision=False, json_schema=False, reasoning=False)
@@ -189,7 +189,11 @@ class Catalogue(Struct, frozen=True, dict=True):
         return lru_cache(maxsize=1024)(self._found)
 
     def find(self, name: str) -> Known:
-        return self._remembered(name) if len(name) <= _LONGEST else self._found(name)
+        return self._remembered(name) if len(name) <= LONGEST else self._found(name)
+
+    def refusing(self, dialect: str, model: str) -> Model:
+        """Return what a dialect's requests for a model are held against."""
+        return self.find(model).refusing[validation_of(dialect, self.validation)]
 
     def properties(self, name: str) -> Model:
         return self.find(name).properties
@@ -197,7 +201,7 @@ class Catalogue(Struct, frozen=True, dict=True):
     def admit(self, name: str) -> None:
         """Raise Failure (`unknown_model`) if the model does not exist."""
         if name and not self.find(name).exists:
-            raise Failure("unknown_model", details={"model": name})
+            raise _unknown(name)
 
     def resolved(self, call: Call) -> Call:
         name = self.find(call.model).name
@@ -237,6 +241,10 @@ class Catalogue(Struct, frozen=True, dict=True):
         )
 
 
+def _unknown(name: str) -> Failure:
+    return Failure("unknown_model", details={"model": name})
+
+
 def _lenient(model: Model, stated: Model) -> Model:
     return replace(
         model, max_output_tokens=stated.max_output_tokens, reasoning=stated.reasoning, sampling=stated.sampling
@@ -259,16 +267,15 @@ def fitting(call: Call, refusing: Model, stated: Model) -> Call:
     """
     if call.operation not in ANSWERED:
         return call
-    if refusing.max_output_tokens is not None:
-        call = _within_output(call, refusing.max_output_tokens)
-    if refusing.context_window is not None:
-        call = _within_window(call, refusing.context_window, bounds=stated.context_window is not None)
+    options, most, window = call.options, refusing.max_output_tokens, refusing.context_window
+    asked = options.max_tokens if options.usual_tokens is None else None  # the provider's default does not count
+    if most is not None and asked is not None and asked > most:
+        call = _within_output(call, asked, most)
+    if window is not None:
+        room, bounds = window - call.prompt_tokens, stated.context_window is not None
+        if bounds or room <= 0 or (asked is not None and asked > room):
+            call = _within_window(call, window, bounds=bounds)
     return call if stated.max_output_tokens is None else _at_most(call, stated.max_output_tokens)
-
-
-def _asked(call: Call) -> int | None:
-    """Return how many tokens the client asks for; the provider's default does not count."""
-    return call.options.max_tokens if call.options.usual_tokens is None else None
 
 
 def _at_most(call: Call, tokens: int) -> Call:
@@ -276,17 +283,15 @@ def _at_most(call: Call, tokens: int) -> Call:
     return call.limited(tokens if most is None else min(most, tokens))
 
 
-def _within_output(call: Call, limit: int) -> Call:
-    asked = _asked(call)
-    if asked is None or asked <= limit:
-        return call
+def _within_output(call: Call, asked: int, limit: int) -> Call:
     if call.options.overflow == "error":
         raise Failure("unsupported", details={"feature": "max_output_tokens", "limit": limit, "asked": asked})
     return _at_most(call, limit)
 
 
 def _within_window(call: Call, window: int, *, bounds: bool) -> Call:
-    prompt, asked = call.prompt_tokens, _asked(call)
+    prompt, options = call.prompt_tokens, call.options
+    asked = options.max_tokens if options.usual_tokens is None else None
     if prompt > window and call.options.overflow == "truncate" and not call.prompts and call.operation in _FORGETFUL:
         return call  # the start of the conversation is dropped
     if prompt >= window and (asked != 0 or prompt > window):
@@ -319,15 +324,12 @@ ANSWERED = ("chat", "completions", "responses")
 _FORGETFUL = ("responses",)
 
 
-def within_limits(call: Call, models: Catalogue) -> Call:
+def within_limits(call: Call, known: Known, refusing: Model) -> Call:
     """Return the call as its model accepts it. Raises Failure if the model is unknown or lacks a feature."""
-    known = models.find(call.model)
-    if not known.exists:
-        models.admit(call.model)
-    if call.operation not in ANSWERED:
-        return call
-    refusing = known.refusing[validation_of(call.dialect, models.validation)]
-    check(call, refusing)
+    if not known.exists and call.model:
+        raise _unknown(call.model)
+    if refusing.lacks:
+        check(call, refusing)
     return fitting(call, refusing, known.stated)
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mockserver.core.action import Fault
 from mockserver.core.call import Call
-from mockserver.core.draft import Draft, FaultSpec, LocalOutcome, RuleAnswer
+from mockserver.core.draft import Draft, FaultSpec, RuleAnswer, RuleOutcome
 from mockserver.core.exchange import Exchange
 from mockserver.core.plan import Plan, Timing
 from mockserver.core.protocols import Counters, Precondition, times_counter
@@ -168,8 +168,6 @@ class DeliveryOverrides(Struct, frozen=True):
 
     def within(self, rule: Rule, said: RuleAnswer, faults: FaultSpecs) -> "DeliveryOverrides":
         """Add what a rule says; `faults` are those of its faults that apply to this attempt."""
-        if said.timing is None and not said.faults and not said.path:
-            return self
         trace = self.trace
         if said.path or faults:
             paths = (said.path, *(each.path for each in faults))
@@ -184,7 +182,7 @@ class DeliveryOverrides(Struct, frozen=True):
     def by(self, rule: Rule) -> "DeliveryOverrides":
         return replace(self, modified_by=(*self.modified_by, rule.source))
 
-    def changed(self, outcome: LocalOutcome, call: Call) -> LocalOutcome:
+    def changed(self, outcome: RuleOutcome, call: Call) -> RuleOutcome:
         for each in self.faults:
             if each.change is not None and isinstance(outcome, Draft):
                 outcome = each.change(outcome, call)

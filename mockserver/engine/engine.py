@@ -19,19 +19,20 @@ from mockserver.core.draft import (
     Draft,
     DraftChoice,
     Generate,
-    LocalOutcome,
     PlayCassette,
     RenderContext,
     RuleAnswer,
     RuleOutcome,
 )
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_property
+from mockserver.core.memo import Memo
 from mockserver.core.plan import DOCUMENT_OPERATIONS, Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
 from mockserver.core.protocols import CassettePlayer, Counters
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, Tokenizer
 from mockserver.engine.answer import ALONE, Author, answer, attributed, document, joined, singles, with_tokenizer
-from mockserver.engine.catalogue import Catalogue, for_generator, within_limits
+from mockserver.engine.catalogue import ANSWERED, LONGEST, Catalogue, Known, Model, for_generator, within_limits
 from mockserver.engine.counters import (
     NO_OVERRIDES,
     DeliveryOverrides,
@@ -42,13 +43,13 @@ from mockserver.engine.counters import (
     ids_counter,
 )
 from mockserver.engine.lint import impossible, is_plain
-from mockserver.engine.memory import KEPT, LOOK_UPS, Memory, following, leaves_something
+from mockserver.engine.memory import ABOUT_KEPT, KEPT, LOOK_UPS, Memory, following
 from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thread
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
 from mockserver.rules.answer.checks import misfit
 from mockserver.rules.load import ONLY_STUBS, Rule, answering
-from mockserver.rules.match.conditions import FewIndex, Index, JoinedIndex, RuleIndex, nearness
+from mockserver.rules.match.conditions import NO_GROUPS, FewIndex, Groups, Index, JoinedIndex, RuleIndex, nearness
 from mockserver.rules.nearest import Near, nearest, report
 
 FORWARDED = "forwarded"
@@ -63,7 +64,7 @@ async def from_cassette(
     return None if found is None else Plan(found.outcome, found.source)
 
 
-class Policy(Struct, frozen=True):
+class Policy(Struct, frozen=True, dict=True):
     seed: Seed = Seed()
     clock: WallClock = WallClock()
     unmatched: Literal["generate", "error"] = "generate"
@@ -73,6 +74,42 @@ class Policy(Struct, frozen=True):
     models: Catalogue = Catalogue()
     timing: Timing = Timing()
     tokenizer: Callable[[str], Tokenizer] = lambda model: APPROX  # of a model, by name
+
+    @lazy_property
+    def author(self) -> Author:
+        return Author(self.seed, self.clock)
+
+    @lazy_property
+    def terms(self) -> "_TermsByModel":
+        """Return what holds for calls, by their dialects and models."""
+        return _TermsByModel(self)
+
+
+class Terms(Struct, frozen=True):
+    """What a policy says of the calls of a dialect to a model, which are held against what is `refusing`."""
+
+    model: Known
+    refusing: Model
+    tokenizer: Tokenizer
+    timing: Timing
+
+
+class _TermsByModel(Memo[tuple[str, str], Terms]):
+    """The terms of dialects and models, worked out when they are first asked for."""
+
+    def __init__(self, policy: Policy) -> None:
+        super().__init__(most=1 << 20)
+        self._policy = policy
+
+    def __missing__(self, key: tuple[str, str]) -> Terms:
+        (dialect, name), models = key, self._policy.models
+        known = models.find(name)
+        timing = known.stated.timing or self._policy.timing
+        terms = Terms(known, models.refusing(dialect, name), self._policy.tokenizer(name), timing)
+        return self.keep(key, terms, _TERMS_SIZE) if len(name) <= LONGEST else terms
+
+
+_TERMS_SIZE = 1_000  # bytes, about
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,42 +132,49 @@ class Engine:
         object.__setattr__(self, "_counts_attempts", "attempt" in uses)
         object.__setattr__(self, "stubs", "path" in uses)
 
-    async def plan(self, call: Call) -> Plan:
+    async def plan(self, call: Call, part_of: Call | None = None) -> Plan:
         """Plan the answer to a call. Raises Failure for a refusal that no rule asked for.
 
-        A call with several prompts is planned as that many calls, so that each prompt gets what it would get alone.
+        A call with several prompts is planned as that many calls, so that each prompt gets what it would get alone;
+        they are `part_of` the call that cassettes record.
         """
-        REQUEST_WORK.set(RequestWork())
-        plan = await self._plan_prompts(call, call)
-        if call.remarks and self.policy.lints:
-            plan = replace(plan, remarks=(*call.remarks, *plan.remarks))
+        asked = call if part_of is None else part_of
+        if part_of is None:
+            REQUEST_WORK.set(RequestWork())
+        terms = self.policy.terms[call.dialect, call.model]
+        if terms.tokenizer is not call.tokenizer:
+            call = with_tokenizer(call, terms.tokenizer)
+        if len(call.prompts) > 1:
+            plan = await self._plan_each(call, asked)
+        elif call.previous_response_id is not None:
+            plan = await self._plan_continuation(call, asked, terms)
+        else:
+            plan = await self._plan_conversation(call, asked, terms)
+            if call.options.store or call.operation in ABOUT_KEPT:
+                plan = await self.memory.leave(call, plan)
+        if asked.remarks and part_of is None and self.policy.lints:
+            plan = replace(plan, remarks=(*asked.remarks, *plan.remarks))
         return plan
 
-    async def _plan_prompts(self, call: Call, asked: Call) -> Plan:
-        """Plan the prompts of a call, one or several, of the call `asked`, which is what cassettes record."""
-        tokenizer = self.policy.tokenizer(call.model)
-        if tokenizer is not call.tokenizer:
-            call = with_tokenizer(call, tokenizer)
-        if len(call.prompts) > 1:
-            return await self._plan_each(call, asked)
-        if call.previous_response_id is None:
-            plan = await self._plan_conversation(call, asked)
-            return await self.memory.leave(call, plan) if leaves_something(call) else plan
+    async def _plan_continuation(self, call: Call, asked: Call, terms: Terms) -> Plan:
+        """Plan the answer to a call that continues a kept conversation."""
         resumed = await self.memory.resumed(call)
         needed = self.policy.unmatched == "error" or call.operation == "chat"
         lost = isinstance(resumed, Failure) or (resumed is None and needed)
         call = resumed if isinstance(resumed, Call) else following(call, ())
-        plan = await self.memory.leave(call, await self._plan_conversation(call, asked, lost=lost))
+        plan = await self.memory.leave(call, await self._plan_conversation(call, asked, terms, lost=lost))
         outcome = plan.outcome
         return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
 
-    async def _plan_conversation(self, call: Call, asked: Call, *, lost: bool = False) -> Plan:
+    async def _plan_conversation(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
         """Plan a whole conversation. If the previous response is `lost`, only rules that match on it may answer."""
         large = is_large(call)
         if call.operation not in _UNLIMITED:
             try:
-                models = self.policy.models
-                call = await on_thread(within_limits, call, models) if large else within_limits(call, models)
+                if large:
+                    call = await on_thread(within_limits, call, terms.model, terms.refusing)
+                else:
+                    call = within_limits(call, terms.model, terms.refusing)
             except Failure as refusal:
                 return await self._replay_despite(refusal, call, asked)
         if self._counts_attempts:
@@ -140,37 +184,38 @@ class Engine:
         found: list[FoundRule] = []
         while True:
             if not found:
-                look = partial(self._find_next, left, call, lost=lost)
-                found = await on_thread(look) if large else look()
+                look = self._find_next
+                found = await on_thread(look, left, call, lost=lost) if large else look(left, call, lost=lost)
                 if not found:
-                    break
+                    return await self._plan_unruled(call, asked, overrides, lost=lost)
             at = 0 if found[0].is_open else await _find_open(found, scenario)
             if at is None:
                 found = []
                 continue
-            rule, groups, found = found[at].rule, found[at].groups, found[at + 1 :]
-            if isinstance(groups, RuleError):
-                return Plan(Failure("server_error", f"{rule.source}: {groups}", status=500), rule.source)
+            match, found = found[at], found[at + 1 :]
+            rule = match.rule
+            if match.failure is not None:
+                return Plan(Failure("server_error", f"{rule.source}: {match.failure}", status=500), rule.source)
             try:
-                stated = rule.then.known or await self._ask_rule(rule, call, groups, large=large)
+                stated = rule.then.known or await self._ask_rule(rule, call, match.groups, large=large)
                 outcome = stated.outcome
-                if outcome is not None and (why := misfit(outcome, call.operation)):
+                is_text = type(outcome) is Draft and call.operation in ANSWERED  # as most are
+                if not is_text and outcome is not None and (why := misfit(outcome, call.operation)):
                     raise Failure("server_error", f"{rule.source}: {why}", status=500)
-                faults = await self._draw_faults(rule, call, stated) if stated.faults else ()
-                overrides = overrides.within(rule, stated, faults)
-                if outcome is not None:
-                    return await self._plan_stated(call, asked, rule, outcome, overrides)
+                if stated.timing is not None or stated.path or stated.faults:
+                    overrides = overrides.within(rule, stated, await self._draw_faults(rule, call, stated))
+                if outcome is None:
+                    overrides = overrides.by(rule)
+                    continue
+                changed = overrides.changed(outcome, call) if overrides.faults else outcome
+                plan = await self._plan_outcome(call, asked, changed, rule.source, large=large)
+                if type(outcome) is Draft and self.policy.lints and not is_plain(call, outcome):
+                    plan = await _add_remarks(plan, call, outcome, rule)
             except Failure as failure:
                 return Plan(failure, rule.source, modified_by=overrides.modified_by, trace=overrides.trace)
-            overrides = overrides.by(rule)
-        is_kept = call.operation in LOOK_UPS and await self.memory.knows(call)
-        plan = None
-        if call.operation != OTHER and not is_kept and self.tapes is not None:
-            plan = await from_cassette(self.tapes, asked, self.counters)
-        if plan is None:
-            lacks = Plan(Failure("previous_not_found"), "unmatched")
-            plan = lacks if lost else await self._plan_without_rule(call, overrides)
-        return plan if overrides is NO_OVERRIDES else overrides.applied(call, self.policy.seed, plan)
+            if type(outcome) is Forward or type(outcome) is PlayCassette:
+                overrides = overrides.by(rule)
+            return plan if overrides is NO_OVERRIDES else overrides.applied(call, self.policy.seed, plan)
 
     def _find_next(self, left: Iterator[int], call: Call, *, lost: bool) -> "list[FoundRule]":
         """Return the next rules that match, up to the first that always answers: those before it count in one step.
@@ -185,12 +230,12 @@ class Engine:
             if lost and "previous_response" not in rule.when.uses:
                 continue
             try:
-                groups = rule.when.holds(call)
+                held = rule.when.check(call)
             except RuleError as error:
-                found.append(FoundRule(rule, error, is_open=True))
+                found.append(FoundRule(rule, failure=error))
                 break
-            if groups is not None:
-                found.append(FoundRule(rule, groups, is_open=not rule.counts))
+            if held:
+                found.append(FoundRule(rule, NO_GROUPS if held is True else held, not rule.counts))
                 if not rule.counts or len(found) == _MOST_AHEAD:
                     break
         return found
@@ -219,44 +264,37 @@ class Engine:
         draws = FaultSelection(self.policy.seed, self.counters, counted=self._counts_attempts)
         return await draws.selected(call, rule.name, stated)
 
-    async def _plan_stated(
-        self, call: Call, asked: Call, rule: Rule, outcome: RuleOutcome, overrides: DeliveryOverrides
-    ) -> Plan:
-        """Plan what a rule states; a cassette or the provider's own server may give the answer for it."""
-        if type(outcome) is Forward:  # isinstance takes far longer for a Struct
-            plan, overrides = Plan(outcome, FORWARDED), overrides.by(rule)
-        elif type(outcome) is PlayCassette:
-            played = await from_cassette(self.tapes, asked, self.counters, outcome.cassette)
-            plan = played or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
-            overrides = overrides.by(rule)
-        else:
-            local = cast(LocalOutcome, outcome)
-            changed = overrides.changed(local, call) if overrides.faults else local
-            plan = await self._plan_answer(call, changed, rule.source)
-            if type(outcome) is Draft and self.policy.lints and not is_plain(call, outcome):
-                look = partial(impossible, call, outcome)
-                whys = await on_thread(look) if is_demanding(call) else look()
-                named = tuple([f"{rule.where}{rule.quoted_name}: the answer {why}" for why in whys])
-                plan = replace(plan, remarks=named) if named else plan
-        return plan if overrides is NO_OVERRIDES else overrides.applied(call, self.policy.seed, plan)
+    async def _plan_outcome(self, call: Call, asked: Call, outcome: RuleOutcome, source: str, *, large: bool) -> Plan:
+        """Plan what a rule or a generator says, within what the call asks for.
 
-    async def _plan_answer(self, call: Call, outcome: LocalOutcome, source: str) -> Plan:
-        """Plan what a rule or a generator says, within what the call asks for."""
-        policy = self.policy
-        model = policy.models.find(call.model)
-        timing = model.stated.timing or policy.timing
-        if type(outcome) is Failure or type(outcome) is Raw:
-            return Plan(outcome, source, timing)
-        if model.name != call.model:
-            call = call.of_model(model.name)
-        author = Author(policy.seed, policy.clock)
-        if policy.unique_ids:
-            author = replace(author, mark=str(await self.counters.count(call.http.namespace, ids_counter(call))))
-        draft = cast(Draft | DocumentDraft, outcome)
-        finish: Any = answer if type(draft) is Draft else document
-        if makes_long(call, draft) or is_large(call):
-            return Plan(await on_thread(finish, call, outcome, author), source, timing)
-        return Plan(finish(call, outcome, author), source, timing)
+        A cassette or the provider's own server may give the answer for it.
+        """
+        policy, terms = self.policy, self.policy.terms[call.dialect, call.model]
+        if type(outcome) is Draft or type(outcome) is DocumentDraft:  # isinstance takes far longer for a Struct
+            if terms.model.name != call.model:
+                call = call.of_model(terms.model.name)
+            mark = str(await self.counters.count(call.http.namespace, ids_counter(call))) if policy.unique_ids else ""
+            finish: Any = answer if type(outcome) is Draft else document
+            if large or makes_long(call, outcome):
+                return Plan(await on_thread(finish, call, outcome, policy.author, mark), source, terms.timing)
+            return Plan(finish(call, outcome, policy.author, mark), source, terms.timing)
+        if type(outcome) is Forward:
+            return Plan(outcome, FORWARDED)
+        if type(outcome) is PlayCassette:
+            played = await from_cassette(self.tapes, asked, self.counters, outcome.cassette)
+            return played or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
+        return Plan(cast(Failure | Raw, outcome), source, terms.timing)
+
+    async def _plan_unruled(self, call: Call, asked: Call, overrides: DeliveryOverrides, *, lost: bool) -> Plan:
+        """Plan a call that no rule answers: by the cassette, what is kept, or the model."""
+        is_kept = call.operation in LOOK_UPS and await self.memory.knows(call)
+        plan = None
+        if call.operation != OTHER and not is_kept and self.tapes is not None:
+            plan = await from_cassette(self.tapes, asked, self.counters)
+        if plan is None:
+            lacks = Plan(Failure("previous_not_found"), "unmatched")
+            plan = lacks if lost else await self._plan_without_rule(call, overrides)
+        return plan if overrides is NO_OVERRIDES else overrides.applied(call, self.policy.seed, plan)
 
     async def _plan_without_rule(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         if call.operation == OTHER:
@@ -264,7 +302,7 @@ class Engine:
         if call.operation in _CATALOGUE:
             return Plan(self._models(call), "generated")
         if call.operation == "input_tokens" or call.operation in KEPT:
-            return replace(await self._plan_answer(call, _SILENCE, "generated"), timing=Timing())
+            return replace(await self._plan_generated(call, _SILENCE), timing=Timing())
         if call.operation == "compact_response":
             return await self._generate(call, overrides)
         if call.operation == "create_batch":
@@ -287,7 +325,7 @@ class Engine:
         """Plan each prompt of a call; the first failure ends the work and answers the whole call."""
         plans = list[Plan]()
         for single in singles(call):
-            plans.append(await self._plan_prompts(single, asked))
+            plans.append(await self.plan(single, part_of=asked))
             if isinstance(plans[-1].outcome, ALONE):
                 break
             await asyncio.sleep(0)  # let other requests run: there may be thousands of prompts
@@ -310,7 +348,10 @@ class Engine:
 
     async def _generate(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         draft = await drafted(call, self.policy.seed)
-        return await self._plan_answer(call, overrides.changed(draft, call), "generated")
+        return await self._plan_generated(call, overrides.changed(draft, call))
+
+    async def _plan_generated(self, call: Call, outcome: RuleOutcome) -> Plan:
+        return await self._plan_outcome(call, call, outcome, "generated", large=is_large(call))
 
     def _models(self, call: Call) -> Models:
         names = self.policy.models.names(call.model, self.listed.get(call.dialect, ()))
@@ -319,12 +360,22 @@ class Engine:
         return Models(names, self.policy.clock.now(), limits)
 
 
+async def _add_remarks(plan: Plan, call: Call, draft: Draft, rule: Rule) -> Plan:
+    """Add to a plan why no model could answer a call as its rule does."""
+    look = partial(impossible, call, draft)
+    whys = await on_thread(look) if is_demanding(call) else look()
+    if not whys:
+        return plan
+    return replace(plan, remarks=tuple([f"{rule.where}{rule.quoted_name}: the answer {why}" for why in whys]))
+
+
 class FoundRule(Struct, frozen=True):
     """A rule that matches and its groups, or why its condition fails; `is_open`: it answers however often it did."""
 
     rule: Rule
-    groups: Mapping[str, str] | RuleError
-    is_open: bool
+    groups: Groups = NO_GROUPS
+    is_open: bool = True
+    failure: RuleError | None = None
 
 
 _MOST_AHEAD = 100  # rules that count
@@ -345,11 +396,11 @@ async def _batch(engine: Engine, call: Call) -> Plan:
         if isinstance(asked, Failure):
             results.append((call, asked))
         elif isinstance(asked, Call):
-            plan = await engine._plan_prompts(asked, asked)
+            plan = await engine.plan(asked, part_of=asked)
             results.append((asked, plan.outcome))
             plans.append(plan.rendered)
         await asyncio.sleep(0)
-    plan = await engine._plan_answer(call, _SILENCE, "generated")
+    plan = await engine._plan_generated(call, _SILENCE)
     assert isinstance(plan.outcome, Answer)  # noqa: S101  # of a draft
     stored = await engine.memory.keep_batch(call, plan.outcome, tuple(results))
     return attributed(Plan(stored, "generated"), plans)
@@ -397,7 +448,7 @@ def _misses_path(near: Near) -> bool:
 
 _COMPARED, _NEAREST = 24, 3  # rules at a path that no dialect knows
 _CATALOGUE = ("models", "model", "delete_model", "info")
-_UNLIMITED = (*LOOK_UPS, *KEPT, "create_batch", OTHER)
+_UNLIMITED = frozenset((*LOOK_UPS, *KEPT, "create_batch", OTHER))
 _FEWEST_CHOICES, _MOST_READ = 8, 1_000_000  # bytes read, over all choices
 _SILENCE = Draft((DraftChoice(()),))
 

@@ -17,6 +17,7 @@ _OPERATIONS = ("chat", "completions", "responses")
 _CUT_OFF = ("length", "content_filter", "error")
 _JSON = ("json_object", "json_schema")
 _FORCED = ("named", "required")  # tool choices that demand a call; providers finish it with `stop`, too
+_CALLED = ("function", "custom")  # kinds of tools that are called by their names
 _NESTING = ("namespace", "tool_search")  # tools that offer others
 _MAX_COST = 10_000  # of validating, as `CompiledSchema.cost_of` estimates it: some ms
 _MAX_WHY, _MAX_WHYS = 200, 3  # characters of what a schema says, and how often
@@ -28,66 +29,77 @@ def is_plain(call: Call, draft: Draft) -> bool:
     """Whether there is nothing to check, quickly, as most answers are just text."""
     if call.options.response_format in _JSON or call.tool_choice.mode in _FORCED:
         return False
-    for choice in draft.choices:
-        if choice.finish is not None:
-            return False
-        for part in choice.parts:
-            if type(part) is not Text:
-                return False
-    return True
+    return bool(draft.plain)
 
 
 def impossible(call: Call, draft: Draft) -> tuple[str, ...]:
     """Why no model could answer the call so, each reason once; empty if one could."""
     if is_plain(call, draft) or draft.broken is not None or call.operation not in _OPERATIONS:
         return ()
-    found = (why for choice in draft.choices[: call.options.n] for why in _of_choice(call, choice))
-    return tuple(dict.fromkeys(found))
+    found: dict[str, None] = {}
+    for choice in draft.choices[: call.options.n]:
+        found.update(dict.fromkeys(_of_choice(call, choice)))
+    return tuple(found)
 
 
 def _of_choice(call: Call, choice: DraftChoice) -> Iterator[str]:
-    parts, as_json = choice.parts, call.options.response_format in _JSON
+    as_json = call.options.response_format in _JSON
     own = OWN_FINISHES.get(choice.finish or "")
     whole = (own or choice.finish) not in _CUT_OFF and choice.filter_after is None
-    made = [part.call for part in parts if isinstance(part, ToolUse)]
+    made: list[ToolCall] = []
+    items: list[Item] = []
+    refuses = False
+    for part in choice.parts:
+        if type(part) is ToolUse:
+            made.append(part.call)
+        elif type(part) is Item:
+            items.append(part)
+        elif type(part) is Refusal:
+            refuses = True
     if not (call.operation == "responses" and call.raw.get("prompt")):  # a stored prompt may offer tools
         for one in made:
-            yield from _of_call(call, one, whole=whole)
-        yield from (why for part in parts if isinstance(part, Item) for why in _of_item(call, part))
+            if (why := _of_call(call, one, whole=whole)) is not None:
+                yield why
+        for item in items:
+            yield from _of_item(call, item)
     if len(made) > 1 and not call.options.parallel_tool_calls:
         why = "" if call.options.bare_functions else ", as its parallel_tool_calls is false"
         yield f"calls {len(made)} tools, but the request allows one call{why}"
-    if whole and not any(isinstance(part, Refusal | ToolUse) for part in parts):
-        if call.tool_choice.mode in _FORCED and not any(isinstance(part, Item) for part in parts):
+    if whole and not made and not refuses:
+        if call.tool_choice.mode in _FORCED and not items:
             yield "calls no tool, which the request's tool_choice demands"
         elif as_json:
-            yield from _of_text(call, parts)
+            yield from _of_text(call, choice.parts)
     if choice.finish is not None and own is None and call.operation != "responses":  # which has no finish reasons
         yield from _of_finish(call, choice.finish, made)
 
 
-def _of_call(call: Call, made: ToolCall, *, whole: bool) -> Iterator[str]:
+def _of_call(call: Call, made: ToolCall, *, whole: bool) -> str | None:
     kind = "custom" if made.kind == "custom" else "function"
-    offered = [tool for tool in call.tools if tool.kind in ("function", "custom")]
-    meant = [tool for tool in call.tools_named(made.name, made.namespace) if tool in offered]
-    tool = next(iter(meant), None)
-    choice = call.tool_choice
-    if tool is None:
-        if not any(each.kind in _NESTING for each in call.tools):
-            name = f"{made.namespace}.{made.name}" if made.namespace else made.name
-            names = [each.full_name for each in offered]
-            hint = did_you_mean(name, names) or (f"; it offers {', '.join(map(shown, names[:5]))}" if names else "")
-            yield f"calls {shown(name)}, a tool that the request does not offer{hint}"
-    elif len(meant) > 1:
+    meant = [tool for tool in call.tools_named(made.name, made.namespace) if tool.kind in _CALLED]
+    if not meant:
+        return _of_unknown(call, made)
+    tool, choice = meant[0], call.tool_choice
+    if len(meant) > 1:
         where = " and ".join([shown(each.namespace) for each in meant if each.namespace])
-        yield f"calls {shown(made.name)}, which the namespaces {where} offer; say which with the key namespace"
-    elif choice.mode == "none" or not choice.allows(tool):
-        yield f"calls {shown(made.name)}, which the request's tool_choice forbids"
-    elif tool.kind != kind:
+        return f"calls {shown(made.name)}, which the namespaces {where} offer; say which with the key namespace"
+    if choice.mode == "none" or not choice.allows(tool):
+        return f"calls {shown(made.name)}, which the request's tool_choice forbids"
+    if tool.kind != kind:
         key = "input" if tool.kind == "custom" else "arguments"
-        yield f"calls {shown(made.name)}, a {tool.kind} tool, which takes {key}"
-    elif kind == "function" and whole and (why := _wrong_arguments(tool, made.arguments)):
-        yield f"calls {shown(made.name)} with arguments that {why}"
+        return f"calls {shown(made.name)}, a {tool.kind} tool, which takes {key}"
+    why = _wrong_arguments(tool, made.arguments) if kind == "function" and whole else None
+    return None if why is None else f"calls {shown(made.name)} with arguments that {why}"
+
+
+def _of_unknown(call: Call, made: ToolCall) -> str | None:
+    """Why a tool is not offered that is called, unless another may offer it."""
+    if any(each.kind in _NESTING for each in call.tools):
+        return None
+    name = f"{made.namespace}.{made.name}" if made.namespace else made.name
+    names = [each.full_name for each in call.tools if each.kind in _CALLED]
+    hint = did_you_mean(name, names) or (f"; it offers {', '.join(map(shown, names[:5]))}" if names else "")
+    return f"calls {shown(name)}, a tool that the request does not offer{hint}"
 
 
 def _wrong_arguments(tool: Tool, arguments: str) -> str | None:

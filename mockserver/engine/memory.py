@@ -55,13 +55,8 @@ _CHANGING = (
     *("update_cached_content", "delete_cached_content", "delete_file"),
 )
 _OF_CALLS = ("input_tokens", "compact_response")  # they ask about a call without wanting its answer
-_ABOUT_KEPT = frozenset((*LOOK_UPS, *KEPT, *_OF_CALLS))
+ABOUT_KEPT = frozenset((*LOOK_UPS, *KEPT, *_OF_CALLS))  # the answer is about what is kept, whether it is or not
 _BARE = 3500  # bytes of an answer and its call without any text
-
-
-def leaves_something(call: Call) -> bool:
-    """Whether the answer to a call is kept, or is about what is kept."""
-    return call.options.store or call.operation in _ABOUT_KEPT
 
 
 class Memory(Struct, frozen=True):

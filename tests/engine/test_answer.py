@@ -195,7 +195,7 @@ def test_usage_that_a_rule_states_wins() -> None:
 
 
 def made(seed: int = 7, mark: str = "", at: int | None = 5) -> Answer:
-    return answer(chat(), draft(Text("x")), Author(Seed(seed), WallClock(at), mark))
+    return answer(chat(), draft(Text("x")), Author(Seed(seed), WallClock(at)), mark)
 
 
 def test_identity_follows_from_seed_call_and_mark() -> None:

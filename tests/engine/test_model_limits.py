@@ -176,8 +176,12 @@ def test_sound_is_no_image_and_neither_is_one_that_the_model_made() -> None:
 
 def test_a_call_is_admitted_as_its_model_takes_it() -> None:
     models = Catalogue({"plain": NOTHING, "small": Model(context_window=10)})
-    assert within_limits(call("a", model="small"), models).options.max_tokens == 3
+
+    def admitted(asked: Call) -> Call:
+        return within_limits(asked, models.find(asked.model), models.refusing(asked.dialect, asked.model))
+
+    assert admitted(call("a", model="small")).options.max_tokens == 3
     with pytest.raises(Failure, match="unsupported"):
-        within_limits(call("a", tools=["t"], model="plain"), models)
+        admitted(call("a", tools=["t"], model="plain"))
     with pytest.raises(Failure, match="unknown_model"):
-        within_limits(call("a", model="other"), models)
+        admitted(call("a", model="other"))

@@ -153,7 +153,7 @@ def compile_check(condition: Condition) -> Check:
     """Return the function that tests a call for a condition: each leaf costs one read and one test."""
     match condition:
         case Leaf():
-            read, test = condition.field.read, condition.test
+            read, test = condition.field.read, _test_of(condition)
             return lambda call: test(read(call))
         case All():
             return _check_all(tuple(map(_step, _cheap_first(_flat(condition)))))
@@ -190,8 +190,16 @@ def _check_any(steps: tuple[_Step, ...]) -> Check:
 
 def _step(condition: Condition) -> _Step:
     if isinstance(condition, Leaf):
-        return condition.field.read, condition.test
+        return condition.field.read, _test_of(condition)
     return _itself, condition.check
+
+
+def _test_of(leaf: Leaf) -> Callable[[Any], bool | Groups]:
+    """Return the test of a leaf; whether a text is one of several, the set of them tells by itself."""
+    in_set = leaf.predicate == "in" and leaf.field.kind == "text" and leaf.lens == PLAIN and not leaf.negative
+    if in_set and all(isinstance(value, str) and not is_pattern(value) for value in leaf.expected):
+        return frozenset(leaf.expected).__contains__
+    return leaf.test
 
 
 def _itself(call: Call) -> Call:
@@ -493,7 +501,11 @@ def _find_pieces(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
             return ()
         text = value if lens is None else lens(value)
         if few and len(text) <= _SHORT:
-            return [found for piece, found in few if piece in text]
+            held: list[Rows] = []
+            for piece, its_rows in few:
+                if piece in text:
+                    held.append(its_rows)
+            return held
         data = text.encode("utf-8", "replace")
         if len(data) <= _WINDOW:
             hits = look(data, overlapping=True)

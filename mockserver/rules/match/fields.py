@@ -103,10 +103,6 @@ def _keep(read: Read, name: str) -> Read:
     return read_once
 
 
-def _last_user(call: Call) -> str | None:
-    return call.last_user or ("" if any(m.role == "user" for m in call.messages) else None)
-
-
 def _last_message(call: Call) -> str | None:
     return None if call.last_turn is None else call.last_turn.text
 
@@ -278,7 +274,7 @@ FIELDS: Mapping[str, Field | Family] = {
     "method": Field("method", "text", attrgetter("http.method"), "HTTP method of the request", {}, METHODS),
     "model": Field("model", "text", attrgetter("model"), "requested model"),
     "stream": Field("stream", "boolean", attrgetter("stream"), "whether streaming is requested"),
-    "last_user": Field("last_user", "text", _last_user, "text of the last user message"),
+    "last_user": Field("last_user", "text", attrgetter("last_user_text"), "text of the last user message"),
     "last_message": Field("last_message", "text", _last_message, "text of the last message that is no instruction"),
     "system": Field("system", "text", _keep(_system, "system"), "system and developer texts, joined by newlines"),
     "conversation": Field(

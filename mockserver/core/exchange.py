@@ -209,10 +209,12 @@ class Exchange(Struct, eq=False):
         return self.sent.size if isinstance(self.sent, SentParts) else self.size
 
     def take(self, body: bytes) -> None:
-        self.received = len(body)
+        self.received = length = len(body)
         if self.kept:
-            self.body = body = body if self.received <= MOST_KEPT else body[:MOST_KEPT]
-            self.weigh(len(body))
+            self.body = body = body if length <= MOST_KEPT else body[:MOST_KEPT]
+            self.unweighed = unweighed = self.unweighed + len(body)
+            if unweighed > UNWEIGHED and self.book is not None:
+                self.book.weigh(self)
 
     def weigh(self, size: int) -> None:
         """Count bytes that are kept, or will be."""

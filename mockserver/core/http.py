@@ -72,6 +72,30 @@ WITHOUT_BODY = (204, 304)  # statuses
 Headers = tuple[tuple[str, str], ...]
 
 
+Fields = Sequence[tuple[bytes, bytes]]  # the headers of a request, in order
+
+
+class HeaderTable(Struct, frozen=True):
+    """The headers of a request, in order and by name: the first value of each. `weight` is the bytes of all values."""
+
+    headers: Fields
+    by_name: Mapping[bytes, bytes]
+    weight: int
+
+
+def tabulate(headers: Fields) -> HeaderTable:
+    return HeaderTable(headers, first_values(headers), weigh(headers))
+
+
+def first_values(headers: Fields) -> Mapping[bytes, bytes]:
+    return dict(reversed(headers))
+
+
+def weigh(headers: Fields) -> int:
+    """Return how many bytes the values of headers have."""
+    return sum([len(value) for _, value in headers])
+
+
 class HttpRequest(Struct, frozen=True, dict=True):
     """A frozen snapshot of one request; parsing it needs no server.
 
@@ -81,7 +105,7 @@ class HttpRequest(Struct, frozen=True, dict=True):
     method: str
     path: str
     query: Mapping[str, str] = {}
-    headers: Sequence[tuple[bytes, bytes]] = ()
+    headers: Fields = ()
     body: bytes = b""
     namespace: str = "default"
     path_params: Mapping[str, str] = {}
@@ -102,7 +126,7 @@ class HttpRequest(Struct, frozen=True, dict=True):
     @lazy_property
     def fields(self) -> Mapping[bytes, bytes]:
         """The first value of each header, by its lower-case name."""
-        return dict(reversed(self.headers))
+        return first_values(self.headers)
 
     def header(self, name: str) -> str | None:
         """The first value of a header (any case), or None."""

@@ -495,12 +495,13 @@ def join_headers(reply: Reply, more: Headers) -> bytes | None:
 
 def frame_body(lines: bytes, body: bytes) -> bytes:
     """Return a whole body in the framing that its header lines state: as it is, or in one chunk."""
-    if not lines.endswith(_CHUNKED.encode()):
+    if not lines.endswith(_IN_CHUNKS):
         return body
     return b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if body else b"0\r\n\r\n"
 
 
 _CHUNKED, _STAYS = "transfer-encoding: chunked\r\n", "connection: keep-alive\n"
+_IN_CHUNKS = _CHUNKED.encode()
 
 
 def fits(reply: Reply) -> bool:

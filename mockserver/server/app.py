@@ -9,7 +9,7 @@ from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
-from mockserver.core.http import CONTROL, HttpRequest
+from mockserver.core.http import CONTROL, HeaderTable, HttpRequest
 from mockserver.dialects import discover
 from mockserver.dialects._parse import clip
 from mockserver.server.access import OPEN, Guard
@@ -66,6 +66,7 @@ class FastRouter(Router):
         fixed = [route for route in routes if isinstance(route, Route) and not route.param_convertors]
         self._fixed = {route.path: route.app for route in reversed(fixed)}
         self._below = dict[str, list[Route]]()
+        self.responders = dict[str, FoundResponder]()  # at fixed paths, as soon as they were asked for
         self._others = self.app if any(isinstance(route, Mount) for route in routes) else default
         for route in routes:
             if isinstance(route, Route) and route.param_convertors:
@@ -108,27 +109,27 @@ class FoundResponder(Struct, frozen=True):
     params: dict[str, str]
     namespace: str
 
-    def admit(self, method: str, query: bytes, headers: "Fields", body: bytes) -> tuple[HttpRequest, Visit]:
+    def admit(self, method: str, query: bytes, table: HeaderTable, body: bytes) -> tuple[HttpRequest, Visit]:
         """Return a whole request to this path, and its visit."""
         visit = self.responder.admit(method, self.path, self.namespace)
         row = visit.row
-        row.query, row.headers, row.asked = query, headers, row.began
+        row.query, row.headers, row.unweighed, row.asked = query, table.headers, table.weight, row.began
         row.take(body)
         request = HttpRequest(
             method=method,
             path=self.path,
             query=query_from(query) if query else _NOTHING,
-            headers=headers,
+            headers=table.headers,
             body=body,
             namespace=self.namespace,
             path_params=self.params,
         )
+        vars(request)["fields"] = table.by_name  # which it would make once more
         return request, visit
 
 
 _NOTHING: Mapping[str, str] = {}
 _NAMED = "/ns/"  # what paths in a namespace begin with
-Fields = Sequence[tuple[bytes, bytes]]
 
 
 class Site:
@@ -150,6 +151,11 @@ class Site:
 
     def find(self, path: str) -> FoundResponder | None:
         """Return what answers at a path, for entrances without a scope; None: the application has to look."""
+        app = self._apps.get(self._live.settings.dialect)
+        found = None if app is None else app.responders.get(path)
+        return self._look_up(path) if found is None else found
+
+    def _look_up(self, path: str) -> FoundResponder | None:
         namespace, inner = split_namespace(path) if path.startswith(_NAMED) else (DEFAULT, path)
         app = self._app
         found = app.find(inner)
@@ -158,7 +164,10 @@ class Site:
             found = None if elsewhere.app is None else elsewhere.app.find(inner)
         if found is None or not isinstance(found.app, AsgiEntrance):
             return None
-        return FoundResponder(found.app.responder, inner, found.params, namespace)
+        responder = FoundResponder(found.app.responder, inner, found.params, namespace)
+        if path == inner and not found.params:
+            app.responders[path] = responder
+        return responder
 
 
 class Named(Struct, eq=False):

@@ -3,6 +3,7 @@
 from msgspec import Struct
 from starlette.types import Receive, Scope, Send
 
+from mockserver.core.http import weigh
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import IN_PROCESS, WIRE, Line
@@ -25,6 +26,7 @@ class AsgiEntrance(Struct, eq=False):
         namespace = scope["path_params"].get("namespace", DEFAULT)
         visit = self.responder.admit(scope["method"], path_of(scope), namespace)
         visit.row.query, visit.row.headers = scope["query_string"], scope["headers"]
+        visit.row.weigh(weigh(scope["headers"]))
         visit.receive, visit.may_forward = receive, self.forwards
         if line.in_process is not None:
             visit.in_process, visit.patient = True, line.in_process.patient

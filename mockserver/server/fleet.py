@@ -125,7 +125,7 @@ class Fleet:
         before = self._batches.get(namespace, {})
         for rule in space.rules:
             if batches.get(rule.name) != before.get(rule.name):
-                live.journal.hits(namespace).pop(rule.source, None)
+                live.journal.forget_hits(namespace, rule.source)
         self._batches[namespace] = batches
         choice, timed, named = content.get("choice"), content.get("timed", True), content.get("named", 0)
         if rules or choice or named or not timed:

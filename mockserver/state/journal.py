@@ -6,12 +6,11 @@ While an answer goes out it keeps references only; what they mean is worked out 
 from bisect import bisect_left
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator
-
-from msgspec import Struct, field
+from dataclasses import dataclass, field
 
 from mockserver.core.exchange import Exchange
-from mockserver.core.plan import Usage
-from mockserver.core.seed import monotonic
+from mockserver.core.plan import RenderedOutcome
+from mockserver.core.seed import monotonic, wall
 from mockserver.state.in_memory import MAX_NAMESPACES
 
 Way = tuple[str, str, int, str, str]  # dialect, operation, status, source and end of requests that are counted together
@@ -22,8 +21,10 @@ MOST_SOURCES = 1000  # sources counted separately
 OTHER = "rule (others)"
 
 
-class Sums(Struct):
-    count: int = 0
+@dataclass(slots=True)  # not a Struct, whose fields are slower to change
+class Sums:
+    """Sums of requests that are counted together; `durations` and `firsts` count them by the buckets of histograms."""
+
     elapsed: float = 0.0
     first: float = 0.0
     prompt: int = 0
@@ -31,17 +32,10 @@ class Sums(Struct):
     durations: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     firsts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
 
-    def add(self, elapsed: float, first: float | None, usage: Usage | None) -> None:
-        """Add a request that took so many seconds in all, and to its first byte if it had any."""
-        self.count += 1
-        self.elapsed += elapsed
-        self.durations[bisect_left(BOUNDS, elapsed)] += 1
-        if first is not None:
-            self.first += first
-            self.firsts[bisect_left(BOUNDS, first)] += 1
-        if usage is not None:
-            self.prompt += usage.prompt
-            self.completion += usage.completion
+    @property
+    def count(self) -> int:
+        """Return how many requests there were."""
+        return sum(self.durations)
 
 
 class Tally:
@@ -55,18 +49,31 @@ class Tally:
 
     def add(self, row: Exchange) -> None:
         """Count a finished request."""
-        plan = row.plan
-        source = "" if plan is None else plan.source
+        plan, elapsed = row.plan, row.elapsed
+        sums = self.ways.get((row.dialect, row.operation, row.status, "" if plan is None else plan.source, row.ended))
+        if sums is None:
+            sums = self._sums_of(row)
+        sums.elapsed += elapsed
+        sums.durations[bisect_left(BOUNDS, elapsed)] += 1
+        if row.size:
+            sums.first += row.first
+            sums.firsts[bisect_left(BOUNDS, row.first)] += 1
+        if plan is None:
+            return
+        outcome = plan.outcome
+        if type(outcome) is RenderedOutcome and outcome.usage is not None:
+            sums.prompt += outcome.usage.prompt
+            sums.completion += outcome.usage.completion
+        for fault in plan.faults:
+            self.faults[fault.name] += 1
+
+    def _sums_of(self, row: Exchange) -> Sums:
+        """Return where a row is counted whose source, as it stands, is not counted yet."""
+        source = row.source
         if source.startswith("cassette "):
             source = source.partition("#")[0]  # without the number of the episode
-        sums = self.ways.get((row.dialect, row.operation, row.status, source, row.ended))
-        if sums is None:
-            way = row.dialect, row.operation, row.status, self._known(source), row.ended
-            sums = self.ways.setdefault(way, Sums())
-        sums.add(row.elapsed, row.first if row.size else None, row.usage)
-        if plan is not None and plan.faults:
-            for fault in plan.faults:
-                self.faults[fault.name] += 1
+        way = row.dialect, row.operation, row.status, self._known(source), row.ended
+        return self.ways.setdefault(way, Sums())
 
     def _known(self, source: str) -> str:
         """Return the source; beyond the maximum, a single one for all others."""
@@ -110,10 +117,16 @@ class Journal:
     def open(self, method: str, path: str, dialect: str, namespace: str) -> Exchange:
         """Return a new row."""
         self._last = number = self._last + self._step
-        exchange = Exchange(number, method, path, dialect, namespace)
+        page = self._pages.get(namespace)
+        if page is None:
+            page = self._add_page(namespace)
+        elif len(self._pages) > 1:
+            self._pages.move_to_end(namespace)
+        exchange = Exchange(number, method, path, dialect, namespace, page, wall(), monotonic())
         self.tally.open += 1
-        exchange.book = page = self._page(namespace)
-        page.add(exchange)
+        page.rows.append(exchange)
+        if len(page.rows) > self.count:
+            page.let_go(page.rows.popleft())
         return exchange
 
     def number_from(self, first: int, step: int) -> None:
@@ -126,9 +139,8 @@ class Journal:
         exchange.elapsed = monotonic() - exchange.began
         self.tally.open -= 1
         self.tally.add(exchange)
-        book = exchange.book
-        if book is not None:
-            book.close(exchange)
+        if exchange.book is not None:
+            exchange.book.close(exchange)
         if self.on_close is not None:
             self.on_close(exchange)
         if self.on_remark is not None and exchange.remarks:
@@ -151,12 +163,15 @@ class Journal:
         return () if page is None else tuple(page.rows)
 
     def hits(self, namespace: str) -> Counter[str]:
+        """Return how often each rule and each episode answered."""
         page = self._pages.get(namespace)
-        if page is None:
-            return Counter()
-        for source in [source for source in page.hits if not source.startswith(_COUNTED)]:
-            del page.hits[source]
-        return page.hits
+        hits = {} if page is None else page.hits
+        return Counter({source: count for source, count in hits.items() if source.startswith(_COUNTED)})
+
+    def forget_hits(self, namespace: str, source: str) -> None:
+        page = self._pages.get(namespace)
+        if page is not None:
+            page.hits.pop(source, None)
 
     def find(self, number: int) -> Exchange | None:
         pages = self._pages.values()
@@ -181,15 +196,11 @@ class Journal:
             while page.rows and self.held > self.room * PAGES_IN_FULL:
                 page.drop()
 
-    def _page(self, namespace: str) -> "NamespaceRows":
-        """Return what is kept of a namespace, which is in use now."""
-        page = self._pages.get(namespace)
-        if page is None:
-            page = self._pages[namespace] = NamespaceRows(self)
-            if len(self._pages) > self._max_namespaces:  # the longest idle goes, but never the default
-                self.clear(next(name for name in self._pages if name not in (namespace, "default")))
-        elif len(self._pages) > 1:
-            self._pages.move_to_end(namespace)
+    def _add_page(self, namespace: str) -> "NamespaceRows":
+        """Return the place of the rows of a namespace that is new."""
+        page = self._pages[namespace] = NamespaceRows(self)
+        if len(self._pages) > self._max_namespaces:  # the longest idle goes, but never the default
+            self.clear(next(name for name in self._pages if name not in (namespace, "default")))
         return page
 
     def __iter__(self) -> Iterator[Exchange]:
@@ -211,13 +222,7 @@ class NamespaceRows:
         self._journal = journal
         self.rows: deque[Exchange] = deque()
         self.size = 0
-        self.hits: Counter[str] = Counter()
-
-    def add(self, exchange: Exchange) -> None:
-        """Add an open exchange; evict the oldest row if there are too many."""
-        self.rows.append(exchange)
-        if len(self.rows) > self._journal.count:
-            self._let_go(self.rows.popleft())
+        self.hits: dict[str, int] = {}  # of all sources; those of rules and episodes are shown
 
     def weigh(self, exchange: Exchange) -> None:
         """Count what an exchange keeps; evict the oldest rows if that is too much."""
@@ -234,29 +239,27 @@ class NamespaceRows:
     def close(self, exchange: Exchange) -> None:
         """Count what a finished exchange keeps, and the hits of its rule or episode."""
         plan, hits = exchange.plan, self.hits
-        if plan is not None:  # of all sources: those that do not count go when somebody reads
+        if plan is not None:
             hits[plan.source] = hits.get(plan.source, 0) + 1
             for source in plan.modified_by:
-                hits[source] += 1
+                hits[source] = hits.get(source, 0) + 1
         if exchange.recorded:
-            hits[exchange.recorded] += 1
+            hits[exchange.recorded] = hits.get(exchange.recorded, 0) + 1
         if exchange.kept:
-            values = sum([len(value) for _, value in exchange.headers])
-            texts = len(exchange.path) + len(exchange.query) + len(exchange.model)
-            exchange.unweighed += BARE + values + texts
+            exchange.unweighed += BARE + len(exchange.path) + len(exchange.query) + len(exchange.model)
             self.weigh(exchange)
 
     def drop(self, count: int = 1) -> int:
         """Forget so many of the oldest rows, and return how many."""
         for _ in range(count):
-            self._let_go(self.rows.popleft())
+            self.let_go(self.rows.popleft())
         return count
 
     def forget(self, exchange: Exchange) -> None:
         self.rows.remove(exchange)
-        self._let_go(exchange)
+        self.let_go(exchange)
 
-    def _let_go(self, row: Exchange) -> None:
+    def let_go(self, row: Exchange) -> None:
         self.size -= row.weight
         self._journal.held -= row.weight
         if not row.ended:

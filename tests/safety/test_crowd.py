@@ -54,9 +54,11 @@ def test_all_that_wait_are_accepted_in_a_few_turns() -> None:
 def test_answering_a_crowd_leaves_others_their_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = list[float]()
 
-    def answer_slowly(protocol: ConnectionProtocol, head: Any, real: Any = ConnectionProtocol.answer) -> None:
+    def answer_slowly(
+        protocol: ConnectionProtocol, *request: Any, real: Any = ConnectionProtocol.answer, **more: Any
+    ) -> None:
         time.sleep(SLOW)
-        real(protocol, head)
+        real(protocol, *request, **more)
         answers.append(time.monotonic())
 
     async def most_in_a_turn() -> int:

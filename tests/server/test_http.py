@@ -10,14 +10,18 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from mockserver.core.http import tabulate
 from mockserver.core.plan import Failure
 from mockserver.delivery.drive import WIRE
 from mockserver.server.http import protocol
-from mockserver.server.http.parser import origin, path_of, vet
+from mockserver.server.http.parser import Deadlines, RequestHead, RequestParser, origin, path_of, vet
 from mockserver.server.http.protocol import refusal
 from tests.kit.app_server import serve_app
 from tests.kit.local import local
@@ -100,6 +104,77 @@ def test_a_refused_head_gets_its_dialect_s_error(path: str, dialect: str, namesp
     (row,) = live.journal
     assert (row.path, row.dialect, row.namespace, row.status) == (inner, dialect, namespace, 431)
     assert (row.source, row.ended) == ("invalid", "complete")
+
+
+class Reader(RequestParser):
+    """Notes the requests of a connection, and why it is refused."""
+
+    def __init__(self) -> None:
+        state = SimpleNamespace(connections=set(), tasks=set())
+        super().__init__(SimpleNamespace(loaded_app=None), state, {}, object())
+        self.deadline_watch = SimpleNamespace(deadlines=Deadlines(), time=0.0)  # type: ignore[assignment]
+        self.silent, self.heard = False, list[object]()
+        self.heads, self.bodies = list[RequestHead](), list[bytes]()
+
+    def answer(self, head: RequestHead, body: bytes, *, whole: bool) -> None:
+        self.heads.append(head)
+        self.bodies.append(body)
+        self.heard.append((head.scope(), head.keep_alive, head.expects, body, whole))
+        if not whole:
+            self.cycle: Any = SimpleNamespace(body=bytearray(body), message_event=asyncio.Event(), scope=head.scope())
+            self.cycle.response_complete, self.cycle.more_body = False, True
+
+    def refuse(self, failure: Failure) -> None:
+        self.heard.append((failure.reason, failure.message, failure.status))
+        self.deaf = True
+
+
+class Forgetful(Reader):
+    """Reads each head anew."""
+
+    known = property(lambda self: None, lambda self, value: None)  # type: ignore[assignment]
+
+
+def test_a_client_that_repeats_a_head_has_it_read_once() -> None:
+    reader = Reader()
+    reader.data_received(post(b"{}", "x-a: b"))
+    known = reader.known
+    for body in (b"[]", b"x" * 100, b"", b"{}"):
+        reader.data_received(post(body, "x-a: b"))
+        assert (reader.known, reader.bodies[-1]) == (known, body)
+        assert reader.heads[-1].table == tabulate(reader.heads[-1].table.headers)
+    assert reader.heads[0].table == reader.heads[-1].table != reader.heads[-2].table
+    reader.data_received(post(b"{}", "x-a: c"))
+    assert reader.heads[-1].table.by_name[b"x-a"] == b"c"
+
+
+HELLO = post(b"hello")
+SEGMENTS = [
+    *[post(body) for body in (b"", b"hello", b"bye", b"\r\n", b"\r\n\r\n", HELLO)],
+    *[HELLO.replace(b": 5", stated) for stated in (b": 05", b":5", b": 5 ", b": +5", b": 4", b": 6", b": ", b": 5, 5")],
+    *[HELLO + more for more in (b"\r\n", b"\r\n\r\n", b"x", HELLO, HELLO[:40], GET)],
+    *[b"\r\n" + HELLO, HELLO.replace(b"\r\n", b"\n"), HELLO[:-5].replace(b"\r\n", b"\n") + HELLO, HELLO[:-2], b"lo"],
+    *[
+        HELLO[:40],
+        HELLO[40:],
+        HELLO.lower().replace(b"post", b"POST").replace(b"http", b"HTTP"),
+        GET,
+        b"\r\n",
+        b"hello",
+    ],
+    *[post(b"hello", more) for more in ("connection: close", "x-a: b", "content-length: 5", "expect: 100-continue")],
+    *[post(b"hello", version="1.0"), post(chunked(b"hello"), "transfer-encoding: chunked"), UPGRADE],
+    post(b"hello", "x-a: \r\n content-length: 5"),
+]
+
+
+@given(st.lists(st.sampled_from(SEGMENTS), max_size=8))
+def test_a_remembered_head_changes_nothing(segments: list[bytes]) -> None:
+    remembers, forgets = Reader(), Forgetful()
+    for segment in segments:
+        remembers.data_received(segment)
+        forgets.data_received(segment)
+        assert (remembers.heard, remembers.stage, remembers.deaf) == (forgets.heard, forgets.stage, forgets.deaf)
 
 
 # --- requests

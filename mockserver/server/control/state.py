@@ -369,7 +369,7 @@ async def _uncount(asked: ControlRequest, space: Namespace, rules: Iterable[Rule
     counted, gone = await live.counters.entries(namespace), list[str]()
     for rule in rules:
         if live.fleet is None:
-            live.journal.hits(namespace).pop(rule.source, None)
+            live.journal.forget_hits(namespace, rule.source)
         if rule.counts or rule.then.order_dependent:
             gone += counters_of_rule(rule.name, counted)
     if live.fleet is None:

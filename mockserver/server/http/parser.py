@@ -6,18 +6,19 @@ Depends on uvicorn's internals, as all of this package does. Knows nothing of an
 import asyncio
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from math import inf
 from typing import Any
 from urllib.parse import unquote
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.protocols.utils import get_local_addr, get_remote_addr, is_ssl
 
-from mockserver.core.http import Reply
+from mockserver.core.http import Fields, HeaderTable, Reply, tabulate
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
 from mockserver.server.http.request_cycle import RequestCycle
@@ -29,8 +30,6 @@ MAX_TRAILERS = 8_192  # bytes
 _HANDSHAKE, _TLS = b"\x16\x03", "This is a TLS handshake: the URL must begin with http://, not https://."
 
 TELLING = (b"host", b"transfer-encoding", b"expect")  # the headers that `vet` looks at
-
-Fields = Sequence[tuple[bytes, bytes]]
 
 
 def size(target: bytes, headers: Iterable[tuple[bytes, bytes]]) -> int:
@@ -226,22 +225,17 @@ BETWEEN, HEAD, BODY = range(3)  # what is being read: nothing yet, the head of a
 
 
 class RequestHead(Struct, eq=False):
-    """The head of a request that is clear, and the body as far as it has come; `whole`: that is all of it."""
+    """The head of a request that is clear. Several requests may have the same, so nobody changes it."""
 
     method: str
     path: str
     raw_path: bytes
     query: bytes
-    headers: list[tuple[bytes, bytes]]
+    table: HeaderTable
     version: str
     keep_alive: bool
     expects: bool  # the client waits to be told to send the body
-    pieces: list[bytes] = []
-    whole: bool = False
-
-    @property
-    def body(self) -> bytes:
-        return self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
+    is_plain: bool = False  # it asks for nothing but an answer with a body, after which the connection stays open
 
     def scope(self, **more: Any) -> dict[str, Any]:
         """Return the scope that an ASGI application gets."""
@@ -250,13 +244,65 @@ class RequestHead(Struct, eq=False):
             "asgi": _ASGI,
             "http_version": self.version,
             "root_path": "",
-            "headers": self.headers,
+            "headers": list(self.table.headers),
             "method": self.method,
             "path": self.path,
             "raw_path": self.raw_path,
             "query_string": self.query,
             **more,
         }
+
+
+class KnownHead(Struct, eq=False):
+    """The head of a whole request, and its bytes before and after the length of the body.
+
+    A client mostly sends the same head with each request of a connection, but for that length.
+    """
+
+    head: RequestHead
+    before: bytes
+    length: bytes
+    after: bytes
+
+    def read(self, data: bytes) -> tuple[RequestHead, bytes] | None:
+        """Return head and body of a request that is this head, with its own length, and that body; None of any other.
+
+        The length must be written as this server would: the parser judges all others.
+        """
+        if not data.startswith(self.before):
+            return None
+        start = len(self.before)
+        end = data.find(b"\r", start)
+        if not data.startswith(self.after, end):
+            return None
+        body, length = data[end + len(self.after) :], data[start:end]
+        if length != b"%d" % len(body):
+            return None
+        if length != self.length:
+            self._change(length)
+        return self.head, body
+
+    def _change(self, length: bytes) -> None:
+        known = self.head.table
+        headers = [*known.headers]
+        headers[headers.index((_LENGTH, self.length))] = (_LENGTH, length)
+        by_name, weight = {**known.by_name, _LENGTH: length}, known.weight + len(length) - len(self.length)
+        self.head, self.length = replace(self.head, table=HeaderTable(headers, by_name, weight)), length
+
+
+def remember(head: RequestHead, data: bytes, body: bytes) -> KnownHead | None:
+    """Return the head of a request that has come whole in these bytes, if it states the length of its body."""
+    end = len(data) - len(body)
+    found = _LENGTH_LINE.search(data, 0, end)
+    if found is None or found[1] != b"%d" % len(body) or end > MAX_KNOWN or data.find(_END_OF_HEAD) != end - 4:
+        return None
+    return KnownHead(head, data[: found.start(1)], found[1], data[found.end(1) : end])
+
+
+MAX_KNOWN = 4_096  # bytes of a head that is remembered
+_LENGTH = b"content-length"
+_LENGTH_LINE = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: ?(\d+)(?=\r\n)")
+_END_OF_HEAD = b"\r\n\r\n"
 
 
 class RequestParser(asyncio.Protocol):
@@ -271,10 +317,13 @@ class RequestParser(asyncio.Protocol):
     deaf = False  # what comes now is dropped
     headers: list[tuple[bytes, bytes]]
     head: RequestHead | None = None  # of the request that has just come, until it is answered
+    known: KnownHead | None = None  # of the latest request, if nothing has come since
     cycle: RequestCycle = None  # type: ignore[assignment]  # that began last
     _addresses: Mapping[str, Any] | None = None
     _fed = 0  # bytes since the head began, less twice what of a body they held
     _dropped = 0
+    _is_whole = False  # so has all of its body, of which `_pieces` is what has come
+    _begun = 0  # requests that have begun in what has just come
     _asks_for_socket = False  # the head that is read again did so
     _vetted: list[tuple[bytes, bytes]] | None = None  # what was found clear the last time
 
@@ -282,6 +331,7 @@ class RequestParser(asyncio.Protocol):
         self.app, self.loop, self.app_state = config.loaded_app, _loop or asyncio.get_running_loop(), app_state
         self.server_state, self.connections, self.tasks = server_state, server_state.connections, server_state.tasks
         self.parser = HttpRequestParser(self)
+        self._pieces: list[bytes] = []
         self.pipeline: deque[tuple[RequestCycle, ASGIApp]] = deque()
 
     @property
@@ -293,8 +343,8 @@ class RequestParser(asyncio.Protocol):
             self._addresses = {"server": ours, "client": theirs, "scheme": scheme}
         return self._addresses
 
-    def answer(self, head: RequestHead) -> None:
-        """Answer a request after those before it; the rest of its body goes to `cycle`."""
+    def answer(self, head: RequestHead, body: bytes, *, whole: bool) -> None:
+        """Answer a request after those before it; the rest of its body goes to `cycle`, unless it is whole."""
         raise NotImplementedError
 
     def refuse(self, failure: Failure) -> None:
@@ -320,7 +370,13 @@ class RequestParser(asyncio.Protocol):
             self.silent = False
             if not self.newcomers.admit(self, data):
                 return
+        known = self.known
+        if known is not None and type(data) is bytes and (found := known.read(data)) is not None:
+            self.answer(*found, whole=True)
+            return
+        is_start = self.stage == BETWEEN and not self._fed
         self._fed += len(data)
+        self._begun, self.known = 0, None
         try:
             while (rest := self._parsed(data)) is not None:
                 data = rest
@@ -328,6 +384,9 @@ class RequestParser(asyncio.Protocol):
             self._take_head()
             self.refuse(unclear(_TLS) if bytes(data[:2]) == _HANDSHAKE else self._why(error))
         else:
+            head = self.head
+            if head is not None and head.is_plain and self._is_whole and is_start and self._begun == 1:
+                self.known = remember(head, bytes(data), self._body)
             self._take_head()
             if self.stage != BETWEEN:
                 self._unfinished()
@@ -342,7 +401,12 @@ class RequestParser(asyncio.Protocol):
     def _take_head(self) -> None:
         head, self.head = self.head, None
         if head is not None:
-            self.answer(head)
+            self.answer(head, self._body, whole=self._is_whole)
+
+    @property
+    def _body(self) -> bytes:
+        """What has come of the body of the request that has just come."""
+        return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
 
     def _parsed(self, data: bytes | memoryview) -> memoryview | None:
         """Let llhttp parse; where it stops as the client would change protocols, go on as if it would not."""
@@ -384,6 +448,7 @@ class RequestParser(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         self._take_head()  # another request follows in the same bytes
+        self._begun += 1
         self.stage, self.cut = HEAD, inf
         self.url, self.headers = b"", []
         self._telling: list[tuple[bytes, bytes]] = []
@@ -418,23 +483,28 @@ class RequestParser(asyncio.Protocol):
         if self._asks_for_socket:
             headers.append(UPGRADE)
             self._asks_for_socket = False
+        is_latest = version == "1.1"
+        keep_alive = parser.should_keep_alive()
+        expects = len(telling) > 1 and is_latest and any(name == b"expect" for name, _ in telling)
         self.stage, self.cut, self.headers = BODY, inf, []
+        self._pieces, self._is_whole = [], False
         self.head = RequestHead(
             method=method,
             path=unquote(path) if "%" in path else path,
             raw_path=raw_path,
             query=query,
-            headers=headers,
+            table=tabulate(headers),
             version=version,
-            keep_alive=parser.should_keep_alive(),
-            expects=len(telling) > 1 and version == "1.1" and any(name == b"expect" for name, _ in telling),
+            keep_alive=keep_alive,
+            expects=expects,
+            is_plain=is_latest and keep_alive and not expects and method not in _BODILESS,
         )
 
     def on_body(self, body: bytes) -> None:
         self._fed -= 2 * len(body)
         head, cycle = self.head, self.cycle
         if head is not None:
-            head.pieces.append(body)
+            self._pieces.append(body)
         elif cycle is not None and not cycle.response_complete:
             cycle.body += body
             if len(cycle.body) > HIGH_WATER_LIMIT:
@@ -450,7 +520,7 @@ class RequestParser(asyncio.Protocol):
             raise unclear("The trailers are too large.")
         self.stage, self._fed, self.cut = BETWEEN, 0, inf
         if head is not None:
-            head.whole = True
+            self._is_whole = True
         else:
             cycle.more_body = False
             cycle.message_event.set()
@@ -458,3 +528,4 @@ class RequestParser(asyncio.Protocol):
 
 _ASGI: Any = {"version": "3.0", "spec_version": "2.3"}
 _SLASH = ord("/")
+_BODILESS = ("HEAD", "OPTIONS")

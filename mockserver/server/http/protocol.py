@@ -16,7 +16,7 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from mockserver.core.exchange import COMPLETE
-from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.http import HttpRequest, Reply, tabulate
 from mockserver.core.plan import Failure, Plan, RenderedOutcome
 from mockserver.delivery.drive import MAX_WRITE, WIRE, Line, PacedStream, Wheel, frame_body
 from mockserver.delivery.script import AT_ONCE
@@ -153,14 +153,15 @@ class ConnectionProtocol(RequestParser):
         self.deadline_watch.enter(self)
         self.due = self.deadline_watch.time + self.deadline_watch.deadlines.first
 
-    def answer(self, head: RequestHead) -> None:
-        """Answer a whole request at once, if nothing has to be awaited for it; else run the application."""
-        found = self._find(head.path) if self._is_plain(head) else None
-        if found is None or not found.responder.live.has_room_for(head.body):
+    def answer(self, head: RequestHead, body: bytes, *, whole: bool) -> None:
+        """Answer a plain request at once, if nothing has to be awaited for it; else run the application."""
+        is_plain = whole and head.is_plain and self._is_free
+        found = self._find(head.path) if is_plain else None
+        if found is None or not found.responder.live.has_room_for(body):
             scope = head.scope(**self.addresses, state=self.app_state.copy(), extensions=self.lent)
-            self._queue(self._new_cycle(scope, head), self.app)
+            self._queue(self._new_cycle(scope, head, body, whole=whole), self.app)
             return
-        request, visit = found.admit(head.method, head.query, head.headers, head.body)
+        request, visit = found.admit(head.method, head.query, head.table, body)
         responder = found.responder
         first_step = responder.respond(request, visit)
         try:
@@ -170,11 +171,10 @@ class ConnectionProtocol(RequestParser):
         else:
             self._serve(Resumed(first_step, awaited), visit, responder, head)
 
-    def _is_plain(self, head: RequestHead) -> bool:
-        """Whether a request is whole and asks for nothing but an answer, after which the connection stays open."""
-        is_simple = head.whole and head.keep_alive and not head.expects and head.version == "1.1"
-        is_open = self._running is None and not (self.deaf or self.half or self._stopping or self.flow.write_paused)
-        return is_simple and is_open and head.method not in _BODILESS and len(head.pieces) <= 1
+    @property
+    def _is_free(self) -> bool:
+        """Whether an answer can be sent now, after which the connection stays open."""
+        return self._running is None and not (self.deaf or self.half or self._stopping or self.flow.write_paused)
 
     def _send(self, response: Response, visit: Visit, responder: Responder, head: RequestHead) -> None:
         """Send a response that is ready."""
@@ -183,12 +183,12 @@ class ConnectionProtocol(RequestParser):
             self._serve(completed(response), visit, responder, head)
         elif response.pace is AT_ONCE:
             body = response.reply.body
-            self.write_head(response.reply.status, lines, b"\r\n" + frame_body(lines, body))
-            self.silent, self.due = False, self.deadline_watch.idle_until
+            self.write_head(response.reply.status, lines, frame_body(lines, body))
+            self.due = self.deadline_watch.idle_until
             visit.row.note(body)
             visit.end(COMPLETE)
         else:
-            self._running = cycle = self._new_cycle(head.scope(), head)
+            self._running = cycle = self._new_cycle(head.scope(), head, whole=True)
             self.tasks.add(cycle)  # a task as far as the server needs it: to cancel it
             row = visit.row
             stream = PacedStream(response.reply, row.began, row, lambda _, how: visit.end(how))
@@ -196,7 +196,7 @@ class ConnectionProtocol(RequestParser):
 
     def _serve(self, response: Awaitable[Response], visit: Visit, responder: Responder, head: RequestHead) -> None:
         """Send a response that is to come, or that is sent in steps."""
-        cycle = self._new_cycle(head.scope(), head)
+        cycle = self._new_cycle(head.scope(), head, whole=True)
         visit.receive = cycle.receive  # now, before what waits for the client to leave has its first turn
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
@@ -204,12 +204,12 @@ class ConnectionProtocol(RequestParser):
 
         self._queue(cycle, answer)
 
-    def write_head(self, status: int, head: bytes, rest: bytes) -> None:
-        """Write a status line, the headers that every answer has, these header lines, and the rest."""
+    def write_head(self, status: int, lines: bytes, body: bytes = b"") -> None:
+        """Write a status line, the headers that every answer has, these header lines, and a body in its framing."""
         shared, known = self.server_state.default_headers, self.deadline_watch.dated
         if shared is not known[0]:  # which changes each second
             self.deadline_watch.dated = known = shared, b"".join([b"%b: %b\r\n" % field for field in shared])
-        self.write(b"".join((STATUS_LINE[status], known[1], head, rest)))
+        self.write(b"".join((STATUS_LINE[status], known[1], lines, b"\r\n", body)))
 
     def pause_writing(self) -> None:
         self._stalled = self.transport.get_write_buffer_size() + MAX_HELD
@@ -276,7 +276,8 @@ class ConnectionProtocol(RequestParser):
         self.due = self.deadline_watch.time + self.deadline_watch.deadlines.farewell
         return True
 
-    def _new_cycle(self, scope: Any, head: RequestHead) -> RequestCycle:
+    def _new_cycle(self, scope: Any, head: RequestHead, body: bytes = b"", *, whole: bool = False) -> RequestCycle:
+        """Return a cycle for an answer; `body` is what has come of the request's and nobody has read."""
         cycle = RequestCycle(
             scope=scope,
             transport=self,  # type: ignore[arg-type]  # it is one as far as a cycle needs it
@@ -290,9 +291,9 @@ class ConnectionProtocol(RequestParser):
             keep_alive=head.keep_alive and not self._stopping,
             on_response=self.on_response_complete,
         )
-        cycle.body += head.body
-        cycle.more_body = not head.whole
-        if head.whole or head.pieces:
+        cycle.body += body
+        cycle.more_body = not whole
+        if whole or body:
             cycle.message_event.set()
         if len(cycle.body) > HIGH_WATER_LIMIT:
             self.flow.pause_reading()
@@ -322,7 +323,7 @@ class ConnectionProtocol(RequestParser):
             begun = self.stage == HEAD and self.url != b""
             method = self.parser.get_method().decode() if begun else ""
             path = parser.path_of(self.url, self.headers) if begun else "/"
-            head = RequestHead(method, path, b"", b"", [], "1.1", keep_alive=False, expects=False)
+            head = RequestHead(method, path, b"", b"", tabulate(()), "1.1", keep_alive=False, expects=False)
             self._queue(self._new_cycle(head.scope(), head), self.deadline_watch.refusing(failure))
 
     def on_response_complete(self) -> None:
@@ -420,7 +421,6 @@ class ConnectionProtocol(RequestParser):
             self.close()
 
 
-_BODILESS = ("HEAD", "OPTIONS")
 _NAMES: Mapping[int, str] = {HEAD: "head", BODY: "body"}
 
 

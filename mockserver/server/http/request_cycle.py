@@ -87,7 +87,7 @@ class RequestCycle(RequestResponseCycle):
         if not self._is_simple(status):
             return False
         self.response_complete = True
-        self._begin(status, head, b"\r\n" + body)
+        self._begin(status, head, body)
         self.message_event.set()
         self.on_response()
         return True
@@ -98,7 +98,7 @@ class RequestCycle(RequestResponseCycle):
             return False
         self.chunked_encoding, self.stream = True, stream
         stream.sink, stream.flow, stream.write = self, self.flow, self.transport.write
-        self._begin(status, head, b"\r\n")
+        self._begin(status, head)
         return True
 
     def _is_simple(self, status: int) -> bool:
@@ -108,10 +108,10 @@ class RequestCycle(RequestResponseCycle):
             and (self.scope["method"] != "HEAD" and status not in WITHOUT_BODY)
         )
 
-    def _begin(self, status: int, head: bytes, rest: bytes) -> None:
+    def _begin(self, status: int, head: bytes, body: bytes = b"") -> None:
         self.response_started = self.moved = True
         self.waiting_for_100_continue = False
-        self.transport.write_head(status, head, rest)
+        self.transport.write_head(status, head, body)
 
     def end(self, chunk: bytes) -> None:
         """Send the last chunk of a stream."""

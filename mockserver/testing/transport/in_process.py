@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Scope
 from mockserver.config.errors import ConfigError
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.exchange import COMPLETE
-from mockserver.core.http import WITHOUT_BODY
+from mockserver.core.http import WITHOUT_BODY, tabulate
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import CUT, IN_PROCESS, Line, Note, encoded
 from mockserver.engine.offload import IN_PROCESS_DRIVER, Work
@@ -194,7 +194,7 @@ class Steps:
     async def _answer(self, found: "FoundResponder", scope: Scope, body: bytes) -> None:
         from mockserver.server.deliver import serve  # slow: Starlette
 
-        request, visit = found.admit(scope["method"], scope["query_string"], scope["headers"], body)
+        request, visit = found.admit(scope["method"], scope["query_string"], tabulate(scope["headers"]), body)
         visit.in_process, visit.patient, self._body = True, self.patient, None
         visit.receive = self._receive
         line = Line(self._receive, self._send, in_process=self)

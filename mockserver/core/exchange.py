@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from msgspec import Struct, field
 
 from mockserver.core.call import Call
-from mockserver.core.http import Headers
+from mockserver.core.http import HeaderLines, Headers
 from mockserver.core.plan import Plan, RenderedOutcome, Usage
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import plural
@@ -160,7 +160,7 @@ class Exchange(Struct, eq=False):
     plan: Plan | None = None  # without its outcome, once there is a reply
     rules: Sequence[object] = ()
     status: int = 0
-    reply_headers: Headers = ()
+    reply_headers: Headers | HeaderLines = ()
     recorded: str = ""  # where the provider's answer was recorded: `cassette chat.yaml#3`
     unrecorded: str = ""  # why it was not recorded although it should be
     asked: float | None = None  # when the request was complete, by `monotonic`

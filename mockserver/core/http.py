@@ -96,6 +96,37 @@ def weigh(headers: Fields) -> int:
     return sum([len(value) for _, value in headers])
 
 
+@final
+class HeaderLines(Struct, frozen=True, eq=False, gc=False):
+    """The headers of a reply that a dialect makes, as the lines in which they are sent; names are lower-case.
+
+    They are fit to be sent as they are, each is there once, and the type is none that a browser runs. `sized`: they
+    state the length of the body. Whoever looks at them sees pairs, as in `Headers`.
+    """
+
+    lines: str = ""
+    sized: bool = False
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        for line in self.lines.split("\r\n")[:-1]:
+            name, _, value = line.partition(": ")
+            yield name, value
+
+    def __len__(self) -> int:
+        return self.lines.count("\r\n")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, HeaderLines | tuple) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
+def write_lines(headers: Iterable[tuple[str, str]]) -> str:
+    """Return headers as the lines in which they are sent."""
+    return "".join([f"{name}: {value}\r\n" for name, value in headers])
+
+
 class HttpRequest(Struct, frozen=True, dict=True):
     """A frozen snapshot of one request; parsing it needs no server.
 
@@ -196,7 +227,7 @@ class Reply(Struct, frozen=True, gc=False):
     """
 
     status: int
-    headers: Headers
+    headers: Headers | HeaderLines
     body: bytes = b""
     frames: Iterable[Frame | bytes] | None = None
     pieces: Iterable[bytes] | None = None  # of a large body, made as they are sent, once; `body` is empty then

@@ -13,7 +13,7 @@ from starlette.types import Message, Receive, Send
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.exchange import COMPLETE, PIECE, Exchange, SentPart, SentParts, count
-from mockserver.core.http import WITHOUT_BODY, Headers, Reply
+from mockserver.core.http import WITHOUT_BODY, HeaderLines, Headers, Reply
 from mockserver.core.seed import monotonic
 from mockserver.delivery.script import NEVER
 
@@ -451,12 +451,10 @@ async def drive(actions: Iterable[Action], line: Line, note: Note | None = None,
     return CLIENT_LEFT if line.wire is not None and line.wire.gone else COMPLETE
 
 
-async def send_paced(reply: Reply, more: Headers, line: Line, row: Exchange) -> str | None:
+async def send_paced(reply: Reply, more: Headers | HeaderLines, line: Line, row: Exchange) -> str | None:
     """Send a paced stream: what `drive` would do with its script, but faster. None: that has to."""
-    if line.wire is None or not reply.parts.times or not fits(reply):
-        return None
-    head = join_headers(reply, more)
-    if head is None:
+    head = join_headers(reply, more) if line.wire is not None and reply.parts.times else None
+    if head is None or line.wire is None:
         return None
     ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
@@ -475,12 +473,23 @@ async def send_paced(reply: Reply, more: Headers, line: Line, row: Exchange) -> 
             stream.part()
 
 
-def join_headers(reply: Reply, more: Headers) -> bytes | None:
-    """Return the header lines of a reply, the framing of its body among them: in chunks, unless its length is stated.
+def join_headers(reply: Reply, more: Headers | HeaderLines) -> bytes | None:
+    """Return the header lines of a reply that can be sent at once, and the framing of its body: in chunks or by length.
 
-    None if they are not clear, state another length or framing, or end the connection.
+    None if it is not plain or too large, its status allows no body, or its headers are not clear, state another length
+    or framing, or end the connection.
     """
-    headers = (*reply.headers, *more)
+    own = reply.headers
+    if not (reply.frames is reply.pieces is None and len(reply.body) <= MAX_WRITE and reply.status not in WITHOUT_BODY):
+        return None
+    if type(own) is not HeaderLines or type(more) is not HeaderLines:
+        return _check_headers(reply, (*own, *more))
+    lines = own.lines + more.lines
+    return (lines if own.sized else lines + _CHUNKED).encode("latin-1")
+
+
+def _check_headers(reply: Reply, headers: Headers) -> bytes | None:
+    """Return the lines of headers that somebody states, if they are clear and suit the body."""
     told = "\n".join(map(": ".join, headers)) + "\n"
     lines = told.replace("\n", "\r\n")
     if len(lines) - len(told) != len(headers) or "\r" in told or "\0" in told:
@@ -502,11 +511,6 @@ def frame_body(lines: bytes, body: bytes) -> bytes:
 
 _CHUNKED, _STAYS = "transfer-encoding: chunked\r\n", "connection: keep-alive\n"
 _IN_CHUNKS = _CHUNKED.encode()
-
-
-def fits(reply: Reply) -> bool:
-    """Return whether a reply can be sent at once: plain, not too large, with a status that allows a body."""
-    return reply.frames is reply.pieces is None and len(reply.body) <= MAX_WRITE and reply.status not in WITHOUT_BODY
 
 
 async def _delivered(wire: Wire) -> None:

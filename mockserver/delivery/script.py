@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.action import Action, Head, Wait, Write
-from mockserver.core.http import WITHOUT_BODY, Frame, FrameRun, Frames, Headers, Parts, Reply
+from mockserver.core.http import WITHOUT_BODY, Frame, FrameRun, Frames, HeaderLines, Headers, Parts, Reply
 from mockserver.core.lazy import batches
 from mockserver.core.plan import Timing
 from mockserver.core.seed import Random, Seed
@@ -100,7 +100,7 @@ _DRAWS: Mapping[str, Callable[[Random, float], float]] = {
 AT_ONCE = Pace()
 
 
-def script(reply: Reply, pace: Pace, more: Headers = (), *, apart: bool = False) -> Iterable[Action]:
+def script(reply: Reply, pace: Pace, more: Headers | HeaderLines = (), *, apart: bool = False) -> Iterable[Action]:
     """Yield the actions that send a reply. Without timing, many frames are sent together.
 
     A plain body waits as long as its stream would; what was recorded keeps its own beat. `more` are headers that go out

@@ -15,7 +15,7 @@ from pydantic_core import PydanticKnownError
 
 from mockserver.config.tables import read_by
 from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice, digest
-from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, encode_sorted
 from mockserver.core.lazy import Later
 from mockserver.core.memo import Memo
@@ -59,7 +59,7 @@ from mockserver.dialects._parse import (
     unknown_fields,
     with_integers,
 )
-from mockserver.dialects._reply import chat_reply
+from mockserver.dialects._reply import RequestLines, answer_reply
 from mockserver.dialects._typed import TypedModel
 from mockserver.wire.chat import ChatLayout, ChatRenderer
 
@@ -234,7 +234,6 @@ LIVE_CHAT = Model(
 )
 
 _NOTHING: Body = {}
-RequestHeaders = Callable[[HttpRequest, Call | None], Headers]
 
 
 class ChatParser(Struct, frozen=True):
@@ -459,7 +458,7 @@ _CHOICES = frozenset(("tool_choice", "function_call"))
 
 
 def chat_operation(
-    parse: Callable[[HttpRequest, Validation], Call], layout: ChatLayout, headers: RequestHeaders, model: str = ""
+    parse: Callable[[HttpRequest, Validation], Call], layout: ChatLayout, lines: RequestLines, model: str = ""
 ) -> Operation:
     """The operation of a look-alike; `model` answers where the request names none."""
 
@@ -467,7 +466,7 @@ def chat_operation(
 
     def render(call: Call, answer: Answer) -> Reply:
         answer = answer if answer.model or not model else replace(answer, model=model)
-        return chat_reply(call, answer, renderer, headers(call.http, call))
+        return answer_reply(answer, renderer, call.options, lines(call.http, call), stream=call.stream)
 
     return Operation("chat", "POST", "/chat/completions", parse, render)
 

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from msgspec import Struct, field
 
 from mockserver.core.call import OTHER, Call
-from mockserver.core.http import Headers, HttpRequest
+from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import REASONS, Failure, reason_of
 from mockserver.core.tokens import IMAGES
@@ -183,13 +183,13 @@ def duration(seconds: float) -> str:
     return f"{f'{hours}h' if hours else ''}{minutes}m{rest:.5g}s"
 
 
-def retry_after(failure: Failure, *, in_ms: bool = False) -> Headers:
-    """Return when the client may come back, in seconds (`in_ms`: and in milliseconds), if the failure says so."""
+def retry_lines(failure: Failure, *, in_ms: bool = False) -> str:
+    """Return header lines that say when the client may come back, in seconds (`in_ms`: and in milliseconds), if any."""
     wait = failure.retry_after
     if wait is None:
-        return ()
-    seconds = ("retry-after", str(int(wait) if float(wait).is_integer() else wait))
-    return (seconds, ("retry-after-ms", str(round(wait * 1000)))) if in_ms else (seconds,)
+        return ""
+    seconds = f"retry-after: {int(wait) if float(wait).is_integer() else wait}\r\n"
+    return f"{seconds}retry-after-ms: {round(wait * 1000)}\r\n" if in_ms else seconds
 
 
 COMPLETION_TOO_LONG = (

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from mockserver.core.call import Call
-from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Embeddings
 from mockserver.core.validation import Validation
@@ -16,7 +16,7 @@ from mockserver.dialects._completions import completion_options, parse_completio
 from mockserver.dialects._embeddings_moderations import embeddings, parse_embeddings
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._parse import read_object
-from mockserver.dialects._reply import answer_reply, chat_reply, json_reply, request_hex
+from mockserver.dialects._reply import RequestLines, answer_reply, json_reply, request_hex
 from mockserver.dialects._responses import (
     RESPONSE_LAYOUT,
     error_event,
@@ -25,7 +25,7 @@ from mockserver.dialects._responses import (
 )
 from mockserver.dialects._responses_replay import RESPONSES_HISTORY
 from mockserver.dialects._stored import StoredResponses, stored_chats
-from mockserver.wire.chat import ChatRenderer, Extra, completion
+from mockserver.wire.chat import ChatRenderer, completion
 from mockserver.wire.responses_stream import ResponseRenderer
 from mockserver.wire.text import TextRenderer
 
@@ -36,17 +36,15 @@ class OpenAIApi(Struct, frozen=True):
     """Builds the operations of one of the two.
 
     `read` returns the body of a completion or embedding; `elsewhere` returns the fields of a chat that its path states.
-    `headers` are those of every reply; `rate_limits` returns those for a prompt of so many tokens. `chat_extra` are
-    keys of a chat from its request.
+    `lines` are the header lines of every reply; `rate_limits` returns those for a prompt of so many tokens.
     """
 
     dialect: str
     chat: ChatRenderer
     text: TextRenderer
     read: Callable[[HttpRequest], dict[str, Json]]
-    headers: Callable[[HttpRequest, Call | None], Headers]
-    rate_limits: Callable[[int], Headers]
-    chat_extra: Callable[[Call], Extra] = lambda call: {}
+    lines: RequestLines
+    rate_limits: Callable[[int], str]
     elsewhere: Callable[[HttpRequest], Mapping[str, Json]] | None = None
 
     def inference_operations(self) -> tuple[Operation, ...]:
@@ -65,38 +63,35 @@ class OpenAIApi(Struct, frozen=True):
         )
 
     def account_operations(self) -> tuple[Operation, ...]:
-        parse, headers = self._parse_responses, self._own_headers
+        parse, lines = self._parse_responses, self._own_lines
         return (
             Operation(
                 *("responses", "POST", "/responses", parse, self._render_responses),
                 error=error_event,
                 history=RESPONSES_HISTORY,
             ),
-            *StoredResponses(self.dialect, refuse, RESPONSES, headers, self._parse_input).operations(),
+            *StoredResponses(self.dialect, refuse, RESPONSES, lines, self._parse_input).operations(),
             *stored_chats(
                 self.dialect,
-                lambda call, answer: completion(answer, self.chat.layout, self.chat_extra(call)),
-                headers,
+                lambda call, answer: completion(answer, self.chat.layout, call.options.service_tier),
+                lines,
                 refuse,
             ),
         )
 
-    def _own_headers(self, call: Call) -> Headers:
-        return self.headers(call.http, call)
-
-    def _answer_headers(self, call: Call, tokens: int) -> Headers:
-        return self.headers(call.http, call) + self.rate_limits(tokens)
+    def _own_lines(self, call: Call) -> str:
+        return self.lines(call.http, call)
 
     def _render_chat(self, call: Call, outcome: Answer) -> Reply:
-        headers = self._answer_headers(call, outcome.usage.prompt)
-        return chat_reply(call, outcome, self.chat, headers, self.chat_extra(call))
+        lines = self.lines(call.http, call) + self.rate_limits(outcome.usage.prompt)
+        return answer_reply(outcome, self.chat, call.options, lines, stream=call.stream)
 
     def _parse_completion(self, http: HttpRequest, validation: Validation) -> Call:
         return parse_completion(http, self.read(http), self.dialect, validation=validation)
 
     def _render_completion(self, call: Call, outcome: Answer) -> Reply:
-        headers = self._answer_headers(call, outcome.usage.prompt)
-        return answer_reply(outcome, self.text, completion_options(call), headers, stream=call.stream)
+        lines = self.lines(call.http, call) + self.rate_limits(outcome.usage.prompt)
+        return answer_reply(outcome, self.text, completion_options(call), lines, stream=call.stream)
 
     def _parse_responses(self, http: HttpRequest, validation: Validation) -> Call:
         return parse_openai_responses(http, read_object(http), self.dialect, validation=validation)
@@ -105,17 +100,18 @@ class OpenAIApi(Struct, frozen=True):
         return parse_openai_responses(http, read_object(http), self.dialect, validation=validation, only_input=True)
 
     def _render_responses(self, call: Call, outcome: Answer) -> Reply:
-        return responses_reply(call, outcome, RESPONSES, self._answer_headers(call, outcome.usage.prompt))
+        lines = self.lines(call.http, call) + self.rate_limits(outcome.usage.prompt)
+        return responses_reply(call, outcome, RESPONSES, lines)
 
     def _parse_embeddings(self, http: HttpRequest, validation: Validation) -> Call:
         return parse_embeddings(http, self.read(http), self.dialect, validation=validation)
 
     def _render_embeddings(self, call: Call, outcome: Embeddings) -> Reply:
-        own = self._answer_headers(call, outcome.prompt_tokens)
+        lines = self.lines(call.http, call) + self.rate_limits(outcome.prompt_tokens)
         body = embeddings(outcome, call.raw.get("encoding_format"))
         if "mistral" in (call.http.header("user-agent") or "").lower():  # its clients require an id; OpenAI sends none
             body = {"id": request_hex(call.http, call), **body}
-        return json_reply(200, body, own, outcome.headers)
+        return json_reply(200, body, lines, outcome.headers)
 
 
 # Endpoints that these providers have and mockserver does not, with the `then` of a rule that answers each.

@@ -1,7 +1,7 @@
 """Bytes and headers of replies that the dialects share: a JSON body, a chat answer, plain or streamed."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from pydantic_core import PydanticSerializationError, to_json
 
 from mockserver.core.call import Call, fingerprint
-from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.lazy import FEW, LazySequence, batches
 from mockserver.core.plan import Answer, Models
@@ -21,18 +21,14 @@ from mockserver.core.rates import Standing, Standings
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import duration
 from mockserver.dialects._parse import parse_models
-from mockserver.wire.chat import ChatOptions, ChatRenderer
 from mockserver.wire.template import Renderer
 
 LARGE_BODY = 1 << 18  # bytes of a body beyond which it is made as it is sent
 MAX_DEPTH = 5  # of a part of a body that is made as it is sent
-JSON_TYPE: Headers = (("content-type", "application/json"),)
-STREAM_HEADERS: Headers = (
-    ("content-type", "text/event-stream; charset=utf-8"),
-    ("cache-control", "no-cache"),
-    ("connection", "keep-alive"),
-    ("x-accel-buffering", "no"),
-)
+JSON_TYPE = "content-type: application/json\r\n"
+EVENT_TYPE = "content-type: text/event-stream; charset=utf-8\r\ncache-control: no-cache\r\n"
+STREAM_LINES = EVENT_TYPE + "connection: keep-alive\r\nx-accel-buffering: no\r\n"
+RequestLines = Callable[[HttpRequest, Call | None], str]  # header lines of the reply to a request
 Options = TypeVar("Options")
 _NOTHING: Mapping[str, Json] = {}
 
@@ -40,13 +36,13 @@ _NOTHING: Mapping[str, Json] = {}
 def json_reply(
     status: int,
     body: Mapping[str, Json],
-    headers: Headers,
+    lines: str = "",
     stated: Headers = (),
     *,
     tokens: int = 0,
     indent: int | None = None,
 ) -> Reply:
-    """A JSON body with its type and other headers; those that are `stated` win over all.
+    """A JSON body with its type and other header lines; headers that are `stated` win over all.
 
     A large body is made as it is sent, others have their length.
 
@@ -59,14 +55,15 @@ def json_reply(
         data, more = next(several), next(several, None)
         if more is not None:
             pieces = chain((data, more), several)
-            return Reply(status, merge_headers((*JSON_TYPE, *headers), stated), tokens=tokens, pieces=pieces)
-    return data_reply(status, data, headers, stated, tokens=tokens)
+            headers = merge_headers(HeaderLines(JSON_TYPE + lines), stated)
+            return Reply(status, headers, tokens=tokens, pieces=pieces)
+    return data_reply(status, data, lines, stated, tokens=tokens)
 
 
-def data_reply(status: int, data: bytes, headers: Headers, stated: Headers = (), *, tokens: int = 0) -> Reply:
+def data_reply(status: int, data: bytes, lines: str, stated: Headers = (), *, tokens: int = 0) -> Reply:
     """The same of a body that is JSON already."""
-    own = (*JSON_TYPE, ("content-length", str(len(data))), *headers)
-    return Reply(status, merge_headers(own, stated), data, tokens=tokens)
+    own = HeaderLines(f"{JSON_TYPE}content-length: {len(data)}\r\n{lines}", sized=True)
+    return Reply(status, merge_headers(own, stated) if stated else own, data, tokens=tokens)
 
 
 def _pieces(value: Json, depth: int = 0) -> Iterator[bytes]:
@@ -137,41 +134,47 @@ def answer_reply(
     answer: Answer,
     renderer: Renderer[Options],
     options: Options,
-    headers: Headers,
+    lines: str,
     *,
     stream: bool,
-    stream_headers: Headers = STREAM_HEADERS,
+    stream_lines: str = STREAM_LINES,
 ) -> Reply:
-    """An answer as JSON, or as a stream. Of the headers, those of the answer itself win."""
+    """An answer as JSON, or as a stream, with these header lines. Headers of the answer itself win."""
     if stream:
-        own = (*headers, *stream_headers)
+        own = HeaderLines(lines + stream_lines)
         return Reply(200, merge_headers(own, answer.headers), frames=renderer.stream(answer, options))
     data = renderer.fill_body(answer, options)
     if data is None:
-        reply = json_reply(200, renderer.body(answer, options), (), answer.headers, tokens=answer.weight)
-        return with_headers(reply, headers)
-    own = (*headers, *JSON_TYPE, ("content-length", str(len(data))))
-    return Reply(200, merge_headers(own, answer.headers), data, tokens=answer.weight)
+        return with_lines(
+            json_reply(200, renderer.body(answer, options), "", answer.headers, tokens=answer.weight), lines
+        )
+    own = HeaderLines(f"{lines}{JSON_TYPE}content-length: {len(data)}\r\n", sized=True)
+    tokens = answer.usage.completion if answer.written is None else answer.written
+    return Reply(200, merge_headers(own, answer.headers) if answer.headers else own, data, tokens=tokens)
 
 
-def chat_reply(
-    call: Call, answer: Answer, renderer: ChatRenderer, headers: Headers, extra: Mapping[str, Json] = _NOTHING
-) -> Reply:
-    """A chat answer as the call wants it: whole, or as frames that end with `[DONE]`."""
-    options = ChatOptions(extra, call.options.include_usage)
-    return answer_reply(answer, renderer, options, headers, stream=call.stream)
+def with_lines(reply: Reply, lines: str) -> Reply:
+    """Return a reply with these header lines before its own headers, which win."""
+    own = reply.headers
+    if type(own) is HeaderLines:
+        return replace(reply, headers=HeaderLines(lines + own.lines, own.sized))
+    return replace(reply, headers=merge_headers(HeaderLines(lines), (*own,)))
 
 
-def with_headers(reply: Reply, headers: Headers) -> Reply:
-    return replace(reply, headers=merge_headers(headers, reply.headers))
-
-
-def merge_headers(own: Headers, over: Headers) -> Headers:
+def merge_headers(own: Headers | HeaderLines, over: Headers) -> Headers | HeaderLines:
     """Both, without those of `own` that `over` names again."""
     if not over:
         return own
     names = {*map(str.lower, dict(over))}
     return (*[header for header in own if header[0].lower() not in names], *over)
+
+
+def without_headers(headers: Headers | HeaderLines, names: Container[str]) -> Headers | HeaderLines:
+    """Return headers without those of these names."""
+    if type(headers) is not HeaderLines:
+        return tuple([header for header in headers if header[0] not in names])
+    kept = [line for line in headers.lines.split("\r\n")[:-1] if line.partition(":")[0] not in names]
+    return HeaderLines("\r\n".join((*kept, "")), headers.sized)
 
 
 def moment(seconds: float) -> str:
@@ -186,8 +189,8 @@ def request_hex(http: HttpRequest, call: Call | None) -> str:
     return fingerprint(http.method, http.path, blake2b(http.body, digest_size=16).hexdigest())
 
 
-def request_id_header(http: HttpRequest, call: Call | None) -> Headers:
-    return (("x-request-id", f"req_{request_hex(http, call)}"),)
+def request_id_line(http: HttpRequest, call: Call | None) -> str:
+    return f"x-request-id: req_{request_hex(http, call)}\r\n"
 
 
 def request_uuid(http: HttpRequest, call: Call | None) -> str:
@@ -225,13 +228,13 @@ def model_object(name: str, created: int) -> dict[str, Json]:
 
 def model_operations(
     dialect: str,
-    headers: Callable[[HttpRequest, Call | None], Headers],
+    lines: RequestLines,
     shown: Callable[[str, int], dict[str, Json]] = model_object,
 ) -> tuple[Operation, Operation]:
     def render(call: Call, outcome: Models) -> Reply:
         listed = [shown(name, outcome.created) for name in outcome.names]
         body = listed[0] if call.operation == "model" else {"object": "list", "data": listed}
-        return json_reply(200, body, headers(call.http, call))
+        return json_reply(200, body, lines(call.http, call))
 
     parse = partial(parse_models, dialect)
     return (

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import CLIENT_RUN_TOOLS, Call, IdShape, Message, Options, Tool, ToolCall, ToolChoice
-from mockserver.core.http import Frame, Headers, HttpRequest, Reply
+from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
@@ -450,14 +450,12 @@ def unpaired_calls(items: Sequence[Body]) -> Iterator[tuple[int, Complaint]]:
             yield at, custom_complaint(f"No tool output found for {kind} {clip(call_id)}.", "input")
 
 
-def responses_reply(
-    call: Call, answer: Answer, renderer: ResponseRenderer, headers: Headers, *, after: int = -1
-) -> Reply:
+def responses_reply(call: Call, answer: Answer, renderer: ResponseRenderer, lines: str, *, after: int = -1) -> Reply:
     """An answer as the call wants it: whole, or as the events that come after sequence number `after`."""
     if not answer.model:
         answer = replace(answer, model=renderer.layout.unset["model"])
     options = response_options(call, renderer.layout)
-    reply = answer_reply(answer, renderer, options, headers, stream=call.stream)
+    reply = answer_reply(answer, renderer, options, lines, stream=call.stream)
     if reply.frames is None or after < 0:
         return reply
     return replace(reply, frames=islice(reply.frames, after + 1, None))

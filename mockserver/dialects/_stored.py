@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.call import FIRST_PAGE, Call, Page, fingerprint
-from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.lazy import mapped
 from mockserver.core.plan import Answer, Failure, Item, Listing, Stored, Text
@@ -28,7 +28,7 @@ from mockserver.dialects._parse import (
     read_body,
     read_object,
 )
-from mockserver.dialects._reply import json_reply, with_headers
+from mockserver.dialects._reply import json_reply, with_lines
 from mockserver.dialects._responses import error_event, responses_reply
 from mockserver.wire.responses import ResponseOptions, hosted_tool_item, item_kind, response_usage
 from mockserver.wire.responses_stream import ResponseRenderer
@@ -72,7 +72,7 @@ UPDATE = Model(shape(metadata=nullable(Metadata)))
 
 
 def stored_chats(
-    dialect: str, completion: Render, headers: Callable[[Call], Headers], refuse: Refuse
+    dialect: str, completion: Render, lines: Callable[[Call], str], refuse: Refuse
 ) -> tuple[Operation, ...]:
 
     def parse_list(http: HttpRequest, validation: Validation) -> Call:
@@ -94,7 +94,7 @@ def stored_chats(
         return replace(one_of("chat_messages")(http, validation), page=page)
 
     def render(call: Call, outcome: Stored | Listing) -> Reply:
-        return json_reply(200, _stored_chat_body(call, outcome, completion), headers(call))
+        return json_reply(200, _stored_chat_body(call, outcome, completion), lines(call))
 
     one = "/chat/completions/{completion_id}"
     return (
@@ -162,7 +162,7 @@ class StoredResponses(Struct, frozen=True):
     dialect: str
     refuse: Refuse
     renderer: ResponseRenderer
-    headers: Callable[[Call], Headers]
+    lines: Callable[[Call], str]
     take: Callable[[HttpRequest, Validation], Call]
     final: bool = False
 
@@ -210,24 +210,24 @@ class StoredResponses(Struct, frozen=True):
         include = (*(stored.call.raw.get("include") or ()), *_included(call.http))
         requested = replace(stored.call, stream=call.stream, raw={**stored.call.raw, "include": include})
         after = -1 if after is None else after
-        return responses_reply(requested, stored.answer, self.renderer, self.headers(call), after=after)
+        return responses_reply(requested, stored.answer, self.renderer, self.lines(call), after=after)
 
     def _cancelled(self, call: Call, stored: Stored) -> Reply:
         if self.final and not stored.polls:
             raise Failure("not_cancellable")
-        return responses_reply(replace(stored.call, stream=False), stored.answer, self.renderer, self.headers(call))
+        return responses_reply(replace(stored.call, stream=False), stored.answer, self.renderer, self.lines(call))
 
     def _deleted(self, call: Call, stored: Stored) -> Reply:
         body = {"id": stored.answer.id, "object": "response", "deleted": True}
-        return json_reply(200, body, self.headers(call))
+        return json_reply(200, body, self.lines(call))
 
     def _items(self, call: Call, stored: Stored) -> Reply:
         shown, more = call.page.of(tuple(input_items(stored)), lambda item: item["id"])
-        return json_reply(200, list_body(shown, more=more), self.headers(call))
+        return json_reply(200, list_body(shown, more=more), self.lines(call))
 
     def _count(self, call: Call, stored: Stored) -> Reply:
         body = {"object": "response.input_tokens", "input_tokens": stored.answer.usage.prompt}
-        return json_reply(200, body, self.headers(call))
+        return json_reply(200, body, self.lines(call))
 
     def _compacted(self, call: Call, stored: Stored) -> Reply:
         body = {
@@ -237,7 +237,7 @@ class StoredResponses(Struct, frozen=True):
             "output": list(compacted_items(stored)),
             "usage": response_usage(stored.answer.usage),
         }
-        return with_headers(json_reply(200, body, (), stored.answer.headers), self.headers(call))
+        return with_lines(json_reply(200, body, "", stored.answer.headers), self.lines(call))
 
 
 def input_items(stored: Stored) -> Iterator[Body]:

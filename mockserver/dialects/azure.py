@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape
-from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Embeddings, Failure, Models
 from mockserver.core.validation import Validation
@@ -39,7 +39,7 @@ from mockserver.dialects._errors import (
     plain_errors,
     reason_phrase,
     refuse,
-    retry_after,
+    retry_lines,
     value_at,
 )
 from mockserver.dialects._fields import (
@@ -225,7 +225,7 @@ def credential(http: HttpRequest) -> str | None:
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     named = replace(outcome, model=outcome.model or EMBEDDING_MODEL)
     body = {"id": request_hex(call.http, call), **embeddings(named, call.raw.get("encoding_format"))}
-    return json_reply(200, body, _headers(call.http, call), outcome.headers)
+    return json_reply(200, body, _lines(call.http, call), outcome.headers)
 
 
 def _parse_info(http: HttpRequest, validation: Validation) -> Call:
@@ -242,7 +242,7 @@ def _refuse_info(http: HttpRequest, validation: Validation) -> Call:
 def _render_info(call: Call, outcome: Models) -> Reply:
     name = outcome.names[0] if outcome.names else MODELS[0]
     body = {"model_name": name, "model_type": "chat_completion", "model_provider_name": "mockserver"}
-    return json_reply(200, body, _headers(call.http, call))
+    return json_reply(200, body, _lines(call.http, call))
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -253,9 +253,9 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
         row = _row(failure.status)
         resolved = replace(resolved, kind=failure.kind or row.kind, code=failure.code or row.code)
     # Its client tries again by itself whatever carries retry-after; only a rule may want that.
-    again = () if "window" in failure.details else retry_after(failure)
-    own = (*_headers(http, call), ("x-ms-error-code", _token(str(resolved.code))), *again)
-    return json_reply(resolved.status, _body(resolved, failure, call), own, failure.headers)
+    again = "" if "window" in failure.details else retry_lines(failure)
+    lines = f"{_lines(http, call)}x-ms-error-code: {_token(str(resolved.code))}\r\n{again}"
+    return json_reply(resolved.status, _body(resolved, failure, call), lines, failure.headers)
 
 
 def _body(resolved: ProviderError, failure: Failure, call: Call | None) -> Mapping[str, Json]:
@@ -284,11 +284,11 @@ def _detail(failure: Failure, resolved: ProviderError, call: Call | None) -> Map
     return {"loc": list(loc), "value": value, "input": value}
 
 
-def _headers(http: HttpRequest, call: Call | None) -> Headers:
+def _lines(http: HttpRequest, call: Call | None) -> str:
     name = request_uuid(http, call)
-    own = (("x-ms-request-id", name), ("apim-request-id", name))
+    own = f"x-ms-request-id: {name}\r\napim-request-id: {name}\r\n"
     echoed = _token(http.header("x-ms-client-request-id") or "")
-    return (*own, ("x-ms-client-request-id", echoed)) if echoed else own
+    return f"{own}x-ms-client-request-id: {echoed}\r\n" if echoed else own
 
 
 def _token(text: str) -> str:
@@ -331,7 +331,7 @@ UNSUPPORTED = {
 ERRORS = plain_errors(ROWS, MESSAGES, credential, UNSUPPORTED)
 
 QUERY = {"api-version": "2024-05-01-preview"}  # the default of its clients
-_CHAT = replace(chat_operation(_parse_chat, CHAT_LAYOUT, _headers, MODELS[0]), query=QUERY)
+_CHAT = replace(chat_operation(_parse_chat, CHAT_LAYOUT, _lines, MODELS[0]), query=QUERY)
 
 _EMBEDDINGS = Operation(*("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings, QUERY))
 

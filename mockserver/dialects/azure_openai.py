@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from msgspec.structs import replace
 
 from mockserver.core.call import Call
-from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
@@ -20,7 +21,7 @@ from mockserver.dialects._errors import (
     ErrorTable,
     ProviderError,
     error_rows,
-    retry_after,
+    retry_lines,
 )
 from mockserver.dialects._openai import MISSING, OpenAIApi
 from mockserver.dialects._parse import Body, Parse, bearer, read_object
@@ -56,8 +57,8 @@ def _with_deployment(http: HttpRequest, body: Body) -> Body:
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = ERRORS.resolve(failure, http, call)
-    own = (*_headers(http, call), *retry_after(failure, in_ms=True))
-    return json_reply(resolved.status, {"error": _error(resolved, failure)}, own, failure.headers)
+    lines = _lines(http, call) + retry_lines(failure, in_ms=True)
+    return json_reply(resolved.status, {"error": _error(resolved, failure)}, lines, failure.headers)
 
 
 def _error(resolved: ProviderError, failure: Failure) -> Mapping[str, Json]:
@@ -71,19 +72,16 @@ def _error(resolved: ProviderError, failure: Failure) -> Mapping[str, Json]:
     return four
 
 
-def _headers(http: HttpRequest, call: Call | None) -> Headers:
-    return (*_naming_headers(http, call), ("x-ms-region", "Mock Server"))
-
-
-def _naming_headers(http: HttpRequest, call: Call | None) -> Headers:
+def _lines(http: HttpRequest, call: Call | None) -> str:
     name = request_uuid(http, call)
-    return (("apim-request-id", name), ("x-request-id", name))
+    return f"apim-request-id: {name}\r\nx-request-id: {name}\r\nx-ms-region: Mock Server\r\n"
 
 
-def _rate_limit_headers(tokens: int) -> Headers:
+@lru_cache(maxsize=4096)
+def _rate_limit_lines(tokens: int) -> str:
     return (
-        ("x-ratelimit-remaining-requests", str(REQUESTS_LEFT)),
-        ("x-ratelimit-remaining-tokens", str(max(TOKENS_PER_MINUTE - tokens, 0))),
+        f"x-ratelimit-remaining-requests: {REQUESTS_LEFT}\r\n"
+        f"x-ratelimit-remaining-tokens: {max(TOKENS_PER_MINUTE - tokens, 0)}\r\n"
     )
 
 
@@ -198,11 +196,11 @@ API = OpenAIApi(
     text=TextRenderer(TEXT_LAYOUT),
     read=_body,
     elsewhere=_named_by_path,
-    headers=_headers,
-    rate_limits=_rate_limit_headers,
+    lines=_lines,
+    rate_limits=_rate_limit_lines,
 )
 _OF_DEPLOYMENTS = API.inference_operations()
-_OF_RESOURCE = (*API.account_operations(), *model_operations(NAME, _headers))
+_OF_RESOURCE = (*API.account_operations(), *model_operations(NAME, _lines))
 
 _BASES = ("/openai/v1", "/openai/deployments/*", "/openai")
 DIALECT = Dialect(

@@ -14,10 +14,10 @@ from mockserver.dialects._errors import (
     gateway_rows,
     plain_errors,
     refuse_without_code,
-    retry_after,
+    retry_lines,
 )
 from mockserver.dialects._parse import Complaint, bearer
-from mockserver.dialects._reply import json_reply, model_operations, request_id_header
+from mockserver.dialects._reply import json_reply, model_operations, request_id_line
 from mockserver.wire.chat import ChatLayout
 
 NAME = "crazyrouter"
@@ -34,8 +34,8 @@ def _refuse(complaint: Complaint) -> Failure:
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = ERRORS.resolve(failure, http, call)
     body = {"error": {"message": resolved.message, "type": resolved.kind, "code": resolved.code}}
-    own = (*request_id_header(http, call), *retry_after(failure))
-    return json_reply(resolved.status, body, own, failure.headers)
+    lines = request_id_line(http, call) + retry_lines(failure)
+    return json_reply(resolved.status, body, lines, failure.headers)
 
 
 CHAT_LAYOUT = ChatLayout(
@@ -66,8 +66,8 @@ DIALECT = Dialect(
     mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         # Unknown fields go upstream, whatever the mode.
-        chat_operation(ChatParser(NAME, _refuse).parse, CHAT_LAYOUT, request_id_header),
-        *model_operations(NAME, request_id_header),
+        chat_operation(ChatParser(NAME, _refuse).parse, CHAT_LAYOUT, request_id_line),
+        *model_operations(NAME, request_id_line),
     ),
     credential=bearer,
     fail=_fail,

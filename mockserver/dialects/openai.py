@@ -1,14 +1,12 @@
 """OpenAI: the common ancestor (https://platform.openai.com/docs/api-reference)."""
 
-from collections.abc import Mapping
 from functools import lru_cache
 
 from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call
-from mockserver.core.http import Headers, HttpRequest, Reply
-from mockserver.core.json import Json
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Models, Moderations
 from mockserver.core.validation import Validation
 from mockserver.dialects import FEATURES, Dialect, Operation
@@ -29,7 +27,7 @@ from mockserver.dialects._errors import (
     duration,
     error_rows,
     refuse,
-    retry_after,
+    retry_lines,
 )
 from mockserver.dialects._openai import MISSING, OpenAIApi
 from mockserver.dialects._parse import bearer, clip, read_object, refuse_first, unknown_fields
@@ -57,7 +55,7 @@ def _parse_moderations(http: HttpRequest, validation: Validation) -> Call:
 
 def _render_moderations(call: Call, outcome: Moderations) -> Reply:
     body = moderations(outcome, moderated_input_types(call))
-    return json_reply(200, body, _headers(call.http, call), outcome.headers)
+    return json_reply(200, body, _lines(call.http, call), outcome.headers)
 
 
 def _parse_deletion(http: HttpRequest, validation: Validation) -> Call:
@@ -71,21 +69,15 @@ def _parse_deletion(http: HttpRequest, validation: Validation) -> Call:
 
 def _render_deletion(call: Call, _: Models) -> Reply:
     body = {"id": call.model, "object": "model", "deleted": True}
-    return json_reply(200, body, _headers(call.http, call))
-
-
-def _service_tier(call: Call) -> Mapping[str, Json]:
-    """Return the tier that served the request: the one it named, unless it left the choice open."""
-    requested = call.options.service_tier
-    return {"service_tier": "default" if requested in (None, "auto") else requested}
+    return json_reply(200, body, _lines(call.http, call))
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = ERRORS.resolve(failure, http, call)
     if failure.details.get("kind") == "tokens" and failure.kind is None:
         resolved = replace(resolved, kind="tokens")
-    own = (*_headers(http, call), *_retry_headers(failure, resolved.status))
-    return data_reply(resolved.status, _error_body(resolved), own, failure.headers)
+    lines = _lines(http, call) + _retry_lines(failure, resolved.status)
+    return data_reply(resolved.status, _error_body(resolved), lines, failure.headers)
 
 
 @lru_cache(maxsize=256)
@@ -94,50 +86,45 @@ def _error_body(error: ProviderError) -> bytes:
     return to_json({"error": stated})
 
 
-def _headers(http: HttpRequest, call: Call | None) -> Headers:
-    name = request_hex(http, call)
+def _lines(http: HttpRequest, call: Call | None) -> str:
+    name = call.fingerprint if call is not None else request_hex(http, None)
     return (
-        ("x-request-id", f"req_{name}"),
-        ("openai-organization", "mockserver"),
-        ("openai-processing-ms", _MILLISECONDS[name[:2]]),
-        ("openai-version", "2020-10-01"),
+        f"x-request-id: req_{name}\r\nopenai-organization: mockserver\r\n"
+        f"openai-processing-ms: {_MILLISECONDS[name[:2]]}\r\nopenai-version: 2020-10-01\r\n"
     )
 
 
 _MILLISECONDS = {f"{byte:02x}": str(20 + byte) for byte in range(256)}  # by the first two digits of a request's name
 
 
-_LIMITS: Headers = (
-    ("x-ratelimit-limit-requests", str(REQUESTS_PER_MINUTE)),
-    ("x-ratelimit-limit-tokens", str(TOKENS_PER_MINUTE)),
-)
-_LIMITS_OF_ONE: Headers = (*_LIMITS, ("x-ratelimit-remaining-requests", str(REQUESTS_PER_MINUTE - 1)))
+_LIMITS = f"x-ratelimit-limit-requests: {REQUESTS_PER_MINUTE}\r\nx-ratelimit-limit-tokens: {TOKENS_PER_MINUTE}\r\n"
 
 
 @lru_cache(maxsize=4096)
-def _rate_limit_headers(tokens: int) -> Headers:
+def _rate_limit_lines(tokens: int) -> str:
     return (
-        *_LIMITS_OF_ONE,
-        ("x-ratelimit-remaining-tokens", str(max(TOKENS_PER_MINUTE - tokens, 0))),
-        ("x-ratelimit-reset-requests", "6ms"),
-        ("x-ratelimit-reset-tokens", duration(tokens * 60 / TOKENS_PER_MINUTE)),
+        f"{_LIMITS}x-ratelimit-remaining-requests: {REQUESTS_PER_MINUTE - 1}\r\n"
+        f"x-ratelimit-remaining-tokens: {max(TOKENS_PER_MINUTE - tokens, 0)}\r\n"
+        f"x-ratelimit-reset-requests: 6ms\r\n"
+        f"x-ratelimit-reset-tokens: {duration(tokens * 60 / TOKENS_PER_MINUTE)}\r\n"
     )
 
 
 @lru_cache(maxsize=256)
-def _used_up_headers(reset: str) -> Headers:
-    kinds = ("requests", "tokens")
-    left = [(f"x-ratelimit-remaining-{kind}", "0") for kind in kinds]
-    return (*_LIMITS, *left, *[(f"x-ratelimit-reset-{kind}", reset) for kind in kinds])
+def _used_up_lines(reset: str) -> str:
+    return (
+        f"{_LIMITS}x-ratelimit-remaining-requests: 0\r\nx-ratelimit-remaining-tokens: 0\r\n"
+        f"x-ratelimit-reset-requests: {reset}\r\nx-ratelimit-reset-tokens: {reset}\r\n"
+    )
 
 
-def _retry_headers(failure: Failure, status: int) -> Headers:
-    again = retry_after(failure, in_ms=True)
+def _retry_lines(failure: Failure, status: int) -> str:
+    again = retry_lines(failure, in_ms=True)
     if status != 429:
         return again
     if "window" in failure.details:  # the failure names the limit that was reached
-        return again + _rate_limit_headers(0)
-    return again + _used_up_headers(duration(failure.retry_after or 1.0))
+        return again + _rate_limit_lines(0)
+    return again + _used_up_lines(duration(failure.retry_after or 1.0))
 
 
 CHAT_LAYOUT = ChatLayout(
@@ -174,9 +161,8 @@ API = OpenAIApi(
     chat=ChatRenderer(CHAT_LAYOUT),
     text=TextRenderer(TEXT_LAYOUT),
     read=read_object,
-    headers=_headers,
-    rate_limits=_rate_limit_headers,
-    chat_extra=_service_tier,
+    lines=_lines,
+    rate_limits=_rate_limit_lines,
 )
 DIALECT = Dialect(
     name=NAME,
@@ -185,7 +171,7 @@ DIALECT = Dialect(
         *API.inference_operations(),
         *API.account_operations(),
         Operation("moderations", "POST", "/moderations", _parse_moderations, _render_moderations),
-        *model_operations(NAME, _headers),
+        *model_operations(NAME, _lines),
         Operation("delete_model", "DELETE", "/models/{model:path}", _parse_deletion, _render_deletion),
     ),
     credential=bearer,

@@ -19,10 +19,10 @@ from mockserver.dialects._errors import (
     plain_errors,
     reason_phrase,
     refuse_without_code,
-    retry_after,
+    retry_lines,
 )
 from mockserver.dialects._parse import Body, bearer
-from mockserver.dialects._reply import json_reply, model_operations, request_hex, request_id_header
+from mockserver.dialects._reply import json_reply, model_operations, request_hex, request_id_line
 from mockserver.wire.chat import ChatLayout, prompt_filter
 
 NAME = "skytells"
@@ -52,8 +52,8 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
         "request_id": f"req_{request_hex(http, call)}",
         "details": _details(failure, resolved.status),
     }
-    own = (*request_id_header(http, call), *retry_after(failure))
-    return json_reply(resolved.status, {"error": error}, own, failure.headers)
+    lines = request_id_line(http, call) + retry_lines(failure)
+    return json_reply(resolved.status, {"error": error}, lines, failure.headers)
 
 
 def _details(failure: Failure, status: int) -> Mapping[str, Json]:
@@ -120,8 +120,8 @@ DIALECT = Dialect(
     mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         # Unknown fields are ignored, whatever the mode.
-        replace(chat_operation(CHATS.parse, CHAT_LAYOUT, request_id_header), unify=_with_stream),
-        *model_operations(NAME, request_id_header),
+        replace(chat_operation(CHATS.parse, CHAT_LAYOUT, request_id_line), unify=_with_stream),
+        *model_operations(NAME, request_id_line),
     ),
     credential=credential,
     fail=_fail,

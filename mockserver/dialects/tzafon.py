@@ -36,7 +36,7 @@ from mockserver.dialects._errors import (
     plain_errors,
     reason_phrase,
     refuse_without_code,
-    retry_after,
+    retry_lines,
 )
 from mockserver.dialects._fields import (
     STRING,
@@ -70,7 +70,7 @@ from mockserver.dialects._reply import (
     json_reply,
     model_object,
     model_operations,
-    request_id_header,
+    request_id_line,
 )
 from mockserver.dialects._responses import RESPONSE_LAYOUT as OPENAI_LAYOUT
 from mockserver.dialects._responses import ResponsesRequest, error_event, message_of, parse_responses, responses_reply
@@ -383,7 +383,7 @@ def _checked(call: Call, validation: Validation) -> Call:
 
 
 def _render_responses(call: Call, outcome: Answer) -> Reply:
-    return responses_reply(call, outcome, RESPONSES, request_id_header(call.http, call))
+    return responses_reply(call, outcome, RESPONSES, request_id_line(call.http, call))
 
 
 def _model(name: str, created: int) -> dict[str, Json]:
@@ -396,8 +396,8 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     error: Json = {"message": resolved.message, "type": resolved.kind, "param": resolved.param, "code": code}
     if resolved.status == 401 and failure.message is None:
         error = "Unauthorized"  # by the server in front of the model, which has its own body
-    own = (*request_id_header(http, call), *retry_after(failure))
-    return json_reply(resolved.status, {"error": error}, own, failure.headers)
+    lines = request_id_line(http, call) + retry_lines(failure)
+    return json_reply(resolved.status, {"error": error}, lines, failure.headers)
 
 
 RESPONSE_LAYOUT = ResponseLayout(
@@ -449,16 +449,16 @@ UNSUPPORTED: Mapping[str, str] = {**PLAIN_UNSUPPORTED_MESSAGES, "vision": "{mode
 ERRORS = plain_errors(ROWS, MESSAGES, bearer, UNSUPPORTED)
 
 STORED = StoredResponses(
-    NAME, refuse, RESPONSES, lambda call: request_id_header(call.http, call), _parse_responses, final=True
+    NAME, refuse, RESPONSES, lambda call: request_id_line(call.http, call), _parse_responses, final=True
 )
 DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         Operation("responses", "POST", "/responses", _parse_responses, _render_responses, error=error_event),
-        chat_operation(_parse_chat, CHAT_LAYOUT, request_id_header, MODELS[0]),
+        chat_operation(_parse_chat, CHAT_LAYOUT, request_id_line, MODELS[0]),
         *STORED.operations(),
-        *model_operations(NAME, request_id_header, _model),
+        *model_operations(NAME, request_id_line, _model),
     ),
     credential=bearer,
     fail=_fail,

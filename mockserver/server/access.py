@@ -18,6 +18,7 @@ from mockserver.config.models_and_limits import KeySettings
 from mockserver.config.settings import Settings
 from mockserver.core.http import (
     CONTROL,
+    HeaderLines,
     Headers,
     HttpRequest,
     essence,
@@ -114,7 +115,7 @@ def may_be_shown(http: HttpRequest) -> bool:
     return not _OF_BROWSERS.isdisjoint(http.fields) or b"text/html" in http.fields.get(b"accept", b"")
 
 
-def against_scripts(http: HttpRequest, headers: Headers) -> Headers:
+def against_scripts(http: HttpRequest, headers: Headers | HeaderLines) -> Headers:
     """Headers for an answer that a browser could show as a page of this server, now or from its cache: no scripts."""
     stated = [value for name, value in headers if name.lower() == "content-type"]
     if len(stated) == 1 and _NO_SCRIPT.fullmatch(stated[0]):
@@ -333,7 +334,9 @@ async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer nothing."""
 
 
-def across_origins(request: HttpRequest, reply: Headers, origins: tuple[str, ...]) -> tuple[Headers, Headers]:
+def across_origins(
+    request: HttpRequest, reply: Headers | HeaderLines, origins: tuple[str, ...]
+) -> tuple[Headers | HeaderLines, Headers]:
     """Return a reply's own headers, and those for pages of other origins, which win over its own."""
     origin = request.header("origin")
     added = cors_of(origins).headers_for(origin)

@@ -12,7 +12,7 @@ from mockserver.core.action import Action
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import Frame, HttpRequest
 from mockserver.core.plan import Failure
-from mockserver.delivery.drive import CLIENT_LEFT, CUT, STOPPED, Line, drive, fits, frame_body, join_headers, send_paced
+from mockserver.delivery.drive import CLIENT_LEFT, CUT, STOPPED, Line, drive, frame_body, join_headers, send_paced
 from mockserver.delivery.faults import apply_faults
 from mockserver.delivery.script import AT_ONCE, script
 from mockserver.dialects import error_frame
@@ -66,10 +66,10 @@ def actions_of(responder: Responder, response: Response, visit: Visit) -> Iterab
 def find_lines(response: Response) -> bytes | None:
     """Return the header lines of a response that can be sent without awaiting anything; None of any other."""
     reply = response.reply
-    if response.forwarded is not None or response.plan.faults or not fits(reply):
-        return None
-    is_ready = response.pace is AT_ONCE or reply.parts.times
-    return join_headers(reply, response.extra_headers) if is_ready else None
+    is_plain = response.forwarded is None and not response.plan.faults
+    if is_plain and (response.pace is AT_ONCE or reply.parts.times):
+        return join_headers(reply, response.extra_headers)
+    return None
 
 
 async def _deliver(responder: Responder, response: Response, visit: Visit, line: Line, scope: Scope) -> str:

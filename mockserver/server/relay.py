@@ -14,7 +14,7 @@ from mockserver.core.action import Cut
 from mockserver.core.call import Call
 from mockserver.core.episode import Sent
 from mockserver.core.exchange import COMPLETE, Exchange
-from mockserver.core.http import Headers, HttpRequest
+from mockserver.core.http import HeaderLines, Headers, HttpRequest
 from mockserver.core.plan import Failure, Forward
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import CLIENT_LEFT, Line, client_left, drive
@@ -45,7 +45,7 @@ class Relay(Struct, eq=False):
     _recorder: Recorder | None = None
     _held: list[bytes] = []  # the end of the answer, which is saved before it leaves
 
-    async def run(self, scope: Scope, more: Headers) -> str:
+    async def run(self, scope: Scope, more: Headers | HeaderLines) -> str:
         """Relay it, with more headers on the answer, and return how it ended. Raises Failure if no answer begins."""
         pump = asyncio.create_task(self._relayed(scope, more))
         watch = asyncio.create_task(client_left(self.line.receive))
@@ -58,7 +58,7 @@ class Relay(Struct, eq=False):
             if self._recorder is not None:
                 await self._recorder.settle()
 
-    async def _relayed(self, scope: Scope, more: Headers) -> str:
+    async def _relayed(self, scope: Scope, more: Headers | HeaderLines) -> str:
         from httpx2 import HTTPError
 
         relaying.set(True)  # this task is for nothing else
@@ -112,7 +112,7 @@ class Relay(Struct, eq=False):
         if self._recorder is not None and event.endswith("send_request_body.complete"):
             self._recorder.began = monotonic()
 
-    async def _poured(self, response: "Received", way: Upstream, more: Headers) -> str:
+    async def _poured(self, response: "Received", way: Upstream, more: Headers | HeaderLines) -> str:
         recorder, line, status, asked = self._recorder, self.line, response.status_code, self.response.forwarded
         assert asked is not None  # noqa: S101
         if status > _LAST_STATUS:
@@ -124,9 +124,10 @@ class Relay(Struct, eq=False):
             self._held.append(self.own_urls(asked, await self._whole(response, way)))
             length = str(len(self._held[0])).encode()
             headers = [(name, length if name == b"content-length" else value) for name, value in headers]
-        self.exchange.status, self.exchange.reply_headers = status, _texts(headers)
-        more = (*more, *against_scripts(asked, self.exchange.reply_headers))
-        shown = with_own_upload_urls(self.exchange.reply_headers, asked, self.dialect)
+        texts = _texts(headers)
+        self.exchange.status, self.exchange.reply_headers = status, texts
+        more = (*more, *against_scripts(asked, texts))
+        shown = with_own_upload_urls(texts, asked, self.dialect)
         if origins := self.live.settings.cors:
             shown, across = across_origins(asked, shown, origins)
             more = (*more, *across)

@@ -19,7 +19,7 @@ from mockserver.config.settings import Settings
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.exchange import Exchange
-from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, write_lines
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Forward, Outcome, Plan, Raw, RenderedOutcome
 from mockserver.core.protocols import StateLostError
@@ -28,7 +28,7 @@ from mockserver.core.text import lines, printable
 from mockserver.core.validation import Validation, validation_of
 from mockserver.delivery.script import AT_ONCE, Pace, joined, parted
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._reply import merge_headers
+from mockserver.dialects._reply import merge_headers, without_headers
 from mockserver.engine.answer import with_tokenizer
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import is_large, is_long, on_thread
@@ -79,7 +79,7 @@ class Response(Struct):
     reply: Reply
     call: Call | None = None
     pace: Pace = AT_ONCE
-    extra_headers: Headers = ()
+    extra_headers: Headers | HeaderLines = ()
     forwarded: HttpRequest | None = None
 
 
@@ -351,31 +351,31 @@ class Responder(Struct, eq=False):
 
         `tells_limits`: what is left of them is told, too. What an upstream answers tells of the provider's own.
         """
-        reply, row, settings = response.reply, visit.row, self.live.settings
+        live, row, plan, reply = self.live, visit.row, response.plan, response.reply
         limits = visit.reservation.headers if tells_limits and visit.reservation is not None else ()
-        if may_be_shown(request) and response.forwarded is None:
-            stated = () if response.plan.faults else reply.headers  # faults may change the type
-            reply = replace(reply, headers=(*reply.headers, *against_scripts(request, stated)))
+        own = reply.headers
+        is_safe = type(own) is HeaderLines and not plan.faults  # which may change the type
+        if not is_safe and response.forwarded is None and may_be_shown(request):
+            own = (*own, *against_scripts(request, () if plan.faults else own))
         if limits:
-            names = {name for name, _ in limits}
-            others = [header for header in reply.headers if header[0] not in names]
-            reply = replace(reply, headers=(*others,))
-        response.reply, response.extra_headers = reply, limits
-        row.plan, row.status, row.reply_headers = response.plan, reply.status, (*reply.headers, *limits)
-        if response.plan is HOME:  # a look at the server is no call
-            visit.journal.forget(row)
-        if response.call is not None:
-            row.call, row.model = response.call, response.call.model
-            row.operation = row.operation or response.call.operation
-        if settings.source_headers:
-            source = ("x-mockserver-source", _printable(response.plan.source))
-            response.extra_headers = (*limits, source, ("x-mockserver-call", str(row.seq)))
-            if self.live.lost:
-                response.extra_headers += (("x-mockserver-state", "lost"),)
-        if settings.cors and response.forwarded is None:  # what an upstream answers is not known yet
-            own, more = across_origins(request, reply.headers, settings.cors)
-            response.extra_headers += more
+            own = without_headers(own, dict(limits))
+        if own is not reply.headers:
             response.reply = replace(reply, headers=own)
+        row.plan, row.status, row.reply_headers = plan, reply.status, (*own, *limits) if limits else own
+        if plan is HOME:  # a look at the server is no call
+            visit.journal.forget(row)
+        call = response.call
+        if call is not None:
+            row.call, row.model, row.operation = call, call.model, row.operation or call.operation
+        more = write_lines(limits) if limits else ""
+        if live.settings.source_headers:
+            more += f"{_source_line(plan.source)}x-mockserver-call: {row.seq}\r\n"
+            if live.line is not None and live.lost:
+                more += "x-mockserver-state: lost\r\n"
+        response.extra_headers = extra = HeaderLines(more)
+        if live.settings.cors and response.forwarded is None:  # what an upstream answers is not known yet
+            own, across = across_origins(request, own, live.settings.cors)
+            response.reply, response.extra_headers = replace(reply, headers=own), (*extra, *across)
         return response
 
 
@@ -463,7 +463,10 @@ def crash(error: BaseException, request: HttpRequest) -> str:
     return f"{told}\n{lines(trace[-MAX_TRACEBACK:])}"
 
 
-_printable = lru_cache(maxsize=1024)(printable)  # a source as a header can hold it
+@lru_cache(maxsize=1024)
+def _source_line(source: str) -> str:
+    return f"x-mockserver-source: {printable(source)}\r\n"
+
 
 _NOTHING = RenderedOutcome()
 _NO_REPLY = Reply(0, ())

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote, unquote_to_bytes, urljoin, urlsplit
 from msgspec import Struct, field
 
 from mockserver.config.recording import UPSTREAM_KEY
-from mockserver.core.http import HOP_BY_HOP, Headers, HttpRequest
+from mockserver.core.http import HOP_BY_HOP, HeaderLines, Headers, HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.core.seed import token
 from mockserver.core.text import hiding, printable
@@ -169,7 +169,7 @@ def onward(headers: Fields) -> Iterator[tuple[bytes, bytes]]:
             yield name, value.strip(b" \t")
 
 
-def with_own_upload_urls(headers: Headers, http: HttpRequest, dialect: Dialect) -> Headers:
+def with_own_upload_urls(headers: Headers | HeaderLines, http: HttpRequest, dialect: Dialect) -> Headers | HeaderLines:
     """The headers of a provider's answer, in which URLs of operations that this server has are its own.
 
     A client would send what follows, with its key, to the provider, past the recording.

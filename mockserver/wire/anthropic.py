@@ -2,7 +2,7 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from msgspec import Struct
@@ -47,12 +47,11 @@ class MessageRenderer(Renderer[MessageOptions]):
     def frames(self, answer: Answer, options: MessageOptions) -> Iterator[Frame]:
         return events(answer, options)
 
-    def asked(self, options: MessageOptions) -> Outline | None:
-        return None if options.usage or options.extra or options.toolset else Outline((options.thinking,), ())
-
-    def values(self, answer: Answer, options: MessageOptions) -> Sequence[bytes]:
-        parts = answer.choices[0].parts
-        return [to_json(_input(part.call.arguments)) for part in parts if type(part) is ToolUse]
+    def outline(self, answer: Answer, options: MessageOptions) -> Outline | None:
+        if options.usage or options.extra or options.toolset:
+            return None
+        inputs = [to_json(_input(part.call.arguments)) for part in answer.choices[0].parts if type(part) is ToolUse]
+        return Outline((options.thinking,), tuple(inputs))
 
 
 def message(answer: Answer, options: MessageOptions) -> dict[str, Json]:

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from pydantic_core import to_json
 
-from mockserver.core.call import ToolCall
+from mockserver.core.call import Options, ToolCall
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
 from mockserver.core.lazy import mapped
@@ -70,51 +70,48 @@ class ChatLayout(Struct, frozen=True):
     content_logprobs: bool = False  # whether log probabilities have token ids and offsets
 
 
-Extra = Mapping[str, Json]  # keys of the completion that come from the request, such as service_tier
 Object = dict[str, Json]
 DONE = Frame(b"[DONE]", part="end")
 MAX_KEPT = 100  # characters of a value of the request that outlines keep
 
 
-class ChatOptions(Struct, frozen=True):
-    """What the request contributes to its answer."""
-
-    extra: Extra = {}
-    usage: bool = False  # in a last chunk of a stream
-
-
-class ChatRenderer(Renderer[ChatOptions]):
+class ChatRenderer(Renderer[Options]):
     """Renders chat answers in one layout."""
 
     def __init__(self, layout: ChatLayout) -> None:
         super().__init__()
         self.layout = layout
 
-    def body(self, answer: Answer, options: ChatOptions) -> Object:
-        return completion(answer, self.layout, options.extra)
+    def body(self, answer: Answer, options: Options) -> Object:
+        return completion(answer, self.layout, options.service_tier)
 
-    def frames(self, answer: Answer, options: ChatOptions) -> Iterator[Frame]:
-        yield from chunks(answer, self.layout, options.extra, include_usage=options.usage)
+    def frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
+        yield from chunks(answer, self.layout, options.service_tier, include_usage=options.include_usage)
         yield DONE
 
-    def asked(self, options: ChatOptions) -> Outline | None:
-        extra = options.extra
-        for value in extra.values():
-            if type(value) is not str or len(value) > MAX_KEPT:
-                return None
-        return _outline_extra(options.usage, (*extra.items(),))
+    def outline(self, answer: Answer, options: Options) -> Outline | None:
+        tier = options.service_tier
+        if tier is not None and (type(tier) is not str or len(tier) > MAX_KEPT):
+            return None
+        return _outline_options(options.include_usage, tier)
 
-    def mark(self, options: ChatOptions, marks: Marks) -> ChatOptions:
-        return replace(options, extra={key: marks.text(value) for key, value in options.extra.items()})
+    def mark(self, options: Options, marks: Marks) -> Options:
+        return replace(options, service_tier=marks.text(served_tier(options.service_tier)))
 
 
 @lru_cache(maxsize=256)
-def _outline_extra(usage: bool, extra: tuple[tuple[str, str], ...]) -> Outline:  # a memo's key
-    values = [value for _, value in extra]
-    return Outline((usage, *[(key, bool(value)) for key, value in extra]), encode_texts(values))
+def _outline_options(include_usage: bool, tier: str | None) -> Outline:  # a memo's key
+    served = served_tier(tier)
+    return Outline((include_usage, bool(served)), encode_texts((served,)))
 
 
-def completion(answer: Answer, layout: ChatLayout, extra: Extra | None = None) -> Object:
+def served_tier(requested: str | None) -> str:
+    """Return the tier that served a request: the one it named, unless it left the choice open."""
+    return "default" if requested in (None, "auto") else requested
+
+
+def completion(answer: Answer, layout: ChatLayout, tier: str | None = None) -> Object:
+    """Return a body; `tier`: the service tier that the request names."""
     body: Object = {
         "id": answer.id,
         "object": "chat.completion",
@@ -122,11 +119,12 @@ def completion(answer: Answer, layout: ChatLayout, extra: Extra | None = None) -
         "model": answer.model,
         "choices": mapped(lambda index: _choice(index, answer.choices[index], layout), range(len(answer.choices))),
         "usage": chat_usage(answer.usage, layout),
+        "service_tier": served_tier(tier),
         "system_fingerprint": system_fingerprint(answer, layout),
     }
     if "prompt_filter_results" in layout.completion:
         body["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
-    return pick_shown({**body, **(extra or {})}, layout.completion, layout)
+    return pick_shown(body, layout.completion, layout)
 
 
 def _choice(index: int, choice: Choice, layout: ChatLayout) -> Object:
@@ -225,11 +223,11 @@ def system_fingerprint(answer: Answer, layout: ChatLayout) -> str | None:
     return f"fp_{answer.system_fingerprint}" if layout.system_fingerprint else None
 
 
-def chunks(answer: Answer, layout: ChatLayout, extra: Extra | None = None, *, include_usage: bool) -> Iterator[Frame]:
+def chunks(answer: Answer, layout: ChatLayout, tier: str | None = None, *, include_usage: bool) -> Iterator[Frame]:
     """Yield the frames of a streamed answer: choices open in index order, then take turns."""
     if layout.prompt_filter_first:
         yield Frame(to_json(prompt_filter_chunk([prompt_filter(answer.prompt_safety)])), part="open")
-    builder = _ChunkBuilder(answer, layout, extra or {}, include_usage=include_usage)
+    builder = _ChunkBuilder(answer, layout, tier, include_usage=include_usage)
     template = ChunkTemplate(lambda index, delta: builder.chunk(index, _Increment(delta)))
     turns = zip_longest(*(_increments(choice, layout, answer.tokenizer) for choice in answer.choices))
     for turn in turns:
@@ -266,15 +264,15 @@ _PLACEHOLDER_BYTES = to_json(_PLACEHOLDER)
 
 
 class _ChunkBuilder:
-    def __init__(self, answer: Answer, layout: ChatLayout, extra: Extra, *, include_usage: bool) -> None:
+    def __init__(self, answer: Answer, layout: ChatLayout, tier: str | None, *, include_usage: bool) -> None:
         self._answer, self._layout, self._include_usage = answer, layout, include_usage
         self._head: dict[str, Json] = {
             "id": answer.id,
             "object": "chat.completion.chunk",
             "created": answer.created,
             "model": answer.model,
+            "service_tier": served_tier(tier),
             "system_fingerprint": system_fingerprint(answer, layout),
-            **extra,
         }
         if layout.stream_usage == "null" or (include_usage and layout.stream_usage == "requested"):
             self._head["usage"] = None

@@ -56,12 +56,9 @@ class GeminiRenderer(Renderer[GeminiOptions]):
     def encode(self, body: Mapping[str, Json], options: GeminiOptions) -> bytes:
         return to_json(body) if options.indent is None else to_json(body, indent=options.indent) + b"\n"
 
-    def asked(self, options: GeminiOptions) -> Outline | None:
+    def outline(self, answer: Answer, options: GeminiOptions) -> Outline | None:
         if options.vertex or options.media or options.cached or options.cached_media:
             return None
-        return Outline((options.thoughts, options.signed, options.indent), ())
-
-    def values(self, answer: Answer, options: GeminiOptions) -> Sequence[bytes]:
         made: list[bytes] = []
         for index, choice in enumerate(answer.choices):
             calls = [part for part in choice.parts if type(part) is ToolUse]
@@ -70,7 +67,7 @@ class GeminiRenderer(Renderer[GeminiOptions]):
             for part in calls:
                 call = _function_call(part)
                 made.append(b"" if call is None else _within_part(call["args"], options.indent))
-        return made
+        return Outline((options.thoughts, options.signed, options.indent, *map(bool, made)), tuple(made))
 
     def frames(self, answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
         """Yield the frames, but for the last with marks for the tokens so far."""

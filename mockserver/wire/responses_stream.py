@@ -1,6 +1,6 @@
 """Responses as a stream: the numbered events of the object and of each of its items."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import repeat
 from typing import NamedTuple
 
@@ -110,14 +110,13 @@ class ResponseRenderer(Renderer[ResponseOptions]):
         runs = self.fill_frames(answer, options)
         return events(answer, self.layout, options) if runs is None else Frames(_numbered(runs))
 
-    def asked(self, options: ResponseOptions) -> Outline | None:
+    def outline(self, answer: Answer, options: ResponseOptions) -> Outline | None:
         repeated, sealed = options.request_fields, "reasoning.encrypted_content" in options.include
-        form = (*repeated, repeated.get("background") is True, options.summary, options.stored, sealed)
         shown = [value for key, value in repeated.items() if key != "background"]
-        return Outline(form, [encode(value) if type(value) is str else to_json(value) for value in shown])
-
-    def values(self, answer: Answer, options: ResponseOptions) -> Sequence[bytes]:
-        return encode_texts(item_ids(answer, stored=options.stored))
+        values = [encode(value) if type(value) is str else to_json(value) for value in shown]
+        values += encode_texts(item_ids(answer, stored=options.stored))
+        form = (*repeated, repeated.get("background") is True, options.summary, options.stored, sealed, len(values))
+        return Outline(form, tuple(values))
 
     def mark(self, options: ResponseOptions, marks: Marks) -> ResponseOptions:
         repeated = options.request_fields

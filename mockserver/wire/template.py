@@ -3,7 +3,8 @@
 A renderer is run twice for an answer whose values are marks, different ones each time. The bytes are cut at the marks;
 an answer of the same form is rendered by putting its own values between. If the two renderings differ elsewhere, a
 value got into the bytes in a way that is not known here: then there is no template, and the renderer itself answers.
-Nothing is learned from requests: which template an answer gets hangs on its form alone.
+Nothing is learned from requests: which template an answer gets hangs on its form alone. If a choice comes again, as
+that of a rule does, the template is kept with it, with all filled in that does not change from request to request.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -26,16 +27,17 @@ Options = TypeVar("Options")
 Kept = TypeVar("Kept")
 
 MAX_TEMPLATES = 512  # of one renderer
+MAX_BOUND = 16  # templates that are kept with a choice
 MAX_CHOICES, MAX_PARTS = 4, 8  # of an answer, of a choice: more have too many forms
 MAX_PIECES = 4_096  # of a stream whose frames are made at once
 _RUN = 128  # frames that are alike, and are joined at once
 
 
-class Outline(Struct, frozen=True):
+class Outline(Struct, frozen=True, gc=False):
     """What decides how something is rendered, and the values that it is filled with: JSON, of texts without quotes."""
 
     form: Form
-    values: Sequence[bytes]
+    values: tuple[bytes, ...]
 
 
 def outline_of(choice: Choice) -> Outline | None:
@@ -190,17 +192,25 @@ def _find(mark: bytes, data: bytes) -> Iterator[int]:
 
 
 class Template:
-    """Bytes with holes, which take values by their numbers."""
+    """Bytes with holes, which take values by their numbers: `form % pick(values)`, of a tuple."""
 
-    __slots__ = ("_form", "_pick")
+    __slots__ = ("_cuts", "form", "pick")
 
     def __init__(self, cuts: Cuts) -> None:
-        self._form = b"%b".join([each.replace(b"%", b"%%") for each in cuts.between])
-        self._pick: Callable[[Sequence[Any]], Any] = itemgetter(*cuts.marks) if cuts.marks else lambda values: ()
+        self._cuts = cuts
+        self.form = b"%b".join([each.replace(b"%", b"%%") for each in cuts.between])
+        self.pick: Callable[[tuple[bytes, ...]], Any] = itemgetter(*cuts.marks or (slice(0),))
 
-    def fill(self, values: Sequence[bytes]) -> bytes:
-        filled: bytes = self._form % self._pick(values)
-        return filled
+    def bind(self, first: int, values: Sequence[bytes]) -> "Template":
+        """Return it with these values in its holes of the numbers from `first` on."""
+        between, marks = self._cuts.between[:1], list[int]()
+        for number, text in zip(self._cuts.marks, self._cuts.between[1:], strict=True):
+            if number < first:
+                marks.append(number)
+                between.append(text)
+            else:
+                between[-1] += values[number - first] + text
+        return Template(Cuts(between, marks))
 
 
 class CutFrame(Struct, frozen=True):
@@ -231,6 +241,50 @@ class Segment(Struct, frozen=True):
     before: Template
     after: Template | None
 
+    @classmethod
+    def of(cls, cut: CutFrame) -> "Segment":
+        return cls(cut, Template(cut.before), None if cut.after is None else Template(cut.after))
+
+    def bind(self, first: int, values: Sequence[bytes]) -> "Segment":
+        after = None if self.after is None else self.after.bind(first, values)
+        return Segment(self.cut, self.before.bind(first, values), after)
+
+
+class StreamTemplate(Struct, frozen=True):
+    """The frames of a stream with holes, which take values by their numbers, and the pieces of its parts."""
+
+    segments: Sequence[Segment]
+
+    def bind(self, first: int, values: Sequence[bytes]) -> "StreamTemplate":
+        """Return it with these values in its holes of the numbers from `first` on."""
+        return StreamTemplate([segment.bind(first, values) for segment in self.segments])
+
+    def fill(self, values: tuple[bytes, ...], parts: Sequence["Pieces"]) -> list[Frame | FrameRun]:
+        made: list[Frame | FrameRun] = []
+        for segment in self.segments:
+            cut, before, after = segment.cut, segment.before, segment.after
+            frame, data = cut.frame, before.form % before.pick(values)
+            if cut.part is None or after is None:
+                made.append(Frame(data, frame.event, 0, frame.part, frame.framing))
+                continue
+            behind, shown = after.form % after.pick(values), parts[cut.part]
+            texts, weights = shown.texts[cut.first : cut.end], shown.tokens[cut.first : cut.end]
+            for at in range(0, len(texts), _RUN):
+                some, tokens = texts[at : at + _RUN], weights[at : at + _RUN]
+                made.append(FrameRun(data, some, behind, tokens, frame.event, frame.part, frame.framing))
+        return made
+
+
+class Found(Struct, frozen=True):
+    """The template of an answer, None if there is none, and the values that it takes after those that are given.
+
+    One that is kept with a choice has the values filled in; `others` are the other choices of which they are.
+    """
+
+    template: Any  # Template | StreamTemplate | None
+    values: tuple[bytes, ...] = ()
+    others: tuple[Choice, ...] = ()
+
 
 # Which pieces of a part stand for which, by how many there are: the first and the last may differ from the others.
 _BOUNDS: tuple[tuple[tuple[int | None, int | None], ...], ...] = (
@@ -240,6 +294,7 @@ _BOUNDS: tuple[tuple[tuple[int | None, int | None], ...], ...] = (
     ((None, 1), (1, -1), (-1, None)),
 )
 _NOTHING = Outline((), ())
+_NONE_KEPT: Mapping[Form, Found] = {}
 _SERIES = (3, 77)  # whose marks differ in length, too
 _UNKNOWN: Any = object()
 
@@ -252,8 +307,7 @@ class Renderer(Generic[Options]):
     """
 
     def __init__(self) -> None:
-        self._bodies = dict[Form, Template | None]()
-        self._streams = dict[Form, list[Segment] | None]()
+        self._templates = dict[Form, Template | StreamTemplate | None]()
 
     def body(self, answer: Answer, options: Options) -> dict[str, Json]:
         raise NotImplementedError
@@ -264,13 +318,12 @@ class Renderer(Generic[Options]):
     def encode(self, body: Mapping[str, Json], options: Options) -> bytes:
         return to_json(body)
 
-    def asked(self, options: Options) -> Outline | None:
-        """Return the outline of the options; None: no template can hold what is rendered with them."""
-        return _NOTHING
+    def outline(self, answer: Answer, options: Options) -> Outline | None:
+        """Return the outline of the options, and of what the renderer makes of values of the answer.
 
-    def values(self, answer: Answer, options: Options) -> Sequence[bytes]:
-        """Return what the renderer makes of values of the answer, as JSON. Raises UnicodeEncodeError."""
-        return ()
+        None: no template can hold what is rendered so. Raises UnicodeEncodeError for lone surrogates.
+        """
+        return _NOTHING
 
     def mark(self, options: Options, marks: Marks) -> Options:
         """Return the options with marks for their values."""
@@ -283,55 +336,66 @@ class Renderer(Generic[Options]):
 
     def fill_body(self, answer: Answer, options: Options) -> bytes | None:
         """Return the JSON of a body; None if no template holds it."""
-        try:
-            outline = self._outline(answer, options)
-        except UnicodeEncodeError:
+        given = self._outline_given(answer, options)
+        if given is None:
             return None
-        if outline is None:
-            return None
-        template = self._bodies.get(outline.form, _UNKNOWN)
-        if template is _UNKNOWN:
-            template = _keep(self._bodies, outline.form, self._make_body(answer, options))
-        return None if template is None else template.fill(outline.values)
+        key = (self, given.form, answer.model, answer.system_fingerprint, answer.stated_fingerprint, None)
+        found = vars(answer.choices[0]).get("templates", _NONE_KEPT).get(key)
+        if found is None or found.others != answer.choices[1:]:
+            found = self._find(answer, options, given, key, None)
+        template: Template | None = found.template
+        return None if template is None else template.form % template.pick(given.values + found.values)
 
     def fill_frames(self, answer: Answer, options: Options) -> list[Frame | FrameRun] | None:
         """Return the frames of a stream; None if no template holds it."""
         if len(answer.choices) != 1 or answer.phase:
             return None
+        given, choice = self._outline_given(answer, options), answer.choices[0]
+        spoken = _spoken_of(choice, answer.tokenizer)
+        if given is None or spoken is None or spoken.pieces > MAX_PIECES:
+            return None
+        key = (self, given.form, answer.model, answer.system_fingerprint, answer.stated_fingerprint, spoken.counts)
+        found = vars(choice).get("templates", _NONE_KEPT).get(key)
+        if found is None:
+            found = self._find(answer, options, given, key, spoken.counts)
+        template: StreamTemplate | None = found.template
+        return None if template is None else template.fill(given.values + found.values, spoken.parts)
+
+    def _outline_given(self, answer: Answer, options: Options) -> Outline | None:
+        """Return the outline of all but choices and names: of what differs from request to request."""
+        if answer.broken is not None or not 0 < len(answer.choices) <= MAX_CHOICES:
+            return None
         try:
-            outline = self._outline(answer, options)
-            spoken = _spoken_of(answer.choices[0], answer.tokenizer)
+            own, name = self.outline(answer, options), encode(answer.id)[1:-1]
         except UnicodeEncodeError:
             return None
-        if outline is None or spoken.pieces > MAX_PIECES:
+        if own is None:
             return None
-        counts = spoken.counts
-        key = (counts, outline.form)
-        template = self._streams.get(key, _UNKNOWN)
-        if template is _UNKNOWN:
-            template = _keep(self._streams, key, self._make_stream(answer, options, counts))
-        return None if template is None else _fill(template, outline.values, spoken.parts)
+        counted = _outline_counts(answer.usage)
+        form = (own.form, counted.form, answer.phase, answer.prompt_safety, not name, not answer.created)
+        return Outline(form, (name, b"%d" % answer.created, *counted.values, *own.values))
 
-    def _outline(self, answer: Answer, options: Options) -> Outline | None:
-        """Return the outline of an answer: a value that is empty or zero belongs to the form."""
-        choices, asked = answer.choices, self.asked(options)
-        if asked is None or answer.broken is not None or len(choices) > MAX_CHOICES:
-            return None
-        own = self.values(answer, options)
-        named = _outline_names(answer.model, answer.system_fingerprint, answer.stated_fingerprint)
-        counted = _outline_counts(answer.created, answer.usage)
-        form = [asked.form, named.form, counted.form, answer.phase, answer.prompt_safety, not answer.id]
-        values = [encode(answer.id)[1:-1], *asked.values, *named.values, *counted.values]
-        if own:
-            form += map(bool, own)
-            values += own
+    def _find(
+        self, answer: Answer, options: Options, given: Outline, key: Form, counts: tuple[int, ...] | None
+    ) -> Found:
+        """Return the template of an answer whose choices have none; keep it by the key if they came before.
+
+        `counts`: of the pieces of a stream, up to 3 of each part.
+        """
+        choices, rest = answer.choices, _outline_rest(answer)
+        if rest is None:
+            return Found(None)
+        form = (counts, given.form, rest.form)
+        template = self._templates.get(form, _UNKNOWN)
+        if template is _UNKNOWN:
+            made = self._make_body(answer, options) if counts is None else self._make_stream(answer, options, counts)
+            template = _keep(self._templates, form, made, MAX_TEMPLATES)
+        kept: dict[Form, Found] | None = vars(choices[0]).get("templates")
+        if kept is not None and template is not None and all("templates" in vars(choice) for choice in choices):
+            return _keep(kept, key, Found(template.bind(len(given.values), rest.values), others=choices[1:]), MAX_BOUND)
         for choice in choices:
-            outline = outline_of(choice)
-            if outline is None:
-                return None
-            form.append(outline.form)
-            values += outline.values
-        return Outline(tuple(form), values)
+            vars(choice).setdefault("templates", {})
+        return Found(template, rest.values)
 
     def _make_body(self, answer: Answer, options: Options) -> Template | None:
         once, again = (self._cut_body(answer, options, Marks(series)) for series in _SERIES)
@@ -349,7 +413,12 @@ class Renderer(Generic[Options]):
             return None
         return [b"" if each == b"0" else each for each in other.values]
 
-    def _make_stream(self, answer: Answer, options: Options, counts: Sequence[int]) -> list[Segment] | None:
+    def _outline(self, answer: Answer, options: Options) -> Outline | None:
+        """Return the outline of an answer: a value that is empty or zero belongs to the form."""
+        given, rest = self._outline_given(answer, options), _outline_rest(answer)
+        return None if given is None or rest is None else Outline((given.form, rest.form), given.values + rest.values)
+
+    def _make_stream(self, answer: Answer, options: Options, counts: Sequence[int]) -> StreamTemplate | None:
         once, again = (self._cut_frames(answer, options, counts, Marks(series)) for series in _SERIES)
         if once is None or once != again:
             return None
@@ -357,7 +426,7 @@ class Renderer(Generic[Options]):
         for frame in once:
             both = runs[-1].takes(frame) if runs else None
             runs[-1:] = [*runs[-1:], frame] if both is None else [both]
-        return [Segment(run, Template(run.before), None if run.after is None else Template(run.after)) for run in runs]
+        return StreamTemplate([Segment.of(run) for run in runs])
 
     def _cut_frames(
         self, answer: Answer, options: Options, counts: Sequence[int], marks: Marks
@@ -386,6 +455,22 @@ class Renderer(Generic[Options]):
         return made
 
 
+def _outline_rest(answer: Answer) -> Outline | None:
+    """Return the outline of the names and choices of an answer; None: no template can hold them."""
+    try:
+        named = _outline_names(answer.model, answer.system_fingerprint, answer.stated_fingerprint)
+        outlines = [outline_of(choice) for choice in answer.choices]
+    except UnicodeEncodeError:
+        return None
+    form, values = [named.form], named.values
+    for outline in outlines:
+        if outline is None:
+            return None
+        form.append(outline.form)
+        values += outline.values
+    return Outline(tuple(form), values)
+
+
 @lru_cache(maxsize=64)
 def _outline_names(model: str, fingerprint: str, stated: str | None) -> Outline:
     texts = (model, fingerprint, stated or "")
@@ -393,18 +478,18 @@ def _outline_names(model: str, fingerprint: str, stated: str | None) -> Outline:
 
 
 @lru_cache(maxsize=4096)
-def _outline_counts(created: int, usage: Usage) -> Outline:
+def _outline_counts(usage: Usage) -> Outline:
     prompt, completion, *details = astuple(usage)
-    numbers = [created, prompt, completion, prompt + completion]
+    numbers = [prompt, completion, prompt + completion]
     if any(details):
         numbers += details
         numbers += (max(prompt - usage.cached - usage.cache_write, 0), max(completion - usage.reasoning, 0))
-    return Outline((*map(bool, numbers),), [*map(encode, numbers)])
+    return Outline(tuple(map(bool, numbers)), tuple(map(encode, numbers)))
 
 
-def encode_texts(texts: Iterable[str]) -> list[bytes]:
+def encode_texts(texts: Iterable[str]) -> tuple[bytes, ...]:
     """Return JSON without quotes. Raises UnicodeEncodeError for lone surrogates."""
-    return [written[1:-1] for written in map(encode, texts)]
+    return tuple([written[1:-1] for written in map(encode, texts)])
 
 
 class Pieces(Struct, frozen=True):
@@ -423,11 +508,14 @@ class Spoken(Struct, frozen=True):
     pieces: int
 
 
-def _spoken_of(choice: Choice, tokenizer: Tokenizer) -> Spoken:
-    """Return the pieces of a choice, which are kept with it. Raises UnicodeEncodeError for lone surrogates."""
+def _spoken_of(choice: Choice, tokenizer: Tokenizer) -> Spoken | None:
+    """Return the pieces of a choice, which are kept with it; None if there are lone surrogates."""
     found: Spoken | None = vars(choice).get("spoken")
     if found is None or found.tokenizer is not tokenizer:
-        parts = [_cut_part(part, tokenizer) for part in choice.parts]
+        try:
+            parts = [_cut_part(part, tokenizer) for part in choice.parts]
+        except UnicodeEncodeError:
+            return None
         lengths = [len(part.tokens) for part in parts]
         found = Spoken(tokenizer, parts, tuple([min(length, 3) for length in lengths]), sum(lengths))
         vars(choice)["spoken"] = found
@@ -449,27 +537,8 @@ def _encode_pieces(pieces: Sequence[str]) -> list[bytes]:
         return [*map(to_json, pieces)]
 
 
-def _keep(templates: dict[Form, Kept], form: Form, template: Kept) -> Kept:
-    if len(templates) >= MAX_TEMPLATES:
-        templates.clear()
-    templates[form] = template
-    return template
-
-
-def _fill(segments: Iterable[Segment], values: Sequence[bytes], pieces: Sequence[Pieces]) -> list[Frame | FrameRun]:
-    made: list[Frame | FrameRun] = []
-    for segment in segments:
-        cut, after, data = segment.cut, segment.after, segment.before.fill(values)
-        frame = cut.frame
-        if cut.part is None or after is None:
-            made.append(Frame(data, frame.event, 0, frame.part, frame.framing))
-            continue
-        behind, shown = after.fill(values), pieces[cut.part]
-        encoded, weights = shown.texts[cut.first : cut.end], shown.tokens[cut.first : cut.end]
-        if len(encoded) <= _RUN:
-            made.append(FrameRun(data, encoded, behind, weights, frame.event, frame.part, frame.framing))
-            continue
-        for at in range(0, len(encoded), _RUN):
-            some, tokens = encoded[at : at + _RUN], weights[at : at + _RUN]
-            made.append(FrameRun(data, some, behind, tokens, frame.event, frame.part, frame.framing))
-    return made
+def _keep(kept: dict[Form, Kept], key: Form, value: Kept, most: int) -> Kept:
+    if len(kept) >= most:
+        kept.clear()
+    kept[key] = value
+    return value

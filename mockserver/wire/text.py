@@ -68,7 +68,7 @@ class TextRenderer(Renderer[CompletionOptions]):
         yield from text_chunks(answer, self.layout, options)
         yield DONE
 
-    def asked(self, options: CompletionOptions) -> Outline | None:
+    def outline(self, answer: Answer, options: CompletionOptions) -> Outline | None:
         if options.token_ids or options.raw_output or options.perf_metrics is not None:
             return None
         return Outline((options.usage, len(options.prompts)), ())

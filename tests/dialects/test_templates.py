@@ -100,16 +100,17 @@ def wire(name: str, operation: str, answer: Answer, body: Mapping[str, Any]) -> 
 
 
 @pytest.mark.parametrize(("name", "operation"), OPERATIONS)
-@given(answer=ANSWERS, wanted=WANTED, stream=st.booleans())
+@given(answer=ANSWERS, other=ANSWERS, wanted=WANTED, stream=st.booleans())
 def test_bytes_are_those_of_the_renderer(
-    name: str, operation: str, answer: Answer, wanted: Mapping[str, Any], stream: bool
+    name: str, operation: str, answer: Answer, other: Answer, wanted: Mapping[str, Any], stream: bool
 ) -> None:
     body = {**wanted, "stream": stream}
-    found = wire(name, operation, answer, body)
+    with_its_choices = (answer, answer, replace(other, choices=answer.choices), replace(answer, usage=other.usage))
+    found = [wire(name, operation, each, body) for each in (*with_its_choices, *with_its_choices)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Renderer, "fill_body", lambda *_: None)
         patch.setattr(Renderer, "fill_frames", lambda *_: None)
-        assert found == wire(name, operation, answer, body)
+        assert found == [wire(name, operation, each, body) for each in (*with_its_choices, *with_its_choices)]
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -133,7 +134,7 @@ class Measuring(Renderer[str]):
         (part,) = answer.choices[0].parts
         return {"text": words_of(part), **({options: len(words_of(part))} if options else {})}
 
-    def asked(self, options: str) -> Outline:
+    def outline(self, answer: Answer, options: str) -> Outline:
         return Outline((options,), ())
 
 

@@ -181,7 +181,7 @@ def test_a_lazy_list_has_the_bytes_of_a_list(size: int) -> None:
             made.append(number)
             yield {"number": number}
 
-    reply = json_reply(200, {"a": 1, "deep": {"data": [LazySequence(make, size)]}, "b": "é"}, ())
+    reply = json_reply(200, {"a": 1, "deep": {"data": [LazySequence(make, size)]}, "b": "é"})
     if reply.pieces is not None:
         assert len(made) < size
     whole = {"a": 1, "deep": {"data": [[{"number": number} for number in range(size)]]}, "b": "é"}

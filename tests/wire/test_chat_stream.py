@@ -151,7 +151,7 @@ USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
 @pytest.mark.parametrize("model", ['{"\0":0}', '{"\\u0000":0}', 'a"b\\c', "é\u2028😀"])
 def test_odd_names_stay_whole(model: str) -> None:
     given = answer(Choice((Text('x"\n'),)), model=model)
-    told = [json.loads(frame.data) for frame in chunks(given, LAYOUT, {"service_tier": "x"}, include_usage=False)]
+    told = [json.loads(frame.data) for frame in chunks(given, LAYOUT, "x", include_usage=False)]
     assert {chunk["model"] for chunk in told} == {model}
     assert "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in told) == 'x"\n'
     assert "service_tier" not in told[0]

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.history import HistoryProblem
-from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Listing, Outcome, Stored
 from mockserver.core.validation import Validation
@@ -22,7 +22,7 @@ from mockserver.dialects._parse import look_up, read_object
 from mockserver.dialects._reply import json_reply, moment
 from mockserver.dialects.anthropic.models import NAME, read_as_anthropic, refuse
 from mockserver.dialects.anthropic.replay import HISTORY
-from mockserver.dialects.anthropic.replies import error_body, headers, message_options, page, refusal_of
+from mockserver.dialects.anthropic.replies import error_body, message_options, page, refusal_of, request_id_line
 from mockserver.dialects.anthropic.request import messages_call, version_of
 from mockserver.wire.anthropic import message
 
@@ -82,12 +82,12 @@ def _check_histories(call: Call, validation: Validation) -> list[HistoryProblem]
 
 
 def _render(call: Call, stored: Stored) -> Reply:
-    return json_reply(200, _batch(call, stored), headers(call.http, call))
+    return json_reply(200, _batch(call, stored), request_id_line(call.http, call))
 
 
 def _render_list(call: Call, outcome: Listing) -> Reply:
     listed = [_batch(call, stored) for stored in outcome.entries]
-    return json_reply(200, page(listed, call.http), headers(call.http, call))
+    return json_reply(200, page(listed, call.http), request_id_line(call.http, call))
 
 
 def _batch(call: Call, stored: Stored) -> dict[str, Json]:
@@ -133,7 +133,7 @@ def _render_deletion(call: Call, kept: Stored) -> Reply:
     if kept.polls:
         raise refuse("The batch has not ended: cancel it first, or wait until it has.")
     body = {"id": kept.answer.id, "type": "message_batch_deleted"}
-    return json_reply(200, body, headers(call.http, call))
+    return json_reply(200, body, request_id_line(call.http, call))
 
 
 def _render_results(call: Call, kept: Stored) -> Reply:
@@ -147,7 +147,7 @@ def _render_results(call: Call, kept: Stored) -> Reply:
     ]
     body = b"".join(lines)
     typed = (("content-type", "application/x-jsonl"), ("content-length", str(len(body))))
-    return Reply(200, (*headers(call.http, call), *typed), body)
+    return Reply(200, (*HeaderLines(request_id_line(call.http, call)), *typed), body)
 
 
 def _result(call: Call, outcome: Outcome, *, cancelled: bool) -> dict[str, Json]:

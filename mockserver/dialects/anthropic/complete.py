@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from mockserver.core.call import Call, IdShape, Message, Options
-from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
@@ -12,10 +12,10 @@ from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, closed_shape, fields_of, integer
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import read_object
-from mockserver.dialects._reply import json_reply, merge_headers, with_headers
+from mockserver.dialects._reply import EVENT_TYPE, json_reply, merge_headers, with_lines
 from mockserver.dialects.anthropic.conflicts import BLANK_STOP
 from mockserver.dialects.anthropic.models import NAME, MessagesBody, read_as_anthropic, refuse
-from mockserver.dialects.anthropic.replies import STREAM_HEADERS, error_event, headers
+from mockserver.dialects.anthropic.replies import error_event, request_id_line
 from mockserver.dialects.anthropic.request import version_of
 from mockserver.wire.anthropic import completion, completion_events
 
@@ -76,7 +76,8 @@ def _messages(prompt: str) -> Iterator[Message]:
 
 def _render(call: Call, outcome: Answer) -> Reply:
     if call.stream:
-        reply = Reply(200, merge_headers(STREAM_HEADERS, outcome.headers), frames=completion_events(outcome))
+        headers = merge_headers(HeaderLines(EVENT_TYPE), outcome.headers)
+        reply = Reply(200, headers, frames=completion_events(outcome))
     else:
-        reply = json_reply(200, completion(outcome), (), outcome.headers, tokens=outcome.weight)
-    return with_headers(reply, headers(call.http, call))
+        reply = json_reply(200, completion(outcome), "", outcome.headers, tokens=outcome.weight)
+    return with_lines(reply, request_id_line(call.http, call))

@@ -7,7 +7,7 @@ from hashlib import sha256
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, IdShape, Options
-from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Listing, Stored
 from mockserver.core.validation import Validation
@@ -16,7 +16,7 @@ from mockserver.dialects._parse import look_up
 from mockserver.dialects._reply import json_reply, moment
 from mockserver.dialects.anthropic.betas import FILES, betas_of
 from mockserver.dialects.anthropic.models import NAME, refuse
-from mockserver.dialects.anthropic.replies import headers, integer_in, page
+from mockserver.dialects.anthropic.replies import integer_in, page, request_id_line
 
 _IDS, _PATH = IdShape("file_01", 22, "base58"), "/v1/files"
 _SECONDS = (3600, 7_776_000)  # that a file may be kept, if it expires
@@ -68,21 +68,21 @@ _TYPE = re.compile(r"(?im)^content-type:[ \t]*([!-~]+/[ -~]*?)[ \t\r]*$")  # as 
 
 
 def _render(call: Call, kept: Stored) -> Reply:
-    return json_reply(200, _file(kept), headers(call.http, call))
+    return json_reply(200, _file(kept), request_id_line(call.http, call))
 
 
 def _render_list(call: Call, outcome: Listing) -> Reply:
     http, listed = call.http, [_file(entry) for entry in outcome.entries]
     if FILES in betas_of(http):  # which has another shape of lists
-        return json_reply(200, page(listed, http), headers(http, call))
+        return json_reply(200, page(listed, http), request_id_line(http, call))
     if (wanted := http.query.get("ids[]")) is not None:
         body: Mapping[str, Json] = {"data": [file for file in listed if file["id"] in wanted.split(",")]}
-        return json_reply(200, {**body, "next_page": None}, headers(http, call))
+        return json_reply(200, {**body, "next_page": None}, request_id_line(http, call))
     cursor = http.query.get("page")
     after = {} if cursor is None else {"after_id": cursor.removeprefix("page_")}
     shown = page(listed, replace(http, query={"limit": http.query.get("limit", "20"), **after}))
     following = f"page_{shown['last_id']}" if shown["has_more"] else None
-    return json_reply(200, {"data": shown["data"], "next_page": following}, headers(http, call))
+    return json_reply(200, {"data": shown["data"], "next_page": following}, request_id_line(http, call))
 
 
 def _file(kept: Stored) -> dict[str, Json]:
@@ -107,10 +107,10 @@ def _data(kept: Stored) -> bytes:
 
 
 def _render_deletion(call: Call, kept: Stored) -> Reply:
-    return json_reply(200, {"id": kept.answer.id, "type": "file_deleted"}, headers(call.http, call))
+    return json_reply(200, {"id": kept.answer.id, "type": "file_deleted"}, request_id_line(call.http, call))
 
 
 def _render_content(call: Call, kept: Stored) -> Reply:
     raw, data = kept.call.raw, _data(kept)
     typed = (("content-type", str(raw.get("mime_type", "text/plain"))), ("content-length", str(len(data))))
-    return Reply(200, (*headers(call.http, call), *typed), data)
+    return Reply(200, (*HeaderLines(request_id_line(call.http, call)), *typed), data)

@@ -17,11 +17,10 @@ from mockserver.dialects._errors import (
     ErrorRow,
     ErrorTable,
     error_rows,
-    retry_after,
+    retry_lines,
 )
 from mockserver.dialects._parse import Body, bearer
-from mockserver.dialects._reply import STREAM_HEADERS as CHAT_STREAM_HEADERS
-from mockserver.dialects._reply import answer_reply, json_reply, moment, request_hex
+from mockserver.dialects._reply import EVENT_TYPE, answer_reply, json_reply, moment, request_hex
 from mockserver.dialects.anthropic.models import refuse
 from mockserver.dialects.anthropic.replay import defer_prefix
 from mockserver.wire.anthropic import MessageOptions, MessageRenderer, compacted
@@ -31,8 +30,8 @@ def credential(http: HttpRequest) -> str | None:
     return http.header("x-api-key") or bearer(http)
 
 
-def headers(http: HttpRequest, call: Call | None) -> Headers:
-    return (("request-id", request_id(http, call)),)
+def request_id_line(http: HttpRequest, call: Call | None) -> str:
+    return f"request-id: {request_id(http, call)}\r\n"
 
 
 def request_id(http: HttpRequest, call: Call | None) -> str:
@@ -46,8 +45,8 @@ def render_message(call: Call, outcome: Answer) -> Reply:
     options = message_options(call)
     if call.raw.get("compaction") is not None:
         outcome, options = compacted(outcome, options)
-    own = headers(call.http, call)
-    return answer_reply(outcome, _MESSAGES, options, own, stream=call.stream, stream_headers=STREAM_HEADERS)
+    own = request_id_line(call.http, call)
+    return answer_reply(outcome, _MESSAGES, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
 
 
 def message_options(call: Call) -> MessageOptions:
@@ -80,7 +79,7 @@ def _container(stated: Json, call: Call) -> Body:
 def render_count(call: Call, stored: Stored) -> Reply:
     counted = stored.answer.usage.prompt
     managed = {"context_management": {"original_input_tokens": counted}} if call.raw.get("context_management") else {}
-    return json_reply(200, {"input_tokens": counted, **managed}, headers(call.http, call))
+    return json_reply(200, {"input_tokens": counted, **managed}, request_id_line(call.http, call))
 
 
 def page(entries: Sequence[Body], http: HttpRequest) -> dict[str, Json]:
@@ -117,7 +116,7 @@ def render_models(call: Call, outcome: Models) -> Reply:
     known = zip(outcome.names, outcome.limits, strict=True) if call.operation == "model" or "active" in wanted else ()
     listed = [_model(name, outcome.created, *limits) for name, limits in known]
     body = listed[0] if call.operation == "model" else page(listed, call.http)
-    return json_reply(200, body, headers(call.http, call))
+    return json_reply(200, body, request_id_line(call.http, call))
 
 
 def _model(name: str, created: int, window: int | None, output: int | None) -> dict[str, Json]:
@@ -142,8 +141,8 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if call is not None and (answer := refusal_of(failure, call)):
         return render_message(call, answer)
     body, status = error_body(http, failure, call)
-    again: Headers = (("x-should-retry", "true"),) if status == 429 else ()
-    own = (*headers(http, call), *retry_after(failure), *again)
+    again = "x-should-retry: true\r\n" if status == 429 else ""
+    own = request_id_line(http, call) + retry_lines(failure) + again
     return json_reply(status, body, own, failure.headers)
 
 
@@ -213,7 +212,6 @@ def _rounded(tokens: Standing) -> int:
 
 _MESSAGES = MessageRenderer()
 _KINDS, _ROUND = ("input-", "output-"), 1000
-STREAM_HEADERS = CHAT_STREAM_HEADERS[:2]
 _LIFECYCLES = frozenset(("active", "deprecated", "retired"))
 _LARGEST_PAGE = 1000
 _BLOCKED = "Output blocked by content filtering policy"

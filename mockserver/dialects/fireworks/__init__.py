@@ -1,11 +1,12 @@
 """Fireworks: text completions by their published schema, and chat (https://docs.fireworks.ai/api-reference)."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from pydantic_core import to_json
 
 from mockserver.core.call import Call
-from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.http import Headers, HttpRequest, Reply, write_lines
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure
 from mockserver.core.rates import Standings
@@ -17,15 +18,15 @@ from mockserver.dialects._errors import (
     ProviderError,
     error_rows,
     plain_errors,
-    retry_after,
+    retry_lines,
 )
 from mockserver.dialects._parse import bearer
 from mockserver.dialects._reply import (
     answer_reply,
-    chat_reply,
     json_reply,
     model_operations,
-    request_id_header,
+    request_hex,
+    request_id_line,
 )
 from mockserver.dialects.fireworks.request import (
     NAME,
@@ -42,26 +43,27 @@ TOKENS_OF_PROMPTS, TOKENS_GENERATED = 600_000, 120_000  # in a minute
 
 
 def _render_completion(call: Call, outcome: Answer) -> Reply:
-    headers, options = _answer_headers(call, outcome), completion_options(call, outcome)
-    return answer_reply(outcome, _TEXT, options, headers, stream=call.stream)
+    lines, options = _answer_lines(call, outcome), completion_options(call, outcome)
+    return answer_reply(outcome, _TEXT, options, lines, stream=call.stream)
 
 
 def _render_chat(call: Call, outcome: Answer) -> Reply:
-    return chat_reply(call, outcome, _CHAT, _answer_headers(call, outcome))
+    return answer_reply(outcome, _CHAT, call.options, _answer_lines(call, outcome), stream=call.stream)
 
 
-def _answer_headers(call: Call, answer: Answer) -> Headers:
-    own = (*request_id_header(call.http, call), *_tokens_left(answer.usage.prompt, answer.usage.completion))
+def _answer_lines(call: Call, answer: Answer) -> str:
+    own = request_id_line(call.http, call) + _tokens_left(answer.usage.prompt, answer.usage.completion)
     if call.stream:
         return own
-    performed = [(f"fireworks-{name}", str(value)) for name, value in perf_metrics(call, answer).items()]
+    performed = [f"fireworks-{name}: {value}\r\n" for name, value in perf_metrics(call, answer).items()]
     sampling = {name: call.raw[name] for name in _SAMPLING if call.raw.get(name) is not None}
-    return (*own, *performed, ("fireworks-sampling-options", to_json(sampling).decode()))
+    return f"{own}{''.join(performed)}fireworks-sampling-options: {to_json(sampling).decode()}\r\n"
 
 
-def _tokens_left(prompt: int, generated: int) -> Headers:
+@lru_cache(maxsize=4096)
+def _tokens_left(prompt: int, generated: int) -> str:
     sent = (TOKENS_OF_PROMPTS, max(TOKENS_OF_PROMPTS - prompt, 0))
-    return _remaining(sent, (TOKENS_GENERATED, max(TOKENS_GENERATED - generated, 0)))
+    return write_lines(_remaining(sent, (TOKENS_GENERATED, max(TOKENS_GENERATED - generated, 0))))
 
 
 def _rate_limit_headers(standings: Standings) -> Headers:
@@ -83,11 +85,12 @@ def _remaining(sent: tuple[int, int], generated: tuple[int, int]) -> Headers:
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = ERRORS.resolve(failure, http, call)
-    own = (*request_id_header(http, call), *retry_after(failure))
+    lines = request_id_line(http, call) + retry_lines(failure)
     if resolved.status == 429:
         used_up = "window" not in failure.details  # else the failure names the limit that was reached
-        own = (*own, *_tokens_left(TOKENS_OF_PROMPTS * used_up, TOKENS_GENERATED * used_up))
-    return json_reply(resolved.status, _body(resolved, failure, own[0][1]), own, failure.headers)
+        lines += _tokens_left(TOKENS_OF_PROMPTS * used_up, TOKENS_GENERATED * used_up)
+    body = _body(resolved, failure, f"req_{request_hex(http, call)}")
+    return json_reply(resolved.status, body, lines, failure.headers)
 
 
 def _body(resolved: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
@@ -165,7 +168,7 @@ DIALECT = Dialect(
             *("completions", "POST", "/completions", parse_completion, _render_completion),
         ),
         Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat),
-        *model_operations(NAME, request_id_header),
+        *model_operations(NAME, request_id_line),
     ),
     credential=bearer,
     fail=_fail,

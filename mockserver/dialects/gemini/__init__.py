@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from pydantic_core import from_json, to_json
 
 from mockserver.core.call import Call, Message
-from mockserver.core.http import Frame, HttpRequest, Reply
+from mockserver.core.http import Frame, HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Stored, Usage
 from mockserver.core.seed import FROZEN_AT
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._errors import retry_after
+from mockserver.dialects._errors import retry_lines
 from mockserver.dialects._reply import merge_headers
 from mockserver.dialects.gemini.checks import signs
 from mockserver.dialects.gemini.embeddings import embedding_operations
@@ -35,7 +35,7 @@ from mockserver.dialects.gemini.parse import (
     parse_generate,
 )
 from mockserver.dialects.gemini.replay import HISTORY
-from mockserver.dialects.gemini.replies import EVENT_TYPE, JSON_TYPE, indent_of, json_headers, pretty_reply
+from mockserver.dialects.gemini.replies import EVENT_TYPE, JSON_TYPE, indent_of, json_lines, pretty_reply
 from mockserver.dialects.gemini.stored import stored_operations
 from mockserver.wire.gemini import (
     GeminiOptions,
@@ -58,12 +58,12 @@ def _render(call: Call, outcome: Answer) -> Reply:
     if not call.stream:
         data = _RENDERER.fill_body(outcome, options)
         if data is not None:
-            own = (("content-length", str(len(data))), *json_headers(call.http, 200))
+            own = HeaderLines(f"content-length: {len(data)}\r\n{json_lines(call.http, 200)}", sized=True)
             return Reply(200, merge_headers(own, outcome.headers), data, tokens=outcome.weight)
         return pretty_reply(call.http, generate_content(outcome, options), outcome.headers, tokens=outcome.weight)
-    if _wants_events(call.http):
-        return Reply(200, merge_headers(EVENT_TYPE, outcome.headers), frames=_RENDERER.stream(outcome, options))
-    return Reply(200, merge_headers(JSON_TYPE, outcome.headers), frames=array_frames(outcome, options))
+    events = _wants_events(call.http)
+    headers = merge_headers(HeaderLines(EVENT_TYPE if events else JSON_TYPE), outcome.headers)
+    return Reply(200, headers, frames=(_RENDERER.stream if events else array_frames)(outcome, options))
 
 
 def _render_count(call: Call, outcome: Stored) -> Reply:
@@ -130,10 +130,12 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if failure.reason == "content_filter" and failure.status is None and call is not None and call.operation == "chat":
         return _blocked(call, failure)
     status, body = error_body(http, failure, call)
-    headers = (*(() if "window" in failure.details else retry_after(failure)), *failure.headers)
+    again = "" if "window" in failure.details else retry_lines(failure)
+    headers = (*HeaderLines(again), *failure.headers)
     if ":stream" in http.path and not _wants_events(http):
         data = b"[" + pretty(body) + b"\n]\n"
-        return Reply(status, merge_headers((*JSON_TYPE, ("content-length", str(len(data)))), headers), data)
+        own = HeaderLines(f"{JSON_TYPE}content-length: {len(data)}\r\n", sized=True)
+        return Reply(status, merge_headers(own, headers), data)
     return pretty_reply(http, body, headers, status=status)
 
 
@@ -144,7 +146,7 @@ def _blocked(call: Call, failure: Failure) -> Reply:
     if not call.stream:
         return pretty_reply(call.http, body, failure.headers)
     events = _wants_events(call.http)
-    headers = merge_headers(EVENT_TYPE if events else JSON_TYPE, failure.headers)
+    headers = merge_headers(HeaderLines(EVENT_TYPE if events else JSON_TYPE), failure.headers)
     return Reply(200, headers, frames=tuple(whole_frames(body, events=events)))
 
 

@@ -4,35 +4,35 @@ from collections.abc import Callable
 from typing import Any
 
 from mockserver.core.call import Call
-from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
 from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import json_reply, merge_headers
 from mockserver.dialects.gemini.parse import is_vertex
 
-HEADERS: Headers = (
-    ("vary", "Origin, X-Origin, Referer"),
-    ("server", "scaffolding on HTTPServer2"),
-    ("x-xss-protection", "0"),
-    ("x-frame-options", "SAMEORIGIN"),
-    ("x-content-type-options", "nosniff"),
-    ("server-timing", "gfet4t7; dur=0"),
+_LINES = (
+    "vary: Origin, X-Origin, Referer\r\n"
+    "server: scaffolding on HTTPServer2\r\n"
+    "x-xss-protection: 0\r\n"
+    "x-frame-options: SAMEORIGIN\r\n"
+    "x-content-type-options: nosniff\r\n"
+    "server-timing: gfet4t7; dur=0\r\n"
 )
-JSON_TYPE: Headers = (("content-type", "application/json; charset=UTF-8"), *HEADERS)
-EVENT_TYPE: Headers = (("content-type", "text/event-stream"), ("content-disposition", "attachment"), *HEADERS)
-_TIERED: Headers = (*JSON_TYPE, ("x-gemini-service-tier", "standard"))
+JSON_TYPE = f"content-type: application/json; charset=UTF-8\r\n{_LINES}"
+EVENT_TYPE = f"content-type: text/event-stream\r\ncontent-disposition: attachment\r\n{_LINES}"
+_TIERED = f"{JSON_TYPE}x-gemini-service-tier: standard\r\n"
 
 
 def pretty_reply(http: HttpRequest, body: Body, headers: Headers = (), *, status: int = 200, tokens: int = 0) -> Reply:
     """A JSON body over several lines, unless the query says otherwise."""
-    own = merge_headers(json_headers(http, status), headers)
-    return json_reply(status, body, (), own, tokens=tokens, indent=indent_of(http))
+    own = merge_headers(HeaderLines(json_lines(http, status)), headers)
+    return json_reply(status, body, "", (*own,), tokens=tokens, indent=indent_of(http))
 
 
 def indent_of(http: HttpRequest) -> int | None:
     return None if http.query.get("prettyPrint") == "false" else 2
 
 
-def json_headers(http: HttpRequest, status: int) -> Headers:
+def json_lines(http: HttpRequest, status: int) -> str:
     return JSON_TYPE if is_vertex(http) or status not in (200, 429) else _TIERED
 
 

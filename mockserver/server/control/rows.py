@@ -170,7 +170,7 @@ def encode(content: Json) -> bytes:
 def response(row: Exchange) -> ParsedResponse:
     """What was answered, read from what was sent."""
     body, pieces = b"".join([data for _, data in row.sent]), tuple((at - row.began, data) for at, data in row.sent)
-    sent = Recorded(row.status, row.reply_headers, *((b"", pieces) if row.streams else (body,)))
+    sent = Recorded(row.status, (*row.reply_headers,), *((b"", pieces) if row.streams else (body,)))
     return parse_response(sent, wire_format(row.dialect, row.operation))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import REASONS, Failure
-from mockserver.dialects._errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, duration, retry_after
+from mockserver.dialects._errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, duration, retry_lines
 from mockserver.dialects._parse import bearer
 from tests.dialects.invariants import has_shape
 
@@ -107,4 +107,4 @@ def test_duration(seconds: float, shown: str) -> None:
 
 @pytest.mark.parametrize(("wait", "value"), [(2.0, "2"), (3, "3"), (0.25, "0.25"), (1e6, "1000000"), (0, "0")])
 def test_retry_after(wait: float, value: str) -> None:
-    assert retry_after(Failure("rate_limit", retry_after=wait)) == (("retry-after", value),)
+    assert retry_lines(Failure("rate_limit", retry_after=wait)) == f"retry-after: {value}\r\n"

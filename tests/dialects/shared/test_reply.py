@@ -1,16 +1,29 @@
 """Bytes and headers that the dialects share."""
 
+import pytest
 from pydantic_core import to_json
 
 from mockserver.core.call import Call
-from mockserver.core.http import HttpRequest
-from mockserver.dialects._reply import json_reply, merge_headers, request_hex
+from mockserver.core.http import HeaderLines, Headers, HttpRequest
+from mockserver.dialects._reply import json_reply, merge_headers, request_hex, with_lines, without_headers
 
 
 def test_merged() -> None:
     own = (("a", "1"), ("b", "2"), ("a", "3"))
     assert merge_headers(own, ()) is own
     assert merge_headers(own, (("A", "4"), ("c", "5"), ("c", "6"))) == (("b", "2"), ("A", "4"), ("c", "5"), ("c", "6"))
+
+
+@pytest.mark.parametrize("stated", [(), (("a", "5"), ("content-length", "7"))])
+def test_header_lines_are_as_good_as_pairs(stated: Headers) -> None:
+    made = with_lines(json_reply(200, {}, "b: 2\r\n", stated), "a: x: y\r\nc: \r\n")
+    own = (("a", "x: y"), ("c", ""), ("content-type", "application/json"), ("content-length", "2"), ("b", "2"))
+    assert made.headers == merge_headers(own, stated) == (*made.headers,)
+    assert (len(made.headers), hash(made.headers)) == (5, hash((*made.headers,)))
+    left = without_headers(made.headers, ("b", "a"))
+    assert left == without_headers((*made.headers,), ("b", "a"))
+    assert dict(left).keys() == {"c", "content-type", "content-length"}
+    assert isinstance(left, HeaderLines) == (not stated)
 
 
 def test_a_request_is_named_by_its_meaning_or_else_by_its_bytes() -> None:
@@ -30,4 +43,4 @@ def test_a_request_is_named_by_its_meaning_or_else_by_its_bytes() -> None:
 
 def test_long_lists_have_the_same_bytes() -> None:
     body = {"data": [{"id": number} for number in range(100)], "é": {"a": [1]}}
-    assert json_reply(200, body, ()).body == to_json(body)
+    assert json_reply(200, body).body == to_json(body)

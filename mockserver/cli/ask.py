@@ -22,7 +22,6 @@ from mockserver.core.plan import (
     Moderations,
     Outcome,
     Part,
-    Plan,
     Raw,
     Reasoning,
     Refusal,
@@ -32,7 +31,7 @@ from mockserver.core.plan import (
 from mockserver.delivery.script import sse
 from mockserver.dialects import discover
 from mockserver.server.explain import BODIES, explain_call, reach, read_request, usual_request, with_faults
-from mockserver.server.live import Live, start
+from mockserver.server.live import start
 from mockserver.server.masking import of_request
 
 _USUAL_MODEL = "gpt-4o"
@@ -71,7 +70,7 @@ def ask_command(
         plan, output, status = response.plan, _wire(response.reply), response.reply.status
     else:
         call = reached.call(live.settings)
-        plan = _planned(call, live)
+        plan = asyncio.run(live.engine.plan(call))
         if isinstance(plan.outcome, Failure):
             reply = reached.place.dialect.fail(reached.http, plan.outcome, call)
             said = "error" if reply.status >= 400 else "refused"
@@ -90,13 +89,6 @@ def _as_unicode(argument: str) -> str:
     except UnicodeEncodeError:
         return os.fsencode(argument).decode("utf-8", "replace")
     return argument
-
-
-def _planned(call: Call, live: Live) -> Plan:
-    try:
-        return asyncio.run(live.engine.plan(call))
-    except Failure as failure:
-        return Plan(failure, "invalid")
 
 
 def _wire(reply: Reply) -> str:

@@ -133,10 +133,10 @@ class Engine:
         object.__setattr__(self, "stubs", "path" in uses)
 
     async def plan(self, call: Call, part_of: Call | None = None) -> Plan:
-        """Plan the answer to a call. Raises Failure for a refusal that no rule asked for.
+        """Plan the answer to a call, or its refusal.
 
         A call with several prompts is planned as that many calls, so that each prompt gets what it would get alone;
-        they are `part_of` the call that cassettes record.
+        they are `part_of` the call that cassettes record. Raises Failure if such a part is refused.
         """
         asked = call if part_of is None else part_of
         if part_of is None:
@@ -144,14 +144,19 @@ class Engine:
         terms = self.policy.terms[call.dialect, call.model]
         if terms.tokenizer is not call.tokenizer:
             call = with_tokenizer(call, terms.tokenizer)
-        if len(call.prompts) > 1:
-            plan = await self._plan_each(call, asked)
-        elif call.previous_response_id is not None:
-            plan = await self._plan_continuation(call, asked, terms)
-        else:
-            plan = await self._plan_conversation(call, asked, terms)
-            if call.options.store or call.operation in ABOUT_KEPT:
-                plan = await self.memory.leave(call, plan)
+        try:
+            if len(call.prompts) > 1:
+                plan = await self._plan_each(call, asked)
+            elif call.previous_response_id is not None:
+                plan = await self._plan_continuation(call, asked, terms)
+            else:
+                plan = await self._plan_conversation(call, asked, terms)
+                if call.options.store or call.operation in ABOUT_KEPT:
+                    plan = await self.memory.leave(call, plan)
+        except Failure as refusal:
+            if part_of is not None:
+                raise
+            return Plan(refusal, "invalid")
         if asked.remarks and part_of is None and self.policy.lints:
             plan = replace(plan, remarks=(*asked.remarks, *plan.remarks))
         return plan

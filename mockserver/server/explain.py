@@ -268,10 +268,7 @@ async def explain_call(engine: Engine, call: Call, limit: int | None = None) -> 
 
 async def planned(engine: Engine, call: Call, entries: Entries) -> Plan:
     """The answer that a call would get now; nothing is counted or kept."""
-    try:
-        return await (await copied_engine(engine, call.http.namespace, entries)).plan(call)
-    except Failure as failed:
-        return Plan(failed, "invalid")
+    return await (await copied_engine(engine, call.http.namespace, entries)).plan(call)
 
 
 async def copied_engine(engine: Engine, namespace: str, entries: Entries) -> Engine:

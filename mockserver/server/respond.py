@@ -6,7 +6,7 @@ application (`asgi.py`), and the transport without a connection (`testing/transp
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from traceback import format_exception
 from typing import TypeVar
@@ -19,13 +19,14 @@ from mockserver.config.settings import Settings
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.exchange import Exchange
+from mockserver.core.history import HistoryProblem
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, write_lines
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Forward, Outcome, Plan, Raw, RenderedOutcome
 from mockserver.core.protocols import StateLostError
 from mockserver.core.seed import Seed
 from mockserver.core.text import lines, printable
-from mockserver.core.validation import Validation, validation_of
+from mockserver.core.validation import validation_of
 from mockserver.delivery.script import AT_ONCE, Pace, joined, parted
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._reply import merge_headers, without_headers
@@ -164,7 +165,8 @@ class Responder(Struct, eq=False):
                 fixed = self._find_fixed_response(request, engine)
                 if fixed is not None:
                     return self.finish(fixed, request, visit)
-            operation, key = visit.operation or self.find_operation(request.method), self.dialect.credential(request)
+            operation = visit.operation or self.find_operation(request.method)
+            key = None if settings.keys is None else self.dialect.credential(request)
             if settings.keys is not None:
                 check_key(key, settings.keys)
             sent = request
@@ -177,7 +179,13 @@ class Responder(Struct, eq=False):
                     call = await on_thread(operation.call, request, validation)
                 else:
                     call = operation.call(request, validation)
-                call, remarks = await self._review(operation, call, validation, large=large)
+                if settings.replay == "off":
+                    problems: Sequence[HistoryProblem] = ()
+                elif large:
+                    problems = await on_thread(operation.history, call, validation)
+                else:
+                    problems = operation.history(call, validation)
+                call, remarks = _heed(problems, call, settings) if problems else (call, ())
             except Failure as refusal:
                 call, plan = await self._replay_despite(refusal, operation, request, engine)
                 timed, remarks = read_timing(request), ()
@@ -185,7 +193,10 @@ class Responder(Struct, eq=False):
                 if settings.keys is not None:
                     check_model_allowed(call.model, key, settings.keys, engine.policy.models)
                 timed = read_timing(request) if _TIMING in request.fields else None  # raises before anything is counted
-                plan = await self._plan(engine, call, key, visit)
+                if live.limiter is None and call.options.n * len(call.prompts or ".") <= MANY_CHOICES:
+                    plan = await engine.plan(call)
+                else:
+                    plan = await self._plan_within_limits(engine, call, visit)
             if type(plan.outcome) is Forward:
                 return self.finish(_forward(call, plan, sent, visit), request, visit, tells_limits=False)
             if remarks and not _is_recorded_success(plan.outcome):
@@ -267,45 +278,19 @@ class Responder(Struct, eq=False):
             raise refusal
         return call, plan
 
-    async def _review(
-        self, operation: Operation, call: Call, validation: Validation, *, large: bool
-    ) -> tuple[Call, tuple[str, ...]]:
-        """Compare the history of a call with what the live provider takes; return remarks on it.
-
-        Raises the provider's Failure if a changed one is to be refused. What is to be refused within a batch is the
-        result of that part of it.
-        """
-        mode = self.live.settings.replay
-        if mode == "off":
-            return call, ()
-        if large:
-            problems = await on_thread(operation.history, call, validation)
-        else:
-            problems = operation.history(call, validation)
-        if not problems:
-            return call, ()
-        if mode == "warn":
-            return call, tuple([problem.remark for problem in problems[:MAX_REMARKS]])
-        if not call.batch:
-            raise problems[0].failure
-        refused = {problem.part: problem.failure for problem in reversed(problems)}  # the first of each part
-        return replace(call, batch=tuple([refused.get(at, part) for at, part in enumerate(call.batch)])), ()
-
-    async def _plan(self, engine: Engine, call: Call, key: str | None, visit: Visit) -> Plan:
+    async def _plan_within_limits(self, engine: Engine, call: Call, visit: Visit) -> Plan:
         """Plan the answer to a call within the limits of its key and model; of those with many choices few at once."""
         limiter, charge = self.live.limiter, None
         if limiter is not None and call.operation in LIMITED:
             visit.reservation = Reservation(
                 limiter, call.http.namespace, self.dialect.rate_limit_headers, visit.listen, patient=visit.patient
             )
+            key = self.dialect.credential(call.http)
             charge, call = await _reserve(visit.reservation, engine, call, key)
-        try:
-            if visit.in_process or call.options.n * len(call.prompts or ".") <= MANY_CHOICES:
-                plan = await engine.plan(call)
-            else:
-                plan = await _plan_many(engine, call, visit)
-        except Failure as failure:
-            plan = Plan(failure, "invalid")
+        if visit.in_process or call.options.n * len(call.prompts or ".") <= MANY_CHOICES:
+            plan = await engine.plan(call)
+        else:
+            plan = await _plan_many(engine, call, visit)
         if visit.reservation is not None and charge is not None:
             await visit.reservation.settle(charge, plan.outcome)
         return plan
@@ -395,6 +380,19 @@ def _forward(call: Call, plan: Plan, sent: HttpRequest, visit: Visit) -> Respons
     if not visit.in_process:
         check_page(sent, visit.live.settings, forwarded=True)
     return Response(replace(plan, faults=()), _NO_REPLY, call, forwarded=sent)  # neither faults nor timing apply
+
+
+def _heed(problems: Sequence[HistoryProblem], call: Call, settings: Settings) -> tuple[Call, tuple[str, ...]]:
+    """Return the call and the remarks on the problems of its history; raise the provider's Failure if they refuse it.
+
+    What is to be refused within a batch is the result of that part of it.
+    """
+    if settings.replay == "warn":
+        return call, tuple([problem.remark for problem in problems[:MAX_REMARKS]])
+    if not call.batch:
+        raise problems[0].failure
+    refused = {problem.part: problem.failure for problem in reversed(problems)}  # the first of each part
+    return replace(call, batch=tuple([refused.get(at, part) for at, part in enumerate(call.batch)])), ()
 
 
 def _is_recorded_success(outcome: Outcome) -> bool:

@@ -346,6 +346,12 @@ class Failure(Exception):  # noqa: N818  # also used as a value
 
     __hash__ = Exception.__hash__
 
+    def renewed(self) -> "Failure":
+        """Return an equal failure, which no traceback belongs to."""
+        failure = Failure.__new__(Failure, *self.args)
+        vars(failure).update(vars(self))
+        return failure
+
     def changed(self, **fields: object) -> "Failure":
         return Failure(**{**vars(self), **fields})
 

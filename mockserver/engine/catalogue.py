@@ -260,14 +260,18 @@ def _other_names(entries: Mapping[str, Model]) -> Mapping[str, str]:
     return {other: name for other, name in names.items() if other not in entries}
 
 
-def fitting(call: Call, refusing: Model, stated: Model) -> Call:
-    """Return the call within its model's limits. Raises Failure if it asks for more.
+def within_limits(call: Call, known: Known, refusing: Model) -> Call:
+    """Return the call as its model accepts it. Raises Failure if it lacks a feature, or if too much is asked of it.
 
-    What is merely published refuses requests; what is `stated` bounds answers too, even those that a rule gives.
+    What is merely published refuses requests; what is stated bounds answers too, even those that a rule gives.
     """
+    if not known.exists and call.model:
+        raise _unknown(call.model)
     if call.operation not in ANSWERED:
         return call
-    options, most, window = call.options, refusing.max_output_tokens, refusing.context_window
+    if refusing.lacks:
+        check(call, refusing)
+    options, stated, most, window = call.options, known.stated, refusing.max_output_tokens, refusing.context_window
     asked = options.max_tokens if options.usual_tokens is None else None  # the provider's default does not count
     if most is not None and asked is not None and asked > most:
         call = _within_output(call, asked, most)
@@ -322,15 +326,6 @@ def _too_long(call: Call, window: int, asked: int) -> Failure:
 _ENDLESS = 2048  # tokens of a text that ignores the end of text
 ANSWERED = ("chat", "completions", "responses")
 _FORGETFUL = ("responses",)
-
-
-def within_limits(call: Call, known: Known, refusing: Model) -> Call:
-    """Return the call as its model accepts it. Raises Failure if the model is unknown or lacks a feature."""
-    if not known.exists and call.model:
-        raise _unknown(call.model)
-    if refusing.lacks:
-        check(call, refusing)
-    return fitting(call, refusing, known.stated)
 
 
 def check(call: Call, model: Model) -> None:

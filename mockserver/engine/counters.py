@@ -52,19 +52,11 @@ class ScenarioState(Struct):
 
     async def first_open(self, rules: Sequence[Rule]) -> int | None:
         """Return the index of the first rule that may answer, by `times` and `state`; count those that are tried."""
-        gates = [_gate(rule) for rule in rules]
+        gates = [rule.precondition for rule in rules]
         index = await self.counters.open(self.namespace, gates, self._found)
         if index is not None and gates[index].becomes is not None:
             self._found = gates[index].state
         return index
-
-
-def _gate(rule: Rule) -> Precondition:
-    state = rule.state
-    if state is None:
-        return Precondition(times_counter(rule.name), rule.times)
-    becomes = None if state.becomes == state.is_ else state.becomes
-    return Precondition(times_counter(rule.name), rule.times, state.is_, becomes)
 
 
 RETRIES = "x-stainless-retry-count"  # OpenAI's clients send the number of retries

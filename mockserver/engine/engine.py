@@ -213,7 +213,7 @@ class Engine:
                     overrides = overrides.by(rule)
                     continue
                 changed = overrides.changed(outcome, call) if overrides.faults else outcome
-                plan = await self._plan_outcome(call, asked, changed, rule.source, large=large)
+                plan = await self._plan_outcome(call, asked, changed, rule.source, terms, large=large)
                 if type(outcome) is Draft and self.policy.lints and not is_plain(call, outcome):
                     plan = await _add_remarks(plan, call, outcome, rule)
             except Failure as failure:
@@ -269,12 +269,14 @@ class Engine:
         draws = FaultSelection(self.policy.seed, self.counters, counted=self._counts_attempts)
         return await draws.selected(call, rule.name, stated)
 
-    async def _plan_outcome(self, call: Call, asked: Call, outcome: RuleOutcome, source: str, *, large: bool) -> Plan:
+    async def _plan_outcome(
+        self, call: Call, asked: Call, outcome: RuleOutcome, source: str, terms: Terms, *, large: bool
+    ) -> Plan:
         """Plan what a rule or a generator says, within what the call asks for.
 
         A cassette or the provider's own server may give the answer for it.
         """
-        policy, terms = self.policy, self.policy.terms[call.dialect, call.model]
+        policy = self.policy
         if type(outcome) is Draft or type(outcome) is DocumentDraft:  # isinstance takes far longer for a Struct
             if terms.model.name != call.model:
                 call = call.of_model(terms.model.name)
@@ -356,7 +358,8 @@ class Engine:
         return await self._plan_generated(call, overrides.changed(draft, call))
 
     async def _plan_generated(self, call: Call, outcome: RuleOutcome) -> Plan:
-        return await self._plan_outcome(call, call, outcome, "generated", large=is_large(call))
+        terms = self.policy.terms[call.dialect, call.model]
+        return await self._plan_outcome(call, call, outcome, "generated", terms, large=is_large(call))
 
     def _models(self, call: Call) -> Models:
         names = self.policy.models.names(call.model, self.listed.get(call.dialect, ()))
@@ -389,9 +392,9 @@ _MOST_AHEAD = 100  # rules that count
 async def _find_open(ahead: list[FoundRule], scenario: ScenarioState) -> int | None:
     """Return the index of the first rule that may answer; count those that are tried."""
     last = len(ahead) - 1
-    closed = ahead[:-1] if ahead[last].is_open else ahead
-    at = await scenario.first_open([each.rule for each in closed])
-    return last if at is None and closed is not ahead else at
+    rules = [each.rule for each in ahead if not each.is_open]
+    at = await scenario.first_open(rules)
+    return last if at is None and ahead[last].is_open else at
 
 
 async def _batch(engine: Engine, call: Call) -> Plan:

@@ -20,6 +20,7 @@ from mockserver.core.action import Faults
 from mockserver.core.call import OTHER, Call
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
+from mockserver.core.protocols import Precondition, times_counter
 from mockserver.core.text import shown
 from mockserver.rules.answer.checks import (
     Known,
@@ -64,6 +65,14 @@ class Rule(Struct, frozen=True, dict=True):
     @lazy_property
     def counts(self) -> bool:
         return self.times is not None or self.state is not None
+
+    @lazy_property
+    def precondition(self) -> Precondition:
+        """Return what must hold for it to answer, by `times` and `state`."""
+        counter, state = times_counter(self.name), self.state
+        if state is None:
+            return Precondition(counter, self.times)
+        return Precondition(counter, self.times, state.is_, None if state.becomes == state.is_ else state.becomes)
 
     @lazy_property
     def source(self) -> str:

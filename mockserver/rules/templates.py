@@ -56,6 +56,9 @@ def combined(one: Compiled[T], other: Compiled[U], build: Callable[[T, U], V]) -
     if one.known and other.known:
         return constant(build(one.known[0], other.known[0]))
     first, second = one.make, other.make
+    if other.known:
+        value = other.known[0]
+        return Compiled(lambda scope: build(first(scope), value))
     return Compiled(lambda scope: build(first(scope), second(scope)))
 
 
@@ -64,6 +67,9 @@ def gathered(all_compiled: Iterable[Compiled[T]]) -> Compiled[tuple[T, ...]]:
     if all(part.known for part in parts):
         return constant(tuple(part.known[0] for part in parts))
     makers = tuple(part.make for part in parts)
+    if len(makers) == 1:
+        make_only = makers[0]
+        return Compiled(lambda scope: (make_only(scope),))
     return Compiled(lambda scope: tuple([make(scope) for make in makers]))
 
 
@@ -169,7 +175,7 @@ class CallView(JsonObject):
 CONTEXT: Mapping[str, Callable[[RenderContext], Json]] = {
     "match": lambda scope: scope.match,
     "call": lambda scope: CallView(scope.call),
-    "last_user": lambda scope: scope.call.last_user,
+    "last_user": lambda scope: scope.call.last_user_text or "",
     "last_message": lambda scope: "" if scope.call.last_turn is None else scope.call.last_turn.text,
     "system": lambda scope: scope.call.system,
     "messages": lambda scope: [_message(message) for message in scope.call.messages],

@@ -6,7 +6,7 @@ import pytest
 
 from mockserver.core.call import Call, Message, Prompt
 from mockserver.core.plan import Failure
-from mockserver.engine.catalogue import UNKNOWN, Catalogue, Model, check, fitting, for_generator, within_limits
+from mockserver.engine.catalogue import UNKNOWN, Catalogue, Known, Model, check, for_generator, within_limits
 from tests.kit.calls import call
 from tests.kit.local import local
 
@@ -17,6 +17,11 @@ def text(tokens: int, **fields: Any) -> Call:
     """A completion whose prompt has so many tokens."""
     prompt = Prompt("a " * tokens, (1,) * tokens)
     return call("a", prompts=(prompt,), operation="completions", model="small-1", **fields)
+
+
+def fitting(asked: Call, refusing: Model, stated: Model) -> Call:
+    """The call as a model takes it of which this is known, and that stated."""
+    return within_limits(asked, Known(exists=True, name="", stated=stated, properties=refusing, refusing={}), refusing)
 
 
 @pytest.mark.parametrize(

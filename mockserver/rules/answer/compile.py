@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -100,11 +101,11 @@ def _unbent(then: ThenSpec, context: CompileContext) -> Compiled[RuleAnswer]:
     timing = None if then.timing is None else _timing(then.timing, context.at("timing"))
     match kind_of(then, context):
         case "error":
-            return compile_error(then, context).into(lambda failure: RuleAnswer(failure, timing))
+            return compile_error(then, context).into(partial(RuleAnswer, timing=timing))
         case "content_filter":
-            return compile_trip(then, context).into(lambda failure: RuleAnswer(failure, timing))
+            return compile_trip(then, context).into(partial(RuleAnswer, timing=timing))
         case "raw" if then.raw is not None:
-            return compile_raw(then.raw, context.at("raw")).into(lambda raw: RuleAnswer(raw, timing))
+            return compile_raw(then.raw, context.at("raw")).into(partial(RuleAnswer, timing=timing))
         case "cassette" if then.cassette is not None:
             return constant(RuleAnswer(PlayCassette(then.cassette), timing))
         case "forward":
@@ -122,7 +123,7 @@ def _unbent(then: ThenSpec, context: CompileContext) -> Compiled[RuleAnswer]:
         case kind:
             draft = _draft(kind, then, context)
             if "json_" not in then.model_fields_set:
-                return draft.into(lambda made: RuleAnswer(made, timing))
+                return draft.into(partial(RuleAnswer, timing=timing))
             return Compiled(lambda scope: RuleAnswer(_json(draft.make(scope), scope.call), timing))
 
 

@@ -166,7 +166,7 @@ def compile_failed(failed: Literal[True] | FailedSpec | None, context: CompileCo
 def _fresh(failure: Failure, message: Compiled[str] | None) -> Compiled[Failure]:
     # A new one for every call: an exception collects tracebacks.
     if message is None:
-        return Compiled(lambda _: failure.changed())
+        return Compiled(lambda _: failure.renewed())
     make = message.make
     return Compiled(lambda scope: failure.changed(message=make(scope)))
 
@@ -417,6 +417,8 @@ def _parts(content: ContentSpec, context: CompileContext) -> Iterator[Compiled[P
 
 
 def _text(text: Compiled[str], cut: Chunks, notes: _Notes) -> Compiled[Part]:
+    if notes.known:
+        return text.into(partial(Text, chunks=cut, annotations=notes.known[0]))
     return combined(text, notes, lambda made, noted: Text(made, cut, noted))
 
 

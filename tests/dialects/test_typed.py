@@ -148,6 +148,7 @@ def _read(body: bytes) -> Any:
         return failure.reason, failure.message, failure.code, failure.param, failure.kind, failure.details
     fields = {name: getattr(call, name) for name in Call.__struct_fields__ if name not in ("http", "is_sound")}
     problems = [(each.failure.message, each.keep) for each in chat.history(call, Validation.PUBLISHED)]
+    assert not (call.is_sound and problems)
     hashed = call.fingerprint, fingerprint(call.dialect, call.operation, call.meaning), call.content_fingerprint
     meaning = fields.pop("meaning")
     return repr(fields), to_builtins(meaning), hashed, problems, call.prompt_tokens

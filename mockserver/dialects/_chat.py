@@ -305,7 +305,11 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
     # Tools are written as they were before: this takes most of the time for them.
     canonical_meaning = {**meaning, "tools": offer.written} if offer.tools else meaning
     written = encode_sorted((dialect, "chat", canonical_meaning))
-    if not _TYPED_CHAT.is_whole(chat, body, encode(chat) if elsewhere else written, left):
+    if elsewhere:  # which may be no part of the body
+        is_whole = _TYPED_CHAT.is_whole(chat, body, encode(chat))
+    else:
+        is_whole = _TYPED_CHAT.is_whole(chat, body, written, left)
+    if not is_whole:
         return None
     raw: Any = Later(_read_whole, (body, elsewhere))
     tools = _tools(fields) if "functions" in fields else offer.tools

@@ -66,6 +66,14 @@ class Tool(Struct, frozen=True, gc=False):
         return f"{self.namespace}.{self.name}" if self.namespace else self.name
 
 
+class Toolset(tuple[Tool, ...]):
+    """Tools that many calls offer alike; what is worked out of them is kept with them."""
+
+    @lazy_property
+    def declaration(self) -> str:
+        return _declare(self)
+
+
 class Prompt(Struct, frozen=True, gc=False):
     """A text to complete, embed or moderate; `numbers` are its token ids, if the client sent those instead."""
 
@@ -267,10 +275,12 @@ class Call(Struct, frozen=True, dict=True):
             tokens += count(message.text)
             if message.name:
                 tokens += _NAMED + count(message.name)
-            for used in message.tool_calls:
-                tokens += count(used.name) + count(used.arguments)
-            for part in message.parts:
-                tokens += self.part_tokens(part)
+            if message.tool_calls:
+                for used in message.tool_calls:
+                    tokens += count(used.name) + count(used.arguments)
+            if message.parts:
+                for part in message.parts:
+                    tokens += self.part_tokens(part)
         if self.tools:
             tokens += _TOOLS + count(declared(self.tools))
             if any(message.role in _INSTRUCTING for message in messages):
@@ -318,7 +328,12 @@ def fingerprint(*parts: Json) -> str:
 
 
 def digest(written: bytes) -> str:
-    return blake2b(written, digest_size=16).hexdigest()
+    hasher = _EMPTY.copy()  # takes a third less than a new one
+    hasher.update(written)
+    return hasher.hexdigest()
+
+
+_EMPTY = blake2b(digest_size=16)
 
 
 _NAMED, _TOOLS, _SHARED = 1, 9, 4  # tokens; tools share the system message if there is one
@@ -327,6 +342,8 @@ _DEEPEST = 8  # levels of a tool's parameters that are rendered
 
 def declared(tools: tuple[Tool, ...]) -> str:
     """Return the text that tells a model of its tools, as far as is known. Clients offer the same ones each time."""
+    if type(tools) is Toolset:
+        return tools.declaration
     try:
         written = encode(tools)
     except (ValueError, RecursionError):  # half a character, or too deep

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from pydantic_core import PydanticKnownError
 
 from mockserver.config.tables import read_by
-from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice, digest
+from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice, Toolset, digest
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, encode_sorted
 from mockserver.core.lazy import Later
@@ -264,7 +264,7 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
     """The Call that a chat body asks for; `chat` is that body as its request model read it, known keys only."""
     messages = tuple([_message(message) for message in chat["messages"]])
     meaning = chat_fingerprint_fields(body, dialect)
-    return _call(http, chat, messages, _tools(chat), dialect=dialect, meaning=meaning, raw=body)
+    return _call(http, dialect, chat, messages, _tools(chat), meaning, body)
 
 
 def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None:
@@ -275,58 +275,46 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
     chat = _TYPED_CHAT.read(body)
     if chat is None:
         return None
-    listed, written_tools = chat.messages, chat.tools
-    offer = _NO_OFFER if written_tools is UNSET else _OFFERS[bytes(written_tools)]
-    if offer is None:
-        return None
+    given, offered = chat.messages, chat.tools
     chat.messages = chat.tools = UNSET
     fields = to_builtins(chat)
-    chat.messages, chat.tools = listed, written_tools
+    chat.messages, chat.tools = given, offered
     if elsewhere:
         fields.update(elsewhere)
     if len(fields) > 1:
         with_integers(fields)
         if is_deep(fields):
             return None
-    if written_tools is not UNSET:
+    offer = _NO_OFFER if offered is UNSET else _OFFERS[bytes(offered)]
+    if offer is None:
+        return None
+    if offered is not UNSET:
         fields["tools"] = offer.fields
     if not _CONFLICTING.isdisjoint(fields) and any(_conflicts_of_fields(fields)):
         return None
-    messages: list[Message] = []
-    said: list[Any] = []  # by the messages: what they mean
     ordinals: dict[str, str] = {}
-    for message in listed:
-        role, content = message.role, message.content
-        if role in _SPEAKING and type(content) is str:
-            name = message.name
-            messages.append(Message(role, content, (), (), None, None if name is UNSET else name))
-            said.append(message)
-        elif role == "assistant" and (message.tool_calls == [] or not (content or message.tool_calls)):
-            return None
-        else:
-            read, meant = _read_turn(message, ordinals)
-            messages.append(read)
-            said.append(meant)
+    messages = _read_messages(given, ordinals)
+    if messages is None:
+        return None
     if len(fields) == 1:
-        meaning = {**fields, "messages": said}
-        written = encode_sorted((dialect, "chat", meaning))
+        fields["messages"] = given
+        meaning, left = fields, 0
     else:
-        meaning = _meaning_of(fields, said, offer.meaning, dialect)
-        written = encode_sorted((dialect, "chat", {**meaning, "tools": offer.written} if offer.tools else meaning))
-    left = len(fields) + 1 - len(meaning)
-    if not _TYPED_CHAT.is_whole(chat, body, encode(chat) if elsewhere else written, left):
+        meaning = _meaning_of(fields, given, offer.meaning, dialect)
+        left = len(fields) + 1 - len(meaning)
+    # Tools are written as they were before: this takes most of the time for them.
+    canonical_meaning = {**meaning, "tools": offer.written} if offer.tools else meaning
+    written = encode_sorted((dialect, "chat", canonical_meaning))
+    if elsewhere:  # which may be no part of the body
+        is_whole = _TYPED_CHAT.is_whole(chat, body, encode(chat))
+    else:
+        is_whole = _TYPED_CHAT.is_whole(chat, body, written, left)
+    if not is_whole:
         return None
     raw: Any = Later(_read_whole, (body, elsewhere))
-    call = _call(
-        http,
-        fields,
-        tuple(messages),
-        _tools(fields) if "functions" in fields else offer.tools,
-        dialect=dialect,
-        meaning=meaning,
-        raw=raw,
-        is_sound=not ordinals or _are_answered(messages),
-    )
+    tools = _tools(fields) if "functions" in fields else offer.tools
+    is_sound = not ordinals or _are_answered(messages)
+    call = _call(http, dialect, fields, tuple(messages), tools, meaning, raw, is_sound=is_sound)
     vars(call)["fingerprint"] = digest(written)
     return call
 
@@ -334,6 +322,50 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
 def _read_whole(given: tuple[bytes, Body]) -> Body:
     body, elsewhere = given
     return {**object_of(body), **elsewhere}
+
+
+def _read_messages(given: Sequence[Any], ordinals: dict[str, str]) -> list[Message] | None:
+    """Read typed messages, in which each id then is the place at which it first occurred; None if one may be wrong."""
+    messages: list[Message] = []
+    for message in given:
+        role, content = message.role, message.content
+        if role in _SPEAKING and type(content) is str:
+            name = message.name
+            messages.append(Message(role, content, (), (), None, None if name is UNSET else name))
+        elif role == "tool" and type(content) is str:
+            name = message.tool_call_id
+            messages.append(Message(role, content, (), (), name))
+            message.tool_call_id = ordinals.setdefault(name, f"#{len(ordinals)}")
+        elif role == "assistant" and (message.tool_calls == [] or not (content or message.tool_calls)):
+            return None
+        elif role == "assistant" and type(content) is not list and _besides_calls(message) == _ONLY_CALLS:
+            calls = _read_calls(message.tool_calls, ordinals) if message.tool_calls else ()
+            messages.append(Message(role, content or "", (), calls))
+        else:
+            messages.append(_message(to_builtins(message)))
+            _renumber(message, ordinals)
+    return messages
+
+
+def _read_calls(given: Sequence[Any], ordinals: dict[str, str]) -> tuple[ToolCall, ...]:
+    calls: list[ToolCall] = []
+    for call in given:
+        name = call.id
+        if call.type == "function":
+            calls.append(ToolCall(name, call.function.name, call.function.arguments))
+        else:
+            calls.append(ToolCall(name, call.custom.name, call.custom.input, call.type))
+        call.id = ordinals.setdefault(name, f"#{len(ordinals)}")
+    return tuple(calls)
+
+
+def _renumber(message: Any, ordinals: dict[str, str]) -> None:
+    """Replace each id in a typed message by the place at which it first occurred."""
+    if message.role == "tool":
+        message.tool_call_id = ordinals.setdefault(message.tool_call_id, f"#{len(ordinals)}")
+    elif message.role == "assistant":
+        for holder in (*(message.tool_calls or ()), *((message.audio,) if message.audio else ())):
+            holder.id = ordinals.setdefault(holder.id, f"#{len(ordinals)}")
 
 
 class _Offer(Struct, frozen=True):
@@ -356,50 +388,23 @@ class _Offers(Memo[bytes, _Offer | None]):
         fields = to_builtins(offered)
         if is_deep(fields) or not _TYPED_TOOLS.is_whole(offered, body, encode(offered)):
             return None
-        tools, meaning = _tools(fields), _meaning_of_tools(fields["tools"])
-        offer = _Offer(tools, fields["tools"], meaning, Raw(encode_sorted(meaning)))
+        meaning = _meaning_of_tools(fields["tools"])
+        offer = _Offer(Toolset(_tools(fields)), fields["tools"], meaning, Raw(encode_sorted(meaning)))
         return self.keep(written, offer, _SIZE_IN_MEMORY * len(written))
 
 
 _SIZE_IN_MEMORY = 16  # bytes that a byte of JSON takes in tables, about
 
 
-def _read_turn(message: Any, ordinals: dict[str, str]) -> tuple[Message, Json]:
-    """A message that may have parts, and ids, and what it means without those."""
-    role, content = message.role, message.content
-    if role == "tool" and type(content) is str:
-        name = message.tool_call_id
-        ordinal = ordinals.setdefault(name, f"#{len(ordinals)}")
-        return Message(role, content, (), (), name), {"role": role, "content": content, "tool_call_id": ordinal}
-    if role != "assistant" or type(content) is list or _besides_calls(message) != _ONLY_CALLS:
-        table = to_builtins(message)
-        return _message(table), table if _WITH_IDS.isdisjoint(table) else _renumbered(table, ordinals)
-    if not message.tool_calls:
-        return Message(role, content), message
-    made: list[ToolCall] = []
-    meant: list[Json] = []
-    for call in message.tool_calls:
-        kind, name = call.type, call.id
-        if kind == "function":
-            used = call.function
-            made.append(ToolCall(name, used.name, used.arguments))
-        else:
-            used = call.custom
-            made.append(ToolCall(name, used.name, used.input, kind))
-        meant.append({"type": kind, "id": ordinals.setdefault(name, f"#{len(ordinals)}"), kind: used})
-    stated = {} if content is UNSET else {"content": content}
-    return Message(role, content or "", (), tuple(made)), {"role": role, **stated, "tool_calls": meant}
-
-
 def _call(
     http: HttpRequest,
+    dialect: str,
     chat: Body,
     messages: tuple[Message, ...],
     tools: tuple[Tool, ...],
-    *,
-    dialect: str,
     meaning: Json,
     raw: Body,
+    *,
     is_sound: bool = False,
 ) -> Call:
     return Call(
@@ -411,7 +416,7 @@ def _call(
         raw=raw,
         messages=messages,
         tools=tools,
-        tool_choice=_NONE if _CHOICES.isdisjoint(chat) and not tools else _tool_choice(chat, tools),
+        tool_choice=_tool_choice(chat, tools) if tools or not _CHOICES.isdisjoint(chat) else _NONE,
         stream=chat.get("stream") is True,
         options=_USUAL if _ASKING.isdisjoint(chat) else _options(chat),
         is_sound=is_sound,
@@ -651,7 +656,8 @@ def with_ordinals(holder: Body, ordinals: dict[str, str], keys: Iterable[str] = 
 
 
 def chat_conflicts(body: Body) -> Iterator[Complaint]:
-    yield from _conflicts_of_fields(body)
+    if not _CONFLICTING.isdisjoint(body):
+        yield from _conflicts_of_fields(body)
     yield from empty_messages(body["messages"])
 
 
@@ -659,8 +665,6 @@ _CONFLICTING = frozenset({"stream_options", "top_logprobs", "max_completion_toke
 
 
 def _conflicts_of_fields(body: Body) -> Iterator[Complaint]:
-    if _CONFLICTING.isdisjoint(body):
-        return
     yield from unmet_stream_options(body)
     if body.get("top_logprobs") is not None and not body.get("logprobs"):
         yield custom_complaint("'top_logprobs' is only allowed when 'logprobs' is true.", "top_logprobs")

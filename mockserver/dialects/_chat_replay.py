@@ -49,7 +49,7 @@ def _find_unanswered(call: Call, history: _History) -> Problems:
 
 def _read_history(call: Call) -> _History | None:
     """The history, if there are calls of tools in it that may be wrong."""
-    given = None if call.is_sound else call.body.get("messages")
+    given = call.body.get("messages")
     if not isinstance(given, list):
         return None
     messages = [each if isinstance(each, dict) else {} for each in given]

@@ -203,7 +203,10 @@ def _clearer(error: str, body: bytes) -> str:
 
 def is_deep(body: Body) -> bool:
     """Whether an object has more levels than are allowed."""
-    if not any(type(value) is dict or type(value) is list for value in body.values()):
+    for value in body.values():
+        if type(value) is dict or type(value) is list:
+            break
+    else:
         return False
     try:
         written = encode(body)

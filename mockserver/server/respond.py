@@ -179,7 +179,7 @@ class Responder(Struct, eq=False):
                     call = await on_thread(operation.call, request, validation)
                 else:
                     call = operation.call(request, validation)
-                if settings.replay == "off":
+                if call.is_sound or settings.replay == "off":
                     problems: Sequence[HistoryProblem] = ()
                 elif large:
                     problems = await on_thread(operation.history, call, validation)

@@ -148,6 +148,7 @@ def _read(body: bytes) -> Any:
         return failure.reason, failure.message, failure.code, failure.param, failure.kind, failure.details
     fields = {name: getattr(call, name) for name in Call.__struct_fields__ if name not in ("http", "is_sound")}
     problems = [(each.failure.message, each.keep) for each in chat.history(call, Validation.PUBLISHED)]
+    assert not (call.is_sound and problems)
     hashed = call.fingerprint, fingerprint(call.dialect, call.operation, call.meaning), call.content_fingerprint
     meaning = fields.pop("meaning")
     return repr(fields), to_builtins(meaning), hashed, problems, call.prompt_tokens
@@ -173,10 +174,11 @@ def test_a_usual_chat_and_a_history_with_tools_are_read_in_types() -> None:
         assert _chat._TYPED_CHAT.read(json.dumps(seed).encode()) is not None
 
 
-def test_a_key_that_is_stated_twice_is_refused_where_the_path_names_the_model() -> None:
-    """A colon in the name of a deployment is none of the body's."""
+@pytest.mark.parametrize("others", ["", '"stream":true,', '"stream":true,"user":"u",'])
+def test_a_key_that_is_stated_twice_is_refused_where_the_path_names_the_model(others: str) -> None:
+    """A colon in the name of a deployment is none of the body's, nor do other fields hide the key."""
     chats = (each for each in discover()["azure_openai"].operations if each.name == "chat" and "{" in each.path)
-    body = b'{"model":"m","seed":1,"seed":2,"messages":[{"role":"user","content":"hi"}]}'
+    body = b'{"model":"m",%b"seed":1,"seed":2,"messages":[{"role":"user","content":"hi"}]}' % others.encode()
     headers = ((b"content-type", b"application/json"),)
     query, params = {"api-version": "2024-10-21"}, {"deployment": "a:b"}
     with pytest.raises(Failure, match="duplicate key"):

@@ -66,13 +66,12 @@ def _outline_choice(choice: Choice) -> Outline | None:
         if kind is Item or (type(part) is Text and part.annotations):
             return None
         form += (kind, type(part.chunks) is tuple)
-        _OUTLINES[kind](part, form, texts)
+        if type(part) is Text:  # first, as most are
+            form.append(part.apart)
+            texts.append(part.text)
+        else:
+            _OUTLINES[kind](part, form, texts)
     return Outline((*form, *map(bool, texts)), encode_texts(texts))
-
-
-def _outline_text(part: Text, form: list[Hashable], texts: list[str]) -> None:
-    form.append(part.apart)
-    texts.append(part.text)
 
 
 def _outline_refusal(part: Refusal, form: list[Hashable], texts: list[str]) -> None:
@@ -91,7 +90,6 @@ def _outline_call(part: ToolUse, form: list[Hashable], texts: list[str]) -> None
 
 
 _OUTLINES: Mapping[type, Callable[[Any, list[Hashable], list[str]], None]] = {
-    Text: _outline_text,
     Refusal: _outline_refusal,
     Reasoning: _outline_reasoning,
     ToolUse: _outline_call,
@@ -452,7 +450,9 @@ class Renderer(Generic[Options]):
 
         `counts`: of the pieces of a stream, up to 3 of each part.
         """
-        choices, rest = answer.choices, _outline_rest(answer)
+        choices = answer.choices
+        came_before = "outline" in vars(choices[0]) and all("outline" in vars(choice) for choice in choices[1:])
+        rest = _outline_rest(answer)
         if rest is None:
             return Found(None)
         form = (counts, given.form, rest.form)
@@ -460,12 +460,10 @@ class Renderer(Generic[Options]):
         if template is _UNKNOWN:
             made = self._make_body(answer, options) if counts is None else self._make_stream(answer, options, counts)
             template = _keep(self._templates, form, made, MAX_TEMPLATES)
-        kept: dict[Form, Found] | None = vars(choices[0]).get("templates")
-        if kept is not None and template is not None and all("templates" in vars(choice) for choice in choices):
-            return _keep(kept, key, Found(template.bind(len(given.values), rest.values), others=choices[1:]), MAX_BOUND)
-        for choice in choices:
-            vars(choice).setdefault("templates", {})
-        return Found(template, rest.values)
+        if template is None or not came_before:
+            return Found(template, rest.values)
+        kept: dict[Form, Found] = vars(choices[0]).setdefault("templates", {})
+        return _keep(kept, key, Found(template.bind(len(given.values), rest.values), others=choices[1:]), MAX_BOUND)
 
     def _make_body(self, answer: Answer, options: Options) -> Template | None:
         once, again = (self._cut_body(answer, options, Marks(series)) for series in _SERIES)
@@ -529,16 +527,15 @@ def _outline_rest(answer: Answer) -> Outline | None:
     """Return the outline of the names and choices of an answer; None: no template can hold them."""
     try:
         named = _outline_names(answer.model, answer.system_fingerprint, answer.stated_fingerprint)
-        outlines = [outline_of(choice) for choice in answer.choices]
+        form, values = (named.form,), named.values
+        for choice in answer.choices:
+            outline = outline_of(choice)
+            if outline is None:
+                return None
+            form, values = (*form, outline.form), values + outline.values
     except UnicodeEncodeError:
         return None
-    form, values = [named.form], named.values
-    for outline in outlines:
-        if outline is None:
-            return None
-        form.append(outline.form)
-        values += outline.values
-    return Outline(tuple(form), values)
+    return Outline(form, values)
 
 
 @lru_cache(maxsize=64)

@@ -85,6 +85,7 @@ class Timing(Struct, frozen=True):
         return replace(self, first_token=first + self.prompt_per_1k * prompt / 1000, prompt_per_1k=0.0)
 
 
+UNTIMED = Timing()
 Vector = Sequence[float]
 
 # The categories of a moderation.
@@ -386,7 +387,7 @@ class Plan(Struct, frozen=True, gc=False):
 
     outcome: Outcome
     source: str
-    timing: Timing = Timing()
+    timing: Timing = UNTIMED
     faults: tuple[Fault, ...] = ()
     modified_by: tuple[str, ...] = ()  # rules that changed the delivery without answering
     trace: tuple[str, ...] = ()  # steps, branches and faults of rules: `rule rules.yaml:14 weather: steps[1]`
@@ -395,15 +396,10 @@ class Plan(Struct, frozen=True, gc=False):
 
     @property
     def rendered(self) -> "Plan":
-        usage = self.outcome.usage if type(self.outcome) is Answer else None
-        return Plan(
-            _NOTHING if usage is None else RenderedOutcome(usage),
-            self.source,
-            faults=self.faults,
-            modified_by=self.modified_by,
-            trace=self.trace,
-            remarks=self.remarks,
-            history_remarks=self.history_remarks,
+        """Return the plan as it is kept after rendering."""
+        outcome = RenderedOutcome(self.outcome.usage) if type(self.outcome) is Answer else _NOTHING
+        return Plan(  # by position, as names take longer
+            outcome, self.source, UNTIMED, self.faults, self.modified_by, self.trace, self.remarks, self.history_remarks
         )
 
 

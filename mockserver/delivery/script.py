@@ -13,6 +13,7 @@ from mockserver.core.http import WITHOUT_BODY, Frame, FrameRun, Frames, HeaderLi
 from mockserver.core.lazy import batches
 from mockserver.core.plan import Timing
 from mockserver.core.seed import Random, Seed
+from mockserver.wire.template import FilledFrames
 
 
 class Pace(Struct, frozen=True):
@@ -128,6 +129,8 @@ def joined(reply: Reply) -> Reply:
     """Return the reply with its frames joined to bytes, if no wait or fault comes between them and they are few."""
     if reply.frames is None:
         return reply
+    if type(reply.frames) is FilledFrames and len(body := reply.frames.join(_around)) <= _BATCH:
+        return Reply(reply.status, reply.headers, body)
     if type(reply.frames) is Frames and len(body := b"".join(map(sse, reply.frames.runs))) <= _BATCH:
         return Reply(reply.status, reply.headers, body)
     several = _batches(reply.frames)
@@ -159,7 +162,7 @@ def sse(frame: Frame | FrameRun | bytes) -> bytes:
     """One event as its framing says, or a run of them, with one space after each colon; raw bytes go out unchanged."""
     if isinstance(frame, bytes):
         return frame
-    before, after = _FRAMINGS[frame.framing] if frame.event is None else _around(frame.event, frame.framing)
+    before, after = _around(frame.event, frame.framing)
     if type(frame) is Frame:
         return before + frame.data + after
     before, after = before + frame.before, frame.after + after
@@ -167,9 +170,9 @@ def sse(frame: Frame | FrameRun | bytes) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def _around(event: str, framing: str) -> tuple[bytes, bytes]:
+def _around(event: str | None, framing: str) -> tuple[bytes, bytes]:
     before, after = _FRAMINGS[framing]
-    return b"event: " + event.encode() + b"\n" + before, after
+    return before if event is None else b"event: " + event.encode() + b"\n" + before, after
 
 
 _FRAMINGS: Mapping[str, tuple[bytes, bytes]] = {
@@ -184,7 +187,7 @@ def comment(words: str) -> bytes:
 
 
 def _batches(frames: Iterable[Frame | bytes]) -> Iterator[bytes]:
-    return batches(map(sse, frames.runs if isinstance(frames, Frames) else frames), _BATCH)
+    return batches(map(sse, frames.runs if isinstance(frames, Frames | FilledFrames) else frames), _BATCH)
 
 
 _BATCH = 1 << 16  # bytes, about a millisecond of work

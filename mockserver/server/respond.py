@@ -22,7 +22,7 @@ from mockserver.core.exchange import Exchange
 from mockserver.core.history import HistoryProblem
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, write_lines
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Failure, Forward, Outcome, Plan, Raw, RenderedOutcome
+from mockserver.core.plan import UNTIMED, Answer, Failure, Forward, Outcome, Plan, Raw, RenderedOutcome
 from mockserver.core.protocols import StateLostError
 from mockserver.core.seed import Seed
 from mockserver.core.text import lines, printable
@@ -298,7 +298,8 @@ class Responder(Struct, eq=False):
     def _render(self, operation: Operation, call: Call, plan: Plan, *, timed: bool) -> Response:
         """Turn a plan into the reply that the dialect gives; `timed`: it takes its time."""
         outcome, settings = plan.outcome, self.live.settings
-        pace = AT_ONCE if plan.timing.at_once else _pace_of(call, plan, self.live.engine.policy.seed)
+        at_once = plan.timing == UNTIMED or plan.timing.at_once
+        pace = AT_ONCE if at_once else _pace_of(call, plan, self.live.engine.policy.seed)
         if type(outcome) is Answer:  # first, as most are; isinstance takes far longer for a Struct
             reply = operation.render(call, outcome)
         elif isinstance(outcome, Failure):
@@ -436,7 +437,7 @@ def _prepare(reply: Reply, pace: Pace, plan: Plan) -> Reply:
         body = b"".join(reply.pieces)
         length = ("content-length", str(len(body)))
         return replace(reply, headers=(*reply.headers, length), body=body, pieces=None)
-    if pace.at_once:
+    if pace is AT_ONCE or pace.at_once:
         return joined(reply)
     few = isinstance(plan.outcome, Answer) and plan.outcome.weight <= MAX_PARTED_TOKENS
     return parted(reply, pace) if few else reply

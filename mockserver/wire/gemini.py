@@ -81,9 +81,12 @@ class GeminiRenderer(Renderer[GeminiOptions]):
     def _counted_runs(self, answer: Answer, options: GeminiOptions) -> list[Frame | FrameRun] | None:
         if any(not isinstance(part, Text) or isinstance(part.chunks, tuple) for part in answer.choices[0].parts):
             return None  # stated pieces may be empty
-        made, seen = self.fill_frames(answer, options), 0
-        for at, run in enumerate(made or ()):
-            if made is None or not isinstance(run, FrameRun) or _COUNTS[0] not in run.after:
+        filled = self.fill_frames(answer, options)
+        if filled is None:
+            return None
+        made, seen = filled.runs, 0
+        for at, run in enumerate(made):
+            if not isinstance(run, FrameRun) or _COUNTS[0] not in run.after:
                 continue
             between, rest = run.after.split(_COUNTS[0])
             total, after = rest.split(_COUNTS[1])

@@ -107,8 +107,8 @@ class ResponseRenderer(Renderer[ResponseOptions]):
             yield Frame(rest, name, tokens, part)
 
     def stream(self, answer: Answer, options: ResponseOptions) -> Iterable[Frame]:
-        runs = self.fill_frames(answer, options)
-        return events(answer, self.layout, options) if runs is None else Frames(_numbered(runs))
+        filled = self.fill_frames(answer, options)
+        return events(answer, self.layout, options) if filled is None else Frames(_numbered(filled.runs))
 
     def outline(self, answer: Answer, options: ResponseOptions) -> Outline | None:
         repeated, sealed = options.request_fields, "reasoning.encrypted_content" in options.include

@@ -19,12 +19,14 @@ from pydantic_core import to_json
 
 from mockserver.core.http import Frame, FrameRun, Frames
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_property
 from mockserver.core.plan import Answer, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, tokens_of
 from mockserver.core.tokens import Tokenizer, weighed
 
 Form = tuple[Hashable, ...]
 Options = TypeVar("Options")
 Kept = TypeVar("Kept")
+Around = Callable[[str | None, str], tuple[bytes, bytes]]  # before and after the data of a frame, by event and framing
 
 MAX_TEMPLATES = 512  # of one renderer
 MAX_BOUND = 16  # templates that are kept with a choice
@@ -64,13 +66,12 @@ def _outline_choice(choice: Choice) -> Outline | None:
         if kind is Item or (type(part) is Text and part.annotations):
             return None
         form += (kind, type(part.chunks) is tuple)
-        _OUTLINES[kind](part, form, texts)
+        if type(part) is Text:  # first, as most are
+            form.append(part.apart)
+            texts.append(part.text)
+        else:
+            _OUTLINES[kind](part, form, texts)
     return Outline((*form, *map(bool, texts)), encode_texts(texts))
-
-
-def _outline_text(part: Text, form: list[Hashable], texts: list[str]) -> None:
-    form.append(part.apart)
-    texts.append(part.text)
 
 
 def _outline_refusal(part: Refusal, form: list[Hashable], texts: list[str]) -> None:
@@ -89,7 +90,6 @@ def _outline_call(part: ToolUse, form: list[Hashable], texts: list[str]) -> None
 
 
 _OUTLINES: Mapping[type, Callable[[Any, list[Hashable], list[str]], None]] = {
-    Text: _outline_text,
     Refusal: _outline_refusal,
     Reasoning: _outline_reasoning,
     ToolUse: _outline_call,
@@ -168,6 +168,26 @@ class Cuts(Struct, frozen=True):
     between: list[bytes]
     marks: list[int]
 
+    def around(self, before: bytes, after: bytes) -> "Cuts":
+        """Return these with bytes before and after."""
+        return Cuts([before], []).then(self).then(Cuts([after], []))
+
+    def then(self, other: "Cuts") -> "Cuts":
+        """Return these with others after them."""
+        *whole, last = self.between
+        return Cuts([*whole, last + other.between[0], *other.between[1:]], [*self.marks, *other.marks])
+
+    def bind(self, first: int, values: Sequence[bytes]) -> "Cuts":
+        """Return these with values in place of the marks from number `first` on."""
+        between, marks = self.between[:1], list[int]()
+        for number, text in zip(self.marks, self.between[1:], strict=True):
+            if number < first:
+                marks.append(number)
+                between.append(text)
+            else:
+                between[-1] += values[number - first] + text
+        return Cuts(between, marks)
+
 
 def cut_at(marks: Sequence[bytes], data: bytes) -> Cuts:
     """Cut bytes at marks. An empty mark is none, and one within another does not count."""
@@ -194,23 +214,16 @@ def _find(mark: bytes, data: bytes) -> Iterator[int]:
 class Template:
     """Bytes with holes, which take values by their numbers: `form % pick(values)`, of a tuple."""
 
-    __slots__ = ("_cuts", "form", "pick")
+    __slots__ = ("cuts", "form", "pick")
 
     def __init__(self, cuts: Cuts) -> None:
-        self._cuts = cuts
+        self.cuts = cuts
         self.form = b"%b".join([each.replace(b"%", b"%%") for each in cuts.between])
         self.pick: Callable[[tuple[bytes, ...]], Any] = itemgetter(*cuts.marks or (slice(0),))
 
     def bind(self, first: int, values: Sequence[bytes]) -> "Template":
         """Return it with these values in its holes of the numbers from `first` on."""
-        between, marks = self._cuts.between[:1], list[int]()
-        for number, text in zip(self._cuts.marks, self._cuts.between[1:], strict=True):
-            if number < first:
-                marks.append(number)
-                between.append(text)
-            else:
-                between[-1] += values[number - first] + text
-        return Template(Cuts(between, marks))
+        return Template(self.cuts.bind(first, values))
 
 
 class CutFrame(Struct, frozen=True):
@@ -226,6 +239,11 @@ class CutFrame(Struct, frozen=True):
     part: int | None = None
     first: int | None = None
     end: int | None = None
+
+    def bind(self, first: int, values: Sequence[bytes]) -> "CutFrame":
+        """Return it with these values in place of the marks from number `first` on."""
+        after = None if self.after is None else self.after.bind(first, values)
+        return replace(self, before=self.before.bind(first, values), after=after)
 
     def takes(self, other: "CutFrame") -> "CutFrame | None":
         """Return both as one, if the other comes next and differs only in its piece."""
@@ -245,34 +263,85 @@ class Segment(Struct, frozen=True):
     def of(cls, cut: CutFrame) -> "Segment":
         return cls(cut, Template(cut.before), None if cut.after is None else Template(cut.after))
 
-    def bind(self, first: int, values: Sequence[bytes]) -> "Segment":
-        after = None if self.after is None else self.after.bind(first, values)
-        return Segment(self.cut, self.before.bind(first, values), after)
+    def fill(self, values: tuple[bytes, ...], parts: Sequence["Pieces"]) -> Iterator[Frame | FrameRun]:
+        cut, frame, data = self.cut, self.cut.frame, self.before.form % self.before.pick(values)
+        if cut.part is None or self.after is None:
+            yield Frame(data, frame.event, 0, frame.part, frame.framing)
+            return
+        behind, shown = self.after.form % self.after.pick(values), parts[cut.part]
+        texts, weights = shown.texts[cut.first : cut.end], shown.tokens[cut.first : cut.end]
+        for at in range(0, len(texts), _RUN):
+            some, tokens = texts[at : at + _RUN], weights[at : at + _RUN]
+            yield FrameRun(data, some, behind, tokens, frame.event, frame.part, frame.framing)
 
 
-class StreamTemplate(Struct, frozen=True):
+class PiecesBetween(Struct, frozen=True):
+    """What comes before some pieces of a part in the bytes of a stream, and between them."""
+
+    before: Template
+    between: Template
+    part: int
+    shown: slice
+
+
+class StreamTemplate:
     """The frames of a stream with holes, which take values by their numbers, and the pieces of its parts."""
 
-    segments: Sequence[Segment]
+    def __init__(self, cuts: Sequence[CutFrame]) -> None:
+        self._cuts = cuts
+        self.joined: tuple[Sequence[PiecesBetween], Template] | None = None  # made when first needed
+
+    @lazy_property
+    def segments(self) -> Sequence[Segment]:
+        return [Segment.of(cut) for cut in self._cuts]
 
     def bind(self, first: int, values: Sequence[bytes]) -> "StreamTemplate":
         """Return it with these values in its holes of the numbers from `first` on."""
-        return StreamTemplate([segment.bind(first, values) for segment in self.segments])
+        return StreamTemplate([cut.bind(first, values) for cut in self._cuts])
 
-    def fill(self, values: tuple[bytes, ...], parts: Sequence["Pieces"]) -> list[Frame | FrameRun]:
-        made: list[Frame | FrameRun] = []
-        for segment in self.segments:
-            cut, before, after = segment.cut, segment.before, segment.after
-            frame, data = cut.frame, before.form % before.pick(values)
-            if cut.part is None or after is None:
-                made.append(Frame(data, frame.event, 0, frame.part, frame.framing))
+    def join(self, around: Around) -> tuple[Sequence[PiecesBetween], Template]:
+        """Return all that the stream has before pieces and between them, and its end."""
+        made, text = list[PiecesBetween](), Cuts([b""], [])
+        for cut in self._cuts:
+            before, after = around(cut.frame.event, cut.frame.framing)
+            if cut.part is None or cut.after is None:
+                text = text.then(cut.before.around(before, after))
                 continue
-            behind, shown = after.form % after.pick(values), parts[cut.part]
-            texts, weights = shown.texts[cut.first : cut.end], shown.tokens[cut.first : cut.end]
-            for at in range(0, len(texts), _RUN):
-                some, tokens = texts[at : at + _RUN], weights[at : at + _RUN]
-                made.append(FrameRun(data, some, behind, tokens, frame.event, frame.part, frame.framing))
-        return made
+            between = cut.after.around(b"", after).then(cut.before.around(before, b""))
+            text = text.then(cut.before.around(before, b""))
+            made.append(PiecesBetween(Template(text), Template(between), cut.part, slice(cut.first, cut.end)))
+            text = cut.after.around(b"", after)
+        self.joined = made, Template(text)
+        return self.joined
+
+
+class FilledFrames(Struct, frozen=True):
+    """The frames of a stream by its template: one by one, in runs that are alike, or joined at once."""
+
+    template: StreamTemplate
+    values: tuple[bytes, ...]
+    parts: Sequence["Pieces"]
+
+    def __iter__(self) -> Iterator[Frame]:
+        return iter(Frames(self.runs))
+
+    @property
+    def runs(self) -> list[Frame | FrameRun]:
+        """Return the frames, those that are alike as one."""
+        segments, values, parts = self.template.segments, self.values, self.parts
+        return [frame for segment in segments for frame in segment.fill(values, parts)]
+
+    def join(self, around: Around) -> bytes:
+        """Return the bytes of all frames, with what is written `around` each."""
+        template, values = self.template, self.values
+        steps, end = template.joined or template.join(around)
+        made: list[bytes] = []
+        for step in steps:
+            before, between = step.before, step.between
+            texts = self.parts[step.part].texts[step.shown]
+            made += (before.form % before.pick(values), (between.form % between.pick(values)).join(texts))
+        made.append(end.form % end.pick(values))
+        return b"".join(made)
 
 
 class Found(Struct, frozen=True):
@@ -331,8 +400,7 @@ class Renderer(Generic[Options]):
 
     def stream(self, answer: Answer, options: Options) -> Iterable[Frame]:
         """Return the frames of a stream."""
-        runs = self.fill_frames(answer, options)
-        return self.frames(answer, options) if runs is None else Frames(runs)
+        return self.fill_frames(answer, options) or self.frames(answer, options)
 
     def fill_body(self, answer: Answer, options: Options) -> bytes | None:
         """Return the JSON of a body; None if no template holds it."""
@@ -346,7 +414,7 @@ class Renderer(Generic[Options]):
         template: Template | None = found.template
         return None if template is None else template.form % template.pick(given.values + found.values)
 
-    def fill_frames(self, answer: Answer, options: Options) -> list[Frame | FrameRun] | None:
+    def fill_frames(self, answer: Answer, options: Options) -> FilledFrames | None:
         """Return the frames of a stream; None if no template holds it."""
         if len(answer.choices) != 1 or answer.phase:
             return None
@@ -359,7 +427,7 @@ class Renderer(Generic[Options]):
         if found is None:
             found = self._find(answer, options, given, key, spoken.counts)
         template: StreamTemplate | None = found.template
-        return None if template is None else template.fill(given.values + found.values, spoken.parts)
+        return None if template is None else FilledFrames(template, given.values + found.values, spoken.parts)
 
     def _outline_given(self, answer: Answer, options: Options) -> Outline | None:
         """Return the outline of all but choices and names: of what differs from request to request."""
@@ -382,7 +450,9 @@ class Renderer(Generic[Options]):
 
         `counts`: of the pieces of a stream, up to 3 of each part.
         """
-        choices, rest = answer.choices, _outline_rest(answer)
+        choices = answer.choices
+        came_before = "outline" in vars(choices[0]) and all("outline" in vars(choice) for choice in choices[1:])
+        rest = _outline_rest(answer)
         if rest is None:
             return Found(None)
         form = (counts, given.form, rest.form)
@@ -390,12 +460,10 @@ class Renderer(Generic[Options]):
         if template is _UNKNOWN:
             made = self._make_body(answer, options) if counts is None else self._make_stream(answer, options, counts)
             template = _keep(self._templates, form, made, MAX_TEMPLATES)
-        kept: dict[Form, Found] | None = vars(choices[0]).get("templates")
-        if kept is not None and template is not None and all("templates" in vars(choice) for choice in choices):
-            return _keep(kept, key, Found(template.bind(len(given.values), rest.values), others=choices[1:]), MAX_BOUND)
-        for choice in choices:
-            vars(choice).setdefault("templates", {})
-        return Found(template, rest.values)
+        if template is None or not came_before:
+            return Found(template, rest.values)
+        kept: dict[Form, Found] = vars(choices[0]).setdefault("templates", {})
+        return _keep(kept, key, Found(template.bind(len(given.values), rest.values), others=choices[1:]), MAX_BOUND)
 
     def _make_body(self, answer: Answer, options: Options) -> Template | None:
         once, again = (self._cut_body(answer, options, Marks(series)) for series in _SERIES)
@@ -426,7 +494,7 @@ class Renderer(Generic[Options]):
         for frame in once:
             both = runs[-1].takes(frame) if runs else None
             runs[-1:] = [*runs[-1:], frame] if both is None else [both]
-        return StreamTemplate([Segment.of(run) for run in runs])
+        return StreamTemplate(runs)
 
     def _cut_frames(
         self, answer: Answer, options: Options, counts: Sequence[int], marks: Marks
@@ -459,16 +527,15 @@ def _outline_rest(answer: Answer) -> Outline | None:
     """Return the outline of the names and choices of an answer; None: no template can hold them."""
     try:
         named = _outline_names(answer.model, answer.system_fingerprint, answer.stated_fingerprint)
-        outlines = [outline_of(choice) for choice in answer.choices]
+        form, values = (named.form,), named.values
+        for choice in answer.choices:
+            outline = outline_of(choice)
+            if outline is None:
+                return None
+            form, values = (*form, outline.form), values + outline.values
     except UnicodeEncodeError:
         return None
-    form, values = [named.form], named.values
-    for outline in outlines:
-        if outline is None:
-            return None
-        form.append(outline.form)
-        values += outline.values
-    return Outline(tuple(form), values)
+    return Outline(form, values)
 
 
 @lru_cache(maxsize=64)

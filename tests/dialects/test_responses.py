@@ -123,11 +123,11 @@ def numbers(reply: Any) -> list[int]:
 
 def test_a_streamed_reply_and_its_rest(parse: Callable[..., Any]) -> None:
     call, renderer = parse({"stream": True}), ResponseRenderer(RESPONSE_LAYOUT)
-    whole = numbers(responses_reply(call, ANSWER, renderer, ()))
+    whole = numbers(responses_reply(call, ANSWER, renderer, ""))
     assert whole == list(range(len(whole)))
     assert len(whole) > 8
-    assert numbers(responses_reply(call, ANSWER, renderer, (), after=4)) == whole[5:]
-    assert numbers(responses_reply(call, ANSWER, renderer, (), after=whole[-1])) == []
+    assert numbers(responses_reply(call, ANSWER, renderer, "", after=4)) == whole[5:]
+    assert numbers(responses_reply(call, ANSWER, renderer, "", after=whole[-1])) == []
 
 
 def test_the_id_of_what_was_not_found_is_told(speak: Callable[[str], Any]) -> None:

@@ -40,6 +40,7 @@ from mockserver.dialects._fields import (
     text,
     text_or,
     union,
+    usually,
 )
 from mockserver.dialects._loose import read_format, read_messages, read_tools
 from mockserver.dialects._meaning import fields_with_meaning
@@ -152,9 +153,11 @@ def _few_pairs(value: Any) -> Any:
 MAX_METADATA_PAIRS = 16
 Penalty = number(-2, 2)
 # A JSON integer may be written 5.0.
-Biases = read_by(_first_refused_bias)(mapping(number(-100, 100, multiple_of=1)))
+_Bias = mapping(number(-100, 100, multiple_of=1))
+Biases = usually(_Bias, read_by(_first_refused_bias)(_Bias))
 Stops = text_or("<an array of strings>", list_of(str, 1, 4))
-Metadata = read_by(_few_pairs)(mapping(text(most=512), keys=text(most=64)))
+_Pairs = mapping(text(most=512), keys=text(most=64))
+Metadata = usually({**_Pairs, "max_length": MAX_METADATA_PAIRS}, read_by(_few_pairs)(_Pairs))
 SafetyIdentifier = text(most=128)
 PromptCacheKey = text(most=64)  # longer ones are only refused by the live API
 Seed = integer(-(2**63), 2**63 - 1)

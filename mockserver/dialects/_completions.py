@@ -20,13 +20,14 @@ from mockserver.dialects._fields import (
     optional,
     shape,
     union,
+    usually,
 )
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import (
     Body,
     Complaint,
     custom_complaint,
-    read_body,
+    read_request,
     refuse_first,
     unknown_fields,
 )
@@ -35,11 +36,15 @@ from mockserver.wire.text import CompletionOptions, TextLayout
 
 MAX_PROMPTS = 2048
 Tokens = list_of(int, 1)
-Prompts = union(
-    STRING,
-    labelled("<an array of strings>", list_of(str, 1, MAX_PROMPTS)),
-    labelled("<an array of integers>", Tokens),
-    labelled("<an array of integer arrays>", list_of(Tokens, 1, MAX_PROMPTS)),
+_Texts = labelled("<an array of strings>", list_of(str, 1, MAX_PROMPTS))
+Prompts = usually(
+    union(STRING, _Texts),
+    union(
+        STRING,
+        _Texts,
+        labelled("<an array of integers>", Tokens),
+        labelled("<an array of integer arrays>", list_of(Tokens, 1, MAX_PROMPTS)),
+    ),
 )
 
 # `POST /completions` (https://platform.openai.com/docs/api-reference/completions).
@@ -65,9 +70,10 @@ WHOLE_PROMPT = 1 << 62  # more tokens than any prompt has: all of it is repeated
 USUAL_TOKENS = 16
 
 
-def parse_completion(http: HttpRequest, body: Body, dialect: str, *, validation: Validation) -> Call:
-    body, parsed = read_body(COMPLETION, body, refuse, validation)
-    if validation is not Validation.OFF:
+def parse_completion(http: HttpRequest, dialect: str, elsewhere: Body, *, validation: Validation) -> Call:
+    """The Call of a body, of which path or query may state fields that are `elsewhere`."""
+    body, parsed = read_request(COMPLETION, http, refuse, validation, elsewhere)
+    if validation is not Validation.OFF and not _CONFLICTING.isdisjoint(parsed):
         refuse_first(_conflicts(parsed), refuse)
     call = completion_call(http, body, parsed, dialect=dialect)
     if call.options.echo and (message := too_long(call)) is not None:
@@ -82,29 +88,40 @@ def completion_call(http: HttpRequest, body: Body, parsed: Body, *, dialect: str
     prompts = parse_prompts(parsed["prompt"])
     texts = [prompt.text for prompt in prompts]
     meaning = fields_with_meaning(body, dialect, "completions")
-    most = parsed.get("max_tokens")
+    meaning["prompt"] = texts[0] if len(texts) == 1 else texts
     return Call(
         dialect=dialect,
         operation="completions",
         model=parsed["model"],
         http=http,
-        meaning={**meaning, "prompt": texts[0] if len(texts) == 1 else texts},
+        meaning=meaning,
         raw=body,
-        messages=tuple(Message("user", text) for text in texts),
+        messages=tuple([Message("user", text) for text in texts]),
         prompts=prompts,
         stream=parsed.get("stream") is True,
-        options=Options(
-            include_usage=bool((parsed.get("stream_options") or {}).get("include_usage")),
-            n=parsed.get("n") or 1,
-            max_tokens=most,
-            usual_tokens=USUAL_TOKENS if most is None else None,
-            echo=WHOLE_PROMPT if parsed.get("echo") else 0,
-            stop=stop_sequences(parsed.get("stop")),
-            logprobs=parsed.get("logprobs"),
-            seed=parsed.get("seed"),
-        ),
-        ids=IdShape("cmpl-"),
+        options=_USUAL if _ASKING.isdisjoint(parsed) else _options(parsed),
+        ids=_IDS,
     )
+
+
+def _options(parsed: Body) -> Options:
+    most = parsed.get("max_tokens")
+    return Options(
+        include_usage=bool((parsed.get("stream_options") or {}).get("include_usage")),
+        n=parsed.get("n") or 1,
+        max_tokens=most,
+        usual_tokens=USUAL_TOKENS if most is None else None,
+        echo=WHOLE_PROMPT if parsed.get("echo") else 0,
+        stop=stop_sequences(parsed.get("stop")),
+        logprobs=parsed.get("logprobs"),
+        seed=parsed.get("seed"),
+    )
+
+
+_USUAL = Options(usual_tokens=USUAL_TOKENS)
+_ASKING = frozenset(("stream_options", "n", "max_tokens", "echo", "stop", "logprobs", "seed"))  # make options unusual
+_CONFLICTING = frozenset(("stream_options", "best_of", "n"))
+_IDS = IdShape("cmpl-")
 
 
 def parse_prompts(prompt: Json) -> tuple[Prompt, ...]:

@@ -1,11 +1,11 @@
 """Embeddings and moderations: requests as Calls, for OpenAI, similar APIs and Azure's own, and outcomes as bodies."""
 
-from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from struct import pack
 from typing import Any
 
 from msgspec import Raw
+from msgspec.json import encode
 
 from mockserver.core.call import Call, IdShape, Message, Options, Prompt
 from mockserver.core.http import HttpRequest
@@ -28,13 +28,13 @@ from mockserver.dialects._fields import (
     tagged_by,
     text_or,
     union_by,
+    usually,
 )
 from mockserver.dialects._parse import (
     Body,
-    Complaint,
     Refuse,
     custom_complaint,
-    read_body,
+    read_request,
     refuse_first,
     unknown_fields,
 )
@@ -53,11 +53,14 @@ def _few(kind: Any) -> Any:
 
 
 Tokens = _few(integer(0))
-Inputs = union_by(
-    _embedding_input_tag,
-    labelled("<strings>", _few(str)),
-    labelled("<numbers>", Tokens),
-    labelled("<arrays>", _few(Tokens)),
+Inputs = usually(
+    _few(str),
+    union_by(
+        _embedding_input_tag,
+        labelled("<strings>", _few(str)),
+        labelled("<numbers>", Tokens),
+        labelled("<arrays>", _few(Tokens)),
+    ),
 )
 Dimensions = optional(integer(1, MAX_DIMENSIONS))
 
@@ -91,10 +94,12 @@ MAX_TOKENS = 300_000  # of all inputs together
 MAX_TOKENS_PER_INPUT = 8192  # of one input; only the live service counts so exactly
 
 
-def parse_embeddings(http: HttpRequest, body: Body, dialect: str, *, validation: Validation) -> Call:
-    body, parsed = read_body(EMBEDDING, body, refuse, validation)
+def parse_embeddings(http: HttpRequest, dialect: str, elsewhere: Body, *, validation: Validation) -> Call:
+    body, parsed = read_request(EMBEDDING, http, refuse, validation, elsewhere)
     if validation is not Validation.OFF:
-        refuse_first((*unknown_fields(body, EMBEDDING.fields), *_empty(parsed["input"])), refuse)
+        if body is not parsed:  # else it has known fields only
+            refuse_first(unknown_fields(body, EMBEDDING.fields), refuse)
+        _refuse_empty(parsed["input"])
     call = embeddings_call(http, body, parsed, dialect=dialect, refuse=refuse)
     if validation is Validation.LIVE and (failure := too_long(call)):
         raise failure
@@ -106,6 +111,7 @@ def embeddings_call(http: HttpRequest, body: Body, parsed: Body, *, dialect: str
     prompts = parse_prompts(parsed["input"])
     texts = [prompt.text for prompt in prompts]
     meaning = {key: body[key] for key in body if key not in _BOOKKEEPING}
+    size = parsed.get("dimensions")
     call = Call(
         dialect=dialect,
         operation="embeddings",
@@ -113,9 +119,9 @@ def embeddings_call(http: HttpRequest, body: Body, parsed: Body, *, dialect: str
         http=http,
         meaning={**meaning, "input": texts[0] if len(texts) == 1 else texts},
         raw=body,
-        messages=tuple(Message("user", text) for text in texts),
+        messages=tuple([Message("user", text) for text in texts]),
         prompts=prompts,
-        options=Options(dimensions=parsed.get("dimensions")),
+        options=_USUAL if size is None else Options(dimensions=size),
     )
     if call.prompt_tokens > MAX_TOKENS:
         message = f"Requested {call.prompt_tokens:,} tokens, max {MAX_TOKENS:,} tokens per request"
@@ -134,15 +140,17 @@ def too_long(call: Call) -> Failure | None:
     return Failure("context_length", message, param="input")
 
 
-def _empty(given: Json) -> Iterator[Complaint]:
+def _refuse_empty(given: Json) -> None:
+    """Raise the Failure of an input that holds an empty text."""
     if given == "":
-        yield custom_complaint("Invalid 'input': input cannot be an empty string.", "input")
-    elif isinstance(given, list) and "" in given:
+        raise refuse(custom_complaint("Invalid 'input': input cannot be an empty string.", "input"))
+    if isinstance(given, list) and "" in given:
         at = given.index("")
-        yield custom_complaint(f"Invalid 'input[{at}]': input cannot be an empty string.", "input", at)
+        raise refuse(custom_complaint(f"Invalid 'input[{at}]': input cannot be an empty string.", "input", at))
 
 
 _BOOKKEEPING = ("encoding_format", "user")
+_USUAL = Options()
 
 
 DEFAULT_MODERATION_MODEL = "omni-moderation-latest"
@@ -153,16 +161,19 @@ def _moderation_input_tag(value: Any) -> str:
 
 
 Part = tagged_by("type", TextPart, shape(type=literal("image_url"), image_url=shape(url=str)))
-ModerationInputs = union_by(_moderation_input_tag, labelled("<strings>", _few(str)), labelled("<parts>", _few(Part)))
+ModerationInputs = usually(
+    _few(str),
+    union_by(_moderation_input_tag, labelled("<strings>", _few(str)), labelled("<parts>", _few(Part))),
+)
 
 # `POST /moderations`.
 ModerationBody = shape(input=text_or("<an array>", ModerationInputs), model=optional(str))
 MODERATION = Model(ModerationBody)
 
 
-def parse_moderations(http: HttpRequest, body: Body, *, dialect: str, refuse: Refuse, validation: Validation) -> Call:
+def parse_moderations(http: HttpRequest, *, dialect: str, refuse: Refuse, validation: Validation) -> Call:
     """The Call of a body: several texts are judged one by one, the parts of one input together."""
-    body, parsed = read_body(MODERATION, body, refuse, validation)
+    body, parsed = read_request(MODERATION, http, refuse, validation)
     messages = _messages(parsed["input"])
     texts = [message.text for message in messages]
     meaning = {"input": parsed["input"] if messages[0].parts else texts[0] if len(texts) == 1 else texts}
@@ -198,11 +209,11 @@ def _messages(given: Json) -> tuple[Message, ...]:
 
 def embeddings(outcome: Embeddings, encoding: str | None) -> dict[str, Json]:
     """The body; `encoding` is a key of ENCODINGS, float by default."""
-    encode = ENCODINGS[encoding or "float"]
+    write = ENCODINGS[encoding or "float"]
     return {
         "object": "list",
         "data": mapped(
-            lambda entry: {"object": "embedding", "index": entry[0], "embedding": encode(entry[1])},
+            lambda entry: {"object": "embedding", "index": entry[0], "embedding": write(entry[1])},
             LazySequence(lambda: enumerate(outcome.vectors), len(outcome.vectors)),
         ),
         "model": outcome.model,
@@ -214,10 +225,10 @@ def _floats(vector: Vector) -> Json:
     return Raw(vector.json()) if isinstance(vector, PaletteVector) else [*vector]
 
 
-def _base64(vector: Vector) -> str:
-    """Little-endian floats of 32 bits."""
+def _base64(vector: Vector) -> Json:
+    """Little-endian floats of 32 bits, which msgspec writes in base64."""
     packed = vector.packed() if isinstance(vector, PaletteVector) else pack(f"<{len(vector)}f", *vector)
-    return b64encode(packed).decode("ascii")
+    return Raw(encode(packed))
 
 
 def _int8(vector: Vector) -> list[int]:

@@ -13,6 +13,7 @@ from pydantic_core import SchemaValidator, ValidationError
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
 from mockserver.core.validation import Validation
+from mockserver.dialects._typed import TypedModel
 
 Type = Any
 Schema = dict[str, Any]
@@ -74,6 +75,11 @@ class Model:
         except ValidationError:
             return False
         return True
+
+    @lazy_property
+    def typed(self) -> TypedModel:
+        """The same in types of msgspec: what these take, `validate` takes as it is."""
+        return TypedModel(self.schema)
 
     @lazy_property
     def validate(self) -> Callable[[Json], Any]:
@@ -236,7 +242,22 @@ def list_of(kind: Type, least: int | None = None, most: int | None = None) -> Sc
 
 def labelled(name: str, kind: Type) -> Schema:
     """A member of a union under a name, such as `<a string>`."""
-    return {**schema_of(kind), "metadata": {"label": name}}
+    return _with_metadata(kind, label=name)
+
+
+def usually(simple: Type, kind: Type) -> Schema:
+    """A type together with a simple one, which msgspec can state: all that this takes, the type takes as it is."""
+    return _with_metadata(kind, usual=schema_of(simple))
+
+
+def checked(check: Callable[[Any], None], usual: Schema) -> Schema:
+    """A simple table whose struct a function must find right, too; it raises ValueError otherwise."""
+    return _with_metadata(usual, check=check)
+
+
+def _with_metadata(kind: Type, **more: Any) -> Schema:
+    schema = schema_of(kind)
+    return {**schema, "metadata": {**schema.get("metadata", {}), **more}}
 
 
 def union(*members: Schema) -> Schema:

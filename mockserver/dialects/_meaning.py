@@ -1,6 +1,6 @@
 """Which fields of a body mean something: neither bookkeeping, nor those that state what the provider defaults to."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping, Set
 
 from mockserver.core.json import Json
 
@@ -14,12 +14,15 @@ BOOKKEEPING = frozenset(
 
 
 def fields_with_meaning(
-    body: Fields, dialect: str, operation: str, bookkeeping: Collection[str] = BOOKKEEPING
+    body: Fields, dialect: str, operation: str, bookkeeping: Set[str] = BOOKKEEPING
 ) -> dict[str, Json]:
-    return beyond_defaults(body, DEFAULTS.get((dialect, operation), {}), bookkeeping)
+    defaults = DEFAULTS.get((dialect, operation), {})
+    if bookkeeping.isdisjoint(body) and defaults.keys().isdisjoint(body) and None not in body.values():
+        return {**body}
+    return beyond_defaults(body, defaults, bookkeeping)
 
 
-def beyond_defaults(fields: Fields, defaults: Fields, bookkeeping: Collection[str] = ()) -> dict[str, Json]:
+def beyond_defaults(fields: Fields, defaults: Fields, bookkeeping: Set[str] = frozenset()) -> dict[str, Json]:
     kept: dict[str, Json] = {}
     for key, value in fields.items():
         if value is None or key in bookkeeping:

@@ -15,7 +15,6 @@ from mockserver.dialects._chat_replay import CHAT_HISTORY
 from mockserver.dialects._completions import completion_options, parse_completion
 from mockserver.dialects._embeddings_moderations import embeddings, parse_embeddings
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._parse import read_object
 from mockserver.dialects._reply import RequestLines, answer_reply, json_reply, request_hex
 from mockserver.dialects._responses import (
     RESPONSE_LAYOUT,
@@ -35,14 +34,13 @@ RESPONSES = ResponseRenderer(RESPONSE_LAYOUT)
 class OpenAIApi(Struct, frozen=True):
     """Builds the operations of one of the two.
 
-    `read` returns the body of a completion or embedding; `elsewhere` returns the fields of a chat that its path states.
+    `elsewhere` returns the fields of a chat, a completion or an embedding that its path states.
     `lines` are the header lines of every reply; `rate_limits` returns those for a prompt of so many tokens.
     """
 
     dialect: str
     chat: ChatRenderer
     text: TextRenderer
-    read: Callable[[HttpRequest], dict[str, Json]]
     lines: RequestLines
     rate_limits: Callable[[int], str]
     elsewhere: Callable[[HttpRequest], Mapping[str, Json]] | None = None
@@ -86,25 +84,28 @@ class OpenAIApi(Struct, frozen=True):
         lines = self.lines(call.http, call) + self.rate_limits(outcome.usage.prompt)
         return answer_reply(outcome, self.chat, call.options, lines, stream=call.stream)
 
+    def _stated_elsewhere(self, http: HttpRequest) -> Mapping[str, Json]:
+        return {} if self.elsewhere is None else self.elsewhere(http)
+
     def _parse_completion(self, http: HttpRequest, validation: Validation) -> Call:
-        return parse_completion(http, self.read(http), self.dialect, validation=validation)
+        return parse_completion(http, self.dialect, self._stated_elsewhere(http), validation=validation)
 
     def _render_completion(self, call: Call, outcome: Answer) -> Reply:
         lines = self.lines(call.http, call) + self.rate_limits(outcome.usage.prompt)
         return answer_reply(outcome, self.text, completion_options(call), lines, stream=call.stream)
 
     def _parse_responses(self, http: HttpRequest, validation: Validation) -> Call:
-        return parse_openai_responses(http, read_object(http), self.dialect, validation=validation)
+        return parse_openai_responses(http, self.dialect, validation=validation)
 
     def _parse_input(self, http: HttpRequest, validation: Validation) -> Call:
-        return parse_openai_responses(http, read_object(http), self.dialect, validation=validation, only_input=True)
+        return parse_openai_responses(http, self.dialect, validation=validation, only_input=True)
 
     def _render_responses(self, call: Call, outcome: Answer) -> Reply:
         lines = self.lines(call.http, call) + self.rate_limits(outcome.usage.prompt)
         return responses_reply(call, outcome, RESPONSES, lines)
 
     def _parse_embeddings(self, http: HttpRequest, validation: Validation) -> Call:
-        return parse_embeddings(http, self.read(http), self.dialect, validation=validation)
+        return parse_embeddings(http, self.dialect, self._stated_elsewhere(http), validation=validation)
 
     def _render_embeddings(self, call: Call, outcome: Embeddings) -> Reply:
         lines = self.lines(call.http, call) + self.rate_limits(outcome.prompt_tokens)

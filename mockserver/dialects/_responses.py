@@ -6,7 +6,8 @@ anything: a value of an unexpected type is ignored.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from functools import cache
 from itertools import islice
 
 from msgspec import Struct
@@ -30,7 +31,7 @@ from mockserver.dialects._parse import (
     clip,
     complaints_of,
     custom_complaint,
-    read_body,
+    read_request,
     refuse_first,
     unknown_fields,
 )
@@ -236,39 +237,46 @@ _BOOKKEEPING = BOOKKEEPING | {
 
 
 class ResponsesRequest(Struct, frozen=True):
-    """How a dialect takes a Responses request: its model, its conflicts, its messages and its ids."""
+    """How a dialect takes a Responses request: its model, its conflicts and the fields with any, its errors, its ids."""
 
     dialect: str
     body: Model
     conflicts: Callable[[Body], Iterator[Complaint]]
+    conflicting: Set[str]
     refuse: Refuse
     ids: IdShape
 
 
-def parse_responses(http: HttpRequest, body: Body, spec: ResponsesRequest, validation: Validation) -> Call:
-    body, parsed = read_body(spec.body, body, spec.refuse, validation)
-    if validation is not Validation.OFF:
+def parse_responses(http: HttpRequest, spec: ResponsesRequest, validation: Validation) -> Call:
+    body, parsed = read_request(spec.body, http, spec.refuse, validation)
+    if validation is not Validation.OFF and not spec.conflicting.isdisjoint(parsed):
         refuse_first(spec.conflicts(parsed), spec.refuse)
     return responses_call(http, body, parsed, spec)
 
 
 def parse_openai_responses(
-    http: HttpRequest, body: Body, dialect: str, *, validation: Validation, only_input: bool = False
+    http: HttpRequest, dialect: str, *, validation: Validation, only_input: bool = False
 ) -> Call:
     """The Call of a body; `only_input`: of one that asks about its input, not for a response."""
-    from mockserver.dialects import _responses_models as models  # slow: a hundred types, which chats do not need
-
-    model = models.RESPONSE_INPUT if only_input else models.RESPONSE
-    request = ResponsesRequest(dialect, model, responses_conflicts, refuse, OPENAI_RESPONSE_IDS)
-    call = parse_responses(http, body, request, validation)
+    spec = _openai_request(dialect, only_input=only_input)
+    call = parse_responses(http, spec, validation)
     if validation is Validation.LIVE:
-        refuse_first(responses_live_only(body, model.fields), refuse)
+        refuse_first(responses_live_only(call.raw, spec.body.fields), refuse)
     return call
 
 
+@cache
+def _openai_request(dialect: str, *, only_input: bool) -> ResponsesRequest:
+    from mockserver.dialects import _responses_models as models  # slow: a hundred types, which chats do not need
+
+    model = models.RESPONSE_INPUT if only_input else models.RESPONSE
+    return ResponsesRequest(dialect, model, responses_conflicts, _CONFLICTING, refuse, OPENAI_RESPONSE_IDS)
+
+
 def responses_call(http: HttpRequest, body: Body, parsed: Body, spec: ResponsesRequest) -> Call:
-    tools = tuple(_tools(parsed))
-    form = (parsed.get("text") or {}).get("format") or {"type": "text"}
+    given, instructions, choice = parsed.get("input"), parsed.get("instructions"), parsed.get("tool_choice")
+    messages = input_messages(given)
+    tools = tuple(_tools(parsed)) if type(given) is list or "tools" in parsed else ()
     return Call(
         dialect=spec.dialect,
         operation="responses",
@@ -276,38 +284,50 @@ def responses_call(http: HttpRequest, body: Body, parsed: Body, spec: ResponsesR
         http=http,
         meaning=responses_fingerprint_fields(body, spec.dialect),
         raw=body,
-        messages=(*_instructions(parsed), *input_messages(parsed.get("input"))),
-        has_instructions=bool(parsed.get("instructions")),
+        messages=(Message("system", instructions), *messages) if instructions else messages,
+        has_instructions=bool(instructions),
         tools=tools,
-        tool_choice=_tool_choice(parsed.get("tool_choice"), tools),
+        tool_choice=_NO_CHOICE if choice is None and not tools else _tool_choice(choice, tools),
         stream=parsed.get("stream") is True,
         ids=spec.ids,
         previous_response_id=parsed.get("previous_response_id"),
-        options=Options(
-            parallel_tool_calls=parsed.get("parallel_tool_calls") is not False,
-            max_tokens=parsed.get("max_output_tokens"),
-            max_tool_calls=parsed.get("max_tool_calls"),
-            overflow="truncate" if parsed.get("truncation") == "auto" else "error",
-            logprobs=(parsed.get("top_logprobs") or 0) if INCLUDE_LOGPROBS in (parsed.get("include") or ()) else None,
-            effort=_effort(parsed.get("reasoning") or {}),
-            verbosity=(parsed.get("text") or {}).get("verbosity"),
-            response_format=form["type"],
-            schema=form.get("schema"),
-            strict_schema=form.get("strict") is True,
-            store=parsed.get("store") is not False,
-            background=parsed.get("background") is True,
-        ),
+        options=_USUAL if _ASKING.isdisjoint(parsed) else _options(parsed),
+        is_sound=type(given) is str,
     )
+
+
+def _options(parsed: Body) -> Options:
+    text = parsed.get("text") or {}
+    form = text.get("format") or {"type": "text"}
+    return Options(
+        parallel_tool_calls=parsed.get("parallel_tool_calls") is not False,
+        max_tokens=parsed.get("max_output_tokens"),
+        max_tool_calls=parsed.get("max_tool_calls"),
+        overflow="truncate" if parsed.get("truncation") == "auto" else "error",
+        logprobs=(parsed.get("top_logprobs") or 0) if INCLUDE_LOGPROBS in (parsed.get("include") or ()) else None,
+        effort=_effort(parsed.get("reasoning") or {}),
+        verbosity=text.get("verbosity"),
+        response_format=form["type"],
+        schema=form.get("schema"),
+        strict_schema=form.get("strict") is True,
+        store=parsed.get("store") is not False,
+        background=parsed.get("background") is True,
+    )
+
+
+_USUAL = Options(strict_schema=False, store=True)
+_ASKING = frozenset(  # fields that make options unusual
+    (
+        *("parallel_tool_calls", "max_output_tokens", "max_tool_calls", "truncation", "include", "reasoning", "text"),
+        *("store", "background"),
+    )
+)
+_NO_CHOICE = ToolChoice("none")
 
 
 def _effort(reasoning: Body) -> str | None:
     summary = reasoning.get("summary") or reasoning.get("generate_summary")
     return reasoning.get("effort") or ("medium" if summary else None)
-
-
-def _instructions(parsed: Body) -> Iterator[Message]:
-    if parsed.get("instructions"):
-        yield Message("system", parsed["instructions"])
 
 
 def _tools(parsed: Body) -> Iterator[Tool]:
@@ -523,6 +543,7 @@ def error_event(failed: Reply, frames: int) -> Frame:
     return Frame(to_json({"type": "error", "sequence_number": frames, "error": error}), "error", part="finish")
 
 
+_CONFLICTING = frozenset(("stream_options", "previous_response_id", "background"))
 OPENAI_RESPONSE_IDS = IdShape("resp_", 50, "hex")
 INCLUDE_LOGPROBS = "message.output_text.logprobs"
 _SUBJECTS = ("input", "prompt", "previous_response_id", "conversation")

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec import UNSET
+
 from mockserver.dialects._chat import (
     NAME_PATTERN,
     Efforts,
@@ -18,6 +20,7 @@ from mockserver.dialects._fields import (
     Model,
     Object,
     Schema,
+    checked,
     integer,
     labelled,
     list_of,
@@ -33,6 +36,7 @@ from mockserver.dialects._fields import (
     text_or,
     union,
     union_by,
+    usually,
 )
 from mockserver.dialects._loose import read_flat_tools, read_items
 
@@ -44,11 +48,15 @@ def _part_tag(part: Any) -> str:
 
 _TEXTUAL = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
 _PART_TAGS = {**dict.fromkeys(_TEXTUAL, "<a text>"), "refusal": "<a refusal>"}
-Part = union_by(
-    _part_tag,
-    labelled("<a text>", open_shape(type=literal(*_TEXTUAL), text=str)),
-    labelled("<a refusal>", open_shape(type=literal("refusal"), refusal=str)),
-    labelled("<a part>", open_shape(type=str)),
+_Text, _Refusal = open_shape(type=literal(*_TEXTUAL), text=str), open_shape(type=literal("refusal"), refusal=str)
+Part = usually(
+    tagged_by("type", _Text, _Refusal, open_shape(type=literal("input_image", "input_audio", "input_file"))),
+    union_by(
+        _part_tag,
+        labelled("<a text>", _Text),
+        labelled("<a refusal>", _Refusal),
+        labelled("<a part>", open_shape(type=str)),
+    ),
 )
 
 
@@ -63,14 +71,28 @@ def _item_tag(item: Any) -> str:
 def input_of(part: Any, **fields: Any) -> Any:
     """A message may come without its type; so may a reference to an item that the provider keeps."""
     content = text_or("<an array of objects>", list_of(part))
-    message = open_shape(role=literal("user", "assistant", "system", "developer"), content=content, **fields)
+    role = literal("user", "assistant", "system", "developer")
     item = union_by(
         _item_tag,
-        labelled("<a message>", message),
+        labelled("<a message>", open_shape(role=role, content=content, **fields)),
         labelled("<an item>", open_shape(type=str)),
         labelled("<a reference>", open_shape(id=str)),
     )
-    return text_or("<an array of objects>", list_of(item))
+    kind = not_null(literal("message", *_USUAL_ITEMS))
+    usual = open_shape(type=kind, role=not_null(role), content=not_null(content), **fields)
+    return text_or("<an array of objects>", list_of(usually(checked(_refuse_partial, usual), item)))
+
+
+def _refuse_partial(item: Any) -> None:
+    """Raise ValueError for a message without role or content, which other items need not have."""
+    if item.type in (UNSET, "message") and (item.role is UNSET or item.content is UNSET):
+        raise ValueError("no role or content")
+
+
+_USUAL_ITEMS = (
+    *("function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "reasoning"),
+    *("item_reference", "web_search_call", "file_search_call", "code_interpreter_call", "mcp_call"),
+)
 
 
 Input = input_of(Part)
@@ -95,13 +117,21 @@ def tools_of(function_name: Any, **own: Any) -> Any:
         found = tool.get("type") if isinstance(tool, dict) else None
         return found if isinstance(found, str) and (found in ("function", "custom") or found in own) else "<a tool>"
 
-    return union_by(
-        tag,
-        labelled("function", function_tool(function_name)),
-        labelled("custom", CustomTool),
-        *(labelled(kind, tool) for kind, tool in own.items()),
-        labelled("<a tool>", open_shape(type=str)),  # one of the provider's own, or one that it reaches (`mcp`)
+    function = function_tool(function_name)
+    usual_others = open_shape(type=literal(*(kind for kind in _USUAL_TOOLS if kind not in own)))
+    return usually(
+        tagged_by("type", function, CustomTool, *own.values(), usual_others),
+        union_by(
+            tag,
+            labelled("function", function),
+            labelled("custom", CustomTool),
+            *(labelled(kind, tool) for kind, tool in own.items()),
+            labelled("<a tool>", open_shape(type=str)),  # one of the provider's own, or one that it reaches (`mcp`)
+        ),
     )
+
+
+_USUAL_TOOLS = ("web_search", "web_search_preview", "file_search", "code_interpreter", "mcp", "computer_use_preview")
 
 
 ImageTool = open_shape(type=literal("image_generation"), partial_images=optional(integer(0, 3)))

@@ -3,15 +3,16 @@
 Such a type accepts at most what its table accepts. What it refuses, or cannot be sure of, is for the table to judge.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, Union
 
 from msgspec import UNSET, Meta, MsgspecError, Raw, Struct, UnsetType, ValidationError, defstruct
-from msgspec.json import Decoder, encode
+from msgspec.json import Decoder, decode, encode
+
+from mockserver.core.json import Json
 
 from mockserver.core.lazy import lazy_property
-from mockserver.dialects._fields import Schema
 
 
 class TypedModel:
@@ -20,7 +21,7 @@ class TypedModel:
     The fields in `texts` are left as they are written, as msgspec's Raw, for another model to read.
     """
 
-    def __init__(self, schema: Schema, texts: Collection[str] = ()) -> None:
+    def __init__(self, schema: Mapping[str, Any], texts: Collection[str] = ()) -> None:
         self._schema, self._texts = schema, texts
 
     @lazy_property
@@ -40,6 +41,23 @@ class TypedModel:
             return self._decode(body)
         except (MsgspecError, ValueError, RecursionError):
             return None
+
+    def read_table(self, body: bytes) -> dict[str, Json] | None:
+        """The object of a body that its table surely takes as it is; None of any other.
+
+        How deep it is, is not looked at.
+        """
+        if b"\\u003" in body:  # a colon can be written so
+            return None
+        try:
+            self._decode(body)
+            table: dict[str, Json] = decode(body)  # in the order in which it was written
+            written = encode(table)
+        except (MsgspecError, ValueError, RecursionError):
+            return None
+        # Each key has a colon: a body with a key that is stated twice has one more.
+        colons = len(written) - len(written.replace(b":", b""))
+        return table if len(body) - len(body.replace(b":", b"")) == colons else None
 
     def is_whole(self, found: Any, body: bytes, written: bytes, left: int = 0) -> bool:
         """Whether no key of a body was stated twice.
@@ -64,6 +82,7 @@ def _refuse_other(kind: type, value: Any) -> Any:
 
 
 def _type_of(schema: Mapping[str, Any]) -> Any:
+    schema = schema.get("metadata", {}).get("usual", schema)
     kind = schema["type"]
     match kind:
         case "str" | "int" | "bool":
@@ -81,15 +100,36 @@ def _type_of(schema: Mapping[str, Any]) -> Any:
         case "list":
             return _limited(list[_type_of(schema["items_schema"])], schema)  # type: ignore[misc]
         case "dict":
-            return dict[_type_of(schema["keys_schema"]), _type_of(schema["values_schema"])]  # type: ignore[misc]
+            entries = dict[_type_of(schema["keys_schema"]), _type_of(schema["values_schema"])]  # type: ignore[misc]
+            return _limited(entries, schema)
         case "typed-dict":
             return _struct_of(schema)
         case "union":
-            return Union[tuple(_type_of(member) for member, _ in schema["choices"])]  # noqa: UP007
-        case "tagged-union" if isinstance(schema["discriminator"], str):
+            return _union_of([member for member, _ in schema["choices"]])
+        case "tagged-union" if callable(schema["discriminator"]):
+            return _union_of([*schema["choices"].values()])
+        case "tagged-union":
             tagged = partial(_struct_of, tag_field=schema["discriminator"])
             return Union[tuple(tagged(member, tag=tag) for tag, member in schema["choices"].items())]  # noqa: UP007
     return _Other
+
+
+def _union_of(members: Sequence[Mapping[str, Any]]) -> Any:
+    """The union of members that JSON itself tells apart: a function that chooses one can look at nothing else."""
+    kinds = [_JSON_TYPES.get(member["type"]) for member in members]
+    if None in kinds or len({*kinds}) < len(kinds):
+        return _Other
+    types = [kind for kind in map(_type_of, members) if kind is not _Other]
+    return Union[tuple(types)] if types else _Other  # noqa: UP007
+
+
+_JSON_TYPES = {
+    **dict.fromkeys(("str", "literal"), "a string"),
+    **dict.fromkeys(("typed-dict", "dict", "tagged-union"), "an object"),
+    **dict.fromkeys(("int", "float"), "a number"),
+    "list": "an array",
+    "bool": "a boolean",
+}
 
 
 def _limited(kind: Any, schema: Mapping[str, Any]) -> Any:
@@ -105,12 +145,31 @@ _LIMITS = ("ge", "le", "multiple_of", "min_length", "max_length", "pattern")
 def _struct_of(
     schema: Mapping[str, Any], *, tag_field: str | None = None, tag: str | None = None, texts: Collection[str] = ()
 ) -> type[Struct]:
+    known = _STRUCTS.get((id(schema), tag, *texts))
+    if known is not None:
+        return known[1]
     fields: list[Any] = []
     for name, field in schema["fields"].items():
         if name == tag_field:
             continue
         kind = Raw if name in texts else _type_of(field)
         fields.append((name, kind) if field["required"] else (name, Union[kind, UnsetType], UNSET))  # noqa: UP007
-    # Fields that the table does not name are for it to judge.
-    tags = {} if tag is None else {"tag_field": tag_field, "tag": tag, "namespace": {tag_field: tag}}
-    return defstruct("Body", fields, kw_only=True, forbid_unknown_fields=True, gc=False, **tags)  # type: ignore[arg-type]
+    tags = {} if tag is None else {"tag_field": tag_field, "tag": tag}
+    constant: dict[str, Any] = {} if tag_field is None else {tag_field: tag}
+    checks = {"__post_init__": schema["metadata"]["check"]} if "check" in schema.get("metadata", {}) else {}
+    made = defstruct(
+        "Body",
+        fields,
+        namespace={**constant, **checks},
+        # Fields that the table does not name are for it to judge, unless it takes any.
+        forbid_unknown_fields=schema["config"]["extra_fields_behavior"] != "allow",
+        kw_only=True,
+        gc=False,
+        **tags,
+    )
+    _STRUCTS[id(schema), tag, *texts] = schema, made
+    return made
+
+
+# Those that were made, by the identity of their schema, which many fields share, their tag, and their texts.
+_STRUCTS: dict[tuple[Any, ...], tuple[Mapping[str, Any], type[Struct]]] = {}

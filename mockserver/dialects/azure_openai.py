@@ -24,7 +24,7 @@ from mockserver.dialects._errors import (
     retry_lines,
 )
 from mockserver.dialects._openai import MISSING, OpenAIApi
-from mockserver.dialects._parse import Body, Parse, bearer, read_object
+from mockserver.dialects._parse import Body, Parse, bearer
 from mockserver.dialects._reply import (
     json_reply,
     model_operations,
@@ -40,10 +40,6 @@ REQUESTS_LEFT, TOKENS_PER_MINUTE = 999, 1_000_000
 
 def credential(http: HttpRequest) -> str | None:
     return (http.header("api-key") or "").strip() or bearer(http)
-
-
-def _body(http: HttpRequest) -> dict[str, Json]:
-    return dict(_with_deployment(http, read_object(http)))
 
 
 def _named_by_path(http: HttpRequest) -> Body:
@@ -194,7 +190,6 @@ API = OpenAIApi(
     dialect=NAME,
     chat=ChatRenderer(CHAT_LAYOUT),
     text=TextRenderer(TEXT_LAYOUT),
-    read=_body,
     elsewhere=_named_by_path,
     lines=_lines,
     rate_limits=_rate_limit_lines,

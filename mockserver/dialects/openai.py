@@ -30,7 +30,7 @@ from mockserver.dialects._errors import (
     retry_lines,
 )
 from mockserver.dialects._openai import MISSING, OpenAIApi
-from mockserver.dialects._parse import bearer, clip, read_object, refuse_first, unknown_fields
+from mockserver.dialects._parse import bearer, clip, refuse_first, unknown_fields
 from mockserver.dialects._reply import (
     data_reply,
     json_reply,
@@ -46,10 +46,9 @@ REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE = 10_000, 2_000_000
 
 
 def _parse_moderations(http: HttpRequest, validation: Validation) -> Call:
-    body = read_object(http)
-    call = parse_moderations(http, body, dialect=NAME, refuse=refuse, validation=validation)
+    call = parse_moderations(http, dialect=NAME, refuse=refuse, validation=validation)
     if validation is Validation.LIVE:
-        refuse_first(unknown_fields(body, MODERATION.fields), refuse)
+        refuse_first(unknown_fields(call.raw, MODERATION.fields), refuse)
     return call
 
 
@@ -160,7 +159,6 @@ API = OpenAIApi(
     dialect=NAME,
     chat=ChatRenderer(CHAT_LAYOUT),
     text=TextRenderer(TEXT_LAYOUT),
-    read=read_object,
     lines=_lines,
     rate_limits=_rate_limit_lines,
 )

@@ -235,12 +235,12 @@ NAME = "tzafon"
 CONTEXT = 32_768  # tokens of prompt and answer together: what an answer may have is the rest
 
 
-def parse_response(http: HttpRequest, body: Body, validation: Validation) -> Call:
-    call = parse_responses(http, body, RESPONSES_REQUEST, validation)
+def parse_response(http: HttpRequest, validation: Validation) -> Call:
+    call = parse_responses(http, RESPONSES_REQUEST, validation)
     earlier = tuple(_earlier(call.raw.get("previous_input_messages") or ()))
     own = int(call.has_instructions)
     call = replace(
-        call, messages=(*call.messages[:own], *earlier, *call.messages[own:]), id=body.get("request_id") or ""
+        call, messages=(*call.messages[:own], *earlier, *call.messages[own:]), id=call.raw.get("request_id") or ""
     )
     left = max(CONTEXT - call.prompt_tokens, 1)
     if call.options.max_tokens is None:
@@ -360,7 +360,8 @@ def _no_salt() -> Complaint:
     return custom_complaint("Parameter 'cache_salt' must be a non-empty string if provided.", "cache_salt")
 
 
-RESPONSES_REQUEST = ResponsesRequest(NAME, RESPONSE, _conflicts, refuse, IdShape("resp_", 32, "hex"))
+_CONFLICTING = frozenset(("background", "previous_response_id", "cache_salt"))
+RESPONSES_REQUEST = ResponsesRequest(NAME, RESPONSE, _conflicts, _CONFLICTING, refuse, IdShape("resp_", 32, "hex"))
 _CHAT_IDS = IdShape("chatcmpl-", 32, "hex")
 # What is for the server alone, and what OpenAI had once and vLLM never read.
 _UNREAD = frozenset({"request_id", "priority", "cache_salt", "functions", "function_call"})
@@ -369,7 +370,7 @@ MODELS = ("tzafon.northstar-cua-fast", "tzafon.sm-1")
 
 
 def _parse_responses(http: HttpRequest, validation: Validation) -> Call:
-    return _checked(parse_response(http, read_object(http), validation), validation)
+    return _checked(parse_response(http, validation), validation)
 
 
 def _parse_chat(http: HttpRequest, validation: Validation) -> Call:

@@ -1,9 +1,11 @@
-"""Chats are read in types where that is sure, else by the table of fields; no request can tell the two apart."""
+"""Requests are read in types where that is sure, else by the table of fields; none can tell the two apart."""
 
 import json
+import os
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from msgspec import to_builtins
@@ -12,7 +14,7 @@ from mockserver.core.call import Call, fingerprint
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects import _chat, discover
+from mockserver.dialects import discover
 from mockserver.dialects._typed import TypedModel
 
 TOOL = {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {"a": {"type": ["string"]}}}}
@@ -35,6 +37,11 @@ HISTORY = [
 ]
 _SAMPLING = {"temperature": 0.5, "top_p": 1, "n": 2, "stop": ["a", "b"], "seed": 7, "max_tokens": 5, "logprobs": True}
 _OTHERS = {"store": True, "parallel_tool_calls": False, "verbosity": "low", "max_completion_tokens": 9, "user": "u"}
+CHAT = [
+    {"role": "user", "content": "hi"},
+    {"role": "assistant", "content": "a"},
+    {"role": "user", "content": "b"},
+]
 SEEDS: list[dict[str, Any]] = [
     {"model": "m", "messages": [{"role": "user", "content": "hi"}]},
     {"model": "m", "messages": HISTORY, "tools": [{"type": "function", "function": TOOL}], "tool_choice": "auto"},
@@ -68,6 +75,166 @@ SEEDS: list[dict[str, Any]] = [
     },
     {"model": "m", "messages": HISTORY[1:2], "metadata": {"k": "v"}, "logit_bias": {"1": 2}},
 ]
+
+
+class Case(NamedTuple):
+    """Bodies that one operation takes; all but the last are read in types."""
+
+    dialect: str
+    operation: str
+    bodies: Sequence[Mapping[str, Any]]
+    params: Mapping[str, str] = {}
+    headers: Mapping[str, str] = {}
+
+
+_RESPONSES = [
+    {"model": "m", "input": "hi"},
+    {
+        "model": "m",
+        "instructions": "i",
+        "input": [
+            {"role": "user", "content": "hi"},
+            {"type": "message", "role": "assistant", "id": "msg_1", "content": [{"type": "output_text", "text": "t"}]},
+            {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "f", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c1", "output": "r"},
+            {"role": "user", "content": [{"type": "input_text", "text": "é"}, {"type": "input_image", "image_url": "u"}]},
+        ],
+        "tools": [{"type": "function", **TOOL}, {"type": "web_search", "a": 1}],
+        "tool_choice": "auto",
+    },
+    {
+        "model": "m",
+        "input": "hi",
+        "tools": [{"type": "custom", "name": "g", "format": {"type": "text"}}],
+        "tool_choice": {"type": "custom", "name": "g"},
+        "temperature": 1,
+        "top_p": 0.5,
+        "max_output_tokens": 16,
+        "text": {"format": {"type": "json_schema", "name": "n", "schema": {"b": 1, "a": 2.0}}, "verbosity": "low"},
+        "reasoning": {"effort": "low", "summary": "auto"},
+        "include": ["message.output_text.logprobs"],
+        "metadata": {"k": "v"},
+    },
+    {
+        "model": "m",
+        "input": "hi",
+        "stream": True,
+        "stream_options": {"include_obfuscation": True},
+        "background": False,
+        "store": False,
+        "previous_response_id": "resp_1",
+        "truncation": "auto",
+        "user": "u",
+    },
+    {"model": "m", "input": [{"id": "msg_1"}], "conversation": {"id": "c"}},
+]
+_BLOCKS = [
+    {"role": "user", "content": [{"type": "text", "text": "é"}, {"type": "image", "source": {"type": "url", "url": "u"}}]},
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "thinking", "thinking": "h", "signature": "s"},
+            {"type": "text", "text": "a: b"},
+            {"type": "tool_use", "id": "c1", "name": "f", "input": {"a": 1.0}},
+        ],
+    },
+    {
+        "role": "user",
+        "content": [
+            {"type": "tool_result", "tool_use_id": "c1", "content": "r"},
+            {"type": "text", "text": "t", "cache_control": {"type": "ephemeral"}},
+        ],
+    },
+]
+_CUSTOM = {"name": "f", "input_schema": {"type": "object", "properties": {"a": {"type": "string"}}}, "strict": True}
+_MESSAGES = [
+    {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]},
+    {"model": "m", "max_tokens": 5, "system": "s", "messages": [*CHAT, {"role": "assistant", "content": "b"}]},
+    {
+        "model": "m",
+        "max_tokens": 5,
+        "system": [{"type": "text", "text": "s"}],
+        "messages": _BLOCKS,
+        "tools": [_CUSTOM, {"type": "custom", **_CUSTOM, "name": "g"}],
+        "tool_choice": {"type": "any", "disable_parallel_tool_use": True},
+    },
+    {
+        "model": "m",
+        "max_tokens": 5,
+        "messages": _BLOCKS[:1],
+        "temperature": 0.5,
+        "top_k": 1,
+        "stop_sequences": ["a"],
+        "stream": True,
+        "metadata": {"user_id": "u"},
+        "output_config": {"effort": "low", "format": {"type": "json_schema", "schema": {"b": 1, "a": 2.0}}},
+    },
+    {
+        "model": "m",
+        "max_tokens": 5000,
+        "messages": CHAT[:1],
+        "thinking": {"type": "enabled", "budget_tokens": 2000},
+        "temperature": 1,
+        "thread": {"type": "create"},
+    },
+    {"model": "m", "max_tokens": 5, "messages": CHAT[:1], "tools": [{"type": "bash_20250124", "name": "bash"}]},
+]
+_SCHEMA = {"type": "OBJECT", "properties": {"a": {"type": "ARRAY", "items": {"type": "STRING"}}}, "required": ["a"]}
+_SAID = [
+    {"role": "user", "parts": [{"text": "é"}, {"inlineData": {"mimeType": "image/png", "data": "QUJD"}}]},
+    {
+        "role": "model",
+        "parts": [
+            {"text": "h", "thought": True},
+            {"functionCall": {"name": "f", "args": {"a": 1.0}}, "thoughtSignature": "QQ=="},
+        ],
+    },
+    {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"result": None}}}]},
+]
+_GENERATED = [
+    {"contents": [{"parts": [{"text": "hi"}]}]},
+    {
+        "contents": [{"role": "user", "parts": [{"text": "a"}, {"text": "b"}]}, {"role": "model", "parts": [{"text": ""}]}],
+        "systemInstruction": {"parts": [{"text": "s"}, {"text": "t"}]},
+    },
+    {
+        "contents": _SAID,
+        "tools": [{"functionDeclarations": [{"name": "f", "parameters": _SCHEMA}]}, {"codeExecution": {}}],
+        "toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["f"]}},
+    },
+    {
+        "contents": _SAID[:1],
+        "generationConfig": {
+            "temperature": 1,
+            "topP": 0.5,
+            "topK": 3,
+            "stopSequences": ["a"],
+            "responseMimeType": "application/json",
+            "responseSchema": _SCHEMA,
+            "thinkingConfig": {"thinkingBudget": 100, "includeThoughts": True},
+        },
+        "safetySettings": [{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "BLOCK_NONE"}],
+        "cachedContent": "cachedContents/a",
+        "labels": {"a": "b"},
+    },
+    {"contents": [{"parts": [{"text": "hi"}]}], "system_instruction": {"parts": [{"text": "s"}]}},
+]
+_MODEL = {"model": "gemini-2.5-flash", "version": "v1beta", "parent": "models"}
+_COUNTED = ("model", "messages", "system", "tools", "tool_choice", "output_config")
+CASES = [
+    Case("anthropic", "chat", _MESSAGES),
+    Case("anthropic", "chat", _MESSAGES, headers={"anthropic-beta": "new", "anthropic-version": "2026-10-21"}),
+    Case("gemini", "chat", _GENERATED, params=_MODEL),
+    Case("gemini", "chat", _GENERATED, params={**_MODEL, "version": "v1beta1"}),
+    Case("anthropic", "input_tokens", [{k: v for k, v in body.items() if k in _COUNTED} for body in _MESSAGES]),
+    Case("openai", "chat", [*SEEDS, {"model": "m", "messages": [{"role": "user", "content": None}]}]),
+    Case("openai", "responses", _RESPONSES),
+]
+KEYS = [
+    *("x", "name", "role", "id", "tool_calls", "content", "type", "text", "input", "tools", "system", "thinking"),
+    *("cache_control", "citations", "parts", "inlineData", "functionCall", "thought", "generationConfig"),
+]
+COUNT = int(os.environ.get("TYPED_BODIES", "2000"))
 VALUES = [
     *(None, True, False, 0, 1, -1, 5.0, 0.5, 1e5, 2**63, 10**30, -0.0, float("nan"), 1e308, "", "x", ":", "a:b"),
     *("user", "tool", "function", "text", "c1", "é", "\ud800", "\n", "\x7f", [], {}, [1], {"a": 1}, [[]], [{}]),
@@ -91,8 +258,8 @@ def _paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(found for key, inner in items for found in _paths(inner, (*path, key)))]
 
 
-def _mutated(random: Random) -> bytes:
-    body = json.loads(json.dumps(random.choice(SEEDS)))
+def _mutated(random: Random, bodies: Sequence[Mapping[str, Any]]) -> bytes:
+    body = json.loads(json.dumps(random.choice(bodies)))
     for _ in range(random.choice((0, 1, 1, 1, 2, 3))):
         if not body:
             break
@@ -104,8 +271,7 @@ def _mutated(random: Random) -> bytes:
             case 0:
                 del holder[last]
             case 1 if isinstance(holder, dict):
-                key = random.choice(("x", "name", "role", "id", "tool_calls", "content"))
-                holder[key] = deepcopy(random.choice(VALUES))
+                holder[random.choice(KEYS)] = deepcopy(random.choice(VALUES))
             case 2 if isinstance(holder, list):
                 holder.insert(last, deepcopy(random.choice((*VALUES, holder[last]))))
             case 3 if isinstance(holder[last], str):
@@ -138,40 +304,65 @@ def _broken(random: Random, data: bytes) -> bytes:
     return data
 
 
-def _read(body: bytes) -> Any:
+def _read(case: Case, body: bytes) -> Any:
     """The call of a body, or why it is refused."""
-    (chat,) = (each for each in discover()["openai"].operations if each.name == "chat")
-    http = HttpRequest("POST", "/chat/completions", {}, ((b"content-type", b"application/json"),), body)
+    operation = next(each for each in discover()[case.dialect].operations if each.name == case.operation)
+    headers = ((b"content-type", b"application/json"), *((k.encode(), v.encode()) for k, v in case.headers.items()))
+    path = operation.usual(operation.path, **case.params)
+    http = HttpRequest("POST", path, {}, headers, body, path_params=case.params)
     try:
-        call = chat.call(http, Validation.PUBLISHED)
+        call = operation.call(http, Validation.PUBLISHED)
     except Failure as failure:
         return failure.reason, failure.message, failure.code, failure.param, failure.kind, failure.details
     fields = {name: getattr(call, name) for name in Call.__struct_fields__ if name not in ("http", "is_sound")}
-    problems = [(each.failure.message, each.keep) for each in chat.history(call, Validation.PUBLISHED)]
+    problems = [(each.failure.message, each.keep) for each in operation.history(call, Validation.PUBLISHED)]
     assert not (call.is_sound and problems)
     hashed = call.fingerprint, fingerprint(call.dialect, call.operation, call.meaning), call.content_fingerprint
     meaning = fields.pop("meaning")
     return repr(fields), to_builtins(meaning), hashed, problems, call.prompt_tokens
 
 
-def _compare(monkeypatch: pytest.MonkeyPatch, bodies: list[bytes]) -> int:
-    """Read bodies both ways; how many were read in types."""
-    first = [_read(body) for body in bodies]
-    typed = sum(_chat._TYPED_CHAT.read(body) is not None for body in bodies)
-    monkeypatch.setattr(TypedModel, "read", lambda self, body: None)
-    for body, read in zip(bodies, first, strict=True):
-        assert _read(body) == read, body
-    return typed
+def _read_all(monkeypatch: pytest.MonkeyPatch, case: Case, bodies: Sequence[bytes]) -> tuple[list[Any], list[bool]]:
+    """The calls of bodies, and which of them were read in types."""
+    read, typed = [], []
+    with monkeypatch.context() as patch:
+        found = list[Any]()
+        for name in ("read", "read_table"):
+            patch.setattr(TypedModel, name, _noting(getattr(TypedModel, name), found))
+        for body in bodies:
+            found.clear()
+            read.append(_read(case, body))
+            typed.append(any(each is not None for each in found))
+    return read, typed
 
 
-def test_a_body_that_was_changed_reads_the_same_in_types_and_by_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def _noting(read: Any, found: list[Any]) -> Any:
+    def noted(self: TypedModel, body: bytes) -> Any:
+        found.append(read(self, body))
+        return found[-1]
+
+    return noted
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.dialect}-{case.operation}")
+def test_a_body_that_was_changed_reads_the_same_in_types_and_by_the_table(
+    monkeypatch: pytest.MonkeyPatch, case: Case
+) -> None:
     random = Random(35)
-    assert _compare(monkeypatch, [_mutated(random) for _ in range(3_000)]) > 500
+    bodies = [_mutated(random, case.bodies) for _ in range(COUNT)]
+    first, typed = _read_all(monkeypatch, case, bodies)
+    assert sum(typed) > COUNT / 8
+    for name in ("read", "read_table"):
+        monkeypatch.setattr(TypedModel, name, lambda self, body: None)
+    for body, read in zip(bodies, first, strict=True):
+        assert _read(case, body) == read, body
 
 
-def test_a_usual_chat_and_a_history_with_tools_are_read_in_types() -> None:
-    for seed in SEEDS[:2]:
-        assert _chat._TYPED_CHAT.read(json.dumps(seed).encode()) is not None
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.dialect}-{case.operation}")
+def test_usual_bodies_are_read_in_types(monkeypatch: pytest.MonkeyPatch, case: Case) -> None:
+    read, typed = _read_all(monkeypatch, case, [json.dumps(body).encode() for body in case.bodies])
+    assert [*typed] == [True] * (len(typed) - 1) + [False]
+    assert case.headers or all(isinstance(each[1], dict) for each in read[:-1]), "refused"
 
 
 @pytest.mark.parametrize("others", ["", '"stream":true,', '"stream":true,"user":"u",'])

@@ -10,7 +10,7 @@ from mockserver.core.json import Json
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._parse import parse_models, read_object
+from mockserver.dialects._parse import parse_models
 from mockserver.dialects.anthropic import batches, complete, files
 from mockserver.dialects.anthropic.models import COUNT, NAME
 from mockserver.dialects.anthropic.replay import HISTORY
@@ -23,12 +23,11 @@ from mockserver.dialects.anthropic.replies import (
     render_message,
     render_models,
 )
-from mockserver.dialects.anthropic.request import messages_call, parse_messages
+from mockserver.dialects.anthropic.request import parse_messages
 
 
 def _parse_count(http: HttpRequest, validation: Validation) -> Call:
-    call = messages_call(http, read_object(http), validation=validation, model=COUNT)
-    return replace(call, operation="input_tokens")
+    return replace(parse_messages(http, validation, COUNT), operation="input_tokens")
 
 
 def _ask_count(text: str) -> dict[str, Json]:

@@ -10,6 +10,8 @@ FILES = "files-api-2025-04-14"
 
 def betas_of(http: HttpRequest) -> tuple[str, ...]:
     """Return the names in all headers of that name."""
+    if b"anthropic-beta" not in http.fields:
+        return ()
     values = [value.decode("latin-1") for name, value in http.headers if name == b"anthropic-beta"]
     return tuple([beta for value in values for named in value.split(",") if (beta := named.strip())])
 

@@ -12,6 +12,7 @@ from mockserver.dialects.anthropic.betas import INTERLEAVED_THINKING
 BLANK_STOP = "stop_sequences: each stop sequence must contain non-whitespace"
 NO_MESSAGES = "messages: at least one message is required"
 VERSIONS = ("2023-06-01", "2026-10-21")
+CONFLICTING = frozenset(("tools", "tool_choice", "thinking"))  # fields that exclude others, even beside mere texts
 Messages = Iterator[str]
 Blocks = list[tuple[int, int, str, Body]]  # place and role of each block
 

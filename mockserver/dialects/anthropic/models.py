@@ -28,6 +28,7 @@ from mockserver.dialects._fields import (
     tagged_by,
     text,
     union_by,
+    usually,
 )
 from mockserver.dialects._parse import Body, clip, is_label
 from mockserver.dialects.anthropic.lenient import LENIENT
@@ -104,7 +105,7 @@ def _in_range(value: Json) -> Json:
     return value
 
 
-Share = read_by(_in_range)(number())
+Share = usually(number(0, 1), read_by(_in_range)(number()))
 # `scope` is of a beta that the official client does not name, but coding agents send.
 CacheControl = closed_shape(type=literal("ephemeral"), ttl=not_null(literal("5m", "1h")), scope=optional(str))
 
@@ -209,17 +210,19 @@ Block = tagged_by(
     open_shape(type=literal(*_BETA)),
 )
 _EFFORT = {"effort": optional(literal("low", "medium", "high", "xhigh", "max"))}
-RequestMessage = union_by(
-    lambda message: "<a system message>" if _is_of_system(message) else "<a turn>",
-    labelled("<a turn>", closed_shape(role=literal("user", "assistant"), content=_text_or_list(Block))),
-    labelled(
-        "<a system message>",
-        closed_shape(
-            role=literal("system"),
-            content=not_null(_text_or_list(Block)),
-            output_config=optional(closed_shape(**_EFFORT)),
-            clear_at=optional(literal("next_user_message", "never")),
-        ),
+Turn = closed_shape(role=literal("user", "assistant"), content=_text_or_list(Block))
+SystemMessage = closed_shape(
+    role=literal("system"),
+    content=not_null(_text_or_list(Block)),
+    output_config=optional(closed_shape(**_EFFORT)),
+    clear_at=optional(literal("next_user_message", "never")),
+)
+RequestMessage = usually(
+    tagged_by("role", Turn, SystemMessage),
+    union_by(
+        lambda message: "<a system message>" if _is_of_system(message) else "<a turn>",
+        labelled("<a turn>", Turn),
+        labelled("<a system message>", SystemMessage),
     ),
 )
 
@@ -296,11 +299,14 @@ def _tool_tag(tool: Any) -> str | None:
     return family(kind) or ("<a toolset>" if kind and isinstance(tool.get("name"), str) else kind)
 
 
-Tool = union_by(
-    _tool_tag,
-    labelled("custom", Custom),
-    *(labelled(name, closed_shape(type=str, **own, **_OPTIONS)) for name, own in _DATED.items()),
-    labelled("<a toolset>", Object),
+Tool = usually(
+    Custom,
+    union_by(
+        _tool_tag,
+        labelled("custom", Custom),
+        *(labelled(name, closed_shape(type=str, **own, **_OPTIONS)) for name, own in _DATED.items()),
+        labelled("<a toolset>", Object),
+    ),
 )
 _ONE_CALL = {"disable_parallel_tool_use": not_null(bool)}
 ToolChoice = tagged_by(

@@ -6,7 +6,7 @@ was said.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 from pydantic_core import to_json
@@ -20,10 +20,18 @@ from mockserver.core.validation import Validation
 from mockserver.dialects._chat import schema_as_text
 from mockserver.dialects._fields import Model
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
-from mockserver.dialects._parse import Body, clip, read_object
+from mockserver.dialects._parse import Body, clip, read_object, read_usual
 from mockserver.dialects.anthropic.betas import betas_of, unknown_betas
 from mockserver.dialects.anthropic.citations import Citable, citable_places, source_texts
-from mockserver.dialects.anthropic.conflicts import NO_MESSAGES, VERSIONS, conflicts, live_only, output_format, prefill
+from mockserver.dialects.anthropic.conflicts import (
+    CONFLICTING,
+    NO_MESSAGES,
+    VERSIONS,
+    conflicts,
+    live_only,
+    output_format,
+    prefill,
+)
 from mockserver.dialects.anthropic.models import (
     MESSAGES,
     NAME,
@@ -39,8 +47,15 @@ FINISHES = frozenset(filter(str.islower, OWN_FINISHES))
 MESSAGE_IDS, TOOL_CALL_IDS = IdShape("msg_01", 22, "base58"), IdShape("toolu_01", 22, "base58")
 
 
-def parse_messages(http: HttpRequest, validation: Validation) -> Call:
-    return messages_call(http, read_object(http), validation=validation)
+def parse_messages(http: HttpRequest, validation: Validation, model: Model = MESSAGES) -> Call:
+    usual = read_usual(model.typed, http) if validation is Validation.PUBLISHED else None
+    if usual is None:
+        return messages_call(http, read_object(http), validation=validation, model=model)
+    said = _read_texts(usual["messages"])
+    version = version_of(http, validation=validation)
+    if said is None or version != VERSIONS[0] or not CONFLICTING.isdisjoint(usual) or type(usual.get("system")) is list:
+        _refuse_conflicts(usual, version, betas_of(http))
+    return _call(http, usual, said, validation=validation)
 
 
 def messages_call(http: HttpRequest, body: Body, *, validation: Validation, model: Model = MESSAGES) -> Call:
@@ -50,63 +65,95 @@ def messages_call(http: HttpRequest, body: Body, *, validation: Validation, mode
     read = read_as_anthropic(model, body, validation=validation, tolerant=bool(unknown))
     if validation is Validation.OFF and not read["messages"]:
         raise refuse(NO_MESSAGES)
-    for message in conflicts(read, version, betas) if validation is not Validation.OFF else ():
-        raise refuse(message)
+    if validation is not Validation.OFF:
+        _refuse_conflicts(read, version, betas)
     for message in live_only(read) if validation is Validation.LIVE else ():
         raise refuse(message)
-    call = _call(http, read, validation=validation)
+    call = _call(http, read, _read_texts(read["messages"]), validation=validation)
     if not (places := new_places(model, body) if unknown and validation is not Validation.OFF else ()):
         return call
     remark = _UNKNOWN.format(names=clip(", ".join(unknown)), places=clip(", ".join(places), 400))
     return replace(call, remarks=(remark,))
 
 
+def _refuse_conflicts(body: Body, version: str, betas: Sequence[str]) -> None:
+    for message in conflicts(body, version, betas):
+        raise refuse(message)
+
+
+def _read_texts(messages: Sequence[Body]) -> list[Message] | None:
+    """The messages, if each is a role and a text, with which nothing can be wrong."""
+    found = []
+    for message in messages:
+        content = message.get("content")
+        if type(content) is not str or not content or len(message) > _ROLE_AND_CONTENT:
+            return None
+        found.append(Message(message["role"], content))
+    return found or None
+
+
 def version_of(http: HttpRequest, *, validation: Validation) -> str:
-    stated = http.header("anthropic-version")
-    if validation is Validation.LIVE and stated is None:
-        raise refuse("anthropic-version: header is required")
-    if validation is Validation.LIVE and stated not in VERSIONS:
-        raise refuse(f'anthropic-version: "{clip(stated or "")}" is not a valid version')
-    return VERSIONS[0] if stated is None else stated
+    stated = http.fields.get(b"anthropic-version")
+    if stated is None:
+        if validation is Validation.LIVE:
+            raise refuse("anthropic-version: header is required")
+        return VERSIONS[0]
+    version = stated.decode("latin-1")
+    if validation is Validation.LIVE and version not in VERSIONS:
+        raise refuse(f'anthropic-version: "{clip(version)}" is not a valid version')
+    return version
 
 
-def _call(http: HttpRequest, body: Body, *, validation: Validation) -> Call:
-    tools = tuple(_tools(body.get("tools") or ()))
-    choice = body.get("tool_choice") or {"type": "auto" if tools else "none"}
-    form = output_format(body)
-    thread, citable = body.get("thread") or {}, citable_places(body["messages"])
+def _call(http: HttpRequest, body: Body, said: list[Message] | None, *, validation: Validation) -> Call:
+    """The Call of a body; `said` are its messages, if they are mere texts."""
+    messages, choice = body["messages"], body.get("tool_choice")
+    tools = tuple(_tools(body["tools"])) if body.get("tools") else ()
+    is_sound = said is not None
+    if said is None:
+        citable = citable_places(messages)
+        said = [one for each in messages for one in _messages(each, citable)]
+    if system := body.get("system"):
+        said.insert(0, _system(system))
     return Call(
         dialect=NAME,
         operation="chat",
         model=body["model"],
         http=http,
-        meaning=_meaning(body),
+        meaning=_meaning(body, is_plain=is_sound),
         raw=body,
-        messages=(
-            *_system(body.get("system")),
-            *(said for each in body["messages"] for said in _messages(each, citable)),
-        ),
+        messages=tuple(said),
         tools=tools,
-        tool_choice=ToolChoice(
-            _MODES.get(choice["type"], "auto"), (choice["name"],) if choice["type"] == "tool" else ()
-        ),
+        tool_choice=_tool_choice(choice) if choice else _AUTO if tools else _NONE,
         stream=body.get("stream") is True,
         ids=MESSAGE_IDS,
         tool_call_ids=TOOL_CALL_IDS,
         finishes=FINISHES,
         part_tokens=part_tokens,
-        previous_response_id=thread.get("previous_message_id"),
-        options=Options(
-            parallel_tool_calls=not choice.get("disable_parallel_tool_use"),
-            max_tokens=body.get("max_tokens"),
-            stop=tuple(body.get("stop_sequences") or ()),
-            prefill=prefill(body["messages"]),
-            effort=_effort(body),
-            response_format="json_schema" if form else "text",
-            schema=usable_schema(form["schema"]) if form else None,
-            lenient_schema=validation is not Validation.LIVE,
-            store=bool(thread),
-        ),
+        previous_response_id=(body.get("thread") or {}).get("previous_message_id"),
+        options=_options(body, validation),
+        is_sound=is_sound,
+    )
+
+
+def _tool_choice(choice: Body) -> ToolChoice:
+    return ToolChoice(_MODES.get(choice["type"], "auto"), (choice["name"],) if choice["type"] == "tool" else ())
+
+
+def _options(body: Body, validation: Validation) -> Options:
+    lenient, most = validation is not Validation.LIVE, body.get("max_tokens")
+    if _ASKING.isdisjoint(body) and body["messages"][-1]["role"] != "assistant":
+        return Options(max_tokens=most, lenient_schema=lenient)
+    form, stops = output_format(body), body.get("stop_sequences")
+    return Options(
+        parallel_tool_calls=not (body.get("tool_choice") or {}).get("disable_parallel_tool_use"),
+        max_tokens=most,
+        stop=tuple(stops or ()),
+        prefill=prefill(body["messages"]),
+        effort=_effort(body),
+        response_format="json_schema" if form else "text",
+        schema=usable_schema(form["schema"]) if form else None,
+        lenient_schema=lenient,
+        store=bool(body.get("thread")),
     )
 
 
@@ -117,9 +164,8 @@ def _effort(body: Body) -> str | None:
     return None if kind == "disabled" else next((each["effort"] for each in asked if each.get("effort")), "medium")
 
 
-def _system(system: Json) -> Iterator[Message]:
-    if system:
-        yield Message("system", system if isinstance(system, str) else "\n".join(block["text"] for block in system))
+def _system(system: str | list[Body]) -> Message:
+    return Message("system", system if isinstance(system, str) else "\n".join(block["text"] for block in system))
 
 
 def _messages(message: Body, citable: Citable) -> Iterator[Message]:
@@ -227,17 +273,21 @@ def _tools(tools: Iterable[Body]) -> Iterator[Tool]:
             yield Tool(name, parameters=SCHEMAS.get(known or "", {"type": "object"}))
 
 
-def _meaning(body: Body) -> dict[str, Json]:
-    """What would change the answer: no transport, bookkeeping, ids or caching; schemas as text, in their order."""
+def _meaning(body: Body, *, is_plain: bool) -> dict[str, Json]:
+    """What would change the answer: no transport, bookkeeping, ids or caching; schemas as text, in their order.
+
+    `is_plain`: the messages are mere texts.
+    """
     kept = fields_with_meaning(body, NAME, "chat", _BOOKKEEPING)
     ordinals: dict[str, str] = {}
-    kept["messages"] = [
-        {**message, "content": _plain(content, ordinals)}
-        if isinstance(content := message.get("content"), list)
-        else message
-        for message in body["messages"]
-    ]
-    if "system" in kept:
+    if not is_plain:
+        kept["messages"] = [
+            {**message, "content": _plain(content, ordinals)}
+            if isinstance(content := message.get("content"), list)
+            else message
+            for message in body["messages"]
+        ]
+    if type(kept.get("system")) is list:
         kept["system"] = _plain(kept["system"], ordinals)
     if tools := kept.get("tools"):
         kept["tools"] = [schema_as_text(_uncached(tool), "input_schema") for tool in tools]
@@ -275,6 +325,11 @@ _UNKNOWN = "anthropic-beta names {names}, which this server does not know, so it
 _LOADED = "Tool loaded."  # what a client says of a tool that it found
 _ADDED = re.compile(r"\s*<(?P<tag>system[-_][a-z]+|environment[-_][a-z]+|env)>")
 _UNSAID = ("cache_control", "signature")
+_ROLE_AND_CONTENT = 2  # fields
+_AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")
+_ASKING = frozenset(  # fields that make options unusual
+    ("tool_choice", "stop_sequences", "thinking", "output_config", "output_format", "thread")
+)
 _MODES = {"auto": "auto", "any": "required", "tool": "named", "none": "none"}
 # Tools that Anthropic runs, by the names under which the model without weights knows them.
 _HOSTED = {

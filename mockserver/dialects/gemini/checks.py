@@ -5,6 +5,7 @@ Most are lines of one message, `* GenerateContentRequest.contents: contents is n
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby
 
 from mockserver.core.json import Json
@@ -18,6 +19,9 @@ Line = tuple[str, str]  # a path, and what is wrong there
 MAX_STOPS, MAX_VERTEX_STOPS, MAX_BATCH, MAX_INSTANCES = 5, 16, 100, 250
 MAX_NAME, MAX_VERTEX_NAME = 64, 128  # characters of a function's name
 ROLES = ("user", "model", "function")
+CHECKED = frozenset(  # fields that may be wrong even beside mere texts
+    ("tools", "toolConfig", "safetySettings", "generationConfig", "cachedContent")
+)
 
 
 def check_generate(request: Body, *, model: str, vertex: bool, validation: Validation) -> None:
@@ -118,6 +122,7 @@ def refuse(name: str, lines: Iterable[Line]) -> None:
         raise Failure("bad_parameter", text)
 
 
+@lru_cache(maxsize=256)
 def is_newer(model: str) -> bool:
     """Whether a model is of Gemini 3 or later: its calls have ids, and its history needs signatures."""
     found = _GENERATION.match(model)

@@ -13,12 +13,21 @@ from mockserver.core.json import Json, compact
 from mockserver.core.plan import OWN_FINISHES, Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._meaning import fields_with_meaning
-from mockserver.dialects._parse import Body, read_object
+from mockserver.dialects._parse import Body, read_object, read_usual
 from mockserver.dialects.gemini import proto
-from mockserver.dialects.gemini.checks import check_generate, check_values, has_data, is_newer, mend_question
+from mockserver.dialects.gemini.checks import (
+    CHECKED,
+    ROLES,
+    check_generate,
+    check_values,
+    has_data,
+    is_newer,
+    mend_question,
+)
 from mockserver.dialects.gemini.errors import TYPES
 from mockserver.dialects.gemini.messages import (
     COUNT_TOKENS,
+    DATA,
     GENERATE,
     OF_MEDIA,
     answer_schema,
@@ -34,12 +43,29 @@ PART_TOKENS = 258  # of an image, a page, ...
 
 
 def parse_generate(http: HttpRequest, validation: Validation) -> Call:
-    body: Body = read(http, GENERATE, validation)
+    body, texts = _read_contents(http, validation)
     if validation is Validation.OFF:
-        body = mend_question("GenerateContentRequest", body)
-    else:
+        body, texts = mend_question("GenerateContentRequest", body), None
+    elif texts is None or not CHECKED.isdisjoint(body):
         check_generate(body, model=model_of(http), vertex=is_vertex(http), validation=validation)
-    return generate_call(http, body, "chat")
+    return generate_call(http, body, "chat", texts)
+
+
+def _read_contents(http: HttpRequest, validation: Validation) -> "tuple[Body, _Texts | None]":
+    """The body of a generateContent request, and what it says, if that is nothing but texts."""
+    if validation is Validation.PUBLISHED:
+        usual = read_usual(GENERATE.typed[is_vertex(http)], http)
+        texts = None if usual is None else _read_texts(usual)
+        if usual is not None and (texts is not None or _has_single_data(usual)):
+            return usual, texts
+    body = read(http, GENERATE, validation)
+    return body, _read_texts(body)
+
+
+def _has_single_data(body: Body) -> bool:
+    """Whether no part of a body has data of several kinds."""
+    contents = (*body.get("contents", ()), body.get("systemInstruction", {}))
+    return all(len(part) == 1 or len(part.keys() & DATA) <= 1 for content in contents for part in content.get("parts", ()))
 
 
 def parse_count(http: HttpRequest, validation: Validation) -> Call:
@@ -54,7 +80,7 @@ def parse_count(http: HttpRequest, validation: Validation) -> Call:
         asked = mend_question("CountTokensRequest", asked)
     else:
         check_values("CountTokensRequest", asked, vertex=is_vertex(http))
-    return generate_call(http, asked, "input_tokens")
+    return generate_call(http, asked, "input_tokens", _read_texts(asked))
 
 
 def _check_count(body: Body, inner: Body | None) -> None:
@@ -128,38 +154,80 @@ def model_of(http: HttpRequest) -> str:
     return http.path_params["model"]
 
 
-def generate_call(http: HttpRequest, body: Body, operation: str) -> Call:
-    model, config = model_of(http), body.get("generationConfig") or {}
-    tools = tuple(_tools(body))
-    response_format, schema = _format(config)
+_Texts = tuple[list[Message], list[Body]]  # what is said where all parts are texts, and the contents as they mean it
+
+
+def _read_texts(body: Body) -> _Texts | None:
+    """What is said, if each part is a text and nothing else, with which nothing can be wrong."""
+    messages: list[Message] = []
+    meant: list[Body] = []
+    system = body.get("systemInstruction")
+    if system is not None:
+        texts = _texts_of(system)
+        if texts is None:
+            return None
+        if text := "\n".join(texts):
+            messages.append(Message("system", text))
+    for content in body.get("contents") or ():
+        role, texts = content.get("role"), _texts_of(content)
+        if not texts or (role and role not in ROLES):
+            return None
+        messages.append(Message("assistant" if role == "model" else "user", "".join(texts)))
+        meant.append(content if role else {"role": "user", "parts": content["parts"]})
+    return (messages, meant) if meant else None
+
+
+def _texts_of(content: Body) -> list[str] | None:
+    texts = []
+    for part in content.get("parts") or ():
+        if len(part) != 1 or "text" not in part:
+            return None
+        texts.append(part["text"])
+    return texts
+
+
+def generate_call(http: HttpRequest, body: Body, operation: str, texts: _Texts | None) -> Call:
+    """The Call of a body; `texts` is what it says, if that is nothing but texts."""
+    model, config = model_of(http), body.get("generationConfig")
+    tools = tuple(_tools(body)) if "tools" in body else ()
     return Call(
         dialect=NAME,
         operation=operation,
         model=model,
         http=http,
-        meaning=_meaning(body, model),
+        meaning=_meaning(body, model, _plain_contents(body["contents"]) if texts is None else texts[1]),
         raw=body,
-        messages=tuple(messages_of(body)),
+        messages=tuple(messages_of(body)) if texts is None else tuple(texts[0]),
         tools=tools,
-        tool_choice=_tool_choice(body, tools),
+        tool_choice=_tool_choice(body, tools) if tools or "toolConfig" in body else _NO_CHOICE,
         stream=":stream" in http.path,
         ids=RESPONSE_IDS,
         tool_call_ids=CALL_IDS if is_newer(model) else NO_CALL_IDS,
         finishes=FINISHES,
-        previous_response_id=_cache_name(body.get("cachedContent") or ""),
+        previous_response_id=_cache_name(body["cachedContent"]) if "cachedContent" in body else None,
         part_tokens=_part_tokens,
         message_tokens=0,
-        options=Options(
-            n=config.get("candidateCount") or 1,
-            max_tokens=config.get("maxOutputTokens"),
-            stop=tuple(config.get("stopSequences") or ()),
-            logprobs=(config.get("logprobs") or 0) if config.get("responseLogprobs") else None,
-            seed=config.get("seed"),
-            overflow="shorten",
-            effort=_effort(config.get("thinkingConfig") or {}),
-            response_format=response_format,
-            schema=schema,
-        ),
+        options=_options(config) if config else _USUAL,
+        is_sound=texts is not None,
+    )
+
+
+_NO_CHOICE = ToolChoice("none")
+_USUAL = Options(overflow="shorten")
+
+
+def _options(config: Body) -> Options:
+    response_format, schema = _format(config)
+    return Options(
+        n=config.get("candidateCount") or 1,
+        max_tokens=config.get("maxOutputTokens"),
+        stop=tuple(config.get("stopSequences") or ()),
+        logprobs=(config.get("logprobs") or 0) if config.get("responseLogprobs") else None,
+        seed=config.get("seed"),
+        overflow="shorten",
+        effort=_effort(config.get("thinkingConfig") or {}),
+        response_format=response_format,
+        schema=schema,
     )
 
 
@@ -352,25 +420,30 @@ def _effort(thinking: Body) -> str | None:
 _BUDGETS = ((1024, "low"), (8192, "medium"))
 
 
-def _meaning(body: Body, model: str) -> dict[str, Json]:
+def _meaning(body: Body, model: str, contents: list[Body]) -> dict[str, Json]:
     """What would change the answer: schemas as text, as the order of their keys counts; no ids and no signatures."""
     kept = fields_with_meaning(body, NAME, "chat", _BOOKKEEPING)
     kept["model"] = model
-    kept["contents"] = [
-        {"role": content.get("role") or "user", "parts": list(map(_without_ids, _whole_parts(content["parts"])))}
-        for content in body["contents"]
-    ]
+    kept["contents"] = contents
     if "systemInstruction" in kept:
         kept["systemInstruction"] = kept["systemInstruction"].get("parts")
     if "tools" in kept:
         kept["tools"] = [to_json(tool).decode() for tool in kept["tools"]]
     if "toolConfig" in kept:
         kept["tool_choice"] = kept.pop("toolConfig")
-    config = dict(kept.get("generationConfig") or {})
-    form = {key: to_json(config.pop(key)).decode() for key in _FORM if key in config}
-    if form:
-        kept |= {"generationConfig": config, "response_format": form}
+    if "generationConfig" in kept:
+        config = dict(kept["generationConfig"])
+        form = {key: to_json(config.pop(key)).decode() for key in _FORM if key in config}
+        if form:
+            kept |= {"generationConfig": config, "response_format": form}
     return kept
+
+
+def _plain_contents(contents: Sequence[Body]) -> list[Body]:
+    return [
+        {"role": content.get("role") or "user", "parts": list(map(_without_ids, _whole_parts(content["parts"])))}
+        for content in contents
+    ]
 
 
 _FORM = ("responseSchema", "responseJsonSchema", "responseMimeType")

@@ -16,7 +16,23 @@ from msgspec import Struct
 from pydantic_core import to_json
 
 from mockserver.core.json import Json
+from mockserver.dialects._fields import (
+    Object,
+    Schema,
+    closed_shape,
+    integer,
+    labelled,
+    list_of,
+    literal,
+    mapping,
+    not_null,
+    number,
+    schema_of,
+    text,
+    union,
+)
 from mockserver.dialects._parse import clip
+from mockserver.dialects._typed import TypedModel
 
 T = TypeVar("T")
 
@@ -67,6 +83,11 @@ class Message(Struct, frozen=True, dict=True):
         """Fields by both their names: those of the Developer API, and those of Vertex AI."""
         return _by_names(self.fields), _by_names({**self.fields, **self.vertex})
 
+    @cached_property
+    def typed(self) -> tuple[TypedModel, TypedModel]:
+        """Those that read usual bodies: with fields in camelCase, and values as they are to be."""
+        return tuple(TypedModel(_schema_of(self, vertex=vertex)) for vertex in (False, True))
+
 
 _Field = tuple[str, str, Type]  # its name in camelCase and in snake_case, and its type
 
@@ -97,6 +118,42 @@ def read_message(
 def rename_fields(message: Message, body: Mapping[str, Json], *, vertex: bool) -> dict[str, Json]:
     """Return a body as it was sent, but with camelCase names: what is not understood stays."""
     return _Reader(vertex, keeps_wrong=True).message(message, body)
+
+
+def _schema_of(message: Message, *, vertex: bool, level: int = 0) -> Schema:
+    """The table of what `_Reader` takes of a message as it is, but that it may state several of the fields of `oneof`."""
+    known = _SCHEMAS.get((id(message), vertex, level))
+    if known is None:
+        kinds = {**message.fields, **(message.vertex if vertex else {})}
+        found = {name: _usual(kind, vertex=vertex, level=level) for name, kind in kinds.items() if name[0] != "_"}
+        known = closed_shape(**{name: not_null(kind) for name, kind in found.items() if kind is not None})
+        _SCHEMAS[id(message), vertex, level] = known
+    return known
+
+
+_SCHEMAS: dict[tuple[int, bool, int], Schema] = {}
+
+
+def _usual(kind: Type, *, vertex: bool, level: int) -> Schema | None:
+    """How a value of a type is usually written; None if that cannot be said, or only of other levels."""
+    if callable(kind):  # a message in itself
+        if level == _LEVELS:
+            return None
+        kind, level = kind(), level + 1
+    match kind:
+        case Scalar():
+            return _USUAL.get(kind.name)
+        case Enum():
+            return literal(*kind.values)
+        case Repeated() | MapOf():
+            inner = _usual(kind.of, vertex=vertex, level=level)
+            if inner is None:
+                return None
+            return mapping(inner) if isinstance(kind, MapOf) else list_of(inner)
+    return _schema_of(kind, vertex=vertex, level=level)
+
+
+_LEVELS = 4  # of messages in themselves
 
 
 _MAX_VIOLATIONS = 100
@@ -282,6 +339,22 @@ DURATION = Scalar("type.googleapis.com/google.protobuf.Duration", _like(_DURATIO
 TIMESTAMP = Scalar("type.googleapis.com/google.protobuf.Timestamp", _timestamp)
 STRUCT = Scalar("type.googleapis.com/google.protobuf.Struct", _of_type(dict))
 VALUE = Scalar("type.googleapis.com/google.protobuf.Value", lambda value: value)
+_BASE64 = r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+_ANY_NUMBER = number(-(2**53), 2**53)
+_USUAL: Mapping[str, Schema] = {
+    STRING.name: schema_of(str),
+    BOOL.name: schema_of(bool),
+    INT32.name: integer(-(2**31), 2**31 - 1),
+    INT64.name: integer(-(2**63), 2**63 - 1),
+    **dict.fromkeys((FLOAT.name, DOUBLE.name), _ANY_NUMBER),
+    BYTES.name: text(pattern=_BASE64),
+    STRUCT.name: Object,
+    VALUE.name: union(
+        *(labelled(each["type"], each) for each in (schema_of(str), schema_of(bool), _ANY_NUMBER)),
+        labelled("list", list_of(Any)),
+        labelled("dict", Object),
+    ),
+}
 STRINGS = Repeated(STRING)
 
 

@@ -85,7 +85,7 @@ def _parse_cache(http: HttpRequest, validation: Validation) -> Call:
         check_values("CreateCachedContentRequest.cached_content", asked, vertex=is_vertex(http))
     model = str(body["model"]).rpartition("/")[2]
     call = generate_call(
-        replace(http, path_params={**http.path_params, "model": model}), asked, "create_cached_content"
+        replace(http, path_params={**http.path_params, "model": model}), asked, "create_cached_content", None
     )
     return replace(call, ids=CACHE_IDS, options=Options(store=True))
 

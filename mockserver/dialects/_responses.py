@@ -237,7 +237,7 @@ _BOOKKEEPING = BOOKKEEPING | {
 
 
 class ResponsesRequest(Struct, frozen=True):
-    """How a dialect takes a Responses request: its model, its conflicts and the fields with any, its errors, its ids."""
+    """How a dialect takes a Responses request: its model, its conflicts, the fields that they are of, and its ids."""
 
     dialect: str
     body: Model

@@ -11,7 +11,6 @@ from msgspec import UNSET, Meta, MsgspecError, Raw, Struct, UnsetType, Validatio
 from msgspec.json import Decoder, decode, encode
 
 from mockserver.core.json import Json
-
 from mockserver.core.lazy import lazy_property
 
 
@@ -100,8 +99,7 @@ def _type_of(schema: Mapping[str, Any]) -> Any:
         case "list":
             return _limited(list[_type_of(schema["items_schema"])], schema)  # type: ignore[misc]
         case "dict":
-            entries = dict[_type_of(schema["keys_schema"]), _type_of(schema["values_schema"])]  # type: ignore[misc]
-            return _limited(entries, schema)
+            return _limited(dict[_type_of(schema["keys_schema"]), _type_of(schema["values_schema"])], schema)  # type: ignore[misc]
         case "typed-dict":
             return _struct_of(schema)
         case "union":
@@ -154,7 +152,6 @@ def _struct_of(
             continue
         kind = Raw if name in texts else _type_of(field)
         fields.append((name, kind) if field["required"] else (name, Union[kind, UnsetType], UNSET))  # noqa: UP007
-    tags = {} if tag is None else {"tag_field": tag_field, "tag": tag}
     constant: dict[str, Any] = {} if tag_field is None else {tag_field: tag}
     checks = {"__post_init__": schema["metadata"]["check"]} if "check" in schema.get("metadata", {}) else {}
     made = defstruct(
@@ -163,9 +160,10 @@ def _struct_of(
         namespace={**constant, **checks},
         # Fields that the table does not name are for it to judge, unless it takes any.
         forbid_unknown_fields=schema["config"]["extra_fields_behavior"] != "allow",
+        tag_field=tag_field,
+        tag=tag,
         kw_only=True,
         gc=False,
-        **tags,
     )
     _STRUCTS[id(schema), tag, *texts] = schema, made
     return made

@@ -97,7 +97,10 @@ _RESPONSES = [
             {"type": "message", "role": "assistant", "id": "msg_1", "content": [{"type": "output_text", "text": "t"}]},
             {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "f", "arguments": "{}"},
             {"type": "function_call_output", "call_id": "c1", "output": "r"},
-            {"role": "user", "content": [{"type": "input_text", "text": "é"}, {"type": "input_image", "image_url": "u"}]},
+            {
+                "role": "user",
+                "content": [{"type": "input_text", "text": "é"}, {"type": "input_image", "image_url": "u"}],
+            },
         ],
         "tools": [{"type": "function", **TOOL}, {"type": "web_search", "a": 1}],
         "tool_choice": "auto",
@@ -129,7 +132,10 @@ _RESPONSES = [
     {"model": "m", "input": [{"id": "msg_1"}], "conversation": {"id": "c"}},
 ]
 _BLOCKS = [
-    {"role": "user", "content": [{"type": "text", "text": "é"}, {"type": "image", "source": {"type": "url", "url": "u"}}]},
+    {
+        "role": "user",
+        "content": [{"type": "text", "text": "é"}, {"type": "image", "source": {"type": "url", "url": "u"}}],
+    },
     {
         "role": "assistant",
         "content": [
@@ -194,7 +200,10 @@ _SAID = [
 _GENERATED = [
     {"contents": [{"parts": [{"text": "hi"}]}]},
     {
-        "contents": [{"role": "user", "parts": [{"text": "a"}, {"text": "b"}]}, {"role": "model", "parts": [{"text": ""}]}],
+        "contents": [
+            {"role": "user", "parts": [{"text": "a"}, {"text": "b"}]},
+            {"role": "model", "parts": [{"text": ""}]},
+        ],
         "systemInstruction": {"parts": [{"text": "s"}, {"text": "t"}]},
     },
     {
@@ -229,6 +238,36 @@ CASES = [
     Case("anthropic", "input_tokens", [{k: v for k, v in body.items() if k in _COUNTED} for body in _MESSAGES]),
     Case("openai", "chat", [*SEEDS, {"model": "m", "messages": [{"role": "user", "content": None}]}]),
     Case("openai", "responses", _RESPONSES),
+    Case(
+        "openai",
+        "completions",
+        [
+            {"model": "m", "prompt": "hi"},
+            {"model": "m", "prompt": ["a", "b"], "n": 2, "best_of": 3, "stream": False, "stop": "x", "logprobs": 1},
+            {"model": "m", "prompt": None, "max_tokens": 5, "echo": True, "temperature": 0.5, "logit_bias": {"1": 2}},
+            {"model": "m", "prompt": "a: b", "stream": True, "stream_options": {"include_usage": True}, "seed": 1},
+            {"model": "m", "prompt": [1, 2]},
+        ],
+    ),
+    Case(
+        "openai",
+        "embeddings",
+        [
+            {"model": "m", "input": "hi"},
+            {"model": "m", "input": ["a", "b: c"], "dimensions": 3, "user": "u"},
+            {"model": "m", "input": "hi", "encoding_format": "base64"},
+            {"model": "m", "input": [1, 2]},
+        ],
+    ),
+    Case(
+        "openai",
+        "moderations",
+        [
+            {"input": "hi"},
+            {"model": "m", "input": ["a", "b: c"]},
+            {"model": "m", "input": [{"type": "text", "text": "a"}]},
+        ],
+    ),
 ]
 KEYS = [
     *("x", "name", "role", "id", "tool_calls", "content", "type", "text", "input", "tools", "system", "thinking"),

@@ -65,7 +65,9 @@ def _read_contents(http: HttpRequest, validation: Validation) -> "tuple[Body, _T
 def _has_single_data(body: Body) -> bool:
     """Whether no part of a body has data of several kinds."""
     contents = (*body.get("contents", ()), body.get("systemInstruction", {}))
-    return all(len(part) == 1 or len(part.keys() & DATA) <= 1 for content in contents for part in content.get("parts", ()))
+    return all(
+        len(part) == 1 or len(part.keys() & DATA) <= 1 for content in contents for part in content.get("parts", ())
+    )
 
 
 def parse_count(http: HttpRequest, validation: Validation) -> Call:

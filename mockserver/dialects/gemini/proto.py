@@ -86,7 +86,7 @@ class Message(Struct, frozen=True, dict=True):
     @cached_property
     def typed(self) -> tuple[TypedModel, TypedModel]:
         """Those that read usual bodies: with fields in camelCase, and values as they are to be."""
-        return tuple(TypedModel(_schema_of(self, vertex=vertex)) for vertex in (False, True))
+        return TypedModel(_schema_of(self, vertex=False)), TypedModel(_schema_of(self, vertex=True))
 
 
 _Field = tuple[str, str, Type]  # its name in camelCase and in snake_case, and its type
@@ -121,7 +121,7 @@ def rename_fields(message: Message, body: Mapping[str, Json], *, vertex: bool) -
 
 
 def _schema_of(message: Message, *, vertex: bool, level: int = 0) -> Schema:
-    """The table of what `_Reader` takes of a message as it is, but that it may state several of the fields of `oneof`."""
+    """The table of what `_Reader` takes of a message as it is; it may state several of the fields of `oneof`, too."""
     known = _SCHEMAS.get((id(message), vertex, level))
     if known is None:
         kinds = {**message.fields, **(message.vertex if vertex else {})}

@@ -37,15 +37,16 @@ def embedding(text: str, dimensions: int, seed: Seed) -> Vector:
     for place, times in Counter(chain.from_iterable([_places(word, dimensions, seed) for word in words])).items():
         at, added = (place, _HASH_WEIGHT) if place < dimensions else (place - dimensions, -_HASH_WEIGHT)
         sums[at] = sums.get(at, _ODD[indexes[at]]) + added * times
-    squares = _sum(indexes.translate(_LOW)) + 256 * _sum(indexes.translate(_HIGH))
+    eighths = _sum(indexes.translate(_LOW)) + _PART * _sum(indexes.translate(_HIGH))
+    squares = 8 * eighths + dimensions
     length = sqrt(squares + sum([each * each - _ODD[indexes[at]] ** 2 for at, each in sums.items()]))
     own = {at: each / length for at, each in sums.items()}
-    return PaletteVector([number / length for number in _ODD], indexes, own)
+    return PaletteVector([number / length for number in _ODD_FLOATS], indexes, own)
 
 
 def _sum(numbers: bytes) -> int:
-    """Return the sum of bytes, which begins their Adler-32: modulo a number that 256 of them cannot reach."""
-    return sum([adler32(numbers[at : at + 256], 0) & 0xFFFF for at in range(0, len(numbers), 256)])
+    """Return the sum of small numbers, which begins their Adler-32: modulo one that a thousand of them cannot reach."""
+    return sum([adler32(numbers[at : at + 1_000], 0) & 0xFFFF for at in range(0, len(numbers), 1_000)])
 
 
 @lru_cache(maxsize=4_096)
@@ -73,7 +74,11 @@ def _lower(text: str) -> str:
 
 _ODD = (*range(1, 128, 2), *range(-127, 0, 2))  # none is zero
 _INDEXES = bytes(byte // 2 for byte in range(256))
-_LOW, _HIGH = (bytes([number * number // part % 256 for number in _ODD] * 2) for part in (1, 256))
+_ODD_FLOATS = tuple(map(float, _ODD))  # which divide faster
+# The square of an odd number is one more than a multiple of eight: what of eights it has, in two parts.
+_PART = 64
+_LOW = bytes([number * number // 8 % _PART for number in _ODD] * 2)
+_HIGH = bytes([number * number // 8 // _PART for number in _ODD] * 2)
 _SMALL = {code: small for code in range(0x530) if len(small := chr(code).lower()) == 1 and small != chr(code)}
 _WORD = lazy_pattern(r"[^\s!-/:-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+")
 # Sizes by a word in the model's name.

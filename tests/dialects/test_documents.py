@@ -1,9 +1,11 @@
 """Embeddings and moderations beyond the tables of requests/: what OpenAI reads, and the bodies of answers."""
 
+import json
 from base64 import b64decode
 from struct import unpack
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.core.call import Prompt
 from mockserver.core.plan import Embeddings, Judgement, Moderations
@@ -25,7 +27,8 @@ HTTP = some_call().http
 
 
 def parse(**body):
-    return parse_embeddings(HTTP, {"model": "m", **body}, "openai", validation=Validation.PUBLISHED)
+    http = replace(HTTP, body=json.dumps({"model": "m", **body}).encode())
+    return parse_embeddings(http, "openai", {}, validation=Validation.PUBLISHED)
 
 
 INPUTS = [
@@ -71,7 +74,8 @@ MODERATED = [
 
 @pytest.mark.parametrize(("given", "texts", "kinds", "images"), MODERATED)
 def test_moderated_inputs(given, texts, kinds, images):
-    call = parse_moderations(HTTP, {"input": given}, dialect="openai", refuse=refuse, validation=Validation.PUBLISHED)
+    http = replace(HTTP, body=json.dumps({"input": given}).encode())
+    call = parse_moderations(http, dialect="openai", refuse=refuse, validation=Validation.PUBLISHED)
     assert tuple(prompt.text for prompt in call.prompts) == texts
     assert moderated_input_types(call) == kinds
     assert sum(len(message.parts) for message in call.messages) == images

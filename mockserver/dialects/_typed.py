@@ -5,6 +5,7 @@ Such a type accepts at most what its table accepts. What it refuses, or cannot b
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from math import ceil, floor
 from typing import Annotated, Any, Literal, Union
 
 from msgspec import UNSET, Meta, MsgspecError, Raw, Struct, UnsetType, ValidationError, defstruct
@@ -81,13 +82,14 @@ def _refuse_other(kind: type, value: Any) -> Any:
 
 
 def _type_of(schema: Mapping[str, Any]) -> Any:
-    schema = schema.get("metadata", {}).get("usual", schema)
+    schema = _usual_form(schema)
     kind = schema["type"]
     match kind:
         case "str" | "int" | "bool":
             return _limited({"str": str, "int": int, "bool": bool}[kind], schema)
-        case "float":  # whole numbers stay what they are
-            return Union[_limited(int, schema), _limited(float, schema)]  # noqa: UP007
+        case "float":  # whole numbers stay what they are, unless they may be beyond a float
+            whole = {"ge": ceil(schema.get("ge", -_LARGE)), "le": floor(schema.get("le", _LARGE))}
+            return Union[_limited(int, {**schema, **whole}), _limited(float, schema)]  # noqa: UP007
         case "any":
             return Any
         case "literal":
@@ -112,9 +114,14 @@ def _type_of(schema: Mapping[str, Any]) -> Any:
     return _Other
 
 
+def _usual_form(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    usual: Mapping[str, Any] = schema.get("metadata", {}).get("usual", schema)
+    return usual
+
+
 def _union_of(members: Sequence[Mapping[str, Any]]) -> Any:
     """The union of members that JSON itself tells apart: a function that chooses one can look at nothing else."""
-    kinds = [_JSON_TYPES.get(member["type"]) for member in members]
+    kinds = [_JSON_TYPES.get(_usual_form(member)["type"]) for member in members]
     if None in kinds or len({*kinds}) < len(kinds):
         return _Other
     types = [kind for kind in map(_type_of, members) if kind is not _Other]
@@ -137,6 +144,7 @@ def _limited(kind: Any, schema: Mapping[str, Any]) -> Any:
     return Annotated[kind, Meta(**limits)] if limits else kind
 
 
+_LARGE = 2**63 - 1
 _LIMITS = ("ge", "le", "multiple_of", "min_length", "max_length", "pattern")
 
 

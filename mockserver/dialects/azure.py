@@ -64,6 +64,7 @@ from mockserver.dialects._parse import (
     clip,
     read_body,
     read_object,
+    read_usual,
     refuse_first,
     steps_of,
     unknown_keys,
@@ -134,6 +135,10 @@ def check_version(http: HttpRequest) -> None:
 
 def _parse_chat(http: HttpRequest, validation: Validation) -> Call:  # the extra-parameters header adds to the mode
     check_version(http)
+    usual = _read_usual(AZURE_CHAT, http, validation)
+    if usual is not None:
+        refuse_first((*unmet_tool_choice(usual), *_contents(usual["messages"])), refuse_as_azure)
+        return replace(chat_call(http, usual, usual, dialect=NAME), ids=_IDS)
     given = read_passing_extras(http, AZURE_CHAT.fields, validation)
     extras = {key: given[key] for key in PASSED.fields.intersection(given)}
     own = read_body(AZURE_CHAT, given, refuse_as_azure, validation)
@@ -147,11 +152,23 @@ def _parse_chat(http: HttpRequest, validation: Validation) -> Call:  # the extra
 
 def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
     check_version(http)
-    given = read_passing_extras(http, AZURE_EMBEDDING.fields, validation)
-    body, parsed = read_body(AZURE_EMBEDDING, given, refuse_as_azure, validation)
+    usual = _read_usual(AZURE_EMBEDDING, http, validation)
+    body: Body
+    if usual is None:
+        given = read_passing_extras(http, AZURE_EMBEDDING.fields, validation)
+        body, parsed = read_body(AZURE_EMBEDDING, given, refuse_as_azure, validation)
+    else:
+        body, parsed = usual, usual
     if not parsed.get("model") and not parsed.get("dimensions"):
         parsed = {**parsed, "dimensions": DIMENSIONS}
     return embeddings_call(http, body, parsed, dialect=NAME, refuse=refuse_as_azure)
+
+
+def _read_usual(model: Model, http: HttpRequest, validation: Validation) -> dict[str, Json] | None:
+    """The body of a request that has nothing but known parameters, if it is a usual one."""
+    if validation is not Validation.PUBLISHED or b"extra-parameters" in http.fields:
+        return None
+    return read_usual(model.typed, http)
 
 
 def refuse_as_azure(complaint: Complaint) -> Failure:

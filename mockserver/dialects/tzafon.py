@@ -55,6 +55,7 @@ from mockserver.dialects._fields import (
     text_or,
     union,
     union_by,
+    usually,
 )
 from mockserver.dialects._parse import (
     Body,
@@ -62,8 +63,7 @@ from mockserver.dialects._parse import (
     bearer,
     clip,
     custom_complaint,
-    read_body,
-    read_object,
+    read_request,
     refuse_first,
 )
 from mockserver.dialects._reply import (
@@ -175,8 +175,11 @@ def _part_tag(part: Any) -> str:
 
 
 # A message with a role, or one of Harmony's with an author; its parts may be texts or any object.
-ChatPart = union_by(
-    _part_tag, STRING, labelled("text", TextPart), labelled("refusal", RefusalPart), labelled("<an object>", Object)
+ChatPart = usually(
+    tagged_by("type", TextPart, RefusalPart, open_shape(type=literal("image_url", "input_audio", "file"))),
+    union_by(
+        _part_tag, STRING, labelled("text", TextPart), labelled("refusal", RefusalPart), labelled("<an object>", Object)
+    ),
 )
 VllmMessage = shape(
     role=not_null(str),
@@ -262,8 +265,8 @@ def _with_role(message: Body) -> Body:
     return {"role": author.get("role"), **({"name": author["name"]} if author.get("name") else {}), **rest}
 
 
-def parse_chat(http: HttpRequest, body: Body, validation: Validation) -> Call:
-    body, chat = read_body(CHAT, body, refuse, validation)
+def parse_chat(http: HttpRequest, validation: Validation) -> Call:
+    body, chat = read_request(CHAT, http, refuse, validation)
     if validation is not Validation.OFF:
         refuse_first(_lonely(chat), refuse)
     plain = {key: value for key, value in body.items() if key not in _UNREAD}
@@ -374,7 +377,7 @@ def _parse_responses(http: HttpRequest, validation: Validation) -> Call:
 
 
 def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
-    return _checked(parse_chat(http, read_object(http), validation), validation)
+    return _checked(parse_chat(http, validation), validation)
 
 
 def _checked(call: Call, validation: Validation) -> Call:

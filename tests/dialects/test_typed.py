@@ -230,7 +230,24 @@ _GENERATED = [
 ]
 _MODEL = {"model": "gemini-2.5-flash", "version": "v1beta", "parent": "models"}
 _COUNTED = ("model", "messages", "system", "tools", "tool_choice", "output_config")
+_TOOLS = [{"type": "function", "function": TOOL}]
+_UNREAD = {"model": "m", "messages": [{"role": "user", "content": None}], "n": "x"}
+_LOOK_ALIKE = [
+    {"model": "m", "messages": CHAT},
+    {"model": "m", "messages": HISTORY[2:4] + HISTORY[-1:], "tools": _TOOLS, "tool_choice": "auto", "stream": True},
+    {"model": "m", "messages": HISTORY[1:2], "temperature": 1, "top_p": 0.5, "stop": ["a"], "seed": 3, "max_tokens": 5},
+]
+_TEXTS = [
+    {"model": "m", "prompt": "hi"},
+    {"model": "m", "prompt": ["a", "b"], "n": 2, "stream": False, "stop": "x", "logprobs": 1, "temperature": 1},
+]
 CASES = [
+    Case("fireworks", "chat", [*_LOOK_ALIKE, {"model": "m", "messages": CHAT, "logprobs": True, "top_k": 1}, _UNREAD]),
+    Case("fireworks", "completions", [*_TEXTS, {"model": "m", "prompt": [1]}]),
+    Case("tzafon", "chat", [*_LOOK_ALIKE, _UNREAD]),
+    Case("tzafon", "responses", [{"input": "hi", "top_k": 1}, *_RESPONSES[:3], _RESPONSES[-1]]),
+    Case("azure", "chat", [_LOOK_ALIKE[0], _LOOK_ALIKE[2], {**_UNREAD, "messages": [{"role": "x"}]}]),
+    Case("azure", "embeddings", [{"input": ["hi"]}, {"model": "m", "input": ["a", "b"], "dimensions": 3}, _UNREAD]),
     Case("anthropic", "chat", _MESSAGES),
     Case("anthropic", "chat", _MESSAGES, headers={"anthropic-beta": "new", "anthropic-version": "2026-10-21"}),
     Case("gemini", "chat", _GENERATED, params=_MODEL),
@@ -348,7 +365,7 @@ def _read(case: Case, body: bytes) -> Any:
     operation = next(each for each in discover()[case.dialect].operations if each.name == case.operation)
     headers = ((b"content-type", b"application/json"), *((k.encode(), v.encode()) for k, v in case.headers.items()))
     path = operation.usual(operation.path, **case.params)
-    http = HttpRequest("POST", path, {}, headers, body, path_params=case.params)
+    http = HttpRequest("POST", path, operation.query, headers, body, path_params=case.params)
     try:
         call = operation.call(http, Validation.PUBLISHED)
     except Failure as failure:

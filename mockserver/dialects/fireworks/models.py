@@ -31,7 +31,9 @@ from mockserver.dialects._fields import (
     optional,
     schema_of,
     shape,
+    tagged_by,
     union,
+    usually,
 )
 
 
@@ -84,7 +86,12 @@ _MANY = 64
 
 def integer(least: int | None = None, most: int | None = None) -> Any:
     """An integer, of which a complaint about its bounds shows what was written."""
-    return labelled("int", checked_by(partial(_within, least, most))(read_by(whole)(schema_of(int))))
+    read = checked_by(partial(_within, least, most))(read_by(whole)(schema_of(int)))
+    usual = _fields.integer(-_LARGEST if least is None else least, _LARGEST if most is None else most)
+    return labelled("int", usually(usual, read))
+
+
+_LARGEST = 2**53  # of the integers that are not looked at more closely
 
 
 def _within(least: int | None, most: int | None, value: int) -> int:
@@ -96,18 +103,19 @@ def _within(least: int | None, most: int | None, value: int) -> int:
 
 
 def number(least: float | None = None, most: float | None = None) -> Any:
-    return read_by(_number)(_fields.number(least, most))
+    usual = _fields.number(least, most)
+    return usually(usual, read_by(_number)(usual))
 
 
 Int = integer()
 Number = number()
-Bool = labelled("bool", read_by(_truth)(schema_of(bool)))
+Bool = labelled("bool", usually(bool, read_by(_truth)(schema_of(bool))))
 Text = labelled("str", str)
 Texts = labelled("list[str]", list_of(str))
 Ints = labelled("list[int]", list_of(Int))
-Pairs = read_by(_one_refused)(mapping(str))
+Pairs = usually(mapping(str), read_by(_one_refused)(mapping(str)))
 Bias = number(-100.0, 100.0)
-Biases = read_by(_one_refused)(mapping(Bias))
+Biases = usually(mapping(Bias), read_by(_one_refused)(mapping(Bias)))
 Share, FromZeroToTwo, Penalty = number(0.0, 1.0), number(0.0, 2.0), number(-2.0, 2.0)
 FewInt = integer(0, 5)
 
@@ -125,9 +133,13 @@ ThinkingConfigEnabled = closed_shape(
     keep=optional(literal("all")),
     budget_end_str=optional(str),
 )
-Thinking = union(
-    labelled("ThinkingConfigEnabled", ThinkingConfigEnabled),
-    labelled("ThinkingConfigDisabled", closed_shape(type=literal("disabled"))),
+ThinkingConfigDisabled = closed_shape(type=literal("disabled"))
+Thinking = usually(
+    tagged_by("type", ThinkingConfigEnabled, ThinkingConfigDisabled),
+    union(
+        labelled("ThinkingConfigEnabled", ThinkingConfigEnabled),
+        labelled("ThinkingConfigDisabled", ThinkingConfigDisabled),
+    ),
 )
 Schema = union(Text, labelled("dict[str,any]", Object))
 
@@ -149,11 +161,10 @@ ResponseFormat = closed_shape(
 Effort = labelled(
     "literal['low','medium','high','xhigh','max','none']", literal("low", "medium", "high", "xhigh", "max", "none")
 )
-Prompts = union(
-    Text,
-    labelled("list[str]", list_of(str, most=MAX_PROMPTS)),
-    Ints,
-    labelled("list[list[int]]", list_of(Ints, most=MAX_PROMPTS)),
+_FewTexts = labelled("list[str]", list_of(str, most=MAX_PROMPTS))
+Prompts = usually(
+    union(Text, _FewTexts),
+    union(Text, _FewTexts, Ints, labelled("list[list[int]]", list_of(Ints, most=MAX_PROMPTS))),
 )
 _SAMPLING: dict[str, Any] = {
     "model": str,

@@ -19,7 +19,16 @@ from mockserver.core.validation import Validation
 from mockserver.dialects._chat import chat_call, empty_messages, max_tokens, unmet_tool_choice
 from mockserver.dialects._completions import WHOLE_PROMPT, completion_call, too_long, too_many
 from mockserver.dialects._fields import Model, Reading
-from mockserver.dialects._parse import Body, Complaint, clip, read_object, refuse_first, steps_of, unknown_keys
+from mockserver.dialects._parse import (
+    Body,
+    Complaint,
+    clip,
+    read_object,
+    read_usual,
+    refuse_first,
+    steps_of,
+    unknown_keys,
+)
 from mockserver.dialects.fireworks.models import CHAT, COMPLETION
 from mockserver.wire.logprobs import LogprobsShape
 from mockserver.wire.text import CompletionOptions
@@ -49,6 +58,11 @@ def read_or_detail(model: Model, body: Body, validation: Validation) -> Reading:
         return Reading(body, model.read(few, validation).parsed)
     except ValidationError as error:
         raise invalid_body(*map(_detail_of_error, error.errors(include_url=False)[:_MAX_QUOTED_ITEMS])) from None
+
+
+def _read_request(model: Model, http: HttpRequest, validation: Validation) -> tuple[Body, Body]:
+    usual = read_usual(model.typed, http) if validation is Validation.PUBLISHED else None
+    return read_or_detail(model, read(http), validation) if usual is None else (usual, usual)
 
 
 def read(http: HttpRequest) -> dict[str, Json]:
@@ -153,7 +167,7 @@ MAX_ENDLESS_TOKENS = 65_536  # tokens of all texts together that never end
 
 
 def parse_completion(http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read_or_detail(COMPLETION, read(http), validation)
+    body, parsed = _read_request(COMPLETION, http, validation)
     if validation is not Validation.OFF:
         _refuse_conflicts(parsed)
     if (message := too_many(parsed)) is not None:
@@ -182,7 +196,7 @@ def parse_completion(http: HttpRequest, validation: Validation) -> Call:
 
 
 def parse_chat(http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read_or_detail(CHAT, read(http), validation)
+    body, parsed = _read_request(CHAT, http, validation)
     if validation is Validation.LIVE and (strangers := unknown_keys(body, CHAT.fields)):
         details = (_detail("extra_forbidden", (key,), "Extra inputs are not permitted", body[key]) for key in strangers)
         raise invalid_body(*islice(details, _MAX_QUOTED_ITEMS))

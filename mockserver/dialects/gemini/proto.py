@@ -340,17 +340,16 @@ TIMESTAMP = Scalar("type.googleapis.com/google.protobuf.Timestamp", _timestamp)
 STRUCT = Scalar("type.googleapis.com/google.protobuf.Struct", _of_type(dict))
 VALUE = Scalar("type.googleapis.com/google.protobuf.Value", lambda value: value)
 _BASE64 = r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
-_ANY_NUMBER = number(-(2**53), 2**53)
 _USUAL: Mapping[str, Schema] = {
     STRING.name: schema_of(str),
     BOOL.name: schema_of(bool),
     INT32.name: integer(-(2**31), 2**31 - 1),
     INT64.name: integer(-(2**63), 2**63 - 1),
-    **dict.fromkeys((FLOAT.name, DOUBLE.name), _ANY_NUMBER),
+    **dict.fromkeys((FLOAT.name, DOUBLE.name), number()),
     BYTES.name: text(pattern=_BASE64),
     STRUCT.name: Object,
     VALUE.name: union(
-        *(labelled(each["type"], each) for each in (schema_of(str), schema_of(bool), _ANY_NUMBER)),
+        *(labelled(each["type"], each) for each in (schema_of(str), schema_of(bool), number())),
         labelled("list", list_of(Any)),
         labelled("dict", Object),
     ),

@@ -104,8 +104,10 @@ def read_json(body: bytes) -> Json:
 
 
 def bearer(http: HttpRequest) -> str | None:
-    scheme, _, token = http.fields.get(b"authorization", b"").partition(b" ")
-    return token.strip().decode("latin-1") or None if scheme.lower() == b"bearer" else None
+    stated = http.fields.get(b"authorization")
+    if stated is None or stated[:7].lower() != b"bearer ":
+        return None
+    return stated[7:].strip().decode("latin-1") or None
 
 
 def read_body(model: Model, body: Body, refuse: Refuse, validation: Validation = Validation.PUBLISHED) -> Reading:

@@ -112,7 +112,11 @@ def _check_browser(http: HttpRequest, settings: Settings, *, forwarded: bool) ->
 
 def may_be_shown(http: HttpRequest) -> bool:
     """Whether a browser may show the answer as a page of this server, now or from its cache."""
-    return not _OF_BROWSERS.isdisjoint(http.fields) or b"text/html" in http.fields.get(b"accept", b"")
+    fields = http.fields
+    if not _OF_BROWSERS.isdisjoint(fields):
+        return True
+    accept = fields.get(b"accept")
+    return accept is not None and accept.find(b"text/html") >= 0  # far faster than `in`
 
 
 def against_scripts(http: HttpRequest, headers: Headers | HeaderLines) -> Headers:

@@ -285,8 +285,8 @@ class Live(Struct):
 
     def has_room_for(self, body: bytes) -> bool:
         """Whether a request with this body can be answered without counting what it takes."""
-        settings = self.settings
-        return len(body) <= min(SMALL, settings.max_body) and self.unsent.held <= settings.max_unsent
+        settings, size = self.settings, len(body)
+        return size <= SMALL and size <= settings.max_body and self.unsent.held <= settings.max_unsent
 
     @property
     def limiter(self) -> Limiter | None:

@@ -254,49 +254,46 @@ class RequestHead(Struct, eq=False):
 
 
 class KnownHead(Struct, eq=False):
-    """The head of a whole request, and its bytes before and after the length of the body.
+    """The head of a whole request, and its bytes without the empty line at its end.
 
-    A client mostly sends the same head with each request of a connection, but for that length.
+    A client mostly sends the same head with each request of a connection, but for the length of the body.
     """
 
     head: RequestHead
-    before: bytes
-    length: bytes
-    after: bytes
+    data: bytes
+    at: int  # where the length stands in the bytes
+    length: int
 
     def read(self, data: bytes) -> tuple[RequestHead, bytes] | None:
         """Return head and body of a request that is this head, with its own length, and that body; None of any other.
 
         The length must be written as this server would: the parser judges all others.
         """
-        if not data.startswith(self.before):
-            return None
-        start = len(self.before)
-        end = data.find(b"\r", start)
-        if not data.startswith(self.after, end):
-            return None
-        body, length = data[end + len(self.after) :], data[start:end]
-        if length != b"%d" % len(body):
-            return None
-        if length != self.length:
-            self._change(length)
-        return self.head, body
+        head, _, body = data.partition(_END_OF_HEAD)
+        if (head == self.data or self._adapt(head, len(body))) and len(body) == self.length:
+            return self.head, body
+        return None
 
-    def _change(self, length: bytes) -> None:
-        known = self.head.table
-        headers = [*known.headers]
-        headers[headers.index((_LENGTH, self.length))] = (_LENGTH, length)
-        by_name, weight = {**known.by_name, _LENGTH: length}, known.weight + len(length) - len(self.length)
-        self.head, self.length = replace(self.head, table=HeaderTable(headers, by_name, weight)), length
+    def _adapt(self, data: bytes, length: int) -> bool:
+        """Become a head with this length, unless its bytes differ in more than that."""
+        old, new = b"%d" % self.length, b"%d" % length
+        if data != self.data[: self.at] + new + self.data[self.at + len(old) :]:
+            return False
+        table = self.head.table
+        headers = [*table.headers]
+        headers[headers.index((_LENGTH, old))] = (_LENGTH, new)
+        table = HeaderTable(headers, {**table.by_name, _LENGTH: new}, table.weight + len(new) - len(old))
+        self.head, self.data, self.length = replace(self.head, table=table), data, length
+        return True
 
 
 def remember(head: RequestHead, data: bytes, body: bytes) -> KnownHead | None:
     """Return the head of a request that has come whole in these bytes, if it states the length of its body."""
-    end = len(data) - len(body)
-    found = _LENGTH_LINE.search(data, 0, end)
-    if found is None or found[1] != b"%d" % len(body) or end > MAX_KNOWN or data.find(_END_OF_HEAD) != end - 4:
+    end = len(data) - len(body) - len(_END_OF_HEAD)
+    found = _LENGTH_LINE.search(data, 0, end + 2)
+    if found is None or found[1] != b"%d" % len(body) or end > MAX_KNOWN or data.find(_END_OF_HEAD) != end:
         return None
-    return KnownHead(head, data[: found.start(1)], found[1], data[found.end(1) : end])
+    return KnownHead(head, data[:end], found.start(1), len(body))
 
 
 MAX_KNOWN = 4_096  # bytes of a head that is remembered

@@ -155,8 +155,8 @@ class ConnectionProtocol(RequestParser):
 
     def answer(self, head: RequestHead, body: bytes, *, whole: bool) -> None:
         """Answer a plain request at once, if nothing has to be awaited for it; else run the application."""
-        is_plain = whole and head.is_plain and self._is_free
-        found = self._find(head.path) if is_plain else None
+        is_free = self._running is None and not (self.deaf or self.half or self._stopping or self.flow.write_paused)
+        found = self._find(head.path) if is_free and whole and head.is_plain else None
         if found is None or not found.responder.live.has_room_for(body):
             scope = head.scope(**self.addresses, state=self.app_state.copy(), extensions=self.lent)
             self._queue(self._new_cycle(scope, head, body, whole=whole), self.app)
@@ -170,11 +170,6 @@ class ConnectionProtocol(RequestParser):
             self._send(done.value, visit, responder, head)
         else:
             self._serve(Resumed(first_step, awaited), visit, responder, head)
-
-    @property
-    def _is_free(self) -> bool:
-        """Whether an answer can be sent now, after which the connection stays open."""
-        return self._running is None and not (self.deaf or self.half or self._stopping or self.flow.write_paused)
 
     def _send(self, response: Response, visit: Visit, responder: Responder, head: RequestHead) -> None:
         """Send a response that is ready."""

@@ -527,7 +527,8 @@ def _outline_rest(answer: Answer) -> Outline | None:
     """Return the outline of the names and choices of an answer; None: no template can hold them."""
     try:
         named = _outline_names(answer.model, answer.system_fingerprint, answer.stated_fingerprint)
-        form, values = (named.form,), named.values
+        form: tuple[Form, ...] = (named.form,)
+        values = named.values
         for choice in answer.choices:
             outline = outline_of(choice)
             if outline is None:

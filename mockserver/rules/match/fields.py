@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from mockserver.core.call import OTHER, Call, last_tool_result
 from mockserver.core.json import Json
-from mockserver.core.text import plural
 
 Read = Callable[[Call], Json]
 
@@ -85,8 +84,10 @@ def find(name: str) -> Field | None:
 
 def expression(text: str) -> Field:
     """Return a field that reads the request body with a JMESPath expression. Raises ValueError if it is invalid."""
-    name = f"body {json.dumps(text, ensure_ascii=False)}"
-    return Field(name, "json", _keep(_search(text), name), "", costly=True)
+    from mockserver.rules.match.expressions import compile_expression  # slow to import, and few rules need it
+
+    name, evaluate = f"body {json.dumps(text, ensure_ascii=False)}", compile_expression(text)
+    return Field(name, "json", _keep(lambda call: evaluate(call.body), name), "", costly=True)
 
 
 def _keep(read: Read, name: str) -> Read:
@@ -207,56 +208,6 @@ def _child(value: Json, step: str) -> Json:
         case list() if step.isdecimal() and len(step) < 9 and int(step) < len(value):
             return value[int(step)]
     return None
-
-
-def _search(text: str) -> Read:
-    import jmespath  # slow to import, and few rules need it
-    from jmespath.visitor import TreeInterpreter
-
-    try:
-        compiled = jmespath.compile(text)
-        _check_functions(compiled.parsed)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"cannot read the expression: {_first_line(error)}") from None
-
-    tree, visit = compiled.parsed, TreeInterpreter().visit  # `search` makes an interpreter each time
-
-    def read(call: Call) -> Json:
-        try:
-            return visit(tree, call.body)
-        except (ValueError, ArithmeticError):  # the expression does not fit this body, for example `length` of null
-            return None
-
-    return read
-
-
-def _first_line(error: Exception) -> str:
-    line = str(error).partition("\n")[0].removeprefix("Invalid jmespath expression: ")
-    line = line.rstrip(":").removesuffix(", for expression")
-    position = getattr(error, "lex_position", None)
-    return line if position is None or "column" in line else f"{line} at column {position}"
-
-
-def _check_functions(node: Json) -> None:
-    # JMESPath itself finds these mistakes only when a request reaches the function.
-    from jmespath.functions import Functions
-
-    if not isinstance(node, dict):
-        return
-    if node["type"] == "function_expression":
-        entry = Functions.FUNCTION_TABLE.get(node["value"])
-        if entry is None:
-            raise ValueError(f"there is no function {node['value']}()")
-        _check_arguments(node, entry["signature"])
-    for child in node["children"]:
-        _check_functions(child)
-
-
-def _check_arguments(node: Json, signature: tuple[Mapping[str, Json], ...]) -> None:
-    given, wanted = len(node["children"]), len(signature)
-    variadic = bool(signature) and bool(signature[-1].get("variadic"))
-    if given < wanted or (given > wanted and not variadic):
-        raise ValueError(f"{node['value']}() takes {plural(wanted, 'argument')}, not {given}")
 
 
 _TOOL_RESULT = {

@@ -1,7 +1,7 @@
 """Requests, replies and stream frames, and how to parse hosts and origins."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Literal, final
 from urllib.parse import quote
@@ -199,10 +199,18 @@ class FrameRun(Struct, frozen=True):
             yield Frame(self.before + piece + self.after, self.event, tokens, self.part, self.framing)
 
 
-class Frames(Struct, frozen=True):
-    """The frames of a stream, one by one; `runs` holds those that are alike as one."""
+class Frames:
+    """The frames of a stream, one by one, or those that are alike as one."""
 
-    runs: Sequence[Frame | FrameRun]
+    __slots__ = ("_runs",)
+
+    def __init__(self, runs: Sequence[Frame | FrameRun]) -> None:
+        self._runs = runs
+
+    @property
+    def runs(self) -> Sequence[Frame | FrameRun]:
+        """Return the frames, those that are alike as one."""
+        return self._runs
 
     def __iter__(self) -> Iterator[Frame]:
         for each in self.runs:
@@ -210,6 +218,10 @@ class Frames(Struct, frozen=True):
                 yield from each
             else:
                 yield each
+
+    def join(self, write: Callable[[Frame | FrameRun], bytes]) -> bytes:
+        """Return the bytes of all frames; `write` returns those of each."""
+        return b"".join(map(write, self.runs))
 
 
 class Parts(Struct, frozen=True, gc=False):

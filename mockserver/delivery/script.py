@@ -13,7 +13,6 @@ from mockserver.core.http import WITHOUT_BODY, Frame, FrameRun, Frames, HeaderLi
 from mockserver.core.lazy import batches
 from mockserver.core.plan import Timing
 from mockserver.core.seed import Random, Seed
-from mockserver.wire.template import FilledFrames
 
 
 class Pace(Struct, frozen=True):
@@ -129,9 +128,7 @@ def joined(reply: Reply) -> Reply:
     """Return the reply with its frames joined to bytes, if no wait or fault comes between them and they are few."""
     if reply.frames is None:
         return reply
-    if type(reply.frames) is FilledFrames and len(body := reply.frames.join(_around)) <= _BATCH:
-        return Reply(reply.status, reply.headers, body)
-    if type(reply.frames) is Frames and len(body := b"".join(map(sse, reply.frames.runs))) <= _BATCH:
+    if isinstance(reply.frames, Frames) and len(body := reply.frames.join(sse)) <= _BATCH:
         return Reply(reply.status, reply.headers, body)
     several = _batches(reply.frames)
     first, second = next(several, b""), next(several, None)
@@ -187,7 +184,7 @@ def comment(words: str) -> bytes:
 
 
 def _batches(frames: Iterable[Frame | bytes]) -> Iterator[bytes]:
-    return batches(map(sse, frames.runs if isinstance(frames, Frames | FilledFrames) else frames), _BATCH)
+    return batches(map(sse, frames.runs if isinstance(frames, Frames) else frames), _BATCH)
 
 
 _BATCH = 1 << 16  # bytes, about a millisecond of work

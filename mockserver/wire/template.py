@@ -26,7 +26,7 @@ from mockserver.core.tokens import Tokenizer, weighed
 Form = tuple[Hashable, ...]
 Options = TypeVar("Options")
 Kept = TypeVar("Kept")
-Around = Callable[[str | None, str], tuple[bytes, bytes]]  # before and after the data of a frame, by event and framing
+Write = Callable[[Frame | FrameRun], bytes]  # what returns the bytes of a frame
 
 MAX_TEMPLATES = 512  # of one renderer
 MAX_BOUND = 16  # templates that are kept with a choice
@@ -299,11 +299,11 @@ class StreamTemplate:
         """Return it with these values in its holes of the numbers from `first` on."""
         return StreamTemplate([cut.bind(first, values) for cut in self._cuts])
 
-    def join(self, around: Around) -> tuple[Sequence[PiecesBetween], Template]:
+    def join(self, write: Write) -> tuple[Sequence[PiecesBetween], Template]:
         """Return all that the stream has before pieces and between them, and its end."""
         made, text = list[PiecesBetween](), Cuts([b""], [])
         for cut in self._cuts:
-            before, after = around(cut.frame.event, cut.frame.framing)
+            before, after = write(replace(cut.frame, data=_HERE)).split(_HERE)
             if cut.part is None or cut.after is None:
                 text = text.then(cut.before.around(before, after))
                 continue
@@ -315,30 +315,30 @@ class StreamTemplate:
         return self.joined
 
 
-class FilledFrames(Struct, frozen=True):
-    """The frames of a stream by its template: one by one, in runs that are alike, or joined at once."""
+_HERE = b"\0"  # where the data of a frame stands
 
-    template: StreamTemplate
-    values: tuple[bytes, ...]
-    parts: Sequence["Pieces"]
 
-    def __iter__(self) -> Iterator[Frame]:
-        return iter(Frames(self.runs))
+class FilledFrames(Frames):
+    """The frames of a stream by its template: they are made when somebody looks, and need not be made to be joined."""
+
+    __slots__ = ("_parts", "_template", "_values")
+
+    def __init__(self, template: StreamTemplate, values: tuple[bytes, ...], parts: Sequence["Pieces"]) -> None:
+        self._template, self._values, self._parts = template, values, parts
 
     @property
     def runs(self) -> list[Frame | FrameRun]:
         """Return the frames, those that are alike as one."""
-        segments, values, parts = self.template.segments, self.values, self.parts
+        segments, values, parts = self._template.segments, self._values, self._parts
         return [frame for segment in segments for frame in segment.fill(values, parts)]
 
-    def join(self, around: Around) -> bytes:
-        """Return the bytes of all frames, with what is written `around` each."""
-        template, values = self.template, self.values
-        steps, end = template.joined or template.join(around)
+    def join(self, write: Write) -> bytes:
+        """Return the bytes of all frames; `write` returns those of each."""
+        template, values, parts = self._template, self._values, self._parts
+        steps, end = template.joined or template.join(write)
         made: list[bytes] = []
         for step in steps:
-            before, between = step.before, step.between
-            texts = self.parts[step.part].texts[step.shown]
+            before, between, texts = step.before, step.between, parts[step.part].texts[step.shown]
             made += (before.form % before.pick(values), (between.form % between.pick(values)).join(texts))
         made.append(end.form % end.pick(values))
         return b"".join(made)

@@ -73,6 +73,10 @@ class Toolset(tuple[Tool, ...]):
     def declaration(self) -> str:
         return _declare(self)
 
+    @lazy_property
+    def has_namespaces(self) -> bool:
+        return any(tool.namespace for tool in self)
+
 
 class Prompt(Struct, frozen=True, gc=False):
     """A text to complete, embed or moderate; `numbers` are its token ids, if the client sent those instead."""
@@ -283,8 +287,10 @@ class Call(Struct, frozen=True, dict=True):
                     tokens += self.part_tokens(part)
         if self.tools:
             tokens += _TOOLS + count(declared(self.tools))
-            if any(message.role in _INSTRUCTING for message in messages):
-                tokens -= _SHARED
+            for message in messages:
+                if message.role in _INSTRUCTING:
+                    tokens -= _SHARED
+                    break
         return tokens
 
     @property
@@ -353,6 +359,13 @@ def declared(tools: tuple[Tool, ...]) -> str:
         text = _declare(tools)
         found = _DECLARATIONS.keep(written, text, len(written) + sys.getsizeof(text))
     return found
+
+
+def has_namespaces(tools: tuple[Tool, ...]) -> bool:
+    """Return whether a namespace groups some of the tools."""
+    if type(tools) is Toolset:
+        return tools.has_namespaces
+    return any(tool.namespace for tool in tools)
 
 
 _DECLARATIONS = Memo[bytes, str](most=1 << 22)

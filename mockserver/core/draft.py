@@ -9,7 +9,7 @@ from mockserver.core.call import Call
 from mockserver.core.http import Headers
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
-from mockserver.core.plan import Broken, Choice, Failure, Forward, Part, Raw, Safety, Text, Timing
+from mockserver.core.plan import Broken, Choice, Failure, Forward, Part, Raw, Safety, Text, Timing, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import HUGE
 
@@ -27,6 +27,16 @@ class DraftChoice(Struct, frozen=True):
     tokens: int | None = None  # the approximate count of its only text, if known
 
 
+class PlainChoices(Struct, frozen=True):
+    """Choices of texts and tool calls as they are if nothing is done to them; `calls`: of the one that has the most.
+
+    Answers share them, so that what renderers keep with a choice serves all calls to which a rule says the same.
+    """
+
+    choices: tuple[Choice, ...]
+    calls: int = 0
+
+
 class Draft(Struct, frozen=True, dict=True):
     """A successful answer before limits; if there are fewer choices than `n`, the last repeats."""
 
@@ -39,22 +49,29 @@ class Draft(Struct, frozen=True, dict=True):
     system_fingerprint: str | None = ""  # empty if the rule states none
 
     @lazy_property
-    def plain(self) -> tuple[Choice, ...]:
-        """Return the choices of an answer to which nothing is done; empty if one of them is more than a text.
-
-        Calls share them, so that what renderers keep with a choice serves all calls to which a rule says the same.
-        """
+    def plain(self) -> PlainChoices | None:
+        """Return the choices of an answer to which nothing is done; None if one of them is more than that."""
         choices: list[Choice] = []
+        most = 0
         for choice in self.choices:
-            if len(choice.parts) != 1 or choice.finish is not None or choice.logprobs is not None:
-                return ()
-            text = choice.parts[0]
-            if type(text) is not Text or text.tokens is not None or len(text.text) > HUGE:
-                return ()
+            if not choice.parts or choice.finish is not None or choice.logprobs is not None:
+                return None
             if choice.safety or choice.filter_after is not None:
-                return ()
-            choices.append(Choice(choice.parts))
-        return tuple(choices)
+                return None
+            calls = 0
+            for part in choice.parts:
+                if type(part) is ToolUse:
+                    calls += 1
+                    words = part.call.arguments
+                elif type(part) is Text:
+                    words = part.text
+                else:
+                    return None
+                if part.tokens is not None or len(words) > HUGE:
+                    return None
+            choices.append(Choice(choice.parts, "tool_calls" if calls else "stop"))
+            most = max(most, calls)
+        return PlainChoices(tuple(choices), most)
 
 
 class DocumentDraft(Struct, frozen=True):

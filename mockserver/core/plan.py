@@ -1,6 +1,6 @@
 """What to answer, in no provider's shape: a Plan and the outcomes it can have."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, final
 
@@ -183,9 +183,9 @@ Part = Text | Reasoning | Refusal | ToolUse | Item
 
 
 def words_of(part: Part) -> str:
-    if isinstance(part, Item):
+    if type(part) is Item:  # isinstance takes far longer for a Struct
         return ""
-    return part.call.arguments if isinstance(part, ToolUse) else part.text
+    return part.call.arguments if type(part) is ToolUse else part.text
 
 
 def tokens_of(part: Part, tokenizer: Tokenizer) -> tuple[str, ...]:
@@ -249,6 +249,26 @@ class Choice(Struct, frozen=True, dict=True):
     logprobs: Sequence[Logprob] | None = None  # of the tokens of `echo`, then of the text
     echo: str = ""  # the repeated part of the prompt, before the parts
     stop: str = ""  # the stop sequence that ended it
+
+    def sign(self, draw: Callable[[str], str], label: str) -> "Choice":
+        """Return the choice with ids for its tool calls that have none, each drawn for the label and its place.
+
+        It remembers this one as `unsigned`, which many answers may share: renderers keep there what they make of both.
+        """
+        parts: list[Part] = []
+        lacks_ids = False
+        for part in self.parts:
+            if type(part) is ToolUse and not part.call.id:
+                lacks_ids = True
+                made, name = part.call, draw(f"{label}\0{len(parts)}")
+                use = ToolCall(name, made.name, made.arguments, made.kind, made.namespace)
+                part = ToolUse(use, part.chunks, part.tokens)
+            parts.append(part)
+        if not lacks_ids:
+            return self
+        signed = Choice(tuple(parts), self.finish, self.safety, self.logprobs, self.echo, self.stop)
+        vars(signed)["unsigned"] = self  # no field, as nobody compares or stores it
+        return signed
 
 
 class Usage(Struct, frozen=True, gc=False):

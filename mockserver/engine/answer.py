@@ -6,13 +6,13 @@ Knows neither who wrote the draft nor how the answer will look on the wire.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import chain, islice
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
-from mockserver.core.call import Call, IdShape
+from mockserver.core.call import Call, IdShape, has_namespaces
 from mockserver.core.draft import DocumentDraft, Draft, DraftChoice
 from mockserver.core.episode import Recorded
 from mockserver.core.lazy import LazySequence, lazy_property
@@ -73,16 +73,24 @@ class Author(Struct, frozen=True, dict=True):
 def answer(call: Call, draft: Draft, author: Author, mark: str = "") -> Answer:
     """Turn a draft into the answer to a call. `mark` makes its ids unique; without one, they follow the call."""
     identity, options, tokenizer = call.fingerprint + mark, call.options, call.tokenizer
-    choices, most = draft.plain, options.max_tokens
+    plain, most = draft.plain, options.max_tokens
+    choices: tuple[Choice, ...] = ()
     written = thought = 0
-    is_whole = choices and not options.stop and not options.echo and options.logprobs is None
-    if is_whole:
-        if len(choices) != options.n:
-            choices = _repeat(choices, options.n)
+    if plain is None or options.stop or options.echo or options.logprobs is not None:
+        is_whole = False
+    else:
+        is_whole = not plain.calls or _takes_calls(call, plain.calls)
+    if plain is not None and is_whole:
+        choices = plain.choices if len(plain.choices) == options.n else _repeat(plain.choices, options.n)
         for choice in choices:
-            written += tokenizer.count(choice.parts[0].text)  # type: ignore[union-attr]  # it is a Text
-    if not is_whole or (most is not None and written > most):
+            for part in choice.parts:
+                words = part.call.arguments if type(part) is ToolUse else part.text  # type: ignore[union-attr]
+                written += tokenizer.count(words)
+    if plain is None or not is_whole or (most is not None and written > most):
         choices, written, thought = _limit_choices(call, draft, author, identity)
+    elif plain.calls:
+        draw = author.drawer(call.tool_call_ids, "tool call")
+        choices = tuple([choice.sign(draw, f"{identity}\0{index}") for index, choice in enumerate(choices)])
     usage = Usage(call.prompt_tokens, written, thought)
     return Answer(
         call.id or author.drawer(call.ids, "id")(identity),
@@ -103,6 +111,14 @@ def answer(call: Call, draft: Draft, author: Author, mark: str = "") -> Answer:
 def _repeat(choices: tuple[T, ...], n: int) -> tuple[T, ...]:
     """Return `n` choices: if there are fewer, the last again and again."""
     return (*choices[:n], *choices[-1:] * (n - len(choices)))
+
+
+def _takes_calls(call: Call, most: int) -> bool:
+    """Whether a call takes choices with so many tool calls as they are, but for their ids."""
+    options = call.options
+    if options.bare_functions or call.prompts or (most > 1 and not options.parallel_tool_calls):
+        return False
+    return not has_namespaces(call.tools)
 
 
 def _limit_choices(call: Call, draft: Draft, author: Author, identity: str) -> tuple[tuple[Choice, ...], int, int]:
@@ -137,8 +153,9 @@ class _Limited(Struct, frozen=True):
 
 def _choice(call: Call, limited: _Limited, author: Author, identity: str) -> Choice:
     draft, parts = limited.draft, limited.parts
-    if not _is_one_text(parts):
-        parts = _sign(call, parts, author, identity)
+    is_text = _is_one_text(parts)
+    if not is_text:
+        parts = _complete(call, parts, author, identity)
     echo = echoed(call) if call.options.echo else ()
     asked = call.options.logprobs is not None or draft.logprobs
     weighed = _logprobs(call, draft, echo, limited.parts, author.seed) if asked else None
@@ -146,7 +163,8 @@ def _choice(call: Call, limited: _Limited, author: Author, identity: str) -> Cho
     if finish not in call.finishes:
         finish = OWN_FINISHES.get(finish, finish)
     safety = limited.safety if draft.safety else ()
-    return Choice(parts, finish, safety, weighed, "".join(echo) if echo else "", stop)
+    made = Choice(parts, finish, safety, weighed, "".join(echo) if echo else "", stop)
+    return made if is_text else made.sign(author.drawer(call.tool_call_ids, "tool call"), identity)
 
 
 def _is_one_text(parts: Parts) -> bool:
@@ -154,22 +172,18 @@ def _is_one_text(parts: Parts) -> bool:
     return len(parts) == 1 and type(parts[0]) is Text
 
 
-def _sign(call: Call, parts: Parts, author: Author, identity: str) -> Parts:
-    """Return the parts with ids, and tool calls with the names of their tools."""
-    is_spaced = any(map(_namespace_of, call.tools))
-    signed: list[Part] = []
+def _complete(call: Call, parts: Parts, author: Author, identity: str) -> Parts:
+    """Return the parts, hosted tools with their ids and tool calls with the names of their tools."""
+    is_spaced = has_namespaces(call.tools)
+    completed: list[Part] = []
     for part in parts:
         if type(part) is ToolUse:
-            made = part.call
-            if not made.id:
-                draw = author.drawer(call.tool_call_ids, "tool call")
-                part = replace(part, call=replace(made, id=draw(f"{identity}\0{len(signed)}")))
             if is_spaced:
                 part = _in_namespace(part, call)
         elif type(part) is Item:
-            part = _signed_item(part, author.seed, f"{identity}\0{len(signed)}")
-        signed.append(part)
-    return tuple(signed)
+            part = _signed_item(part, author.seed, f"{identity}\0{len(completed)}")
+        completed.append(part)
+    return tuple(completed)
 
 
 def echoed(call: Call) -> tuple[str, ...]:
@@ -361,7 +375,6 @@ def together(outcomes: Sequence[Outcome]) -> Outcome:
     return first
 
 
-_namespace_of = attrgetter("namespace")
 # Ids of hosted tool items: their prefixes, and how many letters and digits follow.
 _SIGNED = {"call_id": ("call_", 24), "container_id": ("cntr_", 48)}
 

@@ -42,7 +42,7 @@ from mockserver.engine.counters import (
     attempt_of,
     ids_counter,
 )
-from mockserver.engine.lint import impossible, is_plain
+from mockserver.engine.lint import impossible, recall
 from mockserver.engine.memory import ABOUT_KEPT, KEPT, LOOK_UPS, Memory, following
 from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thread
 from mockserver.model import GENERATORS
@@ -214,8 +214,14 @@ class Engine:
                     continue
                 changed = overrides.changed(outcome, call) if overrides.faults else outcome
                 plan = await self._plan_outcome(call, asked, changed, rule.source, terms, large=large)
-                if type(outcome) is Draft and self.policy.lints and not is_plain(call, outcome):
-                    plan = await _add_remarks(plan, call, outcome, rule)
+                if type(outcome) is Draft and self.policy.lints:
+                    whys = recall(call, outcome)
+                    if whys is None:
+                        demands = is_demanding(call)
+                        whys = await on_thread(impossible, call, outcome) if demands else impossible(call, outcome)
+                    if whys:
+                        remarks = [f"{rule.where}{rule.quoted_name}: the answer {why}" for why in whys]
+                        plan = replace(plan, remarks=tuple(remarks))
             except Failure as failure:
                 return Plan(failure, rule.source, modified_by=overrides.modified_by, trace=overrides.trace)
             if type(outcome) is Forward or type(outcome) is PlayCassette:
@@ -366,15 +372,6 @@ class Engine:
         known = map(self.policy.models.properties, names)
         limits = tuple((model.context_window, model.max_output_tokens) for model in known)
         return Models(names, self.policy.clock.now(), limits)
-
-
-async def _add_remarks(plan: Plan, call: Call, draft: Draft, rule: Rule) -> Plan:
-    """Add to a plan why no model could answer a call as its rule does."""
-    look = partial(impossible, call, draft)
-    whys = await on_thread(look) if is_demanding(call) else look()
-    if not whys:
-        return plan
-    return replace(plan, remarks=tuple([f"{rule.where}{rule.quoted_name}: the answer {why}" for why in whys]))
 
 
 class FoundRule(Struct, frozen=True):

@@ -3,11 +3,13 @@
 Sees answers of rules before faults and limits change them. An answer that breaks off may end anywhere.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import islice
 
+from msgspec import Struct
+
 from mockserver.config.source import did_you_mean
-from mockserver.core.call import Call, Tool, ToolCall
+from mockserver.core.call import Call, Tool, ToolCall, Toolset
 from mockserver.core.draft import Draft, DraftChoice
 from mockserver.core.json import Json, parsed
 from mockserver.core.plan import OWN_FINISHES, Item, Part, Refusal, Text, ToolUse
@@ -22,24 +24,52 @@ _NESTING = ("namespace", "tool_search")  # tools that offer others
 _MAX_COST = 10_000  # of validating, as `CompiledSchema.cost_of` estimates it: some ms
 _MAX_WHY, _MAX_WHYS = 200, 3  # characters of what a schema says, and how often
 _NOT_JSON = object()
+_KEPT, _MOST_KEPT = "reasons", 8  # kinds of calls for which a draft remembers them
 _ALWAYS = ("_tool_result", "redacted_thinking", "container_upload")  # items of which a call, or nothing, tells
 
 
-def is_plain(call: Call, draft: Draft) -> bool:
-    """Whether there is nothing to check, quickly, as most answers are just text."""
-    if call.options.response_format in _JSON or call.tool_choice.mode in _FORCED:
-        return False
-    return bool(draft.plain)
+def recall(call: Call, draft: Draft) -> tuple[str, ...] | None:
+    """Return what `impossible` does, where that is known without a look; else None."""
+    if call.options.response_format not in _JSON and call.tool_choice.mode not in _FORCED:
+        plain = draft.plain
+        if plain is not None and not plain.calls:  # mere texts, as most answers are
+            return ()
+    if (kept := vars(draft).get(_KEPT)) is None or (key := _find_key(call)) is None:
+        return None
+    known: _Known | None = kept.get(key)
+    return None if known is None else known.whys
 
 
 def impossible(call: Call, draft: Draft) -> tuple[str, ...]:
-    """Why no model could answer the call so, each reason once; empty if one could."""
-    if is_plain(call, draft) or draft.broken is not None or call.operation not in _OPERATIONS:
+    """Why no model could answer the call so, each reason once; empty if one could. The draft remembers it."""
+    if draft.broken is not None or call.operation not in _OPERATIONS:
         return ()
     found: dict[str, None] = {}
     for choice in draft.choices[: call.options.n]:
         found.update(dict.fromkeys(_of_choice(call, choice)))
-    return tuple(found)
+    whys = tuple(found)
+    if (key := _find_key(call)) is not None:
+        kept = vars(draft).setdefault(_KEPT, {})
+        if len(kept) >= _MOST_KEPT:
+            kept.clear()
+        kept[key] = _Known(whys, call.tools)
+    return whys
+
+
+class _Known(Struct, frozen=True):
+    """Why no model could answer so with these tools, which are held so that no others get their identity."""
+
+    whys: tuple[str, ...]
+    tools: tuple[Tool, ...]
+
+
+def _find_key(call: Call) -> Hashable:
+    """Return all that reasons hang on besides the draft; None for calls that seldom come again with the same."""
+    options, choice = call.options, call.tool_choice
+    if type(call.tools) is not Toolset or options.response_format in _JSON or call.operation == "responses":
+        return None
+    asked = options.n, options.parallel_tool_calls, options.bare_functions
+    return id(call.tools), call.operation, choice.mode, choice.names, asked
 
 
 def _of_choice(call: Call, choice: DraftChoice) -> Iterator[str]:

@@ -119,15 +119,16 @@ class Marks:
     def answer(self, answer: Answer, counts: Sequence[int] = ()) -> Answer:
         """Return the answer with marks for its values. `counts`: in how many pieces each part of a stream comes."""
         given = iter(counts)
-        choices = [
-            replace(
-                choice,
-                parts=tuple([self._part(part, next(given, 1)) for part in choice.parts]),
+        choices: list[Choice] = []
+        for choice in answer.choices:
+            unsigned: Choice = vars(choice).get("unsigned", choice)
+            marked = replace(
+                unsigned,
+                parts=tuple([self._part(part, next(given, 1)) for part in unsigned.parts]),
                 echo=self.text(choice.echo),
                 stop=self.text(choice.stop),
             )
-            for choice in answer.choices
-        ]
+            choices.append(marked if unsigned is choice else marked.sign(lambda _: self.text(), ""))
         return replace(
             answer,
             id=self.text(answer.id),
@@ -344,6 +345,17 @@ class FilledFrames(Frames):
         return b"".join(made)
 
 
+class Given(Struct, frozen=True):
+    """The outline of what differs from request to request, and the choices without their calls' ids, which do too.
+
+    With these choices is kept what is made of them.
+    """
+
+    form: Form
+    values: tuple[bytes, ...]
+    choices: tuple[Choice, ...]
+
+
 class Found(Struct, frozen=True):
     """The template of an answer, None if there is none, and the values that it takes after those that are given.
 
@@ -408,8 +420,8 @@ class Renderer(Generic[Options]):
         if given is None:
             return None
         key = (self, given.form, answer.model, answer.system_fingerprint, answer.stated_fingerprint, None)
-        found = vars(answer.choices[0]).get("templates", _NONE_KEPT).get(key)
-        if found is None or found.others != answer.choices[1:]:
+        found = vars(given.choices[0]).get("templates", _NONE_KEPT).get(key)
+        if found is None or found.others != given.choices[1:]:
             found = self._find(answer, options, given, key, None)
         template: Template | None = found.template
         return None if template is None else template.form % template.pick(given.values + found.values)
@@ -418,9 +430,12 @@ class Renderer(Generic[Options]):
         """Return the frames of a stream; None if no template holds it."""
         if len(answer.choices) != 1 or answer.phase:
             return None
-        given, choice = self._outline_given(answer, options), answer.choices[0]
+        given = self._outline_given(answer, options)
+        if given is None:
+            return None
+        choice = given.choices[0]
         spoken = _spoken_of(choice, answer.tokenizer)
-        if given is None or spoken is None or spoken.pieces > MAX_PIECES:
+        if spoken is None or spoken.pieces > MAX_PIECES:
             return None
         key = (self, given.form, answer.model, answer.system_fingerprint, answer.stated_fingerprint, spoken.counts)
         found = vars(choice).get("templates", _NONE_KEPT).get(key)
@@ -429,30 +444,37 @@ class Renderer(Generic[Options]):
         template: StreamTemplate | None = found.template
         return None if template is None else FilledFrames(template, given.values + found.values, spoken.parts)
 
-    def _outline_given(self, answer: Answer, options: Options) -> Outline | None:
+    def _outline_given(self, answer: Answer, options: Options) -> Given | None:
         """Return the outline of all but choices and names: of what differs from request to request."""
-        if answer.broken is not None or not 0 < len(answer.choices) <= MAX_CHOICES:
+        choices = answer.choices
+        if answer.broken is not None or not 0 < len(choices) <= MAX_CHOICES:
             return None
+        ids: list[bytes] = []
         try:
             own, name = self.outline(answer, options), encode(answer.id)[1:-1]
+            for choice in choices:
+                if "unsigned" in vars(choice):
+                    for part in choice.parts:
+                        if type(part) is ToolUse:
+                            ids.append(encode(part.call.id)[1:-1])
         except UnicodeEncodeError:
             return None
         if own is None:
             return None
+        if ids:
+            choices = tuple([vars(choice).get("unsigned", choice) for choice in choices])
         counted = _outline_counts(answer.usage)
-        form = (own.form, counted.form, answer.phase, answer.prompt_safety, not name, not answer.created)
-        return Outline(form, (name, b"%d" % answer.created, *counted.values, *own.values))
+        form = (own.form, counted.form, answer.phase, answer.prompt_safety, not name, not answer.created, len(ids))
+        return Given(form, (name, b"%d" % answer.created, *counted.values, *own.values, *ids), choices)
 
-    def _find(
-        self, answer: Answer, options: Options, given: Outline, key: Form, counts: tuple[int, ...] | None
-    ) -> Found:
+    def _find(self, answer: Answer, options: Options, given: Given, key: Form, counts: tuple[int, ...] | None) -> Found:
         """Return the template of an answer whose choices have none; keep it by the key if they came before.
 
         `counts`: of the pieces of a stream, up to 3 of each part.
         """
-        choices = answer.choices
+        choices = given.choices
         came_before = "outline" in vars(choices[0]) and all("outline" in vars(choice) for choice in choices[1:])
-        rest = _outline_rest(answer)
+        rest = _outline_rest(answer, choices)
         if rest is None:
             return Found(None)
         form = (counts, given.form, rest.form)
@@ -483,7 +505,8 @@ class Renderer(Generic[Options]):
 
     def _outline(self, answer: Answer, options: Options) -> Outline | None:
         """Return the outline of an answer: a value that is empty or zero belongs to the form."""
-        given, rest = self._outline_given(answer, options), _outline_rest(answer)
+        given = self._outline_given(answer, options)
+        rest = None if given is None else _outline_rest(answer, given.choices)
         return None if given is None or rest is None else Outline((given.form, rest.form), given.values + rest.values)
 
     def _make_stream(self, answer: Answer, options: Options, counts: Sequence[int]) -> StreamTemplate | None:
@@ -523,13 +546,13 @@ class Renderer(Generic[Options]):
         return made
 
 
-def _outline_rest(answer: Answer) -> Outline | None:
+def _outline_rest(answer: Answer, choices: Sequence[Choice]) -> Outline | None:
     """Return the outline of the names and choices of an answer; None: no template can hold them."""
     try:
         named = _outline_names(answer.model, answer.system_fingerprint, answer.stated_fingerprint)
         form: Form = (named.form,)
         values = named.values
-        for choice in answer.choices:
+        for choice in choices:
             outline = outline_of(choice)
             if outline is None:
                 return None

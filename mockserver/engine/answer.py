@@ -90,7 +90,10 @@ def answer(call: Call, draft: Draft, author: Author, mark: str = "") -> Answer:
         choices, written, thought = _limit_choices(call, draft, author, identity)
     elif plain.calls:
         draw = author.drawer(call.tool_call_ids, "tool call")
-        choices = tuple([choice.sign(draw, f"{identity}\0{index}") for index, choice in enumerate(choices)])
+        signed: list[Choice] = []
+        for choice in choices:
+            signed.append(choice.sign(draw, f"{identity}\0{len(signed)}"))
+        choices = tuple(signed)
     usage = Usage(call.prompt_tokens, written, thought)
     return Answer(
         call.id or author.drawer(call.ids, "id")(identity),

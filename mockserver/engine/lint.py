@@ -68,8 +68,8 @@ def _find_key(call: Call) -> Hashable:
     options, choice = call.options, call.tool_choice
     if type(call.tools) is not Toolset or options.response_format in _JSON or call.operation == "responses":
         return None
-    asked = options.n, options.parallel_tool_calls, options.bare_functions
-    return id(call.tools), call.operation, choice.mode, choice.names, asked
+    how = choice.mode, choice.names, options.n, options.parallel_tool_calls, options.bare_functions
+    return id(call.tools), call.operation, *how
 
 
 def _of_choice(call: Call, choice: DraftChoice) -> Iterator[str]:

@@ -449,23 +449,25 @@ class Renderer(Generic[Options]):
         choices = answer.choices
         if answer.broken is not None or not 0 < len(choices) <= MAX_CHOICES:
             return None
-        ids: list[bytes] = []
+        ids: tuple[bytes, ...] = ()
         try:
             own, name = self.outline(answer, options), encode(answer.id)[1:-1]
             for choice in choices:
                 if "unsigned" in vars(choice):
                     for part in choice.parts:
                         if type(part) is ToolUse:
-                            ids.append(encode(part.call.id)[1:-1])
+                            ids = (*ids, encode(part.call.id)[1:-1])
         except UnicodeEncodeError:
             return None
         if own is None:
             return None
-        if ids:
-            choices = tuple([vars(choice).get("unsigned", choice) for choice in choices])
         counted = _outline_counts(answer.usage)
-        form = (own.form, counted.form, answer.phase, answer.prompt_safety, not name, not answer.created, len(ids))
-        return Given(form, (name, b"%d" % answer.created, *counted.values, *own.values, *ids), choices)
+        form: Form = (own.form, counted.form, answer.phase, answer.prompt_safety, not name, not answer.created)
+        values = (name, b"%d" % answer.created, *counted.values, *own.values)
+        if not ids:
+            return Given(form, values, choices)
+        unsigned = tuple([vars(choice).get("unsigned", choice) for choice in choices])
+        return Given((*form, len(ids)), values + ids, unsigned)
 
     def _find(self, answer: Answer, options: Options, given: Given, key: Form, counts: tuple[int, ...] | None) -> Found:
         """Return the template of an answer whose choices have none; keep it by the key if they came before.

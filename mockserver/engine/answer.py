@@ -325,38 +325,41 @@ def _signed_item(item: Item, seed: Seed, identity: str) -> Item:
 
 
 def _logprobs(call: Call, draft: DraftChoice, echo: tuple[str, ...], parts: Parts, seed: Seed) -> Sequence[Logprob]:
-    texts = [part for part in parts if isinstance(part, Text)]
-    # of each part by itself: some formats separate them
-    tokens = tuple(token for text in texts for token in tokens_of(text, call.tokenizer))
-    text = "".join(text.text for text in texts)
-
-    def make() -> Iterator[Logprob]:
-        yield from _echo_logprobs(call, echo, seed)
-        yield from _weighed(call, draft, (tokens, text), seed)
-
+    if _is_one_text(parts):
+        text, tokens = words_of(parts[0]), tokens_of(parts[0], call.tokenizer)
+    else:
+        texts = [part for part in parts if type(part) is Text]
+        text = "".join([part.text for part in texts])
+        # of each part by itself: some formats separate them
+        tokens = tuple([token for part in texts for token in tokens_of(part, call.tokenizer)])
     count = len(echo) + len(tokens)
+    make = partial(_each_logprob, call, draft, echo, tokens, text, seed)
     if call.options.n * count * (1 + (call.options.logprobs or 0)) <= LONG:
         return tuple(make())
     return LazySequence(make, count, (*echo, *tokens))
 
 
+def _each_logprob(
+    call: Call, draft: DraftChoice, echo: tuple[str, ...], tokens: tuple[str, ...], text: str, seed: Seed
+) -> Iterator[Logprob]:
+    """Return log probabilities of the echoed prompt, then of the text and its tokens: the rule's own, then seeded."""
+    rng = seed.stream("logprobs", call.fingerprint, text)
+    found = each_logprob(tokens, rng, call.options.logprobs or 0, call.tokenizer)
+    if draft.logprobs:
+        found = chain(map(_state_logprob, draft.logprobs, found), found)  # takes none of the second in vain
+    return chain(_echo_logprobs(call, echo, seed), found) if echo else found
+
+
+def _state_logprob(stated: float, logprob: Logprob) -> Logprob:
+    return replace(logprob, logprob=stated, top=())
+
+
 def _echo_logprobs(call: Call, echo: tuple[str, ...], seed: Seed) -> Iterator[Logprob]:
     """Return log probabilities of the echoed prompt: independent of how much of it is repeated."""
-    if not echo:
-        return iter(())
     tokens = call.prompts[0].tokens(call.tokenizer)
     rng = seed.stream("logprobs", "echo", *tokens)
     found = each_logprob(tokens, rng, call.options.logprobs or 0, call.tokenizer)
     return islice(found, len(tokens) - len(echo), None)
-
-
-def _weighed(call: Call, draft: DraftChoice, written: tuple[tuple[str, ...], str], seed: Seed) -> Iterator[Logprob]:
-    """Return log probabilities of the text and its tokens: the rule's own, then seeded ones."""
-    tokens, text = written
-    rng = seed.stream("logprobs", call.fingerprint, text)
-    stated = draft.logprobs or ()
-    for at, logprob in enumerate(each_logprob(tokens, rng, call.options.logprobs or 0, call.tokenizer)):
-        yield replace(logprob, logprob=stated[at], top=()) if at < len(stated) else logprob
 
 
 def together(outcomes: Sequence[Outcome]) -> Outcome:

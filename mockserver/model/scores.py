@@ -6,7 +6,7 @@ square root: the same numbers on every machine.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from hashlib import shake_256
 from itertools import chain
@@ -91,40 +91,39 @@ def logprobs(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenize
 
 
 def each_logprob(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenizer = APPROX) -> Iterator[Logprob]:
-    return (_logprob(token, rng, top, tokenizer) for token in tokens)
-
-
-def _logprob(token: str, rng: Random, top: int, tokenizer: Tokenizer) -> Logprob:
-    # Two draws for each token, whatever `top` is: asking for more alternatives changes no probability.
-    doubt = 1e-6 + 0.6 * rng.random() ** 4
-    start = rng.below(len(_COMMON))
-    chosen = (token, _log(1 - doubt))
-    if top <= 0:
-        return Logprob(*chosen)
-    others = _alternatives(token, start, top - 1, tokenizer)
-    # Each is half as probable as the one before: together they are less than the doubt.
-    return Logprob(*chosen, (chosen, *map(lambda other, part: (other, _log(doubt / part)), others, _HALVES)))
-
-
-def _alternatives(token: str, start: int, number: int, tokenizer: Tokenizer) -> tuple[str, ...]:
-    """Return so many common words from a place on, each as its first token, but not the token itself."""
-    words, spoken = _turned_words(tokenizer, " " if token.startswith(" ") else "", start)
-    if token not in words[:number]:
-        return spoken[:number]
-    at = words.index(token)
-    return (*spoken[:at], *spoken[at + 1 : number + 1])
+    # One loop without calls of its own functions: this is most of what such an answer costs.
+    draw, draw_bits, halves = rng.random, rng.getrandbits, _HALVES[: max(top - 1, 0)]
+    for token in tokens:
+        # Two draws for each token, whatever `top` is: asking for more alternatives changes no probability.
+        doubt = 1e-6 + 0.6 * draw() ** 4
+        start = draw_bits(_BITS)
+        while start >= len(_COMMON):
+            start = draw_bits(_BITS)
+        # Rounded down, as are the others: sums stay at most one, and no machine's last digit shows.
+        value = floor(log(1 - doubt) * 1e6) / 1e6
+        if top <= 0:
+            yield Logprob(token, value)
+            continue
+        words, others = _turned_words(tokenizer, token[:1] == " ", len(halves))[start]
+        if token in words:
+            at = words.index(token)
+            others = (*others[:at], *others[at + 1 :])
+        # Each is half as probable as the one before: together they are less than the doubt.
+        pairs = zip(others, halves, strict=False)
+        weighed = [(other, floor(log(doubt / part) * 1e6) / 1e6) for other, part in pairs]
+        yield Logprob(token, value, ((token, value), *weighed))
 
 
 @cache
-def _turned_words(tokenizer: Tokenizer, before: str, start: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return all common words, beginning with one of them, and the first token of each."""
-    words = tuple([before + word for word in _COMMON[start:] + _COMMON[:start]])
-    return words, tuple([tokenizer.split(word)[0] for word in words])
-
-
-def _log(probability: float) -> float:
-    """Rounded down: sums stay at most one, and no machine's last digit shows."""
-    return floor(log(probability) * 1e6) / 1e6
+def _turned_words(
+    tokenizer: Tokenizer, after_blank: bool, number: int
+) -> Sequence[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return for each common word so many from it on, and the first token of each and of one more."""
+    words = tuple([" " + word for word in _COMMON]) if after_blank else _COMMON
+    spoken = tuple([tokenizer.split(word)[0] for word in words])
+    return [
+        ((words[at:] + words[:at])[:number], (spoken[at:] + spoken[:at])[: number + 1]) for at in range(len(words))
+    ]
 
 
 def judgement(text: str, stated: Mapping[str, float], seed: Seed) -> Judgement:
@@ -143,4 +142,5 @@ _SPOKEN = (
     "more some any which there"
 )
 _COMMON = tuple(_SPOKEN.split())
+_BITS = len(_COMMON).bit_length()
 _HALVES = tuple([2.0**rank for rank in range(1, len(_COMMON) + 1)])  # 2, 4, 8...

@@ -22,6 +22,7 @@ from mockserver.core.plan import (
     HARMS,
     Answer,
     Choice,
+    Logprob,
     Part,
     Reasoning,
     Refusal,
@@ -37,6 +38,7 @@ from mockserver.wire.logprobs import (
     LogprobsShape,
     OffsetLogprob,
     content_logprobs,
+    encode_tokens,
     ending_within,
     logprobs_block,
     offset_logprobs,
@@ -88,6 +90,11 @@ class ChatRenderer(Renderer[Options]):
     def frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
         yield from chunks(answer, self.layout, options.service_tier, include_usage=options.include_usage)
         yield DONE
+
+    def encode_logprobs(self, logprobs: Sequence[Logprob]) -> bytes | None:
+        if "logprobs" not in self.layout.choice:
+            return b""
+        return None if self.layout.content_logprobs else encode_tokens(logprobs)
 
     def outline(self, answer: Answer, options: Options) -> Outline | None:
         tier = options.service_tier

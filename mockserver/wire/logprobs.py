@@ -7,9 +7,11 @@ tokens with ids and offsets (content), which Fireworks uses in chat too.
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
+from operator import attrgetter
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
+from msgspec.json import encode
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazySequence, mapped
@@ -33,28 +35,62 @@ def spread_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Itera
         yield {"content": [_token_logprob(logprob) for logprob in some], "refusal": None}
 
 
+def encode_tokens(logprobs: Sequence[Logprob]) -> bytes | None:
+    """Return the JSON of the tokens of a block, without brackets; None if they are to be written as they are sent.
+
+    None, too, for numbers so large that pydantic writes them in another way. Raises UnicodeEncodeError for lone
+    surrogates.
+    """
+    if len(logprobs) > MANY or min(map(_value_of, logprobs), default=0) < -_LARGE:
+        return None
+    return encode([*map(_show_token, logprobs)])[1:-1]
+
+
 def _tokens(logprobs: Sequence[Logprob]) -> Sequence[str]:
     return logprobs.tokens if isinstance(logprobs, LazySequence) else [logprob.token for logprob in logprobs]
 
 
 def _token_logprob(logprob: Logprob) -> Block:
-    shown = _entry(logprob.token, logprob.logprob)
-    shown["top_logprobs"] = [_entry(token, value) for token, value in logprob.top]
+    shown: Block = to_builtins(_show_token(logprob))
     return shown
 
 
-def _entry(token: str, logprob: float) -> Block:
-    named = _described_token(token) if isinstance(token, Token) else _described_text(token)
-    return named | {"logprob": logprob}
+class _Alternative(Struct, gc=False):
+    token: str
+    logprob: float
+    bytes: Sequence[int]
 
 
-def _described_token(token: Token) -> Block:
-    return {"token": spelled(token), "logprob": None, "bytes": list(token.raw)}
+class _WeighedToken(Struct, gc=False):
+    token: str
+    logprob: float
+    bytes: Sequence[int]
+    top_logprobs: Sequence[_Alternative]
+
+
+def _show_token(logprob: Logprob) -> _WeighedToken:
+    others = [
+        _Alternative(token, value, _bytes_of(token)) if type(token) is str else _show_published(token, value)
+        for token, value in logprob.top
+    ]
+    token = logprob.token
+    if type(token) is str:
+        return _WeighedToken(token, logprob.logprob, _bytes_of(token), others)
+    return _WeighedToken(spelled(token), logprob.logprob, [*raw(token)], others)
+
+
+def _show_published(token: str, value: float) -> _Alternative:
+    """Return the same of a token of a vocabulary, whose bytes need not be those of its text."""
+    return _Alternative(spelled(token), value, [*raw(token)])
 
 
 @lru_cache(maxsize=4_096)  # a few tokens are most of all
-def _described_text(token: str) -> Block:
-    return {"token": token, "logprob": None, "bytes": list(token.encode())}
+def _bytes_of(token: str) -> list[int]:
+    return [*token.encode()]
+
+
+_value_of = attrgetter("logprob")
+_LARGE = 1e15
 
 
 OffsetLogprob = tuple[int, Logprob]  # where the token begins in the text, and the token

@@ -20,7 +20,19 @@ from pydantic_core import to_json
 from mockserver.core.http import Frame, FrameRun, Frames
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
-from mockserver.core.plan import Answer, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, tokens_of
+from mockserver.core.plan import (
+    Answer,
+    Choice,
+    Item,
+    Logprob,
+    Part,
+    Reasoning,
+    Refusal,
+    Text,
+    ToolUse,
+    Usage,
+    tokens_of,
+)
 from mockserver.core.tokens import Tokenizer, weighed
 
 Form = tuple[Hashable, ...]
@@ -54,7 +66,7 @@ def outline_of(choice: Choice) -> Outline | None:
 
 
 def _outline_choice(choice: Choice) -> Outline | None:
-    if choice.logprobs is not None or len(choice.parts) > MAX_PARTS:
+    if len(choice.parts) > MAX_PARTS:
         return None
     form: list[Hashable] = [choice.finish, choice.safety]
     texts: list[str] = []
@@ -125,6 +137,7 @@ class Marks:
             marked = replace(
                 unsigned,
                 parts=tuple([self._part(part, next(given, 1)) for part in unsigned.parts]),
+                logprobs=choice.logprobs and (Logprob(self.text(), 0.0),),
                 echo=self.text(choice.echo),
                 stop=self.text(choice.stop),
             )
@@ -410,6 +423,13 @@ class Renderer(Generic[Options]):
         """Return the options with marks for their values."""
         return options
 
+    def encode_logprobs(self, logprobs: Sequence[Logprob]) -> bytes | None:
+        """Return what a body has of the log probabilities of a choice, in one place; None: no template can hold it.
+
+        Raises UnicodeEncodeError for lone surrogates.
+        """
+        return None
+
     def stream(self, answer: Answer, options: Options) -> Iterable[Frame]:
         """Return the frames of a stream."""
         return self.fill_frames(answer, options) or self.frames(answer, options)
@@ -428,7 +448,7 @@ class Renderer(Generic[Options]):
 
     def fill_frames(self, answer: Answer, options: Options) -> FilledFrames | None:
         """Return the frames of a stream; None if no template holds it."""
-        if len(answer.choices) != 1 or answer.phase:
+        if len(answer.choices) != 1 or answer.phase or answer.choices[0].logprobs is not None:
             return None
         given = self._outline_given(answer, options)
         if given is None:
@@ -469,6 +489,27 @@ class Renderer(Generic[Options]):
         unsigned = tuple([vars(choice).get("unsigned", choice) for choice in choices])
         return Given((*form, len(ids)), values + ids, unsigned)
 
+    def _outline_rest(self, answer: Answer, choices: Sequence[Choice]) -> Outline | None:
+        """Return the outline of the names and choices of an answer; None: no template can hold them."""
+        try:
+            named = _outline_names(answer.model, answer.system_fingerprint, answer.stated_fingerprint)
+            form: Form = (named.form,)
+            values = named.values
+            for choice in choices:
+                outline = outline_of(choice)
+                if outline is None:
+                    return None
+                form, values = (*form, outline.form), values + outline.values
+                if choice.logprobs is None:
+                    continue
+                written = self.encode_logprobs(choice.logprobs)
+                if written is None:
+                    return None
+                form, values = (*form, (Logprob, bool(written))), (*values, written)
+        except UnicodeEncodeError:
+            return None
+        return Outline(form, values)
+
     def _find(self, answer: Answer, options: Options, given: Given, key: Form, counts: tuple[int, ...] | None) -> Found:
         """Return the template of an answer whose choices have none; keep it by the key if they came before.
 
@@ -476,7 +517,7 @@ class Renderer(Generic[Options]):
         """
         choices = given.choices
         came_before = "outline" in vars(choices[0]) and all("outline" in vars(choice) for choice in choices[1:])
-        rest = _outline_rest(answer, choices)
+        rest = self._outline_rest(answer, choices)
         if rest is None:
             return Found(None)
         form = (counts, given.form, rest.form)
@@ -508,7 +549,7 @@ class Renderer(Generic[Options]):
     def _outline(self, answer: Answer, options: Options) -> Outline | None:
         """Return the outline of an answer: a value that is empty or zero belongs to the form."""
         given = self._outline_given(answer, options)
-        rest = None if given is None else _outline_rest(answer, given.choices)
+        rest = None if given is None else self._outline_rest(answer, given.choices)
         return None if given is None or rest is None else Outline((given.form, rest.form), given.values + rest.values)
 
     def _make_stream(self, answer: Answer, options: Options, counts: Sequence[int]) -> StreamTemplate | None:
@@ -546,22 +587,6 @@ class Renderer(Generic[Options]):
             before, after = Cuts(between[: at + 1], marks_of[:at]), Cuts(between[at + 1 :], marks_of[at + 1 :])
             made.append(CutFrame(empty, before, after, *places[found[at]]))
         return made
-
-
-def _outline_rest(answer: Answer, choices: Sequence[Choice]) -> Outline | None:
-    """Return the outline of the names and choices of an answer; None: no template can hold them."""
-    try:
-        named = _outline_names(answer.model, answer.system_fingerprint, answer.stated_fingerprint)
-        form: Form = (named.form,)
-        values = named.values
-        for choice in choices:
-            outline = outline_of(choice)
-            if outline is None:
-                return None
-            form, values = (*form, outline.form), values + outline.values
-    except UnicodeEncodeError:
-        return None
-    return Outline(form, values)
 
 
 @lru_cache(maxsize=64)

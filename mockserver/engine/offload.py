@@ -84,7 +84,7 @@ def makes_long(call: Call, draft: Draft | DocumentDraft) -> bool:
         return False
     if isinstance(draft, DocumentDraft):
         return len(call.prompts) * (call.options.dimensions or USUAL_DIMENSIONS) > LONG
-    letters = sum(len(words_of(part)) for choice in draft.choices for part in choice.parts)
+    letters = sum([len(words_of(part)) for choice in draft.choices for part in choice.parts])
     return letters * max(1, n // max(1, len(draft.choices))) * (1 + (logprobs or 0)) > LONG * LETTERS
 
 

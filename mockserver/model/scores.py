@@ -10,9 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from hashlib import shake_256
 from itertools import chain
-from math import floor, log, sqrt
+from math import log, sqrt
 from struct import unpack
 from zlib import adler32
+
+from msgspec import Struct
 
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import CATEGORIES, Judgement, Logprob, Vector
@@ -92,38 +94,56 @@ def logprobs(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenize
 
 def each_logprob(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenizer = APPROX) -> Iterator[Logprob]:
     # One loop without calls of its own functions: this is most of what such an answer costs.
-    draw, draw_bits, halves = rng.random, rng.getrandbits, _HALVES[: max(top - 1, 0)]
+    draw, draw_bits, words = rng.random, rng.getrandbits, len(_COMMON)
+    usual, after_blank = _ranked_words(tokenizer, top - 1) if top > 0 else ((), ())
     for token in tokens:
         # Two draws for each token, whatever `top` is: asking for more alternatives changes no probability.
         doubt = 1e-6 + 0.6 * draw() ** 4
         start = draw_bits(_BITS)
-        while start >= len(_COMMON):
+        while start >= words:
             start = draw_bits(_BITS)
         # Rounded down, as are the others: sums stay at most one, and no machine's last digit shows.
-        value = floor(log(1 - doubt) * 1e6) / 1e6
+        value = log(1 - doubt) * 1e6 // 1 / 1e6
         if top <= 0:
             yield Logprob(token, value)
             continue
-        words, others = _turned_words(tokenizer, token[:1] == " ", len(halves))[start]
-        if token in words:
-            at = words.index(token)
-            others = (*others[:at], *others[at + 1 :])
-        # Each is half as probable as the one before: together they are less than the doubt.
-        pairs = zip(others, halves, strict=False)
-        weighed = [(other, floor(log(doubt / part) * 1e6) / 1e6) for other, part in pairs]
-        yield Logprob(token, value, ((token, value), *weighed))
+        ranked = (after_blank if token[:1] == " " else usual)[start]
+        others = ranked.without(token) if token in ranked.words else ranked.others
+        alternatives = [(other, log(doubt / part) * 1e6 // 1 / 1e6) for other, part in others]
+        yield Logprob(token, value, ((token, value), *alternatives))
+
+
+class _Ranked(Struct, frozen=True):
+    """Common words from one of them on, in which a token is looked for, and their first tokens, each with its part.
+
+    Each is half as probable as the one before: together they are less than the doubt.
+    """
+
+    words: Sequence[str]
+    spoken: Sequence[str]  # one more than there are words
+    others: Sequence[tuple[str, float]]
+
+    @classmethod
+    def of(cls, words: Sequence[str], spoken: Sequence[str]) -> "_Ranked":
+        return cls(words, spoken, [*zip(spoken[: len(words)], _HALVES, strict=False)])
+
+    def without(self, token: str) -> Sequence[tuple[str, float]]:
+        """Return the others for a token that is one of the words."""
+        at = self.words.index(token)
+        return [*zip((*self.spoken[:at], *self.spoken[at + 1 :]), _HALVES, strict=False)]
 
 
 @cache
-def _turned_words(
-    tokenizer: Tokenizer, after_blank: bool, number: int
-) -> Sequence[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return for each common word so many from it on, and the first token of each and of one more."""
-    words = tuple([" " + word for word in _COMMON]) if after_blank else _COMMON
-    spoken = tuple([tokenizer.split(word)[0] for word in words])
-    return [
-        ((words[at:] + words[:at])[:number], (spoken[at:] + spoken[:at])[: number + 1]) for at in range(len(words))
+def _ranked_words(tokenizer: Tokenizer, number: int) -> tuple[Sequence[_Ranked], Sequence[_Ranked]]:
+    """Return so many common words from each of them on; then the same of words after a blank."""
+    usual, after_blank = [
+        [
+            _Ranked.of(turned[:number], [tokenizer.split(word)[0] for word in turned[: number + 1]])
+            for turned in (words[at:] + words[:at] for at in range(len(words)))
+        ]
+        for words in (_COMMON, tuple([" " + word for word in _COMMON]))
     ]
+    return usual, after_blank
 
 
 def judgement(text: str, stated: Mapping[str, float], seed: Seed) -> Judgement:

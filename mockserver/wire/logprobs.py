@@ -5,9 +5,9 @@ tokens with ids and offsets (content), which Fireworks uses in chat too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import islice
 from operator import attrgetter
+from sys import getsizeof
 from typing import Literal
 
 from msgspec import Struct, to_builtins
@@ -15,6 +15,7 @@ from msgspec.json import encode
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazySequence, mapped
+from mockserver.core.memo import Memo
 from mockserver.core.plan import Choice, Logprob
 from mockserver.core.tokens import Token, raw, spans, spelled, token_id
 
@@ -70,12 +71,12 @@ class _WeighedToken(Struct, gc=False):
 
 def _show_token(logprob: Logprob) -> _WeighedToken:
     others = [
-        _Alternative(token, value, _bytes_of(token)) if type(token) is str else _show_published(token, value)
+        _Alternative(token, value, _BYTES[token]) if type(token) is str else _show_published(token, value)
         for token, value in logprob.top
     ]
     token = logprob.token
     if type(token) is str:
-        return _WeighedToken(token, logprob.logprob, _bytes_of(token), others)
+        return _WeighedToken(token, logprob.logprob, _BYTES[token], others)
     return _WeighedToken(spelled(token), logprob.logprob, [*raw(token)], others)
 
 
@@ -84,11 +85,15 @@ def _show_published(token: str, value: float) -> _Alternative:
     return _Alternative(spelled(token), value, [*raw(token)])
 
 
-@lru_cache(maxsize=4_096)  # a few tokens are most of all
-def _bytes_of(token: str) -> list[int]:
-    return [*token.encode()]
+class _Bytes(Memo[str, list[int]]):
+    """The bytes of tokens: a few of these are most of all."""
+
+    def __missing__(self, token: str) -> list[int]:
+        found = [*token.encode()]
+        return self.keep(token, found, getsizeof(token) + getsizeof(found))
 
 
+_BYTES = _Bytes(most=1 << 20)
 _value_of = attrgetter("logprob")
 _LARGE = 1e15
 

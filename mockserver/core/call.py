@@ -270,7 +270,7 @@ class Call(Struct, frozen=True, dict=True):
     def prompt_tokens(self) -> int:
         """Return the prompt's token count: texts, tool calls, tools and images, with their overhead."""
         if self.prompts:
-            return sum(prompt.count(self.tokenizer) for prompt in self.prompts)
+            return sum([prompt.count(self.tokenizer) for prompt in self.prompts])
         count, messages = self.tokenizer.count, self.messages
         tokens = self.message_tokens * (len(messages) + 1)
         if self.tokenizer.exact and self.message_tokens:  # the estimate ignores the roles

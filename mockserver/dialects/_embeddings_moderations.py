@@ -1,16 +1,17 @@
 """Embeddings and moderations: requests as Calls, for OpenAI, similar APIs and Azure's own, and outcomes as bodies."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from struct import pack
 from typing import Any
 
 from msgspec import Raw
 from msgspec.json import encode
+from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape, Message, Options, Prompt
-from mockserver.core.http import HttpRequest
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.lazy import LazySequence, mapped
+from mockserver.core.lazy import FEW, LazySequence, mapped
 from mockserver.core.plan import CATEGORIES, Embeddings, Failure, Judgement, Moderations, Vector
 from mockserver.core.validation import Validation
 from mockserver.core.vectors import PaletteVector
@@ -38,6 +39,7 @@ from mockserver.dialects._parse import (
     refuse_first,
     unknown_fields,
 )
+from mockserver.dialects._reply import data_reply, json_reply
 
 MAX_INPUTS = 2048
 MAX_DIMENSIONS = 4096  # more than any model has
@@ -207,22 +209,34 @@ def _messages(given: Json) -> tuple[Message, ...]:
     return (Message("user", text, parts=tuple(part for part in given if part["type"] != "text")),)
 
 
+def embeddings_reply(outcome: Embeddings, encoding: str | None, lines: str, identity: str = "") -> Reply:
+    """A body with these header lines, and with an `identity` if it is stated."""
+    body = embeddings(outcome, encoding)
+    if identity:
+        body = {"id": identity, **body}
+    if type(body["data"]) is not list:  # they are many
+        return json_reply(200, body, lines, outcome.headers)
+    return data_reply(200, encode(body), lines, outcome.headers)
+
+
 def embeddings(outcome: Embeddings, encoding: str | None) -> dict[str, Json]:
-    """The body; `encoding` is a key of ENCODINGS, float by default."""
-    write = ENCODINGS[encoding or "float"]
+    """The body; `encoding` is a key of ENCODINGS, float by default. Its vectors are JSON already, or of integers."""
+    write, vectors = ENCODINGS[encoding or "float"], outcome.vectors
+
+    def make() -> Iterator[Json]:
+        for index, vector in enumerate(vectors):
+            yield {"object": "embedding", "index": index, "embedding": write(vector)}
+
     return {
         "object": "list",
-        "data": mapped(
-            lambda entry: {"object": "embedding", "index": entry[0], "embedding": write(entry[1])},
-            LazySequence(lambda: enumerate(outcome.vectors), len(outcome.vectors)),
-        ),
+        "data": [*make()] if len(vectors) <= FEW else LazySequence(make, len(vectors)),
         "model": outcome.model,
         "usage": {"prompt_tokens": outcome.prompt_tokens, "total_tokens": outcome.prompt_tokens},
     }
 
 
 def _floats(vector: Vector) -> Json:
-    return Raw(vector.json()) if isinstance(vector, PaletteVector) else [*vector]
+    return Raw(vector.json() if isinstance(vector, PaletteVector) else to_json([*vector]))
 
 
 def _base64(vector: Vector) -> Json:

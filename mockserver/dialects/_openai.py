@@ -13,9 +13,9 @@ from mockserver.dialects import Operation
 from mockserver.dialects._chat import ChatParser, chat_live_only
 from mockserver.dialects._chat_replay import CHAT_HISTORY
 from mockserver.dialects._completions import completion_options, parse_completion
-from mockserver.dialects._embeddings_moderations import embeddings, parse_embeddings
+from mockserver.dialects._embeddings_moderations import embeddings_reply, parse_embeddings
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._reply import RequestLines, answer_reply, json_reply, request_hex
+from mockserver.dialects._reply import RequestLines, answer_reply, request_hex
 from mockserver.dialects._responses import (
     RESPONSE_LAYOUT,
     error_event,
@@ -109,10 +109,9 @@ class OpenAIApi(Struct, frozen=True):
 
     def _render_embeddings(self, call: Call, outcome: Embeddings) -> Reply:
         lines = self.lines(call.http, call) + self.rate_limits(outcome.prompt_tokens)
-        body = embeddings(outcome, call.raw.get("encoding_format"))
-        if "mistral" in (call.http.header("user-agent") or "").lower():  # its clients require an id; OpenAI sends none
-            body = {"id": request_hex(call.http, call), **body}
-        return json_reply(200, body, lines, outcome.headers)
+        is_mistral = "mistral" in (call.http.header("user-agent") or "").lower()
+        identity = request_hex(call.http, call) if is_mistral else ""  # its clients require one; OpenAI sends none
+        return embeddings_reply(outcome, call.raw.get("encoding_format"), lines, identity)
 
 
 # Endpoints that these providers have and mockserver does not, with the `then` of a rule that answers each.

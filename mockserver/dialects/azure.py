@@ -29,7 +29,7 @@ from mockserver.dialects._chat import (
     unmet_tool_choice,
 )
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._embeddings_moderations import AZURE_EMBEDDING, embeddings, embeddings_call
+from mockserver.dialects._embeddings_moderations import AZURE_EMBEDDING, embeddings_call, embeddings_reply
 from mockserver.dialects._errors import (
     PLAIN_LIMIT_MESSAGES,
     PLAIN_UNSUPPORTED_MESSAGES,
@@ -241,8 +241,8 @@ def credential(http: HttpRequest) -> str | None:
 
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     named = replace(outcome, model=outcome.model or EMBEDDING_MODEL)
-    body = {"id": request_hex(call.http, call), **embeddings(named, call.raw.get("encoding_format"))}
-    return json_reply(200, body, _lines(call.http, call), outcome.headers)
+    encoding, lines = call.raw.get("encoding_format"), _lines(call.http, call)
+    return embeddings_reply(named, encoding, lines, request_hex(call.http, call))
 
 
 def _parse_info(http: HttpRequest, validation: Validation) -> Call:

@@ -304,9 +304,10 @@ class Engine:
         plan = None
         if call.operation != OTHER and not is_kept and self.tapes is not None:
             plan = await from_cassette(self.tapes, asked, self.counters)
-        if plan is None:
-            lacks = Plan(Failure("previous_not_found"), "unmatched")
-            plan = lacks if lost else await self._plan_without_rule(call, overrides)
+        if plan is None and lost:
+            plan = Plan(Failure("previous_not_found"), "unmatched")
+        elif plan is None:
+            plan = await self._plan_without_rule(call, overrides)
         return plan if overrides is NO_OVERRIDES else overrides.applied(call, self.policy.seed, plan)
 
     async def _plan_without_rule(self, call: Call, overrides: DeliveryOverrides) -> Plan:

@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from hashlib import shake_256
 from itertools import chain
 from math import log, sqrt
+from operator import neg
 from struct import unpack
 from zlib import adler32
 
@@ -37,13 +38,17 @@ def embedding(text: str, dimensions: int, seed: Seed) -> Vector:
     indexes = shake_256(seed.digest("embedding", text)).digest(dimensions).translate(_INDEXES)
     words, sums = _WORD.findall(_lower(text[:_READ])), dict[int, int]()
     for place, times in Counter(chain.from_iterable([_places(word, dimensions, seed) for word in words])).items():
-        at, added = (place, _HASH_WEIGHT) if place < dimensions else (place - dimensions, -_HASH_WEIGHT)
-        sums[at] = sums.get(at, _ODD[indexes[at]]) + added * times
+        if place < dimensions:
+            sums[place] = sums.get(place, _ODD[indexes[place]]) + _HASH_WEIGHT * times
+        else:
+            at = place - dimensions
+            sums[at] = sums.get(at, _ODD[indexes[at]]) - _HASH_WEIGHT * times
     eighths = _sum(indexes.translate(_LOW)) + _PART * _sum(indexes.translate(_HIGH))
     squares = 8 * eighths + dimensions
-    length = sqrt(squares + sum([each * each - _ODD[indexes[at]] ** 2 for at, each in sums.items()]))
-    own = {at: each / length for at, each in sums.items()}
-    return PaletteVector([number / length for number in _ODD_FLOATS], indexes, own)
+    length = sqrt(squares + sum([each * each - _SQUARES[indexes[at]] for at, each in sums.items()]))
+    positive = [number / length for number in _POSITIVE]
+    palette = [*positive, *map(neg, reversed(positive))]
+    return PaletteVector(palette, indexes, {at: each / length for at, each in sums.items()})
 
 
 def _sum(numbers: bytes) -> int:
@@ -75,12 +80,13 @@ def _lower(text: str) -> str:
 
 
 _ODD = (*range(1, 128, 2), *range(-127, 0, 2))  # none is zero
+_SQUARES = tuple([number * number for number in _ODD])
 _INDEXES = bytes(byte // 2 for byte in range(256))
-_ODD_FLOATS = tuple(map(float, _ODD))  # which divide faster
+_POSITIVE = tuple(map(float, range(1, 128, 2)))  # floats divide faster
 # The square of an odd number is one more than a multiple of eight: what of eights it has, in two parts.
 _PART = 64
-_LOW = bytes([number * number // 8 % _PART for number in _ODD] * 2)
-_HIGH = bytes([number * number // 8 // _PART for number in _ODD] * 2)
+_LOW = bytes([square // 8 % _PART for square in _SQUARES] * 2)
+_HIGH = bytes([square // 8 // _PART for square in _SQUARES] * 2)
 _SMALL = {code: small for code in range(0x530) if len(small := chr(code).lower()) == 1 and small != chr(code)}
 _WORD = lazy_pattern(r"[^\s!-/:-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+")
 # Sizes by a word in the model's name.

@@ -6,14 +6,16 @@ from struct import unpack
 
 import pytest
 from msgspec.structs import replace
+from pydantic_core import to_json
 
 from mockserver.core.call import Prompt
+from mockserver.core.lazy import FEW
 from mockserver.core.plan import Embeddings, Judgement, Moderations
 from mockserver.core.validation import Validation
 from mockserver.dialects._embeddings_moderations import (
     DEFAULT_MODERATION_MODEL,
     ENCODINGS,
-    embeddings,
+    embeddings_reply,
     moderated_input_types,
     moderations,
     parse_embeddings,
@@ -92,15 +94,35 @@ SHOWN = {
 }
 
 
+def written(vector, encoding, count=1):
+    reply = embeddings_reply(Embeddings("m", (vector,) * count, 3), encoding, "x-own: 1\r\n", "emb-1")
+    body = json.loads(b"".join(reply.pieces) if reply.pieces else reply.body)
+    first = body["data"][0]["embedding"]
+    assert body == {
+        "id": "emb-1",
+        "object": "list",
+        "data": [{"object": "embedding", "index": at, "embedding": first} for at in range(count)],
+        "model": "m",
+        "usage": {"prompt_tokens": 3, "total_tokens": 3},
+    }
+    return first
+
+
+@pytest.mark.parametrize("count", [1, FEW, FEW + 1, 300])
 @pytest.mark.parametrize(("encoding", "shown"), SHOWN.items())
-def test_encodings(encoding, shown):
-    body = embeddings(Embeddings("m", (VECTOR,), 3), encoding)
-    assert body["data"][0]["embedding"] == shown
+def test_encodings(encoding, shown, count):
+    assert written(VECTOR, encoding, count) == shown
 
 
-def test_base64_is_of_little_endian_floats():
-    (entry,) = embeddings(Embeddings("m", (VECTOR,), 3), "base64")["data"]
-    assert unpack("<9f", b64decode(entry["embedding"])) == pytest.approx(VECTOR, rel=1e-7)
+@pytest.mark.parametrize("count", [1, FEW + 1])
+def test_base64_is_of_little_endian_floats(count):
+    shown = written(VECTOR, "base64", count)
+    assert unpack("<9f", b64decode(shown)) == pytest.approx(VECTOR, rel=1e-7)
+
+
+def test_large_numbers_are_written_as_in_other_bodies():
+    reply = embeddings_reply(Embeddings("m", ((1e16, -1e-7),), 1), "float", "")
+    assert b'"embedding":' + to_json([1e16, -1e-7]) in reply.body
 
 
 def test_every_encoding_is_tried():
@@ -108,8 +130,8 @@ def test_every_encoding_is_tried():
 
 
 def test_numbers_beyond_a_byte_are_the_last_that_fit():
-    assert embeddings(Embeddings("m", ((9.0, -9.0),), 1), "int8")["data"][0]["embedding"] == [127, -128]
-    assert embeddings(Embeddings("m", ((9.0, -9.0),), 1), "uint8")["data"][0]["embedding"] == [255, 0]
+    assert written((9.0, -9.0), "int8") == [127, -128]
+    assert written((9.0, -9.0), "uint8") == [255, 0]
 
 
 FOUND = Moderations("modr-1", "m", (Judgement({"hate": 0.7, "violence": 0.1}, frozenset({"hate"})), Judgement()))

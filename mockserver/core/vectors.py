@@ -49,8 +49,9 @@ class PaletteVector(Sequence[float]):
         found = bytearray(_FLOAT.size * len(self))
         for octet in range(_FLOAT.size):  # of all numbers at once
             found[octet :: _FLOAT.size] = self._indexes.translate(palette[octet :: _FLOAT.size].ljust(256, b"\0"))
+        write, size = _FLOAT.pack_into, _FLOAT.size
         for at, number in self._others.items():
-            _FLOAT.pack_into(found, _FLOAT.size * at, number)
+            write(found, size * at, number)
         return found
 
 

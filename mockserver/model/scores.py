@@ -59,18 +59,21 @@ def _sum(numbers: bytes) -> int:
 @lru_cache(maxsize=4_096)
 def _places(word: str, dimensions: int, seed: Seed) -> tuple[int, ...]:
     """The places where a word adds to a vector; from places beyond its end (less its length) it subtracts."""
-    return tuple([number % (2 * dimensions) for number in _hashes(word[:_LONGEST], seed)])
-
-
-def _hashes(word: str, seed: Seed) -> Iterator[int]:
-    yield from _numbers("word", word, seed)[: len(word)]
+    word = word[:_LONGEST]
+    hashes = _numbers("word", word, seed)[: len(word)]
     if len(word) > _SHORT or not word.isascii():
         around = f"<{word}>"
-        for at in range(len(around) - 2):
-            yield from _numbers("letters", around[at : at + 3], seed)[:2]
+        letters = [_numbers_of_letters(around[at : at + 3], seed) for at in range(len(word))]
+        hashes = (*hashes, *chain.from_iterable(letters))
+    both = 2 * dimensions
+    return tuple([number % both for number in hashes])
 
 
 @lru_cache(maxsize=16_384)
+def _numbers_of_letters(letters: str, seed: Seed) -> tuple[int, ...]:
+    return _numbers("letters", letters, seed)[:2]
+
+
 def _numbers(what: str, text: str, seed: Seed) -> tuple[int, ...]:
     return unpack(">4Q", seed.digest(what, text))
 

@@ -11,9 +11,13 @@ from msgspec.structs import replace
 from mockserver.core.call import ToolCall
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Reasoning, Refusal, Text, ToolUse, Usage, Verdict, words_of
+from mockserver.core.seed import Seed
+from mockserver.core.tokens import split
 from mockserver.core.validation import Validation
 from mockserver.delivery.script import joined
 from mockserver.dialects import discover
+from mockserver.model.scores import logprobs
+from mockserver.wire.chat import ChatRenderer
 from mockserver.wire.template import Outline, Renderer
 from tests.dialects.conftest import Speaker
 
@@ -63,7 +67,19 @@ PARTS = st.one_of(
     st.builds(ToolUse, CALLS, CHUNKS),
 )
 SAFETY = st.sampled_from(((), (Verdict("hate", "high", filtered=True),)))
-CHOICES = st.builds(
+
+
+def weigh(choice: Choice, top: int, least: float | None) -> Choice:
+    """Return a choice with log probabilities, of which the first is `least`, if stated."""
+    texts = (choice.echo, *[part.text for part in choice.parts if isinstance(part, Text)])
+    tokens = tuple([token for text in texts for token in split(text)])
+    found = logprobs(tokens, Seed().stream("logprobs"), top)
+    if least is not None:
+        found = (*[replace(each, logprob=least, top=()) for each in found[:1]], *found[1:])
+    return replace(choice, logprobs=found)
+
+
+PLAIN_CHOICES = st.builds(
     Choice,
     st.lists(PARTS, max_size=3).map(tuple),
     st.sampled_from(("stop", "length", "tool_calls", "content_filter", "error")),
@@ -71,6 +87,8 @@ CHOICES = st.builds(
     echo=st.sampled_from(("", "hi")),
     stop=st.sampled_from(("", "END")),
 )
+LEAST = st.sampled_from((None, 0.0, -1e-7, -0.25, -9999.0, -1e15, -1e16, -1e300))
+CHOICES = st.one_of(PLAIN_CHOICES, st.builds(weigh, PLAIN_CHOICES, st.integers(0, 5), LEAST))
 COUNTS = st.one_of(st.just(0), st.integers(0, 300))
 ANSWERS = st.builds(
     Answer,
@@ -125,6 +143,18 @@ def test_a_text_has_a_template(name: str, operation: str, stream: bool, monkeypa
         monkeypatch.setattr(renderer, "body", refuse)
         monkeypatch.setattr(renderer, "frames", refuse)
     assert b"Hello" in wire(name, operation, answer, {"stream": stream})[3]
+
+
+@pytest.mark.parametrize("top", [0, 3])
+def test_log_probabilities_have_a_template(top: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("the renderer answered")
+
+    choices = [weigh(Choice((Text(text),)), top, None) for text in ("Hello there, world", "Another text")]
+    first, second = [Answer("id", 1_700_000_000, "gpt-x", (choice,), Usage(9, 4)) for choice in choices]
+    wire("openai", "chat", first, {})  # makes the template
+    monkeypatch.setattr(ChatRenderer, "body", refuse)
+    assert b'"token":" text"' in wire("openai", "chat", second, {})[1]
 
 
 class Measuring(Renderer[str]):

@@ -254,17 +254,18 @@ class Choice(Struct, frozen=True, dict=True):
         """Return the choice with ids for its tool calls that have none, each drawn for the label and its place.
 
         It remembers this one as `unsigned`, which many answers may share: renderers keep there what they make of both.
+        Where a provider's calls have no ids, what is drawn is empty, and this one stays as it is.
         """
         parts: list[Part] = []
-        lacks_ids = False
+        is_signed = False
         for part in self.parts:
-            if type(part) is ToolUse and not part.call.id:
-                lacks_ids = True
-                made, name = part.call, draw(f"{label}\0{len(parts)}")
+            if type(part) is ToolUse and not part.call.id and (name := draw(f"{label}\0{len(parts)}")):
+                is_signed = True
+                made = part.call
                 use = ToolCall(name, made.name, made.arguments, made.kind, made.namespace)
                 part = ToolUse(use, part.chunks, part.tokens)
             parts.append(part)
-        if not lacks_ids:
+        if not is_signed:
             return self
         signed = Choice(tuple(parts), self.finish, self.safety, self.logprobs, self.echo, self.stop)
         vars(signed)["unsigned"] = self  # no field, as nobody compares or stores it

@@ -77,6 +77,15 @@ class Toolset(tuple[Tool, ...]):
     def has_namespaces(self) -> bool:
         return any(tool.namespace for tool in self)
 
+    @lazy_property
+    def names(self) -> tuple[str, ...]:
+        return names_of(self)
+
+
+def names_of(tools: Sequence[Tool]) -> tuple[str, ...]:
+    """Return the names of tools; those in namespaces also with these: `get_weather`, and `crm.get_weather`."""
+    return (*[tool.name for tool in tools], *[tool.full_name for tool in tools if tool.namespace])
+
 
 class Prompt(Struct, frozen=True, gc=False):
     """A text to complete, embed or moderate; `numbers` are its token ids, if the client sent those instead."""

@@ -184,20 +184,24 @@ class Engine:
                 return await self._replay_despite(refusal, call, asked)
         if self._counts_attempts:
             call = replace(call, attempt=await attempt_of(call, self.counters))
-        overrides, scenario = NO_OVERRIDES, ScenarioState(call.http.namespace, self.counters)
+        overrides, scenario, look = NO_OVERRIDES, None, self._find_next
         left = iter(await on_thread(self._index.candidates, call) if large else self._index.candidates(call))
         found: list[FoundRule] = []
         while True:
             if not found:
-                look = self._find_next
                 found = await on_thread(look, left, call, lost=lost) if large else look(left, call, lost=lost)
                 if not found:
                     return await self._plan_unruled(call, asked, overrides, lost=lost)
-            at = 0 if found[0].is_open else await _find_open(found, scenario)
+            at: int | None = 0
+            if not found[0].is_open:
+                if scenario is None:
+                    scenario = ScenarioState(call.http.namespace, self.counters)
+                at = await _find_open(found, scenario)
             if at is None:
                 found = []
                 continue
-            match, found = found[at], found[at + 1 :]
+            match = found[at]
+            del found[: at + 1]
             rule = match.rule
             if match.failure is not None:
                 return Plan(Failure("server_error", f"{rule.source}: {match.failure}", status=500), rule.source)
@@ -234,9 +238,10 @@ class Engine:
         `left` are the numbers of those not tried yet. A rule whose condition fails is the last one.
         """
         found: list[FoundRule] = []
+        rules, only_stubs = self.rules, call.operation == OTHER
         for at in left:
-            rule = self.rules[at]
-            if call.operation == OTHER and not rule.stubs:
+            rule = rules[at]
+            if only_stubs and not rule.stubs:
                 continue
             if lost and "previous_response" not in rule.when.uses:
                 continue

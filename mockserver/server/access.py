@@ -77,9 +77,19 @@ def check_page(http: HttpRequest, settings: Settings, *, forwarded: bool = False
     host = fields.get(b"host")
     if host and not _is_unchangeable(host) and (wrong := _of_host({"host": host.decode("latin-1")}, settings)):
         raise Failure("forbidden", wrong[1])
-    calls_itself_browser = http.method in _SAFE and fields.get(b"user-agent", b"")[:8] == b"Mozilla/"
-    if calls_itself_browser or not _OF_BROWSERS.isdisjoint(fields):
+    if _is_of_browser(http.method, fields):
         _check_browser(http, settings, forwarded=forwarded)
+
+
+def is_of_no_page(method: str, fields: Mapping[bytes, bytes]) -> bool:
+    """Whether no web page can have sent a request with these headers, so that `check_page` lets it pass."""
+    host = fields.get(b"host")
+    return not _is_of_browser(method, fields) and (not host or _is_unchangeable(host))
+
+
+def _is_of_browser(method: str, fields: Mapping[bytes, bytes]) -> bool:
+    calls_itself_browser = method in _SAFE and fields.get(b"user-agent", b"")[:8] == b"Mozilla/"
+    return calls_itself_browser or not _OF_BROWSERS.isdisjoint(fields)
 
 
 @lru_cache(maxsize=256)

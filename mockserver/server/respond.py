@@ -94,7 +94,8 @@ class Visit(Struct, eq=False):
     """One request while it is answered: its row of the journal, what it holds, and what is known of its client.
 
     `receive` tells when the client has left. A client that is not `patient` cannot wait for others. One `in_process` is
-    no browser, and has no connection whose bytes count. `may_forward`: the upstream may be asked for it.
+    no browser, and has no connection whose bytes count; nor is one `is_of_no_page`, as its headers have shown.
+    `may_forward`: the upstream may be asked for it.
     """
 
     live: Live
@@ -103,6 +104,7 @@ class Visit(Struct, eq=False):
     receive: Receive = stay_forever
     patient: bool = True
     in_process: bool = False
+    is_of_no_page: bool = False
     may_forward: bool = True
     operation: Operation | None = None
     reservation: Reservation | None = None
@@ -148,13 +150,14 @@ class Responder(Struct, eq=False):
 
         Raises ClientLeftError if the client leaves while its request waits for others.
         """
-        visit = visit or self.admit(request.method, request.path, request.namespace)
+        if visit is None:
+            visit = self.admit(request.method, request.path, request.namespace)
         live, row, namespace = self.live, visit.row, request.namespace
         call: Call | None = None
         try:
             if live.fleet is not None and not live.fleet.is_current(namespace):
                 await live.fleet.catch_up(namespace)
-            if not visit.in_process:  # no page of a browser reaches a client in this process
+            if not (visit.is_of_no_page or visit.in_process):  # no page reaches a client in this process
                 check_page(request, live.settings)
             space = live.namespaces.touch(namespace)
             if live.namespaces.evicted:
@@ -337,7 +340,7 @@ class Responder(Struct, eq=False):
 
         `tells_limits`: what is left of them is told, too. What an upstream answers tells of the provider's own.
         """
-        live, row, plan, reply = self.live, visit.row, response.plan, response.reply
+        row, plan, reply, settings = visit.row, response.plan, response.reply, self.live.settings
         limits = visit.reservation.headers if tells_limits and visit.reservation is not None else ()
         own = reply.headers
         is_safe = type(own) is HeaderLines and not plan.faults  # which may change the type
@@ -347,20 +350,23 @@ class Responder(Struct, eq=False):
             own = without_headers(own, dict(limits))
         if own is not reply.headers:
             response.reply = replace(reply, headers=own)
-        row.plan, row.status, row.reply_headers = plan, reply.status, (*own, *limits) if limits else own
+        row.plan, row.status = plan, reply.status
+        row.reply_headers = (*own, *limits) if limits else own
         if plan is HOME:  # a look at the server is no call
             visit.journal.forget(row)
         call = response.call
         if call is not None:
-            row.call, row.model, row.operation = call, call.model, row.operation or call.operation
+            row.call, row.model = call, call.model
+            if not row.operation:
+                row.operation = call.operation
         more = write_lines(limits) if limits else ""
-        if live.settings.source_headers:
+        if settings.source_headers:
             more += f"{_source_line(plan.source)}x-mockserver-call: {row.seq}\r\n"
-            if live.line is not None and live.lost:
+            if self.live.line is not None and self.live.lost:
                 more += "x-mockserver-state: lost\r\n"
         response.extra_headers = extra = HeaderLines(more)
-        if live.settings.cors and response.forwarded is None:  # what an upstream answers is not known yet
-            own, across = across_origins(request, own, live.settings.cors)
+        if settings.cors and response.forwarded is None:  # what an upstream answers is not known yet
+            own, across = across_origins(request, own, settings.cors)
             response.reply, response.extra_headers = replace(reply, headers=own), (*extra, *across)
         return response
 

@@ -143,7 +143,8 @@ class Journal:
             exchange.book.close(exchange)
         if self.on_close is not None:
             self.on_close(exchange)
-        if self.on_remark is not None and exchange.remarks:
+        plan = exchange.plan
+        if self.on_remark is not None and plan is not None and (plan.remarks or plan.history_remarks):
             self.on_remark(exchange)
         if not self.keeps_calls:
             exchange.call = None
@@ -224,16 +225,18 @@ class NamespaceRows:
         self.size = 0
         self.hits: dict[str, int] = {}  # of all sources; those of rules and episodes are shown
 
-    def weigh(self, exchange: Exchange) -> None:
-        """Count what an exchange keeps; evict the oldest rows if that is too much."""
-        more, exchange.unweighed = exchange.unweighed, 0
-        exchange.weight += more
+    def weigh(self, exchange: Exchange, more: int = 0) -> None:
+        """Count what an exchange keeps, and so many more bytes; evict the oldest rows if that is too much."""
+        size = exchange.unweighed + more
+        exchange.unweighed = 0
+        exchange.weight += size
         journal = self._journal
-        self.size += more
-        journal.held += more
-        while self.size > journal.room:
-            self.drop()
-        if journal.held > journal.room * PAGES_IN_FULL:
+        self.size = total = self.size + size
+        journal.held = held = journal.held + size
+        if total > journal.room:
+            while self.size > journal.room:
+                self.drop()
+        if held > journal.room * PAGES_IN_FULL:
             journal.make_room()
 
     def close(self, exchange: Exchange) -> None:
@@ -246,8 +249,7 @@ class NamespaceRows:
         if exchange.recorded:
             hits[exchange.recorded] = hits.get(exchange.recorded, 0) + 1
         if exchange.kept:
-            exchange.unweighed += BARE + len(exchange.path) + len(exchange.query) + len(exchange.model)
-            self.weigh(exchange)
+            self.weigh(exchange, BARE + len(exchange.path) + len(exchange.query) + len(exchange.model))
 
     def drop(self, count: int = 1) -> int:
         """Forget so many of the oldest rows, and return how many."""

@@ -247,7 +247,8 @@ def nearness(condition: Condition, call: Call) -> float:
 MIN_PIECE = 3  # shorter pieces occur in almost every text
 _WINDOW = 32_768  # bytes given to an automaton at once, which bounds the memory its hits take
 _FEW_PIECES = 16  # so many are looked for at once in a long text, by instructions for vectors
-_SHORT = 500  # characters of a text in which few pieces are looked for one by one
+_VERY_FEW_PIECES = 4  # so many are looked for one by one in a short text
+_SHORT = 500  # characters of a text that is short
 _FEW = 8  # conditions that are tried rather than looked up by a field that is costly to read
 
 
@@ -297,17 +298,19 @@ class RuleIndex:
 
     def candidates(self, call: Call) -> Iterable[int]:
         """Return the numbers of all conditions that may hold, ascending, without duplicates."""
+        always = self._always
         found: list[Rows] = []  # annotated: `list[Rows]()` is thirty times slower
         for read, find in self._finders:
             value = read(call)
             if value is not None:
                 found += find(value)
         if not found:
-            return self._always
-        rows = found[0] if len(found) == 1 else sorted(set().union(*found))
-        if not self._always:
-            return rows
-        return merge(self._always, rows) if len(self._always) > _FEW else sorted((*self._always, *rows))
+            return always
+        if len(always) <= _FEW:
+            if always:
+                found.append(always)
+            return found[0] if len(found) == 1 else sorted({*chain(*found)})
+        return merge(always, found[0] if len(found) == 1 else sorted({*chain(*found)}))
 
 
 class FewIndex:
@@ -488,7 +491,7 @@ def _find_elements(rows: Mapping[Json, Rows], lens: Lens, value: Json) -> Iterab
 def _find_pieces(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
     import ahocorasick_rs  # imported only if there are pieces to look for
 
-    few = [(str(piece), found) for piece, found in rows.items()] if len(rows) <= _FEW_PIECES else []
+    few = [(str(piece), found) for piece, found in rows.items()] if len(rows) <= _VERY_FEW_PIECES else []
     sought, found = [str(piece).encode("utf-8", "replace") for piece in rows], tuple(rows.values())
     look = ahocorasick_rs.BytesAhoCorasick(sought).find_matches_as_indexes  # that of str is half as fast
     # This one leaves out hits that overlap, but where there are none it is twenty times as fast.

@@ -14,6 +14,7 @@ from jmespath.visitor import TreeInterpreter
 
 from mockserver.core.json import Json
 from mockserver.core.text import plural
+from mockserver.rules.match.predicates import is_true
 
 Evaluate = Callable[[Any], Any]
 Node = Any  # of the library's syntax tree: a table with its type, its value, its children
@@ -96,7 +97,7 @@ def _compile_and(node: Node) -> Evaluate:
 
     def decide(value: Any) -> Any:
         found = left(value)
-        return right(value) if _is_true(found) else found
+        return right(value) if is_true(found) else found
 
     return decide
 
@@ -106,7 +107,7 @@ def _compile_or(node: Node) -> Evaluate:
 
     def decide(value: Any) -> Any:
         found = left(value)
-        return found if _is_true(found) else right(value)
+        return found if is_true(found) else right(value)
 
     return decide
 
@@ -125,13 +126,14 @@ def _compile_projection(node: Node) -> Evaluate:
 
 def _compile_filter(node: Node) -> Evaluate:
     base, project, condition = map(_compile, node["children"])
+    holds = condition if node["children"][2]["type"] == "comparator" else lambda value: is_true(condition(value))
 
     def collect(value: Any) -> Any:
         elements = base(value)
         if type(elements) is not list:
             return None
-        kept = [project(element) for element in elements if _is_true(condition(element))]
-        return [found for found in kept if found is not None]
+        kept = [element for element in elements if holds(element)]
+        return [found for found in map(project, kept) if found is not None] if kept else kept
 
     return collect
 
@@ -157,11 +159,6 @@ def _compile_flatten(node: Node) -> Evaluate:
 def _compile_function(node: Node) -> Evaluate:
     name, arguments = node["value"], [_compile(child) for child in node["children"]]
     return lambda value: _FUNCTIONS.call_function(name, [argument(value) for argument in arguments])
-
-
-def _is_true(value: Any) -> bool:
-    """Return whether JMESPath takes a value for true: also 0, but nothing that is empty."""
-    return not (value is None or value is False or value == "" or value == [] or value == {})
 
 
 _INTERPRETER, _FUNCTIONS = TreeInterpreter(), Functions()

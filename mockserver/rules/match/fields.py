@@ -9,7 +9,7 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from mockserver.core.call import OTHER, Call, last_tool_result
+from mockserver.core.call import OTHER, Call, Toolset, last_tool_result, names_of
 from mockserver.core.json import Json
 
 Read = Callable[[Call], Json]
@@ -123,11 +123,10 @@ def _conversation(call: Call) -> str | None:
 
 
 def _tools(call: Call) -> tuple[str, ...]:
-    """The names; those of tools in namespaces also with these: `get_weather`, and `crm.get_weather`."""
-    if not call.tools:
-        return ()
-    names = [tool.name for tool in call.tools]
-    return (*names, *[tool.full_name for tool in call.tools if tool.namespace])
+    tools = call.tools
+    if type(tools) is Toolset:
+        return tools.names
+    return names_of(tools) if tools else ()
 
 
 def _tool_choice(call: Call) -> str:
@@ -236,7 +235,7 @@ FIELDS: Mapping[str, Field | Family] = {
         costly=True,
     ),
     "turn": Field("turn", "number", attrgetter("turn"), "number of assistant messages so far"),
-    "tools": Field("tools", "list", _keep(_tools, "tools"), "names of the offered tools"),
+    "tools": Field("tools", "list", _tools, "names of the offered tools"),
     "tool_choice": Field("tool_choice", "text", _tool_choice, "none, auto, required, or the name of the tool"),
     "tool_result": Field(
         "tool_result", "json", _tool_result, "the tool result, if it is the last message", members=_TOOL_RESULT

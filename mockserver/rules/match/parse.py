@@ -10,7 +10,7 @@ from mockserver.core.json import Json
 from mockserver.core.text import shown
 from mockserver.rules.match.conditions import All, Condition, Either, Leaf
 from mockserver.rules.match.fields import ALTERNATIVES, FIELDS, Field, expression, find
-from mockserver.rules.match.predicates import PREDICATES, Lens, Test, UnfitError, is_number, is_pattern, listed
+from mockserver.rules.match.predicates import PREDICATES, Lens, Test, UnfitError, is_number, is_pattern, is_true, listed
 
 Report = Callable[[str, Path], None]  # a message, and the path from the `when` table to the key (or item) concerned
 
@@ -94,7 +94,7 @@ def _body(value: Json, report: Report) -> Iterator[Condition]:
     match value:
         case str():
             if field := _expression(value, report):
-                yield Leaf(field, "holds", True, _is_truth)
+                yield Leaf(field, "holds", True, is_true)
         case Mapping() if value:
             for text, spec in value.items():
                 if field := _expression(str(text), _within(report, text)):
@@ -109,10 +109,6 @@ def _expression(text: str, report: Report) -> Field | None:
     except ValueError as error:
         report(str(error), ())
         return None
-
-
-def _is_truth(value: Json) -> bool:
-    return value is not None and value is not False and value not in ("", [], {})
 
 
 def _tests(field: Field, spec: Json, report: Report) -> Iterator[Condition]:

@@ -101,6 +101,11 @@ def is_number(value: Json) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)  # a union takes longer
 
 
+def is_true(value: Json) -> bool:
+    """Return whether JMESPath takes a value for true: also 0, but nothing that is empty."""
+    return True if value else type(value) is int or type(value) is float
+
+
 def is_pattern(value: Json) -> bool:
     return isinstance(value, str) and "*" in value
 

@@ -21,6 +21,7 @@ from uvicorn.protocols.utils import get_local_addr, get_remote_addr, is_ssl
 from mockserver.core.http import Fields, HeaderTable, Reply, tabulate
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
+from mockserver.server.access import is_of_no_page
 from mockserver.server.http.request_cycle import RequestCycle
 from mockserver.server.sockets import UPGRADE
 
@@ -236,6 +237,7 @@ class RequestHead(Struct, eq=False):
     keep_alive: bool
     expects: bool  # the client waits to be told to send the body
     is_plain: bool = False  # it asks for nothing but an answer with a body, after which the connection stays open
+    is_of_no_page: bool = False  # of a browser
 
     def scope(self, **more: Any) -> dict[str, Any]:
         """Return the scope that an ASGI application gets."""
@@ -485,16 +487,18 @@ class RequestParser(asyncio.Protocol):
         expects = len(telling) > 1 and is_latest and any(name == b"expect" for name, _ in telling)
         self.stage, self.cut, self.headers = BODY, inf, []
         self._pieces, self._is_whole = [], False
+        table = tabulate(headers)
         self.head = RequestHead(
             method=method,
             path=unquote(path) if "%" in path else path,
             raw_path=raw_path,
             query=query,
-            table=tabulate(headers),
+            table=table,
             version=version,
             keep_alive=keep_alive,
             expects=expects,
             is_plain=is_latest and keep_alive and not expects and method not in _BODILESS,
+            is_of_no_page=is_of_no_page(method, table.by_name),
         )
 
     def on_body(self, body: bytes) -> None:

@@ -19,7 +19,7 @@ ALONE = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p",
 
 
 def suites() -> Mapping[str, float]:
-    """Our fixture over a socket against a bare uvicorn in a thread, and its transport against respx; one unused."""
+    """Our fixture over a socket beside a bare uvicorn in a thread, its transport beside others; one unused."""
     with TemporaryDirectory() as folder:
         told = Path(folder) / "told.json"
         options = ("-c", str(HERE / "pytest.ini"), f"--count={TESTS}", f"--told={told}")
@@ -32,6 +32,7 @@ def suites() -> Mapping[str, float]:
         found |= {
             f"{client} client: over the socket / bare uvicorn thread": socket / cost[f"uvicorn {client}"],
             f"{client} client: through transport() / respx": transport / cost[f"respx {client}"],
+            f"{client} client: through transport() / httpx.MockTransport": transport / cost[f"mock {client}"],
             f"{client} client: milliseconds over the socket": 1e3 * socket,
             f"{client} client: milliseconds through transport()": 1e3 * transport,
         }

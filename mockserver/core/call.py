@@ -217,6 +217,11 @@ class Call(Struct, frozen=True, dict=True):
         return self.raw if self.sent is None else self.sent
 
     @lazy_property
+    def written(self) -> bytes | None:
+        """Return the JSON of which `raw` is the plain reading, with nothing added; None where that is not sure."""
+        return None
+
+    @lazy_property
     def fingerprint(self) -> str:
         """Return a hash of the meaning: 32 hex digits, the same on every machine and Python."""
         return fingerprint(self.dialect, self.operation, self.meaning)

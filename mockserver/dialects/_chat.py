@@ -317,7 +317,10 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
     tools = _tools(fields) if "functions" in fields else offer.tools
     is_sound = not ordinals or _are_answered(messages)
     call = _call(http, dialect, fields, tuple(messages), tools, meaning, raw, is_sound=is_sound)
-    vars(call)["fingerprint"] = digest(written)
+    known = vars(call)
+    known["fingerprint"] = digest(written)
+    if not elsewhere:
+        known["written"] = body
     return call
 
 

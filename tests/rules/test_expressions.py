@@ -1,5 +1,6 @@
 """Compiled JMESPath expressions find what the library's interpreter finds."""
 
+import json
 from typing import Any
 
 import jmespath
@@ -7,13 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mockserver.rules.match.expressions import compile_expression
+from mockserver.rules.match.expressions import compile_expression, find_needed
+from mockserver.rules.match.predicates import is_true
 
 NAMES = st.sampled_from(("messages", "role", "content", "n", "tools", "missing"))
 LITERALS = st.sampled_from(
     ("'user'", "''", "`0`", "`1`", "`1.0`", "`2`", "`true`", "`false`", "`null`", "`[]`", "`{}`")
 )
-CALLS = ("length({})", "keys({})", "not_null({}, n)", "contains({}, 'user')", "sort_by({}, &role)", "type({})")
+CALLS = (
+    *("length({})", "keys({})", "not_null({}, n)", "contains({}, 'user')", "sort_by({}, &role)", "type({})"),
+    *("starts_with({}, 'us')", "ends_with({}, 'er')", "reverse({})", "to_string({})", "join('u', {})"),
+)
 
 
 def grow(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -51,3 +56,30 @@ def test_any_expression_finds_what_the_library_finds(text: str, value: Any) -> N
             jmespath.compile(text)
     else:
         assert repr(evaluate(value)) == repr(found_by_the_library(text, value))  # 1 is not 1.0, nor True
+        if is_true(evaluate(value)):
+            assert find_needed(text) in json.dumps(value).encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "needed"),
+    [
+        ("messages[?name == 'ann']", b"ann"),
+        ("messages[?name == 'ann'].content", b"ann"),
+        ("user == 'u-1' && messages[?name == 'someone']", b"someone"),
+        ("contains(messages[-1].content, 'order 7')", b"order 7"),
+        ("messages[*].content | contains(@, 'order')", b""),
+        ("user == 'u-1' || user == 'u-2'", b""),
+        ("!(user == 'u-1')", b""),
+        ("user != 'u-1'", b""),
+        ("type(user) == 'string'", b""),
+        ("contains(to_string(@), '1,')", b""),
+        ("map(&to_string(@), tools)[?@ == '5']", b""),
+        ("length(messages[?name == 'ann']) == `0`", b""),
+        ("path == 'a/b'", b""),
+        ("user == 'J\u00fcrgen'", b""),
+        ("user == ''", b""),
+        ("n == `2`", b""),
+    ],
+)
+def test_what_an_expression_needs_is_found_where_it_is_obvious(text: str, needed: bytes) -> None:
+    assert find_needed(text) == needed

@@ -323,3 +323,38 @@ def test_the_default_dialects_paths_are_no_others(default: str) -> None:
         for operation in place.operations.values():
             path = operation.usual(place.path, model="gpt-4o")
             assert find(path, own) == find(path, every)
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ('"ann"', "rules.yaml:3"),
+        (r'"\u0061nn"', "rules.yaml:3"),  # the same name, which is not in the bytes as it reads
+        ('"bob"', "generated"),
+        (r'"\u00e4nn"', "generated"),
+    ],
+)
+def test_an_expression_holds_for_the_body_however_it_is_written(name: str, source: str) -> None:
+    rules = """
+rules:
+  - when: {body: "messages[?name == 'ann']"}
+    then: {text: Hello Ann}
+"""
+    body = BODY.replace(b'"role"', b'"name": %b, "role"' % name.encode())
+    got = request(local(rules).live, CHAT, body)
+    assert got.headers["x-mockserver-source"].endswith(source)
+
+
+def test_an_expression_holds_for_what_the_path_says() -> None:
+    rules = """
+rules:
+  - when: {body: "model == 'gpt-9'"}
+    then: {text: Hello nine}
+"""
+    got = request(
+        local(rules).live,
+        "/azure-openai/openai/deployments/gpt-9/chat/completions?api-version=2024-10-21",
+        BODY.replace(b'"model": "gpt-4o", ', b""),
+        headers={"content-type": "application/json", "api-key": "x"},
+    )
+    assert got.headers["x-mockserver-source"].endswith("rules.yaml:3")

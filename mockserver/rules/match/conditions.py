@@ -153,7 +153,7 @@ def compile_check(condition: Condition) -> Check:
     """Return the function that tests a call for a condition: each leaf costs one read and one test."""
     match condition:
         case Leaf():
-            read, test = condition.field.read, _test_of(condition)
+            read, test = _step(condition)
             return lambda call: test(read(call))
         case All():
             return _check_all(tuple(map(_step, _cheap_first(_flat(condition)))))
@@ -189,9 +189,23 @@ def _check_any(steps: tuple[_Step, ...]) -> Check:
 
 
 def _step(condition: Condition) -> _Step:
-    if isinstance(condition, Leaf):
-        return condition.field.read, _test_of(condition)
-    return _itself, condition.check
+    if not isinstance(condition, Leaf):
+        return _itself, condition.check
+    needs_text = condition.predicate == "holds" and condition.field.needs
+    return _read_if_needed(condition.field) if needs_text else condition.field.read, _test_of(condition)
+
+
+def _read_if_needed(field: Field) -> Read:
+    """Return a reader of a field that is no more than true or false: nothing is read where it cannot be true."""
+    read, needs = field.read, field.needs
+
+    def read_if_needed(call: Call) -> Json:
+        written = call.written
+        if written is not None and written.find(needs) < 0 and written.find(_ESCAPED_ASCII) < 0:
+            return None
+        return read(call)
+
+    return read_if_needed
 
 
 def _test_of(leaf: Leaf) -> Callable[[Any], bool | Groups]:
@@ -200,6 +214,9 @@ def _test_of(leaf: Leaf) -> Callable[[Any], bool | Groups]:
     if in_set and all(isinstance(value, str) and not is_pattern(value) for value in leaf.expected):
         return frozenset(leaf.expected).__contains__
     return leaf.test
+
+
+_ESCAPED_ASCII = b"\\u00"
 
 
 def _itself(call: Call) -> Call:

@@ -4,6 +4,7 @@ The library reads an expression. The forms that rules are made of become functio
 library's own interpreter, whose answer is the right one: a test compares both.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -39,6 +40,42 @@ def compile_expression(text: str) -> Evaluate:
             return None
 
     return find
+
+
+def find_needed(text: str) -> bytes:
+    """Return what the JSON of a value holds if a valid expression is true of it; nothing if that is not obvious.
+
+    It has no character that JSON can write in two ways, but for `\\u0041`.
+    """
+    needed = _find_literal(jmespath.compile(text).parsed)
+    return needed.encode() if _PLAIN.fullmatch(needed) else b""
+
+
+def _find_literal(node: Node) -> str:
+    """Return the text that is in each value of which an expression is true; an empty one if there may be none."""
+    kind, children = node["type"], node["children"]
+    if kind == "and_expression":
+        return max(map(_find_literal, children), key=len)
+    if kind == "filter_projection":
+        return _find_literal(children[2]) if _only_reads(children[0]) else ""
+    is_equality = kind == "comparator" and node["value"] == "eq"
+    is_search = kind == "function_expression" and node["value"] in _SEARCHES
+    if not (is_equality or is_search) or not _only_reads(children[0]):
+        return ""
+    wanted = children[1].get("value") if children[1]["type"] == "literal" else None
+    return wanted if isinstance(wanted, str) else ""
+
+
+def _only_reads(node: Node) -> bool:
+    """Return whether the texts that an expression finds are texts of the value: none are made."""
+    return node["type"] in _READING and all(map(_only_reads, node["children"]))
+
+
+_SEARCHES = ("contains", "starts_with", "ends_with")
+_READING = frozenset(
+    ("field", "index", "identity", "current", "subexpression", "index_expression", "projection", "flatten")
+)
+_PLAIN = re.compile(r"[A-Za-z0-9 .,:;_!?*+=@#$%()-]+")
 
 
 def _compile(node: Node) -> Evaluate:

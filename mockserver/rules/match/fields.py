@@ -31,7 +31,8 @@ class Field(Struct, frozen=True, eq=False):
     """One field of `when`; its kind (text, number, boolean, list or json) decides which predicates apply.
 
     A field with `members` is written as a table of them. `values` lists all the values a field can have, if known.
-    A `costly` field is read after others, and only if they leave it to decide.
+    A `costly` field is read after others, and only if they leave it to decide. `needs` is what a body has if the value
+    is true: where it does not, the value need not be read.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Field(Struct, frozen=True, eq=False):
     members: Mapping[str, "Field"] = {}
     values: tuple[str, ...] = ()
     costly: bool = False
+    needs: bytes = b""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Field) and (self.name, self.kind) == (other.name, other.kind)
@@ -84,10 +86,11 @@ def find(name: str) -> Field | None:
 
 def expression(text: str) -> Field:
     """Return a field that reads the request body with a JMESPath expression. Raises ValueError if it is invalid."""
-    from mockserver.rules.match.expressions import compile_expression  # slow to import, and few rules need it
+    from mockserver.rules.match import expressions  # slow to import, and few rules need it
 
-    name, evaluate = f"body {json.dumps(text, ensure_ascii=False)}", compile_expression(text)
-    return Field(name, "json", _keep(lambda call: evaluate(call.body), name), "", costly=True)
+    name, evaluate = f"body {json.dumps(text, ensure_ascii=False)}", expressions.compile_expression(text)
+    read = _keep(lambda call: evaluate(call.body), name)
+    return Field(name, "json", read, "", costly=True, needs=expressions.find_needed(text))
 
 
 def _keep(read: Read, name: str) -> Read:

@@ -323,11 +323,10 @@ class RuleIndex:
                 found += find(value)
         if not found:
             return always
-        if len(always) <= _FEW:
-            if always:
-                found.append(always)
-            return found[0] if len(found) == 1 else sorted({*chain(*found)})
-        return merge(always, found[0] if len(found) == 1 else sorted({*chain(*found)}))
+        rows = found[0] if len(found) == 1 else sorted({*chain(*found)})
+        if not always:
+            return rows
+        return sorted((*always, *rows)) if len(always) <= _FEW else merge(always, rows)
 
 
 class FewIndex:

@@ -102,7 +102,7 @@ def locked(path: Path, *, alone: bool) -> Iterator[LockedFile]:
                 return
         finally:
             held.close()
-    raise CassetteError(f"{path}: other programs keep replacing it; stop them")
+    raise CassetteError(f"{path}: gave up, as another program keeps replacing this file")
 
 
 def write_all(descriptor: int, data: bytes) -> None:

@@ -34,7 +34,9 @@ class ToolCall(Struct, frozen=True, gc=False):
     id: str
     name: str
     arguments: str
-    kind: str = "function"  # or "custom", whose arguments are free text, "bare" (see Call), or a key of CARRIED_OUT
+    kind: str = (
+        "function"  # or "custom", whose arguments are free text, "bare" (see Call), or a key of CLIENT_RUN_TOOLS
+    )
     namespace: str = ""  # of the tool, where it is in one
 
 

@@ -603,7 +603,7 @@ def _format(answer: Body | None) -> tuple[str, Json, bool]:
 
 
 def chat_fingerprint_fields(body: Body, dialect: str) -> dict[str, Json]:
-    """What would change the answer (product rules: determinism): no transport, no bookkeeping, no ids.
+    """What would change the answer: no transport, no bookkeeping, no ids.
 
     JSON Schemas become text, as the order of their keys is the order in which a model writes.
     """

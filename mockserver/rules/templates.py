@@ -112,7 +112,7 @@ def shown(value: Json) -> str:
     try:
         return to_json(value, fallback=_bare).decode()
     except PydanticSerializationError:
-        raise TypeError("this is no value; a method wants its parentheses") from None
+        raise TypeError("not a value; did you forget the () of a method call?") from None
 
 
 def _bare(value: object) -> Json:

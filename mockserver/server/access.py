@@ -38,7 +38,7 @@ ListedKeys = Mapping[str, KeySettings]
 
 
 def check_key(key: str | None, keys: ListedKeys | None) -> None:
-    """Refuse a credential that the settings do not list; where they list none, any will do, even none."""
+    """Refuse a credential that the settings do not list. If no keys are configured, every request is accepted."""
     if keys is None:
         return
     if key is None:
@@ -203,10 +203,10 @@ def _of_host(fields: _Fields, settings: Settings) -> tuple[str, str] | None:
         or any(matches(host, pattern) for pattern in settings.allowed_hosts)
     ):
         return None
-    said = f"the host {_quoted(fields['host'])}" if fields.get("host") else "no host"
-    message = f"The request names {said}, which is none of this server's."
+    named = _quoted(fields["host"]) if fields.get("host") else ""
+    message = f"The host {named} is not allowed." if named else "The request has no Host header."
     if host is not None:
-        message += f" If it is, add it to the setting allowed_hosts: --allowed-hosts {host}"
+        message += f" To allow it, add it to allowed_hosts: --allowed-hosts {host}"
     return "host_not_allowed", message
 
 
@@ -219,10 +219,10 @@ def _of_origin(fields: _Fields, settings: Settings, *, visit: bool = False) -> t
     if said is not None and canonical(said) in settings.cors:
         return None
     if said is not None and not _is_same(said, fields.get("host", "")):
-        message = f"A page of {_quoted(said)} asked. If it may, add its origin to the setting cors."
+        message = f"Requests from pages at {_quoted(said)} are blocked. To allow them, add the origin to cors."
         return "origin_not_allowed", message
     if site not in ("none", "same-origin") and not visit:
-        return "cross_site", f"A page of another origin asked (sec-fetch-site: {_quoted(site)})."
+        return "cross_site", f"Requests from pages of other origins are blocked (sec-fetch-site: {_quoted(site)})."
     return None
 
 

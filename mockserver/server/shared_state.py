@@ -117,5 +117,5 @@ def _classes() -> Mapping[str, Any]:
 def _part_tokens(name: str) -> Any:
     module, _, function = name.partition(":")
     if not module.startswith(("mockserver.dialects.", "mockserver.core.")) or not function.endswith("part_tokens"):
-        raise ValueError(f"{name} is no way to count tokens")
+        raise ValueError(f"unknown tokenizer {name}")
     return getattr(import_module(module), function)

@@ -306,7 +306,7 @@ def test_variables_are_of_the_kind_that_checks_rely_on(path):
 
 
 FAILS = {
-    "{{ body.get }}": "this is no value; a method wants its parentheses",
+    "{{ body.get }}": "not a value; did you forget the () of a method call?",
     "{{ body.clear() }}": "'JsonObject' object has no attribute 'clear'",
     "{{ body|tojson(call.n + 1000000000) }}": "tojson takes an indent of 0 to 16",
     "{{ body.a.b }}": "`body.a` is undefined",

@@ -59,7 +59,7 @@ def test_it_ends_with_everything_open(number: signal.Signals, twice: bool, tmp_p
 
 def test_a_second_signal_ends_streams_that_go_on_by_themselves(tmp_path: Path) -> None:
     with serving(tmp_path) as (process, port), ExitStack() as opened:
-        for _ in range(3):  # the first teaches the fast path
+        for _ in range(3):
             line = opened.enter_context(Raw(port))
             line.send(WAITS["a stream's next token"])
             time.sleep(0.3)

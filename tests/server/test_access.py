@@ -212,8 +212,8 @@ def test_refusals_say_why_and_what_to_do() -> None:
     status, headers, body = guarded({"host": "evil.test"})
     assert (status, headers["content-type"]) == (403, "application/json")
     assert body.decode() == (
-        '{"error": "The request names the host \\"evil.test\\", which is none of this server\'s. '
-        'If it is, add it to the setting allowed_hosts: --allowed-hosts evil.test", "code": "host_not_allowed"}'
+        '{"error": "The host \\"evil.test\\" is not allowed. '
+        'To allow it, add it to allowed_hosts: --allowed-hosts evil.test", "code": "host_not_allowed"}'
     )
     status, headers, body = guarded(OWN, host="0.0.0.0")
     assert (status, headers["www-authenticate"]) == (401, 'Bearer realm="mockserver"')

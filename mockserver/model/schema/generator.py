@@ -216,7 +216,7 @@ def _descriptions(parts: Parts) -> tuple[str, ...]:
 def _make_object(generation: Generation, parts: Parts, location: Location) -> dict[str, Json]:
     least, most = lower_limit(parts, "minProperties"), upper_limit(parts, "maxProperties")
     if least > MAX_PROPERTIES:
-        why = f"an object of {least:,} properties is not made, only up to {MAX_PROPERTIES:,}"
+        why = f"cannot generate {least:,} properties; the limit is {MAX_PROPERTIES:,}"
         raise UnsatisfiableError(why, "minProperties")
     return _Object(generation, parts, location, least, MAX_PROPERTIES if most is None else most).make()
 
@@ -323,7 +323,7 @@ class _Object(Struct):
             if len(values) >= wanted:
                 return
         if len(values) < self.least:
-            raise UnsatisfiableError(f"no {self.least:,} properties were found that are allowed", "minProperties")
+            raise UnsatisfiableError(f"could not find {self.least:,} allowed property names", "minProperties")
 
     def _further_names(self, values: Collection[str], known: Sequence[str]) -> Iterator[str]:
         for name in known:
@@ -369,7 +369,7 @@ class _Object(Struct):
 def _make_array(generation: Generation, parts: Parts, location: Location) -> list[Json]:
     least, most = lower_limit(parts, "minItems"), upper_limit(parts, "maxItems")
     if least > _MAX_ITEMS:
-        raise UnsatisfiableError(f"a list of {least:,} items is not made, only up to {_MAX_ITEMS:,}", "minItems")
+        raise UnsatisfiableError(f"cannot generate {least:,} items; the limit is {_MAX_ITEMS:,}", "minItems")
     if most is not None and least > most:
         raise UnsatisfiableError(f"no list has {least:,} items and no more than {most:,}", "minItems")
     return _Array(generation, parts, location, least, _MAX_ITEMS if most is None else most).make()

@@ -117,9 +117,7 @@ def make_text(parts: Parts, hints: tuple[str, ...], streams: Streams) -> str:
     if shortest > longest:
         raise UnsatisfiableError(f"no text has {shortest:,} characters and no more than {longest:,}", "minLength")
     if shortest > _MAX_TEXT:
-        raise UnsatisfiableError(
-            f"a text of {shortest:,} characters is not made, only up to {_MAX_TEXT:,}", "minLength"
-        )
+        raise UnsatisfiableError(f"cannot generate {shortest:,} characters; the limit is {_MAX_TEXT:,}", "minLength")
     rejected = 0
 
     def stream(attempt: int) -> Random:

@@ -51,7 +51,7 @@ class Control(Struct, frozen=True):
             path = path.removeprefix(CONTROL)
             near = get_close_matches(path, PATHS, n=1, cutoff=0.5) if path.strip("/") != "api" else []
             hint = f"; did you mean {CONTROL}{near[0]}?" if near else f"; there are {', '.join(PATHS)} below {CONTROL}"
-            raise RefusedError(404, f"nothing is at {CONTROL}{path[:200]}{hint}")
+            raise RefusedError(404, f"no such path: {CONTROL}{path[:200]}{hint}")
         if method not in views:
             allow = ", ".join(views)
             raise RefusedError(405, f"{CONTROL}{path} takes {allow}, not {method}", headers={"allow": allow})

@@ -66,7 +66,7 @@ async def _retried(change: Callable[[], Awaitable[Any]]) -> Any:
     for _ in range(_TRIES):
         with suppress(ConflictError):
             return await change()
-    raise RefusedError(409, "others change this namespace all the time; nothing was changed")
+    raise RefusedError(409, "not applied: the namespace was changed concurrently; try again")
 
 
 async def _changed(asked: ControlRequest, view: View, fleet: Fleet) -> Response:

@@ -61,7 +61,7 @@ def vet(version: str, telling: Fields) -> None:
     if codings not in ([], [b"chunked"]):
         raise unclear("Transfer-Encoding can be nothing but chunked.")
     if version == "1.1" and expected not in ([], [b"100-continue"]):  # 1.0 knows none (RFC 9110, 10.1.1)
-        raise Failure("bad_parameter", "Nothing can be expected but 100-continue.", status=417)
+        raise Failure("bad_parameter", "Only `Expect: 100-continue` is supported.", status=417)
 
 
 def origin(method: str, target: bytes, headers: list[tuple[bytes, bytes]]) -> bytes:

@@ -108,7 +108,10 @@ class RedisShelf(Generic[Value]):
 
 
 class RedisTurnstile:
-    """Buckets and slots by the clock of Redis. The slots of a worker that ended are free after two seconds."""
+    """Rate-limit buckets and concurrency slots, timed by Redis.
+
+    The slots of a worker that ended are free after two seconds.
+    """
 
     def __init__(self, line: RedisLine, *, max_buckets: int = MAX_BUCKETS) -> None:
         self._line, self._max_buckets = line, max_buckets

@@ -11,7 +11,7 @@ REMOTE: Any = {"properties": {"a": {"$ref": "https://example.com/a.json"}}}
 MESSAGES = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}
 INPUT = {"model": "gpt-4o", "input": "hello"}
 GOOD = {"type": "function", "function": {"name": "good", "parameters": {"type": "object", "properties": {}}}}
-WHY = "a list of 1,000,000,000 items is not made, only up to 1,000 (at #/properties/a/minItems)."
+WHY = "cannot generate 1,000,000,000 items; the limit is 1,000 (at #/properties/a/minItems)."
 
 
 FORM = {"type": "json_schema", "json_schema": {"name": "report", "schema": BAD}}

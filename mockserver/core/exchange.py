@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from mockserver.core.call import Call
 from mockserver.core.http import HeaderLines, Headers
-from mockserver.core.plan import Plan, RenderedOutcome, Usage
+from mockserver.core.plan import Plan, Usage
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import plural
 
@@ -200,8 +200,8 @@ class Exchange(Struct, eq=False):
 
     @property
     def usage(self) -> Usage | None:
-        outcome = None if self.plan is None else self.plan.outcome
-        return outcome.usage if type(outcome) is RenderedOutcome else None
+        left = None if self.plan is None else self.plan.outcome
+        return left if type(left) is Usage else None
 
     @property
     def written(self) -> int:

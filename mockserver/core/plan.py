@@ -393,14 +393,8 @@ class Forward(Struct, frozen=True):
     cassette: str | None = None
 
 
-class RenderedOutcome(Struct, frozen=True, gc=False):
-    """What a plan keeps of its outcome after rendering: the usage of an answer."""
-
-    usage: Usage | None = None
-
-
 Success = Answer | Models | Embeddings | Moderations | Stored | Listing
-Outcome = Success | Failure | Raw | Recorded | Forward | RenderedOutcome
+Outcome = Success | Failure | Raw | Recorded | Forward | Usage | None  # the last two: what is left of it once rendered
 
 
 class Plan(Struct, frozen=True, gc=False):
@@ -418,10 +412,7 @@ class Plan(Struct, frozen=True, gc=False):
     @property
     def rendered(self) -> "Plan":
         """Return the plan as it is kept after rendering."""
-        outcome = RenderedOutcome(self.outcome.usage) if type(self.outcome) is Answer else _NOTHING
+        left = self.outcome.usage if type(self.outcome) is Answer else None
         return Plan(  # by position, as names take longer
-            outcome, self.source, UNTIMED, self.faults, self.modified_by, self.trace, self.remarks, self.history_remarks
+            left, self.source, UNTIMED, self.faults, self.modified_by, self.trace, self.remarks, self.history_remarks
         )
-
-
-_NOTHING = RenderedOutcome()

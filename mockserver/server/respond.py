@@ -22,7 +22,7 @@ from mockserver.core.exchange import Exchange
 from mockserver.core.history import HistoryProblem
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, write_lines
 from mockserver.core.json import Json
-from mockserver.core.plan import UNTIMED, Answer, Failure, Forward, Outcome, Plan, Raw, RenderedOutcome
+from mockserver.core.plan import UNTIMED, Answer, Failure, Forward, Outcome, Plan, Raw, Usage
 from mockserver.core.protocols import StateLostError
 from mockserver.core.seed import Seed
 from mockserver.core.text import lines, printable
@@ -63,7 +63,7 @@ MAX_JOINED = 1 << 18  # bytes of a body that count as those of a large answer
 MAX_REMARKS = 20  # on histories: a batch may have a hundred thousand
 MAX_TRACEBACK = 20_000  # characters, from its end: an exception may quote a whole body
 TIMING = "x-mockserver-timing"
-HOME = Plan(RenderedOutcome(), "generated")  # of `GET /`
+HOME = Plan(None, "generated")  # of `GET /`
 
 log = logging.getLogger("mockserver")
 T = TypeVar("T")
@@ -236,7 +236,7 @@ class Responder(Struct, eq=False):
     def refuse(self, request: HttpRequest, failure: Failure, call: Call | None = None) -> Response:
         """Return the response to a request that is refused, in the words of the provider."""
         source = "limited" if failure.reason in LIMIT_REASONS else "invalid"
-        plan = Plan(_NOTHING, "state lost" if failure is STATE_LOST else source)
+        plan = Plan(None, "state lost" if failure is STATE_LOST else source)
         return Response(plan, self.dialect.fail(request, failure, call), call)
 
     def _find_fixed_response(self, request: HttpRequest, engine: Engine) -> Response | None:
@@ -244,7 +244,7 @@ class Responder(Struct, eq=False):
         if self.operations:
             if request.method == "OPTIONS":
                 allowed = (*self.operations, *(("HEAD",) if "GET" in self.operations else ()), "OPTIONS")
-                return Response(Plan(_NOTHING, "generated"), Reply(204, (("allow", ", ".join(allowed)),)))
+                return Response(Plan(None, "generated"), Reply(204, (("allow", ", ".join(allowed)),)))
             refuse_socket(request)
             return None
         return self.point_elsewhere(request) if self._is_never_stubbed(request, engine) else None
@@ -264,7 +264,7 @@ class Responder(Struct, eq=False):
         hints = {"nearest": self.nearest, "rule": missing(request, self.dialect), "report": report}
         details = {name: hint for name, hint in hints.items() if hint and not self.refusal}
         reply = self.dialect.fail(request, Failure("route_not_found", self.refusal, details=details), call)
-        return Response(Plan(_NOTHING, "invalid" if report is None else "unmatched"), reply, call)
+        return Response(Plan(None, "invalid" if report is None else "unmatched"), reply, call)
 
     async def _replay_despite(
         self, refusal: Failure, operation: Operation, request: HttpRequest, engine: Engine
@@ -317,7 +317,7 @@ class Responder(Struct, eq=False):
             if reply is outcome.reply and pace is AT_ONCE and not plan.faults:  # which need each frame by itself
                 reply = outcome.joined_reply
         else:
-            assert not isinstance(outcome, RenderedOutcome | Forward)  # noqa: S101
+            assert not isinstance(outcome, Usage | Forward | None)  # noqa: S101
             reply = operation.render(call, outcome)
         if not timed:
             pace = AT_ONCE
@@ -473,7 +473,6 @@ def _source_line(source: str) -> str:
     return f"x-mockserver-source: {printable(source)}\r\n"
 
 
-_NOTHING = RenderedOutcome()
 _NO_REPLY = Reply(0, ())
 _ODD_METHODS = ("OPTIONS", "GET")  # which may ask for no operation, or for a socket
 _TIMING = TIMING.encode()

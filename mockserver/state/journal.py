@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from mockserver.core.exchange import Exchange
-from mockserver.core.plan import RenderedOutcome
+from mockserver.core.plan import Usage
 from mockserver.core.seed import monotonic, wall
 from mockserver.state.in_memory import MAX_NAMESPACES
 
@@ -60,10 +60,10 @@ class Tally:
             sums.firsts[bisect_left(BOUNDS, row.first)] += 1
         if plan is None:
             return
-        outcome = plan.outcome
-        if type(outcome) is RenderedOutcome and outcome.usage is not None:
-            sums.prompt += outcome.usage.prompt
-            sums.completion += outcome.usage.completion
+        usage = plan.outcome
+        if type(usage) is Usage:
+            sums.prompt += usage.prompt
+            sums.completion += usage.completion
         for fault in plan.faults:
             self.faults[fault.name] += 1
 

@@ -2,7 +2,7 @@
 
 from mockserver.cli.run import Report
 from mockserver.core.exchange import Exchange
-from mockserver.core.plan import Plan, RenderedOutcome
+from mockserver.core.plan import Plan
 from mockserver.server.cassette_store import CassetteChoice
 from tests.kit.calls import call
 from tests.kit.local import local
@@ -12,7 +12,7 @@ RULES = "rules: [{name: weather, when: {last_user: '*weather*'}, then: {text: su
 
 def exchange(number: int, source: str, text: str = "hello", path: str = "/v1/chat/completions") -> Exchange:
     row = Exchange(number, "POST", path, "openai", "default")
-    row.plan, row.status = Plan(RenderedOutcome(), source), 400 if source == "invalid" else 200
+    row.plan, row.status = Plan(None, source), 400 if source == "invalid" else 200
     row.operation = "chat"
     row.call = None if source == "invalid" else call(text)
     return row

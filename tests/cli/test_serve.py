@@ -13,7 +13,7 @@ import pytest
 from mockserver.cassettes.store import CassetteFile
 from mockserver.cli.serve import RedactingFormatter, banner, remark_logger, request_logger, warnings
 from mockserver.core.exchange import Exchange
-from mockserver.core.plan import Plan, RenderedOutcome
+from mockserver.core.plan import Plan
 from mockserver.dialects import discover
 from mockserver.server.live import start
 from mockserver.server.sources import Sources
@@ -110,7 +110,7 @@ def test_a_folder_that_is_not_writable_is_a_warning(tmp_path: Path, folder: str,
 
 
 ROW = Exchange(3, "POST", "/v1/ø\n", "openai", "default")
-ROW.plan = Plan(RenderedOutcome(), "rule rules.yaml:1 é\r\x1b[2J")
+ROW.plan = Plan(None, "rule rules.yaml:1 é\r\x1b[2J")
 ROW.status, ROW.ended, ROW.elapsed = 200, "complete", 0.0012
 
 
@@ -160,7 +160,7 @@ def test_a_remark_is_logged_once(capsys: pytest.CaptureFixture[str]) -> None:
     for seq in (4, 5):
         row = Exchange(seq, "POST", "/v1", "openai", "default")
         row.headers = [(b"authorization", b"Bearer sk-a-secret-key-0123456789")]
-        row.plan = Plan(RenderedOutcome(), "rule a.yaml:1", remarks=('a.yaml:1: calls "sk-a-secret-key-0123456789\n"',))
+        row.plan = Plan(None, "rule a.yaml:1", remarks=('a.yaml:1: calls "sk-a-secret-key-0123456789\n"',))
         remark_log(row)
     printed = capsys.readouterr()
     assert printed.out == ""

@@ -5,7 +5,7 @@ import re
 
 from mockserver.config.errors import SourceLocation
 from mockserver.core.exchange import Exchange
-from mockserver.core.plan import Plan, RenderedOutcome
+from mockserver.core.plan import Plan
 from mockserver.reports.coverage import (
     Coverage,
     Entry,
@@ -45,9 +45,7 @@ FILE = "/project/tests/rules.yaml"
 def exchange(source: str, *through: str, modified_by: tuple[str, ...] = ()) -> Exchange:
     """One that is over."""
     row = Exchange(1, "POST", "/v1/chat/completions", "openai", "default")
-    row.plan = Plan(
-        RenderedOutcome(), source, modified_by=modified_by, trace=tuple(f"{source}: {path}" for path in through)
-    )
+    row.plan = Plan(None, source, modified_by=modified_by, trace=tuple(f"{source}: {path}" for path in through))
     return row
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.core.exchange import MOST_KEPT, UNWEIGHED, Exchange
-from mockserver.core.plan import Plan, RenderedOutcome, Usage
+from mockserver.core.plan import Plan, Usage
 from mockserver.state.journal import (
     BARE,
     MOST_SOURCES,
@@ -20,7 +20,7 @@ def served(journal: Journal, namespace: str = "default", *, body: bytes = b"", s
     """One request, from its beginning to its end."""
     exchange = journal.open("POST", PATH, "openai", namespace)
     exchange.take(body)
-    exchange.plan = Plan(RenderedOutcome(Usage(3, 4)), "rule r.yaml:1 a")
+    exchange.plan = Plan(Usage(3, 4), "rule r.yaml:1 a")
     exchange.note(sent)
     journal.close(exchange, "complete")
     return exchange
@@ -196,7 +196,7 @@ def test_rules_without_end_are_counted_as_others() -> None:
     journal = Journal()
     for number in (*range(MOST_SOURCES + 50), 0):
         exchange = journal.open("POST", PATH, "openai", "default")
-        exchange.plan = Plan(RenderedOutcome(), f"rule api {number}")
+        exchange.plan = Plan(None, f"rule api {number}")
         journal.close(exchange, "complete")
     counts = {source: sums.count for (_, _, _, source, _), sums in journal.tally.ways.items()}
     assert (len(counts), counts["rule api 0"], counts[OTHER]) == (MOST_SOURCES + 1, 2, 50)

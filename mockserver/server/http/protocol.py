@@ -17,7 +17,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import HttpRequest, Reply, tabulate
-from mockserver.core.plan import Failure, Plan, RenderedOutcome
+from mockserver.core.plan import Failure, Plan
 from mockserver.delivery.drive import MAX_WRITE, WIRE, Line, PacedStream, Wheel, frame_body
 from mockserver.delivery.script import AT_ONCE
 from mockserver.dialects import discover
@@ -54,7 +54,7 @@ def refusal(live: Live) -> Callable[[Failure, str, str], Reply]:
         dialect = owner(inner, discover(), live.settings.dialect)
         exchange = live.journal.open(method, inner, dialect.name, namespace)
         reply = dialect.fail(HttpRequest(method, inner, namespace=namespace), failure, None)
-        exchange.plan = Plan(RenderedOutcome(), "invalid")
+        exchange.plan = Plan(None, "invalid")
         exchange.status, exchange.reply_headers = reply.status, reply.headers
         exchange.note(reply.body)
         live.journal.close(exchange, COMPLETE)

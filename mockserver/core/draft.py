@@ -1,6 +1,7 @@
 """Drafts: answers as rules and generators write them, before the request's limits are applied."""
 
 from collections.abc import Callable, Mapping
+from typing import final
 
 from msgspec import Struct
 
@@ -37,6 +38,7 @@ class PlainChoices(Struct, frozen=True):
     calls: int = 0
 
 
+@final
 class Draft(Struct, frozen=True, dict=True):
     """A successful answer before limits; if there are fewer choices than `n`, the last repeats."""
 

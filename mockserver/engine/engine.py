@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -217,15 +217,17 @@ class Engine:
                     overrides = overrides.by(rule)
                     continue
                 changed = overrides.changed(outcome, call) if overrides.faults else outcome
-                plan = await self._plan_outcome(call, asked, changed, rule.source, terms, large=large)
+                if type(changed) is Draft and not (large or self.policy.unique_ids or makes_long(call, changed)):
+                    plan = self._finish_draft(call, changed, rule.source, terms)
+                else:
+                    plan = await self._plan_outcome(call, asked, changed, rule.source, terms, large=large)
                 if type(outcome) is Draft and self.policy.lints:
                     whys = recall(call, outcome)
                     if whys is None:
                         demands = is_demanding(call)
                         whys = await on_thread(impossible, call, outcome) if demands else impossible(call, outcome)
                     if whys:
-                        remarks = [f"{rule.where}{rule.quoted_name}: the answer {why}" for why in whys]
-                        plan = replace(plan, remarks=tuple(remarks))
+                        plan = replace(plan, remarks=_write_remarks(rule, whys))
             except Failure as failure:
                 return Plan(failure, rule.source, modified_by=overrides.modified_by, trace=overrides.trace)
             if type(outcome) is Forward or type(outcome) is PlayCassette:
@@ -287,21 +289,30 @@ class Engine:
 
         A cassette or the provider's own server may give the answer for it.
         """
-        policy = self.policy
         if type(outcome) is Draft or type(outcome) is DocumentDraft:  # isinstance takes far longer for a Struct
-            if terms.model.name != call.model:
-                call = call.of_model(terms.model.name)
-            mark = str(await self.counters.count(call.http.namespace, ids_counter(call))) if policy.unique_ids else ""
-            finish: Any = answer if type(outcome) is Draft else document
+            mark = ""
+            if self.policy.unique_ids:
+                mark = str(await self.counters.count(call.http.namespace, ids_counter(call)))
             if large or makes_long(call, outcome):
-                return Plan(await on_thread(finish, call, outcome, policy.author, mark), source, terms.timing)
-            return Plan(finish(call, outcome, policy.author, mark), source, terms.timing)
+                return await on_thread(self._finish_draft, call, outcome, source, terms, mark)
+            return self._finish_draft(call, outcome, source, terms, mark)
         if type(outcome) is Forward:
             return Plan(outcome, FORWARDED)
         if type(outcome) is PlayCassette:
             played = await from_cassette(self.tapes, asked, self.counters, outcome.cassette)
             return played or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
         return Plan(cast(Failure | Raw, outcome), source, terms.timing)
+
+    def _finish_draft(
+        self, call: Call, draft: Draft | DocumentDraft, source: str, terms: Terms, mark: str = ""
+    ) -> Plan:
+        """Plan what a draft becomes within what the call asks for; a `mark` makes its ids unique."""
+        if terms.model.name != call.model:
+            call = call.of_model(terms.model.name)
+        author = self.policy.author
+        if type(draft) is Draft:
+            return Plan(answer(call, draft, author, mark), source, terms.timing)
+        return Plan(document(call, draft, author, mark), source, terms.timing)
 
     async def _plan_unruled(self, call: Call, asked: Call, overrides: DeliveryOverrides, *, lost: bool) -> Plan:
         """Plan a call that no rule answers: by the cassette, what is kept, or the model."""
@@ -387,6 +398,11 @@ class FoundRule(Struct, frozen=True):
     groups: Groups = NO_GROUPS
     is_open: bool = True
     failure: RuleError | None = None
+
+
+def _write_remarks(rule: Rule, whys: Sequence[str]) -> tuple[str, ...]:
+    """Return the remarks on a rule's answer that no model could give, for these reasons."""
+    return tuple([f"{rule.where}{rule.quoted_name}: the answer {why}" for why in whys])
 
 
 _MOST_AHEAD = 100  # rules that count

@@ -29,7 +29,7 @@ from mockserver.wire.responses import (
     response_of_items,
     status_of,
 )
-from mockserver.wire.template import Marks, Outline, Renderer, encode_texts
+from mockserver.wire.template import Marks, Outline, Renderer
 
 MAX_PARTIAL_IMAGES = 3
 _EVENT = b'{"type":"%b","sequence_number":%b,%b'
@@ -113,9 +113,12 @@ class ResponseRenderer(Renderer[ResponseOptions]):
 
     def outline(self, answer: Answer, options: ResponseOptions) -> Outline | None:
         repeated, sealed = options.request_fields, "reasoning.encrypted_content" in options.include
-        shown = [value for key, value in repeated.items() if key != "background"]
-        values = [encode(value) if type(value) is str else to_json(value) for value in shown]
-        values += encode_texts(item_ids(answer, stored=options.stored))
+        values = [
+            encode(value) if type(value) is str else to_json(value)
+            for key, value in repeated.items()
+            if key != "background"
+        ]
+        values += [name.encode() for name in item_ids(answer, stored=options.stored)]
         form = (*repeated, repeated.get("background") is True, options.summary, options.stored, sealed, len(values))
         return Outline(form, tuple(values))
 

@@ -49,7 +49,7 @@ def refused(**body: Any) -> Any:
     ],
 )
 def test_metrics(body: Any, predicted: tuple[int, int] | None) -> None:
-    told = perf_metrics(parse(**body), ANSWER)
+    told = perf_metrics(parse(**body).raw, ANSWER)
     assert (told["prompt-tokens"], told["cached-prompt-tokens"]) == (3, 1)
     assert 0 < told["server-time-to-first-token"] < told["server-processing-time"]
     names = ("speculation-prompt-tokens", "speculation-prompt-matched-tokens")

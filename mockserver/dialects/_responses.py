@@ -483,14 +483,19 @@ def responses_reply(call: Call, answer: Answer, renderer: ResponseRenderer, line
 
 def response_options(call: Call, layout: ResponseLayout) -> ResponseOptions:
     """Return what the object repeats of the request, and which optional values the request includes."""
-    body = call.raw
+    body, repeated = call.raw, request_fields(call, layout.keys)
+    if _SHOWING.isdisjoint(body):
+        return ResponseOptions(repeated)
     reasoning = body.get("reasoning") or {}
     return ResponseOptions(
-        request_fields(call, layout.keys),
+        repeated,
         frozenset(body.get("include") or ()),
         summary=bool(reasoning.get("summary") or reasoning.get("generate_summary")),
         stored=body.get("store") is not False,
     )
+
+
+_SHOWING = frozenset(("include", "reasoning", "store"))  # fields that decide what is shown
 
 
 def request_fields(call: Call, fields: Collection[str]) -> dict[str, Json]:

@@ -81,7 +81,7 @@ class GeminiRenderer(Renderer[GeminiOptions]):
         filled = self.fill_frames(answer, options)
         if filled is None:
             return stream_frames(answer, options)
-        weights = [tokens for part in filled._parts for tokens in part.tokens]
+        weights = [*chain.from_iterable([part.tokens for part in filled._parts])]
         if weights[:1] == [0]:  # no tokens so far, which is not told
             return stream_frames(answer, options)
         return CountedFrames(filled, weights, answer.usage.prompt)
@@ -116,10 +116,9 @@ class CountedFrames(Frames):
 
     def join(self, write: Callable[[Frame | FrameRun], bytes]) -> bytes:
         """Return the bytes of all frames; `write` returns those of each."""
-        prompt, numbers = self._prompt, list[int]()
-        for seen in accumulate(self._weights):
-            numbers += (seen, prompt + seen)
-        return fill_holes(self._uncounted.join(write), numbers)
+        seen, total = accumulate(self._weights), accumulate(self._weights, initial=self._prompt)
+        next(total)  # of the prompt alone
+        return fill_holes(self._uncounted.join(write), chain.from_iterable(zip(seen, total, strict=True)))
 
 
 def _within_part(arguments: Json, indent: int | None) -> bytes:

@@ -516,7 +516,9 @@ _RESHAPED_FIELDS = frozenset(("temperature", "top_p", "tools", "text", "reasonin
 
 
 def _reshaped_fields(body: Body) -> Iterator[tuple[str, Json]]:
-    yield from ((key, float(body[key])) for key in ("temperature", "top_p") if key in body)
+    for key in ("temperature", "top_p"):
+        if key in body:
+            yield key, float(body[key])
     if tools := body.get("tools"):
         yield "tools", [_shown_tool(tool) for tool in tools]
     if (text := body.get("text")) is not None:

@@ -28,6 +28,14 @@ def chat(validation: Validation = Validation.PUBLISHED, **body: Any) -> Call:
     return parse_chat(request(model="m", messages=[{"role": "user", "content": "hi"}], **body), validation)
 
 
+@pytest.mark.parametrize(
+    "stated",
+    [{"n": 1}, {"echo": False}, {"ignore_eos": False}, {"logprobs": None}, {"response_format": {"type": "text"}}],
+)
+def test_a_default_can_be_stated(stated: Any) -> None:
+    assert parse(**stated).options == parse().options
+
+
 def refused(**body: Any) -> Any:
     with pytest.raises(Failure) as caught:
         parse(**body)

@@ -136,7 +136,7 @@ CHAT_LAYOUT = ChatLayout(
     finishes=_FILTERED,
 )
 _CHAT, _TEXT = ChatRenderer(CHAT_LAYOUT), TextRenderer(TEXT_LAYOUT)
-_SAMPLING = dict.fromkeys(
+_SAMPLING = dict.fromkeys(  # in this order
     ("max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k", "min_p", "n", "seed")
 ).keys()
 

@@ -68,6 +68,7 @@ MAX_COMPLETION_CHOICES = 2048  # for all prompts together
 MAX_ECHOED_TOKENS = 131_072  # tokens of prompts, in all choices together
 WHOLE_PROMPT = 1 << 62  # more tokens than any prompt has: all of it is repeated
 USUAL_TOKENS = 16
+_IDS = IdShape("cmpl-")
 
 
 def parse_completion(http: HttpRequest, dialect: str, elsewhere: Body, *, validation: Validation) -> Call:
@@ -75,7 +76,8 @@ def parse_completion(http: HttpRequest, dialect: str, elsewhere: Body, *, valida
     body, parsed = read_request(COMPLETION, http, refuse, validation, elsewhere)
     if validation is not Validation.OFF and not _CONFLICTING.isdisjoint(parsed):
         refuse_first(_conflicts(parsed), refuse)
-    call = completion_call(http, body, parsed, dialect=dialect)
+    options = _USUAL if _ASKING.isdisjoint(parsed) else _options(parsed)
+    call = completion_call(http, body, parsed, options, dialect=dialect)
     if call.options.echo and (message := too_long(call)) is not None:
         raise refuse(custom_complaint(message, "echo"))
     if validation is Validation.LIVE:
@@ -83,7 +85,9 @@ def parse_completion(http: HttpRequest, dialect: str, elsewhere: Body, *, valida
     return call
 
 
-def completion_call(http: HttpRequest, body: Body, parsed: Body, *, dialect: str) -> Call:
+def completion_call(
+    http: HttpRequest, body: Body, parsed: Body, options: Options, *, dialect: str, ids: IdShape = _IDS
+) -> Call:
     """The Call that a body asks for; `parsed` is that body as its request model read it, known keys only."""
     prompts = parse_prompts(parsed["prompt"])
     texts = [prompt.text for prompt in prompts]
@@ -99,8 +103,8 @@ def completion_call(http: HttpRequest, body: Body, parsed: Body, *, dialect: str
         messages=tuple([Message("user", text) for text in texts]),
         prompts=prompts,
         stream=parsed.get("stream") is True,
-        options=_USUAL if _ASKING.isdisjoint(parsed) else _options(parsed),
-        ids=_IDS,
+        options=options,
+        ids=ids,
     )
 
 
@@ -121,7 +125,6 @@ def _options(parsed: Body) -> Options:
 _USUAL = Options(usual_tokens=USUAL_TOKENS)
 _ASKING = frozenset(("stream_options", "n", "max_tokens", "echo", "stop", "logprobs", "seed"))  # make options unusual
 _CONFLICTING = frozenset(("stream_options", "best_of", "n"))
-_IDS = IdShape("cmpl-")
 
 
 def parse_prompts(prompt: Json) -> tuple[Prompt, ...]:
@@ -140,10 +143,15 @@ def _numbers(numbers: Sequence[int]) -> Prompt:
     return Prompt("".join(APPROX.read(numbers)), tuple(numbers))
 
 
-def too_many(parsed: Body) -> str | None:
+def count_choices(parsed: Body) -> int:
+    """How many choices a body asks for, of all prompts together."""
     prompt = parsed["prompt"]
     several = isinstance(prompt, list) and prompt and not isinstance(prompt[0], int)
-    choices = (parsed.get("n") or 1) * (len(prompt) if several else 1)
+    return (parsed.get("n") or 1) * (len(prompt) if several else 1)
+
+
+def too_many(parsed: Body) -> str | None:
+    choices = count_choices(parsed)
     if choices <= MAX_COMPLETION_CHOICES:
         return None
     most = MAX_COMPLETION_CHOICES

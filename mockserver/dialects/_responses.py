@@ -483,31 +483,42 @@ def responses_reply(call: Call, answer: Answer, renderer: ResponseRenderer, line
 
 def response_options(call: Call, layout: ResponseLayout) -> ResponseOptions:
     """Return what the object repeats of the request, and which optional values the request includes."""
-    wanted = call.raw.get("include")
-    reasoning = call.raw.get("reasoning") or {}
+    body, repeated = call.raw, request_fields(call, layout.keys)
+    if _SHOWING.isdisjoint(body):
+        return ResponseOptions(repeated)
+    reasoning = body.get("reasoning") or {}
     return ResponseOptions(
-        request_fields(call, layout.keys),
-        frozenset(wanted or ()),
+        repeated,
+        frozenset(body.get("include") or ()),
         summary=bool(reasoning.get("summary") or reasoning.get("generate_summary")),
-        stored=call.raw.get("store") is not False,
+        stored=body.get("store") is not False,
     )
 
 
+_SHOWING = frozenset(("include", "reasoning", "store"))  # fields that decide what is shown
+
+
 def request_fields(call: Call, fields: Collection[str]) -> dict[str, Json]:
-    body = {key: value for key, value in call.raw.items() if value is not None and key in fields}
-    shown = {key: body[key] for key in _UNCHANGED_FIELDS if key in body}
-    shown |= {key: float(body[key]) for key in ("temperature", "top_p") if key in body}
-    if call.options.background:
+    body, options = call.raw, call.options
+    shown = {
+        key: value for key, value in body.items() if key in _UNCHANGED_FIELDS and key in fields and value is not None
+    }
+    if options.background:
         shown["background"] = True
-    if call.options.max_tokens is not None:
-        shown["max_output_tokens"] = call.options.max_tokens
-    return shown if _RESHAPED_FIELDS.isdisjoint(body) else shown | dict(_reshaped_fields(body))
+    if options.max_tokens is not None:
+        shown["max_output_tokens"] = options.max_tokens
+    if not _RESHAPED_FIELDS.isdisjoint(body):
+        shown |= _reshaped_fields({key: value for key, value in body.items() if value is not None and key in fields})
+    return shown
 
 
-_RESHAPED_FIELDS = frozenset(("tools", "text", "reasoning", "conversation", "service_tier"))
+_RESHAPED_FIELDS = frozenset(("temperature", "top_p", "tools", "text", "reasoning", "conversation", "service_tier"))
 
 
 def _reshaped_fields(body: Body) -> Iterator[tuple[str, Json]]:
+    for key in ("temperature", "top_p"):
+        if key in body:
+            yield key, float(body[key])
     if tools := body.get("tools"):
         yield "tools", [_shown_tool(tool) for tool in tools]
     if (text := body.get("text")) is not None:
@@ -576,10 +587,12 @@ _OF_FORMATS: Mapping[str, Collection[str]] = {
     "json_schema": ("type", "name", "schema", "description", "strict"),
 }
 _SERVICE_TIERS = {"fast": "priority"}  # the tier that serves a request is called by one of its two names
-_UNCHANGED_FIELDS = (
-    *("instructions", "max_tool_calls", "metadata", "parallel_tool_calls", "previous_response_id", "prompt"),
-    *("prompt_cache_key", "prompt_cache_retention", "safety_identifier", "store", "tool_choice", "top_logprobs"),
-    *("truncation", "user"),
+_UNCHANGED_FIELDS = frozenset(
+    (
+        *("instructions", "max_tool_calls", "metadata", "parallel_tool_calls", "previous_response_id", "prompt"),
+        *("prompt_cache_key", "prompt_cache_retention", "safety_identifier", "store", "tool_choice", "top_logprobs"),
+        *("truncation", "user"),
+    )
 )
 RESPONSE_LAYOUT = ResponseLayout(
     response=(

@@ -219,6 +219,8 @@ def read_passing_extras(http: HttpRequest, known: frozenset[str], validation: Va
 def _contents(messages: Iterable[Body]) -> Iterator[Complaint]:
     for at, message in enumerate(messages):
         content = message.get("content")
+        if type(content) is str:
+            continue
         if content is None and message["role"] != "assistant":
             path = ("messages", at, "content")
             expected = ("a string", "an array of objects")

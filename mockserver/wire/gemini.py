@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import chain, zip_longest
+from itertools import accumulate, chain, zip_longest
 from math import fsum
 from types import MappingProxyType
 
@@ -29,6 +29,7 @@ from mockserver.core.plan import (
 )
 from mockserver.core.seal import Seal, claim
 from mockserver.core.tokens import spelled, token_id, weighed
+from mockserver.wire.holes import HOLE, fill_holes
 from mockserver.wire.template import Outline, Renderer, encode_texts
 
 Object = dict[str, Json]
@@ -70,34 +71,54 @@ class GeminiRenderer(Renderer[GeminiOptions]):
         return Outline((options.thoughts, options.signed, options.indent, *map(bool, made)), tuple(made))
 
     def frames(self, answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
-        """Yield the frames, but for the last with marks for the tokens so far."""
+        """Yield the frames, but for the last with holes for the tokens so far, alone and with those of the prompt."""
         return _UncountedStream(answer, options, _one_line, templated=True).events()
 
     def stream(self, answer: Answer, options: GeminiOptions) -> Iterable[Frame]:
         """Return the responses as server-sent events."""
-        runs = self._counted_runs(answer, options)
-        return stream_frames(answer, options) if runs is None else Frames(runs)
-
-    def _counted_runs(self, answer: Answer, options: GeminiOptions) -> list[Frame | FrameRun] | None:
         if any(not isinstance(part, Text) or isinstance(part.chunks, tuple) for part in answer.choices[0].parts):
-            return None  # stated pieces may be empty
+            return stream_frames(answer, options)  # stated pieces may be empty
         filled = self.fill_frames(answer, options)
         if filled is None:
-            return None
-        made, seen = filled.runs, 0
-        for at, run in enumerate(made):
-            if not isinstance(run, FrameRun) or _COUNTS[0] not in run.after:
+            return stream_frames(answer, options)
+        weights = [*chain.from_iterable([part.tokens for part in filled._parts])]
+        if weights[:1] == [0]:  # no tokens so far, which is not told
+            return stream_frames(answer, options)
+        return CountedFrames(filled, weights, answer.usage.prompt)
+
+
+class CountedFrames(Frames):
+    """The frames of a stream with the tokens so far, for which there are holes.
+
+    `weights` are the tokens of each frame, `prompt` those that the prompt has.
+    """
+
+    __slots__ = ("_prompt", "_uncounted", "_weights")
+
+    def __init__(self, uncounted: Frames, weights: Sequence[int], prompt: int) -> None:
+        self._uncounted, self._weights, self._prompt = uncounted, weights, prompt
+
+    @property
+    def runs(self) -> list[Frame | FrameRun]:
+        """Return the frames, those that are alike as one."""
+        seen, made = 0, list[Frame | FrameRun]()
+        for run in self._uncounted.runs:
+            if isinstance(run, Frame) or HOLE not in run.after:  # the last
+                made.append(run)
                 continue
-            between, rest = run.after.split(_COUNTS[0])
-            total, after = rest.split(_COUNTS[1])
-            if not seen + run.tokens[0]:
-                return None  # no tokens so far, which is not told
+            between, total, after = run.after.split(HOLE)
             pieces = []
             for piece, tokens in zip(run.pieces, run.tokens, strict=True):
                 seen += tokens
-                pieces.append(b"%b%b%d%b%d" % (piece, between, seen, total, answer.usage.prompt + seen))
-            made[at] = FrameRun(run.before, pieces, after, run.tokens, run.event, run.part, run.framing)
+                pieces.append(b"%b%b%d%b%d" % (piece, between, seen, total, self._prompt + seen))
+            made.append(replace(run, pieces=pieces, after=after))
         return made
+
+    def join(self, write: Callable[[Frame | FrameRun], bytes]) -> bytes:
+        """Return the bytes of all frames; `write` returns those of each."""
+        seen, total = accumulate(self._weights), accumulate(self._weights, initial=self._prompt)
+        next(total)  # of the prompt alone
+        return fill_holes(self._uncounted.join(write), chain.from_iterable(zip(seen, total, strict=True)))
 
 
 def _within_part(arguments: Json, indent: int | None) -> bytes:
@@ -477,7 +498,8 @@ class _Stream:
 class _UncountedStream(_Stream):
     def _event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
         usage = {**self._usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
-        return self._whole(self._candidate(index, _as_part(part)), usage)
+        made = self._whole(self._candidate(index, _as_part(part)), usage)
+        return made.replace(_COUNTS[0], HOLE).replace(_COUNTS[1], HOLE)
 
 
 _HOLES: tuple[Json, ...] = ("\ue000text\ue000", *range(987_654_321_000_001, 987_654_321_000_004))

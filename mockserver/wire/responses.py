@@ -298,15 +298,18 @@ _ANSWERS, _CHECKED = blake2b(digest_size=9), blake2b(digest_size=4, key=b"output
 _ITEM_ID = re.compile(r"[a-z]+_([0-9a-f]{32})")
 
 
-def item_ids(answer: Answer, *, stored: bool) -> Iterator[str]:
-    """Yield the ids of the output items of an answer without hosted tools, each without the prefix of its type."""
-    thought: int | None = None
+def item_ids(answer: Answer, *, stored: bool) -> list[str]:
+    """Return the ids of the output items of an answer without hosted tools, each without the prefix of its type."""
     own = answer.choices[0].parts if answer.choices else ()
+    made: list[str] = []
+    thought: int | None = None
     for at, parts in enumerate(_groups(own) if len(own) > 1 else (own,) if own else ()):
-        if type(parts[0]) is Reasoning:
+        kind = type(parts[0])
+        if kind is Reasoning:
             thought = at
-        before = at - thought if thought is not None and type(parts[0]) is ToolUse else 0
-        yield item_id(answer.id, at, reasoning=before, stored=stored)
+        before = at - thought if thought is not None and kind is ToolUse else 0
+        made.append(item_id(answer.id, at, reasoning=before, stored=stored))
+    return made
 
 
 class _ItemBuilder(Struct, frozen=True):

@@ -1,7 +1,7 @@
 """Responses as a stream: the numbered events of the object and of each of its items."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import repeat
+from itertools import count, repeat
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -13,6 +13,7 @@ from mockserver.core.http import Frame, FrameRun, Frames
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text, ToolUse, tokens_of, words_of
 from mockserver.core.tokens import APPROX, Chunks, Tokenizer, spans, weighed
+from mockserver.wire.holes import HOLE, fill_holes
 from mockserver.wire.logprobs import Block
 from mockserver.wire.responses import (
     OutputItem,
@@ -28,9 +29,10 @@ from mockserver.wire.responses import (
     response_of_items,
     status_of,
 )
-from mockserver.wire.template import Marks, Outline, Renderer, encode_texts
+from mockserver.wire.template import Marks, Outline, Renderer
 
 MAX_PARTIAL_IMAGES = 3
+_EVENT = b'{"type":"%b","sequence_number":%b,%b'
 
 
 class Event(NamedTuple):
@@ -48,8 +50,7 @@ Events = Iterator[Event]
 def events(answer: Answer, layout: ResponseLayout, options: ResponseOptions) -> Iterator[Frame]:
     """Yield the numbered frames of a streamed answer; that of a background answer ends where it is now."""
     for number, (name, rest, tokens, part) in enumerate(_events(answer, layout, options)):
-        data = b'{"type":"%b","sequence_number":%d,%b' % (name.encode(), number, rest)
-        yield Frame(data, name, tokens, part)
+        yield Frame(_EVENT % (name.encode(), b"%d" % number, rest), name, tokens, part)
 
 
 def _events(answer: Answer, layout: ResponseLayout, options: ResponseOptions) -> Events:
@@ -102,19 +103,22 @@ class ResponseRenderer(Renderer[ResponseOptions]):
         return response(answer, self.layout, options)
 
     def frames(self, answer: Answer, options: ResponseOptions) -> Iterator[Frame]:
-        """Yield the frames without the beginning of their data, which has their number."""
+        """Yield the frames with a hole for the number of each."""
         for name, rest, tokens, part in _events(answer, self.layout, options):
-            yield Frame(rest, name, tokens, part)
+            yield Frame(_EVENT % (name.encode(), HOLE, rest), name, tokens, part)
 
     def stream(self, answer: Answer, options: ResponseOptions) -> Iterable[Frame]:
         filled = self.fill_frames(answer, options)
-        return events(answer, self.layout, options) if filled is None else Frames(_numbered(filled.runs))
+        return events(answer, self.layout, options) if filled is None else NumberedFrames(filled)
 
     def outline(self, answer: Answer, options: ResponseOptions) -> Outline | None:
         repeated, sealed = options.request_fields, "reasoning.encrypted_content" in options.include
-        shown = [value for key, value in repeated.items() if key != "background"]
-        values = [encode(value) if type(value) is str else to_json(value) for value in shown]
-        values += encode_texts(item_ids(answer, stored=options.stored))
+        values = [
+            encode(value) if type(value) is str else to_json(value)
+            for key, value in repeated.items()
+            if key != "background"
+        ]
+        values += [name.encode() for name in item_ids(answer, stored=options.stored)]
         form = (*repeated, repeated.get("background") is True, options.summary, options.stored, sealed, len(values))
         return Outline(form, tuple(values))
 
@@ -124,21 +128,32 @@ class ResponseRenderer(Renderer[ResponseOptions]):
         return replace(options, request_fields={**repeated, **marked})
 
 
-def _numbered(runs: Iterable[Frame | FrameRun]) -> list[Frame | FrameRun]:
-    """Return events with their types and numbers."""
-    number, made = 0, list[Frame | FrameRun]()
-    for run in runs:
-        name = run.event or ""
-        if isinstance(run, Frame):
-            data = b'{"type":"%b","sequence_number":%d,%b' % (name.encode(), number, run.data)
-            made.append(Frame(data, name, 0, run.part))
-            number += 1
-        else:
-            before, between = b'{"type":"%b","sequence_number":' % name.encode(), run.before
-            pieces = [b"%d,%b%b" % (at, between, piece) for at, piece in enumerate(run.pieces, number)]
-            made.append(FrameRun(before, pieces, run.after, run.tokens, name, run.part))
-            number += len(pieces)
-    return made
+class NumberedFrames(Frames):
+    """The frames of a stream with their numbers, for which there are holes."""
+
+    __slots__ = ("_unnumbered",)
+
+    def __init__(self, unnumbered: Frames) -> None:
+        self._unnumbered = unnumbered
+
+    @property
+    def runs(self) -> list[Frame | FrameRun]:
+        """Return the frames, those that are alike as one."""
+        number, made = 0, list[Frame | FrameRun]()
+        for run in self._unnumbered.runs:
+            if isinstance(run, Frame):
+                made.append(replace(run, data=run.data.replace(HOLE, b"%d" % number)))
+                number += 1
+            else:
+                before, between = run.before.split(HOLE)
+                pieces = [b"%d%b%b" % (at, between, piece) for at, piece in enumerate(run.pieces, number)]
+                made.append(replace(run, before=before, pieces=pieces))
+                number += len(pieces)
+        return made
+
+    def join(self, write: Callable[[Frame | FrameRun], bytes]) -> bytes:
+        """Return the bytes of all frames; `write` returns those of each."""
+        return fill_holes(self._unnumbered.join(write), count())
 
 
 class ItemStream(Struct, frozen=True):

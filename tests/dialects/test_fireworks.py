@@ -28,6 +28,14 @@ def chat(validation: Validation = Validation.PUBLISHED, **body: Any) -> Call:
     return parse_chat(request(model="m", messages=[{"role": "user", "content": "hi"}], **body), validation)
 
 
+@pytest.mark.parametrize(
+    "stated",
+    [{"n": 1}, {"echo": False}, {"ignore_eos": False}, {"logprobs": None}, {"response_format": {"type": "text"}}],
+)
+def test_a_default_can_be_stated(stated: Any) -> None:
+    assert parse(**stated).options == parse().options
+
+
 def refused(**body: Any) -> Any:
     with pytest.raises(Failure) as caught:
         parse(**body)
@@ -49,7 +57,7 @@ def refused(**body: Any) -> Any:
     ],
 )
 def test_metrics(body: Any, predicted: tuple[int, int] | None) -> None:
-    told = perf_metrics(parse(**body), ANSWER)
+    told = perf_metrics(parse(**body).raw, ANSWER)
     assert (told["prompt-tokens"], told["cached-prompt-tokens"]) == (3, 1)
     assert 0 < told["server-time-to-first-token"] < told["server-processing-time"]
     names = ("speculation-prompt-tokens", "speculation-prompt-matched-tokens")

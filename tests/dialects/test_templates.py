@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mockserver.core.call import ToolCall
+from mockserver.core.http import Frames, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Reasoning, Refusal, Text, ToolUse, Usage, Verdict, words_of
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import split
 from mockserver.core.validation import Validation
-from mockserver.delivery.script import joined
+from mockserver.delivery.script import joined, sse
 from mockserver.dialects import discover
 from mockserver.model.scores import logprobs
 from mockserver.wire.chat import ChatRenderer
@@ -103,15 +104,20 @@ ANSWERS = st.builds(
 )
 
 
-def wire(name: str, operation: str, answer: Answer, body: Mapping[str, Any]) -> Any:
-    """What goes out: the headers, the body or the frames, and these together."""
+def reply_of(name: str, operation: str, answer: Answer, body: Mapping[str, Any]) -> Reply:
     speaker = Speaker(name)
     if operation == "chat":
         call = speaker.parse(body, validation=Validation.OFF)
     else:
         asked = speaker.request({"model": "gpt-x", **PROMPTS[operation], **body})
         call = speaker.operation(operation).parse(asked, Validation.OFF)
-    reply = speaker.operation(operation).render(call, answer)
+    reply: Reply = speaker.operation(operation).render(call, answer)
+    return reply
+
+
+def wire(name: str, operation: str, answer: Answer, body: Mapping[str, Any]) -> Any:
+    """What goes out: the headers, the body or the frames, and these together."""
+    reply = reply_of(name, operation, answer, body)
     frames = None if reply.frames is None else [*reply.frames]
     sent = replace(reply, frames=frames) if isinstance(reply.frames, Iterator) else reply
     return reply.headers, reply.body, frames, joined(sent).body
@@ -143,6 +149,15 @@ def test_a_text_has_a_template(name: str, operation: str, stream: bool, monkeypa
         monkeypatch.setattr(renderer, "body", refuse)
         monkeypatch.setattr(renderer, "frames", refuse)
     assert b"Hello" in wire(name, operation, answer, {"stream": stream})[3]
+
+
+@pytest.mark.parametrize(("name", "operation"), OPERATIONS)
+def test_a_long_stream_is_the_same_in_frames_in_runs_and_joined(name: str, operation: str) -> None:
+    answer = Answer("id", 0, "gpt-x", (Choice((Text("100% of %d or %b words, one by one " * 100),)),), Usage(9, 4))
+    frames = reply_of(name, operation, answer, {"stream": True}).frames
+    assert isinstance(frames, Frames)
+    whole = b"".join([sse(frame) for frame in frames])
+    assert whole == b"".join(map(sse, frames.runs)) == frames.join(sse)
 
 
 @pytest.mark.parametrize("top", [0, 3])

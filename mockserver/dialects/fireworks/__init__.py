@@ -8,7 +8,7 @@ from pydantic_core import to_json
 from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply, write_lines
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Failure
+from mockserver.core.plan import Answer, Failure, Usage
 from mockserver.core.rates import Standings
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
@@ -34,7 +34,8 @@ from mockserver.dialects.fireworks.request import (
     detail_of,
     parse_chat,
     parse_completion,
-    perf_metrics,
+    speculation_metrics,
+    usual_metrics,
 )
 from mockserver.wire.chat import ChatLayout, ChatRenderer
 from mockserver.wire.text import TextLayout, TextRenderer
@@ -55,9 +56,23 @@ def _answer_lines(call: Call, answer: Answer) -> str:
     own = request_id_line(call.http, call) + _tokens_left(answer.usage.prompt, answer.usage.completion)
     if call.stream:
         return own
-    performed = [f"fireworks-{name}: {value}\r\n" for name, value in perf_metrics(call, answer).items()]
-    sampling = {name: call.raw[name] for name in _SAMPLING if call.raw.get(name) is not None}
-    return f"{own}{''.join(performed)}fireworks-sampling-options: {to_json(sampling).decode()}\r\n"
+    body = call.raw
+    speculated = _metric_lines(speculation_metrics(body, answer))
+    sampling = "{}" if _SAMPLING.isdisjoint(body) else _show_sampling(body)
+    return f"{own}{_performed(answer.usage)}{speculated}fireworks-sampling-options: {sampling}\r\n"
+
+
+def _show_sampling(body: Mapping[str, Json]) -> str:
+    return to_json({name: body[name] for name in _SAMPLING if body.get(name) is not None}).decode()
+
+
+@lru_cache(maxsize=4096)
+def _performed(usage: Usage) -> str:
+    return _metric_lines(usual_metrics(usage))
+
+
+def _metric_lines(metrics: Mapping[str, Json]) -> str:
+    return "".join([f"fireworks-{name}: {value}\r\n" for name, value in metrics.items()])
 
 
 @lru_cache(maxsize=4096)
@@ -121,7 +136,9 @@ CHAT_LAYOUT = ChatLayout(
     finishes=_FILTERED,
 )
 _CHAT, _TEXT = ChatRenderer(CHAT_LAYOUT), TextRenderer(TEXT_LAYOUT)
-_SAMPLING = ("max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k", "min_p", "n", "seed")
+_SAMPLING = dict.fromkeys(  # in this order
+    ("max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k", "min_p", "n", "seed")
+).keys()
 
 _CODES: Mapping[int, str] = {
     401: "UNAUTHENTICATED",

@@ -9,15 +9,15 @@ from jiter import from_json
 from msgspec.structs import replace
 from pydantic_core import ErrorDetails, ValidationError, to_json
 
-from mockserver.core.call import Call, IdShape, Message
+from mockserver.core.call import Call, IdShape, Message, Options
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.json import parsed as parsed_json
-from mockserver.core.plan import Answer, Failure
+from mockserver.core.plan import Answer, Failure, Usage
 from mockserver.core.tokens import Tokenizer
 from mockserver.core.validation import Validation
-from mockserver.dialects._chat import chat_call, empty_messages, max_tokens, unmet_tool_choice
-from mockserver.dialects._completions import WHOLE_PROMPT, completion_call, too_long, too_many
+from mockserver.dialects._chat import chat_call, empty_messages, max_tokens, stop_sequences, unmet_tool_choice
+from mockserver.dialects._completions import WHOLE_PROMPT, completion_call, count_choices, too_long, too_many
 from mockserver.dialects._fields import Model, Reading
 from mockserver.dialects._parse import (
     Body,
@@ -172,27 +172,45 @@ def parse_completion(http: HttpRequest, validation: Validation) -> Call:
         _refuse_conflicts(parsed)
     if (message := too_many(parsed)) is not None:
         raise refuse(Complaint("conflict", ("n",), got=parsed["n"], message=message))
-    call = completion_call(http, body, {**parsed, "logprobs": None, "max_tokens": max_tokens(parsed)}, dialect=NAME)
+    options = _USUAL if _ASKING.isdisjoint(parsed) else _options(parsed)
+    call = completion_call(http, body, parsed, options, dialect=NAME, ids=_IDS)
     if (field := _repeating(parsed)) is not None and (message := too_long(call)) is not None:
         raise refuse(Complaint("conflict", (field,), got=body[field], message=message))
+    if _RESHAPED.isdisjoint(body):
+        return call
     messages = _with_images(call.messages, parsed.get("images"))
     response_format, schema = _format(parsed, validation)
     return replace(
         call,
         messages=messages,
         meaning=_fingerprint_fields(call.meaning, messages, schema),
-        options=replace(
-            call.options,
-            usual_tokens=_max_endless_tokens(parsed, call.options.n * len(call.prompts)),
-            overflow=parsed.get("context_length_exceeded_behavior", "truncate"),
-            ignore_eos=parsed.get("ignore_eos") is True,
-            echo=WHOLE_PROMPT if parsed.get("echo") else max(parsed.get("echo_last") or 0, 0),
-            logprobs=_alternatives(parsed),
-            response_format=response_format,
-            schema=schema,
-        ),
-        ids=IdShape("cmpl-", 24, "hex"),
+        options=replace(options, response_format=response_format, schema=schema),
     )
+
+
+def _options(parsed: Body) -> Options:
+    return Options(
+        include_usage=bool((parsed.get("stream_options") or {}).get("include_usage")),
+        n=parsed.get("n") or 1,
+        max_tokens=max_tokens(parsed),
+        usual_tokens=_max_endless_tokens(parsed, count_choices(parsed)),
+        overflow=parsed.get("context_length_exceeded_behavior", "truncate"),
+        ignore_eos=parsed.get("ignore_eos") is True,
+        echo=WHOLE_PROMPT if parsed.get("echo") else max(parsed.get("echo_last") or 0, 0),
+        stop=stop_sequences(parsed.get("stop")),
+        logprobs=_alternatives(parsed),
+        seed=parsed.get("seed"),
+    )
+
+
+_USUAL = Options(overflow="truncate")
+_ASKING = frozenset(  # fields that make options unusual
+    (
+        *("stream_options", "n", "max_tokens", "max_completion_tokens", "context_length_exceeded_behavior"),
+        *("ignore_eos", "echo", "echo_last", "stop", "logprobs", "seed"),
+    )
+)
+_IDS = IdShape("cmpl-", 24, "hex")
 
 
 def parse_chat(http: HttpRequest, validation: Validation) -> Call:
@@ -235,33 +253,48 @@ def _stated_effort(parsed: Body) -> str | int | None:
 
 
 def completion_options(call: Call, answer: Answer) -> CompletionOptions:
-    body = call.raw
+    body, options = call.raw, call.options
     legacy = type(body.get("logprobs")) is not bool
     return CompletionOptions(
         prompts=call.prompts,
-        logprobs=LogprobsShape("legacy" if legacy else "content", call.options.logprobs or 0, token_ids=True),
+        logprobs=LogprobsShape("legacy" if legacy else "content", options.logprobs or 0, token_ids=True),
         token_ids=body.get("return_token_ids") is True,
         raw_output=body.get("raw_output") is True,
-        perf_metrics=perf_metrics(call, answer) if body.get("perf_metrics_in_response") is True else None,
-        images=tuple(tuple(part["image_url"]["url"] for part in message.parts) for message in call.messages),
-        grammar=_grammar(call),
+        perf_metrics=perf_metrics(body, answer) if body.get("perf_metrics_in_response") is True else None,
+        images=_shown_images(call.messages) if "images" in body else (),
+        grammar=_grammar(body.get("response_format"), options.schema),
     )
 
 
-def perf_metrics(call: Call, answer: Answer) -> dict[str, Json]:
+def _shown_images(messages: Sequence[Message]) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(part["image_url"]["url"] for part in message.parts) for message in messages)
+
+
+def perf_metrics(body: Body, answer: Answer) -> dict[str, Json]:
     """How the answer performed, by its tokens: the same for the same request."""
-    first = 0.02 + answer.usage.prompt * 1e-5
-    metrics: dict[str, Json] = {
-        "prompt-tokens": answer.usage.prompt,
-        "cached-prompt-tokens": answer.usage.cached,
+    return {**usual_metrics(answer.usage), **speculation_metrics(body, answer)}
+
+
+def usual_metrics(usage: Usage) -> dict[str, Json]:
+    """Those that every answer has."""
+    first = 0.02 + usage.prompt * 1e-5
+    return {
+        "prompt-tokens": usage.prompt,
+        "cached-prompt-tokens": usage.cached,
         "server-time-to-first-token": round(first, 6),
-        "server-processing-time": round(first + answer.usage.completion * 0.005, 6),
+        "server-processing-time": round(first + usage.completion * 0.005, 6),
     }
-    guess = _predicted(call.raw, answer.tokenizer)
-    if guess:
-        metrics["speculation-prompt-tokens"] = len(guess)
-        metrics["speculation-prompt-matched-tokens"] = _matched(guess, answer)
-    return metrics
+
+
+def speculation_metrics(body: Body, answer: Answer) -> dict[str, Json]:
+    """Those of an answer that the client predicts."""
+    guess = _predicted(body, answer.tokenizer)
+    if not guess:
+        return {}
+    return {
+        "speculation-prompt-tokens": len(guess),
+        "speculation-prompt-matched-tokens": _matched(guess, answer),
+    }
 
 
 def _predicted(body: Body, tokenizer: Tokenizer) -> Sequence[str]:
@@ -270,6 +303,8 @@ def _predicted(body: Body, tokenizer: Tokenizer) -> Sequence[str]:
         return tuple(map(str, guess))
     if guess is None:
         guess = body.get("prediction")
+        if guess is None:
+            return ()
         content = guess.get("content") if isinstance(guess, Mapping) else guess
         parts = content if isinstance(content, list) else ()
         guess = content if isinstance(content, str) else "".join(part.get("text") or "" for part in parts)
@@ -286,6 +321,8 @@ def _matched(guess: Sequence[str], answer: Answer) -> int:
 
 
 def _refuse_conflicts(parsed: Body) -> None:
+    if _CONFLICTING.isdisjoint(parsed):
+        return
     for one, other in _PAIRS:
         if parsed.get(one) is not None and parsed.get(other) is not None:
             message = f"{one} and {other} cannot be specified together"
@@ -297,8 +334,10 @@ def _refuse_conflicts(parsed: Body) -> None:
 
 def _repeating(parsed: Body) -> str | None:
     """The field that asks for whole prompts, as text or as numbers; for log probabilities of the last, all are made."""
-    fields = _REPEATING if _alternatives(parsed) is None else (*_REPEATING, "echo_last")
-    return next((field for field in fields if parsed.get(field)), None)
+    for field in _REPEATING:
+        if parsed.get(field) and (field != "echo_last" or _alternatives(parsed) is not None):
+            return field
+    return None
 
 
 def _max_endless_tokens(parsed: Body, choices: int) -> int | None:
@@ -347,10 +386,9 @@ def _as_openai(response_format: str, schema: Json) -> Json:
     return None if response_format == "text" else {"type": response_format}
 
 
-def _grammar(call: Call) -> str | None:
-    if call.options.schema is not None:
-        return to_json(call.options.schema).decode()
-    answer = call.raw.get("response_format")
+def _grammar(answer: Json, schema: Json) -> str | None:
+    if schema is not None:
+        return to_json(schema).decode()
     return answer.get("grammar") if isinstance(answer, Mapping) else None
 
 
@@ -380,7 +418,9 @@ def _fingerprint_fields(fields: Body, messages: Sequence[Message], schema: Json)
 _LEVELS, _ALWAYS_REASONING = ("low", "medium", "high"), ("gpt-oss", "minimax-m2")
 _BUDGETS = ((1024, "low"), (8192, "medium"), (inf, "high"))
 _PAIRS = (("max_tokens", "max_completion_tokens"), ("thinking", "reasoning_effort"))
-_REPEATING = ("echo", "raw_output", "return_token_ids")
+_CONFLICTING = frozenset(("max_completion_tokens", "thinking", "reasoning_effort"))
+_REPEATING = ("echo", "raw_output", "return_token_ids", "echo_last")
 _SHOWN = frozenset(
     ("images", "raw_output", "return_token_ids", "perf_metrics_in_response", "prompt_cache_isolation_key")
 )
+_RESHAPED = _SHOWN | {"response_format"}

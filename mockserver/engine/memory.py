@@ -103,11 +103,15 @@ class Memory(Struct, frozen=True):
 
     async def keep(self, call: Call, answer: Answer) -> Stored:
         """Keep an answer under its id; one of the background that is not streamed has its polls before it."""
+        size = _BARE + len(call.http.body)
+        for choice in answer.choices:
+            for part in choice.parts:
+                size += _size(part)
         stored = Stored(
             replace(call, http=replace(call.http, headers=(), body=b"")),
-            replace(answer, headers=()),
+            replace(answer, headers=()) if answer.headers else answer,
             polls=self.polls if call.options.background and not call.stream else 0,
-            size=_BARE + len(call.http.body) + sum(_size(part) for choice in answer.choices for part in choice.parts),
+            size=size,
         )
         await self._put(stored)
         return stored
@@ -267,6 +271,8 @@ _IDS = frozenset({"id", "call_id"})
 
 
 def _size(part: Part) -> int:
+    if type(part) is Text:  # first, as most are; a match takes far longer
+        return len(part.text)
     match part:
         case ToolUse(made):
             return len(made.arguments)

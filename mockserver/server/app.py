@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 from mockserver.core.http import CONTROL, HeaderTable, HttpRequest
+from mockserver.core.memo import Memo
 from mockserver.dialects import discover
 from mockserver.dialects._parse import clip
 from mockserver.server.access import OPEN, Guard
@@ -66,7 +67,7 @@ class FastRouter(Router):
         fixed = [route for route in routes if isinstance(route, Route) and not route.param_convertors]
         self._fixed = {route.path: route.app for route in reversed(fixed)}
         self._below = dict[str, list[Route]]()
-        self.responders = dict[str, FoundResponder]()  # at fixed paths, as soon as they were asked for
+        self.responders = Memo[str, FoundResponder](most=_PATHS_IN_MEMORY)  # at paths that were asked for
         self._others = self.app if any(isinstance(route, Mount) for route in routes) else default
         for route in routes:
             if isinstance(route, Route) and route.param_convertors:
@@ -129,6 +130,7 @@ class FoundResponder(Struct, frozen=True):
 
 
 _NOTHING: Mapping[str, str] = {}
+_PATHS_IN_MEMORY, _RESPONDER = 1 << 20, 1_000  # bytes, about
 _NAMED = "/ns/"  # what paths in a namespace begin with
 
 
@@ -164,10 +166,9 @@ class Site:
             found = None if elsewhere.app is None else elsewhere.app.find(inner)
         if found is None or not isinstance(found.app, AsgiEntrance):
             return None
-        responder = FoundResponder(found.app.responder, inner, found.params, namespace)
-        if path == inner and not found.params:
-            app.responders[path] = responder
-        return responder
+        return app.responders.keep(
+            path, FoundResponder(found.app.responder, inner, found.params, namespace), _RESPONDER + 4 * len(path)
+        )
 
 
 class Named(Struct, eq=False):

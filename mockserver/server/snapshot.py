@@ -6,6 +6,7 @@ A small body can decode to a huge one, or to a hundred thousand empty ones: neit
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -35,12 +36,20 @@ def snapshot(scope: Scope, body: bytes, namespace: str) -> HttpRequest:
 
 def query_from(query: bytes) -> Mapping[str, str]:
     """The last value of each name; values of a list (`include[]=a&include[]=b`) are joined."""
-    found: dict[str, str] = {}
     if not query:
-        return found
+        return {}
+    return _read_repeated_query(query) if len(query) <= _SHORT_QUERY else _read_query(query)
+
+
+def _read_query(query: bytes) -> Mapping[str, str]:
+    found: dict[str, str] = {}
     for key, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
         found[key] = f"{found[key]},{value}" if key.endswith("[]") and key in found else value
     return found
+
+
+_SHORT_QUERY = 200  # bytes
+_read_repeated_query = lru_cache(maxsize=256)(_read_query)  # most clients send the same with each request
 
 
 def path_of(scope: Scope) -> str:

@@ -1,9 +1,19 @@
 """Episode: a recorded interaction, which is a request and the whole answer to it."""
 
+import re
+
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from mockserver.core.http import HOP_BY_HOP, WITHOUT_BODY, Headers, Reply
+from mockserver.core.http import (
+    HOP_BY_HOP,
+    WITHOUT_BODY,
+    HeaderLines,
+    Headers,
+    Reply,
+    essence,
+    write_lines,
+)
 from mockserver.core.lazy import lazy_property
 from mockserver.core.text import hiding
 
@@ -65,14 +75,28 @@ class Recorded(Struct, frozen=True, eq=False, dict=True):
 
     @lazy_property
     def joined_reply(self) -> Reply:
-        """Return the same with its frames joined to a body, unless that is large."""
-        body = self.bytes
-        if self.frames is None or len(body) > MAX_JOINED:
-            return self.reply
-        return Reply(self.status, self.reply.headers, body)
+        """Return the same with its frames joined to a body, unless that is large, and its headers as lines."""
+        reply, body = self.reply, self.bytes
+        if self.frames is not None and len(body) > MAX_JOINED:
+            return reply
+        headers = tuple(reply.headers)
+        return Reply(self.status, _lines_of(headers) or headers, body)
+
+
+def _lines_of(headers: Headers) -> HeaderLines | None:
+    """Return headers as lines, if they are as those that a dialect makes."""
+    fields = dict(headers)
+    media = fields.get("content-type", "")
+    if len(fields) < len(headers) or "," in media or essence(media) not in _SHOWN_AS_TEXT:
+        return None
+    if any(_NAME.fullmatch(name) is None or _VALUE.fullmatch(value) is None for name, value in headers):
+        return None
+    return HeaderLines(write_lines(headers), sized="content-length" in fields)
 
 
 MAX_JOINED = 1 << 16  # bytes of frames
+_SHOWN_AS_TEXT = ("application/json", "text/event-stream")  # by browsers, which run no script in them
+_NAME, _VALUE = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+"), re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 # Headers of the connection and the coding that an answer was recorded with; the server sends its own date.
 _OF_THE_CONNECTION = HOP_BY_HOP | {"content-length", "content-encoding", "date", "server"}
 

@@ -73,7 +73,10 @@ class Tally:
         if source.startswith("cassette "):
             source = source.partition("#")[0]  # without the number of the episode
         way = row.dialect, row.operation, row.status, self._known(source), row.ended
-        return self.ways.setdefault(way, Sums())
+        sums = self.ways.get(way)
+        if sums is None:
+            sums = self.ways[way] = Sums()
+        return sums
 
     def _known(self, source: str) -> str:
         """Return the source; beyond the maximum, a single one for all others."""

@@ -25,7 +25,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
     """Check RULES (default: rules.yaml). The exit code is 2 if there is a mistake or no file, else 0."""
     from mockserver.cli.options import sources
     from mockserver.core.text import plural
-    from mockserver.rules.load import Remark, review
+    from mockserver.rules.lint.remarks import Remark, review
     from mockserver.server.stubs import unreachable
 
     given = sources(rules, {})

@@ -42,15 +42,15 @@ from mockserver.engine.counters import (
     attempt_of,
     ids_counter,
 )
-from mockserver.engine.lint import impossible, recall
 from mockserver.engine.memory import ABOUT_KEPT, KEPT, LOOK_UPS, Memory, following
 from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thread
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
-from mockserver.rules.answer.checks import misfit
-from mockserver.rules.load import ONLY_STUBS, Rule, answering
+from mockserver.rules.checks import explain_misfit
+from mockserver.rules.lint.contradictions import find_contradictions, recall_contradictions
+from mockserver.rules.load import ONLY_STUBS, Rule, select_answering
 from mockserver.rules.match.conditions import NO_GROUPS, FewIndex, Groups, Index, JoinedIndex, RuleIndex, nearness
-from mockserver.rules.nearest import Near, nearest, report
+from mockserver.rules.nearest import Near, explain_miss, find_nearest
 
 FORWARDED = "forwarded"
 _NO_CASSETTES = "a rule plays a cassette, but none are loaded"
@@ -209,7 +209,7 @@ class Engine:
                 stated = rule.then.known or await self._ask_rule(rule, call, match.groups, large=large)
                 outcome = stated.outcome
                 is_text = type(outcome) is Draft and call.operation in ANSWERED  # as most are
-                if not is_text and outcome is not None and (why := misfit(outcome, call.operation)):
+                if not is_text and outcome is not None and (why := explain_misfit(outcome, call.operation)):
                     raise Failure("server_error", f"{rule.source}: {why}", status=500)
                 if stated.timing is not None or stated.path or stated.faults:
                     overrides = overrides.within(rule, stated, await self._draw_faults(rule, call, stated))
@@ -222,10 +222,12 @@ class Engine:
                 else:
                     plan = await self._plan_outcome(call, asked, changed, rule.source, terms, large=large)
                 if type(outcome) is Draft and self.policy.lints:
-                    whys = recall(call, outcome)
+                    whys = recall_contradictions(call, outcome)
                     if whys is None:
-                        demands = is_demanding(call)
-                        whys = await on_thread(impossible, call, outcome) if demands else impossible(call, outcome)
+                        if is_demanding(call):
+                            whys = await on_thread(find_contradictions, call, outcome)
+                        else:
+                            whys = find_contradictions(call, outcome)
                     if whys:
                         plan = replace(plan, remarks=_write_remarks(rule, whys))
             except Failure as failure:
@@ -363,18 +365,20 @@ class Engine:
 
     async def explain(self, call: Call) -> str:
         """Say why no rule answers a call."""
-        return report(nearest(answering(self.rules, call), call), await self.counters.entries(call.http.namespace))
+        near = find_nearest(select_answering(self.rules, call), call)
+        return explain_miss(near, await self.counters.entries(call.http.namespace))
 
     async def _why_no_stub(self, call: Call) -> dict[str, Json]:
         named = [rule for rule in self.rules if "path" in rule.when.uses and any(rule.then.answers)]
         unfit = next((rule for rule in named if not rule.stubs and nearness(rule.when, call) == 1), None)
         if unfit is not None:
             return {"report": f"{unfit.where}{unfit.quoted_name} matches, but {ONLY_STUBS}"}
-        near = sorted(nearest(answering(self.rules, call), call, limit=_COMPARED), key=_misses_path)[:_NEAREST]
-        if not near:
+        near = find_nearest(select_answering(self.rules, call), call, limit=_COMPARED)
+        closest = sorted(near, key=_misses_path)[:_NEAREST]
+        if not closest:
             return {}
         entries = await self.counters.entries(call.http.namespace)
-        return {"report": report([each for each in near if each.held] or near[:1], entries)}
+        return {"report": explain_miss([each for each in closest if each.held] or closest[:1], entries)}
 
     async def _generate(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         draft = await drafted(call, self.policy.seed)

@@ -27,10 +27,11 @@ from mockserver.reports.calls import (
 )
 from mockserver.reports.diff import by_closeness, condition_lines, request_lines
 from mockserver.reports.suggest import Table, change, field_in_python, rule_in_python, suggestion
-from mockserver.rules.load import Remark, Rule, answering, review
+from mockserver.rules.lint.remarks import Remark, review
+from mockserver.rules.load import Rule, select_answering
 from mockserver.rules.match.conditions import Condition
 from mockserver.rules.match.fields import path_without_mount
-from mockserver.rules.nearest import Near, nearest, verdict, why_closed, without_rule
+from mockserver.rules.nearest import Near, describe_verdict, explain_closed, find_nearest, find_unmatched
 
 MAX_IN_FULL = 3  # unmatched calls
 MAX_NEAREST = 3  # rules per call, or calls per rule
@@ -204,7 +205,7 @@ def unmatched(calls: Sequence[ReceivedCall], rules: Sequence[Rule]) -> Iterator[
 
 def _without_rule(call: ReceivedCall) -> Iterator[ReceivedCall]:
     """A call, or of a batch its requests that no rule matches."""
-    for asked in (None,) if call.asked is None else without_rule(call.rules, call.asked):
+    for asked in (None,) if call.asked is None else find_unmatched(call.rules, call.asked):
         yield ReceivedCall(call.row, asked)
 
 
@@ -234,12 +235,13 @@ def _unanswered(group: Sequence[ReceivedCall]) -> Problem:
 
 def _no_rule(group: Sequence[ReceivedCall], request: Call, rules: Sequence[Rule], used: Container[str]) -> Problem:
     call, secrets = group[0], group[0].secrets
-    near = nearest(answering(call.rules, request), request, limit=MAX_NEAREST)
+    near = find_nearest(select_answering(call.rules, request), request, limit=MAX_NEAREST)
     free = [each for each in near if each.rule.source not in used or each.rule.times is not None]
     changes = [(each, text) for each in free if (text := change(each, request, secrets)) is not None]
     lines = [*request_lines(request, secrets), "the nearest rules:" if near else "there are no rules that answer"]
     for each in near:
-        lines.append(f"  {one_line(each.rule.where + each.rule.quoted_name)}: {verdict(each, why_closed(each.rule))}")
+        verdict = describe_verdict(each, explain_closed(each.rule))
+        lines.append(f"  {one_line(each.rule.where + each.rule.quoted_name)}: {verdict}")
         lines += [f"    {line}" for line in condition_lines(each.results, secrets)]
     if (late := _declared_later(call, request, rules)) is not None:
         lines.append(f"{late.where} matches, but was declared after this call")
@@ -270,7 +272,7 @@ def _nearest(near: Near | None) -> str:
     if near is None:
         return "there are no rules"
     failed = dict.fromkeys(one_line(result.field) for result in near.results if not result.ok)
-    return f"nearest {one_line(near.rule.where)}: {', '.join(failed) or why_closed(near.rule)}"
+    return f"nearest {one_line(near.rule.where)}: {', '.join(failed) or explain_closed(near.rule)}"
 
 
 def _around(calls: Sequence[ReceivedCall], marked: int) -> Iterator[str]:

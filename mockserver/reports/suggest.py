@@ -20,7 +20,7 @@ from mockserver.core.text import one_line, plural
 from mockserver.engine.answer import singles
 from mockserver.engine.memory import LOOK_UPS
 from mockserver.reports.diff import difference, is_secret, loosened
-from mockserver.rules.answer.checks import GENERATIVE
+from mockserver.rules.checks import GENERATIVE
 from mockserver.rules.match.fields import path_without_mount
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.nearest import Near

@@ -12,10 +12,10 @@ from mockserver.config.source import read
 from mockserver.core.action import Faults
 from mockserver.core.json import Json
 from mockserver.model.budget import MAX_TEXT_TOKENS
-from mockserver.rules.answer.checks import BESIDE, OUTCOMES, SAYS
 from mockserver.rules.answer.compile import KINDS
 from mockserver.rules.answer.content import ERROR_NAMES, WAYS
 from mockserver.rules.answer.faults import ANSWER_FAULTS
+from mockserver.rules.checks import BESIDE, OUTCOMES, SAYS
 from mockserver.rules.match.fields import FIELDS, Family, Field
 from mockserver.rules.match.parse import GROUPS, MODIFIERS
 from mockserver.rules.match.predicates import PREDICATES

@@ -16,7 +16,7 @@ from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.protocols import START, STATE, times_counter
 from mockserver.core.text import one_line, plural, shown
-from mockserver.rules.load import Rule, answering
+from mockserver.rules.load import Rule, select_answering
 from mockserver.rules.match.conditions import Condition, nearness
 
 MOST_LINES = 12  # results shown of one rule
@@ -35,7 +35,7 @@ class Near(Struct, frozen=True):
         return sum(result.ok for result in self.results)
 
 
-def nearest(rules: Sequence[Rule], call: Call, *, limit: int = 3) -> tuple[Near, ...]:
+def find_nearest(rules: Sequence[Rule], call: Call, *, limit: int = 3) -> tuple[Near, ...]:
     """Return the rules with the greatest share of conditions that hold; ties go to the closest texts."""
     letters = 1_000 + sum(len(message.text) for message in call.messages)
     looked_at = max(limit, _EFFORT // letters)
@@ -43,17 +43,21 @@ def nearest(rules: Sequence[Rule], call: Call, *, limit: int = 3) -> tuple[Near,
     worst = min(nlargest(limit, shares), default=(0.0, 0))[0]
     ties = [entry for entry in shares if entry[0] >= worst]
     if len(ties) > _POOL:
-        words = cache(_words)  # of the request: many rules read the same few texts
-        ties = nlargest(_POOL, ties, key=lambda tie: (tie[0], _shared_words(rules[-tie[1]].when, call, words), tie[1]))
+        words = cache(_split_words)  # of the request: many rules read the same few texts
+        ties = nlargest(
+            _POOL, ties, key=lambda tie: (tie[0], _measure_shared_words(rules[-tie[1]].when, call, words), tie[1])
+        )
     ranked = [(share, row, rules[-row].when.results(call)) for share, row in ties]
-    best = nlargest(limit, ranked, key=lambda entry: (entry[0], closeness(entry[2]), entry[1]))
+    best = nlargest(limit, ranked, key=lambda entry: (entry[0], measure_closeness(entry[2]), entry[1]))
     return tuple(Near(rules[-row], results) for _, row, results in best)
 
 
-def without_rule(rules: Sequence[Rule], call: Call) -> tuple[Call, ...]:
+def find_unmatched(rules: Sequence[Rule], call: Call) -> tuple[Call, ...]:
     """Return the requests of a batch that no rule matches; any other call as it is."""
     parts = (part for part in call.batch if isinstance(part, Call))
-    return tuple(part for part in parts if not any(_holds(rule, part) for rule in answering(rules, part))) or (call,)
+    return tuple(part for part in parts if not any(_holds(rule, part) for rule in select_answering(rules, part))) or (
+        call,
+    )
 
 
 def _holds(rule: Rule, call: Call) -> bool:
@@ -63,15 +67,15 @@ def _holds(rule: Rule, call: Call) -> bool:
         return False
 
 
-def report(near: Sequence[Near], entries: Mapping[str, str] | None = None) -> str:
+def explain_miss(near: Sequence[Near], entries: Mapping[str, str] | None = None) -> str:
     """Say why no rule answers; `entries` are the counters and the state of the namespace, if they are known."""
     if not near:
         return "no rule answers this request: there are no rules that answer"
-    told = [line for rule in near for line in _described(rule, why_closed(rule.rule, entries))]
+    told = [line for rule in near for line in _describe(rule, explain_closed(rule.rule, entries))]
     return "\n".join(("no rule answers this request; the nearest:", *told))
 
 
-def lines(results: Iterable[ConditionResult]) -> Iterator[str]:
+def render_results(results: Iterable[ConditionResult]) -> Iterator[str]:
     """Render one line per result: `ok    model equals "gpt-4o"`, or `MISS  model equals "gpt-4o": got "o3"`."""
     for result in results:
         wanted = f"{one_line(result.field)} {result.predicate} {shown(result.expected)}"
@@ -82,18 +86,18 @@ def lines(results: Iterable[ConditionResult]) -> Iterator[str]:
             yield f"MISS  {wanted}: got {'nothing' if result.actual is None else shown(result.actual)}{elsewhere}"
 
 
-def _described(near: Near, closed: str) -> Iterator[str]:
-    yield f"  {one_line(near.rule.where)}{near.rule.quoted_name}: {verdict(near, closed)}"
+def _describe(near: Near, closed: str) -> Iterator[str]:
+    yield f"  {one_line(near.rule.where)}{near.rule.quoted_name}: {describe_verdict(near, closed)}"
     results = near.results
     if len(results) > MOST_LINES:
         results = tuple(sorted(results, key=lambda result: result.ok)[:MOST_LINES])
-    for line in lines(results):
+    for line in render_results(results):
         yield f"    {line}"
     if len(near.results) > MOST_LINES:
         yield f"    ... and {len(near.results) - MOST_LINES} more"
 
 
-def verdict(near: Near, closed: str) -> str:
+def describe_verdict(near: Near, closed: str) -> str:
     """Say how many conditions hold; if all do, why the rule does not answer."""
     total = len(near.results)
     if near.held == total:
@@ -101,7 +105,7 @@ def verdict(near: Near, closed: str) -> str:
     return f"{near.held} of {plural(total, 'condition')} hold{'s' * (total == 1)}"
 
 
-def why_closed(rule: Rule, entries: Mapping[str, str] | None = None) -> str:
+def explain_closed(rule: Rule, entries: Mapping[str, str] | None = None) -> str:
     """Say why a rule that matches does not answer, or may not answer if the `entries` of the namespace are unknown."""
     whys = list[str]()
     if rule.times is not None and (entries is None or int(entries.get(times_counter(rule.name), 0)) >= rule.times):
@@ -112,7 +116,7 @@ def why_closed(rule: Rule, entries: Mapping[str, str] | None = None) -> str:
     return (" or " if entries is None else " and ").join(whys) or "it was not tried"
 
 
-def _shared_words(condition: Condition, call: Call, words: Callable[[str], frozenset[str]]) -> float:
+def _measure_shared_words(condition: Condition, call: Call, words: Callable[[str], frozenset[str]]) -> float:
     """Return the share of expected words that occur in the request, of several texts the lowest: rough, but quick."""
     least = 1.0
     for leaf in condition.leaves:
@@ -126,12 +130,12 @@ def _shared_words(condition: Condition, call: Call, words: Callable[[str], froze
     return least
 
 
-def _words(text: str) -> frozenset[str]:
+def _split_words(text: str) -> frozenset[str]:
     text = text.lower()
     return frozenset((*text.split(), *_WORD.findall(text)))  # with and without adjacent punctuation
 
 
-def closeness(results: Iterable[ConditionResult]) -> float:
+def measure_closeness(results: Iterable[ConditionResult]) -> float:
     from difflib import SequenceMatcher  # only needed for misses
 
     texts = [

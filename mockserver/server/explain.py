@@ -25,10 +25,9 @@ from mockserver.engine.counters import next_attempt_of
 from mockserver.engine.engine import Engine, altered
 from mockserver.engine.memory import Memory, following
 from mockserver.engine.offload import on_thread
-from mockserver.rules.answer.checks import ASKED
-from mockserver.rules.load import Rule, suited
-from mockserver.rules.nearest import lines, why_closed
-from mockserver.rules.nearest import nearest as nearest_rules
+from mockserver.rules.checks import ASKED
+from mockserver.rules.load import Rule, select_suited
+from mockserver.rules.nearest import explain_closed, find_nearest, render_results
 from mockserver.server.live import DEFAULT
 from mockserver.server.routes import Endpoint, completed, located, nearest, operation_for, owner, places
 from mockserver.server.snapshot import query_from
@@ -248,7 +247,7 @@ class Explanation(Struct, frozen=True):
                 yield f"\nprompt {at}: {prompt}"
             for rule in held:
                 yield f"\n{rule.rule.where}{rule.rule.quoted_name} {rule.verdict}"
-                yield from (f"  {line}" for line in (*lines(rule.findings), *map(_counter, rule.counters)))
+                yield from (f"  {line}" for line in (*render_results(rule.findings), *map(_counter, rule.counters)))
 
 
 async def explain_call(engine: Engine, call: Call, limit: int | None = None) -> Explanation:
@@ -314,9 +313,9 @@ def finding_as_json(finding: ConditionResult) -> dict[str, Json]:
 
 
 async def _checked(among: Sequence[Rule], call: Call, entries: Entries, limit: int | None) -> tuple[CheckedRule, ...]:
-    rules = suited(among, call)
+    rules = select_suited(among, call)
     if limit is not None:
-        near = await on_thread(nearest_rules, rules, call, limit=limit)
+        near = await on_thread(find_nearest, rules, call, limit=limit)
         rules = [each.rule for each in near]
     return await on_thread(lambda: tuple(_check(rule, call, entries) for rule in rules))
 
@@ -326,7 +325,7 @@ def _check(rule: Rule, call: Call, entries: Entries) -> CheckedRule:
     try:
         verdict = "does not hold" if rule.when.holds(call) is None else "holds"
         if verdict == "holds" and not all(found.ok for found in counters):
-            verdict = f"matches, but {why_closed(rule, entries)}"
+            verdict = f"matches, but {explain_closed(rule, entries)}"
     except RuleError as error:
         verdict = f"fails: {error}"
     return CheckedRule(rule, verdict, rule.when.results(call), counters)

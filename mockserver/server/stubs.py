@@ -14,7 +14,8 @@ from mockserver.core.plan import Failure, Success
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation, discover
 from mockserver.dialects._parse import read_json
-from mockserver.rules.load import Remark, Rule
+from mockserver.rules.lint.remarks import Remark
+from mockserver.rules.load import Rule
 from mockserver.rules.match.conditions import pinned
 from mockserver.rules.match.fields import METHODS
 from mockserver.server.routes import Endpoint, bare, find, operation_for, pattern, places, tidy

@@ -27,9 +27,9 @@ from mockserver.engine.catalogue import PUBLISHED
 from mockserver.engine.catalogue import Model as PublishedModel
 from mockserver.model import GENERATORS
 from mockserver.reports.suggest import yaml
-from mockserver.rules.answer.checks import ASKED, BESIDE, OUTCOMES
 from mockserver.rules.answer.compile import KINDS as KINDS_OF_TEXT
 from mockserver.rules.answer.faults import ANSWER_FAULTS
+from mockserver.rules.checks import ASKED, BESIDE, OUTCOMES
 from mockserver.rules.items import Action, ItemSpec
 from mockserver.rules.json_schema import rules_schema
 from mockserver.rules.load import load

@@ -4,7 +4,7 @@ import pytest
 
 from mockserver.core.draft import DocumentDraft, Draft
 from mockserver.core.plan import Failure
-from mockserver.rules.answer.checks import GENERATIVE, misfit
+from mockserver.rules.checks import GENERATIVE, explain_misfit
 from mockserver.rules.match.fields import OPERATIONS
 from tests.kit.calls import call
 from tests.kit.rules import loaded, mistakes, then_mistakes
@@ -140,7 +140,7 @@ FITS = [
 
 @pytest.mark.parametrize(("outcome", "operation", "why"), FITS)
 def test_what_fits_at_run_time(outcome, operation, why):
-    assert misfit(outcome, operation) == why
+    assert explain_misfit(outcome, operation) == why
 
 
 CANNOT = '"when" asks for the dialect "plain", which cannot send '

@@ -5,7 +5,7 @@ from mockserver.config.source import Mistakes, read
 from mockserver.core.call import Tool, ToolCall
 from mockserver.core.draft import AFTER_LAST_TOKEN, DraftChoice
 from mockserver.core.plan import Reasoning, Refusal, Text, ToolUse, Verdict
-from mockserver.rules.templates import CompileContext, Templates, json_text
+from mockserver.rules.templates import CompileContext, Templates, compile_json_text
 from tests.kit.calls import call
 from tests.kit.rules import context, draft, parts, said, scope, then_mistakes
 
@@ -128,7 +128,7 @@ def test_further_calls_of_one_tool_take_what_else_is_listed():
 )
 def test_what_holds_no_template_is_known(value, made):
     here = context(value)
-    assert json_text(value, here).known == (made,)
+    assert compile_json_text(value, here).known == (made,)
     assert said(here) == []
 
 

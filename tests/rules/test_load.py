@@ -47,7 +47,7 @@ def test_names_are_taken_once_across_files():
     with pytest.raises(RuleError) as caught:
         load([read(text, "a.yaml"), read(text, "b.yaml")], KNOWN)
     assert str(caught.value) == (
-        'b.yaml:2:12: the name "a" is taken: a.yaml:2 has it already  [- {name: a, then: {text: a}}]'
+        'b.yaml:2:12: the name "a" is already used at a.yaml:2  [- {name: a, then: {text: a}}]'
     )
 
 
@@ -90,7 +90,7 @@ def test_files_without_rules(text):
 def test_rules_that_never_stood_in_a_file():
     (rule,) = load([Document.of({"rules": [{"name": "a", "then": {"text": "b"}}]}, "<test>")], KNOWN)
     assert (rule.where, rule.source, rule.place) == ("<test>", "rule <test> a", None)
-    with pytest.raises(RuleError, match=r'^the name "a" is taken: rule 1 has it already$'):
+    with pytest.raises(RuleError, match=r'^the name "a" is already used by rule 1$'):
         load([Document.of({"rules": [{"name": "a", "then": {"text": "b"}}] * 2}, "<test>")], KNOWN)
 
 

@@ -11,7 +11,7 @@ from mockserver.core.call import Message, ToolCall, ToolChoice
 from mockserver.core.plan import Failure
 from mockserver.rules import templates
 from mockserver.rules.load import load
-from mockserver.rules.templates import CALL, KINDS, Fake, JsonObject, plain, providers
+from mockserver.rules.template_variables import CALL, KINDS, Fake, JsonObject, list_providers, make_plain
 from tests.kit.calls import call, tool_result
 from tests.kit.rules import rendered, scope
 
@@ -19,7 +19,7 @@ DEEP = {"a": [1, {"b": "c"}], "items": 2, "none": None}
 
 
 def test_a_table_is_seen_but_never_changed():
-    table = plain(DEEP)
+    table = make_plain(DEEP)
     assert isinstance(table, JsonObject)
     assert dict(table) == {"a": (1, {"b": "c"}), "items": 2, "none": None}
     assert len(table) == 3
@@ -90,7 +90,7 @@ def outcome(source, at):
 
 
 def test_plain_names_need_no_minijinja(monkeypatch):
-    monkeypatch.setattr(templates, "_rendered", None)
+    monkeypatch.setattr(templates, "_render", None)
     at = scope(FULL, {"city": "Rome"})
     assert rendered("{{match.city}}:\n{{ last_user }} {{ call.turn }}", at, "city") == "Rome:\nweather? 1"
     with pytest.raises(TypeError):
@@ -111,7 +111,7 @@ def fake(at=PLACE, *labels):
     return Fake(at, labels or ("a rule", "then/text"))
 
 
-@pytest.mark.parametrize("name", sorted(providers()))
+@pytest.mark.parametrize("name", sorted(list_providers()))
 def test_every_value_is_plain_and_the_same_every_time(name):
     value = fake()[name]
     assert fake()[name] == value
@@ -302,7 +302,7 @@ def test_calls_that_some_request_lets_succeed_are_no_mistakes(template):
 def test_variables_are_of_the_kind_that_checks_rely_on(path):
     for at in (scope(FULL), scope(call(*tool_result("cold"), n=1, seed=3, max_tokens=9))):
         seen = json.loads(rendered("{{ %s|tojson }}" % path, at))  # noqa: UP031
-        assert plain(seen).__class__ in KINDS[path]
+        assert make_plain(seen).__class__ in KINDS[path]
 
 
 FAILS = {

@@ -19,7 +19,6 @@ from mockserver.core.plan import Forward, Raw, Text, Timing
 from mockserver.core.tokens import Chunks
 from mockserver.model import GENERATORS
 from mockserver.model.budget import MAX_TEXT_TOKENS
-from mockserver.rules.answer.checks import kind_of
 from mockserver.rules.answer.content import (
     compile_content,
     compile_error,
@@ -32,8 +31,9 @@ from mockserver.rules.answer.content import (
     verdicts,
 )
 from mockserver.rules.answer.faults import compile_faults, order_dependent
+from mockserver.rules.checks import find_kind
 from mockserver.rules.schema import BranchSpec, ChoiceSpec, GenerateSpec, ThenSpec, TimingSpec, UsageSpec
-from mockserver.rules.templates import CompileContext, Compiled, combined, constant, gathered
+from mockserver.rules.templates import CompileContext, Compiled, combine, constant, gather
 
 
 class Branch(Struct, frozen=True):
@@ -94,18 +94,18 @@ def compile_then(then: ThenSpec, context: CompileContext) -> CompiledThen:
 def _response(then: ThenSpec, context: CompileContext) -> Compiled[RuleAnswer]:
     response = _unbent(then, context)
     faults = compile_faults(then, context)
-    return response.into(lambda whole: replace(whole, faults=faults)) if faults else response
+    return response.map(lambda whole: replace(whole, faults=faults)) if faults else response
 
 
 def _unbent(then: ThenSpec, context: CompileContext) -> Compiled[RuleAnswer]:
     timing = None if then.timing is None else _timing(then.timing, context.at("timing"))
-    match kind_of(then, context):
+    match find_kind(then, context):
         case "error":
-            return compile_error(then, context).into(partial(RuleAnswer, timing=timing))
+            return compile_error(then, context).map(partial(RuleAnswer, timing=timing))
         case "content_filter":
-            return compile_trip(then, context).into(partial(RuleAnswer, timing=timing))
+            return compile_trip(then, context).map(partial(RuleAnswer, timing=timing))
         case "raw" if then.raw is not None:
-            return compile_raw(then.raw, context.at("raw")).into(partial(RuleAnswer, timing=timing))
+            return compile_raw(then.raw, context.at("raw")).map(partial(RuleAnswer, timing=timing))
         case "cassette" if then.cassette is not None:
             return constant(RuleAnswer(PlayCassette(then.cassette), timing))
         case "forward":
@@ -123,7 +123,7 @@ def _unbent(then: ThenSpec, context: CompileContext) -> Compiled[RuleAnswer]:
         case kind:
             draft = _draft(kind, then, context)
             if "json_" not in then.model_fields_set:
-                return draft.into(partial(RuleAnswer, timing=timing))
+                return draft.map(partial(RuleAnswer, timing=timing))
             return Compiled(lambda scope: RuleAnswer(_json(draft.make(scope), scope.call), timing))
 
 
@@ -144,7 +144,7 @@ def _draft(kind: str, then: ThenSpec, context: CompileContext) -> Compiled[Draft
     headers = compile_headers(then.headers, context.at("headers")) if then.headers else ()
     broken = compile_failed(then.failed, context.at("failed"))
     mark = then.system_fingerprint if "system_fingerprint" in then.model_fields_set else ""
-    return combined(
+    return combine(
         _choices(kind, then, context),
         broken,
         lambda choices, why: Draft(choices, model, usage, safety, headers, why, mark),
@@ -167,14 +167,14 @@ def _model(then: ThenSpec, context: CompileContext) -> str | None:
 def _choices(kind: str, then: ThenSpec, context: CompileContext) -> _Choices:
     match kind:
         case "choices":
-            return gathered(_choice(choice, context.at("choices", at)) for at, choice in enumerate(then.choices or []))
+            return gather(_choice(choice, context.at("choices", at)) for at, choice in enumerate(then.choices or []))
         case "echo":
             cut = _cut_of_unknown(then, context)
             echo = Compiled(lambda scope: DraftChoice((Text(scope.call.last_user, cut),)))
-            return gathered((finished(then, context, echo),))
+            return gather((finished(then, context, echo),))
         case "generate":
             return _generated(then, context)
-    return gathered((compile_content(then, context),))
+    return gather((compile_content(then, context),))
 
 
 def _cut_of_unknown(then: ThenSpec, context: CompileContext) -> Chunks:
@@ -208,7 +208,7 @@ def _generated(then: ThenSpec, context: CompileContext) -> _Choices:
     ending = finished(then, context, constant(DraftChoice(()))).known[0]
     if ending == DraftChoice(()):
         return Compiled(make)
-    return Compiled(make).into(lambda made: tuple([replace(ending, parts=choice.parts) for choice in made]))
+    return Compiled(make).map(lambda made: tuple([replace(ending, parts=choice.parts) for choice in made]))
 
 
 def _generate(then: ThenSpec) -> GenerateSpec:
@@ -252,7 +252,7 @@ def _one_of(branches: list[BranchSpec], context: CompileContext) -> Compiled[Rul
 def _one(then: ThenSpec, context: CompileContext) -> Responder:
     """Compile a step or branch; its answer carries the path of the innermost one."""
     path = context.inside
-    return _response(then, context).into(lambda whole: whole if whole.path else replace(whole, path=path)).make
+    return _response(then, context).map(lambda whole: whole if whole.path else replace(whole, path=path)).make
 
 
 def _choice(choice: ChoiceSpec, context: CompileContext) -> Compiled[DraftChoice]:
@@ -262,7 +262,7 @@ def _choice(choice: ChoiceSpec, context: CompileContext) -> Compiled[DraftChoice
         )
     elif choice.annotate is not None and choice.annotate.prompt is not None:
         context.at("annotate", "prompt").refuse_key('all choices share one prompt; put this next to "choices"')
-    elif kind_of(choice, context) is not None:
+    elif find_kind(choice, context) is not None:
         return compile_content(choice, context)
     return constant(DraftChoice(()))
 

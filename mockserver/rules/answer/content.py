@@ -51,12 +51,12 @@ from mockserver.rules.schema import Chunks as ChunksSpec
 from mockserver.rules.templates import (
     CompileContext,
     Compiled,
-    combined,
+    combine,
+    compile_json,
+    compile_json_text,
     constant,
-    gathered,
-    json_bytes,
-    json_text,
-    json_value,
+    encode_json,
+    gather,
 )
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -160,7 +160,7 @@ def compile_failed(failed: Literal[True] | FailedSpec | None, context: CompileCo
     broken = Broken(code=failed.code or Broken().code, event=failed.event is not None)
     if failed.message is None:
         return constant(broken)
-    return context.at("message").text(failed.message).into(lambda message: replace(broken, message=message))
+    return context.at("message").text(failed.message).map(lambda message: replace(broken, message=message))
 
 
 def _fresh(failure: Failure, message: Compiled[str] | None) -> Compiled[Failure]:
@@ -220,7 +220,9 @@ def compile_raw(raw: RawSpec, context: CompileContext) -> Compiled[Raw]:
     if all(name != "content-type" for name, _ in headers):
         headers = (*headers, ("content-type", "application/json" if given == ["json"] else _content_type(raw)))
     if given == ["json"]:
-        return json_text(raw.json_, context.at("json")).into(lambda text: Raw(raw.status, headers, text.encode()))
+        return compile_json_text(raw.json_, context.at("json")).map(
+            lambda text: Raw(raw.status, headers, text.encode())
+        )
     return constant(_reply(raw, headers, context))
 
 
@@ -233,7 +235,7 @@ def _reply(raw: RawSpec, headers: Headers, context: CompileContext) -> Raw:
 
 
 def _frame(value: Json, context: CompileContext) -> Frame | bytes:
-    return _bytes(value, context) if isinstance(value, str) else Frame(json_bytes(value, context))
+    return _bytes(value, context) if isinstance(value, str) else Frame(encode_json(value, context))
 
 
 def _content_type(raw: RawSpec) -> str:
@@ -243,12 +245,12 @@ def _content_type(raw: RawSpec) -> str:
 
 
 def _bytes(value: Json, context: CompileContext) -> bytes:
-    return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else json_bytes(value, context)
+    return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else encode_json(value, context)
 
 
 def tool_use(call: ToolCallSpec, cut: Chunks, context: CompileContext, *, before: int = 0) -> Compiled[Part]:
     """Compile a tool call that follows `before` calls of the same tool; without an id it gets one later."""
-    return _tool_call(call, context, before).into(lambda made: ToolUse(made, cut))
+    return _tool_call(call, context, before).map(lambda made: ToolUse(made, cut))
 
 
 def _tool_call(call: ToolCallSpec, context: CompileContext, before: int) -> Compiled[ToolCall]:
@@ -259,15 +261,15 @@ def _tool_call(call: ToolCallSpec, context: CompileContext, before: int) -> Comp
     if call.input is not None:
         if call.arguments is not None:
             context.at("input").refuse_key('use "input" or "arguments", not both')
-        return context.at("input").text(call.input).into(lambda text: replace(bare, arguments=text, kind="custom"))
+        return context.at("input").text(call.input).map(lambda text: replace(bare, arguments=text, kind="custom"))
     match call.arguments:
         case None | "auto":
             return Compiled(lambda scope: _automatic(scope, bare, before))
         case str() as source:
             arguments = context.at("arguments").text(source)
         case table:
-            arguments = json_text(table, context.at("arguments"))
-    return arguments.into(lambda text: replace(bare, arguments=text))
+            arguments = compile_json_text(table, context.at("arguments"))
+    return arguments.map(lambda text: replace(bare, arguments=text))
 
 
 def _automatic(scope: RenderContext, bare: ToolCall, before: int) -> ToolCall:
@@ -293,8 +295,8 @@ def compile_item(spec: ItemSpec, cut: Chunks, context: CompileContext) -> Iterat
             yield tool_use(_call(spec, {"input": spec.input}), cut, context)
         case hosted:
             _check_ways(hosted.type, hosted.model_fields_set, context)
-            given = json_value(hosted.model_dump(exclude_unset=True, exclude={"type"}), context)
-            yield given.into(partial(item, hosted.type, chunks=cut))
+            given = compile_json(hosted.model_dump(exclude_unset=True, exclude={"type"}), context)
+            yield given.map(partial(item, hosted.type, chunks=cut))
 
 
 def _call(spec: FunctionCallSpec | CustomToolCallSpec, said: Mapping[str, Json]) -> ToolCallSpec:
@@ -313,7 +315,7 @@ def _message(message: MessageSpec, cut: Chunks, context: CompileContext) -> Iter
     for at, part in enumerate(message.content or ()):
         here, apart = context.at("content", at), at == 0
         if part.type == "refusal":
-            yield here.at("refusal").text(part.refusal).into(partial(Refusal, chunks=cut))
+            yield here.at("refusal").text(part.refusal).map(partial(Refusal, chunks=cut))
         else:
             yield _items_text(part.text, part.annotations, partial(Text, chunks=cut, apart=apart), here)
 
@@ -321,8 +323,8 @@ def _message(message: MessageSpec, cut: Chunks, context: CompileContext) -> Iter
 def _items_text(
     text: str, notes: list[dict[str, Json]] | None, make: Callable[..., Text], context: CompileContext
 ) -> Compiled[Part]:
-    noted: Compiled[Json] = json_value(notes or [], context.at("annotations"))
-    return combined(context.at("text").text(text), noted, lambda said, listed: make(said, annotations=tuple(listed)))
+    noted: Compiled[Json] = compile_json(notes or [], context.at("annotations"))
+    return combine(context.at("text").text(text), noted, lambda said, listed: make(said, annotations=tuple(listed)))
 
 
 def _reasoning(thought: ReasoningSpec, cut: Chunks, context: CompileContext) -> Compiled[Part]:
@@ -330,9 +332,9 @@ def _reasoning(thought: ReasoningSpec, cut: Chunks, context: CompileContext) -> 
         context.refuse("reasoning needs a text, a summary, or both")
     text = context.at("text").text(thought.text or "")
     if thought.summary is None:
-        return text.into(partial(Reasoning, chunks=cut))
+        return text.map(partial(Reasoning, chunks=cut))
     summary = context.at("summary").text(thought.summary)
-    return combined(text, summary, lambda said, told: Reasoning(said, cut, told))
+    return combine(text, summary, lambda said, told: Reasoning(said, cut, told))
 
 
 def _check_ways(kind: str, keys: frozenset[str] | set[str], context: CompileContext) -> None:
@@ -360,10 +362,10 @@ _NO_NOTES: _Notes = constant(())
 
 
 def compile_content(content: ContentSpec, context: CompileContext) -> Compiled[DraftChoice]:
-    parts = gathered(_parts(content, context))
+    parts = gather(_parts(content, context))
     if isinstance(content.chunks, list):
         _check_pieces(content.chunks, parts, context.at("chunks"))
-    return finished(content, context, parts.into(DraftChoice))
+    return finished(content, context, parts.map(DraftChoice))
 
 
 def finished(content: ContentSpec, context: CompileContext, choice: Compiled[DraftChoice]) -> Compiled[DraftChoice]:
@@ -376,7 +378,7 @@ def finished(content: ContentSpec, context: CompileContext, choice: Compiled[Dra
     after = None if trip is None else AFTER_LAST_TOKEN if trip.after_tokens is None else trip.after_tokens
     if (finish, logprobs, safety, after) == (None, None, (), None):
         return choice
-    return choice.into(lambda made: replace(made, finish=finish, logprobs=logprobs, safety=safety, filter_after=after))
+    return choice.map(lambda made: replace(made, finish=finish, logprobs=logprobs, safety=safety, filter_after=after))
 
 
 def cut_of(chunks: ChunksSpec | None) -> Chunks:
@@ -393,19 +395,19 @@ def cut_of(chunks: ChunksSpec | None) -> Chunks:
 def _parts(content: ContentSpec, context: CompileContext) -> Iterator[Compiled[Part]]:
     cut, notes = cut_of(content.chunks), _NO_NOTES
     if content.annotations:
-        notes = json_value(content.annotations, context.at("annotations")).into(tuple)
+        notes = compile_json(content.annotations, context.at("annotations")).map(tuple)
     # An exact list of pieces applies to the text; the parts before it are split as usual.
     before = "token" if isinstance(cut, tuple) else cut
     if content.reasoning is not None:
-        yield context.at("reasoning").text(content.reasoning).into(lambda text: Reasoning(text, before))
+        yield context.at("reasoning").text(content.reasoning).map(lambda text: Reasoning(text, before))
     for index, spec in enumerate(content.items or ()):
         yield from compile_item(spec, before, context.at("items", index))
     if content.text is not None:
         yield _text(context.at("text").text(content.text), cut, notes)
     if "json_" in content.model_fields_set:
-        yield _text(json_text(content.json_, context.at("json")), cut, notes)
+        yield _text(compile_json_text(content.json_, context.at("json")), cut, notes)
     if content.refusal is not None:
-        yield context.at("refusal").text(content.refusal).into(lambda text: Refusal(text, cut))
+        yield context.at("refusal").text(content.refusal).map(lambda text: Refusal(text, cut))
     for index, call in enumerate(content.tool_calls or ()):
         before = sum(earlier.name == call.name for earlier in (content.tool_calls or ())[:index])
         yield tool_use(call, cut, context.at("tool_calls", index), before=before)
@@ -418,8 +420,8 @@ def _parts(content: ContentSpec, context: CompileContext) -> Iterator[Compiled[P
 
 def _text(text: Compiled[str], cut: Chunks, notes: _Notes) -> Compiled[Part]:
     if notes.known:
-        return text.into(partial(Text, chunks=cut, annotations=notes.known[0]))
-    return combined(text, notes, lambda made, noted: Text(made, cut, noted))
+        return text.map(partial(Text, chunks=cut, annotations=notes.known[0]))
+    return combine(text, notes, lambda made, noted: Text(made, cut, noted))
 
 
 def _part(part: PartSpec, cut: Chunks, notes: _Notes, context: CompileContext) -> Iterator[Compiled[Part]]:
@@ -428,17 +430,17 @@ def _part(part: PartSpec, cut: Chunks, notes: _Notes, context: CompileContext) -
         return
     made = tuple(_made(part, cut, notes, context))
     if isinstance(part.chunks, list):
-        _check_pieces(part.chunks, gathered(made), context.at("chunks"))
+        _check_pieces(part.chunks, gather(made), context.at("chunks"))
     yield from made
 
 
 def _made(part: PartSpec, cut: Chunks, notes: _Notes, context: CompileContext) -> Iterator[Compiled[Part]]:
     if part.reasoning is not None:
-        yield context.at("reasoning").text(part.reasoning).into(lambda text: Reasoning(text, cut))
+        yield context.at("reasoning").text(part.reasoning).map(lambda text: Reasoning(text, cut))
     if part.text is not None:
         yield _text(context.at("text").text(part.text), cut, notes)
     if part.refusal is not None:
-        yield context.at("refusal").text(part.refusal).into(lambda text: Refusal(text, cut))
+        yield context.at("refusal").text(part.refusal).map(lambda text: Refusal(text, cut))
     if part.tool_call is not None:
         yield tool_use(part.tool_call, cut, context.at("tool_call"))
     if part.item is not None:

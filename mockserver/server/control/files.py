@@ -15,7 +15,8 @@ from mockserver.config.errors import MockserverError
 from mockserver.config.source import Document, read
 from mockserver.core.json import Json
 from mockserver.engine.offload import on_thread
-from mockserver.rules.load import Rule, review
+from mockserver.rules.lint.remarks import review
+from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import check
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
 from mockserver.server.live import Live, reload

@@ -380,11 +380,11 @@ async def _uncount(asked: ControlRequest, space: Namespace, rules: Iterable[Rule
 
 def _check_names(rules: Sequence[Rule], space: Namespace, others: Sequence[Rule], *, replace: bool) -> None:
     own, filed = {rule.name for rule in space.rules}, {rule.name: rule.where for rule in others}
-    found = [(rule.name, f": {filed[rule.name]} has it already") for rule in rules if rule.name in filed]
+    found = [(rule.name, f" at {filed[rule.name]}") for rule in rules if rule.name in filed]
     if not replace:
         added = " by a rule that was added; use ?replace=true to replace it"
         found += [(rule.name, added) for rule in rules if rule.name in own]
-    taken = [f'the name "{name}" is taken{words}' for name, words in found]
+    taken = [f'the name "{name}" is already used{words}' for name, words in found]
     if taken:
         raise refused([Mistake(words) for words in taken], 409)
     if len(rules) + len(space.rules) > MOST:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.draft import Draft, DraftChoice
-from mockserver.engine.lint import impossible, refused
+from mockserver.rules.lint.contradictions import explain_refusal, find_contradictions
 from tests.kit import calls
 from tests.kit.local import local
 
@@ -239,11 +239,11 @@ def test_each_reason_once_for_all_choices() -> None:
 
 
 def test_schemas_that_cannot_judge() -> None:
-    assert refused({"type": "nothing"}, 3) is None
-    assert refused({"$ref": "https://example.com/x"}, 3) is None
-    assert refused({"enum": list(range(1_000_000))}, 3) is None
-    assert refused({"type": "string"}, 3) == '3 is not of type "string"'
+    assert explain_refusal({"type": "nothing"}, 3) is None
+    assert explain_refusal({"$ref": "https://example.com/x"}, 3) is None
+    assert explain_refusal({"enum": list(range(1_000_000))}, 3) is None
+    assert explain_refusal({"type": "string"}, 3) == '3 is not of type "string"'
 
 
 def test_lookups_get_no_remark() -> None:
-    assert impossible(calls.call(operation="response"), Draft((DraftChoice((), finish="tool_calls"),))) == ()
+    assert find_contradictions(calls.call(operation="response"), Draft((DraftChoice((), finish="tool_calls"),))) == ()

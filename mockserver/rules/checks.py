@@ -20,12 +20,12 @@ from mockserver.rules.templates import CompileContext
 SAYS = ("text", "json", "refusal")  # with or without tool calls, each is of the kind "content"
 
 
-def kind_of(then: ContentSpec, context: CompileContext) -> str | None:
+def find_kind(then: ContentSpec, context: CompileContext) -> str | None:
     """Return the kind of answer that a table gives (a key of BESIDE), or None after reporting that there is not one."""
     keys = then.stated_keys
-    outcomes = [key for key in keys if key in OUTCOMES and _answers(key, keys, then)]
+    outcomes = [key for key in keys if key in OUTCOMES and _is_answer(key, keys, then)]
     if not outcomes:
-        context.refuse(_nothing(keys, then))
+        context.refuse(_explain_no_answer(keys, then))
         return None
     kind = OUTCOMES[outcomes[0]]
     spoken = [key for key in outcomes if key in SAYS]
@@ -40,7 +40,7 @@ def kind_of(then: ContentSpec, context: CompileContext) -> str | None:
     return kind
 
 
-def _answers(key: str, keys: Collection[str], then: ContentSpec) -> bool:
+def _is_answer(key: str, keys: Collection[str], then: ContentSpec) -> bool:
     match key:
         case "content_filter":
             return then.content_filter is not None and then.content_filter.on == "prompt"
@@ -49,7 +49,7 @@ def _answers(key: str, keys: Collection[str], then: ContentSpec) -> bool:
     return True
 
 
-def _nothing(keys: Collection[str], then: ContentSpec) -> str:
+def _explain_no_answer(keys: Collection[str], then: ContentSpec) -> str:
     if "content_filter" in keys:
         return '"content_filter" on the completion needs a text that it cuts; add text: ..., or write on: prompt'
     if "retry_after" in keys:
@@ -123,7 +123,7 @@ GENERATIVE = ("chat", "completions", "responses")  # the default operations of a
 ASKED = (*GENERATIVE, *DOCUMENT_OPERATIONS)  # operations that ask a model; others look something up
 
 
-def for_its_operations(when: Condition, purposes: Sequence[tuple[Path, str]]) -> Condition:
+def restrict_operations(when: Condition, purposes: Sequence[tuple[Path, str]]) -> Condition:
     """Return the rule's condition, restricted to the operations that its answer suits unless it names one or a path."""
     if when.uses & {"operation", "path"}:
         return when
@@ -140,21 +140,21 @@ def _chats_have_items(when: Condition, operations: Collection[str]) -> bool:
 def is_stub(when: Condition, then: ThenSpec) -> bool:
     """Whether a rule may answer at paths that no dialect knows: it names a path, and needs no dialect to be sent."""
     answers = (inner for _, inner in then.nested() if not inner.steps and not inner.one_of)
-    return "path" in when.uses and all(_STUBS.issuperset(_given(inner, OUTCOMES)) for inner in answers)
+    return "path" in when.uses and all(_STUBS.issuperset(_select_keys(inner, OUTCOMES)) for inner in answers)
 
 
 def check_operations(
     when: Condition, then: ThenSpec, purposes: Sequence[tuple[Path, str]], context: CompileContext
 ) -> None:
     """Check that a rule can answer the operations that `when` names, or the usual ones if it names none."""
-    wanted = sorted(map(str, _wanted(when, purposes)))
+    wanted = sorted(map(str, _find_operations(when, purposes)))
     for path, purpose in purposes if wanted else ():
         other = next((name for name in wanted if not _suits(purpose, name)), None)
         if other is not None:
             able = f"use it for {', '.join(_PURPOSES[purpose])}{_OPERATIONS_INSTEAD.get(other, '')}"
             context.at("then", *path).refuse_key(f'"{path[-1]}" cannot answer the operation "{other}"; {able}')
     for path, content in then.nested() if wanted else ():
-        for key in _given(content, _NOT_SENT):
+        for key in _select_keys(content, _NOT_SENT):
             if all(name in _NOT_SENT[key] for name in wanted) and not (
                 key == "items" and _chats_have_items(when, wanted)
             ):
@@ -163,13 +163,13 @@ def check_operations(
                 context.at("then", *path, key).refuse_key(f'the operation "{wanted[0]}" cannot send "{key}"{hint}')
 
 
-def _wanted(when: Condition, purposes: Sequence[tuple[Path, str]]) -> Collection[Json]:
+def _find_operations(when: Condition, purposes: Sequence[tuple[Path, str]]) -> Collection[Json]:
     if "operation" in when.uses:
         return pinned(when, "operation") or ()
     return () if "path" in when.uses or len({purpose for _, purpose in purposes}) < 2 else GENERATIVE
 
 
-def misfit(outcome: RuleOutcome, operation: str) -> str | None:
+def explain_misfit(outcome: RuleOutcome, operation: str) -> str | None:
     """Return why an outcome cannot answer an operation, or None if it can."""
     if type(outcome) is Draft:  # isinstance takes far longer for a Struct
         purpose = "text"
@@ -186,21 +186,21 @@ def _suits(purpose: str, operation: str) -> bool:
     return operation not in _WITHOUT_TEXT if purpose == "text" else operation in _PURPOSES[purpose]
 
 
-def purposes_of(then: ThenSpec) -> Sequence[tuple[Path, str]]:
+def find_purposes(then: ThenSpec) -> Sequence[tuple[Path, str]]:
     """Return what the answers of a rule are for, a key of _PURPOSES, each with the place of its key."""
     purposes: list[tuple[Path, str]] = []
     for at, content in then.nested():
-        given = _given(content, _PURPOSE_OF)
+        given = _select_keys(content, _PURPOSE_OF)
         if len({_PURPOSE_OF[key] for key in given}) == 1:  # two answers are reported elsewhere
             purposes.append(((*at, given[0]), _PURPOSE_OF[given[0]]))
     return purposes
 
 
-def _given(content: ContentSpec, wanted: Container[str]) -> list[str]:
+def _select_keys(content: ContentSpec, wanted: Container[str]) -> list[str]:
     return [key for key in content.stated_keys if key in wanted]
 
 
-def _for(operations: tuple[str, ...]) -> Condition:
+def _make_operations_condition(operations: tuple[str, ...]) -> Condition:
     wanted: Json = {"operation": {"in": list(operations)}}
     return implied(compile_when(wanted, lambda message, path: None))
 
@@ -233,7 +233,9 @@ _OPERATIONS_INSTEAD: Mapping[str, str] = {
     "moderations": "; write moderation: {...}",
     "input_tokens": '; for a count, write text: "" and usage: {prompt_tokens: 9}',
 }
-_IMPLIED: Mapping[str, Condition] = {purpose: _for(operations) for purpose, operations in _PURPOSES.items()}
+_IMPLIED: Mapping[str, Condition] = {
+    purpose: _make_operations_condition(operations) for purpose, operations in _PURPOSES.items()
+}
 
 
 Known = Mapping[str, frozenset[str]]  # the features of each dialect
@@ -241,10 +243,10 @@ Known = Mapping[str, frozenset[str]]  # the features of each dialect
 
 def check_when(when: Json, context: CompileContext, known: Known) -> None:
     """Refuse unknown dialects, and paths that only control paths have."""
-    for path, dialect in _texts("dialect", when, "equals", "in"):
+    for path, dialect in _find_texts("dialect", when, "equals", "in"):
         if "*" not in dialect and dialect not in known:
             context.at("when", *path).refuse(f'unknown dialect "{dialect[:60]}"{suggestion(dialect, known)}')
-    for path, text in _texts("path", when, "equals", "in", "glob", "starts_with", "regex"):
+    for path, text in _find_texts("path", when, "equals", "in", "glob", "starts_with", "regex"):
         if f"/{text.lstrip('^/')}".startswith(CONTROL):
             context.at("when", *path).refuse(f"no rule can answer below {CONTROL}: the control API has these paths")
 
@@ -252,7 +254,7 @@ def check_when(when: Json, context: CompileContext, known: Known) -> None:
 def check_features(when: Condition, then: ThenSpec, context: CompileContext, known: Known) -> None:
     pins = (pinned(when, "dialect") if "dialect" in when.uses else None) or ()
     dialects = [dialect for dialect in known if dialect in pins]
-    for path, feature in _features(then) if dialects else ():
+    for path, feature in _find_features(then) if dialects else ():
         lacking = next((dialect for dialect in dialects if feature not in known[dialect]), None)
         if lacking is not None:
             have = [dialect for dialect in known if feature in known[dialect]]
@@ -262,19 +264,19 @@ def check_features(when: Condition, then: ThenSpec, context: CompileContext, kno
             )
 
 
-def _texts(field: str, when: Json, *predicates: str) -> Iterator[tuple[Path, str]]:
+def _find_texts(field: str, when: Json, *predicates: str) -> Iterator[tuple[Path, str]]:
     """Yield the texts that a table compares a field with, each with its place."""
     for key, value in when.items() if isinstance(when, Mapping) else ():
         if key in ("any", "all") and isinstance(value, list):
             for at, table in enumerate(value):
-                yield from (((key, at, *path), text) for path, text in _texts(field, table, *predicates))
+                yield from (((key, at, *path), text) for path, text in _find_texts(field, table, *predicates))
         elif key == "not" and field == "dialect":
-            yield from ((("not", *path), text) for path, text in _texts(field, value, *predicates))
+            yield from ((("not", *path), text) for path, text in _find_texts(field, value, *predicates))
         elif key == field:
-            yield from (((field, *path), text) for path, text in _stated(value, predicates))
+            yield from (((field, *path), text) for path, text in _find_stated_texts(value, predicates))
 
 
-def _stated(value: Json, predicates: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
+def _find_stated_texts(value: Json, predicates: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
     match value:
         case str():
             yield (), value
@@ -282,17 +284,17 @@ def _stated(value: Json, predicates: tuple[str, ...]) -> Iterator[tuple[Path, st
             yield from (((at,), text) for at, text in enumerate(value) if isinstance(text, str))
         case Mapping():
             for name in predicates:
-                yield from (((name, *path), text) for path, text in _stated(value.get(name), ()))
+                yield from (((name, *path), text) for path, text in _find_stated_texts(value.get(name), ()))
 
 
-def _features(then: ThenSpec) -> Iterator[tuple[Path, str]]:
+def _find_features(then: ThenSpec) -> Iterator[tuple[Path, str]]:
     for path, inner in then.nested():
-        yield from _used(inner, path)
+        yield from _find_used_features(inner, path)
         for at, choice in enumerate(inner.choices or ()):
-            yield from _used(choice, (*path, "choices", at))
+            yield from _find_used_features(choice, (*path, "choices", at))
 
 
-def _used(content: ContentSpec, path: Path) -> Iterator[tuple[Path, str]]:
+def _find_used_features(content: ContentSpec, path: Path) -> Iterator[tuple[Path, str]]:
     for key, feature in FEATURE_OF.items():
         if getattr(content, key, None) is not None:
             yield (*path, key), feature

@@ -26,7 +26,7 @@ from yaml.events import (
 )
 
 from mockserver.config.source import did_you_mean
-from mockserver.config.yaml_reader import LOADER, explain, resolve, shortened, unprintable
+from mockserver.config.yaml_reader import LOADER, explain, find_unprintable, resolve, shorten
 from mockserver.core.json import Json
 
 MAX_DEPTH = 100
@@ -60,7 +60,7 @@ def parse(text: str) -> Node | None:
         words, line, column = explain(error, text)
         raise Refused(words, (line, column)) from None
     except yaml.YAMLError as error:
-        words, line, column = unprintable(text) or (f"not YAML: {error}", 0, 0)
+        words, line, column = find_unprintable(text) or (f"not YAML: {error}", 0, 0)
         raise Refused(words, (line, column)) from None
 
 
@@ -105,7 +105,7 @@ def _table(event: Any, events: Iterator[Any], depth: int) -> Node:
         if not isinstance(name, str):
             raise Refused("a key must be a text", _spot(key))
         if name in table:
-            raise Refused(f'duplicate key "{shortened(name)}"', _spot(key))
+            raise Refused(f'duplicate key "{shorten(name)}"', _spot(key))
         keys[name] = _spot(key)
         table[name] = _node(next(events), events, depth)
     return Node(table, _spot(event), keys=keys)

@@ -20,7 +20,7 @@ from mockserver.cassettes.bodies import Node, Refused, Verbatim, as_yaml, parse,
 from mockserver.cassettes.sse_yaml import flow, yaml_lines
 from mockserver.config.errors import CassetteError, Mistake, SourceLocation
 from mockserver.config.source import did_you_mean
-from mockserver.config.yaml_reader import collector_at_rest
+from mockserver.config.yaml_reader import pause_collector
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.http import Headers
 from mockserver.core.json import Json, parsed
@@ -155,7 +155,7 @@ def _entries(
 ) -> tuple[EpisodeDocument, ...]:
     found: list[EpisodeDocument] = []
     mistakes: list[Mistake] = []
-    with collector_at_rest():
+    with pause_collector():
         for number, document in enumerate(documents, before + 1):
             try:
                 entry = (known or {}).get(document.text) or _entry(document)

@@ -29,7 +29,7 @@ from msgspec.json import decode, encode
 from mockserver.cassettes.format import HEAD, EpisodeDocument, ReadPosition, document, entries, episodes, following
 from mockserver.config.errors import CassetteError
 from mockserver.config.source import did_you_mean
-from mockserver.config.yaml_reader import collector_at_rest
+from mockserver.config.yaml_reader import pause_collector
 from mockserver.core.episode import SUFFIX, Episode
 from mockserver.core.json import parsed
 from mockserver.core.seed import monotonic, wall
@@ -533,7 +533,7 @@ def index_of(path: Path) -> Path:
 
 
 def _read(index: Path) -> Index | None:
-    with suppress(OSError, ValueError), collector_at_rest():
+    with suppress(OSError, ValueError), pause_collector():
         content, status = read_regular(index)
         found = decode(content, type=Index)
         return found if found.written == status.st_mtime_ns else None

@@ -35,7 +35,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
         settings, loaded = _checked(given)
     except MockserverError as error:
         for mistake in error.mistakes:
-            click.echo(mistake.shown(), err=True)
+            click.echo(mistake.render(), err=True)
         sys.exit(2)
     remarks = [*review(loaded), *unreachable(loaded, settings.dialect)]
     if not settings.upstream:

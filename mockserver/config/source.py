@@ -41,13 +41,13 @@ class Document(Struct, frozen=True):
             return self._within
         line, column, inner = self._root
         for depth, step in enumerate(path, 1):
-            found = _step(inner, step)
+            found = _find_step(inner, step)
             if found is None:
                 break
             key_line, key_column, (line, column, inner) = found
             if key and depth == len(path):
                 line, column = key_line, key_column
-        return _place(self.file, self._lines, line, column)
+        return _make_place(self.file, self._lines, line, column)
 
     def inside(self, path: Path, line: int) -> SourceLocation | None:
         """The place of a line (from 1) of the text at `path` if it is a block text, else of the whole text."""
@@ -56,7 +56,7 @@ class Document(Struct, frozen=True):
             return place
         at = min(place.line + line, len(self._lines)) - 1  # 0-based; the block begins on the line below its "|"
         shown = self._lines[at]
-        return _place(self.file, self._lines, at, len(shown) - len(shown.lstrip()))
+        return _make_place(self.file, self._lines, at, len(shown) - len(shown.lstrip()))
 
 
 def read(text: str | bytes, file: str, most: int = sys.maxsize) -> Document:
@@ -64,12 +64,12 @@ def read(text: str | bytes, file: str, most: int = sys.maxsize) -> Document:
 
     Raises MockserverError with every mistake: syntax, duplicate keys, unknown tags, alias bombs.
     """
-    text, problem = _decoded(text)
+    text, problem = _decode(text)
     lines = tuple(text.splitlines()) or ("",)
     data, root, problems = (None, NOWHERE, (problem,)) if problem else parse(text, most=most)
     if problems:
         places = (
-            Mistake(words, _place(file, lines, line, column))
+            Mistake(words, _make_place(file, lines, line, column))
             for words, line, column in sorted(problems, key=itemgetter(1, 2))
         )
         raise MockserverError(*places)
@@ -120,7 +120,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f'; did you mean "{by_lower[near[0]]}"?' if near else ""
 
 
-def suggestion(word: str, known: Collection[str]) -> str:
+def suggest(word: str, known: Collection[str]) -> str:
     """What `did_you_mean` says, or all known words where none is near."""
     return did_you_mean(word, known) or f"; it is one of {', '.join(known)}"
 
@@ -159,7 +159,7 @@ _SAME: Mapping[str, str] = {
 }
 
 
-def _step(inner: Inner, step: str | int) -> tuple[int, int, Spot] | None:
+def _find_step(inner: Inner, step: str | int) -> tuple[int, int, Spot] | None:
     """Line and column of an item's key, and the spot of its value; an item of a list is its own key."""
     match inner:
         case dict():
@@ -170,7 +170,7 @@ def _step(inner: Inner, step: str | int) -> tuple[int, int, Spot] | None:
     return None
 
 
-def _place(file: str, lines: tuple[str, ...], line: int, column: int) -> SourceLocation:
+def _make_place(file: str, lines: tuple[str, ...], line: int, column: int) -> SourceLocation:
     """A place from 0-based numbers; a long line is cut, or left out if the cut would lose the column."""
     line = min(line, len(lines) - 1)
     text = lines[line]
@@ -179,7 +179,7 @@ def _place(file: str, lines: tuple[str, ...], line: int, column: int) -> SourceL
     return SourceLocation(file, line + 1, column + 1, text)
 
 
-def _decoded(text: str | bytes) -> tuple[str, Problem | None]:
+def _decode(text: str | bytes) -> tuple[str, Problem | None]:
     if isinstance(text, str):
         return text.removeprefix("\ufeff"), None
     try:

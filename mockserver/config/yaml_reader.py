@@ -43,7 +43,7 @@ def resolve(text: str) -> Json:
     return text
 
 
-def as_float(value: int) -> float:
+def convert_to_float(value: int) -> float:
     """An integer as a float; infinite beyond the range of floats, as `1e999`."""
     try:
         return float(value)
@@ -74,12 +74,12 @@ def explain(error: Any, text: str) -> tuple[str, int, int]:
     """A MarkedYAMLError in plain words, with the line and column (from 0) to point at."""
     complaint = f"{error.context}: {error.problem}"
     about, words = next(
-        (rule[1:] for rule in _PHRASES if rule[0] in complaint), (_here, f"invalid YAML: {error.problem}")
+        (rule[1:] for rule in _PHRASES if rule[0] in complaint), (_get_problem_mark, f"invalid YAML: {error.problem}")
     )
     mark = about(error)
     lines = text.splitlines()
     if mark.line >= len(lines) or (mark.line == len(lines) - 1 and mark.column >= len(lines[-1])):
-        return _end(error, lines)
+        return _explain_end(error, lines)
     line = lines[mark.line]
     if callable(words):
         words = words(line[: mark.column], line[mark.column :])
@@ -87,35 +87,35 @@ def explain(error: Any, text: str) -> tuple[str, int, int]:
     return words.replace("LINE", f"line {opened}"), mark.line, mark.column
 
 
-def _end(error: Any, lines: list[str]) -> tuple[str, int, int]:
+def _explain_end(error: Any, lines: list[str]) -> tuple[str, int, int]:
     """The file ends too early: point at what is still open."""
-    mark = _opening(error)
+    mark = _get_context_mark(error)
     if mark.line >= len(lines):
         return "the file ends in the middle of something", len(lines) - 1, len(lines[-1])
     return f'this "{lines[mark.line][mark.column : mark.column + 1]}" is never closed', mark.line, mark.column
 
 
-def _here(error: Any) -> Any:
+def _get_problem_mark(error: Any) -> Any:
     return error.problem_mark
 
 
-def _opening(error: Any) -> Any:
+def _get_context_mark(error: Any) -> Any:
     return error.context_mark or error.problem_mark
 
 
-def _start(before: str, after: str) -> str:
+def _explain_start(before: str, after: str) -> str:
     if after.startswith("\t"):
         return _TAB
     return f'a text that starts with "{after[:1]}" needs quotes'
 
 
-def _open_table(before: str, after: str) -> str:
+def _explain_open_table(before: str, after: str) -> str:
     if "{{" in before or after.startswith("{{"):
         return "a text with {{ }} needs quotes inside the braces of a table"
     return 'a "," or "}" is missing before this, for the "{" of LINE'
 
 
-def _misfit(before: str, after: str) -> str:
+def _explain_misfit(before: str, after: str) -> str:
     if "{{" in before and "}" in before:
         return BARE_BRACES
     if before.rstrip().endswith(('"', "'")):
@@ -133,28 +133,36 @@ _INDENT = 'this line is not indented like the "-" above it'
 
 # Part of the parser's message, the mark to point at, and our words; the first match wins.
 _PHRASES: tuple[tuple[str, Callable[[Any], Any], str | Callable[[str, str], str]], ...] = (
-    ("scanning an alias", _opening, BARE_STAR),
-    ("scanning an anchor", _opening, 'a text that starts with "&" needs quotes'),
-    ("scanning a tag", _opening, 'a text that starts with "!" needs quotes'),
-    ("parsing a tag", _opening, 'a text that starts with "!" needs quotes'),
-    ("undefined tag handle", _opening, 'a text that starts with "!" needs quotes'),
-    ("scanning a directive", _opening, 'a text that starts with "%" needs quotes'),
-    ("incompatible YAML document", _here, "only YAML 1.1 and 1.2 can be read"),
-    ("tab character", _here, _TAB),
-    ("cannot start any token", _here, _start),
-    ("mapping values are not allowed", _here, _COLON),
-    ("sequence entries are not allowed", _here, 'a list cannot begin here: put its "-" on a line of its own'),
-    ("parsing a flow sequence", _here, 'a "," or "]" is missing before this, for the "[" of LINE'),
-    ("parsing a flow mapping", _here, _open_table),
-    ("unexpected end of stream", _opening, "this quote is never closed"),
-    ("unexpected document", _opening, "this quote is never closed"),
-    ("escape", _here, 'unknown escape; write "\\\\" for a backslash, or use single quotes'),
-    ("scanning a block scalar", _opening, 'the line must end after "|" or ">"; start the text on the next line'),
-    ("scanning a simple key", _opening, 'this line is not "key: value"; is a ":" missing?'),
-    ("node content", _here, "a value is missing before this; a text that starts with this needs quotes"),
-    ("parsing a block mapping", _here, _misfit),
-    ("parsing a block collection", _here, _INDENT),
-    ("document start", _here, "this line is not indented like the first one"),
+    ("scanning an alias", _get_context_mark, BARE_STAR),
+    ("scanning an anchor", _get_context_mark, 'a text that starts with "&" needs quotes'),
+    ("scanning a tag", _get_context_mark, 'a text that starts with "!" needs quotes'),
+    ("parsing a tag", _get_context_mark, 'a text that starts with "!" needs quotes'),
+    ("undefined tag handle", _get_context_mark, 'a text that starts with "!" needs quotes'),
+    ("scanning a directive", _get_context_mark, 'a text that starts with "%" needs quotes'),
+    ("incompatible YAML document", _get_problem_mark, "only YAML 1.1 and 1.2 can be read"),
+    ("tab character", _get_problem_mark, _TAB),
+    ("cannot start any token", _get_problem_mark, _explain_start),
+    ("mapping values are not allowed", _get_problem_mark, _COLON),
+    (
+        "sequence entries are not allowed",
+        _get_problem_mark,
+        'a list cannot begin here: put its "-" on a line of its own',
+    ),
+    ("parsing a flow sequence", _get_problem_mark, 'a "," or "]" is missing before this, for the "[" of LINE'),
+    ("parsing a flow mapping", _get_problem_mark, _explain_open_table),
+    ("unexpected end of stream", _get_context_mark, "this quote is never closed"),
+    ("unexpected document", _get_context_mark, "this quote is never closed"),
+    ("escape", _get_problem_mark, 'unknown escape; write "\\\\" for a backslash, or use single quotes'),
+    (
+        "scanning a block scalar",
+        _get_context_mark,
+        'the line must end after "|" or ">"; start the text on the next line',
+    ),
+    ("scanning a simple key", _get_context_mark, 'this line is not "key: value"; is a ":" missing?'),
+    ("node content", _get_problem_mark, "a value is missing before this; a text that starts with this needs quotes"),
+    ("parsing a block mapping", _get_problem_mark, _explain_misfit),
+    ("parsing a block collection", _get_problem_mark, _INDENT),
+    ("document start", _get_problem_mark, "this line is not indented like the first one"),
 )
 
 
@@ -177,23 +185,23 @@ def parse(text: str, *, binary: bool = False, most: int = sys.maxsize) -> tuple[
     `binary`: accept the tags `!!binary` and, as Ruby writes it, `!binary`, which give bytes. `most`: values, after
     which nothing is read.
     """
-    if problem := unprintable(text):
+    if problem := find_unprintable(text):
         return None, NOWHERE, (problem,)
-    with collector_at_rest():
+    with pause_collector():
         parser = _Parser(text, binary=binary, most=most)
         data, spot = parser.document()
     return data, spot, parser.problems
 
 
-def unprintable(text: str) -> Problem | None:
+def find_unprintable(text: str) -> Problem | None:
     if (found := _FORBIDDEN.search(text)) is None:
         return None
     lines = (text[: found.start()] + "|").splitlines()
-    return _forbidden(found[0]), len(lines) - 1, len(lines[-1]) - 1
+    return _explain_forbidden(found[0]), len(lines) - 1, len(lines[-1]) - 1
 
 
 @contextmanager
-def collector_at_rest() -> Iterator[None]:
+def pause_collector() -> Iterator[None]:
     """Pause garbage collection, which would walk the growing data again and again."""
     enabled = gc.isenabled()
     gc.disable()
@@ -284,14 +292,14 @@ class _Parser:
             return (self.resolved(event) if event.implicit[0] else event.value), spot
         if event.tag in ("!", _TAG + "str"):
             return event.value, spot
-        if self.binary and event.tag in _BINARY and (data := _decoded(event.value)) is not None:
+        if self.binary and event.tag in _BINARY and (data := _decode_base64(event.value)) is not None:
             return data, spot
         wanted = _SCALARS.get(event.tag)
         value = self.resolved(event)
         if wanted is float and type(value) is int:
-            value = as_float(value)
+            value = convert_to_float(value)
         if wanted is None or type(value) is not wanted:
-            self.refuse(_unfit(event.tag), event)
+            self.refuse(_explain_tag(event.tag), event)
         return value, spot
 
     def resolved(self, event: Any) -> Json:
@@ -322,7 +330,7 @@ class _Parser:
             if name == "<<" and key.implicit[0]:
                 merged += self.merged(key, value, spot)
             elif name in spots:
-                self.refuse(f'duplicate key "{shortened(name)}"; line {spots[name][0] + 1} has it already', key)
+                self.refuse(f'duplicate key "{shorten(name)}"; line {spots[name][0] + 1} has it already', key)
             else:
                 table[name] = value
                 spots[name] = (key.start_mark.line, key.start_mark.column, spot)
@@ -351,7 +359,7 @@ class _Parser:
 
     def check_tag(self, event: Any, kind: str) -> None:
         if event.tag not in (None, "!", _TAG + kind):
-            self.refuse(_unfit(event.tag), event)
+            self.refuse(_explain_tag(event.tag), event)
 
     def refuse(self, words: str, event: Any) -> None:
         self.problems.append((words, event.start_mark.line, event.start_mark.column))
@@ -359,22 +367,22 @@ class _Parser:
             raise _Stop
 
 
-def shortened(name: str) -> str:
+def shorten(name: str) -> str:
     return name if len(name) <= 60 else name[:60] + "…"
 
 
-def _unfit(tag: str) -> str:
-    return f'the tag "{shortened(tag.replace(_TAG, "!!"))}" does not fit here; leave it out'
+def _explain_tag(tag: str) -> str:
+    return f'the tag "{shorten(tag.replace(_TAG, "!!"))}" does not fit here; leave it out'
 
 
-def _decoded(text: str) -> bytes | None:
+def _decode_base64(text: str) -> bytes | None:
     try:
         return a2b_base64("".join(text.split()))
     except ValueError:
         return None
 
 
-def _forbidden(character: str) -> str:
+def _explain_forbidden(character: str) -> str:
     code = ord(character)
     escape = f"\\U{code:08x}" if code > 0xFFFF else f"\\u{code:04x}"
     return f'the character U+{code:04X} is not allowed in YAML; write "{escape}" in double quotes'

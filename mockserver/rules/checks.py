@@ -5,7 +5,7 @@ Texts answer chats, completions and responses; vectors embeddings; scores modera
 
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 
-from mockserver.config.source import Path, suggestion
+from mockserver.config.source import Path, suggest
 from mockserver.core.call import OTHER
 from mockserver.core.draft import DocumentDraft, Draft, RuleOutcome
 from mockserver.core.episode import wire_format
@@ -245,7 +245,7 @@ def check_when(when: Json, context: CompileContext, known: Known) -> None:
     """Refuse unknown dialects, and paths that only control paths have."""
     for path, dialect in _find_texts("dialect", when, "equals", "in"):
         if "*" not in dialect and dialect not in known:
-            context.at("when", *path).refuse(f'unknown dialect "{dialect[:60]}"{suggestion(dialect, known)}')
+            context.at("when", *path).refuse(f'unknown dialect "{dialect[:60]}"{suggest(dialect, known)}')
     for path, text in _find_texts("path", when, "equals", "in", "glob", "starts_with", "regex"):
         if f"/{text.lstrip('^/')}".startswith(CONTROL):
             context.at("when", *path).refuse(f"no rule can answer below {CONTROL}: the control API has these paths")

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from mockserver.config.tables import LazyType, LazyUnion, Tag, field, make_table
-from mockserver.config.validation_errors import AsTable, AsText, Table, either
+from mockserver.config.tables import AsTable, AsText, ByShape, LazyType, LazyUnion, Table, Tag, field, make_table
 
 _NOTES = "annotations (citations), in the API's form"
 NAMESPACE = "namespace of the tool (default: the one in which the request offers a tool of this name)"
@@ -16,7 +15,7 @@ _CALL_ID = "id of the call, to which its result will refer; made when absent"
 
 CallId = Annotated[str | None, field(min_length=1, description=_CALL_ID)]
 Namespace = Annotated[str | None, field(min_length=1, description=NAMESPACE)]
-Arguments = Annotated[AsTable[dict[str, Any]] | AsText[str], either("a table or a JSON text")]
+Arguments = Annotated[AsTable[dict[str, Any]] | AsText[str], ByShape("a table or a JSON text")]
 
 
 class OutputTextSpec(Table):
@@ -222,7 +221,7 @@ _SOURCE = _table(
 )
 _SOURCES = (
     _list(
-        Annotated[AsText[str] | Annotated[_SOURCE, Tag("<table>")], either("an address such as https://example.org")]
+        Annotated[AsText[str] | Annotated[_SOURCE, Tag("<table>")], ByShape("an address such as https://example.org")]
     ),
     "addresses of what was found",
 )
@@ -263,7 +262,7 @@ _MCP_ERROR = _either_type(
     _typed("mcp_tool_execution_error", "An error of the tool itself.", "content: []", "content"),
 )
 _TEXT_OR_MCP_ERROR: Any = Annotated[
-    AsText[str] | Annotated[_MCP_ERROR, Tag("<table>")], either("a text, or a table with its type")
+    AsText[str] | Annotated[_MCP_ERROR, Tag("<table>")], ByShape("a text, or a table with its type")
 ]
 _MCP_TOOL = _table(
     "McpTool",

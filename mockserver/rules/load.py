@@ -9,8 +9,8 @@ from msgspec import Struct
 from mockserver.config.errors import RuleError, SourceLocation
 from mockserver.config.source import Document, Mistakes, raise_if_any
 from mockserver.config.timing import PROFILES, Profiles
-from mockserver.config.validation_errors import validated
-from mockserver.config.yaml_reader import collector_at_rest
+from mockserver.config.validation_errors import validate_table
+from mockserver.config.yaml_reader import pause_collector
 from mockserver.core.action import Faults
 from mockserver.core.call import OTHER, Call
 from mockserver.core.json import Json
@@ -100,7 +100,7 @@ def load(
     file.
     """
     loader = _Loader(known, faults, profiles)
-    with collector_at_rest():
+    with pause_collector():
         rules = [rule for document in documents for rule in loader.load_rules(document)]
     raise_if_any(loader.mistakes, RuleError)
     return tuple(rules)
@@ -144,7 +144,7 @@ class _Loader:
                     yield rule
 
     def _compile(self, spec: Json, context: CompileContext) -> Rule | None:
-        model = validated(RuleSpec, spec, "a rule", context.add)
+        model = validate_table(RuleSpec, spec, "a rule", context.add)
         raw = spec if isinstance(spec, Mapping) else {}
         written: Condition = All()
         if (when := raw.get("when")) is not None:
@@ -205,7 +205,7 @@ def _list_rules(document: Document, mistakes: Mistakes) -> Sequence[Json]:
     rules = content.get("rules") if isinstance(content, Mapping) else None
     if isinstance(rules, list | tuple):
         # The rules are checked one by one, as a mistake in one must not hide those in others.
-        validated(RulesHead, {**content, "rules": []}, "a rules file", mistakes.add)
+        validate_table(RulesHead, {**content, "rules": []}, "a rules file", mistakes.add)
         return rules
-    validated(RulesHead, content, "a rules file", mistakes.add)
+    validate_table(RulesHead, content, "a rules file", mistakes.add)
     return ()

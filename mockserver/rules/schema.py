@@ -11,20 +11,23 @@ from pydantic_core import PydanticCustomError
 
 from mockserver.config.settings import Settings
 from mockserver.config.source import Path
-from mockserver.config.tables import Tag, checked_by, field, make_table
-from mockserver.config.timing import TimingTable
-from mockserver.config.types import Duration, Share
-from mockserver.config.validation_errors import (
+from mockserver.config.tables import (
+    AfterValidator,
     AsList,
     AsNumber,
     AsTable,
     AsText,
+    ByShape,
     Headers,
+    NonNegativeInt,
     Table,
+    Tag,
     TextOrNumber,
-    Whole,
-    either,
+    field,
+    make_table,
 )
+from mockserver.config.timing import TimingTable
+from mockserver.config.types import Duration, Share
 from mockserver.core.action import POSITIONS, Faults, Kind, Option, counts, options
 from mockserver.core.json import Json
 from mockserver.core.plan import FINISHES, OWN_FINISHES, REASONS
@@ -52,7 +55,7 @@ Category = Literal[
 
 ModerationSpec = Annotated[
     AsTable[dict[Category, Score]] | AsList[list[Category]],
-    either("scores such as {violence: 0.92}, or a list of categories"),
+    ByShape("scores such as {violence: 0.92}, or a list of categories"),
 ]
 
 
@@ -81,7 +84,7 @@ def fault_table(name: str, fault: Any) -> type[Table]:
 
 
 def _place(where: str) -> tuple[Any, Any]:
-    kind: Any = Whole if counts(where) else Literal[True]
+    kind: Any = NonNegativeInt if counts(where) else Literal[True]
     return kind | None, field(None, description=POSITIONS[where])
 
 
@@ -130,10 +133,10 @@ _MEDIA_TYPE: dict[str, Json] = {"pattern": "^(?! )[ -~]+(?<! )$"}
 # What a value of each kind must be.
 TYPES: Mapping[Kind, Callable[[Option], Any]] = {
     "count": lambda _: Annotated[int, field(ge=1, le=MAX_EVENTS)],
-    "difference": lambda _: Annotated[int, checked_by(_difference), field(json_schema_extra={"not": {"const": 0}})],
+    "difference": lambda _: Annotated[int, AfterValidator(_difference), field(json_schema_extra={"not": {"const": 0}})],
     "duration": lambda _: Duration,
-    "media type": lambda _: Annotated[str, checked_by(_media_type), field(json_schema_extra=_MEDIA_TYPE)],
-    "pointer": lambda _: Annotated[str, checked_by(_pointer), field(json_schema_extra={"pattern": "^/."})],
+    "media type": lambda _: Annotated[str, AfterValidator(_media_type), field(json_schema_extra=_MEDIA_TYPE)],
+    "pointer": lambda _: Annotated[str, AfterValidator(_pointer), field(json_schema_extra={"pattern": "^/."})],
     "reason": lambda _: Literal[tuple(REASONS)],
     "speed": lambda _: Annotated[float, field(gt=0, allow_inf_nan=False)],
     "word": lambda each: Literal[each.among],
@@ -157,7 +160,7 @@ class SizeSpec(Table):
 
 Chunks = Annotated[
     AsText[Literal["token", "word", "char"]] | AsTable[SizeSpec] | AsList[list[str]],
-    either("token, word, char, {size: 7} or a list of pieces"),
+    ByShape("token, word, char, {size: 7} or a list of pieces"),
 ]
 
 
@@ -168,8 +171,8 @@ class ToolCallSpec(Table):
     instead: ClassVar = {"input": '"arguments"'}
 
     name: str = field(min_length=1, description="name of the tool")
-    arguments: Annotated[AsTable[dict[str, Any]] | AsText[str], either("a table, a JSON text, or auto")] | None = field(
-        None, description="a table, a JSON string, or auto (generated from the tool's schema)"
+    arguments: Annotated[AsTable[dict[str, Any]] | AsText[str], ByShape("a table, a JSON text, or auto")] | None = (
+        field(None, description="a table, a JSON string, or auto (generated from the tool's schema)")
     )
     input: str | None = field(None, description="the input of a free-text tool")
     id: str | None = field(None, min_length=1, description="id of the call (default: generated)")
@@ -199,7 +202,7 @@ class FilterSpec(Table):
         "hate", "self_harm", "sexual", "violence", "jailbreak", "protected_material_text", "protected_material_code"
     ] = field("violence", description="the category that trips it")
     severity: Literal["low", "medium", "high"] | None = field(None, description="severity (default: high)")
-    after_tokens: Whole | None = field(None, description="tokens of the completion before the cut")
+    after_tokens: NonNegativeInt | None = field(None, description="tokens of the completion before the cut")
 
 
 Harm = Annotated[Severity | None, field(description="severity that the filter reports for this category")]
@@ -326,15 +329,21 @@ class UsageSpec(Table):
 
     example = "{prompt_tokens: 10, completion_tokens: 5}"
 
-    prompt_tokens: Whole | None = field(None, description="tokens of the prompt")
-    completion_tokens: Whole | None = field(None, description="tokens of the answer, with its reasoning")
-    reasoning_tokens: Whole | None = field(None, description="tokens of the reasoning")
-    cached_tokens: Whole | None = field(None, description="tokens of the prompt that came from a cache")
-    prompt_audio_tokens: Whole | None = field(None, description="tokens of audio in the prompt")
-    completion_audio_tokens: Whole | None = field(None, description="tokens of audio in the answer")
-    accepted_prediction_tokens: Whole | None = field(None, description="tokens of the prediction that were used")
-    rejected_prediction_tokens: Whole | None = field(None, description="tokens of the prediction that were not")
-    cache_write_tokens: Whole | None = field(None, description="tokens of the prompt that were written to a cache")
+    prompt_tokens: NonNegativeInt | None = field(None, description="tokens of the prompt")
+    completion_tokens: NonNegativeInt | None = field(None, description="tokens of the answer, with its reasoning")
+    reasoning_tokens: NonNegativeInt | None = field(None, description="tokens of the reasoning")
+    cached_tokens: NonNegativeInt | None = field(None, description="tokens of the prompt that came from a cache")
+    prompt_audio_tokens: NonNegativeInt | None = field(None, description="tokens of audio in the prompt")
+    completion_audio_tokens: NonNegativeInt | None = field(None, description="tokens of audio in the answer")
+    accepted_prediction_tokens: NonNegativeInt | None = field(
+        None, description="tokens of the prediction that were used"
+    )
+    rejected_prediction_tokens: NonNegativeInt | None = field(
+        None, description="tokens of the prediction that were not"
+    )
+    cache_write_tokens: NonNegativeInt | None = field(
+        None, description="tokens of the prompt that were written to a cache"
+    )
 
 
 class TimingSpec(TimingTable, Table):
@@ -354,13 +363,14 @@ class BranchSpec(Table):
 
 ErrorValue = Annotated[
     AsNumber[int] | AsText[str] | AsTable[ErrorSpec],
-    either("a status such as 429, a short name such as rate_limit, or a table"),
+    ByShape("a status such as 429, a short name such as rate_limit, or a table"),
 ]
 GenerateValue = Annotated[
-    AsText[str] | AsTable[GenerateSpec], either("the name of a generator, or a table with its kind")
+    AsText[str] | AsTable[GenerateSpec], ByShape("the name of a generator, or a table with its kind")
 ]
 FailedValue = Annotated[
-    Annotated[Literal[True], Tag("<other>")] | AsTable[FailedSpec], either("true, or a table with a code and a message")
+    Annotated[Literal[True], Tag("<other>")] | AsTable[FailedSpec],
+    ByShape("true, or a table with a code and a message"),
 ]
 
 

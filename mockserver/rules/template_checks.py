@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.config.source import did_you_mean, suggestion
+from mockserver.config.source import did_you_mean, suggest
 from mockserver.core.lazy import lazy_pattern
 from mockserver.rules.template_variables import KINDS, MEMBERS, VARIABLES, list_providers, make_plain
 
@@ -57,9 +57,9 @@ class TemplateChecker:
         if root == "match" and member and member not in groups:
             return _explain_missing_group(member, groups), variable
         if root in MEMBERS and member and member not in MEMBERS[root]:
-            return f'"{root}" has no "{member}"{suggestion(member, MEMBERS[root])}', variable
+            return f'"{root}" has no "{member}"{suggest(member, MEMBERS[root])}', variable
         if root not in VARIABLES and root not in self._environment.globals:
-            return f'there is no "{root}" in templates{suggestion(root, VARIABLES)}', root
+            return f'there is no "{root}" in templates{suggest(root, VARIABLES)}', root
         return None
 
     def _check_names(self, source: str) -> Iterator[tuple[str, str]]:
@@ -100,7 +100,7 @@ def _find_line(culprit: str, source: str) -> int:
 def _explain_missing_group(name: str, groups: frozenset[str]) -> str:
     if not groups:
         return f'"match.{name}" is nothing: no regular expression of "when" has a named group, such as (?P<{name}>...)'
-    return f'no regular expression of "when" has a group "{name}"{suggestion(name, sorted(groups))}'
+    return f'no regular expression of "when" has a group "{name}"{suggest(name, sorted(groups))}'
 
 
 # Comments and raw blocks.

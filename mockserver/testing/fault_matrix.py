@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError, Mistake, SourceLocation
 from mockserver.config.source import Document, did_you_mean
-from mockserver.config.types import seconds
+from mockserver.config.types import parse_seconds
 from mockserver.core.action import POSITIONS, options
 from mockserver.core.exchange import MOST_KEPT
 from mockserver.core.json import Json, parsed
@@ -443,7 +443,7 @@ class FaultMatrix(Struct, frozen=True):
 
 
 def _limit(written: float | str) -> float:
-    if limit := seconds(written):
+    if limit := parse_seconds(written):
         return limit
     raise ValueError("limit must be more than 0 s")
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from mockserver.config.types import JsonPath, Step, steps
+from mockserver.config.types import JsonPath, Step, parse_json_path
 
 READ: dict[str, JsonPath] = {
     "$": (),
@@ -24,7 +24,7 @@ READ: dict[str, JsonPath] = {
 
 @pytest.mark.parametrize("text", READ)
 def test_a_path(text: str) -> None:
-    assert steps(text) == READ[text]
+    assert parse_json_path(text) == READ[text]
 
 
 REFUSED = {
@@ -39,4 +39,4 @@ REFUSED = {
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_is_no_path(text: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(REFUSED[text])}$"):
-        steps(text)
+        parse_json_path(text)

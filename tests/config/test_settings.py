@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError
 from mockserver.config.models_and_limits import KeySettings, ModelSettings
-from mockserver.config.settings import Keywords, Settings, assemble, variable
+from mockserver.config.settings import Keywords, Settings, assemble, format_variable
 from mockserver.config.source import Document, read
 from mockserver.config.timing import PROFILES
 from mockserver.core.plan import Timing
@@ -36,7 +36,7 @@ def mistakes(
 
 
 def test_bytes_of_the_environment_that_are_no_text() -> None:
-    name = variable("host")
+    name = format_variable("host")
     assert mistakes(environ={name: "a\udcff"}) == [f"{name} must be text in UTF-8, not 'a\\udcff'"]
 
 

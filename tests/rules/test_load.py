@@ -71,7 +71,7 @@ def test_the_mistakes_of_all_files_come_at_once():
 def test_a_mistake_shows_its_line():
     with pytest.raises(RuleError) as caught:
         loaded("rules:\n  - then: {txt: a}\n", "rules.yaml")
-    assert caught.value.mistakes[0].shown() == (
+    assert caught.value.mistakes[0].render() == (
         'rules.yaml:2:12: unknown key "txt"; did you mean "text"?\n    2 |   - then: {txt: a}\n      |            ^'
     )
 

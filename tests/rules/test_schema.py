@@ -4,9 +4,20 @@ import pytest
 from pydantic_core import ValidationError
 
 from mockserver.config.settings import Settings
-from mockserver.config.tables import BaseTable, LazyType, Tag, field, make_table
+from mockserver.config.tables import (
+    BaseTable,
+    ByShape,
+    Headers,
+    LazyType,
+    NonNegativeInt,
+    Table,
+    Tag,
+    TextOrNumber,
+    field,
+    make_table,
+)
 from mockserver.config.types import Duration, Share
-from mockserver.config.validation_errors import Headers, Table, TextOrNumber, Whole, complaints, either, in_quotes
+from mockserver.config.validation_errors import find_mistakes, quote_keys
 from mockserver.core.plan import FINISHES, OWN_FINISHES
 from mockserver.delivery.faults import FAULTS
 from mockserver.rules.answer.faults import ANSWER_FAULTS
@@ -31,13 +42,13 @@ class Sample(Table):
     text: str = ""
     wait: Duration = 0.0
     part: Share = 0.0
-    count: Whole = 0
+    count: NonNegativeInt = 0
     code: TextOrNumber = ""
     headers: Headers = field(default_factory=dict)
     anything: object = 1
-    pick: Annotated[Annotated[str, Tag("<text>")] | Annotated[list[int], Tag("<list>")], either("a text or a list")] = (
-        ""
-    )
+    pick: Annotated[
+        Annotated[str, Tag("<text>")] | Annotated[list[int], Tag("<list>")], ByShape("a text or a list")
+    ] = ""
     shape: Annotated[Circle | Square, field(discriminator="type")] | None = None
 
 
@@ -146,7 +157,7 @@ def test_one_rule_hides_nothing_of_another():
 def test_keys_that_are_no_texts():
     with pytest.raises(ValidationError) as caught:
         RuleSpec.model_validate({"then": {"text": "a", "headers": {3: "x"}}, 4: 5})
-    found = [(c.message, c.path, c.key) for c in complaints(caught.value, RuleSpec, in_quotes("a rule"))]
+    found = [(c.message, c.path, c.key) for c in find_mistakes(caught.value, RuleSpec, quote_keys("a rule"))]
     assert found == [
         ("a key must be a text, not 3", ("then", "headers"), False),
         ("a key must be a text, not 4", (), False),

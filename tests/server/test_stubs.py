@@ -132,7 +132,7 @@ def test_no_stub_takes_a_control_path() -> None:
         with pytest.raises(RuleError) as caught:
             local(f"rules:\n  - when: {when}\n    then: {{json: 1}}\n")
         (mistake,) = caught.value.mistakes
-        assert re.search(r"rules\.yaml:2:\d+: no rule can answer below /__mockserver__", mistake.shown())
+        assert re.search(r"rules\.yaml:2:\d+: no rule can answer below /__mockserver__", mistake.render())
 
 
 def test_an_unanswered_path_names_the_nearest_rules() -> None:

@@ -10,8 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.config.errors import SourceLocation
-from mockserver.config.source import suggestion
-from mockserver.config.timing import both_speeds, compiled, unknown_profile
+from mockserver.config.source import suggest
+from mockserver.config.timing import compile_timing, explain_unknown_profile, has_both_speeds
 from mockserver.core.call import OTHER, Call
 from mockserver.core.draft import DocumentDraft, Draft, DraftChoice, PlayCassette, RenderContext, RuleAnswer
 from mockserver.core.json import Json
@@ -190,7 +190,7 @@ def _generated(then: ThenSpec, context: CompileContext) -> _Choices:
     kind, options = spec.kind, spec.model_dump(exclude_unset=True, exclude={"kind"}, by_alias=True)
     if kind not in KINDS:
         here = context.at("generate", "kind") if spec is then.generate else context.at("generate")
-        here.refuse(f'unknown generator "{kind[:60]}"{suggestion(kind, KINDS)}')
+        here.refuse(f'unknown generator "{kind[:60]}"{suggest(kind, KINDS)}')
     if spec.schema_ is not None and kind != "schema":
         context.at("generate", "schema").refuse_key(f'"schema" does not go with kind: {kind}; write kind: schema')
     elif spec.schema_ is not None and (broken := _schema_error(spec.schema_)):
@@ -273,12 +273,12 @@ def _usage(usage: UsageSpec | None) -> dict[str, int]:
 
 
 def _timing(timing: TimingSpec, context: CompileContext) -> Timing:
-    if both_speeds(timing):
+    if has_both_speeds(timing):
         context.at("tokens_per_second").refuse_key('use "tokens_per_second" or "per_token", not both')
     known = context.profiles
     if known is not None and timing.profile is not None and timing.profile not in known:
-        context.at("profile").refuse(unknown_profile(timing.profile, known))
-    return compiled(timing, known or {})
+        context.at("profile").refuse(explain_unknown_profile(timing.profile, known))
+    return compile_timing(timing, known or {})
 
 
 _SURE = 0.95  # the score of a category without a stated score

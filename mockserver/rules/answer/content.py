@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from mockserver.config.source import suggestion
+from mockserver.config.source import suggest
 from mockserver.core.call import ToolCall
 from mockserver.core.draft import AFTER_LAST_TOKEN, DraftChoice, RenderContext
 from mockserver.core.hosted_tools import item
@@ -197,7 +197,7 @@ def _free(error: ErrorSpec, context: CompileContext) -> Failure:
 def _reason(name: str, context: CompileContext) -> str:
     if name in ERROR_NAMES:
         return ERROR_NAMES[name]
-    hint = "; write the number without quotes" if name.isdecimal() else suggestion(name, ERROR_NAMES)
+    hint = "; write the number without quotes" if name.isdecimal() else suggest(name, ERROR_NAMES)
     context.refuse(f'unknown error "{name[:60]}"{hint}')
     return "server_error"
 

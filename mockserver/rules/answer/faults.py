@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.config.source import suggestion
-from mockserver.config.validation_errors import Table, validated
+from mockserver.config.source import suggest
+from mockserver.config.tables import Table
+from mockserver.config.validation_errors import validate_table
 from mockserver.core.action import POSITIONS, Faults, Position, Settable, options
 from mockserver.core.call import Call, ToolCall
 from mockserver.core.draft import Draft, FaultSpec
@@ -125,7 +126,7 @@ def _fault_spec(item: Json, then: ThenSpec, context: CompileContext) -> FaultSpe
     here = context.at(name) if isinstance(item, Mapping) else context
     if name not in faults:
         refuse = here.refuse_key if isinstance(item, Mapping) else here.refuse
-        refuse(f'unknown fault "{name[:60]}"{suggestion(name, faults)}')
+        refuse(f'unknown fault "{name[:60]}"{suggest(name, faults)}')
         return None
     table = _checked(name, faults[name], stated, here)
     if table is None:
@@ -153,7 +154,7 @@ def _checked(name: str, fault: Any, stated: Json, context: CompileContext) -> Ta
     if isinstance(stated, Mapping) and (misplaced := _misplaced(name, fault, stated)):
         context.at(misplaced[0]).refuse_key(misplaced[1])
         return None
-    return validated(fault_table(name, fault), stated, f'"{name}"', context.add)
+    return validate_table(fault_table(name, fault), stated, f'"{name}"', context.add)
 
 
 def _misplaced(name: str, fault: Any, stated: Mapping[str, Json]) -> tuple[str, str] | None:

@@ -97,7 +97,7 @@ def _check_choice(call: Call, choice: DraftChoice) -> Iterator[str]:
         yield f"calls {len(made)} tools, but the request allows one call{why}"
     if whole and not made and not refuses:
         if call.tool_choice.mode in _FORCED and not items:
-            yield "calls no tool, which the request's tool_choice demands"
+            yield "calls no tool, although the request's tool_choice requires one"
         elif as_json:
             yield from _check_json(call, choice.parts)
     if choice.finish is not None and own is None and call.operation != "responses":  # which has no finish reasons
@@ -112,7 +112,7 @@ def _check_call(call: Call, made: ToolCall, *, whole: bool) -> str | None:
     tool, choice = meant[0], call.tool_choice
     if len(meant) > 1:
         where = " and ".join([shown(each.namespace) for each in meant if each.namespace])
-        return f"calls {shown(made.name)}, which the namespaces {where} offer; say which with the key namespace"
+        return f"calls {shown(made.name)}, which the namespaces {where} offer; name one with the key namespace"
     if choice.mode == "none" or not choice.allows(tool):
         return f"calls {shown(made.name)}, which the request's tool_choice forbids"
     if tool.kind != kind:
@@ -135,9 +135,9 @@ def _check_unknown_tool(call: Call, made: ToolCall) -> str | None:
 def _check_arguments(tool: Tool, arguments: str) -> str | None:
     value = parsed(arguments if arguments.strip() else "{}", _NOT_JSON)
     if value is _NOT_JSON:
-        return "are no JSON"
+        return "are not JSON"
     if not isinstance(value, dict):
-        return "are no JSON object"
+        return "are not a JSON object"
     why = explain_refusal(tool.parameters, value) if tool.strict and tool.parameters is not None else None
     return why and f"its strict schema refuses: {why}"
 
@@ -162,9 +162,9 @@ def _check_json(call: Call, parts: Sequence[Part]) -> Iterator[str]:
     value = parsed("".join(part.text for part in texts[begins:]), _NOT_JSON)
     kind, schema = call.options.response_format, call.options.schema if call.options.strict_schema else None
     if value is _NOT_JSON:
-        yield f"has a text that is no JSON, but response_format is {kind}"
+        yield f"has text that is not JSON, but response_format is {kind}"
     elif kind == "json_object" and not isinstance(value, dict):
-        yield "has JSON that is no object, but response_format is json_object"
+        yield "has JSON that is not an object, but response_format is json_object"
     elif schema is not None and (why := explain_refusal(schema, value)):
         yield f"has JSON that the strict schema of response_format refuses: {why}"
 
@@ -175,9 +175,9 @@ def _check_finish(call: Call, finish: str, made: Sequence[ToolCall]) -> Iterator
         if not made:
             yield f"has finish: {finish}, but calls no tool"
         elif finish != usual:
-            yield f"has finish: {finish}, but for this request's tools it is {usual}"
+            yield f"has finish: {finish}, but with this request's tools it is {usual}"
     elif finish == "stop" and made and call.tool_choice.mode not in _FORCED:
-        yield f"has finish: stop, but calls a tool, for which it is {usual}"
+        yield f"has finish: stop, but calls a tool; then it is {usual}"
 
 
 def explain_refusal(schema: Json, value: Json) -> str | None:

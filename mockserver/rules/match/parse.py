@@ -5,7 +5,7 @@ FIELDS and PREDICATES define what a rule can say; F fields and P predicates give
 
 from collections.abc import Callable, Iterator, Mapping
 
-from mockserver.config.source import Path, did_you_mean, suggestion
+from mockserver.config.source import Path, did_you_mean, suggest
 from mockserver.core.json import Json
 from mockserver.core.text import shown
 from mockserver.rules.match.conditions import All, Condition, Either, Leaf
@@ -197,7 +197,7 @@ def _never(field: Field, name: str, expected: Json) -> str | None:
     wanted = expected if name == "in" else [expected] if name == "equals" else []
     for value in wanted:
         if isinstance(value, str) and field.values and value not in field.values and not is_pattern(value):
-            return f'"{field.name}" is never {shown(value)}{suggestion(value, field.values)}'
+            return f'"{field.name}" is never {shown(value)}{suggest(value, field.values)}'
     return None
 
 

@@ -32,7 +32,7 @@ class Mistake(Struct, frozen=True):
         return f"{self.place}: {self.message}" + (f"  [{shown}]" if shown else "")
 
     def render(self) -> str:
-        """The message, the line of the file below it, and a caret under the column."""
+        """Return the message, the line of the file below it, and a caret under the column."""
         if self.place is None or not self.place.text:
             return str(self)
         gutter = f"{self.place.line:>5} | "

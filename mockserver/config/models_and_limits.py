@@ -47,7 +47,7 @@ class LimitsTable(RatesTable, title="limits"):
 
 
 def _make_rates(table: RatesTable) -> Rates:
-    """The rates that a table sets; null lifts a rate."""
+    """Return the rates that a table sets; null lifts a rate."""
     return tuple(
         Rate(kind, window, getattr(table, name) or UNLIMITED)
         for name, (kind, window) in _RATES.items()
@@ -86,7 +86,7 @@ class KeySettings(BaseTable, title="key"):
 
 
 def _read_keys(value: Json) -> Json:
-    """A table as it is. Keys in a list, or in one text separated by commas, may do anything."""
+    """Return a table as it is. Keys in a list, or in one text separated by commas, may do anything."""
     if not isinstance(value, Mapping):
         return {name: {} for name in split_texts(value)}
     wants = PydanticCustomError("expected", "a table of what it may do, such as {} or {allowed: false}")

@@ -1,4 +1,4 @@
-"""All settings as one frozen value, assembled from flags, environment, rules files and defaults."""
+"""The settings: what there is to set, and how flags, environment variables and files become one frozen value."""
 
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -215,7 +215,7 @@ def assemble(
     *,
     dialects: Collection[str] = (),
 ) -> Settings:
-    """The settings: flags win over `MOCKSERVER_*` variables, these over files, later files over earlier ones.
+    """Assemble settings: flags win over `MOCKSERVER_*` variables, these over files, later files over earlier ones.
 
     If `dialects` are given, no other is accepted. Raises ConfigError with every mistake and its place.
     """
@@ -232,7 +232,7 @@ def assemble_valid(
     *,
     dialects: Collection[str] = (),
 ) -> tuple[Settings, Sequence[Mistake]]:
-    """The same, but of mistaken settings the rest, and the mistakes."""
+    """Assemble the settings that are valid, as `assemble` does; return them and the mistakes of the others."""
     settings, mistakes = Settings(), list[Mistake]()
     flagged = _Layer(flags, str if isinstance(flags, Keywords) else format_flag)
     layers = (*map(_read_document, documents), _read_environ(environ), flagged)
@@ -282,7 +282,7 @@ def _read_document(document: Document) -> _Layer:
 
 
 def _read_environ(environ: Mapping[str, str]) -> _Layer:
-    """The variables `MOCKSERVER_*`. Unknown names are ignored unless they look like a misspelt setting."""
+    """Read the variables `MOCKSERVER_*`. Unknown names are ignored unless they look like a misspelt setting."""
     named = {
         name.removeprefix(_PREFIX).lower(): text
         for name, text in environ.items()
@@ -296,7 +296,7 @@ def _read_environ(environ: Mapping[str, str]) -> _Layer:
 
 
 def _find_profiles(layers: Sequence[_Layer]) -> Profiles | None:
-    """The profiles of all layers; None if they have mistakes, which are reported with their layer."""
+    """Return the profiles of all layers; None if they have mistakes, which are reported with their layer."""
     stated = [layer for layer in layers if isinstance(layer.values, Mapping) and "profiles" in layer.values]
     if not stated:
         return PROFILES
@@ -320,7 +320,7 @@ def _check_layer(layer: _Layer, dialects: Collection[str], profiles: Profiles | 
     mistakes = [layer.mistake((name,), _explain_unknown(layer.written(name), layer), key=True) for name in unknown]
     try:
         known = {name: values[name] for name in names if name not in unknown} if unknown else values
-        # In a file "8000" is no number.
+        # Flags and variables are texts, which stand for numbers; in a file, "8000" in quotes is not a number.
         strict, context = layer.document is not None, {"profiles": profiles}
         settings = Settings.model_validate(known, strict=strict, context=context)
     except ValidationError as error:
@@ -339,7 +339,7 @@ def _check_layer(layer: _Layer, dialects: Collection[str], profiles: Profiles | 
 
 
 def _resolve_strict(settings: Settings, layers: Sequence[_Layer]) -> Settings:
-    """The settings with what the deprecated `strict` means. Raises ConfigError where its successor is stated, too."""
+    """Replace the deprecated `strict` by `validation`. Raises ConfigError if both are set."""
     layer = next((each for each in reversed(layers) if "strict" in each.values), None)
     if layer is None or settings.strict is None:
         return settings
@@ -354,7 +354,7 @@ def _resolve_strict(settings: Settings, layers: Sequence[_Layer]) -> Settings:
 
 
 def _select_valid(layer: _Layer, profiles: Profiles | None) -> Iterator[tuple[str, Json]]:
-    """The valid settings of a layer that has others, too."""
+    """Yield the valid settings of a layer that has others, too."""
     for name in layer.values if isinstance(layer.values, Mapping) else ():
         one = replace(layer, values={name: layer.values[name]})
         with suppress(MockserverError):
@@ -362,10 +362,10 @@ def _select_valid(layer: _Layer, profiles: Profiles | None) -> Iterator[tuple[st
 
 
 def _parse_braces(layer: _Layer, name: str, value: Json) -> Json:
-    """A value from outside a file; text in braces is a YAML table."""
+    """Parse a value that is not from a file: text in braces is a YAML table."""
     if isinstance(value, list):
         return [_parse_braces(layer, name, each) for each in value]
-    if isinstance(value, str) and _SURROGATE.search(value):  # bytes of the environment that are no UTF-8 come as these
+    if isinstance(value, str) and _SURROGATE.search(value):  # Python's stand-in for bytes that are not UTF-8
         raise ConfigError(layer.mistake((name,), f"{layer.written(name)} must be text in UTF-8, not {value!a}"))
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:

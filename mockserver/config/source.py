@@ -27,16 +27,19 @@ class Document(Struct, frozen=True):
 
     @classmethod
     def of(cls, data: Json, file: str) -> "Document":
-        """A document that is not from a file: `place` returns None."""
+        """Make a document that is not from a file: nothing in it has a place."""
         return cls(data, file)
 
     @classmethod
     def at(cls, data: Json, place: SourceLocation) -> "Document":
-        """A document written in a program: everything in it has this place."""
+        """Make a document that is written in a program: everything in it has this place."""
         return cls(data, place.file, _within=place)
 
     def place(self, path: Path, *, key: bool = False) -> SourceLocation | None:
-        """The place of the value at `path`, or of its key; of the nearest ancestor if the path does not exist."""
+        """Return the place of the value at `path`, or of its key.
+
+        If the path does not exist, it is the place of its nearest ancestor.
+        """
         if self._lines is None:
             return self._within
         line, column, inner = self._root
@@ -50,7 +53,7 @@ class Document(Struct, frozen=True):
         return _make_place(self.file, self._lines, line, column)
 
     def inside(self, path: Path, line: int) -> SourceLocation | None:
-        """The place of a line (from 1) of the text at `path` if it is a block text, else of the whole text."""
+        """Return the place of a line (from 1) of the text at `path` if it is a block text, else of the whole text."""
         place = self.place(path)
         if place is None or self._lines is None or not place.text[place.column - 1 :].startswith("|"):
             return place
@@ -60,7 +63,7 @@ class Document(Struct, frozen=True):
 
 
 def read(text: str | bytes, file: str, most: int = sys.maxsize) -> Document:
-    """The YAML document in `text`, of at most so many values; an empty one has the data None.
+    """Read the YAML document in `text`, of at most so many values; an empty one has the data None.
 
     Raises MockserverError with every mistake: syntax, duplicate keys, unknown tags, alias bombs.
     """
@@ -110,7 +113,7 @@ def raise_if_any(collections: Iterable[Mistakes], error: type[MockserverError]) 
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`; did you mean "x"?` for the known word that means the same or is nearest to this one, or an empty string."""
+    """Return `; did you mean "x"?` for the known word that means the same or is nearest; an empty text without one."""
     from difflib import get_close_matches  # only mistakes need it
 
     by_lower = {name.lower(): name for name in [*known][::-1]}  # of two that differ in case, the first
@@ -121,11 +124,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def suggest(word: str, known: Collection[str]) -> str:
-    """What `did_you_mean` says, or all known words where none is near."""
+    """Return what `did_you_mean` says, or a list of all known words if none is near."""
     return did_you_mean(word, known) or f"; it is one of {', '.join(known)}"
 
 
-# Words of providers and ours for the same.
+# Words of providers, and ours for the same thing.
 _SAME: Mapping[str, str] = {
     "thinking": "reasoning",
     "stop_reason": "finish",
@@ -171,7 +174,7 @@ def _find_step(inner: Inner, step: str | int) -> tuple[int, int, Spot] | None:
 
 
 def _make_place(file: str, lines: tuple[str, ...], line: int, column: int) -> SourceLocation:
-    """A place from 0-based numbers; a long line is cut, or left out if the cut would lose the column."""
+    """Make a place from 0-based numbers; a long line is cut, or left out if the cut would lose the column."""
     line = min(line, len(lines) - 1)
     text = lines[line]
     if len(text) > _SHOWN:

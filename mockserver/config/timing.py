@@ -86,7 +86,7 @@ class TimingTable(BaseTable, title="timing"):
 
     @classmethod
     def _change_json_schema(cls, schema: Schema, handler: Any) -> dict[str, Json]:
-        """The schema accepts a name in place of a table."""
+        """Let the JSON Schema accept a name in place of a table."""
         table = handler.resolve_ref_schema(handler(schema))
         about: dict[str, Json] = {key: table.pop(key) for key in ("title", "description") if key in table}
         del table["properties"]["jitter"]["title"]  # each of its forms describes itself
@@ -104,7 +104,7 @@ def has_both_speeds(table: TimingTable) -> bool:
 
 
 def compile_timing(table: TimingTable, profiles: Profiles) -> Timing:
-    """The timing that a table describes. An unknown profile is ignored."""
+    """Compile a table to a timing. An unknown profile is ignored."""
     speed = table.tokens_per_second
     stated = {
         "first_token": table.first_token,
@@ -132,7 +132,7 @@ def _make_timing(table: TimingTable, info: Any) -> Timing:
 
 
 def _make_profiles(tables: Mapping[str, TimingTable]) -> Profiles:
-    """The timings of these profiles; each may start from another, or from the built-in one of its own name.
+    """Make the timings of these profiles; each may start from another, or from the built-in one of its own name.
 
     Raises ValidationError.
     """

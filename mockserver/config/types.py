@@ -25,7 +25,7 @@ _SHARES = {"%": 0.01}
 
 
 def parse_seconds(value: Any) -> float:
-    """A duration in seconds: `300ms`, `2s`, `1.5m`, `1h`, or a number of seconds."""
+    """Parse a duration, such as `300ms`, `2s`, `1.5m`, `1h` or a number of seconds. Raises ValueError."""
     amount = _parse_amount(value, _SECONDS)
     if amount is None:
         raise ValueError(f"{shown(value)} is not a duration; write 300ms, 2s, 1m or a number of seconds")
@@ -33,7 +33,7 @@ def parse_seconds(value: Any) -> float:
 
 
 def parse_size(value: Any) -> int:
-    """A size in bytes: `10MB`, `512KiB`, or a whole number of bytes."""
+    """Parse a size, such as `10MB`, `512KiB` or a whole number of bytes. Raises ValueError."""
     amount = _parse_amount(value, _BYTES)
     if amount is None or not amount.is_integer():
         raise ValueError(f"{shown(value)} is not a size; write 512KB, 10MB or a whole number of bytes")
@@ -41,7 +41,7 @@ def parse_size(value: Any) -> int:
 
 
 def parse_share(value: Any) -> float:
-    """A share from 0 to 1: `20%` or `0.2`."""
+    """Parse a share from 0 to 1, such as `20%` or `0.2`. Raises ValueError."""
     amount = _parse_amount(value, _SHARES)
     if amount is None or amount > 1:
         raise ValueError(f"{shown(value)} is not a share; write 20% or 0.2, at most 100%")
@@ -49,7 +49,7 @@ def parse_share(value: Any) -> float:
 
 
 def _parse_amount(value: Any, units: dict[str, Any]) -> float | None:
-    """The number times its unit, or None if that is not finite and at least zero."""
+    """Return the number times its unit, or None if that is not finite and at least zero."""
     if isinstance(value, str):
         found = _AMOUNT.fullmatch(value)
         if found is None:
@@ -126,12 +126,12 @@ Instant = Annotated[int | None, BeforeValidator(_parse_instant), WithJsonSchema(
 
 
 def make_refusal(path: tuple[str | int, ...], why: str, value: Json) -> InitErrorDetails:
-    """What pydantic reports of a value at a path, in words of its own."""
+    """Make an error of pydantic-core about a value at a path, in our words."""
     return InitErrorDetails(type=PydanticCustomError("refused", "{why}", {"why": why}), loc=path, input=value)
 
 
 def split_texts(value: Json) -> tuple[str, ...]:
-    """The texts of a list, or of one text that separates them by commas. Raises what pydantic reports."""
+    """Return the texts of a list, or of one text that separates them by commas. Raises PydanticCustomError."""
     if isinstance(value, str):
         return tuple(name for part in value.split(",") if (name := part.strip()))
     if not isinstance(value, list | tuple):
@@ -161,14 +161,14 @@ def _check_origins(listed: tuple[str, ...] | None) -> tuple[str, ...]:
 
 
 def _check_token(text: str | None) -> str | None:
-    """A token that a header can carry. The error does not show the token."""
+    """Check that a header can carry a token. The error does not show the token."""
     if text is not None and not (text and text.isascii() and text.isprintable() and " " not in text):
         raise PydanticCustomError("refused", "must be printable ASCII without spaces")
     return text
 
 
 def _check_state_url(text: str) -> str:
-    """Where the state is. The error does not show the URL, which may hold a password."""
+    """Check where the state is. The error does not show the URL, which may hold a password."""
     if text != "memory" and not text.startswith(("redis://", "rediss://", "unix://", "sentinel://")):
         raise PydanticCustomError("refused", "must be memory, or a URL such as redis://HOST:6379/0")
     return text
@@ -218,7 +218,7 @@ JsonPath = tuple[Step, ...]
 
 @cache
 def parse_json_path(text: str) -> JsonPath:
-    """The steps of a path such as `$.messages[*].name`, `$..user` or `$['x y'][0]`. Raises ValueError: what, where."""
+    """Parse a path such as `$.messages[*].name`, `$..user` or `$['x y'][0]`. Raises ValueError with the position."""
     if text[:1] != "$":
         raise ValueError("it must begin with $, as in $.user")
     at, found = 1, list[Step]()
@@ -241,7 +241,7 @@ def _make_step(found: re.Match[str]) -> Step:
 
 
 def _unquote(text: str) -> str:
-    """The name in quotes; backslashes escape as in JSON."""
+    """Return the name in quotes; backslashes escape as in JSON."""
     inner = text[1:-1].replace("\\'", "'")
     if text[0] == "'":
         inner = _BARE_QUOTE.sub(r'\1\\"', inner)

@@ -53,7 +53,7 @@ def find_mistakes(error: ValidationError, model: type[BaseTable], wording: Wordi
 
 
 def validate_table(table: type[Checked], value: Json, whole: str, add: Callable[..., None]) -> Checked | None:
-    """The value as a table, or None after telling `add`, as of Mistakes, what is wrong; `whole` is what to call it."""
+    """Return the value as a table, or None after telling `add`, as of Mistakes, what is wrong; `whole` is what to call it."""
     try:
         return table.model_validate(value)
     except ValidationError as error:

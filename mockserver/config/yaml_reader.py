@@ -27,7 +27,7 @@ from mockserver.core.json import Json
 
 
 def resolve(text: str) -> Json:
-    """The value of an unquoted scalar. Raises ValueError for an integer of thousands of digits."""
+    """Return the value of an unquoted scalar. Raises ValueError for an integer of thousands of digits."""
     if text and text[0] not in _OPENS:
         return text
     if text in _WORDS:
@@ -44,7 +44,7 @@ def resolve(text: str) -> Json:
 
 
 def convert_to_float(value: int) -> float:
-    """An integer as a float; infinite beyond the range of floats, as `1e999`."""
+    """Return an integer as a float; infinite beyond the range of floats, as `1e999`."""
     try:
         return float(value)
     except OverflowError:
@@ -71,7 +71,7 @@ BARE_BRACES = 'a text that starts with "{{" needs quotes'
 
 
 def explain(error: Any, text: str) -> tuple[str, int, int]:
-    """A MarkedYAMLError in plain words, with the line and column (from 0) to point at."""
+    """Return a MarkedYAMLError in plain words, with the line and column (from 0) to point at."""
     complaint = f"{error.context}: {error.problem}"
     about, words = next(
         (rule[1:] for rule in _PHRASES if rule[0] in complaint), (_get_problem_mark, f"invalid YAML: {error.problem}")
@@ -88,7 +88,7 @@ def explain(error: Any, text: str) -> tuple[str, int, int]:
 
 
 def _explain_end(error: Any, lines: list[str]) -> tuple[str, int, int]:
-    """The file ends too early: point at what is still open."""
+    """Return the file ends too early: point at what is still open."""
     mark = _get_context_mark(error)
     if mark.line >= len(lines):
         return "the file ends in the middle of something", len(lines) - 1, len(lines[-1])
@@ -180,7 +180,7 @@ _Keys = dict[str, tuple[int, int, Spot]]
 
 
 def parse(text: str, *, binary: bool = False, most: int = sys.maxsize) -> tuple[Json, Spot, Sequence[Problem]]:
-    """The value of the document in `text`, the position of every part, and every problem.
+    """Return the value of the document in `text`, the position of every part, and every problem.
 
     `binary`: accept the tags `!!binary` and, as Ruby writes it, `!binary`, which give bytes. `most`: values, after
     which nothing is read.
@@ -340,7 +340,7 @@ class _Parser:
         return table, (event.start_mark.line, event.start_mark.column, spots)
 
     def key(self, event: Any, depth: int) -> str:
-        """A key as it is written: `404: …` has the key "404"."""
+        """Return a key as it is written: `404: …` has the key "404"."""
         if type(event) is ScalarEvent and event.tag is None and event.anchor is None:
             return str(event.value)
         value, _ = self.value(event, depth)
@@ -349,7 +349,7 @@ class _Parser:
         return str(value)
 
     def merged(self, event: Any, value: Json, spot: Spot) -> Sequence[_Found]:
-        """The tables that `<<` merges; earlier ones win."""
+        """Return the tables that `<<` merges; earlier ones win."""
         if isinstance(value, dict):
             return ((value, spot),)
         if isinstance(value, list) and all(isinstance(item, dict) for item in value):

@@ -132,13 +132,13 @@ def restrict_operations(when: Condition, purposes: Sequence[tuple[Path, str]]) -
 
 
 def _chats_have_items(when: Condition, operations: Collection[str]) -> bool:
-    """Whether the chats of a dialect that the rule may answer are messages with items."""
+    """Return whether the chats of a dialect that the rule may answer are messages with items."""
     dialects = pinned(when, "dialect") or ("anthropic",)
     return "chat" in operations and any(wire_format(str(name), "chat") == "messages" for name in dialects)
 
 
 def is_stub(when: Condition, then: ThenSpec) -> bool:
-    """Whether a rule may answer at paths that no dialect knows: it names a path, and needs no dialect to be sent."""
+    """Return whether a rule may answer at paths that no dialect knows: it names a path, and needs no dialect to be sent."""
     answers = (inner for _, inner in then.nested() if not inner.steps and not inner.one_of)
     return "path" in when.uses and all(_STUBS.issuperset(_select_keys(inner, OUTCOMES)) for inner in answers)
 

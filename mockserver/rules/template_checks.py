@@ -134,7 +134,7 @@ class TemplateCall(Struct, frozen=True):
 
     @property
     def is_constant(self) -> bool:
-        """Whether no argument is decided by a request."""
+        """Return whether no argument is decided by a request."""
         return all(argument.source for argument in self.arguments)
 
 
@@ -200,7 +200,7 @@ class CallCheck:
         return None
 
     def _variants(self, call: TemplateCall) -> Iterator[tuple[TemplateCall, str]]:
-        """The call with other constants; without arguments, or with one, and what to say if that succeeds."""
+        """Yield the call with other constants; without arguments, or with one, and what to say if that succeeds."""
         yield replace(call, arguments=tuple(Argument(each.keyword) for each in call.arguments)), ""
         if not call.arguments:
             yield replace(call, arguments=(Argument(),)), ""
@@ -291,7 +291,7 @@ def _write_template(call: TemplateCall) -> str:
 
 
 def _read_blocks(source: str) -> Iterator[list[_Token]]:
-    """The tokens of each `{{ }}` and `{% %}`."""
+    """Yield the tokens of each `{{ }}` and `{% %}`."""
     at = 0
     while (opening := _OPENING.search(source, at)) is not None:
         closing, depth, tokens = ("}}" if opening[0] == "{{" else "%}"), 0, list[_Token]()
@@ -339,7 +339,7 @@ def _read_calls_at(
 
 
 def _read_arguments(tokens: Sequence[_Token], start: int) -> tuple[Argument, ...] | None:
-    """The arguments from a parenthesis on; None where their number is not known."""
+    """Return the arguments from a parenthesis on; None where their number is not known."""
     parts: list[list[_Token]] = [[]]
     depth = 0
     for token in tokens[start:]:
@@ -364,7 +364,7 @@ def _read_argument(tokens: Sequence[_Token]) -> Argument:
 
 
 def _read_subject(tokens: Sequence[_Token], pipe: int) -> str:
-    """The constant or the variable before a filter, with the names that lead to it; empty for any other expression."""
+    """Return the constant or the variable before a filter, with the names that lead to it; empty for any other expression."""
     start = pipe
     while start > 0 and (tokens[start - 1].is_name or tokens[start - 1].text == "."):
         start -= 1
@@ -376,7 +376,7 @@ def _read_subject(tokens: Sequence[_Token], pipe: int) -> str:
 
 
 def _read_macro_header(tokens: Sequence[_Token]) -> tuple[str, str] | None:
-    """The name of a macro, and the macro with its parameters, whose defaults do not matter."""
+    """Return the name of a macro, and the macro with its parameters, whose defaults do not matter."""
     if len(tokens) < 3 or tokens[0].text != "macro":
         return None
     parameters, depth = list[str](), 0
@@ -390,7 +390,7 @@ def _read_macro_header(tokens: Sequence[_Token]) -> tuple[str, str] | None:
 
 
 def _list_assigned(tokens: Sequence[_Token]) -> Iterable[str]:
-    """The names that a tag gives a value."""
+    """Return the names that a tag gives a value."""
     if not tokens or tokens[0].text not in ("set", "for", "with", "macro", "call"):
         return ()
     end = {"for": "in", "set": "="}.get(tokens[0].text, "")

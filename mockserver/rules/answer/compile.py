@@ -128,7 +128,7 @@ def _unbent(then: ThenSpec, context: CompileContext) -> Compiled[RuleAnswer]:
 
 
 def _json(draft: Draft, call: Call) -> Draft | Raw:
-    """The draft; at a path that no dialect knows, its JSON as the whole body."""
+    """Return the draft; at a path that no dialect knows, its JSON as the whole body."""
     if call.operation != OTHER:
         return draft
     text = next(part.text for part in draft.choices[0].parts if isinstance(part, Text))
@@ -178,7 +178,7 @@ def _choices(kind: str, then: ThenSpec, context: CompileContext) -> _Choices:
 
 
 def _cut_of_unknown(then: ThenSpec, context: CompileContext) -> Chunks:
-    """How a text is cut that only a call decides."""
+    """Return how a text is cut that only a call decides."""
     cut = cut_of(then.chunks)
     if isinstance(cut, tuple):
         context.at("chunks").refuse("pieces need a text known at load; use token, word, char or {size: 7}")

@@ -41,7 +41,7 @@ def recall_contradictions(call: Call, draft: Draft) -> tuple[str, ...] | None:
 
 
 def find_contradictions(call: Call, draft: Draft) -> tuple[str, ...]:
-    """Why no model could answer the call so, each reason once; empty if one could. The draft remembers it."""
+    """Return why no model could answer the call so, each reason once; empty if one could. The draft remembers it."""
     if draft.broken is not None or call.operation not in _OPERATIONS:
         return ()
     found: dict[str, None] = {}
@@ -123,7 +123,7 @@ def _check_call(call: Call, made: ToolCall, *, whole: bool) -> str | None:
 
 
 def _check_unknown_tool(call: Call, made: ToolCall) -> str | None:
-    """Why a tool is not offered that is called, unless another may offer it."""
+    """Return why a tool is not offered that is called, unless another may offer it."""
     if any(each.kind in _NESTING for each in call.tools):
         return None
     name = f"{made.namespace}.{made.name}" if made.namespace else made.name
@@ -143,7 +143,7 @@ def _check_arguments(tool: Tool, arguments: str) -> str | None:
 
 
 def _check_item(call: Call, item: Item) -> Iterator[str]:
-    """Whether the provider's own tool was offered: `web_search_call` needs `web_search`, of any version."""
+    """Yield whether the provider's own tool was offered: `web_search_call` needs `web_search`, of any version."""
     if item.kind.startswith("mcp"):
         label = item.body.get("server_label")
         if not any(tool.options.get("server_label") == label for tool in call.tools):
@@ -181,7 +181,7 @@ def _check_finish(call: Call, finish: str, made: Sequence[ToolCall]) -> Iterator
 
 
 def explain_refusal(schema: Json, value: Json) -> str | None:
-    """Why a schema refuses a value; None if it does not, is invalid itself, or takes too long."""
+    """Return why a schema refuses a value; None if it does not, is invalid itself, or takes too long."""
     from mockserver.model.schema.document import UnsatisfiableError, compile_schema, depth_and_size  # slow to import
 
     try:

@@ -198,7 +198,7 @@ def _param(name: str) -> Read:
 
 
 def nested_param(field: str, call: Call) -> str:
-    """The field that holds what is missing at the top of a body: `param.generationConfig.temperature`."""
+    """Return the field that holds what is missing at the top of a body: `param.generationConfig.temperature`."""
     name, tables = field.removeprefix("param."), call.body.items() if field.startswith("param.") else ()
     return next((f"param.{at}.{name}" for at, table in tables if isinstance(table, Mapping) and name in table), "")
 

@@ -255,7 +255,7 @@ def _compiled(pattern: str, *, fold: bool) -> Any:
 
 
 def _reads_alike(pattern: str) -> bool:
-    """Whether a pattern has a form that `regex` reads as the standard library does, and this accepts it.
+    """Return whether a pattern has a form that `regex` reads as the standard library does, and this accepts it.
 
     `regex` is then not imported before a text is searched.
     """
@@ -269,7 +269,7 @@ def _reads_alike(pattern: str) -> bool:
 
 
 def _is_simple(pattern: str) -> bool:
-    """Whether a pattern that reads alike is short, repeats one character at most, and leaves no other choice."""
+    """Return whether a pattern that reads alike is short, repeats one character at most, and leaves no other choice."""
     if len(pattern) > _SIMPLE or "|" in pattern or pattern.count("?") > pattern.count("(?"):
         return False
     return pattern.count("*") + pattern.count("+") <= 1 and ")*" not in pattern and ")+" not in pattern

@@ -103,7 +103,7 @@ def _table(event: Any, events: Iterator[Any], depth: int) -> Node:
     while type(key := next(events)) is not MappingEndEvent:
         name = _node(key, events, depth).value
         if not isinstance(name, str):
-            raise Refused("a key must be a text", _spot(key))
+            raise Refused("a key must be a string", _spot(key))
         if name in table:
             raise Refused(f'duplicate key "{shorten(name)}"', _spot(key))
         keys[name] = _spot(key)

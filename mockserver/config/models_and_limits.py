@@ -170,7 +170,7 @@ def _find_alias_errors(
         if "*" in alias:
             why = f'must be a name without *, not "{alias}"'
         elif "*" in name:
-            why = "only a name has aliases, not a pattern"
+            why = "a pattern cannot have aliases; only a name can"
         elif alias in models:
             why = f'"{alias}" is already the name of a model'
         elif alias in owners:

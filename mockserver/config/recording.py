@@ -26,7 +26,7 @@ def _check_json_path(text: str) -> str:
     try:
         parse_json_path(text)
     except ValueError as error:
-        raise PydanticCustomError("refused", "cannot be read as JSONPath: {why}", {"why": str(error)}) from None
+        raise PydanticCustomError("refused", "is not a valid JSONPath: {why}", {"why": str(error)}) from None
     return text
 
 
@@ -36,7 +36,7 @@ def _check_pattern(text: str) -> str:
     try:
         regex.compile(text)
     except (regex.error, ValueError, OverflowError, RecursionError) as error:
-        raise PydanticCustomError("refused", "cannot be read as a pattern: {why}", {"why": str(error)}) from None
+        raise PydanticCustomError("refused", "is not a valid regular expression: {why}", {"why": str(error)}) from None
     return text
 
 
@@ -82,7 +82,7 @@ def _check_addresses(upstreams: Mapping[str, str]) -> Mapping[str, str]:
         parts = urlsplit(url)
         if "@" in url:  # not quoted: what is before it may be a password
             raise PydanticCustomError(
-                "refused", f"give no user or password; {UPSTREAM_KEY}OPENAI holds a key for openai"
+                "refused", f"put no user or password into the URL; the key for openai goes into {UPSTREAM_KEY}OPENAI"
             )
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
             raise PydanticCustomError(

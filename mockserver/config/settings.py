@@ -366,12 +366,12 @@ def _parse_braces(layer: _Layer, name: str, value: Json) -> Json:
     if isinstance(value, list):
         return [_parse_braces(layer, name, each) for each in value]
     if isinstance(value, str) and _SURROGATE.search(value):  # Python's stand-in for bytes that are not UTF-8
-        raise ConfigError(layer.mistake((name,), f"{layer.written(name)} must be text in UTF-8, not {value!a}"))
+        raise ConfigError(layer.mistake((name,), f"{layer.written(name)} must be UTF-8 text, not {value!a}"))
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
             return read(value, layer.written(name)).data
         except MockserverError as error:
-            here = f"{layer.written(name)} cannot be read: "
+            here = f"{layer.written(name)} is not valid YAML: "
             raise ConfigError(
                 *(layer.mistake((name,), here + _locate_in_value(each, value)) for each in error.mistakes)
             ) from None

@@ -107,7 +107,7 @@ def raise_if_any(collections: Iterable[Mistakes], error: type[MockserverError]) 
     for mistakes in collections:
         found += sorted(mistakes.found, key=lambda each: (each.place.line, each.place.column) if each.place else (0, 0))
         if mistakes.beyond:
-            found.append(Mistake(f"{mistakes.document.file}: and {mistakes.beyond} more"))
+            found.append(Mistake(f"{mistakes.document.file}: and {mistakes.beyond} more mistakes"))
     if found:
         raise error(*found)
 
@@ -125,7 +125,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 def suggest(word: str, known: Collection[str]) -> str:
     """Return what `did_you_mean` says, or a list of all known words if none is near."""
-    return did_you_mean(word, known) or f"; it is one of {', '.join(known)}"
+    return did_you_mean(word, known) or f"; choose one of {', '.join(known)}"
 
 
 # Words of providers, and ours for the same thing.

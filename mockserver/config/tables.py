@@ -309,7 +309,7 @@ AsNumber = Annotated[A, Tag("<number>")]
 AsText = Annotated[A, Tag("<text>")]
 AsTable = Annotated[A, Tag("<table>")]
 AsList = Annotated[A, Tag("<list>")]
-TextOrNumber = Annotated[AsText[str] | AsNumber[int], ByShape("a text or a whole number")]
+TextOrNumber = Annotated[AsText[str] | AsNumber[int], ByShape("a string or a whole number")]
 Headers = dict[str, TextOrNumber]
 
 

@@ -135,7 +135,7 @@ def split_texts(value: Json) -> tuple[str, ...]:
     if isinstance(value, str):
         return tuple(name for part in value.split(",") if (name := part.strip()))
     if not isinstance(value, list | tuple):
-        raise PydanticCustomError("expected", "a list of texts")
+        raise PydanticCustomError("expected", "a list of strings")
     wrong = [at for at, text in enumerate(value) if not isinstance(text, str)]
     if wrong:
         mistakes = [InitErrorDetails(type="string_type", loc=(at,), input=value[at]) for at in wrong]
@@ -225,7 +225,7 @@ def parse_json_path(text: str) -> JsonPath:
     while at < len(text):
         step = _STEP.match(text, at)
         if step is None:
-            raise ValueError(f"{_WANTED}, at letter {at + 1}")
+            raise ValueError(f"{_WANTED}, at character {at + 1}")
         found.append(_make_step(step))
         at = step.end()
     return tuple(found)
@@ -248,7 +248,7 @@ def _unquote(text: str) -> str:
     try:
         name: str = json.loads(f'"{inner}"')
     except ValueError:
-        raise ValueError(f"the name {text} has an escape that is none") from None
+        raise ValueError(f"the name {text} has an invalid escape") from None
     return name
 
 
@@ -258,4 +258,4 @@ _STEP = lazy_pattern(
     re.VERBOSE,
 )
 _BARE_QUOTE = lazy_pattern(r'((?:^|[^\\])(?:\\\\)*)"')
-_WANTED = "there must be a name after a dot, or a number, a name in quotes or * in brackets"
+_WANTED = "expected a name after a dot, or a number, a quoted name or * in brackets"

@@ -53,7 +53,10 @@ def find_mistakes(error: ValidationError, model: type[BaseTable], wording: Wordi
 
 
 def validate_table(table: type[Checked], value: Json, whole: str, add: Callable[..., None]) -> Checked | None:
-    """Return the value as a table, or None after telling `add`, as of Mistakes, what is wrong; `whole` is what to call it."""
+    """Return the value as a table; if it is none, tell `add` (as of Mistakes) what is wrong, and return None.
+
+    `whole` is what to call the value in messages.
+    """
     try:
         return table.model_validate(value)
     except ValidationError as error:
@@ -76,7 +79,7 @@ def _make_mistake(details: ErrorDetails, model: type[BaseTable], wording: Wordin
         case "empty":
             key = details["ctx"]["key"]
             return TableMistake(
-                f'"{shorten(key)}" has no value; give it one, or leave the key out', (*path, key), key=True
+                f'"{shorten(key)}" has no value; give it one, or remove the key', (*path, key), key=True
             )
         case "refused":
             return TableMistake(f"{called(path)}: {details['msg']}", path)
@@ -88,7 +91,7 @@ def _make_mistake(details: ErrorDetails, model: type[BaseTable], wording: Wordin
                 f'unknown key "{shorten(key)}"{did_you_mean(key, _list_literals(details))}', path, key=True
             )
         case "invalid_key" | "string_type" if details["type"] == "invalid_key" or loc[-1:] == ("[key]",):
-            return TableMistake(f"a key must be a text, not {shown(path[-1])}", path[:-1])
+            return TableMistake(f"a key must be a string, not {shown(path[-1])}", path[:-1])
     words = _EXPECTED[details["type"]](details) if details["type"] in _EXPECTED else details["msg"]
     hint, example = _find_hint(details), _write_example(annotation) if details["type"] in _OF_TABLES else ""
     if details["type"] == "string_type" and isinstance(value, Mapping):
@@ -104,7 +107,7 @@ def _explain_unknown_key(table: type[BaseTable] | None, path: Path, wording: Wor
     key, instead = str(path[-1]), getattr(table, "instead", {})
     if key in instead:
         return f'unknown {wording.key} "{key}"; write {instead[key]}'
-    takes = f"; {wording.called(path[:-1])} takes {', '.join(known)}" if known else ""
+    takes = f"; {wording.called(path[:-1])} accepts {', '.join(known)}" if known else ""
     return f'unknown {wording.key} "{shorten(key)}"{did_you_mean(key, known) or takes}'
 
 
@@ -141,7 +144,7 @@ def _explain_type(table: Mapping[str, Any], path: Path, called: str, types: Sequ
         return TableMistake(f'{called} needs "type": one of {", ".join(types)}', path)
     name = table["type"]
     if not isinstance(name, str):
-        return TableMistake(f'"type" expects a text, not {shown(name)}', (*path, "type"))
+        return TableMistake(f'"type" expects a string, not {shown(name)}', (*path, "type"))
     return TableMistake(f'unknown type "{shorten(name)}"{suggest(name, types)}', (*path, "type"))
 
 
@@ -201,8 +204,8 @@ _OF_TABLES = ("model_type", "dict_type", "model_attributes_type")
 # What was expected, by pydantic's name of the error.
 _EXPECTED: Mapping[str, Callable[[ErrorDetails], str]] = {
     "expected": lambda details: details["msg"],
-    "string_type": _always("a text"),
-    "string_too_short": _always("a text that is not empty"),
+    "string_type": _always("a string"),
+    "string_too_short": _always("a string that is not empty"),
     "string_too_long": lambda details: f"at most {details['ctx']['max_length']} characters",
     "bool_type": _always("true or false"),
     "bool_parsing": _always("true or false"),

@@ -66,8 +66,8 @@ _WORDS: dict[str, Json] = {
 }
 
 
-BARE_STAR = 'a text that starts with "*" needs quotes'
-BARE_BRACES = 'a text that starts with "{{" needs quotes'
+BARE_STAR = 'text that starts with "*" needs quotes'
+BARE_BRACES = 'text that starts with "{{" needs quotes'
 
 
 def explain(error: Any, text: str) -> tuple[str, int, int]:
@@ -91,7 +91,7 @@ def _explain_end(error: Any, lines: list[str]) -> tuple[str, int, int]:
     """Return the file ends too early: point at what is still open."""
     mark = _get_context_mark(error)
     if mark.line >= len(lines):
-        return "the file ends in the middle of something", len(lines) - 1, len(lines[-1])
+        return "unexpected end of the file", len(lines) - 1, len(lines[-1])
     return f'this "{lines[mark.line][mark.column : mark.column + 1]}" is never closed', mark.line, mark.column
 
 
@@ -106,12 +106,12 @@ def _get_context_mark(error: Any) -> Any:
 def _explain_start(before: str, after: str) -> str:
     if after.startswith("\t"):
         return _TAB
-    return f'a text that starts with "{after[:1]}" needs quotes'
+    return f'text that starts with "{after[:1]}" needs quotes'
 
 
 def _explain_open_table(before: str, after: str) -> str:
     if "{{" in before or after.startswith("{{"):
-        return "a text with {{ }} needs quotes inside the braces of a table"
+        return "text with {{ }} needs quotes inside the braces of a table"
     return 'a "," or "}" is missing before this, for the "{" of LINE'
 
 
@@ -121,32 +121,33 @@ def _explain_misfit(before: str, after: str) -> str:
     if before.rstrip().endswith(('"', "'")):
         return "text after a closing quote; put the whole value in one pair of quotes"
     if after.startswith(("]", "}")):
-        return f'this "{after[0]}" closes nothing'
+        opening = "[" if after[0] == "]" else "{"
+        return f'this "{after[0]}" has no matching "{opening}"'
     if not before.strip():
         return "this line is not indented like the lines of its table"
-    return "this does not fit here; look at the quotes and the indentation of this line and the one above"
+    return "this is not allowed here; check the quotes and the indentation of this line and the one above"
 
 
 _TAB = "a tab is not allowed here: indent YAML with spaces"
-_COLON = 'this ":" does not fit here: put a text that holds ": " in quotes, or fix the indentation'
+_COLON = 'this ":" is not allowed here: put text that contains ": " in quotes, or fix the indentation'
 _INDENT = 'this line is not indented like the "-" above it'
 
 # Part of the parser's message, the mark to point at, and our words; the first match wins.
 _PHRASES: tuple[tuple[str, Callable[[Any], Any], str | Callable[[str, str], str]], ...] = (
     ("scanning an alias", _get_context_mark, BARE_STAR),
-    ("scanning an anchor", _get_context_mark, 'a text that starts with "&" needs quotes'),
-    ("scanning a tag", _get_context_mark, 'a text that starts with "!" needs quotes'),
-    ("parsing a tag", _get_context_mark, 'a text that starts with "!" needs quotes'),
-    ("undefined tag handle", _get_context_mark, 'a text that starts with "!" needs quotes'),
-    ("scanning a directive", _get_context_mark, 'a text that starts with "%" needs quotes'),
-    ("incompatible YAML document", _get_problem_mark, "only YAML 1.1 and 1.2 can be read"),
+    ("scanning an anchor", _get_context_mark, 'text that starts with "&" needs quotes'),
+    ("scanning a tag", _get_context_mark, 'text that starts with "!" needs quotes'),
+    ("parsing a tag", _get_context_mark, 'text that starts with "!" needs quotes'),
+    ("undefined tag handle", _get_context_mark, 'text that starts with "!" needs quotes'),
+    ("scanning a directive", _get_context_mark, 'text that starts with "%" needs quotes'),
+    ("incompatible YAML document", _get_problem_mark, "only YAML 1.1 and 1.2 are supported"),
     ("tab character", _get_problem_mark, _TAB),
     ("cannot start any token", _get_problem_mark, _explain_start),
     ("mapping values are not allowed", _get_problem_mark, _COLON),
     (
         "sequence entries are not allowed",
         _get_problem_mark,
-        'a list cannot begin here: put its "-" on a line of its own',
+        'a list cannot start here: put its "-" on a line of its own',
     ),
     ("parsing a flow sequence", _get_problem_mark, 'a "," or "]" is missing before this, for the "[" of LINE'),
     ("parsing a flow mapping", _get_problem_mark, _explain_open_table),
@@ -159,7 +160,7 @@ _PHRASES: tuple[tuple[str, Callable[[Any], Any], str | Callable[[str, str], str]
         'the line must end after "|" or ">"; start the text on the next line',
     ),
     ("scanning a simple key", _get_context_mark, 'this line is not "key: value"; is a ":" missing?'),
-    ("node content", _get_problem_mark, "a value is missing before this; a text that starts with this needs quotes"),
+    ("node content", _get_problem_mark, "a value is missing before this; text that starts with this needs quotes"),
     ("parsing a block mapping", _get_problem_mark, _explain_misfit),
     ("parsing a block collection", _get_problem_mark, _INDENT),
     ("document start", _get_problem_mark, "this line is not indented like the first one"),
@@ -236,7 +237,8 @@ class _Parser:
                 next(self.events)  # the document's end
                 if isinstance(after := next(self.events), DocumentStartEvent):
                     self.refuse(
-                        "a second document starts here; a file holds one: join the two, or make two files", after
+                        "a second document starts here, but a file can hold only one; join them, or split the file",
+                        after,
                     )
         except yaml.MarkedYAMLError as error:
             problem = explain(error, self.text)
@@ -252,7 +254,7 @@ class _Parser:
         anchor, before = event.anchor, self.values
         self.values += 1
         if self.values > self.most:
-            self.refuse(f"there are more than {self.most:,} values in this text; split it", event)
+            self.refuse(f"this has more than {self.most:,} values; split it", event)
             raise _Stop
         if anchor is None:
             return self.plain(event, depth)
@@ -265,7 +267,7 @@ class _Parser:
         if type(event) is ScalarEvent:
             return self.scalar(event)
         if depth >= MAX_DEPTH:
-            self.refuse(f"this is nested more than {MAX_DEPTH} levels deep; make it flatter", event)
+            self.refuse(f"this is nested more than {MAX_DEPTH} levels deep; flatten it", event)
             raise _Stop
         if type(event) is MappingStartEvent:
             return self.mapping(event, depth + 1)
@@ -281,7 +283,7 @@ class _Parser:
         self.values += size
         self.aliased += size
         if self.aliased > MAX_ALIASED:
-            self.refuse(f"the aliases of this file repeat more than {MAX_ALIASED:,} values; write fewer", event)
+            self.refuse(f"the aliases in this file expand to more than {MAX_ALIASED:,} values; use fewer", event)
             raise _Stop
         return value, spot
 
@@ -306,7 +308,7 @@ class _Parser:
         try:
             return resolve(event.value)
         except (ValueError, OverflowError):
-            self.refuse("this number has too many digits; put it in quotes if it is a text", event)
+            self.refuse("this number has too many digits; put it in quotes if it is text", event)
             return None
 
     def sequence(self, event: Any, depth: int) -> _Found:
@@ -330,7 +332,7 @@ class _Parser:
             if name == "<<" and key.implicit[0]:
                 merged += self.merged(key, value, spot)
             elif name in spots:
-                self.refuse(f'duplicate key "{shorten(name)}"; line {spots[name][0] + 1} has it already', key)
+                self.refuse(f'duplicate key "{shorten(name)}"; it is already on line {spots[name][0] + 1}', key)
             else:
                 table[name] = value
                 spots[name] = (key.start_mark.line, key.start_mark.column, spot)
@@ -345,7 +347,7 @@ class _Parser:
             return str(event.value)
         value, _ = self.value(event, depth)
         if not isinstance(value, str):
-            self.refuse(BARE_BRACES if isinstance(value, dict) else "a key must be a text", event)
+            self.refuse(BARE_BRACES if isinstance(value, dict) else "a key must be a string", event)
         return str(value)
 
     def merged(self, event: Any, value: Json, spot: Spot) -> Sequence[_Found]:
@@ -354,7 +356,7 @@ class _Parser:
             return ((value, spot),)
         if isinstance(value, list) and all(isinstance(item, dict) for item in value):
             return tuple(zip(value, spot[2], strict=True))
-        self.refuse('"<<" takes a table, or a list of tables', event)
+        self.refuse('"<<" expects a table or a list of tables', event)
         return ()
 
     def check_tag(self, event: Any, kind: str) -> None:
@@ -372,7 +374,7 @@ def shorten(name: str) -> str:
 
 
 def _explain_tag(tag: str) -> str:
-    return f'the tag "{shorten(tag.replace(_TAG, "!!"))}" does not fit here; leave it out'
+    return f'the tag "{shorten(tag.replace(_TAG, "!!"))}" is not allowed here; remove it'
 
 
 def _decode_base64(text: str) -> bytes | None:

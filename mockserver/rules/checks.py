@@ -36,7 +36,7 @@ def find_kind(then: ContentSpec, context: CompileContext) -> str | None:
     for key in keys:
         if key not in outcomes and key not in BESIDE[kind]:
             hint = _INSTEAD.get((kind, key)) or _INSTEAD.get((kind, ""), "")
-            context.at(key).refuse_key(f'"{key}" does not go with "{outcomes[0]}"{hint}')
+            context.at(key).refuse_key(f'"{key}" cannot be combined with "{outcomes[0]}"{hint}')
     return kind
 
 
@@ -51,11 +51,11 @@ def _is_answer(key: str, keys: Collection[str], then: ContentSpec) -> bool:
 
 def _explain_no_answer(keys: Collection[str], then: ContentSpec) -> str:
     if "content_filter" in keys:
-        return '"content_filter" on the completion needs a text that it cuts; add text: ..., or write on: prompt'
+        return '"content_filter" on the completion needs text to cut; add text: ..., or write on: prompt'
     if "retry_after" in keys:
-        return '"retry_after" goes with an error; add error: 429'
+        return '"retry_after" needs an error; add error: 429'
     answers = [key for key in OUTCOMES if key in then.model_keys]
-    return f"there is no answer here; write one of {', '.join(answers)}"
+    return f"an answer is missing here; write one of {', '.join(answers)}"
 
 
 # The keys that are answers, and their kinds.
@@ -138,7 +138,7 @@ def _chats_have_items(when: Condition, operations: Collection[str]) -> bool:
 
 
 def is_stub(when: Condition, then: ThenSpec) -> bool:
-    """Return whether a rule may answer at paths that no dialect knows: it names a path, and needs no dialect to be sent."""
+    """Return whether a rule may answer at paths that no dialect knows: it names one and needs no dialect."""
     answers = (inner for _, inner in then.nested() if not inner.steps and not inner.one_of)
     return "path" in when.uses and all(_STUBS.issuperset(_select_keys(inner, OUTCOMES)) for inner in answers)
 
@@ -179,7 +179,7 @@ def explain_misfit(outcome: RuleOutcome, operation: str) -> str | None:
         return None
     if _suits(purpose, operation):
         return None
-    return f'this rule gives {_WORDS[purpose]}, which cannot answer the operation "{operation}"'
+    return f'this rule answers with {_WORDS[purpose]}, which cannot answer the operation "{operation}"'
 
 
 def _suits(purpose: str, operation: str) -> bool:
@@ -211,7 +211,7 @@ _PURPOSES: Mapping[str, tuple[str, ...]] = {
     "embedding": ("embeddings",),
     "moderation": ("moderations",),
 }
-_WORDS: Mapping[str, str] = {"text": "a text", "embedding": "a vector", "moderation": "scores"}
+_WORDS: Mapping[str, str] = {"text": "text", "embedding": "a vector", "moderation": "scores"}
 _WITHOUT_TEXT = frozenset(
     ("embeddings", "moderations", "models", "model", "delete_model", "info", "create_batch", OTHER)
 )
@@ -248,7 +248,9 @@ def check_when(when: Json, context: CompileContext, known: Known) -> None:
             context.at("when", *path).refuse(f'unknown dialect "{dialect[:60]}"{suggest(dialect, known)}')
     for path, text in _find_texts("path", when, "equals", "in", "glob", "starts_with", "regex"):
         if f"/{text.lstrip('^/')}".startswith(CONTROL):
-            context.at("when", *path).refuse(f"no rule can answer below {CONTROL}: the control API has these paths")
+            context.at("when", *path).refuse(
+                f"rules cannot answer paths below {CONTROL}: they belong to the control API"
+            )
 
 
 def check_features(when: Condition, then: ThenSpec, context: CompileContext, known: Known) -> None:
@@ -260,7 +262,7 @@ def check_features(when: Condition, then: ThenSpec, context: CompileContext, kno
             have = [dialect for dialect in known if feature in known[dialect]]
             hint = f"; {', '.join(have)} can" if have else ""
             context.at("then", *path).refuse_key(
-                f'"when" asks for the dialect "{lacking}", which cannot send {WORDS[feature]}{hint}'
+                f'"when" requires the dialect "{lacking}", which cannot send {WORDS[feature]}{hint}'
             )
 
 

@@ -32,7 +32,7 @@ from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import RulesHead, RuleSpec
 from mockserver.rules.templates import CompileContext, Templates
 
-ONLY_STUBS = "no dialect has this path: there, rules answer with raw, json or error"
+ONLY_STUBS = "no dialect serves this path, so it must answer with raw, json or error"
 _NONE: Faults = {}
 
 
@@ -200,7 +200,7 @@ def _list_rules(document: Document, mistakes: Mistakes) -> Sequence[Json]:
     if content is None:
         return ()
     if isinstance(content, list):
-        mistakes.add('a rules file is a table; put this list under "rules:"', ())
+        mistakes.add('a rules file must be a table; put this list under "rules:"', ())
         return ()
     rules = content.get("rules") if isinstance(content, Mapping) else None
     if isinstance(rules, list | tuple):

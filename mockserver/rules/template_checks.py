@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from mockserver.config.source import did_you_mean, suggest
 from mockserver.core.lazy import lazy_pattern
+from mockserver.core.text import plural
 from mockserver.rules.template_variables import KINDS, MEMBERS, VARIABLES, list_providers, make_plain
 
 if TYPE_CHECKING:
@@ -53,13 +54,13 @@ class TemplateChecker:
         root, _, rest = variable.partition(".")
         member = rest.partition(".")[0]
         if root == "fake" and member and member not in list_providers():
-            return f'there is no "fake.{member}"{did_you_mean(member, list_providers())}', variable
+            return f'unknown provider "fake.{member}"{did_you_mean(member, list_providers())}', variable
         if root == "match" and member and member not in groups:
             return _explain_missing_group(member, groups), variable
         if root in MEMBERS and member and member not in MEMBERS[root]:
             return f'"{root}" has no "{member}"{suggest(member, MEMBERS[root])}', variable
         if root not in VARIABLES and root not in self._environment.globals:
-            return f'there is no "{root}" in templates{suggest(root, VARIABLES)}', root
+            return f'unknown variable "{root}"{suggest(root, VARIABLES)}', root
         return None
 
     def _check_names(self, source: str) -> Iterator[tuple[str, str]]:
@@ -70,17 +71,17 @@ class TemplateChecker:
         code = " ".join(_QUOTED.sub('""', part) for part in _CODE.findall(source))
         for name in dict.fromkeys(_FILTER.findall(code)):
             if self._lacks(f"''|{name}", "UnknownFilter"):
-                yield f'there is no filter "{name}" in templates', name
+                yield f'unknown filter "{name}"', name
         for name in dict.fromkeys(_TEST.findall(code)):
             if self._lacks(f"'' is {name}", "UnknownTest"):
-                yield f'there is no test "{name}" in templates', name
+                yield f'unknown test "{name}"', name
         for name in dict.fromkeys(_UNBOUNDED.findall(code)):
             instead = "use the filter replace" if name == "replace" else "join texts with ~"
-            yield f'there is no method "{name}" in templates; {instead}', name
+            yield f'the method "{name}" is not supported; {instead}', name
         for tag in dict.fromkeys(_LOADS.findall(source)):
-            yield f'"{tag}" has nothing to load: every template stands alone', tag
+            yield f'"{tag}" is not supported: a template cannot load others', tag
         for call in dict.fromkeys(_FAKE_CALL.findall(code)):
-            yield f'"{call}" is a value, not a function; leave out the parentheses', call
+            yield f'"{call}" is a value, not a function; remove the parentheses', call
 
     def _lacks(self, expression: str, kind: str) -> bool:
         from minijinja import TemplateError
@@ -99,8 +100,10 @@ def _find_line(culprit: str, source: str) -> int:
 
 def _explain_missing_group(name: str, groups: frozenset[str]) -> str:
     if not groups:
-        return f'"match.{name}" is nothing: no regular expression of "when" has a named group, such as (?P<{name}>...)'
-    return f'no regular expression of "when" has a group "{name}"{suggest(name, sorted(groups))}'
+        return (
+            f'"match.{name}" is undefined: no regular expression in "when" has a named group, such as (?P<{name}>...)'
+        )
+    return f'no regular expression in "when" has a group "{name}"{suggest(name, sorted(groups))}'
 
 
 # Comments and raw blocks.
@@ -186,7 +189,7 @@ class CallCheck:
         if reason is None:
             return None
         named = self._suggest_keyword(call, subjects) if tried.miscounted else ""
-        return f'the {call.kind} "{call.name}" fails on every call: {reason}' + (named and f"; did you mean {named}?")
+        return f'the {call.kind} "{call.name}" always fails: {reason}' + (named and f"; did you mean {named}?")
 
     def _reason(self, call: TemplateCall, subjects: Sequence[Any], tried: "_Trial") -> str | None:
         """Return what the call's own text makes fail: others of its kind, with the same values, do not."""
@@ -206,7 +209,10 @@ class CallCheck:
             yield replace(call, arguments=(Argument(),)), ""
         elif call.is_constant:
             for count in reversed(range(len(call.arguments))):
-                yield replace(call, arguments=call.arguments[:count]), f"; it takes fewer arguments than {count + 1}"
+                yield (
+                    replace(call, arguments=call.arguments[:count]),
+                    f"; it accepts at most {plural(count, 'argument')}",
+                )
 
     def _try(self, call: TemplateCall, subjects: Sequence[Any]) -> "_Trial":
         return _Trial(call, self._environment, samples=self._samples, subjects=subjects)
@@ -364,7 +370,7 @@ def _read_argument(tokens: Sequence[_Token]) -> Argument:
 
 
 def _read_subject(tokens: Sequence[_Token], pipe: int) -> str:
-    """Return the constant or the variable before a filter, with the names that lead to it; empty for any other expression."""
+    """Return the constant or the variable before a filter, with its path; an empty text for any other expression."""
     start = pipe
     while start > 0 and (tokens[start - 1].is_name or tokens[start - 1].text == "."):
         start -= 1

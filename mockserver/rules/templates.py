@@ -163,10 +163,10 @@ class Templates:
             self._environment.add_template(name, source)
             variables = self._environment.undeclared_variables_in_template(name, nested=True)
         except TemplateError as error:
-            context.refuse_line(f"this template cannot be read: {_describe_error(error)}", error.line or 1)
+            context.refuse_line(f"invalid template: {_describe_error(error)}", error.line or 1)
             return constant(source)
         except UnicodeEncodeError:
-            context.refuse_line("this template holds half of a character (a lone surrogate)", 1)
+            context.refuse_line("this template contains half of a character (a lone surrogate)", 1)
             return constant(source)
         mistakes = list(self._checker.find_mistakes(source, variables, context.groups))
         for mistake, line in mistakes:
@@ -265,14 +265,14 @@ def _make_environment() -> "Environment":
 def _replace(text: str, old: str = "", new: str = "") -> str:
     """Replace text within MAX_OUTPUT: the client's words may be on both sides."""
     if len(text) + text.count(old) * len(new) > MAX_OUTPUT:
-        raise ValueError(f"replace makes a text of more than {MAX_OUTPUT:,} characters")
+        raise ValueError(f"the result of replace is longer than {MAX_OUTPUT:,} characters")
     return text.replace(old, new)
 
 
 def _tojson(value: Json, indent: int | bool | None = None) -> Json:
     """Render JSON as minijinja does, with a bounded indent."""
     if indent is not None and not (isinstance(indent, int) and 0 <= indent <= MAX_INDENT):
-        raise ValueError(f"tojson takes an indent of 0 to {MAX_INDENT}")
+        raise ValueError(f"tojson accepts an indent of 0 to {MAX_INDENT}")
     from minijinja import Environment
 
     return Environment().eval_expr("value|tojson(indent)", value=value, indent=indent)
@@ -290,7 +290,7 @@ def _render(render: Callable[[], str], where: Where) -> str:
             raise _make_failure(where(error.line or 1), _describe_error(error)) from None
         raise _make_failure(where(1), _shorten(str(error))) from None
     if len(text) > MAX_OUTPUT:
-        raise _make_failure(where(1), f"it makes a text of more than {MAX_OUTPUT:,} characters")
+        raise _make_failure(where(1), f"its output is longer than {MAX_OUTPUT:,} characters")
     return text
 
 
@@ -326,7 +326,7 @@ def compile_json(value: Json, context: CompileContext) -> Compiled[Json]:
         case list() | tuple():
             return gather(compile_json(item, context.at(index)) for index, item in enumerate(value)).map(list)
         case float() if not math.isfinite(value):
-            context.refuse("JSON has no such number; write null or a text")
+            context.refuse("JSON has no such number; write null or a string")
             return constant(None)
     return constant(value)
 
@@ -335,5 +335,5 @@ def encode_json(value: Json, context: CompileContext) -> bytes:
     try:
         return to_json(value)
     except (PydanticSerializationError, ValueError) as error:
-        context.refuse(f"this cannot be JSON: {str(error)[:80]}")
+        context.refuse(f"this cannot be sent as JSON: {str(error)[:80]}")
         return b"null"

@@ -29,10 +29,10 @@ def test_a_path(text: str) -> None:
 
 REFUSED = {
     "": "it must begin with $, as in $.user",
-    "$user": "there must be a name after a dot, or a number, a name in quotes or * in brackets, at letter 2",
-    "$.": "there must be a name after a dot, or a number, a name in quotes or * in brackets, at letter 2",
-    "$['a','b']": "there must be a name after a dot, or a number, a name in quotes or * in brackets, at letter 2",
-    "$['\\q']": "the name '\\q' has an escape that is none",
+    "$user": "expected a name after a dot, or a number, a quoted name or * in brackets, at character 2",
+    "$.": "expected a name after a dot, or a number, a quoted name or * in brackets, at character 2",
+    "$['a','b']": "expected a name after a dot, or a number, a quoted name or * in brackets, at character 2",
+    "$['\\q']": "the name '\\q' has an invalid escape",
 }
 
 

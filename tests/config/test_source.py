@@ -128,7 +128,7 @@ def test_more_mistakes_than_anybody_reads_are_counted():
     with pytest.raises(RuleError) as caught:
         raise_if_any((mistakes,), RuleError)
     assert len(caught.value.mistakes) == 101
-    assert str(caught.value.mistakes[-1]) == "a.yaml: and 30 more"
+    assert str(caught.value.mistakes[-1]) == "a.yaml: and 30 more mistakes"
 
 
 @pytest.mark.parametrize(

@@ -144,18 +144,19 @@ def test_expression(text: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("foo[", "cannot read the expression: Incomplete expression at column 4"),
+        ("foo[", "invalid JMESPath expression: Incomplete expression at column 4"),
         (
             "a b",
-            'cannot read the expression: Unexpected token: b: Parse error at column 2, token "b" (UNQUOTED_IDENTIFIER)',
+            "invalid JMESPath expression: Unexpected token: b: Parse error at column 2, "
+            'token "b" (UNQUOTED_IDENTIFIER)',
         ),
-        ("foo[*].size(@)", "cannot read the expression: there is no function size()"),
-        ("length()", "cannot read the expression: length() takes 1 argument, not 0"),
-        ("join(@)", "cannot read the expression: join() takes 2 arguments, not 1"),
+        ("foo[*].size(@)", "invalid JMESPath expression: unknown function size()"),
+        ("length()", "invalid JMESPath expression: length() takes 1 argument, not 0"),
+        ("join(@)", "invalid JMESPath expression: join() takes 2 arguments, not 1"),
     ],
 )
 def test_an_expression_that_cannot_be_read(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match="cannot read") as caught:
+    with pytest.raises(ValueError, match="invalid JMESPath") as caught:
         expression(text)
     assert str(caught.value) == message
 

@@ -141,9 +141,16 @@ def bad_tables() -> Iterator[tuple[str, Json]]:
 
 # What `check` refuses and a JSON Schema cannot: why, and words of the messages.
 NOT_SAID: Mapping[str, tuple[str, ...]] = {
-    "it compares no text with another": ("these pieces do not join", "pieces need a text", "pieces apply to one text"),
-    "it knows no JSON Schema within a value without fetching one": ("not a JSON Schema",),
-    "it knows no notation: patterns are Python's, expressions JMESPath": ("cannot read the ",),
+    "it compares no text with another": (
+        "these pieces do not add up",
+        "exact pieces need fixed text",
+        "exact pieces apply to one text",
+    ),
+    "it knows no JSON Schema within a value without fetching one": ("invalid JSON Schema",),
+    "it knows no notation: patterns are Python's, expressions JMESPath": (
+        "invalid regular expression",
+        "invalid JMESPath",
+    ),
     "it does not evaluate conditions, such as any, all and wildcards": ("cannot answer the operation",),
     "it compares no name with names elsewhere": ("is already", "unknown profile", "starts from itself"),
     "it compares numbers, but not in texts": ('not "120%"',),

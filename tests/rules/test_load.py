@@ -62,8 +62,7 @@ def test_the_mistakes_of_all_files_come_at_once():
         'a.yaml:1:10: "version" expects 1, not 9  [version: 9]',
         'a.yaml:3:24: unknown predicate "contain"; did you mean "contains"?  [- when: {last_user: {contain: x}}]',
         'a.yaml:4:12: unknown key "txt"; did you mean "text"?  [then: {txt: a}]',
-        'b.yaml:2:18: there is no "lastuser" in templates; did you mean "last_user"?  '
-        "[- then: {text: '{{ lastuser }}'}]",
+        'b.yaml:2:18: unknown variable "lastuser"; did you mean "last_user"?  [- then: {text: \'{{ lastuser }}\'}]',
         'b.yaml:3:21: unknown dialect "plane"; did you mean "plain"?  [- when: {dialect: plane}]',
     ]
 

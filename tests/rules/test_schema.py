@@ -95,15 +95,15 @@ def test_the_example_of_every_table_loads(name: str) -> None:
 
 
 IN_FILES = {
-    "- a": '1:1: a rules file is a table; put this list under "rules:"',
+    "- a": '1:1: a rules file must be a table; put this list under "rules:"',
     "version: 2": '1:10: "version" expects 1, not 2',
     "version: '1'": '1:10: "version" expects 1, not "1"; write it without quotes',
     "rules: [3]": "1:9: a rule expects a table, not 3; write {when: {model: gpt-4o*}, then: {text: Hello}}",
     "rules: [{}]": '1:9: a rule needs "then"; write {when: {model: gpt-4o*}, then: {text: Hello}}',
     "rules: [{then: {text: a}, wen: {}}]": '1:27: unknown key "wen"; did you mean "when"?',
     "rules: [{then: {text: a}, faults: [cut]}]": '1:27: unknown key "faults"; write it into "then"',
-    "rules: [{when: , then: {text: a}}]": '1:10: "when" has no value; give it one, or leave the key out',
-    "rules: [{name: '', then: {text: x}}]": '1:16: "name" expects a text that is not empty, not ""',
+    "rules: [{when: , then: {text: a}}]": '1:10: "when" has no value; give it one, or remove the key',
+    "rules: [{name: '', then: {text: x}}]": '1:16: "name" expects a string that is not empty, not ""',
     "rules: [{times: 0, then: {text: x}}]": '1:17: "times" expects at least 1, not 0',
     "rules: [{state: asked, then: {text: x}}]": (
         '1:17: "state" expects a table, not "asked"; write {is: start, becomes: asked}'
@@ -112,7 +112,7 @@ IN_FILES = {
 
 WORDS = (*FINISHES, *OWN_FINISHES)
 IN_THEN = {
-    "{text: 42}": '7: "text" expects a text, not 42; put it in quotes',
+    "{text: 42}": '7: "text" expects a string, not 42; put it in quotes',
     "{status: incomplete}": (
         '1: unknown key "status"; write raw: {status: 201, json: ...}, error: {status: 500}, '
         "or finish: length for an incomplete answer"
@@ -146,7 +146,7 @@ def test_the_shape_of_then(then, mistake):
 
 def test_a_far_key_lists_what_could_stand_there():
     (mistake,) = then_mistakes("{zzz: a}")
-    assert mistake.startswith('1: unknown key "zzz"; "then" takes text, json, refusal, tool_calls, items, parts, ')
+    assert mistake.startswith('1: unknown key "zzz"; "then" accepts text, json, refusal, tool_calls, items, parts, ')
 
 
 def test_one_rule_hides_nothing_of_another():
@@ -159,8 +159,8 @@ def test_keys_that_are_no_texts():
         RuleSpec.model_validate({"then": {"text": "a", "headers": {3: "x"}}, 4: 5})
     found = [(c.message, c.path, c.key) for c in find_mistakes(caught.value, RuleSpec, quote_keys("a rule"))]
     assert found == [
-        ("a key must be a text, not 3", ("then", "headers"), False),
-        ("a key must be a text, not 4", (), False),
+        ("a key must be a string, not 3", ("then", "headers"), False),
+        ("a key must be a string, not 4", (), False),
     ]
 
 

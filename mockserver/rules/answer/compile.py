@@ -181,7 +181,7 @@ def _cut_of_unknown(then: ThenSpec, context: CompileContext) -> Chunks:
     """Return how a text is cut that only a call decides."""
     cut = cut_of(then.chunks)
     if isinstance(cut, tuple):
-        context.at("chunks").refuse("pieces need a text known at load; use token, word, char or {size: 7}")
+        context.at("chunks").refuse("exact pieces need fixed text; use token, word, char or {size: 7}")
     return cut
 
 
@@ -192,9 +192,11 @@ def _generated(then: ThenSpec, context: CompileContext) -> _Choices:
         here = context.at("generate", "kind") if spec is then.generate else context.at("generate")
         here.refuse(f'unknown generator "{kind[:60]}"{suggest(kind, KINDS)}')
     if spec.schema_ is not None and kind != "schema":
-        context.at("generate", "schema").refuse_key(f'"schema" does not go with kind: {kind}; write kind: schema')
+        context.at("generate", "schema").refuse_key(
+            f'"schema" cannot be combined with kind: {kind}; write kind: schema'
+        )
     elif spec.schema_ is not None and (broken := _schema_error(spec.schema_)):
-        context.at("generate", "schema").refuse(f"not a JSON Schema: {broken}")
+        context.at("generate", "schema").refuse(f"invalid JSON Schema: {broken}")
 
     if spec.tokens is not None:
         _check_tokens(spec.tokens, kind, context.at("generate", "tokens"))

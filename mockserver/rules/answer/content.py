@@ -78,7 +78,7 @@ def _name(name: str) -> str | None:
     if not _TOKEN.fullmatch(name):
         return f"{shown(name)} is not a valid header name: use only letters, digits and !#$%&'*+.^_`|~-"
     if name.lower() in _OWN:
-        return f'the server writes "{name.lower()}" itself; leave it out'
+        return f'the server sets "{name.lower()}" itself; remove it'
     return None
 
 
@@ -112,7 +112,7 @@ def check_filter(trip: FilterSpec, context: CompileContext) -> None:
         context.at("severity").refuse_key(f'"{trip.category}" is detected or not; it has no severity')
     if trip.after_tokens is not None and trip.on == "prompt":
         context.at("after_tokens").refuse_key(
-            '"after_tokens" counts the completion\'s tokens; with on: prompt there is none'
+            '"after_tokens" counts the completion\'s tokens; with on: prompt there is no completion'
         )
 
 
@@ -215,7 +215,7 @@ def compile_raw(raw: RawSpec, context: CompileContext) -> Compiled[Raw]:
     """Compile a raw reply: with nothing added but a content type, and without templates but in `json`."""
     given = [name for name in ("body", "json", "frames") if raw.model_fields_set & {name, f"{name}_"}]
     if len(given) > 1:
-        context.at(given[1]).refuse_key(f'"{given[0]}" and "{given[1]}" are two bodies; keep one')
+        context.at(given[1]).refuse_key(f'"{given[0]}" and "{given[1]}" are both the body; keep one')
     headers = compile_headers(raw.headers, context.at("headers"))
     if all(name != "content-type" for name, _ in headers):
         headers = (*headers, ("content-type", "application/json" if given == ["json"] else _content_type(raw)))
@@ -307,7 +307,7 @@ def _call(spec: FunctionCallSpec | CustomToolCallSpec, said: Mapping[str, Json])
 
 def _message(message: MessageSpec, cut: Chunks, context: CompileContext) -> Iterator[Compiled[Part]]:
     if (message.text is None) == (message.content is None):
-        context.refuse("a message has either text or content")
+        context.refuse("a message needs either text or content")
     elif message.text is not None:
         yield _items_text(message.text, message.annotations, partial(Text, chunks=cut, apart=True), context)
     if message.annotations and message.content is not None:
@@ -329,7 +329,7 @@ def _items_text(
 
 def _reasoning(thought: ReasoningSpec, cut: Chunks, context: CompileContext) -> Compiled[Part]:
     if thought.text is None and thought.summary is None:
-        context.refuse("reasoning needs a text, a summary, or both")
+        context.refuse("reasoning needs text, a summary, or both")
     text = context.at("text").text(thought.text or "")
     if thought.summary is None:
         return text.map(partial(Reasoning, chunks=cut))
@@ -426,7 +426,7 @@ def _text(text: Compiled[str], cut: Chunks, notes: _Notes) -> Compiled[Part]:
 
 def _part(part: PartSpec, cut: Chunks, notes: _Notes, context: CompileContext) -> Iterator[Compiled[Part]]:
     if len(part.model_fields_set - {"chunks"}) != 1:
-        context.refuse("a part has exactly one of reasoning, text, refusal, tool_call and item")
+        context.refuse("a part needs exactly one of reasoning, text, refusal, tool_call and item")
         return
     made = tuple(_made(part, cut, notes, context))
     if isinstance(part.chunks, list):
@@ -450,15 +450,15 @@ def _made(part: PartSpec, cut: Chunks, notes: _Notes, context: CompileContext) -
 def _check_pieces(pieces: list[str], parts: Compiled[tuple[Part, ...]], context: CompileContext) -> None:
     """Check that an exact list of pieces has a single text that is the same for every call."""
     if not parts.known:
-        context.refuse("pieces need a text without templates; use token, word, char or {size: 7}")
+        context.refuse("exact pieces need fixed text, without templates; use token, word, char or {size: 7}")
         return
     texts = [_words(part) for part in parts.known[0] if not isinstance(part, Item)]
     if len(texts) > 1 and isinstance(parts.known[0][0], Reasoning):
         texts = texts[1:]
     if len(texts) != 1:
-        context.refuse("pieces apply to one text, and there are several; give each its own chunks under parts")
+        context.refuse("exact pieces apply to one text, but there are several; give each its own chunks under parts")
     elif "".join(pieces) != texts[0]:
-        context.refuse(f"these pieces do not join to the text: {_first_difference(''.join(pieces), texts[0])}")
+        context.refuse(f"these pieces do not add up to the text: {_first_difference(''.join(pieces), texts[0])}")
 
 
 def _words(part: Part) -> str:

@@ -99,7 +99,7 @@ ANSWER_FAULTS: Faults = {"bad_tool_arguments": BadToolArguments, "unknown_tool":
 
 
 ON_TOOL_CALLS = (*ANSWER_FAULTS, "in_tool_arguments")  # faults and positions that need a tool call
-_WRITTEN = "a fault is a name, or one name with its table: {cut: {after_tokens: 3}}"
+_WRITTEN = "a fault is a name, or a table with one name: {cut: {after_tokens: 3}}"
 
 
 def compile_faults(then: ThenSpec, context: CompileContext) -> tuple[FaultSpec, ...]:
@@ -134,7 +134,7 @@ def _fault_spec(item: Json, then: ThenSpec, context: CompileContext) -> FaultSpe
     for place in [name, *stated]:
         if place in ON_TOOL_CALLS and not _may_call(then):
             (here.at(place) if place in stated else here).refuse_key(
-                f'"{place}" cannot apply to this answer: it calls no tool'
+                f'"{place}" does not apply to this answer: it calls no tool'
             )
     return replace(_stated(name, faults[name], table, here), path=context.inside)
 
@@ -143,7 +143,7 @@ def _stated(name: str, fault: Any, table: Table, context: CompileContext) -> Fau
     given = {key: getattr(table, key) for key in type(table).model_fields if key in table.model_fields_set}
     places = [key for key in given if key in POSITIONS]
     if len(places) > 1:
-        context.at(places[1]).refuse_key(f'use one position, not "{places[0]}" and "{places[1]}"')
+        context.at(places[1]).refuse_key(f'use "{places[0]}" or "{places[1]}", not both')
     made = fault(**_fields(fault, given))
     chance, times = given.get("probability"), given.get("times")
     change, bend = (made, None) if name in ANSWER_FAULTS else (None, made)
@@ -162,8 +162,8 @@ def _misplaced(name: str, fault: Any, stated: Mapping[str, Json]) -> tuple[str, 
     wrong = next((key for key in stated if key in POSITIONS and key not in places), None)
     if wrong is None:
         return None
-    instead = f"; it takes {', '.join(places)}" if places else ": it affects the whole answer"
-    return wrong, f'"{wrong}" cannot apply to {name}{instead}'
+    instead = f"; it accepts {', '.join(places)}" if places else ": it affects the whole answer"
+    return wrong, f'"{wrong}" does not apply to {name}{instead}'
 
 
 def _fields(fault: Any, given: Mapping[str, Json]) -> dict[str, Json]:

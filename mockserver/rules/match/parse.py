@@ -48,7 +48,7 @@ def _entry(key: str, value: Json, report: Report) -> Iterator[Condition]:
 
 def _group(key: str, value: Json, report: Report) -> Iterator[Condition]:
     if not isinstance(value, list | tuple) or not value:
-        report(f'"{key}" expects a list of tables, each like `when` itself, not {shown(value)}', ())
+        report(f'"{key}" expects a list of tables, each like "when" itself, not {shown(value)}', ())
         return
     for index, table in enumerate(value):
         yield compile_when(table, _within(report, index))
@@ -71,7 +71,7 @@ def _field(key: str, value: Json, report: Report) -> Iterator[Condition]:
 def _meant(key: str) -> str:
     if key in _INSTEAD:
         return f'; write "{_INSTEAD[key]}"'
-    in_body = f'; a field of the request\'s body is "param.{key}"' if key.isidentifier() else ""
+    in_body = f'; to match a field of the request body, write "param.{key}"' if key.isidentifier() else ""
     return did_you_mean(key, (*FIELDS, *GROUPS)) or in_body
 
 
@@ -115,7 +115,7 @@ def _tests(field: Field, spec: Json, report: Report) -> Iterator[Condition]:
     if isinstance(spec, Mapping):
         yield from _predicates(field, spec, report)
     elif spec is None:
-        report("no value here; to match an absent field write {exists: false}", ())
+        report("a value is missing here; to match an absent field, write {exists: false}", ())
     else:
         name = _bare(field, spec)
         yield from _leaf(field, name, {name: spec}, report)
@@ -133,7 +133,7 @@ def _predicates(field: Field, table: Mapping[str, Json], report: Report) -> Iter
     _check_modifiers(field, table, report)
     names = [name for name in table if name not in MODIFIERS]
     if not names:
-        report(f'"{field.name}" has no predicate here, such as {_examples(field)}', ())
+        report(f'"{field.name}" needs a predicate, such as {_examples(field)}', ())
     for name in names:
         yield from _leaf(field, name, table, _within(report, name))
     if table.get("exists") is False and len(names) > 1:
@@ -175,7 +175,7 @@ def _misfit(field: Field, name: str, expected: Json) -> str | None:
     kind, of_kind = KINDS[field.kind]
     if field.kind not in predicate.kinds:
         instead = '; did you mean "includes"?' if field.kind == "list" and predicate.textual else ""
-        return f'"{name}" cannot apply to "{field.name}", which is {kind}{instead}'
+        return f'"{name}" does not apply to "{field.name}", which is {kind}{instead}'
     words, accepts = SHAPES[predicate.shape]
     if accepts(expected, of_kind):
         return _never(field, name, expected)
@@ -189,8 +189,8 @@ def _instead(field: Field, name: str) -> str:
     if name in GROUPS:
         return f"; put it around the field: {name}: {{{field.name}: ...}}"
     if field.kind == "json":
-        return "; an object is compared with subset: {...} or equals: {...}"
-    return f"; it is one of {_examples(field)}"
+        return "; to compare an object, use subset: {...} or equals: {...}"
+    return f"; choose one of {_examples(field)}"
 
 
 def _never(field: Field, name: str, expected: Json) -> str | None:
@@ -233,7 +233,7 @@ KINDS: Mapping[str, tuple[str, Callable[[Json], bool]]] = {
     "text": ("text", _is_text),
     "number": ("a number", is_number),
     "boolean": ("true or false", lambda value: isinstance(value, bool)),
-    "list": ("a list of texts", lambda value: value == [] or _some(value, _is_text)),
+    "list": ("a list of strings", lambda value: value == [] or _some(value, _is_text)),
     "json": ("JSON", lambda value: value is not None),
 }
 
@@ -242,7 +242,7 @@ SHAPES: Mapping[str, tuple[str, Callable[[Json, Callable[[Json], bool]], bool]]]
     "value": ("{kind}", lambda value, of_kind: of_kind(value)),
     "values": ("a list of values, each {kind}", _some),
     "text": ("text", lambda value, _: _is_text(value)),
-    "texts": ("text, or a list of texts", lambda value, _: _is_text(value) or _some(value, _is_text)),
+    "texts": ("text, or a list of strings", lambda value, _: _is_text(value) or _some(value, _is_text)),
     "number": ("a number", lambda value, _: is_number(value)),
     "boolean": ("true or false", lambda value, _: isinstance(value, bool)),
     "elements": (

@@ -251,7 +251,7 @@ def _compiled(pattern: str, *, fold: bool) -> Any:
     try:
         return regex.compile(bounded(pattern), regex.IGNORECASE if fold else 0)
     except (regex.error, ValueError, OverflowError, RecursionError) as error:
-        raise UnfitError(f"cannot read the pattern: {error}") from None
+        raise UnfitError(f"invalid regular expression: {error}") from None
 
 
 def _reads_alike(pattern: str) -> bool:
@@ -290,7 +290,7 @@ _ALIKE = lazy_pattern(
 
 def _ran_out(pattern: str) -> str:
     shown = json.dumps(pattern if len(pattern) <= 80 else pattern[:79] + "…", ensure_ascii=False)
-    return f"the pattern {shown} took over {REGEX_SECONDS} s, or ran out of memory, on this request; simplify it"
+    return f"the pattern {shown} took more than {REGEX_SECONDS} s, or ran out of memory, on this request; simplify it"
 
 
 def _compare(holds: Callable[[Json, Json], bool]) -> Callable[[Json, Lens], Test]:
@@ -314,7 +314,7 @@ def _length(expected: Json, lens: Lens) -> Test:
     table = expected if isinstance(expected, Mapping) else {"equals": expected}
     for name, value in table.items():
         if name not in LENGTHS:
-            raise UnfitError(f'unknown comparison "{name}"; a length has {", ".join(LENGTHS)}', name)
+            raise UnfitError(f'unknown comparison "{name}"; choose one of {", ".join(LENGTHS)}', name)
         if not is_number(value):
             raise UnfitError(f'"{name}" expects a number here', name)
     tests = [LENGTHS[name](value, lens) for name, value in table.items()]
@@ -337,9 +337,9 @@ def _schema(expected: Json, _lens: Lens) -> Test:
             expected, retriever=_no_retrieving, pattern_options=document.pattern_options()
         )
     except document.UnsatisfiableError as error:
-        raise UnfitError(f"not a usable JSON Schema: {error.why}") from None
+        raise UnfitError(f"unusable JSON Schema: {error.why}") from None
     except ValueError as error:
-        raise UnfitError(f"not a JSON Schema: {str(error).partition(chr(10))[0]}") from None
+        raise UnfitError(f"invalid JSON Schema: {str(error).partition(chr(10))[0]}") from None
     doubles = cost.of(expected, _DEEP) > _FEW_TRIED
 
     def validates(actual: Json) -> bool:

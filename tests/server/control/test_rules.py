@@ -108,7 +108,7 @@ def test_rules_without_a_name_get_one_also_in_yaml(server: ControlledServer) -> 
             {"rules": [{"then": {"text": "a"}}, {"when": {"last_usr": "x"}, "then": {"text": "{{ nope"}}]},
             ['rules[1].when.last_usr: unknown field "last_usr"; did you mean "last_user"?', "rules[1].then.text: "],
         ),
-        ([], ['the body: a rules file is a table; put this list under "rules:"']),
+        ([], ['the body: a rules file must be a table; put this list under "rules:"']),
         ({"rules": [1]}, ["rules[0]: "]),
         (
             {"rules": [rule("a", "a"), rule("a", "b")]},

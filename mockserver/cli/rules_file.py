@@ -82,6 +82,6 @@ def schema_command() -> None:
     """Print the JSON Schema of rules files: `mockserver schema > rules.schema.json`."""
     from mockserver.delivery.faults import FAULTS
     from mockserver.dialects import discover
-    from mockserver.rules.json_schema import rules_schema
+    from mockserver.rules.json_schema import make_rules_schema
 
-    click.echo(json.dumps(rules_schema(FAULTS, tuple(discover())), indent=2))
+    click.echo(json.dumps(make_rules_schema(FAULTS, tuple(discover())), indent=2))

@@ -38,7 +38,7 @@ def episodes_counter(cassette: str, key: str) -> str:
     return f"episodes {cassette} {key}"
 
 
-def counters_of_rule(rule: str, names: Iterable[str]) -> Iterator[str]:
+def select_counters(rule: str, names: Iterable[str]) -> Iterator[str]:
     own, faults = times_counter(rule), fault_counter(rule, "then/")
     return (name for name in names if name == own or name.startswith(faults))
 
@@ -71,13 +71,13 @@ class FaultSelection(Struct, frozen=True):
     counters: Counters
     counted: bool = False
 
-    async def selected(self, call: Call, rule: str, response: RuleAnswer) -> FaultSpecs:
+    async def select(self, call: Call, rule: str, response: RuleAnswer) -> FaultSpecs:
         specs = response.faults
         if not specs or not any(each.counts for each in specs):
             return specs
         attempt = 0
         if any(each.probability is not None for each in specs):
-            attempt = call.attempt if self.counted else await attempt_of(call, self.counters)
+            attempt = call.attempt if self.counted else await find_attempt(call, self.counters)
         selected = [each for each in specs if await self._applies(each, call, rule, attempt)]
         return tuple(selected)
 
@@ -91,14 +91,14 @@ class FaultSelection(Struct, frozen=True):
         return await self.counters.open(call.http.namespace, (gate,), None) is not None
 
 
-async def attempt_of(call: Call, counters: Counters) -> int:
+async def find_attempt(call: Call, counters: Counters) -> int:
     """Count the client's attempts: by its retry header if it sends one, else by repeats of the same fingerprint."""
-    told = attempt_from_header(call.http.header(RETRIES))
+    told = parse_attempt(call.http.header(RETRIES))
     return await counters.count(call.http.namespace, attempts_counter(call)) if told is None else told
 
 
-def next_attempt_of(call: Call, entries: Mapping[str, str]) -> int:
-    told = attempt_from_header(call.http.header(RETRIES))
+def find_next_attempt(call: Call, entries: Mapping[str, str]) -> int:
+    told = parse_attempt(call.http.header(RETRIES))
     return int(entries.get(attempts_counter(call), 0)) + 1 if told is None else told
 
 
@@ -124,7 +124,7 @@ class Attempts:
     def _count(self, row: Exchange) -> None:
         self._last, same = row.seq, hash((row.namespace, row.method, row.path, row.query, row.body))
         self._counts[same] += 1
-        attempt = attempt_by_header(row) or self._counts[same]
+        attempt = read_attempt(row) or self._counts[same]
         if attempt == 1:
             self._firsts[same] = row.seq
         self.found[row.seq] = attempt, self._firsts.get(same) if attempt > 1 else None
@@ -136,14 +136,14 @@ def _is_complete(row: Exchange) -> bool:
     return bool(row.ended or row.received) or row.asked is not None
 
 
-def attempt_by_header(row: Exchange) -> int | None:
+def read_attempt(row: Exchange) -> int | None:
     for name, value in row.headers:
         if name == _RETRIES:
-            return attempt_from_header(value.decode("latin-1"))
+            return parse_attempt(value.decode("latin-1"))
     return None
 
 
-def attempt_from_header(retries: str | None) -> int | None:
+def parse_attempt(retries: str | None) -> int | None:
     return int(retries) + 1 if retries is not None and retries.isdecimal() and len(retries) < 4 else None
 
 
@@ -158,7 +158,7 @@ class DeliveryOverrides(Struct, frozen=True):
     modified_by: tuple[str, ...] = ()  # rules that changed the delivery and left the answer to others
     trace: tuple[str, ...] = ()  # which of their steps, branches and faults
 
-    def within(self, rule: Rule, said: RuleAnswer, faults: FaultSpecs) -> "DeliveryOverrides":
+    def add(self, rule: Rule, said: RuleAnswer, faults: FaultSpecs) -> "DeliveryOverrides":
         """Add what a rule says; `faults` are those of its faults that apply to this attempt."""
         trace = self.trace
         if said.path or faults:
@@ -171,16 +171,16 @@ class DeliveryOverrides(Struct, frozen=True):
             trace=trace,
         )
 
-    def by(self, rule: Rule) -> "DeliveryOverrides":
+    def add_modifier(self, rule: Rule) -> "DeliveryOverrides":
         return replace(self, modified_by=(*self.modified_by, rule.source))
 
-    def changed(self, outcome: RuleOutcome, call: Call) -> RuleOutcome:
+    def change(self, outcome: RuleOutcome, call: Call) -> RuleOutcome:
         for each in self.faults:
             if each.change is not None and isinstance(outcome, Draft):
                 outcome = each.change(outcome, call)
         return outcome
 
-    def applied(self, call: Call, seed: Seed, plan: Plan) -> Plan:
+    def apply(self, call: Call, seed: Seed, plan: Plan) -> Plan:
         if self is NO_OVERRIDES:
             return plan
         faults = [

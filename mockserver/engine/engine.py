@@ -32,14 +32,14 @@ from mockserver.core.protocols import CassettePlayer, Counters
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, Tokenizer
 from mockserver.engine.answer import ALONE, Author, answer, attributed, document, joined, singles, with_tokenizer
-from mockserver.engine.catalogue import ANSWERED, LONGEST, Catalogue, Known, Model, for_generator, within_limits
+from mockserver.engine.catalogue import ANSWERED, LONGEST, Catalogue, Known, Model, apply_limits, limit_for_generator
 from mockserver.engine.counters import (
     NO_OVERRIDES,
     DeliveryOverrides,
     FaultSelection,
     FaultSpecs,
     ScenarioState,
-    attempt_of,
+    find_attempt,
     ids_counter,
 )
 from mockserver.engine.memory import ABOUT_KEPT, KEPT, LOOK_UPS, Memory, following
@@ -49,7 +49,15 @@ from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
 from mockserver.rules.checks import explain_misfit
 from mockserver.rules.lint.contradictions import find_contradictions, recall_contradictions
 from mockserver.rules.load import ONLY_STUBS, Rule, select_answering
-from mockserver.rules.match.conditions import NO_GROUPS, FewIndex, Groups, Index, JoinedIndex, RuleIndex, nearness
+from mockserver.rules.match.conditions import (
+    NO_GROUPS,
+    FewIndex,
+    Groups,
+    Index,
+    JoinedIndex,
+    RuleIndex,
+    measure_nearness,
+)
 from mockserver.rules.nearest import Near, explain_miss, find_nearest
 
 FORWARDED = "forwarded"
@@ -105,7 +113,7 @@ class _TermsByModel(Memo[tuple[str, str], Terms]):
         (dialect, name), models = key, self._policy.models
         known = models.find(name)
         timing = known.stated.timing or self._policy.timing
-        terms = Terms(known, models.refusing(dialect, name), self._policy.tokenizer(name), timing)
+        terms = Terms(known, models.find_refusing(dialect, name), self._policy.tokenizer(name), timing)
         return self.keep(key, terms, _TERMS_SIZE) if len(name) <= LONGEST else terms
 
 
@@ -177,13 +185,13 @@ class Engine:
         if call.operation not in _UNLIMITED:
             try:
                 if large:
-                    call = await on_thread(within_limits, call, terms.model, terms.refusing)
+                    call = await on_thread(apply_limits, call, terms.model, terms.refusing)
                 else:
-                    call = within_limits(call, terms.model, terms.refusing)
+                    call = apply_limits(call, terms.model, terms.refusing)
             except Failure as refusal:
                 return await self._replay_despite(refusal, call, asked)
         if self._counts_attempts:
-            call = replace(call, attempt=await attempt_of(call, self.counters))
+            call = replace(call, attempt=await find_attempt(call, self.counters))
         overrides, scenario, look = NO_OVERRIDES, None, self._find_next
         left = iter(await on_thread(self._index.candidates, call) if large else self._index.candidates(call))
         found: list[FoundRule] = []
@@ -212,11 +220,11 @@ class Engine:
                 if not is_text and outcome is not None and (why := explain_misfit(outcome, call.operation)):
                     raise Failure("server_error", f"{rule.source}: {why}", status=500)
                 if stated.timing is not None or stated.path or stated.faults:
-                    overrides = overrides.within(rule, stated, await self._draw_faults(rule, call, stated))
+                    overrides = overrides.add(rule, stated, await self._draw_faults(rule, call, stated))
                 if outcome is None:
-                    overrides = overrides.by(rule)
+                    overrides = overrides.add_modifier(rule)
                     continue
-                changed = overrides.changed(outcome, call) if overrides.faults else outcome
+                changed = overrides.change(outcome, call) if overrides.faults else outcome
                 if type(changed) is Draft and not (large or self.policy.unique_ids or makes_long(call, changed)):
                     plan = self._finish_draft(call, changed, rule.source, terms)
                 else:
@@ -233,8 +241,8 @@ class Engine:
             except Failure as failure:
                 return Plan(failure, rule.source, modified_by=overrides.modified_by, trace=overrides.trace)
             if type(outcome) is Forward or type(outcome) is PlayCassette:
-                overrides = overrides.by(rule)
-            return plan if overrides is NO_OVERRIDES else overrides.applied(call, self.policy.seed, plan)
+                overrides = overrides.add_modifier(rule)
+            return plan if overrides is NO_OVERRIDES else overrides.apply(call, self.policy.seed, plan)
 
     def _find_next(self, left: Iterator[int], call: Call, *, lost: bool) -> "list[FoundRule]":
         """Return the next rules that match, up to the first that always answers: those before it count in one step.
@@ -282,7 +290,7 @@ class Engine:
     async def _draw_faults(self, rule: Rule, call: Call, stated: RuleAnswer) -> FaultSpecs:
         """Return which faults of a rule apply to this attempt."""
         draws = FaultSelection(self.policy.seed, self.counters, counted=self._counts_attempts)
-        return await draws.selected(call, rule.name, stated)
+        return await draws.select(call, rule.name, stated)
 
     async def _plan_outcome(
         self, call: Call, asked: Call, outcome: RuleOutcome, source: str, terms: Terms, *, large: bool
@@ -326,7 +334,7 @@ class Engine:
             plan = Plan(Failure("previous_not_found"), "unmatched")
         elif plan is None:
             plan = await self._plan_without_rule(call, overrides)
-        return plan if overrides is NO_OVERRIDES else overrides.applied(call, self.policy.seed, plan)
+        return plan if overrides is NO_OVERRIDES else overrides.apply(call, self.policy.seed, plan)
 
     async def _plan_without_rule(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         if call.operation == OTHER:
@@ -343,7 +351,7 @@ class Engine:
             if self.policy.unmatched == "error":
                 why = await self.explain(call)
                 return Plan(Failure("unmatched", **{"message": why, **self.policy.error}), "unmatched")
-            return await self._generate(for_generator(call), overrides)
+            return await self._generate(limit_for_generator(call), overrides)
         found = await self.memory.look_up(call)
         if found is not None:
             return Plan(found, "stored")
@@ -370,7 +378,7 @@ class Engine:
 
     async def _why_no_stub(self, call: Call) -> dict[str, Json]:
         named = [rule for rule in self.rules if "path" in rule.when.uses and any(rule.then.answers)]
-        unfit = next((rule for rule in named if not rule.stubs and nearness(rule.when, call) == 1), None)
+        unfit = next((rule for rule in named if not rule.stubs and measure_nearness(rule.when, call) == 1), None)
         if unfit is not None:
             return {"report": f"{unfit.where}{unfit.quoted_name} matches, but {ONLY_STUBS}"}
         near = find_nearest(select_answering(self.rules, call), call, limit=_COMPARED)
@@ -382,15 +390,15 @@ class Engine:
 
     async def _generate(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         draft = await drafted(call, self.policy.seed)
-        return await self._plan_generated(call, overrides.changed(draft, call))
+        return await self._plan_generated(call, overrides.change(draft, call))
 
     async def _plan_generated(self, call: Call, outcome: RuleOutcome) -> Plan:
         terms = self.policy.terms[call.dialect, call.model]
         return await self._plan_outcome(call, call, outcome, "generated", terms, large=is_large(call))
 
     def _models(self, call: Call) -> Models:
-        names = self.policy.models.names(call.model, self.listed.get(call.dialect, ()))
-        known = map(self.policy.models.properties, names)
+        names = self.policy.models.list_names(call.model, self.listed.get(call.dialect, ()))
+        known = map(self.policy.models.find_properties, names)
         limits = tuple((model.context_window, model.max_output_tokens) for model in known)
         return Models(names, self.policy.clock.now(), limits)
 

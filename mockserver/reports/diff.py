@@ -13,7 +13,7 @@ from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import map_texts
 from mockserver.core.text import one_line, shared_ends, shown, up_to
 from mockserver.reports.calls import masked
-from mockserver.rules.match.predicates import PREDICATES, Lens, part_of, pieces, same
+from mockserver.rules.match.predicates import PREDICATES, Lens, is_part_of, is_same, split_pieces
 from mockserver.rules.nearest import MOST_LINES, measure_closeness, render_results
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _end(wanted: str, text: str) -> range | None:
 
 
 def _pattern(wanted: str, text: str) -> range | None:
-    first, *rest = pieces(wanted)
+    first, *rest = split_pieces(wanted)
     if not rest:
         return _whole(first, text)
     if not text.startswith(first):
@@ -189,7 +189,7 @@ def _of_lists(result: ConditionResult) -> Iterator[str]:
 def _element(result: ConditionResult) -> Callable[[object, object], object]:
     if result.predicate == "includes":
         return lambda wanted, each: PREDICATES["includes"].build(wanted, _lens(result.ignoring))([each])
-    return part_of if result.predicate == "subset" else same
+    return is_part_of if result.predicate == "subset" else is_same
 
 
 def _paths(wanted: object, actual: object, path: str, *, whole: bool) -> Iterator[str]:
@@ -207,7 +207,7 @@ def _paths(wanted: object, actual: object, path: str, *, whole: bool) -> Iterato
     elif isinstance(wanted, list | tuple) and isinstance(actual, list | tuple) and len(wanted) == len(actual) and whole:
         for at, (one, other) in enumerate(zip(wanted, actual, strict=True)):
             yield from _paths(one, other, f"{path}[{at}]", whole=whole)
-    elif not (same(wanted, actual) if whole else part_of(wanted, actual)):
+    elif not (is_same(wanted, actual) if whole else is_part_of(wanted, actual)):
         yield f"{path or 'it'} is {shown(actual)}, not {shown(wanted)}"
 
 

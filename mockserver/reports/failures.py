@@ -30,7 +30,7 @@ from mockserver.reports.suggest import Table, change, field_in_python, rule_in_p
 from mockserver.rules.lint.remarks import Remark, review
 from mockserver.rules.load import Rule, select_answering
 from mockserver.rules.match.conditions import Condition
-from mockserver.rules.match.fields import path_without_mount
+from mockserver.rules.match.fields import read_path_without_mount
 from mockserver.rules.nearest import Near, describe_verdict, explain_closed, find_nearest, find_unmatched
 
 MAX_IN_FULL = 3  # unmatched calls
@@ -77,7 +77,7 @@ def _stubs(calls: Sequence[ReceivedCall]) -> Iterator[str]:
     missed = next((call for call in calls if call.source == "invalid" and _NO_ENDPOINT in call.error), None)
     if missed is not None:
         yield "add a rule to the test:"
-        when = {"path": path_without_mount(missed.unparsed), "method": missed.method}
+        when = {"path": read_path_without_mount(missed.unparsed), "method": missed.method}
         yield from (f"  {line}" for line in rule_in_python(when, {"json": {}}))
 
 
@@ -122,7 +122,7 @@ def too_few_answers(rule: Rule, expected: int, calls: Sequence[ReceivedCall]) ->
     head = f"{one_line(rule.where)} answered {answers(rule, calls)} of {plural(expected, 'expected call')}"
     if not calls:
         return problem(head, [NO_CALLS])
-    compared = by_closeness((call, rule.when.results(call.asked)) for call in others if call.asked is not None)
+    compared = by_closeness((call, rule.when.explain(call.asked)) for call in others if call.asked is not None)
     lines = [] if compared else [f"no other call could match it; {plural(len(calls), 'call')} received in total"]
     for call, results in compared[:MAX_NEAREST]:
         lines.append(call_line(call))
@@ -352,7 +352,7 @@ _KNOWN_OF_ALL = {"path", "method", "dialect", "operation", "header"}
 def too_few(calls: Sequence[ReceivedCall], expected: Expectation, number: str) -> str:
     """The report that fewer calls matched than `number` (such as "at least 1"), with the nearest others."""
     others = [call for call in calls if not expected.matches(call)]
-    nearest = by_closeness((call, expected.condition.results(call.asked)) for call in others if call.asked is not None)
+    nearest = by_closeness((call, expected.condition.explain(call.asked)) for call in others if call.asked is not None)
     lines = [
         f"expected {number} call{'s' * (number.split()[-1] != '1')}{_with(expected)}, got {len(calls) - len(others)}"
     ]
@@ -387,7 +387,7 @@ def _row(number: int, step: Expectation | None, call: ReceivedCall | None) -> It
     else:
         yield f"{'ok   ' if step.matches(call) else 'MISS '} {number}. {call_line(call)}"
         if call.asked is not None and not step.matches(call):
-            yield from (f"        {line}" for line in condition_lines(step.condition.results(call.asked), call.secrets))
+            yield from (f"        {line}" for line in condition_lines(step.condition.explain(call.asked), call.secrets))
 
 
 def _first_difference(rows: Sequence[_Row]) -> str:

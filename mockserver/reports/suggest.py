@@ -21,7 +21,7 @@ from mockserver.engine.answer import singles
 from mockserver.engine.memory import LOOK_UPS
 from mockserver.reports.diff import difference, is_secret, loosened
 from mockserver.rules.checks import GENERATIVE
-from mockserver.rules.match.fields import path_without_mount
+from mockserver.rules.match.fields import read_path_without_mount
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.nearest import Near
 
@@ -120,7 +120,7 @@ def _specific(call: Call, secrets: "Secrets", *, lost: bool) -> When:
     when: When = {}
     if call.operation not in (*GENERATIVE, *DOCUMENT_OPERATIONS):
         when |= {"method": call.http.method} if call.operation == OTHER else {"operation": call.operation}
-        path = path_without_mount(call)
+        path = read_path_without_mount(call)
         if _clean(path, secrets):
             when["path"] = _exact(path)
     if lost and call.previous_response_id is not None and _clean(call.previous_response_id, secrets):

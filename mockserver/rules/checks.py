@@ -12,7 +12,7 @@ from mockserver.core.episode import wire_format
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
 from mockserver.core.plan import DOCUMENT_OPERATIONS
-from mockserver.rules.match.conditions import All, Condition, implied, pinned
+from mockserver.rules.match.conditions import All, Condition, find_pinned, mark_implied
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import ContentSpec, ThenSpec
 from mockserver.rules.templates import CompileContext
@@ -133,13 +133,13 @@ def restrict_operations(when: Condition, purposes: Sequence[tuple[Path, str]]) -
 
 def _chats_have_items(when: Condition, operations: Collection[str]) -> bool:
     """Return whether the chats of a dialect that the rule may answer are messages with items."""
-    dialects = pinned(when, "dialect") or ("anthropic",)
+    dialects = find_pinned(when, "dialect") or ("anthropic",)
     return "chat" in operations and any(wire_format(str(name), "chat") == "messages" for name in dialects)
 
 
 def is_stub(when: Condition, then: ThenSpec) -> bool:
     """Return whether a rule may answer at paths that no dialect knows: it names one and needs no dialect."""
-    answers = (inner for _, inner in then.nested() if not inner.steps and not inner.one_of)
+    answers = (inner for _, inner in then.walk() if not inner.steps and not inner.one_of)
     return "path" in when.uses and all(_STUBS.issuperset(_select_keys(inner, OUTCOMES)) for inner in answers)
 
 
@@ -153,7 +153,7 @@ def check_operations(
         if other is not None:
             able = f"use it for {', '.join(_PURPOSES[purpose])}{_OPERATIONS_INSTEAD.get(other, '')}"
             context.at("then", *path).refuse_key(f'"{path[-1]}" cannot answer the operation "{other}"; {able}')
-    for path, content in then.nested() if wanted else ():
+    for path, content in then.walk() if wanted else ():
         for key in _select_keys(content, _NOT_SENT):
             if all(name in _NOT_SENT[key] for name in wanted) and not (
                 key == "items" and _chats_have_items(when, wanted)
@@ -165,7 +165,7 @@ def check_operations(
 
 def _find_operations(when: Condition, purposes: Sequence[tuple[Path, str]]) -> Collection[Json]:
     if "operation" in when.uses:
-        return pinned(when, "operation") or ()
+        return find_pinned(when, "operation") or ()
     return () if "path" in when.uses or len({purpose for _, purpose in purposes}) < 2 else GENERATIVE
 
 
@@ -189,7 +189,7 @@ def _suits(purpose: str, operation: str) -> bool:
 def find_purposes(then: ThenSpec) -> Sequence[tuple[Path, str]]:
     """Return what the answers of a rule are for, a key of _PURPOSES, each with the place of its key."""
     purposes: list[tuple[Path, str]] = []
-    for at, content in then.nested():
+    for at, content in then.walk():
         given = _select_keys(content, _PURPOSE_OF)
         if len({_PURPOSE_OF[key] for key in given}) == 1:  # two answers are reported elsewhere
             purposes.append(((*at, given[0]), _PURPOSE_OF[given[0]]))
@@ -202,7 +202,7 @@ def _select_keys(content: ContentSpec, wanted: Container[str]) -> list[str]:
 
 def _make_operations_condition(operations: tuple[str, ...]) -> Condition:
     wanted: Json = {"operation": {"in": list(operations)}}
-    return implied(compile_when(wanted, lambda message, path: None))
+    return mark_implied(compile_when(wanted, lambda message, path: None))
 
 
 _STUBS = _SENT | {"json", "raw", "error"}
@@ -254,7 +254,7 @@ def check_when(when: Json, context: CompileContext, known: Known) -> None:
 
 
 def check_features(when: Condition, then: ThenSpec, context: CompileContext, known: Known) -> None:
-    pins = (pinned(when, "dialect") if "dialect" in when.uses else None) or ()
+    pins = (find_pinned(when, "dialect") if "dialect" in when.uses else None) or ()
     dialects = [dialect for dialect in known if dialect in pins]
     for path, feature in _find_features(then) if dialects else ():
         lacking = next((dialect for dialect in dialects if feature not in known[dialect]), None)
@@ -290,7 +290,7 @@ def _find_stated_texts(value: Json, predicates: tuple[str, ...]) -> Iterator[tup
 
 
 def _find_features(then: ThenSpec) -> Iterator[tuple[Path, str]]:
-    for path, inner in then.nested():
+    for path, inner in then.walk():
         yield from _find_used_features(inner, path)
         for at, choice in enumerate(inner.choices or ()):
             yield from _find_used_features(choice, (*path, "choices", at))

@@ -17,7 +17,7 @@ from mockserver.core.exchange import ConditionResult
 from mockserver.core.protocols import START, STATE, times_counter
 from mockserver.core.text import one_line, plural, shown
 from mockserver.rules.load import Rule, select_answering
-from mockserver.rules.match.conditions import Condition, nearness
+from mockserver.rules.match.conditions import Condition, measure_nearness
 
 MOST_LINES = 12  # results shown of one rule
 _POOL = 24  # rules whose texts are compared in detail
@@ -39,7 +39,7 @@ def find_nearest(rules: Sequence[Rule], call: Call, *, limit: int = 3) -> tuple[
     """Return the rules with the greatest share of conditions that hold; ties go to the closest texts."""
     letters = 1_000 + sum(len(message.text) for message in call.messages)
     looked_at = max(limit, _EFFORT // letters)
-    shares = [(nearness(rule.when, call), -row) for row, rule in enumerate(islice(rules, looked_at))]
+    shares = [(measure_nearness(rule.when, call), -row) for row, rule in enumerate(islice(rules, looked_at))]
     worst = min(nlargest(limit, shares), default=(0.0, 0))[0]
     ties = [entry for entry in shares if entry[0] >= worst]
     if len(ties) > _POOL:
@@ -47,7 +47,7 @@ def find_nearest(rules: Sequence[Rule], call: Call, *, limit: int = 3) -> tuple[
         ties = nlargest(
             _POOL, ties, key=lambda tie: (tie[0], _measure_shared_words(rules[-tie[1]].when, call, words), tie[1])
         )
-    ranked = [(share, row, rules[-row].when.results(call)) for share, row in ties]
+    ranked = [(share, row, rules[-row].when.explain(call)) for share, row in ties]
     best = nlargest(limit, ranked, key=lambda entry: (entry[0], measure_closeness(entry[2]), entry[1]))
     return tuple(Near(rules[-row], results) for _, row, results in best)
 

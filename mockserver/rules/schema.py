@@ -67,63 +67,63 @@ BESIDE: Mapping[str, str] = {
 
 
 @cache
-def fault_table(name: str, fault: Any) -> type[Table]:
+def make_fault_table(name: str, fault: Any) -> type[Table]:
     fields: dict[str, Any] = {
         "probability": (Share | None, field(None, description=BESIDE["probability"])),
         "times": (Annotated[int, field(ge=1)] | None, field(None, description=BESIDE["times"])),
     }
     for each in options(fault):
         if each.kind == "position":
-            fields |= {where: _place(where) for where in each.among}
+            fields |= {where: _make_position_field(where) for where in each.among}
         else:
             kind = TYPES[each.kind](each)
             shown = [each.default] if isinstance(each.default, str | int) else None
             fields[each.field] = (kind | None, field(None, alias=each.name, description=each.about, examples=shown))
-    example = f"{{{name}: {{{_example(fault)}}}}}"
+    example = f"{{{name}: {{{_write_example(fault)}}}}}"
     return make_table(f"{name}_fault", Table, fields, __doc__=fault.__doc__, example=example)
 
 
-def _place(where: str) -> tuple[Any, Any]:
+def _make_position_field(where: str) -> tuple[Any, Any]:
     kind: Any = NonNegativeInt if counts(where) else Literal[True]
     return kind | None, field(None, description=POSITIONS[where])
 
 
-def _example(fault: Any) -> str:
+def _write_example(fault: Any) -> str:
     given = {each.kind: each for each in options(fault)}
     if "position" in given:
         return "after_tokens: 3" if "after_tokens" in given["position"].among else "at_start: true"
     return next((f"{each.name}: {each.default}" for each in given.values()), "times: 1")
 
 
-def fault_schema(faults: Faults) -> dict[str, Json]:
-    tables = {name: fault_table(name, fault) for name, fault in faults.items()}
+def make_fault_schema(faults: Faults) -> dict[str, Json]:
+    tables = {name: make_fault_table(name, fault) for name, fault in faults.items()}
     named = {"enum": list(tables), "description": "a fault as it is by itself"}
     properties = {name: table.model_json_schema() for name, table in tables.items()}
     for name, table in properties.items():
-        table |= at_most_one([key for key in POSITIONS if key in table["properties"]])
+        table |= exclude_each_other([key for key in POSITIONS if key in table["properties"]])
         table["examples"] = [example[name] for example in table["examples"]]
     told = {"type": "object", "properties": properties, "minProperties": 1, "maxProperties": 1}
     return {"anyOf": [named, {**told, "additionalProperties": False}]}
 
 
-def at_most_one(keys: Collection[str]) -> dict[str, Json]:
+def exclude_each_other(keys: Collection[str]) -> dict[str, Json]:
     others = {key: {"properties": {other: False for other in keys if other != key}} for key in keys}
     return {"dependentSchemas": others}
 
 
-def _media_type(text: str) -> str:
+def _check_media_type(text: str) -> str:
     if text.isascii() and text.isprintable() and text.strip() == text and text:
         return text
     raise PydanticCustomError("expected", "a type such as text/html")
 
 
-def _pointer(text: str) -> str:
+def _check_pointer(text: str) -> str:
     if text.startswith("/") and len(text) > 1:
         return text
     raise PydanticCustomError("expected", "a JSON Pointer such as /choices/0/delta")
 
 
-def _difference(number: int) -> int:
+def _check_difference(number: int) -> int:
     if number:
         return number
     raise PydanticCustomError("expected", "a number that is not 0")
@@ -133,10 +133,12 @@ _MEDIA_TYPE: dict[str, Json] = {"pattern": "^(?! )[ -~]+(?<! )$"}
 # What a value of each kind must be.
 TYPES: Mapping[Kind, Callable[[Option], Any]] = {
     "count": lambda _: Annotated[int, field(ge=1, le=MAX_EVENTS)],
-    "difference": lambda _: Annotated[int, AfterValidator(_difference), field(json_schema_extra={"not": {"const": 0}})],
+    "difference": lambda _: Annotated[
+        int, AfterValidator(_check_difference), field(json_schema_extra={"not": {"const": 0}})
+    ],
     "duration": lambda _: Duration,
-    "media type": lambda _: Annotated[str, AfterValidator(_media_type), field(json_schema_extra=_MEDIA_TYPE)],
-    "pointer": lambda _: Annotated[str, AfterValidator(_pointer), field(json_schema_extra={"pattern": "^/."})],
+    "media type": lambda _: Annotated[str, AfterValidator(_check_media_type), field(json_schema_extra=_MEDIA_TYPE)],
+    "pointer": lambda _: Annotated[str, AfterValidator(_check_pointer), field(json_schema_extra={"pattern": "^/."})],
     "reason": lambda _: Literal[tuple(REASONS)],
     "speed": lambda _: Annotated[float, field(gt=0, allow_inf_nan=False)],
     "word": lambda each: Literal[each.among],
@@ -380,13 +382,13 @@ class ThenSpec(ContentSpec):
     nullable = frozenset(("json", "system_fingerprint"))
     instead: ClassVar = {**INSTEAD, **dict.fromkeys(("name", "when", "times", "state"), 'it beside "then"')}
 
-    def nested(self, path: Path = ()) -> Iterator[tuple[Path, "ThenSpec"]]:
+    def walk(self, path: Path = ()) -> Iterator[tuple[Path, "ThenSpec"]]:
         """Yield this answer and those of its steps and branches, each with its path."""
         yield path, self
         for at, step in enumerate(self.steps or ()):
-            yield from step.nested((*path, "steps", at))
+            yield from step.walk((*path, "steps", at))
         for at, branch in enumerate(self.one_of or ()):
-            yield from branch.then.nested((*path, "one_of", at, "then"))
+            yield from branch.then.walk((*path, "one_of", at, "then"))
 
     choices: list[ChoiceSpec] | None = field(
         None, min_length=1, description="different answers for `n` choices; the last repeats"

@@ -21,7 +21,7 @@ from mockserver.core.text import shown, truncate
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation, discover
 from mockserver.engine.answer import singles, with_tokenizer
-from mockserver.engine.counters import next_attempt_of
+from mockserver.engine.counters import find_next_attempt
 from mockserver.engine.engine import Engine, altered
 from mockserver.engine.memory import Memory, following
 from mockserver.engine.offload import on_thread
@@ -289,7 +289,7 @@ async def whole(engine: Engine, call: Call, entries: Entries) -> Call:
     if call.previous_response_id is not None:
         resumed = await engine.memory.resumed(call)
         call = resumed if isinstance(resumed, Call) else following(call, ())
-    return replace(call, attempt=next_attempt_of(call, entries))
+    return replace(call, attempt=find_next_attempt(call, entries))
 
 
 def as_json(held: CheckedRule) -> dict[str, Json]:
@@ -328,7 +328,7 @@ def _check(rule: Rule, call: Call, entries: Entries) -> CheckedRule:
             verdict = f"matches, but {explain_closed(rule, entries)}"
     except RuleError as error:
         verdict = f"fails: {error}"
-    return CheckedRule(rule, verdict, rule.when.results(call), counters)
+    return CheckedRule(rule, verdict, rule.when.explain(call), counters)
 
 
 def _counters(rule: Rule, entries: Entries) -> tuple[ConditionResult, ...]:

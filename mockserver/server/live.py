@@ -351,7 +351,7 @@ def policy(settings: Settings) -> Policy:
         lints=settings.lint != "off",
         models=catalogue,
         timing=settings.timing,
-        tokenizer=chosen(settings.tokenizer, lambda name: catalogue.properties(name).tokenizer),
+        tokenizer=chosen(settings.tokenizer, lambda name: catalogue.find_properties(name).tokenizer),
     )
 
 

@@ -9,8 +9,8 @@ from mockserver.core.plan import Answer, Failure, Plan
 from mockserver.core.protocols import START
 from mockserver.engine.counters import (
     ScenarioState,
-    counters_of_rule,
     fault_counter,
+    select_counters,
     times_counter,
 )
 from mockserver.rules.load import Rule
@@ -28,7 +28,7 @@ def test_the_counters_of_a_rule_are_those_of_no_other() -> None:
         fault_counter("b", "then/faults/0/cut"),
         "state",
     ]
-    assert list(counters_of_rule("a", (*others, *own))) == own
+    assert list(select_counters("a", (*others, *own))) == own
 
 
 TWICE = "{name: twice, times: 2, then: {text: a}}"

@@ -31,7 +31,7 @@ from mockserver.rules.answer.compile import KINDS as KINDS_OF_TEXT
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.rules.checks import ASKED, BESIDE, OUTCOMES
 from mockserver.rules.items import Action, ItemSpec
-from mockserver.rules.json_schema import rules_schema
+from mockserver.rules.json_schema import make_rules_schema
 from mockserver.rules.load import load
 from mockserver.rules.match.fields import FIELDS
 from mockserver.rules.match.parse import GROUPS, KINDS, MODIFIERS
@@ -57,7 +57,7 @@ from tests.kit.asgi import app
 
 _MARKED = re.compile(r"(?<=<!-- table: )(?P<name>[\w-]+)(?P<arrow> -->\n)(?P<body>.*?)(?=<!-- end -->)", re.DOTALL)
 SHORT = 5  # rows that are shown as a list
-_SCHEMA = rules_schema(FAULTS)["$defs"]
+_SCHEMA = make_rules_schema(FAULTS)["$defs"]
 _KIND = re.compile(r"(?<=\w):(?:id|models|version)(?=\})")
 ROOT = Path(__file__).parents[2]
 _OPTION = re.compile(r'`options\["(\w+)"\]`')

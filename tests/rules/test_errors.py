@@ -2,7 +2,7 @@ import pytest
 
 from mockserver.core.http import Frame
 from mockserver.core.plan import Broken, Failure, Raw, Verdict
-from mockserver.rules.answer.content import compile_headers, verdicts
+from mockserver.rules.answer.content import compile_headers, make_verdicts
 from mockserver.rules.schema import AnnotateSpec, FilterSpec
 from tests.kit.calls import call
 from tests.kit.rules import context, draft, respond, said, scope, then_mistakes
@@ -152,13 +152,13 @@ def test_annotations_are_of_their_side_and_after_the_trip():
             "completion": {"hate": "low", "violence": "safe", "protected_material_text": True},
         }
     )
-    assert verdicts(annotate, None, "prompt") == (Verdict("jailbreak", detected=False),)
-    assert verdicts(annotate, VIOLENCE, "completion") == (
+    assert make_verdicts(annotate, None, "prompt") == (Verdict("jailbreak", detected=False),)
+    assert make_verdicts(annotate, VIOLENCE, "completion") == (
         Verdict("violence", "medium", filtered=True),
         Verdict("hate", "low"),
         Verdict("protected_material_text", detected=True),
     )
-    assert verdicts(AnnotateSpec(), None, "prompt") == ()
+    assert make_verdicts(AnnotateSpec(), None, "prompt") == ()
 
 
 BAD_TRIPS = {

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.core.call import Call
-from mockserver.rules.match.conditions import All, Condition, Groups, JoinedIndex, Leaf, RuleIndex, pinned
+from mockserver.rules.match.conditions import All, Condition, Groups, JoinedIndex, Leaf, RuleIndex, find_pinned
 from mockserver.rules.match.parse import compile_when
 from tests.kit.calls import Web, call
 from tests.kit.rules import compiled
@@ -182,7 +182,7 @@ def groups_of_tree(condition: Condition, asked: Call) -> Groups | None:
     ],
 )
 def test_pinned(when: dict[str, Any], values: set[str] | None) -> None:
-    assert pinned(compiled(when), "dialect") == values
+    assert find_pinned(compiled(when), "dialect") == values
 
 
 def candidates(tables: Sequence[dict[str, Any]], asked: Call) -> list[int]:

@@ -16,7 +16,7 @@ from mockserver.config.source import Document, read
 from mockserver.core.json import Json
 from mockserver.delivery.faults import FAULTS
 from mockserver.dialects import discover
-from mockserver.rules.json_schema import rules_schema
+from mockserver.rules.json_schema import make_rules_schema
 from mockserver.rules.load import load
 from mockserver.rules.match.predicates import LENGTHS
 from tests.config import test_settings, test_timing
@@ -34,7 +34,7 @@ from tests.rules import (
 )
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = rules_schema(FAULTS, tuple(discover()))
+SCHEMA = make_rules_schema(FAULTS, tuple(discover()))
 VALID = jsonschema_rs.validator_for(SCHEMA)
 
 

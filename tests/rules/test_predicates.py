@@ -15,10 +15,10 @@ from mockserver.rules.match.predicates import (
     Lens,
     UnfitError,
     _reads_alike,
-    literals,
-    part_of,
-    pieces,
-    same,
+    find_literals,
+    is_part_of,
+    is_same,
+    split_pieces,
 )
 
 FOLD, SQUEEZE, BOTH = Lens(fold=True), Lens(squeeze=True), Lens(fold=True, squeeze=True)
@@ -160,15 +160,15 @@ JSON = st.recursive(
 
 @given(JSON, JSON)
 def test_equality_is_that_of_json(one: Any, other: Any) -> None:
-    assert same(one, other) == (json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True))
-    assert same(one, one)
-    assert part_of(one, one)
+    assert is_same(one, other) == (json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True))
+    assert is_same(one, one)
+    assert is_part_of(one, one)
 
 
 @given(st.lists(st.text("ab*", max_size=3), min_size=1), st.lists(st.text("ab*", max_size=3)))
 def test_a_pattern_fits_whatever_stands_for_its_stars(literal: list[str], between: list[str]) -> None:
     pattern = "*".join(piece.replace("*", r"\*") for piece in literal)
-    assert pieces(pattern) == tuple(literal)
+    assert split_pieces(pattern) == tuple(literal)
     gaps = [*between, *[""] * len(literal)][: len(literal) - 1]
     text = literal[0] + "".join(gap + piece for gap, piece in zip(gaps, literal[1:], strict=True))
     assert PREDICATES["glob"].build(pattern, PLAIN)(text)
@@ -196,7 +196,7 @@ def test_a_pattern_fits_whatever_stands_for_its_stars(literal: list[str], betwee
     ],
 )
 def test_literals(pattern: str, pieces: tuple[str, ...]) -> None:
-    assert literals(pattern) == pieces
+    assert find_literals(pattern) == pieces
 
 
 ATOMS = st.sampled_from(
@@ -213,7 +213,7 @@ def test_what_is_required_is_there_whenever_the_pattern_is_found(pattern: str, t
     except (regex.error, TimeoutError, MemoryError):  # memory: the library fails so on "^*?a{e<=1}a"
         return
     if found:
-        assert all(piece in text for piece in literals(pattern))
+        assert all(piece in text for piece in find_literals(pattern))
 
 
 def test_a_schema_that_doubles_is_not_tried_on_what_a_client_sends() -> None:

@@ -21,7 +21,7 @@ from mockserver.config.validation_errors import find_mistakes, quote_keys
 from mockserver.core.plan import FINISHES, OWN_FINISHES
 from mockserver.delivery.faults import FAULTS
 from mockserver.rules.answer.faults import ANSWER_FAULTS
-from mockserver.rules.schema import BESIDE, RuleSpec, fault_table
+from mockserver.rules.schema import BESIDE, RuleSpec, make_fault_table
 from tests.kit.rules import loaded, mistakes, then_mistakes
 from tests.rules.test_errors import RAW as RAW
 
@@ -83,14 +83,14 @@ ALL = {**FAULTS, **ANSWER_FAULTS}
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_table_is_described(name: str) -> None:
-    fields = fault_table(name, ALL[name]).model_fields
+    fields = make_fault_table(name, ALL[name]).model_fields
     assert all(field.description for field in fields.values())
     assert set(BESIDE) <= set(fields)
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_the_example_of_every_table_loads(name: str) -> None:
-    example = fault_table(name, ALL[name]).example
+    example = make_fault_table(name, ALL[name]).example
     assert loaded(f"rules: [{{then: {{faults: [{example}]}}}}]")
 
 

@@ -68,13 +68,13 @@ _OWN = HOP_BY_HOP | {"content-length"}
 def compile_headers(table: Mapping[str, str | int] | None, context: CompileContext) -> Headers:
     """Compile the headers of a table, names in lower case; invalid ones are reported to `context`."""
     for name, value in (table or {}).items():
-        for complaint in filter(None, (_name(name), _value(str(value)))):
+        for complaint in filter(None, (_check_header_name(name), _check_header_value(str(value)))):
             context.at(name).refuse(complaint)
         context.at(name).refuse_template(str(value))
     return tuple((name.lower(), str(value)) for name, value in (table or {}).items())
 
 
-def _name(name: str) -> str | None:
+def _check_header_name(name: str) -> str | None:
     if not _TOKEN.fullmatch(name):
         return f"{shown(name)} is not a valid header name: use only letters, digits and !#$%&'*+.^_`|~-"
     if name.lower() in _OWN:
@@ -82,7 +82,7 @@ def _name(name: str) -> str | None:
     return None
 
 
-def _value(value: str) -> str | None:
+def _check_header_value(value: str) -> str | None:
     if _BROKEN.search(value):
         return f"{shown(value)} is not a valid header value: it must be one line without control characters"
     if not value.isascii() or value != value.strip():
@@ -96,11 +96,11 @@ _OF: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def verdicts(annotate: AnnotateSpec | None, trip: FilterSpec | None, on: str) -> Safety:
+def make_verdicts(annotate: AnnotateSpec | None, trip: FilterSpec | None, on: str) -> Safety:
     """Return the filter verdicts for the prompt or the completion (`on`): a trip first, then annotations."""
-    tripped = (_tripped(trip),) if trip is not None and trip.on == on else ()
+    tripped = (_make_tripped(trip),) if trip is not None and trip.on == on else ()
     harms: HarmsSpec | None = None if annotate is None else getattr(annotate, on)
-    noted = () if harms is None else _noted(harms)
+    noted = () if harms is None else _make_noted(harms)
     return (*tripped, *(verdict for verdict in noted if all(verdict.category != t.category for t in tripped)))
 
 
@@ -116,13 +116,13 @@ def check_filter(trip: FilterSpec, context: CompileContext) -> None:
         )
 
 
-def _tripped(trip: FilterSpec) -> Verdict:
+def _make_tripped(trip: FilterSpec) -> Verdict:
     if trip.category in HARMS:
         return Verdict(trip.category, trip.severity or "high", filtered=True)
     return Verdict(trip.category, filtered=True, detected=True)
 
 
-def _noted(harms: HarmsSpec) -> Safety:
+def _make_noted(harms: HarmsSpec) -> Safety:
     said = harms.model_dump(exclude_none=True)
     return tuple(
         Verdict(category, severity) if category in HARMS else Verdict(category, detected=severity)
@@ -133,22 +133,22 @@ def _noted(harms: HarmsSpec) -> Safety:
 def compile_error(then: ThenSpec, context: CompileContext) -> Compiled[Failure]:
     error, here = then.error, context.at("error")
     table = error if isinstance(error, ErrorSpec) else ErrorSpec()
-    failure = _free(table, here) if isinstance(error, ErrorSpec) else _short(error, here)
+    failure = _make_free_failure(table, here) if isinstance(error, ErrorSpec) else _make_short_failure(error, here)
     headers = compile_headers(then.headers, context.at("headers"))
     if then.retry_after is not None and table.retry_after is not None:
         context.at("retry_after").refuse_key('"retry_after" is already inside "error"; keep one')
     retry_after = then.retry_after if table.retry_after is None else table.retry_after
     failure = failure.changed(retry_after=retry_after, headers=(*failure.headers, *headers))
-    return _fresh(failure, here.at("message").text(table.message) if table.message is not None else None)
+    return _renew_for_each_call(failure, here.at("message").text(table.message) if table.message is not None else None)
 
 
 def compile_trip(then: ThenSpec, context: CompileContext) -> Compiled[Failure]:
     trip = then.content_filter
     assert trip is not None  # noqa: S101  # it decides this kind of answer
     check_filter(trip, context.at("content_filter"))
-    safety = verdicts(then.annotate, trip, "prompt")
+    safety = make_verdicts(then.annotate, trip, "prompt")
     headers = compile_headers(then.headers, context.at("headers"))
-    return _fresh(Failure("content_filter", details={"safety": safety}, headers=headers), None)
+    return _renew_for_each_call(Failure("content_filter", details={"safety": safety}, headers=headers), None)
 
 
 def compile_failed(failed: Literal[True] | FailedSpec | None, context: CompileContext) -> Compiled[Broken | None]:
@@ -163,7 +163,7 @@ def compile_failed(failed: Literal[True] | FailedSpec | None, context: CompileCo
     return context.at("message").text(failed.message).map(lambda message: replace(broken, message=message))
 
 
-def _fresh(failure: Failure, message: Compiled[str] | None) -> Compiled[Failure]:
+def _renew_for_each_call(failure: Failure, message: Compiled[str] | None) -> Compiled[Failure]:
     # A new one for every call: an exception collects tracebacks.
     if message is None:
         return Compiled(lambda _: failure.renewed())
@@ -171,19 +171,21 @@ def _fresh(failure: Failure, message: Compiled[str] | None) -> Compiled[Failure]
     return Compiled(lambda scope: failure.changed(message=make(scope)))
 
 
-def _short(error: int | str | None, context: CompileContext) -> Failure:
+def _make_short_failure(error: int | str | None, context: CompileContext) -> Failure:
     if isinstance(error, str):
-        return Failure(_reason(error, context))
+        return Failure(_find_reason(error, context))
     status = error or 0
     if not 400 <= status <= 599:
         context.refuse(f"{status} is not an error status; write 400 to 599, or a table with a status and a message")
     return Failure(reason_of(status), status=status)
 
 
-def _free(error: ErrorSpec, context: CompileContext) -> Failure:
+def _make_free_failure(error: ErrorSpec, context: CompileContext) -> Failure:
     if error.status is None and error.reason is None:
         context.refuse('"error" needs a status, such as {status: 429, message: Slow down}')
-    reason = reason_of(error.status or 400) if error.reason is None else _reason(error.reason, context.at("reason"))
+    reason = (
+        reason_of(error.status or 400) if error.reason is None else _find_reason(error.reason, context.at("reason"))
+    )
     return Failure(
         reason,
         status=error.status,
@@ -194,7 +196,7 @@ def _free(error: ErrorSpec, context: CompileContext) -> Failure:
     )
 
 
-def _reason(name: str, context: CompileContext) -> str:
+def _find_reason(name: str, context: CompileContext) -> str:
     if name in ERROR_NAMES:
         return ERROR_NAMES[name]
     hint = "; write the number without quotes" if name.isdecimal() else suggest(name, ERROR_NAMES)
@@ -218,42 +220,42 @@ def compile_raw(raw: RawSpec, context: CompileContext) -> Compiled[Raw]:
         context.at(given[1]).refuse_key(f'"{given[0]}" and "{given[1]}" are both the body; keep one')
     headers = compile_headers(raw.headers, context.at("headers"))
     if all(name != "content-type" for name, _ in headers):
-        headers = (*headers, ("content-type", "application/json" if given == ["json"] else _content_type(raw)))
+        headers = (*headers, ("content-type", "application/json" if given == ["json"] else _choose_content_type(raw)))
     if given == ["json"]:
         return compile_json_text(raw.json_, context.at("json")).map(
             lambda text: Raw(raw.status, headers, text.encode())
         )
-    return constant(_reply(raw, headers, context))
+    return constant(_make_raw(raw, headers, context))
 
 
-def _reply(raw: RawSpec, headers: Headers, context: CompileContext) -> Raw:
+def _make_raw(raw: RawSpec, headers: Headers, context: CompileContext) -> Raw:
     if raw.frames is not None:
-        frames = tuple(_frame(frame, context.at("frames", at)) for at, frame in enumerate(raw.frames))
+        frames = tuple(_make_frame(frame, context.at("frames", at)) for at, frame in enumerate(raw.frames))
         return Raw(raw.status, headers, frames=frames)
-    body = _bytes(raw.body, context.at("body")) if "body" in raw.model_fields_set else b""
+    body = _encode(raw.body, context.at("body")) if "body" in raw.model_fields_set else b""
     return Raw(raw.status, headers, body)
 
 
-def _frame(value: Json, context: CompileContext) -> Frame | bytes:
-    return _bytes(value, context) if isinstance(value, str) else Frame(encode_json(value, context))
+def _make_frame(value: Json, context: CompileContext) -> Frame | bytes:
+    return _encode(value, context) if isinstance(value, str) else Frame(encode_json(value, context))
 
 
-def _content_type(raw: RawSpec) -> str:
+def _choose_content_type(raw: RawSpec) -> str:
     if raw.frames is not None:
         return "text/event-stream"
     return "text/plain; charset=utf-8" if isinstance(raw.body, str | None) else "application/json"
 
 
-def _bytes(value: Json, context: CompileContext) -> bytes:
+def _encode(value: Json, context: CompileContext) -> bytes:
     return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else encode_json(value, context)
 
 
-def tool_use(call: ToolCallSpec, cut: Chunks, context: CompileContext, *, before: int = 0) -> Compiled[Part]:
+def compile_tool_use(call: ToolCallSpec, cut: Chunks, context: CompileContext, *, before: int = 0) -> Compiled[Part]:
     """Compile a tool call that follows `before` calls of the same tool; without an id it gets one later."""
-    return _tool_call(call, context, before).map(lambda made: ToolUse(made, cut))
+    return _compile_tool_call(call, context, before).map(lambda made: ToolUse(made, cut))
 
 
-def _tool_call(call: ToolCallSpec, context: CompileContext, before: int) -> Compiled[ToolCall]:
+def _compile_tool_call(call: ToolCallSpec, context: CompileContext, before: int) -> Compiled[ToolCall]:
     bare = ToolCall(call.id or "", call.name, "{}", namespace=call.namespace or "")
     context.at("name").refuse_template(bare.name)
     context.at("id").refuse_template(bare.id)
@@ -264,7 +266,7 @@ def _tool_call(call: ToolCallSpec, context: CompileContext, before: int) -> Comp
         return context.at("input").text(call.input).map(lambda text: replace(bare, arguments=text, kind="custom"))
     match call.arguments:
         case None | "auto":
-            return Compiled(lambda scope: _automatic(scope, bare, before))
+            return Compiled(lambda scope: _generate_arguments(scope, bare, before))
         case str() as source:
             arguments = context.at("arguments").text(source)
         case table:
@@ -272,7 +274,7 @@ def _tool_call(call: ToolCallSpec, context: CompileContext, before: int) -> Comp
     return arguments.map(lambda text: replace(bare, arguments=text))
 
 
-def _automatic(scope: RenderContext, bare: ToolCall, before: int) -> ToolCall:
+def _generate_arguments(scope: RenderContext, bare: ToolCall, before: int) -> ToolCall:
     """Make arguments that satisfy the tool's schema; none if the request does not offer the tool."""
     if scope.call.tool(bare.name, bare.namespace) is not None:
         wanted = {"tool": bare.name, "namespace": bare.namespace, "before": before}
@@ -286,30 +288,30 @@ def compile_item(spec: ItemSpec, cut: Chunks, context: CompileContext) -> Iterat
     """Compile an item to its parts: one, except for a message, which may hold several."""
     match spec:
         case MessageSpec():
-            yield from _message(spec, cut, context)
+            yield from _compile_message(spec, cut, context)
         case ReasoningSpec():
-            yield _reasoning(spec, cut, context)
+            yield _compile_reasoning(spec, cut, context)
         case FunctionCallSpec():
-            yield tool_use(_call(spec, {"arguments": spec.arguments}), cut, context)
+            yield compile_tool_use(_make_call_spec(spec, {"arguments": spec.arguments}), cut, context)
         case CustomToolCallSpec():
-            yield tool_use(_call(spec, {"input": spec.input}), cut, context)
+            yield compile_tool_use(_make_call_spec(spec, {"input": spec.input}), cut, context)
         case hosted:
             _check_ways(hosted.type, hosted.model_fields_set, context)
             given = compile_json(hosted.model_dump(exclude_unset=True, exclude={"type"}), context)
             yield given.map(partial(item, hosted.type, chunks=cut))
 
 
-def _call(spec: FunctionCallSpec | CustomToolCallSpec, said: Mapping[str, Json]) -> ToolCallSpec:
+def _make_call_spec(spec: FunctionCallSpec | CustomToolCallSpec, said: Mapping[str, Json]) -> ToolCallSpec:
     named = {"id": spec.call_id, "namespace": spec.namespace}
     stated = {key: value for key, value in named.items() if value is not None}
     return ToolCallSpec.model_validate({"name": spec.name, **said, **stated})
 
 
-def _message(message: MessageSpec, cut: Chunks, context: CompileContext) -> Iterator[Compiled[Part]]:
+def _compile_message(message: MessageSpec, cut: Chunks, context: CompileContext) -> Iterator[Compiled[Part]]:
     if (message.text is None) == (message.content is None):
         context.refuse("a message needs either text or content")
     elif message.text is not None:
-        yield _items_text(message.text, message.annotations, partial(Text, chunks=cut, apart=True), context)
+        yield _compile_item_text(message.text, message.annotations, partial(Text, chunks=cut, apart=True), context)
     if message.annotations and message.content is not None:
         context.at("annotations").refuse_key('"annotations" belong to a text; put them into its part')
     for at, part in enumerate(message.content or ()):
@@ -317,17 +319,17 @@ def _message(message: MessageSpec, cut: Chunks, context: CompileContext) -> Iter
         if part.type == "refusal":
             yield here.at("refusal").text(part.refusal).map(partial(Refusal, chunks=cut))
         else:
-            yield _items_text(part.text, part.annotations, partial(Text, chunks=cut, apart=apart), here)
+            yield _compile_item_text(part.text, part.annotations, partial(Text, chunks=cut, apart=apart), here)
 
 
-def _items_text(
+def _compile_item_text(
     text: str, notes: list[dict[str, Json]] | None, make: Callable[..., Text], context: CompileContext
 ) -> Compiled[Part]:
     noted: Compiled[Json] = compile_json(notes or [], context.at("annotations"))
     return combine(context.at("text").text(text), noted, lambda said, listed: make(said, annotations=tuple(listed)))
 
 
-def _reasoning(thought: ReasoningSpec, cut: Chunks, context: CompileContext) -> Compiled[Part]:
+def _compile_reasoning(thought: ReasoningSpec, cut: Chunks, context: CompileContext) -> Compiled[Part]:
     if thought.text is None and thought.summary is None:
         context.refuse("reasoning needs text, a summary, or both")
     text = context.at("text").text(thought.text or "")
@@ -362,18 +364,18 @@ _NO_NOTES: _Notes = constant(())
 
 
 def compile_content(content: ContentSpec, context: CompileContext) -> Compiled[DraftChoice]:
-    parts = gather(_parts(content, context))
+    parts = gather(_compile_parts(content, context))
     if isinstance(content.chunks, list):
         _check_pieces(content.chunks, parts, context.at("chunks"))
-    return finished(content, context, parts.map(DraftChoice))
+    return add_ending(content, context, parts.map(DraftChoice))
 
 
-def finished(content: ContentSpec, context: CompileContext, choice: Compiled[DraftChoice]) -> Compiled[DraftChoice]:
+def add_ending(content: ContentSpec, context: CompileContext, choice: Compiled[DraftChoice]) -> Compiled[DraftChoice]:
     trip = content.content_filter
     if trip is not None:
         check_filter(trip, context.at("content_filter"))
     logprobs = None if content.logprobs is None else tuple(content.logprobs)
-    safety = verdicts(content.annotate, trip, "completion")
+    safety = make_verdicts(content.annotate, trip, "completion")
     finish = content.finish
     after = None if trip is None else AFTER_LAST_TOKEN if trip.after_tokens is None else trip.after_tokens
     if (finish, logprobs, safety, after) == (None, None, (), None):
@@ -381,7 +383,7 @@ def finished(content: ContentSpec, context: CompileContext, choice: Compiled[Dra
     return choice.map(lambda made: replace(made, finish=finish, logprobs=logprobs, safety=safety, filter_after=after))
 
 
-def cut_of(chunks: ChunksSpec | None) -> Chunks:
+def find_cut(chunks: ChunksSpec | None) -> Chunks:
     match chunks:
         case None:
             return "token"
@@ -392,8 +394,8 @@ def cut_of(chunks: ChunksSpec | None) -> Chunks:
     return chunks
 
 
-def _parts(content: ContentSpec, context: CompileContext) -> Iterator[Compiled[Part]]:
-    cut, notes = cut_of(content.chunks), _NO_NOTES
+def _compile_parts(content: ContentSpec, context: CompileContext) -> Iterator[Compiled[Part]]:
+    cut, notes = find_cut(content.chunks), _NO_NOTES
     if content.annotations:
         notes = compile_json(content.annotations, context.at("annotations")).map(tuple)
     # An exact list of pieces applies to the text; the parts before it are split as usual.
@@ -403,46 +405,48 @@ def _parts(content: ContentSpec, context: CompileContext) -> Iterator[Compiled[P
     for index, spec in enumerate(content.items or ()):
         yield from compile_item(spec, before, context.at("items", index))
     if content.text is not None:
-        yield _text(context.at("text").text(content.text), cut, notes)
+        yield _compile_text(context.at("text").text(content.text), cut, notes)
     if "json_" in content.model_fields_set:
-        yield _text(compile_json_text(content.json_, context.at("json")), cut, notes)
+        yield _compile_text(compile_json_text(content.json_, context.at("json")), cut, notes)
     if content.refusal is not None:
         yield context.at("refusal").text(content.refusal).map(lambda text: Refusal(text, cut))
     for index, call in enumerate(content.tool_calls or ()):
         before = sum(earlier.name == call.name for earlier in (content.tool_calls or ())[:index])
-        yield tool_use(call, cut, context.at("tool_calls", index), before=before)
+        yield compile_tool_use(call, cut, context.at("tool_calls", index), before=before)
     for index, part in enumerate(content.parts or ()):
         chunks = content.chunks if part.chunks is None else part.chunks
-        yield from _part(part, cut_of(chunks), notes, context.at("parts", index))
+        yield from _compile_part(part, find_cut(chunks), notes, context.at("parts", index))
         if part.text is not None:
             notes = _NO_NOTES  # they belong to the first text
 
 
-def _text(text: Compiled[str], cut: Chunks, notes: _Notes) -> Compiled[Part]:
+def _compile_text(text: Compiled[str], cut: Chunks, notes: _Notes) -> Compiled[Part]:
     if notes.known:
         return text.map(partial(Text, chunks=cut, annotations=notes.known[0]))
     return combine(text, notes, lambda made, noted: Text(made, cut, noted))
 
 
-def _part(part: PartSpec, cut: Chunks, notes: _Notes, context: CompileContext) -> Iterator[Compiled[Part]]:
+def _compile_part(part: PartSpec, cut: Chunks, notes: _Notes, context: CompileContext) -> Iterator[Compiled[Part]]:
     if len(part.model_fields_set - {"chunks"}) != 1:
         context.refuse("a part needs exactly one of reasoning, text, refusal, tool_call and item")
         return
-    made = tuple(_made(part, cut, notes, context))
+    made = tuple(_compile_part_content(part, cut, notes, context))
     if isinstance(part.chunks, list):
         _check_pieces(part.chunks, gather(made), context.at("chunks"))
     yield from made
 
 
-def _made(part: PartSpec, cut: Chunks, notes: _Notes, context: CompileContext) -> Iterator[Compiled[Part]]:
+def _compile_part_content(
+    part: PartSpec, cut: Chunks, notes: _Notes, context: CompileContext
+) -> Iterator[Compiled[Part]]:
     if part.reasoning is not None:
         yield context.at("reasoning").text(part.reasoning).map(lambda text: Reasoning(text, cut))
     if part.text is not None:
-        yield _text(context.at("text").text(part.text), cut, notes)
+        yield _compile_text(context.at("text").text(part.text), cut, notes)
     if part.refusal is not None:
         yield context.at("refusal").text(part.refusal).map(lambda text: Refusal(text, cut))
     if part.tool_call is not None:
-        yield tool_use(part.tool_call, cut, context.at("tool_call"))
+        yield compile_tool_use(part.tool_call, cut, context.at("tool_call"))
     if part.item is not None:
         yield from compile_item(part.item, cut, context.at("item"))
 
@@ -452,16 +456,16 @@ def _check_pieces(pieces: list[str], parts: Compiled[tuple[Part, ...]], context:
     if not parts.known:
         context.refuse("exact pieces need fixed text, without templates; use token, word, char or {size: 7}")
         return
-    texts = [_words(part) for part in parts.known[0] if not isinstance(part, Item)]
+    texts = [_get_text(part) for part in parts.known[0] if not isinstance(part, Item)]
     if len(texts) > 1 and isinstance(parts.known[0][0], Reasoning):
         texts = texts[1:]
     if len(texts) != 1:
         context.refuse("exact pieces apply to one text, but there are several; give each its own chunks under parts")
     elif "".join(pieces) != texts[0]:
-        context.refuse(f"these pieces do not add up to the text: {_first_difference(''.join(pieces), texts[0])}")
+        context.refuse(f"these pieces do not add up to the text: {_describe_difference(''.join(pieces), texts[0])}")
 
 
-def _words(part: Part) -> str:
+def _get_text(part: Part) -> str:
     match part:
         case ToolUse():
             return part.call.arguments
@@ -470,10 +474,10 @@ def _words(part: Part) -> str:
     return part.text
 
 
-def _first_difference(joined: str, text: str) -> str:
+def _describe_difference(joined: str, text: str) -> str:
     at = next((i for i, (a, b) in enumerate(zip(joined, text, strict=False)) if a != b), min(len(joined), len(text)))
-    return f"after {plural(at, 'character')} they have {_next(joined, at)}, the text has {_next(text, at)}"
+    return f"after {plural(at, 'character')} they have {_quote_rest(joined, at)}, the text has {_quote_rest(text, at)}"
 
 
-def _next(text: str, at: int) -> str:
+def _quote_rest(text: str, at: int) -> str:
     return f'"{text[at : at + 12]}"' if text[at:] else "nothing more"

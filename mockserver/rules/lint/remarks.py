@@ -17,7 +17,7 @@ from msgspec import Struct
 from mockserver.core.json import Json
 from mockserver.core.text import shown
 from mockserver.rules.load import Rule
-from mockserver.rules.match.conditions import All, Condition, Leaf, pinned
+from mockserver.rules.match.conditions import All, Condition, Leaf, find_pinned
 
 
 class Remark(Struct, frozen=True):
@@ -106,7 +106,7 @@ def _all_follow(wanted: Iterable[_Criterion], given: Sequence[_Criterion]) -> bo
 def _answers_operations_of(general: Rule, special: Rule) -> bool:
     if not any(leaf.implied for leaf in general.when.leaves):
         return True
-    operations, answered = pinned(special.when, "operation"), pinned(general.when, "operation")
+    operations, answered = find_pinned(special.when, "operation"), find_pinned(general.when, "operation")
     return operations is not None and answered is not None and operations <= answered
 
 

@@ -184,7 +184,7 @@ def _why(row: Exchange, call: Call, secrets: "Secrets") -> dict[str, Json]:
     if before := list(_before(rules[:at], call, row)):
         known["before"] = before
     if at < len(rules):
-        return {**known, "findings": [_finding(each, secrets) for each in rules[at].when.results(call)]}
+        return {**known, "findings": [_finding(each, secrets) for each in rules[at].when.explain(call)]}
     found = find_nearest(select_answering(rules, call), call, limit=_LOOKED_AT)
     near = [(each, _change(each, call, secrets)) for each in found]
     near.sort(key=lambda each: not each[1])

@@ -21,7 +21,7 @@ from mockserver.core.json import Json
 from mockserver.core.protocols import START, STATE, TIMES, StateLostError
 from mockserver.core.text import truncate
 from mockserver.dialects import client_configs
-from mockserver.engine.counters import ATTEMPT, counters_of_rule
+from mockserver.engine.counters import ATTEMPT, select_counters
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteChoice, Player, Record, check
@@ -371,7 +371,7 @@ async def _uncount(asked: ControlRequest, space: Namespace, rules: Iterable[Rule
         if live.fleet is None:
             live.journal.forget_hits(namespace, rule.source)
         if rule.counts or rule.then.order_dependent:
-            gone += counters_of_rule(rule.name, counted)
+            gone += select_counters(rule.name, counted)
     if live.fleet is None:
         await live.counters.forget(namespace, gone)
     else:

@@ -6,7 +6,7 @@ Knows no wire shape and opens no connection.
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import partial
+from itertools import cycle, islice
 from typing import Any, Literal, cast
 
 from msgspec import Struct
@@ -417,20 +417,19 @@ async def drafted(call: Call, seed: Seed) -> Draft | DocumentDraft:
     if call.operation in DOCUMENT_OPERATIONS:
         return DocumentDraft()
     choices: list[DraftChoice] = []
+    different = n = call.options.n
+    if n > _FEWEST_CHOICES:  # fewer different ones for a large request, which bounds its time
+        different = min(n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))
     budget = AnswerWork()
     generate = generator(call, seed, budget)
-    # Fewer different choices for a large request, which bounds its time.
-    demands = is_demanding(call)
-    different = min(call.options.n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))
+    demands = is_demanding(call) or not GENERATORS.is_imported("auto")  # an import must not keep others waiting
     for index in range(different):
         if index:
             await asyncio.sleep(0)
-        if budget.spent > STEPS or budget.request.is_scarce:
-            break
-        make = partial(generate, "auto", {}, index)
-        imported = GENERATORS.is_imported("auto")  # else the import must not keep other requests waiting
-        choices.append(make() if imported and not demands else await on_thread(make))
-    return Draft(tuple(choices[index % len(choices)] for index in range(call.options.n)))
+            if budget.spent > STEPS or budget.request.is_scarce:
+                break
+        choices.append(await on_thread(generate, "auto", {}, index) if demands else generate("auto", {}, index))
+    return Draft(tuple(islice(cycle(choices), n)))
 
 
 def generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> Generate:
@@ -438,14 +437,11 @@ def generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> Gener
     budget = budget or AnswerWork()
 
     def generate(kind: str, options: Mapping[str, Json], index: int) -> DraftChoice:
-        with budget.renewed():
-            return GENERATORS[kind](call, _seed_of(call, seed, index), options)
+        with budget:
+            own = seed.branch("generate", call.content_fingerprint, str(index))
+            return GENERATORS[kind](call, own, options)
 
     return generate
-
-
-def _seed_of(call: Call, seed: Seed, index: int) -> Seed:
-    return seed.branch("generate", call.content_fingerprint, str(index))
 
 
 def _misses_path(near: Near) -> bool:

@@ -10,6 +10,7 @@ from itertools import islice
 from msgspec import Struct
 
 from mockserver.core.call import Call, Message, ToolCall
+from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json, parsed
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Text
@@ -39,7 +40,7 @@ class _Statement(Struct, frozen=True):
     keys: frozenset[str]
 
 
-def plain_prose(call: Call, seed: Seed) -> tuple[str, int | None] | None:
+def plain_prose(call: Call, seed: Seed) -> DraftChoice | None:
     """Return what `prose_on` does, in English; None if a call wants something else, or more."""
     about = _plain_topic(call) if is_plain(call) else None
     return None if about is None else prose_on(about, call, seed.stream("prose"))
@@ -65,13 +66,13 @@ def is_plain(call: Call) -> bool:
     return True
 
 
-def prose_on(about: Topic, call: Call, rng: Random) -> tuple[str, int | None]:
-    """Return what the conversation says of a topic, or prose; and its tokens if they are known."""
+def prose_on(about: Topic, call: Call, rng: Random) -> DraftChoice:
+    """Return what the conversation says of a topic, or prose."""
     found = passage(call, about)
     if found:
-        return found, None
+        return DraftChoice((Text(found),))
     text, tokens = text_on(about, call, rng, {})
-    return text, tokens if about.language == ENGLISH else None
+    return DraftChoice((Text(text),), tokens=tokens if about.language == ENGLISH else None)
 
 
 def passage(call: Call, about: Topic) -> str | None:

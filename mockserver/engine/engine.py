@@ -4,7 +4,7 @@ Knows no wire shape and opens no connection.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import cycle, islice
 from typing import Any, Literal, cast
@@ -311,6 +311,8 @@ class Engine:
         return plan if overrides is NO_OVERRIDES else overrides.applied(call, self.policy.seed, plan)
 
     async def _plan_without_rule(self, call: Call, overrides: DeliveryOverrides) -> Plan:
+        if call.operation in ANSWERED and self.policy.unmatched == "generate":  # as most are
+            return await self._generate(for_generator(call), overrides)
         if call.operation == OTHER:
             return Plan(Failure("route_not_found", details=await self._why_no_stub(call)), "unmatched")
         if call.operation in _CATALOGUE:
@@ -364,9 +366,9 @@ class Engine:
         draft = await drafted(call, self.policy.seed)
         return await self._plan_generated(call, overrides.changed(draft, call))
 
-    async def _plan_generated(self, call: Call, outcome: RuleOutcome) -> Plan:
+    def _plan_generated(self, call: Call, outcome: RuleOutcome) -> Awaitable[Plan]:
         terms = self.policy.terms[call.dialect, call.model]
-        return await self._plan_outcome(call, call, outcome, "generated", terms, large=is_large(call))
+        return self._plan_outcome(call, call, outcome, "generated", terms, large=is_large(call))
 
     def _models(self, call: Call) -> Models:
         names = self.policy.models.names(call.model, self.listed.get(call.dialect, ()))

@@ -16,7 +16,7 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Text
 from mockserver.core.seed import Random, Seed
 from mockserver.model.prose.generators import text_on, topic_of
-from mockserver.model.prose.orders import is_plain_english, orders_nothing
+from mockserver.model.prose.orders import orders_nothing, plain_english
 from mockserver.model.prose.topic import (
     ENGLISH,
     QUESTION_SIGNS,
@@ -48,8 +48,8 @@ def plain_prose(call: Call, seed: Seed) -> DraftChoice | None:
 
 def _plain_topic(call: Call) -> Topic | None:
     """Return the topic of a call that orders nothing in English; None of all others."""
-    if is_plain_english(call):
-        return english_topic(call.last_user)
+    if (said := plain_english(call)) is not None:
+        return english_topic(said)
     about = topic_of(call) if orders_nothing(call) else None
     return about if about is not None and about.language == ENGLISH else None
 

@@ -32,10 +32,12 @@ class PlainChoices(Struct, frozen=True):
     """Choices of texts and tool calls as they are if nothing is done to them; `calls`: of the one that has the most.
 
     Answers share them, so that what renderers keep with a choice serves all calls to which a rule says the same.
+    `tokens`: the approximate count of all their words, if known.
     """
 
     choices: tuple[Choice, ...]
     calls: int = 0
+    tokens: int | None = None
 
 
 @final
@@ -54,7 +56,8 @@ class Draft(Struct, frozen=True, dict=True):
     def plain(self) -> PlainChoices | None:
         """Return the choices of an answer to which nothing is done; None if one of them is more than that."""
         choices: list[Choice] = []
-        most = 0
+        most, tokens = 0, 0
+        is_counted = True
         for choice in self.choices:
             if not choice.parts or choice.finish is not None or choice.logprobs is not None:
                 return None
@@ -72,8 +75,13 @@ class Draft(Struct, frozen=True, dict=True):
                 if part.tokens is not None or len(words) > HUGE:
                     return None
             choices.append(Choice(choice.parts, "tool_calls" if calls else "stop"))
-            most = max(most, calls)
-        return PlainChoices(tuple(choices), most)
+            if calls > most:
+                most = calls
+            if choice.tokens is None:
+                is_counted = False
+            else:
+                tokens += choice.tokens
+        return PlainChoices(tuple(choices), most, tokens if is_counted else None)
 
 
 class DocumentDraft(Struct, frozen=True):

@@ -41,7 +41,7 @@ from mockserver.core.plan import (
     words_of,
 )
 from mockserver.core.seed import Seed, WallClock
-from mockserver.core.tokens import Chunks, Tokenizer, ended
+from mockserver.core.tokens import APPROX, Chunks, Tokenizer, ended
 from mockserver.engine.offload import LONG
 from mockserver.model.scores import dimensions_of, each_logprob, embedding, judgement
 
@@ -82,10 +82,13 @@ def answer(call: Call, draft: Draft, author: Author, mark: str = "") -> Answer:
         is_whole = not plain.calls or _takes_calls(call, plain.calls)
     if plain is not None and is_whole:
         choices = plain.choices if len(plain.choices) == options.n else _repeat(plain.choices, options.n)
-        for choice in choices:
-            for part in choice.parts:
-                words = part.call.arguments if type(part) is ToolUse else part.text  # type: ignore[union-attr]
-                written += tokenizer.count(words)
+        if plain.tokens is not None and tokenizer is APPROX and choices is plain.choices:
+            written = plain.tokens
+        else:
+            for choice in choices:
+                for part in choice.parts:
+                    words = part.call.arguments if type(part) is ToolUse else part.text  # type: ignore[union-attr]
+                    written += tokenizer.count(words)
     if plain is None or not is_whole or (most is not None and written > most):
         choices, written, thought = _limit_choices(call, draft, author, identity)
     elif plain.calls:

@@ -4,9 +4,9 @@ Knows no wire shape and opens no connection.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import partial
+from itertools import cycle, islice
 from typing import Literal, cast
 
 from msgspec import Struct
@@ -327,6 +327,8 @@ class Engine:
         return plan if overrides is NO_OVERRIDES else overrides.applied(call, self.policy.seed, plan)
 
     async def _plan_without_rule(self, call: Call, overrides: DeliveryOverrides) -> Plan:
+        if call.operation in ANSWERED and self.policy.unmatched == "generate":  # as most are
+            return await self._generate(for_generator(call), overrides)
         if call.operation == OTHER:
             return Plan(Failure("route_not_found", details=await self._why_no_stub(call)), "unmatched")
         if call.operation in _CATALOGUE:
@@ -380,9 +382,9 @@ class Engine:
         draft = await drafted(call, self.policy.seed)
         return await self._plan_generated(call, overrides.changed(draft, call))
 
-    async def _plan_generated(self, call: Call, outcome: RuleOutcome) -> Plan:
+    def _plan_generated(self, call: Call, outcome: RuleOutcome) -> Awaitable[Plan]:
         terms = self.policy.terms[call.dialect, call.model]
-        return await self._plan_outcome(call, call, outcome, "generated", terms, large=is_large(call))
+        return self._plan_outcome(call, call, outcome, "generated", terms, large=is_large(call))
 
     def _models(self, call: Call) -> Models:
         names = self.policy.models.names(call.model, self.listed.get(call.dialect, ()))
@@ -438,20 +440,19 @@ async def drafted(call: Call, seed: Seed) -> Draft | DocumentDraft:
     if call.operation in DOCUMENT_OPERATIONS:
         return DocumentDraft()
     choices: list[DraftChoice] = []
+    different = n = call.options.n
+    if n > _FEWEST_CHOICES:  # fewer different ones for a large request, which bounds its time
+        different = min(n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))
     budget = AnswerWork()
     generate = generator(call, seed, budget)
-    # Fewer different choices for a large request, which bounds its time.
-    demands = is_demanding(call)
-    different = min(call.options.n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))
+    demands = is_demanding(call) or not GENERATORS.is_imported("auto")  # an import must not keep others waiting
     for index in range(different):
         if index:
             await asyncio.sleep(0)
-        if budget.spent > STEPS or budget.request.is_scarce:
-            break
-        make = partial(generate, "auto", {}, index)
-        imported = GENERATORS.is_imported("auto")  # else the import must not keep other requests waiting
-        choices.append(make() if imported and not demands else await on_thread(make))
-    return Draft(tuple(choices[index % len(choices)] for index in range(call.options.n)))
+            if budget.spent > STEPS or budget.request.is_scarce:
+                break
+        choices.append(await on_thread(generate, "auto", {}, index) if demands else generate("auto", {}, index))
+    return Draft(tuple(islice(cycle(choices), n)))
 
 
 def generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> Generate:
@@ -459,14 +460,11 @@ def generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> Gener
     budget = budget or AnswerWork()
 
     def generate(kind: str, options: Mapping[str, Json], index: int) -> DraftChoice:
-        with budget.renewed():
-            return GENERATORS[kind](call, _seed_of(call, seed, index), options)
+        with budget:
+            own = seed.branch("generate", call.content_fingerprint, str(index))
+            return GENERATORS[kind](call, own, options)
 
     return generate
-
-
-def _seed_of(call: Call, seed: Seed, index: int) -> Seed:
-    return seed.branch("generate", call.content_fingerprint, str(index))
 
 
 def _misses_path(near: Near) -> bool:

@@ -50,10 +50,11 @@ def is_large(call: Call) -> bool:
 
 def is_demanding(call: Call) -> bool:
     """Return whether generating an answer to a call may take long: it reads all texts, and follows schemas."""
-    if sum([len(message.text) for message in call.messages]) > DEMANDING:
-        return True
-    if call.prompts:
-        return len(call.prompts) > 1 and len(call.http.body) > DEMANDING
+    if call.prompts or call.previous_response_id is not None:  # as above
+        if sum([len(message.text) for message in call.messages]) > DEMANDING:
+            return True
+        if call.prompts:
+            return len(call.prompts) > 1 and len(call.http.body) > DEMANDING
     if len(call.http.body) > DEMANDING:
         return True
     return bool(call.tools or call.options.schema) and _is_costly(call.http.body)

@@ -189,6 +189,16 @@ def test_usage_is_counted_over_all_choices() -> None:
     assert made.usage.total == made.usage.prompt + 6
 
 
+def test_a_count_that_is_known_is_for_answers_counted_the_same_way() -> None:
+    given = Draft((DraftChoice((Text(STORY),), tokens=40), DraftChoice((Text(STORY),), tokens=2)))
+    asked, limited = chat(n=2), chat(n=2, max_tokens=41)
+    assert answer(asked, given, AUTHOR).usage.completion == 42
+    assert answer(limited, given, AUTHOR).usage.completion == 2 * len(split(STORY))
+    assert answer(chat(n=3), given, AUTHOR).usage.completion == 3 * len(split(STORY))
+    exact = with_tokenizer(asked, named("o200k_base"))
+    assert answer(exact, given, AUTHOR).usage.completion == 2 * named("o200k_base").count(STORY)
+
+
 def test_usage_that_a_rule_states_wins() -> None:
     given = Draft((DraftChoice((Text("One two"),)),), usage={"prompt": 100, "cached": 64})
     assert answer(chat(), given, AUTHOR).usage == Usage(prompt=100, completion=2, reasoning=0, cached=64)

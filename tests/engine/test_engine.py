@@ -4,12 +4,16 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from mockserver.core.call import Call, Message, Prompt
+from mockserver.core.call import Call, Message, Options, Prompt
+from mockserver.core.draft import Draft
 from mockserver.core.episode import Recorded
 from mockserver.core.http import HttpRequest
-from mockserver.engine.engine import FEW, Engine, altered, behind
+from mockserver.core.seed import Seed
+from mockserver.engine.engine import FEW, Engine, altered, behind, drafted
 from mockserver.engine.memory import Memory
+from mockserver.model.budget import REQUEST_WORK, RequestWork
 from mockserver.server.live import start
 from mockserver.server.sources import Sources
 from mockserver.state.in_memory import MemoryCounters, MemoryShelf
@@ -200,6 +204,16 @@ def test_a_large_request_gets_as_many_choices_as_it_asks_for() -> None:
 def test_all_choices_of_a_small_request_are_different() -> None:
     told = [choice["message"]["content"] for choice in ask(local(), "Tell me of the sea", n=64).json["choices"]]
     assert len(set(told)) > 48
+
+
+async def test_the_first_choice_is_made_even_if_earlier_calls_of_a_batch_left_little_work() -> None:
+    before = REQUEST_WORK.set(RequestWork(left=0))
+    asked = replace(several(1), operation="chat", options=Options(n=3), prompts=())
+    draft = await drafted(asked, Seed())
+    REQUEST_WORK.reset(before)
+    assert isinstance(draft, Draft)
+    assert len(draft.choices) == 3
+    assert len(set(map(id, draft.choices))) == 1
 
 
 RULES = """

@@ -10,12 +10,13 @@ from itertools import islice
 from msgspec import Struct
 
 from mockserver.core.call import Call, Message, ToolCall
+from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json, parsed
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Text
 from mockserver.core.seed import Random, Seed
 from mockserver.model.prose.generators import text_on, topic_of
-from mockserver.model.prose.orders import is_plain_english, orders_nothing
+from mockserver.model.prose.orders import orders_nothing, plain_english
 from mockserver.model.prose.topic import (
     ENGLISH,
     QUESTION_SIGNS,
@@ -39,7 +40,7 @@ class _Statement(Struct, frozen=True):
     keys: frozenset[str]
 
 
-def plain_prose(call: Call, seed: Seed) -> tuple[str, int | None] | None:
+def plain_prose(call: Call, seed: Seed) -> DraftChoice | None:
     """Return what `prose_on` does, in English; None if a call wants something else, or more."""
     about = _plain_topic(call) if is_plain(call) else None
     return None if about is None else prose_on(about, call, seed.stream("prose"))
@@ -47,8 +48,8 @@ def plain_prose(call: Call, seed: Seed) -> tuple[str, int | None] | None:
 
 def _plain_topic(call: Call) -> Topic | None:
     """Return the topic of a call that orders nothing in English; None of all others."""
-    if is_plain_english(call):
-        return english_topic(call.last_user)
+    if (said := plain_english(call)) is not None:
+        return english_topic(said)
     about = topic_of(call) if orders_nothing(call) else None
     return about if about is not None and about.language == ENGLISH else None
 
@@ -65,13 +66,13 @@ def is_plain(call: Call) -> bool:
     return True
 
 
-def prose_on(about: Topic, call: Call, rng: Random) -> tuple[str, int | None]:
-    """Return what the conversation says of a topic, or prose; and its tokens if they are known."""
+def prose_on(about: Topic, call: Call, rng: Random) -> DraftChoice:
+    """Return what the conversation says of a topic, or prose."""
     found = passage(call, about)
     if found:
-        return found, None
+        return DraftChoice((Text(found),))
     text, tokens = text_on(about, call, rng, {})
-    return text, tokens if about.language == ENGLISH else None
+    return DraftChoice((Text(text),), tokens=tokens if about.language == ENGLISH else None)
 
 
 def passage(call: Call, about: Topic) -> str | None:

@@ -1,7 +1,7 @@
 """Drafts: answers as rules and generators write them, before the request's limits are applied."""
 
 from collections.abc import Callable, Mapping
-from typing import final
+from typing import Any, final
 
 from msgspec import Struct
 
@@ -84,13 +84,14 @@ class Draft(Struct, frozen=True, dict=True):
         return PlainChoices(tuple(choices), most, tokens if is_counted else None)
 
 
-class DocumentDraft(Struct, frozen=True):
-    """An embedding vector or moderation scores; None to generate them."""
+class ArtifactDraft(Struct, frozen=True):
+    """What is stated of an Artifact, under a `key` of `then`; the rest is generated, all of it if nothing is stated."""
 
-    document: tuple[float, ...] | Mapping[str, float] | None = None
+    stated: Any = None
     model: str | None = None
     usage: Mapping[str, int] = {}
     headers: Headers = ()
+    key: str = ""
 
 
 class PlayCassette(Struct, frozen=True):
@@ -139,7 +140,7 @@ class FaultSpec(Struct, frozen=True):
         return self.probability is not None or self.times is not None
 
 
-LocalOutcome = Draft | DocumentDraft | Failure | Raw  # answered without a cassette or provider
+LocalOutcome = Draft | ArtifactDraft | Failure | Raw  # answered without a cassette or provider
 RuleOutcome = LocalOutcome | PlayCassette | Forward
 
 

@@ -17,12 +17,13 @@ from mockserver.core.call import Call
 from mockserver.core.history import HistoryProblem
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json, parsed
-from mockserver.core.lazy import LazyMapping
+from mockserver.core.lazy import LazyMapping, lazy_property
 from mockserver.core.plan import Failure
 from mockserver.core.rates import Standings
 from mockserver.core.validation import Validation
 from mockserver.dialects._clients import CLIENT_CONFIGS, ClientConfig
 from mockserver.dialects._meaning import BOOKKEEPING
+from mockserver.kinds import KINDS
 
 
 def error_frame(failed: Reply, frames: int) -> Frame:
@@ -102,7 +103,7 @@ def no_rate_limit_headers(standings: Standings) -> Headers:
     return ()
 
 
-class Dialect(Struct, frozen=True):
+class Dialect(Struct, frozen=True, dict=True):
     """How one provider speaks. `mounts` are its base paths, the first being the one to advertise; paths that begin
     as one of `bare` are served without a mount, too. `omissible` is what paths begin with behind a mount, and what some
     clients leave out, as their base URL of the provider holds it.
@@ -123,15 +124,22 @@ class Dialect(Struct, frozen=True):
     fail: Callable[[HttpRequest, Failure, Call | None], Reply]
     models: tuple[str, ...]  # listed when the settings name none
     rate_limit_headers: Callable[[Standings], Headers] = no_rate_limit_headers
-    features: frozenset[str] = frozenset()  # of FEATURES: what a rule for this dialect may use
+    own_features: frozenset[str] = frozenset()  # of OWN_FEATURES
     variables: Mapping[str, str] = {}
     one_key: tuple[str, ...] = ()
     missing: Mapping[str, str] = {}
     bare: tuple[str, ...] = ()
     omissible: str = ""
 
+    @lazy_property
+    def features(self) -> frozenset[str]:
+        """Return those of FEATURES that a rule for this dialect may use."""
+        names = {operation.name for operation in self.operations}
+        return self.own_features | {kind.key for kind in KINDS.values() if kind.operation in names}
 
-FEATURES: Mapping[str, str] = {
+
+# What the answers of a dialect can have, which its operations do not tell.
+OWN_FEATURES: Mapping[str, str] = {
     "content_filter": "finish reason or error for filtered content",
     "filter_annotations": "severities for prompt and completion",
     "finish_error": "finish reason `error`",
@@ -141,9 +149,8 @@ FEATURES: Mapping[str, str] = {
     "call_pieces": "tool calls in stated pieces",
     "items": "results of the provider's own tools (web search, ...)",
     "failed": "an answer that breaks off",
-    "embedding": "embeddings",
-    "moderation": "moderations",
 }
+FEATURES: Mapping[str, str] = {**OWN_FEATURES, **{kind.key: kind.operation for kind in KINDS.values()}}
 
 
 @cache

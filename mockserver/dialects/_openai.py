@@ -7,13 +7,13 @@ from msgspec import Struct
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Embeddings
+from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import ChatParser, chat_live_only
 from mockserver.dialects._chat_replay import CHAT_HISTORY
 from mockserver.dialects._completions import completion_options, parse_completion
-from mockserver.dialects._embeddings_moderations import embeddings_reply, parse_embeddings
+from mockserver.dialects._embeddings import embeddings_reply, parse_embeddings
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._reply import RequestLines, answer_reply, request_hex
 from mockserver.dialects._responses import (
@@ -24,6 +24,7 @@ from mockserver.dialects._responses import (
 )
 from mockserver.dialects._responses_replay import RESPONSES_HISTORY
 from mockserver.dialects._stored import StoredResponses, stored_chats
+from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.chat import ChatRenderer, completion
 from mockserver.wire.responses_stream import ResponseRenderer
 from mockserver.wire.text import TextRenderer

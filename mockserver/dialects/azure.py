@@ -9,7 +9,7 @@ from pydantic_core import to_json
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Embeddings, Failure, Models
+from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat import (
@@ -29,7 +29,7 @@ from mockserver.dialects._chat import (
     unmet_tool_choice,
 )
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._embeddings_moderations import AZURE_EMBEDDING, embeddings_call, embeddings_reply
+from mockserver.dialects._embeddings import AZURE_EMBEDDING, embeddings_call, embeddings_reply
 from mockserver.dialects._errors import (
     PLAIN_LIMIT_MESSAGES,
     PLAIN_UNSUPPORTED_MESSAGES,
@@ -70,6 +70,7 @@ from mockserver.dialects._parse import (
     unknown_keys,
 )
 from mockserver.dialects._reply import json_reply, request_hex, request_uuid
+from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.chat import ChatLayout
 
 # A text, under `text` or `content`; an image, as a URL or base64 under `content` or in OpenAI's form.
@@ -368,7 +369,7 @@ DIALECT = Dialect(
     credential=credential,
     fail=_fail,
     models=MODELS,
-    features=frozenset({"content_filter", "call_pieces", "embedding"}),
+    own_features=frozenset({"content_filter", "call_pieces"}),
     missing=dict.fromkeys(("/images/embeddings", "/models/images/embeddings"), "{json: {data: []}}"),
     variables=CLIENT_CONFIGS[NAME].variables,
 )

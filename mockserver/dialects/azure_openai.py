@@ -11,7 +11,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects import FEATURES, Dialect, Operation
+from mockserver.dialects import OWN_FEATURES, Dialect, Operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._completions import TEXT_LAYOUT as OPENAI_STYLE
 from mockserver.dialects._errors import (
@@ -212,7 +212,7 @@ DIALECT = Dialect(
     fail=_fail,
     rate_limit_headers=remaining_rate_limit_headers,
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
-    features=frozenset(FEATURES) - {"moderation", "finish_error"},
+    own_features=frozenset(OWN_FEATURES) - {"finish_error"},
     missing={base + path: then for base in _BASES for path, then in MISSING.items()},
     variables=CLIENT_CONFIGS[NAME].variables,
 )

@@ -126,6 +126,6 @@ DIALECT = Dialect(
     credential=credential,
     fail=_fail,
     models=("deepbrain-router", "gpt-4o", "gpt-4o-mini"),
-    features=frozenset({"content_filter", "filter_annotations", "refusal", "annotations", "call_pieces"}),
+    own_features=frozenset({"content_filter", "filter_annotations", "refusal", "annotations", "call_pieces"}),
     missing=dict.fromkeys(("/responses", "/embeddings", "/predictions"), "{json: {}}"),
 )

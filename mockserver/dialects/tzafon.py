@@ -13,7 +13,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects import FEATURES, Dialect, Operation
+from mockserver.dialects import OWN_FEATURES, Dialect, Operation
 from mockserver.dialects._chat import (
     AllowedNames,
     ChatBody,
@@ -467,6 +467,6 @@ DIALECT = Dialect(
     credential=bearer,
     fail=_fail,
     models=MODELS,
-    features=frozenset(FEATURES) - {"filter_annotations", "finish_error", "embedding", "moderation"},
+    own_features=frozenset(OWN_FEATURES) - {"filter_annotations", "finish_error"},
     variables=CLIENT_CONFIGS[NAME].variables,
 )

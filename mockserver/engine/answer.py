@@ -3,7 +3,7 @@
 Knows neither who wrote the draft nor how the answer will look on the wire.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import chain, islice
 from operator import itemgetter
@@ -13,19 +13,18 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from mockserver.core.call import Call, IdShape, has_namespaces
-from mockserver.core.draft import DocumentDraft, Draft, DraftChoice
+from mockserver.core.draft import ArtifactDraft, Draft, DraftChoice
 from mockserver.core.episode import Recorded
 from mockserver.core.lazy import LazySequence, lazy_property
 from mockserver.core.plan import (
     OWN_FINISHES,
     Answer,
+    Artifact,
     Choice,
-    Embeddings,
     Failure,
     Forward,
     Item,
     Logprob,
-    Moderations,
     Outcome,
     Part,
     Plan,
@@ -43,7 +42,8 @@ from mockserver.core.plan import (
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, Chunks, Tokenizer, ended
 from mockserver.engine.offload import LONG
-from mockserver.model.scores import dimensions_of, each_logprob, embedding, judgement
+from mockserver.kinds import KINDS
+from mockserver.model.logprobs import each_logprob
 
 T = TypeVar("T")
 Parts = tuple[Part, ...]
@@ -373,14 +373,8 @@ def together(outcomes: Sequence[Outcome]) -> Outcome:
         usage = Usage(*(sum(counts) for counts in zip(*(astuple(each.usage) for each in answers), strict=True)))
         choices = tuple(choice for each in answers for choice in each.choices)
         return replace(first, choices=choices, usage=usage, written=sum(each.weight for each in answers))
-    if isinstance(first, Embeddings):
-        several = [outcome for outcome in outcomes if isinstance(outcome, Embeddings)]
-        many = tuple(each.vectors for each in several)
-        vectors = LazySequence(lambda: chain.from_iterable(many), sum(map(len, many)))
-        return replace(first, vectors=vectors, prompt_tokens=sum(each.prompt_tokens for each in several))
-    if isinstance(first, Moderations):
-        judged = [outcome for outcome in outcomes if isinstance(outcome, Moderations)]
-        return replace(first, results=tuple(result for each in judged for result in each.results))
+    if isinstance(first, Artifact):
+        return first.join(outcomes[1:])
     return first
 
 
@@ -443,23 +437,10 @@ def attributed(plan: Plan, parts: Sequence[Plan]) -> Plan:
     )
 
 
-def document(call: Call, stated: DocumentDraft, author: Author, mark: str = "") -> Embeddings | Moderations:
-    """Turn a draft into vectors or scores; `mark` as for an answer."""
-    if call.operation == "embeddings":
-        return _embeddings(call, stated, author)
-    return _moderations(call, stated, author.drawer(call.ids, "id")(call.fingerprint + mark), author.seed)
+def finish_artifact(call: Call, draft: ArtifactDraft, author: Author, mark: str = "") -> Artifact:
+    """Turn a draft into the artifact of its operation's kind; `mark` as for an answer."""
 
+    def draw_id() -> str:
+        return author.drawer(call.ids, "id")(call.fingerprint + mark)
 
-def _embeddings(call: Call, stated: DocumentDraft, author: Author) -> Embeddings:
-    size = call.options.dimensions or dimensions_of(call.model)
-    own = stated.document if isinstance(stated.document, tuple) else None
-    texts = [prompt.text for prompt in call.prompts]
-    vectors = LazySequence(lambda: (own or embedding(text, size, author.seed) for text in texts), len(texts))
-    tokens = stated.usage.get("prompt", call.prompt_tokens)
-    return Embeddings(stated.model or call.model, vectors, tokens, stated.headers)
-
-
-def _moderations(call: Call, stated: DocumentDraft, identity: str, seed: Seed) -> Moderations:
-    scores = stated.document if isinstance(stated.document, Mapping) else {}
-    results = tuple(judgement(prompt.text, scores, seed) for prompt in call.prompts)
-    return Moderations(identity, stated.model or call.model, results, stated.headers)
+    return KINDS[call.operation].finish(call, draft, author.seed, draw_id)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from mockserver.config.errors import RuleError
 from mockserver.core.call import OTHER, Call
 from mockserver.core.draft import (
-    DocumentDraft,
+    ArtifactDraft,
     Draft,
     DraftChoice,
     Generate,
@@ -27,11 +27,11 @@ from mockserver.core.draft import (
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
 from mockserver.core.memo import Memo
-from mockserver.core.plan import DOCUMENT_OPERATIONS, Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
+from mockserver.core.plan import Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
 from mockserver.core.protocols import CassettePlayer, Counters
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, Tokenizer
-from mockserver.engine.answer import ALONE, Author, answer, attributed, document, joined, singles, with_tokenizer
+from mockserver.engine.answer import ALONE, Author, answer, attributed, finish_artifact, joined, singles, with_tokenizer
 from mockserver.engine.catalogue import ANSWERED, LONGEST, Catalogue, Known, Model, for_generator, within_limits
 from mockserver.engine.counters import (
     NO_OVERRIDES,
@@ -45,6 +45,7 @@ from mockserver.engine.counters import (
 from mockserver.engine.lint import impossible, recall
 from mockserver.engine.memory import ABOUT_KEPT, KEPT, LOOK_UPS, Memory, following
 from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thread
+from mockserver.kinds import KINDS
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
 from mockserver.rules.answer.checks import misfit
@@ -289,7 +290,7 @@ class Engine:
 
         A cassette or the provider's own server may give the answer for it.
         """
-        if type(outcome) is Draft or type(outcome) is DocumentDraft:  # isinstance takes far longer for a Struct
+        if type(outcome) is Draft or type(outcome) is ArtifactDraft:  # isinstance takes far longer for a Struct
             mark = ""
             if self.policy.unique_ids:
                 mark = str(await self.counters.count(call.http.namespace, ids_counter(call)))
@@ -304,7 +305,7 @@ class Engine:
         return Plan(cast(Failure | Raw, outcome), source, terms.timing)
 
     def _finish_draft(
-        self, call: Call, draft: Draft | DocumentDraft, source: str, terms: Terms, mark: str = ""
+        self, call: Call, draft: Draft | ArtifactDraft, source: str, terms: Terms, mark: str = ""
     ) -> Plan:
         """Plan what a draft becomes within what the call asks for; a `mark` makes its ids unique."""
         if terms.model.name != call.model:
@@ -312,7 +313,7 @@ class Engine:
         author = self.policy.author
         if type(draft) is Draft:
             return Plan(answer(call, draft, author, mark), source, terms.timing)
-        return Plan(document(call, draft, author, mark), source, terms.timing)
+        return Plan(finish_artifact(call, draft, author, mark), source, terms.timing)
 
     async def _plan_unruled(self, call: Call, asked: Call, overrides: DeliveryOverrides, *, lost: bool) -> Plan:
         """Plan a call that no rule answers: by the cassette, what is kept, or the model."""
@@ -435,10 +436,10 @@ async def _batch(engine: Engine, call: Call) -> Plan:
     return attributed(Plan(stored, "generated"), plans)
 
 
-async def drafted(call: Call, seed: Seed) -> Draft | DocumentDraft:
+async def drafted(call: Call, seed: Seed) -> Draft | ArtifactDraft:
     """Generate an answer; other requests run between two choices."""
-    if call.operation in DOCUMENT_OPERATIONS:
-        return DocumentDraft()
+    if call.operation in KINDS:
+        return ArtifactDraft()
     choices: list[DraftChoice] = []
     different = n = call.options.n
     if n > _FEWEST_CHOICES:  # fewer different ones for a large request, which bounds its time

@@ -19,8 +19,9 @@ from typing import Any, ParamSpec, TypeVar
 from msgspec import Struct
 
 from mockserver.core.call import Call
-from mockserver.core.draft import DocumentDraft, Draft
-from mockserver.core.plan import Answer, Embeddings, Listing, Outcome, Stored, words_of
+from mockserver.core.draft import ArtifactDraft, Draft
+from mockserver.core.plan import Answer, Artifact, Listing, Outcome, Stored, words_of
+from mockserver.kinds.embeddings import USUAL_DIMENSIONS
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -70,8 +71,8 @@ def is_long(call: Call, outcome: Outcome) -> bool:
     if type(outcome) is Answer:  # first, as most are; a match takes far longer
         return outcome.usage.completion * (1 + (call.options.logprobs or 0)) > LONG
     match outcome:
-        case Embeddings(vectors=vectors):
-            return len(vectors) * USUAL_DIMENSIONS > LONG
+        case Artifact(size=size):
+            return size > LONG
         case Stored(call=kept, answer=answer, size=size):
             return size > LARGE or is_long(kept, answer)
         case Listing(entries=entries):
@@ -79,11 +80,11 @@ def is_long(call: Call, outcome: Outcome) -> bool:
     return False
 
 
-def makes_long(call: Call, draft: Draft | DocumentDraft) -> bool:
+def makes_long(call: Call, draft: Draft | ArtifactDraft) -> bool:
     n, logprobs = call.options.n, call.options.logprobs
     if n == 1 and logprobs is None and type(draft) is Draft:
         return False
-    if isinstance(draft, DocumentDraft):
+    if isinstance(draft, ArtifactDraft):
         return len(call.prompts) * (call.options.dimensions or USUAL_DIMENSIONS) > LONG
     letters = sum([len(words_of(part)) for choice in draft.choices for part in choice.parts])
     return letters * max(1, n // max(1, len(draft.choices))) * (1 + (logprobs or 0)) > LONG * LETTERS
@@ -151,4 +152,3 @@ LARGE = 32_768  # bytes of a request, or characters of a conversation
 DEMANDING = 8_192  # the same, of one whose answer is generated
 LONG = 20_000  # tokens of an answer with their alternatives, or numbers of its vectors
 LETTERS = 4  # per token, roughly
-USUAL_DIMENSIONS = 1536

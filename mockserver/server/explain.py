@@ -25,6 +25,7 @@ from mockserver.engine.counters import next_attempt_of
 from mockserver.engine.engine import Engine, altered
 from mockserver.engine.memory import Memory, following
 from mockserver.engine.offload import on_thread
+from mockserver.kinds import KINDS
 from mockserver.rules.answer.checks import ASKED
 from mockserver.rules.load import Rule, suited
 from mockserver.rules.nearest import lines, why_closed
@@ -197,14 +198,12 @@ BODIES: Mapping[str, Callable[[str], dict[str, Json]]] = {
     "chat": lambda text: {"messages": [{"role": "user", "content": text}]},
     "completions": lambda text: {"prompt": text},
     "responses": lambda text: {"input": text},
-    "embeddings": lambda text: {"input": [text]},
-    "moderations": lambda text: {"input": text},
+    **{kind.operation: kind.body for kind in KINDS.values()},
 }
 # Which operation a body is for that is no chat's: by a key, and by a word in its model's name.
 _LOOKS = (
     ("completions", "prompt", ""),
-    ("embeddings", "input", "embed"),
-    ("moderations", "input", "moderation"),
+    *((kind.operation, "input", kind.model_word) for kind in KINDS.values()),
     ("responses", "input", ""),
 )
 

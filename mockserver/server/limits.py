@@ -17,7 +17,7 @@ from mockserver.config.models_and_limits import KeySettings
 from mockserver.core.call import fingerprint
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers
-from mockserver.core.plan import Answer, Embeddings, Failure, Outcome, Raw
+from mockserver.core.plan import Answer, Artifact, Failure, Outcome, Raw
 from mockserver.core.protocols import Draw, Turnstile
 from mockserver.core.rates import Kind, Limits, Rate, Rates, Standing, Standings, layered
 from mockserver.core.seed import monotonic
@@ -278,8 +278,8 @@ def _spent(outcome: Outcome, needed: int) -> int:
     match outcome:
         case Answer():
             return outcome.usage.total
-        case Embeddings():
-            return outcome.prompt_tokens
+        case Artifact(tokens=int(tokens)):
+            return tokens
         case Failure():
             return 0
     return needed

@@ -17,7 +17,7 @@ from mockserver.core.tokens import split
 from mockserver.core.validation import Validation
 from mockserver.delivery.script import joined, sse
 from mockserver.dialects import discover
-from mockserver.model.scores import logprobs
+from mockserver.model.logprobs import logprobs
 from mockserver.wire.chat import ChatRenderer
 from mockserver.wire.template import Outline, Renderer
 from tests.dialects.conftest import Speaker

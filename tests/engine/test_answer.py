@@ -7,14 +7,12 @@ import pytest
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, IdShape, Message, Prompt, ToolCall
-from mockserver.core.draft import AFTER_LAST_TOKEN, DocumentDraft, Draft, DraftChoice
+from mockserver.core.draft import AFTER_LAST_TOKEN, ArtifactDraft, Draft, DraftChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import (
     Answer,
     Broken,
-    Embeddings,
     Item,
-    Moderations,
     Part,
     Reasoning,
     Refusal,
@@ -25,8 +23,9 @@ from mockserver.core.plan import (
 )
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, split
-from mockserver.engine.answer import Author, answer, document, singles, with_tokenizer
-from mockserver.model.scores import embedding, judgement
+from mockserver.engine.answer import Author, answer, finish_artifact, singles, with_tokenizer
+from mockserver.kinds.embeddings import Embeddings, embed
+from mockserver.kinds.moderations import Moderations, judge
 from mockserver.tokenizers import named
 from tests.kit.calls import call, in_options
 from tests.kit.local import Answered, Local, local
@@ -332,7 +331,7 @@ def test_images_belong_to_their_prompt() -> None:
     assert [choice["raw_output"]["images"] for choice in choices] == [["data:image/png;base64,AA=="], None]
 
 
-DOCUMENT_AUTHOR = Author(Seed(), WallClock())
+ARTIFACT_AUTHOR = Author(Seed(), WallClock())
 EMBEDDINGS, MODERATIONS = "/v1/embeddings", "/v1/moderations"
 
 
@@ -342,22 +341,26 @@ def asked(operation: str, **fields: object) -> Call:
 
 
 def test_a_vector_for_a_prompt() -> None:
-    made = document(asked("embeddings"), DocumentDraft(), DOCUMENT_AUTHOR)
-    assert made == Embeddings("gpt-4o", (embedding("a sea", 1536, Seed()),), 2)
-    made = document(asked("embeddings", dimensions=3), DocumentDraft(), DOCUMENT_AUTHOR)
-    assert made == Embeddings("gpt-4o", (embedding("a sea", 3, Seed()),), 2)
+    made = finish_artifact(asked("embeddings"), ArtifactDraft(), ARTIFACT_AUTHOR)
+    assert made == Embeddings("gpt-4o", (embed("a sea", 1536, Seed()),), 2)
+    made = finish_artifact(asked("embeddings", dimensions=3), ArtifactDraft(), ARTIFACT_AUTHOR)
+    assert made == Embeddings("gpt-4o", (embed("a sea", 3, Seed()),), 2)
 
 
 def test_a_vector_that_is_stated() -> None:
-    stated = DocumentDraft((0.5, 1.0), "m", {"prompt": 7}, (("a", "b"),))
-    assert document(asked("embeddings"), stated, DOCUMENT_AUTHOR) == Embeddings("m", ((0.5, 1.0),), 7, (("a", "b"),))
+    stated = ArtifactDraft((0.5, 1.0), "m", {"prompt": 7}, (("a", "b"),))
+    assert finish_artifact(asked("embeddings"), stated, ARTIFACT_AUTHOR) == Embeddings(
+        "m", ((0.5, 1.0),), 7, (("a", "b"),)
+    )
 
 
 def test_a_moderation_of_a_prompt() -> None:
-    made = document(asked("moderations"), DocumentDraft({"hate": 0.7}, "m", headers=(("a", "b"),)), DOCUMENT_AUTHOR)
+    made = finish_artifact(
+        asked("moderations"), ArtifactDraft({"hate": 0.7}, "m", headers=(("a", "b"),)), ARTIFACT_AUTHOR
+    )
     assert isinstance(made, Moderations)
     assert (made.model, made.headers) == ("m", (("a", "b"),))
-    assert made.results == (judgement("a sea", {"hate": 0.7}, Seed()),)
+    assert made.results == (judge("a sea", {"hate": 0.7}, Seed()),)
     assert made.id.startswith("modr-")
     assert len(made.id) == 37
 

@@ -196,7 +196,7 @@ DIALECT = Dialect(
         "accounts/fireworks/models/gpt-oss-120b",
         "accounts/fireworks/models/qwen3-8b",
     ),
-    features=frozenset({"custom_tools", "call_pieces", "finish_error"}),
+    own_features=frozenset({"custom_tools", "call_pieces", "finish_error"}),
     missing=dict.fromkeys(
         ("/messages", "/embeddings", "/rerank", "/responses", "/accounts", "/workflows"), "{json: {}}"
     ),

@@ -6,7 +6,7 @@ from itertools import chain
 from mockserver.core.call import Call, Message, Options, Prompt
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
-from mockserver.core.plan import Embeddings, Failure
+from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body
@@ -15,6 +15,7 @@ from mockserver.dialects.gemini.messages import BATCH_EMBED, EMBED, PREDICT
 from mockserver.dialects.gemini.models import USUAL_PARAMS
 from mockserver.dialects.gemini.parse import NAME, is_vertex, make_renamer, model_of, read
 from mockserver.dialects.gemini.replies import rendered
+from mockserver.kinds.embeddings import Embeddings
 
 MAX_DIMENSIONS, SMALL_DIMENSIONS = 3072, 768
 

@@ -1,6 +1,6 @@
-"""Embeddings and moderations: requests as Calls, for OpenAI, similar APIs and Azure's own, and outcomes as bodies."""
+"""Embeddings: requests as Calls, for OpenAI, similar APIs and Azure's own, and outcomes as bodies."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from struct import pack
 from typing import Any
 
@@ -8,14 +8,13 @@ from msgspec import Raw
 from msgspec.json import encode
 from pydantic_core import to_json
 
-from mockserver.core.call import Call, IdShape, Message, Options, Prompt
+from mockserver.core.call import Call, Message, Options
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.lazy import FEW, LazySequence, mapped
-from mockserver.core.plan import CATEGORIES, Embeddings, Failure, Judgement, Moderations, Vector
+from mockserver.core.lazy import FEW, LazySequence
+from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.core.vectors import PaletteVector
-from mockserver.dialects._chat import TextPart
 from mockserver.dialects._completions import parse_prompts
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import (
@@ -26,7 +25,6 @@ from mockserver.dialects._fields import (
     literal,
     optional,
     shape,
-    tagged_by,
     text_or,
     union_by,
     usually,
@@ -40,6 +38,7 @@ from mockserver.dialects._parse import (
     unknown_fields,
 )
 from mockserver.dialects._reply import data_reply, json_reply
+from mockserver.kinds.embeddings import Embeddings, Vector
 
 MAX_INPUTS = 2048
 MAX_DIMENSIONS = 4096  # more than any model has
@@ -155,60 +154,6 @@ _BOOKKEEPING = ("encoding_format", "user")
 _USUAL = Options()
 
 
-DEFAULT_MODERATION_MODEL = "omni-moderation-latest"
-
-
-def _moderation_input_tag(value: Any) -> str:
-    return "<parts>" if isinstance(value, list) and value and isinstance(value[0], dict) else "<strings>"
-
-
-Part = tagged_by("type", TextPart, shape(type=literal("image_url"), image_url=shape(url=str)))
-ModerationInputs = usually(
-    _few(str),
-    union_by(_moderation_input_tag, labelled("<strings>", _few(str)), labelled("<parts>", _few(Part))),
-)
-
-# `POST /moderations`.
-ModerationBody = shape(input=text_or("<an array>", ModerationInputs), model=optional(str))
-MODERATION = Model(ModerationBody)
-
-
-def parse_moderations(http: HttpRequest, *, dialect: str, refuse: Refuse, validation: Validation) -> Call:
-    """The Call of a body: several texts are judged one by one, the parts of one input together."""
-    body, parsed = read_request(MODERATION, http, refuse, validation)
-    messages = _messages(parsed["input"])
-    texts = [message.text for message in messages]
-    meaning = {"input": parsed["input"] if messages[0].parts else texts[0] if len(texts) == 1 else texts}
-    return Call(
-        dialect=dialect,
-        operation="moderations",
-        model=parsed.get("model") or DEFAULT_MODERATION_MODEL,
-        http=http,
-        meaning={**body, "model": parsed.get("model") or DEFAULT_MODERATION_MODEL, **meaning},
-        raw=body,
-        messages=messages,
-        prompts=tuple(map(Prompt, texts)),
-        ids=IdShape("modr-", 32, "hex"),
-    )
-
-
-def moderated_input_types(call: Call) -> tuple[str, ...]:
-    given = call.raw["input"]
-    if isinstance(given, list) and given and isinstance(given[0], dict):
-        kinds = {"image" if part["type"] == "image_url" else "text" for part in given}
-        return tuple(kind for kind in ("text", "image") if kind in kinds)
-    return ("text",)
-
-
-def _messages(given: Json) -> tuple[Message, ...]:
-    if isinstance(given, str):
-        return (Message("user", given),)
-    if given and isinstance(given[0], str):
-        return tuple(Message("user", text) for text in given)
-    text = "\n".join(part["text"] for part in given if part["type"] == "text")
-    return (Message("user", text, parts=tuple(part for part in given if part["type"] != "text")),)
-
-
 def embeddings_reply(outcome: Embeddings, encoding: str | None, lines: str, identity: str = "") -> Reply:
     """A body with these header lines, and with an `identity` if it is stated."""
     body = embeddings(outcome, encoding)
@@ -271,28 +216,3 @@ ENCODINGS: Mapping[str, Callable[[Vector], Json]] = {
     "binary": _signed_bits,
     "ubinary": _bits,
 }
-
-
-def moderations(outcome: Moderations, inputs: Sequence[str]) -> dict[str, Json]:
-    """The body; `inputs` names the kinds of input that were judged: text, image."""
-    return {
-        "id": outcome.id,
-        "model": outcome.model,
-        "results": mapped(lambda result: _result(result, inputs), outcome.results),
-    }
-
-
-def _result(result: Judgement, inputs: Sequence[str]) -> Mapping[str, Json]:
-    applied = {name: [kind for kind in inputs if kind == "text" or name in _OF_IMAGES] for name in CATEGORIES}
-    return {
-        "flagged": bool(result.flagged),
-        "categories": {name: name in result.flagged for name in CATEGORIES},
-        "category_scores": {name: result.scores.get(name, 0.0) for name in CATEGORIES},
-        "category_applied_input_types": applied,
-    }
-
-
-# What is looked for in images too.
-_OF_IMAGES = frozenset(
-    ("self-harm", "self-harm/instructions", "self-harm/intent", "sexual", "violence", "violence/graphic")
-)

@@ -186,7 +186,7 @@ def _floats(vector: Vector) -> Json:
 
 def _base64(vector: Vector) -> Json:
     """Little-endian floats of 32 bits, which msgspec writes in base64."""
-    packed = vector.packed() if isinstance(vector, PaletteVector) else pack(f"<{len(vector)}f", *vector)
+    packed = vector.pack() if isinstance(vector, PaletteVector) else pack(f"<{len(vector)}f", *vector)
     return Raw(encode(packed))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from mockserver.core.call import Call, IdShape, Message, Prompt
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.lazy import mapped
+from mockserver.core.lazy import map_lazily
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import TextPart
@@ -101,7 +101,7 @@ def moderations(outcome: Moderations, inputs: Sequence[str]) -> dict[str, Json]:
     return {
         "id": outcome.id,
         "model": outcome.model,
-        "results": mapped(lambda result: _result(result, inputs), outcome.results),
+        "results": map_lazily(lambda result: _result(result, inputs), outcome.results),
     }
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mockserver.core.call import FIRST_PAGE, Call, Page, fingerprint
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.lazy import mapped
+from mockserver.core.lazy import map_lazily
 from mockserver.core.plan import Answer, Failure, Item, Listing, Stored, Text
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
@@ -30,7 +30,7 @@ from mockserver.dialects._parse import (
 )
 from mockserver.dialects._reply import json_reply, with_lines
 from mockserver.dialects._responses import error_event, responses_reply
-from mockserver.wire.responses import ResponseOptions, hosted_tool_item, item_kind, response_usage
+from mockserver.wire.responses import ResponseOptions, item_kind, make_hosted_tool_item, response_usage
 from mockserver.wire.responses_stream import ResponseRenderer
 
 ORDERS = ("asc", "desc")
@@ -108,7 +108,9 @@ def stored_chats(
 
 def _stored_chat_body(call: Call, outcome: Stored | Listing, completion: Render) -> dict[str, Json]:
     if isinstance(outcome, Listing):
-        return list_body(mapped(lambda each: _completion(each, completion), outcome.entries, few=0), more=outcome.more)
+        return list_body(
+            map_lazily(lambda each: _completion(each, completion), outcome.entries, few=0), more=outcome.more
+        )
     if call.operation == "delete_chat":
         return {"object": "chat.completion.deleted", "id": outcome.answer.id, "deleted": True}
     if call.operation == "chat_messages":
@@ -264,7 +266,7 @@ def compacted_items(stored: Stored) -> Iterator[Body]:
     parts = stored.answer.choices[0].parts
     rest = "".join(part.text for part in parts if isinstance(part, Text))
     sealed = b64encode(rest.encode("utf-8", "replace")).decode()
-    yield hosted_tool_item(
+    yield make_hosted_tool_item(
         Item("compaction", {"encrypted_content": sealed}),
         ResponseOptions(),
         fingerprint(stored.answer.id, len(messages)),

@@ -40,7 +40,7 @@ from mockserver.core.plan import (
     words_of,
 )
 from mockserver.core.seed import Seed, WallClock
-from mockserver.core.tokens import APPROX, Chunks, Tokenizer, ended
+from mockserver.core.tokens import APPROX, Chunks, Tokenizer, end_tokens
 from mockserver.engine.offload import LONG
 from mockserver.kinds import KINDS
 from mockserver.model.logprobs import each_logprob
@@ -274,7 +274,7 @@ def _first_tokens(part: Part, tokens: tuple[str, ...]) -> Part:
     """Return the part with its first tokens, which are kept: splitting the text again might give others."""
     if isinstance(part, Item):
         return part
-    shown, chunks = ended(tokens), _trimmed(part.chunks, sum(map(len, tokens)))
+    shown, chunks = end_tokens(tokens), _trimmed(part.chunks, sum(map(len, tokens)))
     if shown is not tokens and isinstance(chunks, tuple):
         chunks = (*chunks, shown[-1])
     return replace(_with_text(part, "".join(shown), chunks), tokens=shown)

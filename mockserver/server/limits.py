@@ -19,7 +19,7 @@ from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers
 from mockserver.core.plan import Answer, Artifact, Failure, Outcome, Raw
 from mockserver.core.protocols import Draw, Turnstile
-from mockserver.core.rates import Kind, Limits, Rate, Rates, Standing, Standings, layered
+from mockserver.core.rates import Kind, Limits, Rate, Rates, Standing, Standings, layer_rates
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import client_left
 from mockserver.engine.catalogue import Catalogue
@@ -86,7 +86,7 @@ class Limiter:
     def _charge_of(self, key: str | None, model: str) -> "Charge":
         """The buckets that a request of this key to this model draws from; all names of a model share theirs."""
         known, entry = self._models.find(model), self._keys.get(key or "")
-        rates = layered(self.limits.rates, known.stated.limits or (), (entry and entry.limits) or ())
+        rates = layer_rates(self.limits.rates, known.stated.limits or (), (entry and entry.limits) or ())
         name = fingerprint(key or "", known.name)
         return Charge(
             rates,

@@ -27,7 +27,7 @@ from mockserver.core.protocols import StateLostError
 from mockserver.core.seed import Seed
 from mockserver.core.text import lines, printable
 from mockserver.core.validation import validation_of
-from mockserver.delivery.script import AT_ONCE, Pace, joined, parted
+from mockserver.delivery.script import AT_ONCE, Pace, join_frames, part_frames
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._reply import merge_headers, without_headers
 from mockserver.engine.answer import with_tokenizer
@@ -444,9 +444,9 @@ def _prepare(reply: Reply, pace: Pace, plan: Plan) -> Reply:
         length = ("content-length", str(len(body)))
         return replace(reply, headers=(*reply.headers, length), body=body, pieces=None)
     if pace is AT_ONCE or pace.at_once:
-        return joined(reply)
+        return join_frames(reply)
     few = isinstance(plan.outcome, Answer) and plan.outcome.weight <= MAX_PARTED_TOKENS
-    return parted(reply, pace) if few else reply
+    return part_frames(reply, pace) if few else reply
 
 
 def read_timing(request: HttpRequest) -> bool | None:

@@ -23,7 +23,7 @@ from mockserver.dialects._parse import Body, bearer
 from mockserver.dialects._reply import EVENT_TYPE, answer_reply, json_reply, moment, request_hex
 from mockserver.dialects.anthropic.models import refuse
 from mockserver.dialects.anthropic.replay import defer_prefix
-from mockserver.wire.anthropic import MessageOptions, MessageRenderer, compacted
+from mockserver.wire.anthropic import MessageOptions, MessageRenderer, compact_answer
 
 
 def credential(http: HttpRequest) -> str | None:
@@ -44,7 +44,7 @@ _request_id = Seed().drawer("req_01", "base58", 22, "request")
 def render_message(call: Call, outcome: Answer) -> Reply:
     options = message_options(call)
     if call.raw.get("compaction") is not None:
-        outcome, options = compacted(outcome, options)
+        outcome, options = compact_answer(outcome, options)
     own = request_id_line(call.http, call)
     return answer_reply(outcome, _MESSAGES, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
 

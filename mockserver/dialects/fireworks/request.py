@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails, ValidationError, to_json
 from mockserver.core.call import Call, IdShape, Message, Options
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
-from mockserver.core.json import parsed as parsed_json
+from mockserver.core.json import try_parse as parsed_json
 from mockserver.core.plan import Answer, Failure, Usage
 from mockserver.core.tokens import Tokenizer
 from mockserver.core.validation import Validation

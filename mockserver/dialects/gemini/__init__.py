@@ -41,11 +41,11 @@ from mockserver.wire.gemini import (
     GeminiOptions,
     GeminiRenderer,
     array_frames,
-    blocked_prompt,
+    frame_response,
     generate_content,
     modalities,
     pretty,
-    whole_frames,
+    render_blocked_prompt,
 )
 
 
@@ -142,12 +142,12 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
 def _blocked(call: Call, failure: Failure) -> Reply:
     """A blocked prompt is no error: it is a response without candidates."""
     answer = Answer(call.fingerprint[:23], FROZEN_AT, call.model, (), Usage(call.prompt_tokens))
-    body = blocked_prompt(answer, failure.details.get("safety", ()), _options(call))
+    body = render_blocked_prompt(answer, failure.details.get("safety", ()), _options(call))
     if not call.stream:
         return pretty_reply(call.http, body, failure.headers)
     events = _wants_events(call.http)
     headers = merge_headers(HeaderLines(EVENT_TYPE if events else JSON_TYPE), failure.headers)
-    return Reply(200, headers, frames=tuple(whole_frames(body, events=events)))
+    return Reply(200, headers, frames=tuple(frame_response(body, events=events)))
 
 
 def _error_event(failed: Reply, frames: int) -> Frame:

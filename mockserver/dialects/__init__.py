@@ -157,10 +157,10 @@ FEATURES: Mapping[str, str] = {**OWN_FEATURES, **{kind.key: kind.operation for k
 def discover() -> Mapping[str, Dialect]:
     """Every dialect by its name, which is its module's. One is imported when it is first read: that takes long."""
     names = sorted(module.name for module in iter_modules(__path__) if not module.name.startswith("_"))
-    return LazyMapping(names, _imported)
+    return LazyMapping(names, _import_dialect)
 
 
-def _imported(name: str) -> Dialect:
+def _import_dialect(name: str) -> Dialect:
     dialect: Dialect = import_module(f"{__name__}.{name}").DIALECT
     return dialect
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Call
 from mockserver.core.history import HistoryProblem
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
-from mockserver.core.json import Json, parsed
+from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import LazyMapping, lazy_property
 from mockserver.core.plan import Failure
 from mockserver.core.rates import Standings
@@ -77,7 +77,7 @@ class Operation(Struct, frozen=True):
         try:
             return self.parse(http, Validation.PUBLISHED)  # so that a request means the same in every mode
         except Failure:
-            call, sent = self.parse(http, Validation.OFF), parsed(http.body.decode("utf-8", "replace"))
+            call, sent = self.parse(http, Validation.OFF), try_parse(http.body.decode("utf-8", "replace"))
         if not isinstance(sent, dict):
             return replace(call, is_checked=False)
         return keep_unread(call, sent if self.unify is None else self.unify(http, sent))
@@ -157,10 +157,10 @@ FEATURES: Mapping[str, str] = {**OWN_FEATURES, **{kind.key: kind.operation for k
 def discover() -> Mapping[str, Dialect]:
     """Every dialect by its name, which is its module's. One is imported when it is first read: that takes long."""
     names = sorted(module.name for module in iter_modules(__path__) if not module.name.startswith("_"))
-    return LazyMapping(names, _imported)
+    return LazyMapping(names, _import_dialect)
 
 
-def _imported(name: str) -> Dialect:
+def _import_dialect(name: str) -> Dialect:
     dialect: Dialect = import_module(f"{__name__}.{name}").DIALECT
     return dialect
 

@@ -20,7 +20,7 @@ from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import (
     Model,
     integer,
-    labelled,
+    label_member,
     list_of,
     literal,
     optional,
@@ -58,9 +58,9 @@ Inputs = usually(
     _few(str),
     union_by(
         _embedding_input_tag,
-        labelled("<strings>", _few(str)),
-        labelled("<numbers>", Tokens),
-        labelled("<arrays>", _few(Tokens)),
+        label_member("<strings>", _few(str)),
+        label_member("<numbers>", Tokens),
+        label_member("<arrays>", _few(Tokens)),
     ),
 )
 Dimensions = optional(integer(1, MAX_DIMENSIONS))
@@ -180,39 +180,39 @@ def embeddings(outcome: Embeddings, encoding: str | None) -> dict[str, Json]:
     }
 
 
-def _floats(vector: Vector) -> Json:
+def _write_floats(vector: Vector) -> Json:
     return Raw(vector.json() if isinstance(vector, PaletteVector) else to_json([*vector]))
 
 
-def _base64(vector: Vector) -> Json:
+def _write_base64(vector: Vector) -> Json:
     """Little-endian floats of 32 bits, which msgspec writes in base64."""
-    packed = vector.packed() if isinstance(vector, PaletteVector) else pack(f"<{len(vector)}f", *vector)
+    packed = vector.pack() if isinstance(vector, PaletteVector) else pack(f"<{len(vector)}f", *vector)
     return Raw(encode(packed))
 
 
-def _int8(vector: Vector) -> list[int]:
+def _round_to_int8(vector: Vector) -> list[int]:
     return [max(-128, min(127, round(number * 127))) for number in vector]
 
 
-def _uint8(vector: Vector) -> list[int]:
-    return [number + 128 for number in _int8(vector)]
+def _round_to_uint8(vector: Vector) -> list[int]:
+    return [number + 128 for number in _round_to_int8(vector)]
 
 
-def _bits(vector: Vector) -> list[int]:
+def _pack_bits(vector: Vector) -> list[int]:
     """Eight signs to a byte, the first being the highest bit."""
     bits = "".join("1" if number > 0 else "0" for number in vector)
     return [int(bits[at : at + 8].ljust(8, "0"), 2) for at in range(0, len(bits), 8)]
 
 
-def _signed_bits(vector: Vector) -> list[int]:
-    return [byte - 128 for byte in _bits(vector)]
+def _pack_signed_bits(vector: Vector) -> list[int]:
+    return [byte - 128 for byte in _pack_bits(vector)]
 
 
 ENCODINGS: Mapping[str, Callable[[Vector], Json]] = {
-    "float": _floats,
-    "base64": _base64,
-    "int8": _int8,
-    "uint8": _uint8,
-    "binary": _signed_bits,
-    "ubinary": _bits,
+    "float": _write_floats,
+    "base64": _write_base64,
+    "int8": _round_to_int8,
+    "uint8": _round_to_uint8,
+    "binary": _pack_signed_bits,
+    "ubinary": _pack_bits,
 }

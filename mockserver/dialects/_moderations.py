@@ -7,7 +7,7 @@ from typing import Any
 from mockserver.core.call import Call, IdShape, Message, Prompt
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.lazy import mapped
+from mockserver.core.lazy import map_lazily
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import TextPart
@@ -15,12 +15,12 @@ from mockserver.dialects._embeddings import MAX_INPUTS
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import (
     Model,
-    labelled,
+    label_member,
     list_of,
     literal,
     optional,
     shape,
-    tagged_by,
+    tag_union,
     text_or,
     union_by,
     usually,
@@ -37,10 +37,10 @@ def _tag_input(value: Any) -> str:
 
 
 _texts = list_of(str, 1, MAX_INPUTS)
-Part = tagged_by("type", TextPart, shape(type=literal("image_url"), image_url=shape(url=str)))
+Part = tag_union("type", TextPart, shape(type=literal("image_url"), image_url=shape(url=str)))
 ModerationInputs = usually(
     _texts,
-    union_by(_tag_input, labelled("<strings>", _texts), labelled("<parts>", list_of(Part, 1, MAX_INPUTS))),
+    union_by(_tag_input, label_member("<strings>", _texts), label_member("<parts>", list_of(Part, 1, MAX_INPUTS))),
 )
 
 # `POST /moderations`.
@@ -52,7 +52,7 @@ def moderation_operation(dialect: str, lines: RequestLines) -> Operation:
     """The operation of a dialect whose replies have these header lines."""
 
     def render(call: Call, outcome: Moderations) -> Reply:
-        body = moderations(outcome, judged_input_types(call))
+        body = moderations(outcome, list_input_types(call))
         return json_reply(200, body, lines(call.http, call), outcome.headers)
 
     return Operation("moderations", "POST", "/moderations", partial(parse_moderations, dialect), render)
@@ -79,7 +79,7 @@ def parse_moderations(dialect: str, http: HttpRequest, validation: Validation) -
     )
 
 
-def judged_input_types(call: Call) -> tuple[str, ...]:
+def list_input_types(call: Call) -> tuple[str, ...]:
     given = call.raw["input"]
     if isinstance(given, list) and given and isinstance(given[0], dict):
         kinds = {"image" if part["type"] == "image_url" else "text" for part in given}
@@ -101,7 +101,7 @@ def moderations(outcome: Moderations, inputs: Sequence[str]) -> dict[str, Json]:
     return {
         "id": outcome.id,
         "model": outcome.model,
-        "results": mapped(lambda result: _result(result, inputs), outcome.results),
+        "results": map_lazily(lambda result: _result(result, inputs), outcome.results),
     }
 
 

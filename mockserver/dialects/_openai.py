@@ -85,11 +85,11 @@ class OpenAIApi(Struct, frozen=True):
         lines = self.lines(call.http, call) + self.rate_limits(outcome.usage.prompt)
         return answer_reply(outcome, self.chat, call.options, lines, stream=call.stream)
 
-    def _stated_elsewhere(self, http: HttpRequest) -> Mapping[str, Json]:
+    def _read_elsewhere(self, http: HttpRequest) -> Mapping[str, Json]:
         return {} if self.elsewhere is None else self.elsewhere(http)
 
     def _parse_completion(self, http: HttpRequest, validation: Validation) -> Call:
-        return parse_completion(http, self.dialect, self._stated_elsewhere(http), validation=validation)
+        return parse_completion(http, self.dialect, self._read_elsewhere(http), validation=validation)
 
     def _render_completion(self, call: Call, outcome: Answer) -> Reply:
         lines = self.lines(call.http, call) + self.rate_limits(outcome.usage.prompt)
@@ -106,7 +106,7 @@ class OpenAIApi(Struct, frozen=True):
         return responses_reply(call, outcome, RESPONSES, lines)
 
     def _parse_embeddings(self, http: HttpRequest, validation: Validation) -> Call:
-        return parse_embeddings(http, self.dialect, self._stated_elsewhere(http), validation=validation)
+        return parse_embeddings(http, self.dialect, self._read_elsewhere(http), validation=validation)
 
     def _render_embeddings(self, call: Call, outcome: Embeddings) -> Reply:
         lines = self.lines(call.http, call) + self.rate_limits(outcome.prompt_tokens)

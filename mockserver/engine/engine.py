@@ -31,7 +31,16 @@ from mockserver.core.plan import Answer, Failure, Forward, Models, Outcome, Plan
 from mockserver.core.protocols import CassettePlayer, Counters
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, Tokenizer
-from mockserver.engine.answer import ALONE, Author, answer, attributed, finish_artifact, joined, singles, with_tokenizer
+from mockserver.engine.answer import (
+    ALONE,
+    Author,
+    answer,
+    attribute_plan,
+    finish_artifact,
+    join_plans,
+    split_prompts,
+    use_tokenizer,
+)
 from mockserver.engine.catalogue import ANSWERED, LONGEST, Catalogue, Known, Model, for_generator, within_limits
 from mockserver.engine.counters import (
     NO_OVERRIDES,
@@ -43,7 +52,7 @@ from mockserver.engine.counters import (
     ids_counter,
 )
 from mockserver.engine.lint import impossible, recall
-from mockserver.engine.memory import ABOUT_KEPT, KEPT, LOOK_UPS, Memory, following
+from mockserver.engine.memory import ABOUT_KEPT, KEPT, LOOK_UPS, Memory, continue_conversation
 from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thread
 from mockserver.kinds import KINDS
 from mockserver.model import GENERATORS
@@ -57,7 +66,7 @@ FORWARDED = "forwarded"
 _NO_CASSETTES = "a rule plays a cassette, but none are loaded"
 
 
-async def from_cassette(
+async def play_cassette(
     player: CassettePlayer | None, call: Call, counters: Counters, name: str | None = None
 ) -> Plan | None:
     """Look a call up in a cassette: the loaded one unless named. Return None where there is no cassette."""
@@ -144,7 +153,7 @@ class Engine:
             REQUEST_WORK.set(RequestWork())
         terms = self.policy.terms[call.dialect, call.model]
         if terms.tokenizer is not call.tokenizer:
-            call = with_tokenizer(call, terms.tokenizer)
+            call = use_tokenizer(call, terms.tokenizer)
         try:
             if len(call.prompts) > 1:
                 plan = await self._plan_each(call, asked)
@@ -164,10 +173,10 @@ class Engine:
 
     async def _plan_continuation(self, call: Call, asked: Call, terms: Terms) -> Plan:
         """Plan the answer to a call that continues a kept conversation."""
-        resumed = await self.memory.resumed(call)
+        resumed = await self.memory.resume(call)
         needed = self.policy.unmatched == "error" or call.operation == "chat"
         lost = isinstance(resumed, Failure) or (resumed is None and needed)
-        call = resumed if isinstance(resumed, Call) else following(call, ())
+        call = resumed if isinstance(resumed, Call) else continue_conversation(call, ())
         plan = await self.memory.leave(call, await self._plan_conversation(call, asked, terms, lost=lost))
         outcome = plan.outcome
         return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
@@ -261,12 +270,12 @@ class Engine:
 
     async def replay(self, call: Call) -> Plan | None:
         """Plan what the cassette has of a call, whatever rules and limits say; None without a cassette."""
-        return await from_cassette(self.tapes, call, self.counters)
+        return await play_cassette(self.tapes, call, self.counters)
 
     async def _replay_despite(self, refusal: Failure, call: Call, asked: Call) -> Plan:
         """Plan a call that its model would refuse: an answer in the cassette is what the provider really said."""
         self.policy.models.admit(call.model)
-        plan = await from_cassette(self.tapes, asked, self.counters)
+        plan = await play_cassette(self.tapes, asked, self.counters)
         if plan is None or isinstance(plan.outcome, Failure):
             raise refusal
         return plan
@@ -300,7 +309,7 @@ class Engine:
         if type(outcome) is Forward:
             return Plan(outcome, FORWARDED)
         if type(outcome) is PlayCassette:
-            played = await from_cassette(self.tapes, asked, self.counters, outcome.cassette)
+            played = await play_cassette(self.tapes, asked, self.counters, outcome.cassette)
             return played or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
         return Plan(cast(Failure | Raw, outcome), source, terms.timing)
 
@@ -320,7 +329,7 @@ class Engine:
         is_kept = call.operation in LOOK_UPS and await self.memory.knows(call)
         plan = None
         if call.operation != OTHER and not is_kept and self.tapes is not None:
-            plan = await from_cassette(self.tapes, asked, self.counters)
+            plan = await play_cassette(self.tapes, asked, self.counters)
         if plan is None and lost:
             plan = Plan(Failure("previous_not_found"), "unmatched")
         elif plan is None:
@@ -357,12 +366,12 @@ class Engine:
     async def _plan_each(self, call: Call, asked: Call) -> Plan:
         """Plan each prompt of a call; the first failure ends the work and answers the whole call."""
         plans = list[Plan]()
-        for single in singles(call):
+        for single in split_prompts(call):
             plans.append(await self.plan(single, part_of=asked))
             if isinstance(plans[-1].outcome, ALONE):
                 break
             await asyncio.sleep(0)  # let other requests run: there may be thousands of prompts
-        return joined(plans)
+        return join_plans(plans)
 
     async def explain(self, call: Call) -> str:
         """Say why no rule answers a call."""
@@ -380,7 +389,7 @@ class Engine:
         return {"report": report([each for each in near if each.held] or near[:1], entries)}
 
     async def _generate(self, call: Call, overrides: DeliveryOverrides) -> Plan:
-        draft = await drafted(call, self.policy.seed)
+        draft = await draft_answer(call, self.policy.seed)
         return await self._plan_generated(call, overrides.changed(draft, call))
 
     def _plan_generated(self, call: Call, outcome: RuleOutcome) -> Awaitable[Plan]:
@@ -433,10 +442,10 @@ async def _batch(engine: Engine, call: Call) -> Plan:
     plan = await engine._plan_generated(call, _SILENCE)
     assert isinstance(plan.outcome, Answer)  # noqa: S101  # of a draft
     stored = await engine.memory.keep_batch(call, plan.outcome, tuple(results))
-    return attributed(Plan(stored, "generated"), plans)
+    return attribute_plan(Plan(stored, "generated"), plans)
 
 
-async def drafted(call: Call, seed: Seed) -> Draft | ArtifactDraft:
+async def draft_answer(call: Call, seed: Seed) -> Draft | ArtifactDraft:
     """Generate an answer; other requests run between two choices."""
     if call.operation in KINDS:
         return ArtifactDraft()
@@ -482,12 +491,12 @@ _SILENCE = Draft((DraftChoice(()),))
 FEW = 8  # this many rules are tried without an index
 
 
-def behind(engine: Engine, rules: Sequence[Rule]) -> Engine:
+def put_rules_before(engine: Engine, rules: Sequence[Rule]) -> Engine:
     """Return the engine with more rules in front; its own are not indexed again."""
     conditions = [rule.when for rule in rules]
     front = FewIndex(len(rules)) if len(rules) <= FEW else RuleIndex(conditions)
     uses = frozenset[str]().union(*[condition.uses for condition in conditions])
-    return altered(
+    return alter_engine(
         engine,
         rules=(*rules, *engine.rules),
         _index=JoinedIndex(front, len(rules), engine._index),
@@ -496,7 +505,7 @@ def behind(engine: Engine, rules: Sequence[Rule]) -> Engine:
     )
 
 
-def altered(engine: Engine, **other: object) -> Engine:
+def alter_engine(engine: Engine, **other: object) -> Engine:
     """Return the engine with some parts replaced, cheaply: every test makes one."""
     made = object.__new__(Engine)
     for part in _PARTS:

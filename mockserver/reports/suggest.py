@@ -16,7 +16,7 @@ from mockserver.core.call import OTHER, Call, last_tool_result
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json, compact
 from mockserver.core.text import one_line, plural
-from mockserver.engine.answer import singles
+from mockserver.engine.answer import split_prompts
 from mockserver.engine.memory import LOOK_UPS
 from mockserver.kinds import KINDS
 from mockserver.reports.diff import difference, is_secret, loosened
@@ -191,7 +191,7 @@ def _is_part(text: str, of: str) -> bool:
 def _matches(when: Mapping[str, Json], call: Call) -> bool:
     mistakes = list[str]()
     condition = compile_when(when, lambda message, path: mistakes.append(message))
-    calls = singles(call) if len(call.prompts) > 1 else (call,)
+    calls = split_prompts(call) if len(call.prompts) > 1 else (call,)
     try:
         return not mistakes and all(condition.holds(each) is not None for each in calls)
     except RuleError:  # a pattern that takes too long

@@ -17,7 +17,7 @@ from mockserver.dialects._embeddings import (
     parse_embeddings,
     too_long,
 )
-from mockserver.dialects._moderations import USUAL_MODEL, judged_input_types, moderations, parse_moderations
+from mockserver.dialects._moderations import USUAL_MODEL, list_input_types, moderations, parse_moderations
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.kinds.moderations import Judgement, Moderations
 from tests.kit.calls import call as some_call
@@ -76,7 +76,7 @@ def test_moderated_inputs(given, texts, kinds, images):
     http = replace(HTTP, body=json.dumps({"input": given}).encode())
     call = parse_moderations("openai", http, Validation.PUBLISHED)
     assert tuple(prompt.text for prompt in call.prompts) == texts
-    assert judged_input_types(call) == kinds
+    assert list_input_types(call) == kinds
     assert sum(len(message.parts) for message in call.messages) == images
     assert (call.operation, call.model) == ("moderations", USUAL_MODEL)
 

@@ -23,7 +23,7 @@ from mockserver.core.plan import (
 )
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, split
-from mockserver.engine.answer import Author, answer, finish_artifact, singles, with_tokenizer
+from mockserver.engine.answer import Author, answer, finish_artifact, split_prompts, use_tokenizer
 from mockserver.kinds.embeddings import Embeddings, embed
 from mockserver.kinds.moderations import Moderations, judge
 from mockserver.tokenizers import named
@@ -194,7 +194,7 @@ def test_a_count_that_is_known_is_for_answers_counted_the_same_way() -> None:
     assert answer(asked, given, AUTHOR).usage.completion == 42
     assert answer(limited, given, AUTHOR).usage.completion == 2 * len(split(STORY))
     assert answer(chat(n=3), given, AUTHOR).usage.completion == 3 * len(split(STORY))
-    exact = with_tokenizer(asked, named("o200k_base"))
+    exact = use_tokenizer(asked, named("o200k_base"))
     assert answer(exact, given, AUTHOR).usage.completion == 2 * named("o200k_base").count(STORY)
 
 
@@ -289,15 +289,15 @@ def several(*prompts: Prompt) -> Call:
 
 
 def test_single_calls_ask_for_one_prompt() -> None:
-    one, other = singles(several(Prompt("One"), Prompt("Two")))
+    one, other = split_prompts(several(Prompt("One"), Prompt("Two")))
     assert (one.meaning, one.last_user, one.prompts) == ({"prompt": "One"}, "One", (Prompt("One"),))
     assert (other.meaning, other.last_user, other.prompts) == ({"prompt": "Two"}, "Two", (Prompt("Two"),))
 
 
 def test_numbers_read_as_the_tokenizer_knows_them() -> None:
     asked = several(Prompt("<|15339|><|1917|>", (15339, 1917)))
-    assert with_tokenizer(asked, APPROX) is asked
-    read = with_tokenizer(asked, named("cl100k_base"))
+    assert use_tokenizer(asked, APPROX) is asked
+    read = use_tokenizer(asked, named("cl100k_base"))
     assert (read.last_user, read.prompts[0].text, read.meaning) == (
         "hello world",
         "hello world",

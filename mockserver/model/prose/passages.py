@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.draft import DraftChoice
-from mockserver.core.json import Json, parsed
+from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Text
 from mockserver.core.seed import Random, Seed
@@ -258,7 +258,7 @@ def results_text(call: Call) -> str | None:
 
 def facts(call: Call) -> tuple[tuple[str, str], ...]:
     """Return what the results since the last user message say: names, which may be empty, and values."""
-    values = (parsed(text, text) for text in result_texts(call))
+    values = (try_parse(text, text) for text in result_texts(call))
     return tuple(islice((pair for value in values for pair in _named(value)), _MAX_LEAVES))
 
 
@@ -291,7 +291,7 @@ def _result_sentence(made: ToolCall, result: Message) -> str:
     subject = _subject(made)
     if len(text) > _MAX_LINE and "\n" in text:
         return f"{subject}:\n\n{_cut(text)}"
-    spoken = ", ".join(islice(_leaves(parsed(text, text)), _MAX_LEAVES))
+    spoken = ", ".join(islice(_leaves(try_parse(text, text)), _MAX_LEAVES))
     text = f"{subject}: {_cut(spoken) or ('an image' if result.parts else '–')}"
     return text if text.endswith((".", "!", "?", "…", "。", "！", "？", "।")) else text + "."
 
@@ -299,7 +299,7 @@ def _result_sentence(made: ToolCall, result: Message) -> str:
 def _subject(made: ToolCall) -> str:
     verb, *rest = _WORD.findall(made.name[:_MAX_NAME]) or ["result"]
     words = " ".join(rest if rest and verb.lower() in _VERBS else (verb, *rest))
-    arguments = parsed(made.arguments)
+    arguments = try_parse(made.arguments)
     values = islice(arguments.values(), 2) if isinstance(arguments, Mapping) else ()
     shown = [_scalar(value) for value in values if isinstance(value, str | int | float)]
     shown = [value for value in shown if 0 < len(value) <= _MAX_NAME]

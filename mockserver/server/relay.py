@@ -19,7 +19,7 @@ from mockserver.core.plan import Failure, Forward
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import CLIENT_LEFT, Line, client_left, drive
 from mockserver.dialects import Dialect
-from mockserver.server.access import forbid_scripts
+from mockserver.server.access import add_origin_headers, forbid_scripts
 from mockserver.server.live import Live
 from mockserver.server.recorder import MAX_RECORDED, Recorder, Take
 from mockserver.server.respond import Response

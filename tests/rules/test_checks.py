@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.draft import DocumentDraft, Draft
+from mockserver.core.draft import ArtifactDraft, Draft
 from mockserver.core.plan import Failure
 from mockserver.rules.checks import GENERATIVE, explain_misfit
 from mockserver.rules.match.fields import OPERATIONS
@@ -132,8 +132,16 @@ FITS = [
     (Draft(()), "chat", None),
     (Draft(()), "create_batch", 'this rule answers with text, which cannot answer the operation "create_batch"'),
     (Draft(()), "embeddings", 'this rule answers with text, which cannot answer the operation "embeddings"'),
-    (DocumentDraft((1.0,)), "chat", 'this rule answers with a vector, which cannot answer the operation "chat"'),
-    (DocumentDraft({}), "embeddings", 'this rule answers with scores, which cannot answer the operation "embeddings"'),
+    (
+        ArtifactDraft((1.0,), key="embedding"),
+        "chat",
+        'this rule answers with a vector, which cannot answer the operation "chat"',
+    ),
+    (
+        ArtifactDraft({}, key="moderation"),
+        "embeddings",
+        'this rule answers with scores, which cannot answer the operation "embeddings"',
+    ),
     (Failure("quota"), "models", None),
 ]
 

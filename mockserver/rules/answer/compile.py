@@ -4,7 +4,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import accumulate
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,10 +12,12 @@ from mockserver.config.errors import SourceLocation
 from mockserver.config.source import suggest
 from mockserver.config.timing import compile_timing, explain_unknown_profile, has_both_speeds
 from mockserver.core.call import OTHER, Call
-from mockserver.core.draft import DocumentDraft, Draft, DraftChoice, PlayCassette, RenderContext, RuleAnswer
+from mockserver.core.draft import ArtifactDraft, Draft, DraftChoice, PlayCassette, RenderContext, RuleAnswer
 from mockserver.core.json import Json
 from mockserver.core.plan import Forward, Raw, Text, Timing
 from mockserver.core.tokens import Chunks
+from mockserver.kinds import KINDS_BY_KEY
+from mockserver.kinds.kind import OperationKind
 from mockserver.model import GENERATORS
 from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.rules.answer.content import (
@@ -110,8 +111,8 @@ def _compile_outcome(then: ThenSpec, context: CompileContext) -> Compiled[RuleAn
             return constant(RuleAnswer(PlayCassette(then.cassette), timing))
         case "forward":
             return constant(RuleAnswer(Forward()))
-        case "embedding" | "moderation":
-            return constant(RuleAnswer(_make_document(then, context), timing))
+        case str() as key if key in KINDS_BY_KEY:
+            return constant(RuleAnswer(_make_artifact(KINDS_BY_KEY[key], then, context), timing))
         case "delivery":
             return constant(RuleAnswer(None, timing))
         case "steps":
@@ -151,11 +152,14 @@ def _compile_draft(kind: str, then: ThenSpec, context: CompileContext) -> Compil
     )
 
 
-def _make_document(then: ThenSpec, context: CompileContext) -> DocumentDraft:
-    headers = compile_headers(then.headers, context.at("headers"))
-    said: Any = then.moderation if then.embedding is None else tuple(map(float, then.embedding))
-    document = dict.fromkeys(said, _SURE) if isinstance(said, list) else said
-    return DocumentDraft(document, _check_model(then, context), _make_usage(then.usage), headers)
+def _make_artifact(kind: OperationKind, then: ThenSpec, context: CompileContext) -> ArtifactDraft:
+    return ArtifactDraft(
+        stated=kind.compile(getattr(then, kind.key)),
+        model=_check_model(then, context),
+        usage=_make_usage(then.usage),
+        headers=compile_headers(then.headers, context.at("headers")),
+        key=kind.key,
+    )
 
 
 def _check_model(then: ThenSpec, context: CompileContext) -> str | None:
@@ -285,7 +289,6 @@ def _compile_timing(timing: TimingSpec, context: CompileContext) -> Timing:
     return compile_timing(timing, known or {})
 
 
-_SURE = 0.95  # the score of a category without a stated score
 # The kinds that `generate` accepts; arguments belong to a tool call.
 KINDS = tuple(name for name in GENERATORS if name != "arguments")
 _OF_GIVEN_LENGTH = ("echo", "schema", "json")

@@ -1,9 +1,12 @@
-"""Checks of a rule's answer: which keys go together, which operations it can answer, which dialects can send it.
+"""Checks of a rule: which keys of its answer go together, which operations it can answer, which dialects can send it.
 
-Texts answer chats, completions and responses; other operations what their kinds say; errors and raw bytes anything.
+Text answers chats, completions and responses; of other operations, their kinds say what does; errors and raw bytes
+answer anything.
 """
 
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping
+
+from msgspec import Struct
 
 from mockserver.config.source import Path, suggest
 from mockserver.core.call import OTHER
@@ -17,6 +20,7 @@ from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import ContentSpec, ThenSpec
 from mockserver.rules.templates import CompileContext
 
+Known = Mapping[str, frozenset[str]]  # the features of each dialect
 SAYS = ("text", "json", "refusal")  # with or without tool calls, each is of the kind "content"
 
 
@@ -121,50 +125,91 @@ GENERATIVE = ("chat", "completions", "responses")  # the default operations of a
 ASKED = (*GENERATIVE, *KINDS)  # operations that ask a model; others look something up
 
 
-def restrict_operations(when: Condition, purposes: Sequence[tuple[Path, str]]) -> Condition:
-    """Return the rule's condition, restricted to the operations that its answer suits unless it names one or a path."""
-    if when.uses & {"operation", "path"}:
-        return when
-    kinds = {purpose for _, purpose in purposes}
-    return All((when, _IMPLIED[kinds.pop() if len(kinds) == 1 else "text"]))
+class _Purpose(Struct, frozen=True):
+    """What one answer of a rule is for, a key of _PURPOSES, and the path of the key that says so."""
+
+    name: str
+    path: Path
 
 
-def _chats_have_items(when: Condition, operations: Collection[str]) -> bool:
-    """Return whether the chats of a dialect that the rule may answer are messages with items."""
-    dialects = find_pinned(when, "dialect") or ("anthropic",)
-    return "chat" in operations and any(wire_format(str(name), "chat") == "messages" for name in dialects)
+class AnswerCheck:
+    """Checks whether the answer of a rule suits the requests that its condition selects."""
+
+    def __init__(self, when: Condition, then: ThenSpec, context: CompileContext) -> None:
+        self._when, self._then, self._context = when, then, context
+        self._purposes = list(_find_purposes(then))
+        self._names_operation = "operation" in when.uses
+        self._names_path = "path" in when.uses
+
+    @property
+    def is_stub(self) -> bool:
+        """Return whether it may answer at paths that no dialect knows: it names one and needs no dialect."""
+        answers = (inner for _, inner in self._then.walk() if not inner.steps and not inner.one_of)
+        return self._names_path and all(_STUBS.issuperset(_select_keys(inner, OUTCOMES)) for inner in answers)
+
+    def restrict_when(self) -> Condition:
+        """Return the condition; if it names no operation and no path, only for operations that the answer suits."""
+        if self._names_operation or self._names_path:
+            return self._when
+        names = {purpose.name for purpose in self._purposes}
+        return All((self._when, _IMPLIED[names.pop() if len(names) == 1 else "text"]))
+
+    def check_operations(self) -> None:
+        """Check that it can answer the operations that the condition names, or the usual ones if it names none."""
+        operations = sorted(map(str, self._find_operations()))
+        if not operations:
+            return
+        for purpose in self._purposes:
+            other = next((name for name in operations if not _suits(purpose.name, name)), None)
+            if other is not None:
+                able = f"use it for {', '.join(_PURPOSES[purpose.name])}{_OPERATIONS_INSTEAD.get(other, '')}"
+                self._context.at("then", *purpose.path).refuse_key(
+                    f'"{purpose.path[-1]}" cannot answer the operation "{other}"; {able}'
+                )
+        for path, content in self._then.walk():
+            for key in _select_keys(content, _NOT_SENT):
+                if all(name in _NOT_SENT[key] for name in operations) and not self._is_chat_item(key, operations):
+                    able = ", ".join(name for name in GENERATIVE if name not in _NOT_SENT[key])
+                    hint = _OPERATIONS_INSTEAD.get(operations[0], f"; {able} can")
+                    self._context.at("then", *path, key).refuse_key(
+                        f'the operation "{operations[0]}" cannot send "{key}"{hint}'
+                    )
+
+    def check_features(self, known: Known) -> None:
+        """Check that each dialect that the condition names has the features that the answer needs."""
+        named = (find_pinned(self._when, "dialect") if "dialect" in self._when.uses else None) or ()
+        dialects = [dialect for dialect in known if dialect in named]
+        for path, feature in _find_features(self._then) if dialects else ():
+            lacking = next((dialect for dialect in dialects if feature not in known[dialect]), None)
+            if lacking is not None:
+                able = [dialect for dialect in known if feature in known[dialect]]
+                hint = f"; {', '.join(able)} can" if able else ""
+                self._context.at("then", *path).refuse_key(
+                    f'"when" requires the dialect "{lacking}", which cannot send {WORDS[feature]}{hint}'
+                )
+
+    def _find_operations(self) -> Collection[Json]:
+        if self._names_operation:
+            return find_pinned(self._when, "operation") or ()
+        several = len({purpose.name for purpose in self._purposes}) > 1
+        return GENERATIVE if several and not self._names_path else ()
+
+    def _is_chat_item(self, key: str, operations: Collection[str]) -> bool:
+        """Return whether chats have items in a dialect that the rule may answer: Anthropic's are blocks of messages."""
+        dialects = find_pinned(self._when, "dialect") or ("anthropic",)
+        is_chat = key == "items" and "chat" in operations
+        return is_chat and any(wire_format(str(name), "chat") == "messages" for name in dialects)
 
 
-def is_stub(when: Condition, then: ThenSpec) -> bool:
-    """Return whether a rule may answer at paths that no dialect knows: it names one and needs no dialect."""
-    answers = (inner for _, inner in then.walk() if not inner.steps and not inner.one_of)
-    return "path" in when.uses and all(_STUBS.issuperset(_select_keys(inner, OUTCOMES)) for inner in answers)
+def _find_purposes(then: ThenSpec) -> Iterator[_Purpose]:
+    for path, content in then.walk():
+        given = _select_keys(content, _PURPOSE_OF)
+        if len({_PURPOSE_OF[key] for key in given}) == 1:  # two answers are reported elsewhere
+            yield _Purpose(_PURPOSE_OF[given[0]], (*path, given[0]))
 
 
-def check_operations(
-    when: Condition, then: ThenSpec, purposes: Sequence[tuple[Path, str]], context: CompileContext
-) -> None:
-    """Check that a rule can answer the operations that `when` names, or the usual ones if it names none."""
-    wanted = sorted(map(str, _find_operations(when, purposes)))
-    for path, purpose in purposes if wanted else ():
-        other = next((name for name in wanted if not _suits(purpose, name)), None)
-        if other is not None:
-            able = f"use it for {', '.join(_PURPOSES[purpose])}{_OPERATIONS_INSTEAD.get(other, '')}"
-            context.at("then", *path).refuse_key(f'"{path[-1]}" cannot answer the operation "{other}"; {able}')
-    for path, content in then.walk() if wanted else ():
-        for key in _select_keys(content, _NOT_SENT):
-            if all(name in _NOT_SENT[key] for name in wanted) and not (
-                key == "items" and _chats_have_items(when, wanted)
-            ):
-                able = ", ".join(name for name in GENERATIVE if name not in _NOT_SENT[key])
-                hint = _OPERATIONS_INSTEAD.get(wanted[0], f"; {able} can")
-                context.at("then", *path, key).refuse_key(f'the operation "{wanted[0]}" cannot send "{key}"{hint}')
-
-
-def _find_operations(when: Condition, purposes: Sequence[tuple[Path, str]]) -> Collection[Json]:
-    if "operation" in when.uses:
-        return find_pinned(when, "operation") or ()
-    return () if "path" in when.uses or len({purpose for _, purpose in purposes}) < 2 else GENERATIVE
+def _select_keys(content: ContentSpec, wanted: Container[str]) -> list[str]:
+    return [key for key in content.stated_keys if key in wanted]
 
 
 def explain_misfit(outcome: RuleOutcome, operation: str) -> str | None:
@@ -182,20 +227,6 @@ def explain_misfit(outcome: RuleOutcome, operation: str) -> str | None:
 
 def _suits(purpose: str, operation: str) -> bool:
     return operation not in _WITHOUT_TEXT if purpose == "text" else operation in _PURPOSES[purpose]
-
-
-def find_purposes(then: ThenSpec) -> Sequence[tuple[Path, str]]:
-    """Return what the answers of a rule are for, a key of _PURPOSES, each with the place of its key."""
-    purposes: list[tuple[Path, str]] = []
-    for at, content in then.walk():
-        given = _select_keys(content, _PURPOSE_OF)
-        if len({_PURPOSE_OF[key] for key in given}) == 1:  # two answers are reported elsewhere
-            purposes.append(((*at, given[0]), _PURPOSE_OF[given[0]]))
-    return purposes
-
-
-def _select_keys(content: ContentSpec, wanted: Container[str]) -> list[str]:
-    return [key for key in content.stated_keys if key in wanted]
 
 
 def _make_operations_condition(operations: tuple[str, ...]) -> Condition:
@@ -231,9 +262,6 @@ _IMPLIED: Mapping[str, Condition] = {
 }
 
 
-Known = Mapping[str, frozenset[str]]  # the features of each dialect
-
-
 def check_when(when: Json, context: CompileContext, known: Known) -> None:
     """Refuse unknown dialects, and paths that only control paths have."""
     for path, dialect in _find_texts("dialect", when, "equals", "in"):
@@ -243,19 +271,6 @@ def check_when(when: Json, context: CompileContext, known: Known) -> None:
         if f"/{text.lstrip('^/')}".startswith(CONTROL):
             context.at("when", *path).refuse(
                 f"rules cannot answer paths below {CONTROL}: they belong to the control API"
-            )
-
-
-def check_features(when: Condition, then: ThenSpec, context: CompileContext, known: Known) -> None:
-    pins = (find_pinned(when, "dialect") if "dialect" in when.uses else None) or ()
-    dialects = [dialect for dialect in known if dialect in pins]
-    for path, feature in _find_features(then) if dialects else ():
-        lacking = next((dialect for dialect in dialects if feature not in known[dialect]), None)
-        if lacking is not None:
-            have = [dialect for dialect in known if feature in known[dialect]]
-            hint = f"; {', '.join(have)} can" if have else ""
-            context.at("then", *path).refuse_key(
-                f'"when" requires the dialect "{lacking}", which cannot send {WORDS[feature]}{hint}'
             )
 
 

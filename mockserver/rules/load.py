@@ -18,15 +18,7 @@ from mockserver.core.lazy import lazy_property
 from mockserver.core.protocols import Precondition, times_counter
 from mockserver.core.text import shown
 from mockserver.rules.answer.compile import CompiledThen, compile_then
-from mockserver.rules.checks import (
-    Known,
-    check_features,
-    check_operations,
-    check_when,
-    find_purposes,
-    is_stub,
-    restrict_operations,
-)
+from mockserver.rules.checks import AnswerCheck, Known, check_when
 from mockserver.rules.match.conditions import All, Condition
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import RulesHead, RuleSpec
@@ -152,9 +144,9 @@ class _Loader:
             check_when(when, context, self.known)
         if model is None:
             return None
-        purposes = find_purposes(model.then)
-        check_features(written, model.then, context, self.known)
-        check_operations(written, model.then, purposes, context)
+        check = AnswerCheck(written, model.then, context)
+        check.check_features(self.known)
+        check.check_operations()
         name = self._claim_name(model.name, context)
         patterns = [leaf.expected for leaf in written.leaves if leaf.predicate == "regex"]
         then_context = CompileContext(
@@ -171,13 +163,13 @@ class _Loader:
         return Rule(
             name=name,
             where=place.where if place else context.mistakes.document.file,
-            when=restrict_operations(written, purposes),
+            when=check.restrict_when(),
             then=compile_then(model.then, then_context),
             times=model.times,
             state=state,
             spec=raw,
             place=place,
-            stubs=is_stub(written, model.then),
+            stubs=check.is_stub,
         )
 
     def _claim_name(self, name: str | None, context: CompileContext) -> str:

@@ -42,17 +42,10 @@ from mockserver.engine.answer import (
     use_tokenizer,
 )
 from mockserver.engine.catalogue import ANSWERED, LONGEST, Catalogue, Known, Model, apply_limits, limit_for_generator
-from mockserver.engine.counters import (
-    NO_OVERRIDES,
-    DeliveryOverrides,
-    FaultSelection,
-    FaultSpecs,
-    ScenarioState,
-    find_attempt,
-    ids_counter,
-)
+from mockserver.engine.counters import ScenarioState, find_attempt, ids_counter
 from mockserver.engine.memory import ABOUT_KEPT, KEPT, LOOK_UPS, Memory, continue_conversation
 from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thread
+from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, FaultSelection, FaultSpecs
 from mockserver.kinds import KINDS
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
@@ -68,7 +61,7 @@ from mockserver.rules.match.conditions import (
     RuleIndex,
     measure_nearness,
 )
-from mockserver.rules.nearest import Near, explain_miss, find_nearest
+from mockserver.rules.nearest import NearMiss, explain_miss, find_nearest
 
 FORWARDED = "forwarded"
 _NO_CASSETTES = "a rule plays a cassette, but none are loaded"
@@ -436,7 +429,7 @@ async def _find_open(ahead: list[FoundRule], scenario: ScenarioState) -> int | N
     """Return the index of the first rule that may answer; count those that are tried."""
     last = len(ahead) - 1
     rules = [each.rule for each in ahead if not each.is_open]
-    at = await scenario.first_open(rules)
+    at = await scenario.find_open(rules)
     return last if at is None and ahead[last].is_open else at
 
 
@@ -489,7 +482,7 @@ def generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> Gener
     return generate
 
 
-def _misses_path(near: Near) -> bool:
+def _misses_path(near: NearMiss) -> bool:
     return not any(result.ok for result in near.results if result.field.startswith("path"))
 
 

@@ -31,7 +31,7 @@ from mockserver.rules.lint.remarks import Remark, review
 from mockserver.rules.load import Rule, select_answering
 from mockserver.rules.match.conditions import Condition
 from mockserver.rules.match.fields import read_path_without_mount
-from mockserver.rules.nearest import Near, describe_verdict, explain_closed, find_nearest, find_unmatched
+from mockserver.rules.nearest import NearMiss, explain_closed, find_nearest, find_unmatched
 
 MAX_IN_FULL = 3  # unmatched calls
 MAX_NEAREST = 3  # rules per call, or calls per rule
@@ -240,7 +240,7 @@ def _no_rule(group: Sequence[ReceivedCall], request: Call, rules: Sequence[Rule]
     changes = [(each, text) for each in free if (text := change(each, request, secrets)) is not None]
     lines = [*request_lines(request, secrets), "the nearest rules:" if near else "there are no rules that answer"]
     for each in near:
-        verdict = describe_verdict(each, explain_closed(each.rule))
+        verdict = each.describe_verdict(explain_closed(each.rule))
         lines.append(f"  {one_line(each.rule.where + each.rule.quoted_name)}: {verdict}")
         lines += [f"    {line}" for line in condition_lines(each.results, secrets)]
     if (late := _declared_later(call, request, rules)) is not None:
@@ -268,7 +268,7 @@ def _name(group: Sequence[ReceivedCall]) -> str:
     return call_name(group[0]) + (f", {len(group)} times" if len(group) > 1 else "")
 
 
-def _nearest(near: Near | None) -> str:
+def _nearest(near: NearMiss | None) -> str:
     if near is None:
         return "there are no rules"
     failed = dict.fromkeys(one_line(result.field) for result in near.results if not result.ok)

@@ -23,7 +23,7 @@ from mockserver.reports.diff import difference, is_secret, loosened
 from mockserver.rules.checks import GENERATIVE
 from mockserver.rules.match.fields import read_path_without_mount
 from mockserver.rules.match.parse import compile_when
-from mockserver.rules.nearest import Near
+from mockserver.rules.nearest import NearMiss
 
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.redact import Secrets
@@ -65,7 +65,7 @@ def suggestion(call: Call, secrets: "Secrets", *, lost: bool = False) -> Suggest
     return None
 
 
-def change(near: Near, call: Call, secrets: "Secrets") -> str | None:
+def change(near: NearMiss, call: Call, secrets: "Secrets") -> str | None:
     """How to change a rule that misses by one condition; None if it misses by more, or no change helps."""
     rule = near.rule
     if near.held == len(near.results) and rule.times is not None:
@@ -80,7 +80,7 @@ def change(near: Near, call: Call, secrets: "Secrets") -> str | None:
     return f"change {rule.where} to {written(field, value)}"
 
 
-def one_change(near: Near, call: Call, secrets: "Secrets") -> tuple[str, Json] | None:
+def one_change(near: NearMiss, call: Call, secrets: "Secrets") -> tuple[str, Json] | None:
     """The field of the one condition that misses, and with which value the rule would match; None: without it."""
     failed, when = [result for result in near.results if not result.ok], near.rule.spec.get("when")
     if len(failed) != 1 or not isinstance(when, Mapping) or failed[0].field not in when or _is_unrelated(failed[0]):

@@ -1,4 +1,4 @@
-"""Near misses: the rules nearest to an unmatched call, and the report that explains them.
+"""NearMiss misses: the rules nearest to an unmatched call, and the report that explains them.
 
 What the request says is shown cut and escaped, so that no request can write lines of its own into a report.
 """
@@ -26,16 +26,37 @@ _EFFORT = 20_000_000  # characters searched at most: a huge request is compared 
 _WORD = re.compile(r"\w+")
 
 
-class Near(Struct, frozen=True):
+class NearMiss(Struct, frozen=True):
+    """A rule near to a call, and what its conditions found there."""
+
     rule: Rule
     results: tuple[ConditionResult, ...]
 
     @property
     def held(self) -> int:
+        """Return how many conditions hold."""
         return sum(result.ok for result in self.results)
 
+    def describe_verdict(self, closed: str) -> str:
+        """Say how many conditions hold; if all do, why the rule does not answer (`closed`)."""
+        total = len(self.results)
+        if self.held == total:
+            return f"matches, but {closed}"
+        return f"{self.held} of {plural(total, 'condition')} hold{'s' * (total == 1)}"
 
-def find_nearest(rules: Sequence[Rule], call: Call, *, limit: int = 3) -> tuple[Near, ...]:
+    def render(self, closed: str) -> Iterator[str]:
+        """Render the verdict, and one line for each condition: of very many, first those that do not hold."""
+        yield f"  {one_line(self.rule.where)}{self.rule.quoted_name}: {self.describe_verdict(closed)}"
+        shown_results = self.results
+        if len(shown_results) > MOST_LINES:
+            shown_results = tuple(sorted(shown_results, key=lambda result: result.ok)[:MOST_LINES])
+        for line in render_results(shown_results):
+            yield f"    {line}"
+        if len(self.results) > MOST_LINES:
+            yield f"    ... and {len(self.results) - MOST_LINES} more"
+
+
+def find_nearest(rules: Sequence[Rule], call: Call, *, limit: int = 3) -> tuple[NearMiss, ...]:
     """Return the rules with the greatest share of conditions that hold; ties go to the closest texts."""
     letters = 1_000 + sum(len(message.text) for message in call.messages)
     looked_at = max(limit, _EFFORT // letters)
@@ -49,7 +70,7 @@ def find_nearest(rules: Sequence[Rule], call: Call, *, limit: int = 3) -> tuple[
         )
     ranked = [(share, row, rules[-row].when.explain(call)) for share, row in ties]
     best = nlargest(limit, ranked, key=lambda entry: (entry[0], measure_closeness(entry[2]), entry[1]))
-    return tuple(Near(rules[-row], results) for _, row, results in best)
+    return tuple(NearMiss(rules[-row], results) for _, row, results in best)
 
 
 def find_unmatched(rules: Sequence[Rule], call: Call) -> tuple[Call, ...]:
@@ -67,12 +88,12 @@ def _holds(rule: Rule, call: Call) -> bool:
         return False
 
 
-def explain_miss(near: Sequence[Near], entries: Mapping[str, str] | None = None) -> str:
+def explain_miss(near: Sequence[NearMiss], entries: Mapping[str, str] | None = None) -> str:
     """Say why no rule answers; `entries` are the counters and the state of the namespace, if they are known."""
     if not near:
         return "no rule answers this request: there are no rules that answer"
-    told = [line for rule in near for line in _describe(rule, explain_closed(rule.rule, entries))]
-    return "\n".join(("no rule answers this request; the nearest:", *told))
+    lines = [line for miss in near for line in miss.render(explain_closed(miss.rule, entries))]
+    return "\n".join(("no rule answers this request; the nearest:", *lines))
 
 
 def render_results(results: Iterable[ConditionResult]) -> Iterator[str]:
@@ -86,38 +107,19 @@ def render_results(results: Iterable[ConditionResult]) -> Iterator[str]:
             yield f"MISS  {wanted}: got {'nothing' if result.actual is None else shown(result.actual)}{elsewhere}"
 
 
-def _describe(near: Near, closed: str) -> Iterator[str]:
-    yield f"  {one_line(near.rule.where)}{near.rule.quoted_name}: {describe_verdict(near, closed)}"
-    results = near.results
-    if len(results) > MOST_LINES:
-        results = tuple(sorted(results, key=lambda result: result.ok)[:MOST_LINES])
-    for line in render_results(results):
-        yield f"    {line}"
-    if len(near.results) > MOST_LINES:
-        yield f"    ... and {len(near.results) - MOST_LINES} more"
-
-
-def describe_verdict(near: Near, closed: str) -> str:
-    """Say how many conditions hold; if all do, why the rule does not answer."""
-    total = len(near.results)
-    if near.held == total:
-        return f"matches, but {closed}"
-    return f"{near.held} of {plural(total, 'condition')} hold{'s' * (total == 1)}"
-
-
 def explain_closed(rule: Rule, entries: Mapping[str, str] | None = None) -> str:
     """Say why a rule that matches does not answer, or may not answer if the `entries` of the namespace are unknown."""
-    whys = list[str]()
+    reasons: list[str] = []
     if rule.times is not None and (entries is None or int(entries.get(times_counter(rule.name), 0)) >= rule.times):
-        whys.append(f"it is used up: it has answered its {plural(rule.times, 'call')} in this namespace")
+        reasons.append(f"it is used up: it has answered its {plural(rule.times, 'call')} in this namespace")
     if rule.state is not None and (entries is None or entries.get(STATE, START) != rule.state.is_):
         state = "" if entries is None else f"{shown(entries.get(STATE, START))}, "
-        whys.append(f"the state of this namespace is {state}not {shown(rule.state.is_)}")
-    return (" or " if entries is None else " and ").join(whys) or "it was not tried"
+        reasons.append(f"the state of this namespace is {state}not {shown(rule.state.is_)}")
+    return (" or " if entries is None else " and ").join(reasons) or "it was not tried"
 
 
 def _measure_shared_words(condition: Condition, call: Call, words: Callable[[str], frozenset[str]]) -> float:
-    """Return the share of expected words that occur in the request, of several texts the lowest: rough, but quick."""
+    """Return the share of expected words that occur in the request: of several texts, the lowest. Rough, but quick."""
     least = 1.0
     for leaf in condition.leaves:
         if isinstance(leaf.expected, str) and not leaf.negative:
@@ -136,6 +138,7 @@ def _split_words(text: str) -> frozenset[str]:
 
 
 def measure_closeness(results: Iterable[ConditionResult]) -> float:
+    """Return how alike the texts are that were compared in vain, from 0 to 1."""
     from difflib import SequenceMatcher  # only needed for misses
 
     texts = [

@@ -18,7 +18,7 @@ from mockserver.engine.offload import on_thread
 from mockserver.reports.diff import difference, is_secret, loosened
 from mockserver.reports.suggest import one_change, yaml
 from mockserver.rules.load import Rule, select_answering
-from mockserver.rules.nearest import Near, explain_closed, find_nearest
+from mockserver.rules.nearest import NearMiss, explain_closed, find_nearest
 from mockserver.server.control.rows import milliseconds, response
 from mockserver.server.explain import Reached, finding_as_json, place_of, planned, whole
 from mockserver.server.live import Live
@@ -191,14 +191,14 @@ def _why(row: Exchange, call: Call, secrets: "Secrets") -> dict[str, Json]:
     return {**known, "nearest": [_near(each, change, secrets) for each, change in near[:_NEAREST]]}
 
 
-def _near(near: Near, change: dict[str, Json], secrets: "Secrets") -> dict[str, Json]:
+def _near(near: NearMiss, change: dict[str, Json], secrets: "Secrets") -> dict[str, Json]:
     rule = near.rule
     named = {"name": rule.name, "where": rule.where, "source": rule.source}
     why = {"why": explain_closed(rule)} if near.held == len(near.results) else {}
     return {**named, **why, **change, "findings": [_finding(each, secrets) for each in near.results]}
 
 
-def _change(near: Near, call: Call, secrets: "Secrets") -> dict[str, Json]:
+def _change(near: NearMiss, call: Call, secrets: "Secrets") -> dict[str, Json]:
     """The condition with which a rule would hold that misses by one."""
     changed = one_change(near, call, secrets)
     return {} if changed is None or changed[1] is None else {"change": f"{changed[0]}: {yaml(changed[1])}"}

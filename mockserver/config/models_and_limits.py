@@ -86,7 +86,7 @@ class KeySettings(BaseTable, title="key"):
 
 
 def _read_keys(value: Json) -> Json:
-    """Return a table as it is. Keys in a list, or in one text separated by commas, may do anything."""
+    """Read a table as it is. Keys in a list, or in one text separated by commas, may do anything."""
     if not isinstance(value, Mapping):
         return {name: {} for name in split_texts(value)}
     wants = PydanticCustomError("expected", "a table of what it may do, such as {} or {allowed: false}")
@@ -101,7 +101,7 @@ def _read_keys(value: Json) -> Json:
 
 
 def _accept_names(table: type[BaseTable]) -> Change:
-    """Names in a list, or as the keys of tables."""
+    """Let the JSON Schema accept names in a list, or as the keys of tables."""
 
     def made() -> dict[str, Json]:
         tables = {"type": "object", "additionalProperties": {"anyOf": [table.model_json_schema(), {"type": "null"}]}}

@@ -26,12 +26,12 @@ class Document(Struct, frozen=True):
     _within: SourceLocation | None = None
 
     @classmethod
-    def of(cls, data: Json, file: str) -> "Document":
+    def from_data(cls, data: Json, file: str) -> "Document":
         """Make a document that is not from a file: nothing in it has a place."""
         return cls(data, file)
 
     @classmethod
-    def at(cls, data: Json, place: SourceLocation) -> "Document":
+    def from_place(cls, data: Json, place: SourceLocation) -> "Document":
         """Make a document that is written in a program: everything in it has this place."""
         return cls(data, place.file, _within=place)
 
@@ -52,7 +52,7 @@ class Document(Struct, frozen=True):
                 line, column = key_line, key_column
         return _make_place(self.file, self._lines, line, column)
 
-    def inside(self, path: Path, line: int) -> SourceLocation | None:
+    def place_line(self, path: Path, line: int) -> SourceLocation | None:
         """Return the place of a line (from 1) of the text at `path` if it is a block text, else of the whole text."""
         place = self.place(path)
         if place is None or self._lines is None or not place.text[place.column - 1 :].startswith("|"):
@@ -163,7 +163,7 @@ _SAME: Mapping[str, str] = {
 
 
 def _find_step(inner: Inner, step: str | int) -> tuple[int, int, Spot] | None:
-    """Line and column of an item's key, and the spot of its value; an item of a list is its own key."""
+    """Return line and column of an item's key, and the spot of its value; an item of a list is its own key."""
     match inner:
         case dict():
             return inner.get(str(step))

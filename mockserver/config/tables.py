@@ -197,7 +197,7 @@ class BaseTable:
 
     @classmethod
     def model_validate(cls, value: Any, *, strict: bool | None = None, context: Schema | None = None) -> Self:
-        """Raises ValidationError."""
+        """Validate a value. Raises ValidationError."""
         made: Self = cls._validator().validate_python(value, strict=strict, context=context)
         return made
 

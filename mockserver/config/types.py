@@ -153,7 +153,7 @@ def _check_hosts(names: tuple[str, ...] | None) -> tuple[str, ...]:
 
 
 def _check_origins(listed: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Origins as browsers send them; `*` allows all."""
+    """Return origins as browsers send them; `*` allows all."""
     found = tuple("*" if text == "*" else origin(text.removesuffix("/")) for text in listed or ())
     if None in found:
         raise PydanticCustomError("expected", "a list of origins, such as https://app.example, or *")

@@ -32,7 +32,7 @@ class Wording(Struct, frozen=True):
 
 
 def quote_keys(whole: str) -> Wording:
-    """Name a value by its key in quotes, and what was checked as a whole by `whole`."""
+    """Make the wording that names a value by its key in quotes, and what was checked as a whole by `whole`."""
 
     def called(path: Path) -> str:
         keys = [step for step in path if isinstance(step, str)]
@@ -43,7 +43,7 @@ def quote_keys(whole: str) -> Wording:
 
 
 def find_mistakes(error: ValidationError, model: type[BaseTable], wording: Wording) -> Iterator[TableMistake]:
-    """Yield all that pydantic found wrong with a table."""
+    """Yield what pydantic-core found wrong with a table, in our words."""
     found = [(details, details["loc"]) for details in error.errors(include_url=False)]
     misspelt = {loc[:-1] for details, loc in found if details["type"] == "extra_forbidden"}
     for details, loc in found:

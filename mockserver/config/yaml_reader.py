@@ -44,7 +44,7 @@ def resolve(text: str) -> Json:
 
 
 def convert_to_float(value: int) -> float:
-    """Return an integer as a float; infinite beyond the range of floats, as `1e999`."""
+    """Convert an integer to a float; it is infinite beyond the range of floats, as `1e999` is."""
     try:
         return float(value)
     except OverflowError:
@@ -71,7 +71,7 @@ BARE_BRACES = 'text that starts with "{{" needs quotes'
 
 
 def explain(error: Any, text: str) -> tuple[str, int, int]:
-    """Return a MarkedYAMLError in plain words, with the line and column (from 0) to point at."""
+    """Explain a MarkedYAMLError in plain words; return them with the line and column (from 0) to point at."""
     complaint = f"{error.context}: {error.problem}"
     about, words = next(
         (rule[1:] for rule in _PHRASES if rule[0] in complaint), (_get_problem_mark, f"invalid YAML: {error.problem}")
@@ -88,7 +88,7 @@ def explain(error: Any, text: str) -> tuple[str, int, int]:
 
 
 def _explain_end(error: Any, lines: list[str]) -> tuple[str, int, int]:
-    """Return the file ends too early: point at what is still open."""
+    """Explain that the file ends too early, and point at what is still open."""
     mark = _get_context_mark(error)
     if mark.line >= len(lines):
         return "unexpected end of the file", len(lines) - 1, len(lines[-1])
@@ -181,7 +181,7 @@ _Keys = dict[str, tuple[int, int, Spot]]
 
 
 def parse(text: str, *, binary: bool = False, most: int = sys.maxsize) -> tuple[Json, Spot, Sequence[Problem]]:
-    """Return the value of the document in `text`, the position of every part, and every problem.
+    """Parse the document in `text`; return its value, the position of every part, and every problem.
 
     `binary`: accept the tags `!!binary` and, as Ruby writes it, `!binary`, which give bytes. `most`: values, after
     which nothing is read.
@@ -190,7 +190,7 @@ def parse(text: str, *, binary: bool = False, most: int = sys.maxsize) -> tuple[
         return None, NOWHERE, (problem,)
     with pause_collector():
         parser = _Parser(text, binary=binary, most=most)
-        data, spot = parser.document()
+        data, spot = parser.parse_document()
     return data, spot, parser.problems
 
 
@@ -228,12 +228,12 @@ class _Parser:
         self.values = 0
         self.aliased = 0
 
-    def document(self) -> _Found:
+    def parse_document(self) -> _Found:
         found: _Found = (None, NOWHERE)
         try:
             next(self.events)  # the stream's start
             if isinstance(next(self.events), DocumentStartEvent):
-                found = self.value(next(self.events), 0)
+                found = self.parse_value(next(self.events), 0)
                 next(self.events)  # the document's end
                 if isinstance(after := next(self.events), DocumentStartEvent):
                     self.refuse(
@@ -248,32 +248,32 @@ class _Parser:
             pass
         return found
 
-    def value(self, event: Any, depth: int) -> _Found:
+    def parse_value(self, event: Any, depth: int) -> _Found:
         if type(event) is AliasEvent:
-            return self.alias(event)
+            return self.resolve_alias(event)
         anchor, before = event.anchor, self.values
         self.values += 1
         if self.values > self.most:
             self.refuse(f"this has more than {self.most:,} values; split it", event)
             raise _Stop
         if anchor is None:
-            return self.plain(event, depth)
+            return self.parse_unanchored(event, depth)
         self.anchors[anchor] = None
-        value, spot = self.plain(event, depth)
+        value, spot = self.parse_unanchored(event, depth)
         self.anchors[anchor] = (value, spot, self.values - before)
         return value, spot
 
-    def plain(self, event: Any, depth: int) -> _Found:
+    def parse_unanchored(self, event: Any, depth: int) -> _Found:
         if type(event) is ScalarEvent:
-            return self.scalar(event)
+            return self.parse_scalar(event)
         if depth >= MAX_DEPTH:
             self.refuse(f"this is nested more than {MAX_DEPTH} levels deep; flatten it", event)
             raise _Stop
         if type(event) is MappingStartEvent:
-            return self.mapping(event, depth + 1)
-        return self.sequence(event, depth + 1)
+            return self.parse_mapping(event, depth + 1)
+        return self.parse_sequence(event, depth + 1)
 
-    def alias(self, event: Any) -> _Found:
+    def resolve_alias(self, event: Any) -> _Found:
         name = event.anchor
         anchored = self.anchors.get(name)
         if anchored is None:
@@ -287,50 +287,50 @@ class _Parser:
             raise _Stop
         return value, spot
 
-    def scalar(self, event: Any) -> _Found:
+    def parse_scalar(self, event: Any) -> _Found:
         mark = event.start_mark
         spot = (mark.line, mark.column, None)
         if event.tag is None:
-            return (self.resolved(event) if event.implicit[0] else event.value), spot
+            return (self.resolve_scalar(event) if event.implicit[0] else event.value), spot
         if event.tag in ("!", _TAG + "str"):
             return event.value, spot
         if self.binary and event.tag in _BINARY and (data := _decode_base64(event.value)) is not None:
             return data, spot
         wanted = _SCALARS.get(event.tag)
-        value = self.resolved(event)
+        value = self.resolve_scalar(event)
         if wanted is float and type(value) is int:
             value = convert_to_float(value)
         if wanted is None or type(value) is not wanted:
             self.refuse(_explain_tag(event.tag), event)
         return value, spot
 
-    def resolved(self, event: Any) -> Json:
+    def resolve_scalar(self, event: Any) -> Json:
         try:
             return resolve(event.value)
         except (ValueError, OverflowError):
             self.refuse("this number has too many digits; put it in quotes if it is text", event)
             return None
 
-    def sequence(self, event: Any, depth: int) -> _Found:
+    def parse_sequence(self, event: Any, depth: int) -> _Found:
         self.check_tag(event, "seq")
         values: list[Json] = []
         spots: list[Spot] = []
         while type(item := next(self.events)) is not SequenceEndEvent:
-            value, spot = self.value(item, depth)
+            value, spot = self.parse_value(item, depth)
             values.append(value)
             spots.append(spot)
         return values, (event.start_mark.line, event.start_mark.column, spots)
 
-    def mapping(self, event: Any, depth: int) -> _Found:
+    def parse_mapping(self, event: Any, depth: int) -> _Found:
         self.check_tag(event, "map")
         table: dict[str, Json] = {}
         spots: _Keys = {}
         merged: list[_Found] = []
         while type(key := next(self.events)) is not MappingEndEvent:
-            name = self.key(key, depth)
-            value, spot = self.value(next(self.events), depth)
+            name = self.parse_key(key, depth)
+            value, spot = self.parse_value(next(self.events), depth)
             if name == "<<" and key.implicit[0]:
-                merged += self.merged(key, value, spot)
+                merged += self.list_merged(key, value, spot)
             elif name in spots:
                 self.refuse(f'duplicate key "{shorten(name)}"; it is already on line {spots[name][0] + 1}', key)
             else:
@@ -341,16 +341,16 @@ class _Parser:
             spots = {**spot[2], **spots}
         return table, (event.start_mark.line, event.start_mark.column, spots)
 
-    def key(self, event: Any, depth: int) -> str:
-        """Return a key as it is written: `404: …` has the key "404"."""
+    def parse_key(self, event: Any, depth: int) -> str:
+        """Parse a key as it is written: `404: …` has the key "404"."""
         if type(event) is ScalarEvent and event.tag is None and event.anchor is None:
             return str(event.value)
-        value, _ = self.value(event, depth)
+        value, _ = self.parse_value(event, depth)
         if not isinstance(value, str):
             self.refuse(BARE_BRACES if isinstance(value, dict) else "a key must be a string", event)
         return str(value)
 
-    def merged(self, event: Any, value: Json, spot: Spot) -> Sequence[_Found]:
+    def list_merged(self, event: Any, value: Json, spot: Spot) -> Sequence[_Found]:
         """Return the tables that `<<` merges; earlier ones win."""
         if isinstance(value, dict):
             return ((value, spot),)

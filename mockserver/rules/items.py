@@ -11,7 +11,7 @@ from mockserver.config.tables import AsTable, AsText, ByShape, LazyType, LazyUni
 
 _NOTES = "annotations (citations), in the API's form"
 NAMESPACE = "namespace of the tool (default: the one in which the request offers a tool of this name)"
-_CALL_ID = "id of the call, to which its result will refer; made when absent"
+_CALL_ID = "id of the call, to which its result refers (default: generated)"
 
 CallId = Annotated[str | None, field(min_length=1, description=_CALL_ID)]
 Namespace = Annotated[str | None, field(min_length=1, description=NAMESPACE)]
@@ -56,8 +56,8 @@ class ReasoningSpec(Table):
     example = "{type: reasoning, text: Two and two..., summary: Adding up}"
 
     type: Literal["reasoning"]
-    text: str | None = field(None, description="what it thinks")
-    summary: str | None = field(None, description="the summary; the text itself when absent")
+    text: str | None = field(None, description="the reasoning")
+    summary: str | None = field(None, description="the summary (default: the text)")
 
 
 class FunctionCallSpec(Table):
@@ -93,54 +93,54 @@ _Keys = Mapping[str, tuple[Any, str]]
 
 # What each key of the provider's own tools holds, unless a table says otherwise.
 _KEYS: _Keys = {
-    "annotations": (dict[str, Any], "what else is known of it"),
+    "annotations": (dict[str, Any], "further properties"),
     "approval_request_id": (str, "id of the request that it was approved by"),
     "arguments": (Arguments, "a table or a JSON text"),
-    "attributes": (dict[str, Any], "what is known of the file"),
-    "background": (Literal["transparent", "opaque", "auto"], "its background"),
-    "button": (Literal["left", "right", "wheel", "back", "forward"], "left when absent"),
+    "attributes": (dict[str, Any], "attributes of the file"),
+    "background": (Literal["transparent", "opaque", "auto"], "the background"),
+    "button": (Literal["left", "right", "wheel", "back", "forward"], "the mouse button (default: left)"),
     "call_id": (_NAME, _CALL_ID),
     "code": (str, "the code"),
     "command": (_SOME, "the command and its arguments"),
     "commands": (_SOME, "the commands"),
-    "container_id": (_NAME, "id of the container; made when absent"),
-    "content": (Any, "what the tool says"),
-    "description": (str, "what it does"),
-    "diff": (str, "what changes; not for delete_file"),
+    "container_id": (_NAME, "id of the container (default: generated)"),
+    "content": (Any, "the result, in the API's form"),
+    "description": (str, "what the tool does"),
+    "diff": (str, "the change as a diff; not for delete_file"),
     "env": (dict[str, str], "environment variables"),
     "error": (str, "why it failed"),
-    "exit_code": (int, "its exit code; 0 when absent"),
+    "exit_code": (int, "the exit code (default: 0)"),
     "file_id": (str, "id of the file"),
     "filename": (str, "its name"),
     "id": (_NAME, "its id"),
     "input_schema": (dict[str, Any], "the JSON Schema of its arguments"),
-    "keys": (list[str], "keys that are held meanwhile"),
+    "keys": (list[str], "keys that are held down meanwhile"),
     "logs": (str, "the lines"),
-    "max_output_length": (_COUNT, "characters of output that are wanted"),
-    "message": (str, "what it says"),
+    "max_output_length": (_COUNT, "the most characters of output"),
+    "message": (str, "the message"),
     "name": (_NAME, "name of the tool"),
-    "output": (str, "what it gave"),
-    "output_format": (Literal["png", "webp", "jpeg", "gif", "svg"], "its format"),
+    "output": (str, "the output"),
+    "output_format": (Literal["png", "webp", "jpeg", "gif", "svg"], "the image format"),
     "path": (_NAME, "path of the file"),
     "pattern": (str, "the words"),
-    "quality": (Literal["low", "medium", "high", "xhigh", "max", "auto"], "its quality"),
-    "queries": (_SOME, "the same, where there are several"),
-    "query": (str, "what is searched for"),
-    "result": (str, "the image in base64; a tiny one when absent"),
-    "revised_prompt": (str, "the prompt that it was made from"),
-    "score": (Annotated[float, field(ge=0, le=1, allow_inf_nan=False)], "how well it fits, 0 to 1"),
-    "scroll_x": (int, "how far to the right; 0 when absent"),
-    "scroll_y": (int, "how far down; 0 when absent"),
+    "quality": (Literal["low", "medium", "high", "xhigh", "max", "auto"], "the image quality"),
+    "queries": (_SOME, "the same, if there are several"),
+    "query": (str, "what to search for"),
+    "result": (str, "the image in base64 (default: a tiny one)"),
+    "revised_prompt": (str, "the prompt that the image was made from"),
+    "score": (Annotated[float, field(ge=0, le=1, allow_inf_nan=False)], "how well it matches, from 0 to 1"),
+    "scroll_x": (int, "how far to scroll to the right (default: 0)"),
+    "scroll_y": (int, "how far to scroll down (default: 0)"),
     "server_label": (_NAME, "name of the MCP server"),
-    "size": (str, "its size, such as 1024x1024"),
-    "stderr": (str, "its error output"),
-    "stdout": (str, "what it printed"),
+    "size": (str, "the image size, such as 1024x1024"),
+    "stderr": (str, "what the command wrote to stderr"),
+    "stdout": (str, "what the command wrote to stdout"),
     "text": (str, "the text"),
-    "timed_out": (Literal[True], "it took too long"),
-    "timeout_ms": (_COUNT, "how long it may take"),
+    "timed_out": (Literal[True], "the command took too long"),
+    "timeout_ms": (_COUNT, "the timeout in milliseconds"),
     "url": (str, "its address"),
-    "user": (str, "who runs it"),
-    "working_directory": (str, "where it runs"),
+    "user": (str, "the user who runs it"),
+    "working_directory": (str, "the directory in which it runs"),
     "x": (int, "pixels from the left"),
     "y": (int, "pixels from the top"),
 }
@@ -186,7 +186,7 @@ Action = _choose_by_type(
         "Drag along a path.",
         "path: [{x: 10, y: 20}, {x: 30, y: 40}]",
         "path keys?",
-        path=(_PATH, "where it leads, place by place"),
+        path=(_PATH, "the places along the path"),
     ),
     _make_typed("keypress", "Press keys together.", "keys: [ctrl, c]", "keys", keys=_PRESSED),
     _make_typed("move", "Move the pointer.", "x: 10, y: 20", "x y type keys?"),
@@ -203,14 +203,14 @@ Action = _choose_by_type(
 
 
 def _make_status(*words: str) -> tuple[Any, str]:
-    return Literal[("completed", "in_progress", *words)], "how it ended, if not well; or how far it came"
+    return Literal[("completed", "in_progress", *words)], "the status, unless completed"
 
 
 _WITHOUT_FAILURE, _DONE = _make_status("incomplete"), _make_status()
 _SEARCHED = _make_status("searching", "incomplete", "failed")
-_DONE_OR_FAILED = (Literal["completed", "failed"], "how it ended, if not well")
-_WHOLE_ACTION = "the same with all that the API has beside it"
-_MCP_CODE = (int, "its number")
+_DONE_OR_FAILED = (Literal["completed", "failed"], "the status, unless completed")
+_WHOLE_ACTION = "the same as the API's object, with its other fields"
+_MCP_CODE = (int, "the error's number")
 
 _SOURCE = _make_item_table(
     "Source",
@@ -316,7 +316,7 @@ _HOSTED = (
         "query: weather in Oslo",
         "query? sources? action? status?",
         sources=_SOURCES,
-        action=(_WEB_ACTION, "what is done instead: search, open_page, find_in_page or find"),
+        action=(_WEB_ACTION, "the action instead of a query: search, open_page, find_in_page or find"),
         status=_SEARCHED,
     ),
     _make_typed(
@@ -332,7 +332,7 @@ _HOSTED = (
         "Executed code.",
         "code: print(42)",
         "code container_id? outputs? status?",
-        outputs=(_make_list(_CODE_OUTPUT), "what it gave: logs and images"),
+        outputs=(_make_list(_CODE_OUTPUT), "the outputs: logs and images"),
         status=_make_status("interpreting", "incomplete", "failed"),
     ),
     _make_typed(
@@ -348,8 +348,8 @@ _HOSTED = (
         "Computer actions.",
         "action: {type: click, x: 10, y: 20}",
         "action? actions? call_id? pending_safety_checks? status?",
-        action=(Action, "what is to be done"),
-        actions=(_make_list(Action, min_length=1), "the same, where there are several"),
+        action=(Action, "the action"),
+        actions=(_make_list(Action, min_length=1), "the same, if there are several"),
         pending_safety_checks=(_make_list(_CHECK), "checks to acknowledge"),
         status=_WITHOUT_FAILURE,
     ),
@@ -435,13 +435,13 @@ _HOSTED = (
             f"Anthropic: the result of {what}, in the API's form.",
             "content: [{type: text, text: Many.}]",
             "content tool_use_id? is_error?",
-            tool_use_id=(_NAME, "id of its call; that of the call before it when absent"),
+            tool_use_id=(_NAME, "id of its call (default: that of the call before it)"),
             is_error=(bool, "whether it failed"),
         )
         for tool, what in _RESULTS.items()
     ),
     _make_typed(
-        "redacted_thinking", "Anthropic: hidden thoughts.", "data: c2VhbGVk", "data", data=(str, "what is hidden")
+        "redacted_thinking", "Anthropic: hidden thoughts.", "data: c2VhbGVk", "data", data=(str, "the hidden data")
     ),
     _make_typed("container_upload", "Anthropic: a file in the container.", "file_id: file_1", "file_id"),
 )

@@ -246,7 +246,7 @@ def _merge(schema: Schema, more: Mapping[str, Json]) -> None:
 
 
 def _exclude_other_answers(keys: Collection[str]) -> Schema:
-    """Return what `kind_of` checks: each answer excludes others, and what goes with an answer needs one."""
+    """Return what `find_kind` checks: each answer excludes others, and what goes with an answer needs one."""
     answers = [key for key in OUTCOMES if key in keys and key not in _ALONE]
     needs: Schema = {}
     for key in answers:

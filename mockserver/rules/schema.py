@@ -182,7 +182,7 @@ class ToolCallSpec(Table):
 
 
 class PartSpec(Table):
-    """One part of an answer: a table with one of these keys, and perhaps how a stream cuts it."""
+    """One part of an answer: a table with one of these keys, and optionally how to stream it."""
 
     example = "{text: Hello}"
 
@@ -191,7 +191,7 @@ class PartSpec(Table):
     refusal: str | None = field(None, description="a refusal")
     tool_call: ToolCallSpec | None = field(None, description="a tool call")
     item: ItemSpec | None = field(None, description="an item of a response")
-    chunks: Chunks | None = field(None, description="how a stream cuts this part")
+    chunks: Chunks | None = field(None, description="how to split this part when streaming")
 
 
 class FilterSpec(Table):
@@ -309,7 +309,7 @@ class GenerateSpec(Table):
     example = "{kind: prose, tokens: 80}"
 
     kind: str = field(description="name of the generator")
-    tokens: int | None = field(None, ge=1, description="about how many tokens to make")
+    tokens: int | None = field(None, ge=1, description="about how many tokens to generate")
     schema_: dict[str, Any] | None = field(None, alias="schema", description="the JSON Schema to satisfy, for schema")
 
 
@@ -359,7 +359,9 @@ class BranchSpec(Table):
 
     example = "{weight: 2, then: {text: Hello}}"
 
-    weight: Annotated[float, field(gt=0, allow_inf_nan=False)] = field(1.0, description="how often, against the others")
+    weight: Annotated[float, field(gt=0, allow_inf_nan=False)] = field(
+        1.0, description="how often, relative to the others"
+    )
     then: "ThenSpec" = field(description="the answer of this branch")
 
 
@@ -421,7 +423,7 @@ class StateSpec(Table):
     example = "{is: start, becomes: asked}"
 
     is_: str = field("start", alias="is", description="the state in which the rule answers; start at first")
-    becomes: str | None = field(None, description="the state after it; absent: it stays")
+    becomes: str | None = field(None, description="the state after it (default: unchanged)")
 
 
 class RuleSpec(Table):

@@ -178,31 +178,31 @@ class CallCheck:
         """Return why a call fails with every value, or None; `kinds` are the types of what is before it, if known."""
         key = (replace(call, offset=0), kinds)
         if key not in self._known:
-            self._known[key] = self._explained(call, self._subjects(call, kinds))
+            self._known[key] = self._explain(call, self._select_subjects(call, kinds))
         return self._known[key]
 
-    def _explained(self, call: TemplateCall, subjects: Sequence[Any]) -> str | None:
+    def _explain(self, call: TemplateCall, subjects: Sequence[Any]) -> str | None:
         tried = self._try(call, subjects)
         if tried.succeeds:
             return None
-        reason = tried.miscounted or self._reason(call, subjects, tried)
+        reason = tried.miscounted or self._find_reason(call, subjects, tried)
         if reason is None:
             return None
         named = self._suggest_keyword(call, subjects) if tried.miscounted else ""
         return f'the {call.kind} "{call.name}" always fails: {reason}' + (named and f"; did you mean {named}?")
 
-    def _reason(self, call: TemplateCall, subjects: Sequence[Any], tried: "_Trial") -> str | None:
+    def _find_reason(self, call: TemplateCall, subjects: Sequence[Any], tried: "_Trial") -> str | None:
         """Return what the call's own text makes fail: others of its kind, with the same values, do not."""
         if call.kind == "function" and call.is_constant:
             return tried.failures[0]
-        for other, more in self._variants(call):
+        for other, more in self._vary(call):
             repaired = self._try(other, self._samples)
             if repaired.succeeds:
                 same = [each for each in subjects if each is repaired.subject] or subjects
                 return self._try(call, same).failures[0] + more
         return None
 
-    def _variants(self, call: TemplateCall) -> Iterator[tuple[TemplateCall, str]]:
+    def _vary(self, call: TemplateCall) -> Iterator[tuple[TemplateCall, str]]:
         """Yield the call with other constants; without arguments, or with one, and what to say if that succeeds."""
         yield replace(call, arguments=tuple(Argument(each.keyword) for each in call.arguments)), ""
         if not call.arguments:
@@ -217,7 +217,7 @@ class CallCheck:
     def _try(self, call: TemplateCall, subjects: Sequence[Any]) -> "_Trial":
         return _Trial(call, self._environment, samples=self._samples, subjects=subjects)
 
-    def _subjects(self, call: TemplateCall, kinds: Sequence[type]) -> Sequence[Any]:
+    def _select_subjects(self, call: TemplateCall, kinds: Sequence[type]) -> Sequence[Any]:
         if call.subject[:1] in ("'", '"') or call.subject[:1].isdigit():
             return [self._environment.eval_expr(call.subject)]
         return [each for each in self._samples if not kinds or type(each) in kinds]

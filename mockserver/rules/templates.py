@@ -124,12 +124,12 @@ class CompileContext(Struct, frozen=True):
 
     def refuse_line(self, message: str, line: int) -> None:
         """Report a mistake in one line (from 1) of the text at this position."""
-        self.mistakes.add_place(message, self.mistakes.document.inside(self.path, line))
+        self.mistakes.add_place(message, self.mistakes.document.place_line(self.path, line))
 
     def where(self) -> Where:
         """Return a function that maps lines of the text here to file and line, without keeping the document."""
         document = self.mistakes.document
-        start, first = document.place(self.path), document.inside(self.path, 1)
+        start, first = document.place(self.path), document.place_line(self.path, 1)
         if start is None or first is None:
             known_as = f"{document.file} {self.rule}"
             return lambda _: known_as

@@ -165,7 +165,7 @@ def _cases(place: SourceLocation, faults: Sequence[Written], given: Mapping[str,
     times = given.get("times", 1)
     common = {"when": table(given.get("when") or {}), **({} if times is None else {"times": times})}
     written = [{"name": case.name, **common, "then": case.then} for case in cases]
-    rules = compiled((Document.at({"rules": written}, place),), None)
+    rules = compiled((Document.from_place({"rules": written}, place),), None)
     pairs = enumerate(zip(cases, rules, strict=True), 1)
     return (INTACT, *(replace(case, rule=rule, at=at) for at, (case, rule) in pairs))
 

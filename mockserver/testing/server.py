@@ -354,7 +354,7 @@ class MockServer(Assertions):
 
     def compiled(self, rule: Mapping[str, Json], place: SourceLocation) -> Rule:
         """A rule declared at a place of a program. Raises RuleError."""
-        document = Document.at({"rules": [rule]}, place)
+        document = Document.from_place({"rules": [rule]}, place)
         return compiled((document,), self._live.settings.profiles)[0]
 
     def update_rules(self) -> None:

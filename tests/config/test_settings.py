@@ -24,7 +24,7 @@ def of_file(text: str) -> Settings:
 
 
 def of_values(**values: Any) -> Settings:
-    return assemble({}, {}, [Document.of({"settings": values}, "rules.yaml")])
+    return assemble({}, {}, [Document.from_data({"settings": values}, "rules.yaml")])
 
 
 def mistakes(

@@ -54,16 +54,16 @@ def test_every_value_and_key_has_its_place(path, key, expected):
     ],
 )
 def test_a_line_inside_a_block_has_its_own_place(text, line, expected):
-    place = read(text, "r.yaml").inside(("a",), line)
+    place = read(text, "r.yaml").place_line(("a",), line)
     assert (place.line, place.column) == expected
     assert place.text == text.splitlines()[expected[0] - 1]
 
 
 def test_what_never_stood_in_a_file_has_no_place():
-    document = Document.of({"rules": []}, "<test>")
+    document = Document.from_data({"rules": []}, "<test>")
     assert document.data == {"rules": []}
     assert document.place(("rules",)) is None
-    assert document.inside(("rules",), 1) is None
+    assert document.place_line(("rules",), 1) is None
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

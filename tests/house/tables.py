@@ -284,7 +284,7 @@ def _statuses() -> str:
 
 def _is_short(name: str) -> bool:
     """Whether a rule may name this error."""
-    document = Document.of({"version": 1, "rules": [{"then": {"error": name}}]}, "rules.yaml")
+    document = Document.from_data({"version": 1, "rules": [{"then": {"error": name}}]}, "rules.yaml")
     try:
         return bool(load((document,), {}))
     except RuleError:

@@ -85,7 +85,7 @@ def test_every_example_of_a_condition_and_of_an_answer_loads() -> None:
 
 def loaded(content: Json) -> None:
     """Check a rules file as `mockserver check` does. Raises MockserverError."""
-    document = Document.of(content, "r.yaml")
+    document = Document.from_data(content, "r.yaml")
     load([document], KNOWN, faults=FAULTS)
     assemble({}, {}, [document], dialects=tuple(discover()))
 

@@ -87,10 +87,10 @@ def test_files_without_rules(text):
 
 
 def test_rules_that_never_stood_in_a_file():
-    (rule,) = load([Document.of({"rules": [{"name": "a", "then": {"text": "b"}}]}, "<test>")], KNOWN)
+    (rule,) = load([Document.from_data({"rules": [{"name": "a", "then": {"text": "b"}}]}, "<test>")], KNOWN)
     assert (rule.where, rule.source, rule.place) == ("<test>", "rule <test> a", None)
     with pytest.raises(RuleError, match=r'^the name "a" is already used by rule 1$'):
-        load([Document.of({"rules": [{"name": "a", "then": {"text": "b"}}] * 2}, "<test>")], KNOWN)
+        load([Document.from_data({"rules": [{"name": "a", "then": {"text": "b"}}] * 2}, "<test>")], KNOWN)
 
 
 def test_groups_in_any_regular_expression_are_known():
@@ -111,7 +111,7 @@ def test_values_nested_without_end_are_refused():
     for _ in range(100_000):
         deep = [deep]
     with pytest.raises(RuleError, match="this rule is nested too deeply"):
-        load([Document.of({"rules": [{"then": {"json": deep}}]}, "<test>")], KNOWN)
+        load([Document.from_data({"rules": [{"then": {"json": deep}}]}, "<test>")], KNOWN)
 
 
 def test_what_a_rule_keeps_does_not_hold_its_file():

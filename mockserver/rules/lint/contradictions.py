@@ -1,4 +1,4 @@
-"""Finds what no model could have answered: tools, arguments, JSON and finish reasons that contradict the request.
+"""Finds answers that no model could give: tools, arguments, JSON and finish reasons that contradict the request.
 
 Sees answers of rules before faults and limits change them. An answer that breaks off may end anywhere.
 """
@@ -24,42 +24,42 @@ _NESTING = ("namespace", "tool_search")  # tools that offer others
 _MAX_COST = 10_000  # of validating, as `CompiledSchema.cost_of` estimates it: some ms
 _MAX_WHY, _MAX_WHYS = 200, 3  # characters of what a schema says, and how often
 _NOT_JSON = object()
-_KEPT, _MOST_KEPT = "reasons", 8  # kinds of calls for which a draft remembers them
-_ALWAYS = ("_tool_result", "redacted_thinking", "container_upload")  # items of which a call, or nothing, tells
+_MEMORY, _MOST_REMEMBERED = "reasons", 8  # the attribute of a draft, and how many kinds of calls it has reasons for
+_NEED_NO_TOOL = ("_tool_result", "redacted_thinking", "container_upload")  # items that follow a call, or stand alone
 
 
 def recall_contradictions(call: Call, draft: Draft) -> tuple[str, ...] | None:
-    """Return what `impossible` does, where that is known without a look; else None."""
+    """Return what `find_contradictions` would, if that is known without a look; else None."""
     if call.options.response_format not in _JSON and call.tool_choice.mode not in _FORCED:
         plain = draft.plain
         if plain is not None and not plain.calls:  # mere texts, as most answers are
             return ()
-    if (kept := vars(draft).get(_KEPT)) is None or (key := _find_key(call)) is None:
+    if (memory := vars(draft).get(_MEMORY)) is None or (key := _find_key(call)) is None:
         return None
-    known: _Known | None = kept.get(key)
-    return None if known is None else known.whys
+    known: _Known | None = memory.get(key)
+    return None if known is None else known.reasons
 
 
 def find_contradictions(call: Call, draft: Draft) -> tuple[str, ...]:
-    """Return why no model could answer the call so, each reason once; empty if one could. The draft remembers it."""
+    """Return why no model could answer the call so, each reason once. The draft remembers the reasons."""
     if draft.broken is not None or call.operation not in _OPERATIONS:
         return ()
     found: dict[str, None] = {}
     for choice in draft.choices[: call.options.n]:
         found.update(dict.fromkeys(_check_choice(call, choice)))
-    whys = tuple(found)
+    reasons = tuple(found)
     if (key := _find_key(call)) is not None:
-        kept = vars(draft).setdefault(_KEPT, {})
-        if len(kept) >= _MOST_KEPT:
-            kept.clear()
-        kept[key] = _Known(whys, call.tools)
-    return whys
+        memory = vars(draft).setdefault(_MEMORY, {})
+        if len(memory) >= _MOST_REMEMBERED:
+            memory.clear()
+        memory[key] = _Known(reasons, call.tools)
+    return reasons
 
 
 class _Known(Struct, frozen=True):
     """Why no model could answer so with these tools, which are held so that no others get their identity."""
 
-    whys: tuple[str, ...]
+    reasons: tuple[str, ...]
     tools: tuple[Tool, ...]
 
 
@@ -123,7 +123,7 @@ def _check_call(call: Call, made: ToolCall, *, whole: bool) -> str | None:
 
 
 def _check_unknown_tool(call: Call, made: ToolCall) -> str | None:
-    """Return why a tool is not offered that is called, unless another may offer it."""
+    """Explain that a tool is called that is not offered, unless another tool may offer it."""
     if any(each.kind in _NESTING for each in call.tools):
         return None
     name = f"{made.namespace}.{made.name}" if made.namespace else made.name
@@ -143,12 +143,12 @@ def _check_arguments(tool: Tool, arguments: str) -> str | None:
 
 
 def _check_item(call: Call, item: Item) -> Iterator[str]:
-    """Yield whether the provider's own tool was offered: `web_search_call` needs `web_search`, of any version."""
+    """Check that the provider's own tool was offered: `web_search_call` needs `web_search`, of any version."""
     if item.kind.startswith("mcp"):
         label = item.body.get("server_label")
         if not any(tool.options.get("server_label") == label for tool in call.tools):
             yield f"has {item.kind} of {shown(label)}, an MCP server that the request does not offer"
-    elif not item.kind.endswith(_ALWAYS):
+    elif not item.kind.endswith(_NEED_NO_TOOL):
         used = str(item.body.get("name")) if item.kind == "server_tool_use" else item.kind.partition("_call")[0]
         if not any(tool.kind.startswith(used) or tool.name == used for tool in call.tools):
             yield f"has {item.kind}, but the request does not offer that tool"

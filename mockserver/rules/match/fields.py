@@ -218,7 +218,7 @@ _TOOL_RESULT = {
         "tool_result.name", "text", _make_tool_result_reader("name"), "name of the tool that gave the result"
     ),
     "text": Field("tool_result.text", "text", _make_tool_result_reader("text"), "the result as text"),
-    "json": Field("tool_result.json", "json", _make_tool_result_reader("json"), "the result, where it is JSON"),
+    "json": Field("tool_result.json", "json", _make_tool_result_reader("json"), "the result, if it is JSON"),
 }
 
 FIELDS: Mapping[str, Field | Family] = {
@@ -232,7 +232,7 @@ FIELDS: Mapping[str, Field | Family] = {
     "stream": Field("stream", "boolean", attrgetter("stream"), "whether streaming is requested"),
     "last_user": Field("last_user", "text", attrgetter("last_user_text"), "text of the last user message"),
     "last_message": Field(
-        "last_message", "text", _read_last_message, "text of the last message that is no instruction"
+        "last_message", "text", _read_last_message, "text of the last message that is not an instruction"
     ),
     "system": Field("system", "text", _keep(_read_system, "system"), "system and developer texts, joined by newlines"),
     "conversation": Field(

@@ -284,12 +284,14 @@ class _Outline(Document, frozen=True):
 
 def _document(asked: ControlRequest) -> Document:
     try:
-        document = read(asked.body, ADDED, MOST_VALUES) if "yaml" in asked.kind else Document.of(asked.content(), ADDED)
+        document = (
+            read(asked.body, ADDED, MOST_VALUES) if "yaml" in asked.kind else Document.from_data(asked.content(), ADDED)
+        )
     except MockserverError as error:
         raise refused(error.mistakes) from error
     data = document.data
     if isinstance(data, Mapping) and "rules" not in data and {"name", "when", "then"} & data.keys():
-        return Document.of({"rules": [data]}, ADDED)
+        return Document.from_data({"rules": [data]}, ADDED)
     if isinstance(data, Mapping) and data.get("settings"):
         raise RefusedError(400, 'settings belong in a file or in flags; take "settings" out of the body')
     return document

@@ -32,8 +32,8 @@ def find_kind(then: ContentSpec, context: CompileContext) -> str | None:
         context.refuse(_explain_no_answer(keys, then))
         return None
     kind = OUTCOMES[outcomes[0]]
-    spoken = [key for key in outcomes if key in SAYS]
-    other = next((key for key in outcomes if OUTCOMES[key] != kind), spoken[1] if len(spoken) > 1 else None)
+    words = [key for key in outcomes if key in SAYS]
+    other = next((key for key in outcomes if OUTCOMES[key] != kind), words[1] if len(words) > 1 else None)
     if other is not None:
         context.at(other).refuse_key(f'use "{outcomes[0]}" or "{other}", not both{_HINTS.get(other, "")}')
         return None

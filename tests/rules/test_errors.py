@@ -132,7 +132,7 @@ def test_bytes_as_given(then, raw):
 
 
 BAD_RAW = {
-    "{raw: {body: a, frames: [b]}}": '16: "body" and "frames" are both the body; keep one',
+    "{raw: {body: a, frames: [b]}}": '16: use "body" or "frames", not both',
     "{raw: {headers: {a: b, connection: close}}}": '35: the server sets "connection" itself; remove it',
 }
 

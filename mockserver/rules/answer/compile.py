@@ -13,7 +13,6 @@ from mockserver.config.source import suggest
 from mockserver.config.timing import compile_timing, explain_unknown_profile, has_both_speeds
 from mockserver.core.call import OTHER, Call
 from mockserver.core.draft import ArtifactDraft, Draft, DraftChoice, PlayCassette, RenderContext, RuleAnswer
-from mockserver.core.json import Json
 from mockserver.core.plan import Forward, Raw, Text, Timing
 from mockserver.core.tokens import Chunks
 from mockserver.kinds import KINDS_BY_KEY
@@ -193,20 +192,8 @@ def _find_unknown_cut(then: ThenSpec, context: CompileContext) -> Chunks:
 
 def _compile_generated(then: ThenSpec, context: CompileContext) -> _Choices:
     spec = _get_generate(then)
+    _check_generate(spec, context.at("generate"), is_table=spec is then.generate)
     kind, options = spec.kind, spec.model_dump(exclude_unset=True, exclude={"kind"}, by_alias=True)
-    if kind not in KINDS:
-        here = context.at("generate", "kind") if spec is then.generate else context.at("generate")
-        here.refuse(f'unknown generator "{kind[:60]}"{suggest(kind, KINDS)}')
-    if spec.schema_ is not None and kind != "schema":
-        context.at("generate", "schema").refuse_key(
-            f'"schema" cannot be combined with kind: {kind}; write kind: schema'
-        )
-    elif spec.schema_ is not None and (broken := _schema_error(spec.schema_)):
-        context.at("generate", "schema").refuse(f"invalid JSON Schema: {broken}")
-
-    if spec.tokens is not None:
-        _check_tokens(spec.tokens, kind, context.at("generate", "tokens"))
-
     cut = _find_unknown_cut(then, context)
 
     def make(scope: RenderContext) -> tuple[DraftChoice, ...]:
@@ -223,10 +210,19 @@ def _get_generate(then: ThenSpec) -> GenerateSpec:
     return then.generate if isinstance(then.generate, GenerateSpec) else GenerateSpec(kind=then.generate or "auto")
 
 
-def _schema_error(schema: Json) -> str | None:
-    from mockserver.model.schema import schema_error
+def _check_generate(spec: GenerateSpec, context: CompileContext, *, is_table: bool) -> None:
+    kind = spec.kind
+    if kind not in KINDS:
+        (context.at("kind") if is_table else context).refuse(f'unknown generator "{kind[:60]}"{suggest(kind, KINDS)}')
+    if spec.schema_ is not None and kind != "schema":
+        context.at("schema").refuse_key(f'"schema" cannot be combined with kind: {kind}; write kind: schema')
+    elif spec.schema_ is not None:
+        from mockserver.model.schema import schema_error  # slow to import, and few rules need it
 
-    return schema_error(schema)
+        if why := schema_error(spec.schema_):
+            context.at("schema").refuse(f"invalid JSON Schema: {why}")
+    if spec.tokens is not None:
+        _check_tokens(spec.tokens, kind, context.at("tokens"))
 
 
 def _check_tokens(tokens: int, kind: str, context: CompileContext) -> None:

@@ -123,10 +123,10 @@ def _make_tripped(trip: FilterSpec) -> Verdict:
 
 
 def _make_noted(harms: HarmsSpec) -> Safety:
-    said = harms.model_dump(exclude_none=True)
+    severities = harms.model_dump(exclude_none=True)
     return tuple(
         Verdict(category, severity) if category in HARMS else Verdict(category, detected=severity)
-        for category, severity in said.items()
+        for category, severity in severities.items()
     )
 
 
@@ -215,38 +215,34 @@ ERROR_NAMES: Mapping[str, str] = {name: name for name in REASONS if name not in 
 
 def compile_raw(raw: RawSpec, context: CompileContext) -> Compiled[Raw]:
     """Compile a raw reply: with nothing added but a content type, and without templates but in `json`."""
-    given = [name for name in ("body", "json", "frames") if raw.model_fields_set & {name, f"{name}_"}]
-    if len(given) > 1:
-        context.at(given[1]).refuse_key(f'"{given[0]}" and "{given[1]}" are both the body; keep one')
+    bodies = [name for name in ("body", "json", "frames") if raw.model_fields_set & {name, f"{name}_"}]
+    if len(bodies) > 1:
+        context.at(bodies[1]).refuse_key(f'use "{bodies[0]}" or "{bodies[1]}", not both')
     headers = compile_headers(raw.headers, context.at("headers"))
     if all(name != "content-type" for name, _ in headers):
-        headers = (*headers, ("content-type", "application/json" if given == ["json"] else _choose_content_type(raw)))
-    if given == ["json"]:
-        return compile_json_text(raw.json_, context.at("json")).map(
-            lambda text: Raw(raw.status, headers, text.encode())
-        )
-    return constant(_make_raw(raw, headers, context))
+        headers = (*headers, ("content-type", _choose_content_type(raw, bodies)))
+    if bodies == ["json"]:
+        text = compile_json_text(raw.json_, context.at("json"))
+        return text.map(lambda json: Raw(raw.status, headers, json.encode()))
+    if raw.frames is None:
+        body = _encode(raw.body, context.at("body")) if "body" in bodies else b""
+        return constant(Raw(raw.status, headers, body))
+    frames: list[Frame | bytes] = []
+    for at, value in enumerate(raw.frames):
+        data = _encode(value, context.at("frames", at))
+        frames.append(data if isinstance(value, str) else Frame(data))
+    return constant(Raw(raw.status, headers, frames=tuple(frames)))
 
 
-def _make_raw(raw: RawSpec, headers: Headers, context: CompileContext) -> Raw:
-    if raw.frames is not None:
-        frames = tuple(_make_frame(frame, context.at("frames", at)) for at, frame in enumerate(raw.frames))
-        return Raw(raw.status, headers, frames=frames)
-    body = _encode(raw.body, context.at("body")) if "body" in raw.model_fields_set else b""
-    return Raw(raw.status, headers, body)
-
-
-def _make_frame(value: Json, context: CompileContext) -> Frame | bytes:
-    return _encode(value, context) if isinstance(value, str) else Frame(encode_json(value, context))
-
-
-def _choose_content_type(raw: RawSpec) -> str:
-    if raw.frames is not None:
+def _choose_content_type(raw: RawSpec, bodies: list[str]) -> str:
+    if raw.frames is not None and bodies != ["json"]:
         return "text/event-stream"
-    return "text/plain; charset=utf-8" if isinstance(raw.body, str | None) else "application/json"
+    is_text = bodies != ["json"] and isinstance(raw.body, str | None)
+    return "text/plain; charset=utf-8" if is_text else "application/json"
 
 
 def _encode(value: Json, context: CompileContext) -> bytes:
+    """Return a text as it is, and any other value as JSON."""
     return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else encode_json(value, context)
 
 
@@ -301,10 +297,10 @@ def compile_item(spec: ItemSpec, cut: Chunks, context: CompileContext) -> Iterat
             yield given.map(partial(item, hosted.type, chunks=cut))
 
 
-def _make_call_spec(spec: FunctionCallSpec | CustomToolCallSpec, said: Mapping[str, Json]) -> ToolCallSpec:
+def _make_call_spec(spec: FunctionCallSpec | CustomToolCallSpec, argument: Mapping[str, Json]) -> ToolCallSpec:
     named = {"id": spec.call_id, "namespace": spec.namespace}
     stated = {key: value for key, value in named.items() if value is not None}
-    return ToolCallSpec.model_validate({"name": spec.name, **said, **stated})
+    return ToolCallSpec.model_validate({"name": spec.name, **argument, **stated})
 
 
 def _compile_message(message: MessageSpec, cut: Chunks, context: CompileContext) -> Iterator[Compiled[Part]]:
@@ -326,7 +322,7 @@ def _compile_item_text(
     text: str, notes: list[dict[str, Json]] | None, make: Callable[..., Text], context: CompileContext
 ) -> Compiled[Part]:
     noted: Compiled[Json] = compile_json(notes or [], context.at("annotations"))
-    return combine(context.at("text").text(text), noted, lambda said, listed: make(said, annotations=tuple(listed)))
+    return combine(context.at("text").text(text), noted, lambda words, listed: make(words, annotations=tuple(listed)))
 
 
 def _compile_reasoning(thought: ReasoningSpec, cut: Chunks, context: CompileContext) -> Compiled[Part]:
@@ -336,7 +332,7 @@ def _compile_reasoning(thought: ReasoningSpec, cut: Chunks, context: CompileCont
     if thought.summary is None:
         return text.map(partial(Reasoning, chunks=cut))
     summary = context.at("summary").text(thought.summary)
-    return combine(text, summary, lambda said, told: Reasoning(said, cut, told))
+    return combine(text, summary, lambda words, short: Reasoning(words, cut, short))
 
 
 def _check_ways(kind: str, keys: frozenset[str] | set[str], context: CompileContext) -> None:

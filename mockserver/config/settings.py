@@ -266,7 +266,7 @@ class _Layer(Struct, frozen=True):
     document: Document | None = None
 
     def mistake(self, path: Path, words: str, *, key: bool = False) -> Mistake:
-        place = self.document.place(("settings", *path), key=key) if self.document else None
+        place = self.document.find_place(("settings", *path), key=key) if self.document else None
         return Mistake(words, place)
 
     def name(self, path: Path) -> str:

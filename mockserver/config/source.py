@@ -35,7 +35,7 @@ class Document(Struct, frozen=True):
         """Make a document that is written in a program: everything in it has this place."""
         return cls(data, place.file, _within=place)
 
-    def place(self, path: Path, *, key: bool = False) -> SourceLocation | None:
+    def find_place(self, path: Path, *, key: bool = False) -> SourceLocation | None:
         """Return the place of the value at `path`, or of its key.
 
         If the path does not exist, it is the place of its nearest ancestor.
@@ -52,9 +52,9 @@ class Document(Struct, frozen=True):
                 line, column = key_line, key_column
         return _make_place(self.file, self._lines, line, column)
 
-    def place_line(self, path: Path, line: int) -> SourceLocation | None:
+    def find_line(self, path: Path, line: int) -> SourceLocation | None:
         """Return the place of a line (from 1) of the text at `path` if it is a block text, else of the whole text."""
-        place = self.place(path)
+        place = self.find_place(path)
         if place is None or self._lines is None or not place.text[place.column - 1 :].startswith("|"):
             return place
         at = min(place.line + line, len(self._lines)) - 1  # 0-based; the block begins on the line below its "|"
@@ -88,7 +88,7 @@ class Mistakes:
         self.beyond = 0
 
     def add(self, message: str, path: Path, *, key: bool = False) -> None:
-        self.add_place(message, self.document.place(path, key=key))
+        self.add_place(message, self.document.find_place(path, key=key))
 
     def add_place(self, message: str, place: SourceLocation | None) -> None:
         if self.full:

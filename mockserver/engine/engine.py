@@ -196,7 +196,7 @@ class Engine:
         if self._counts_attempts:
             call = replace(call, attempt=await find_attempt(call, self.counters))
         overrides, scenario, look = NO_OVERRIDES, None, self._find_next
-        left = iter(await on_thread(self._index.candidates, call) if large else self._index.candidates(call))
+        left = iter(await on_thread(self._index.find_candidates, call) if large else self._index.find_candidates(call))
         found: list[FoundRule] = []
         while True:
             if not found:

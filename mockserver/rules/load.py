@@ -158,7 +158,7 @@ class _Loader:
             profiles=self.profiles,
             faults=self.faults,
         )
-        place = context.mistakes.document.place(context.path)
+        place = context.mistakes.document.find_place(context.path)
         state = None if model.state is None else State(model.state.is_, model.state.becomes or model.state.is_)
         return Rule(
             name=name,
@@ -177,7 +177,7 @@ class _Loader:
         claimed, here = (context.rule, context) if name is None else (name, context.at("name"))
         first = self.names.setdefault(claimed, here)
         if first is not here:
-            place = first.mistakes.document.place(first.path)
+            place = first.mistakes.document.find_place(first.path)
             used = f"at {place.where}" if place else f"by {first.rule}"
             hint = "" if name else "; a rule without a name is named after its number"
             here.refuse(f'the name "{claimed}" is already used {used}{hint}')

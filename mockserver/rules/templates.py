@@ -106,7 +106,7 @@ class CompileContext(Struct, frozen=True):
         steps = [step for step in self.path[3:] if step != "then"]
         return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
 
-    def text(self, source: str) -> Compiled[str]:
+    def compile_text(self, source: str) -> Compiled[str]:
         return self.templates.compile(source, self)
 
     def add(self, message: str, below: Path = (), *, key: bool = False) -> None:
@@ -124,12 +124,12 @@ class CompileContext(Struct, frozen=True):
 
     def refuse_line(self, message: str, line: int) -> None:
         """Report a mistake in one line (from 1) of the text at this position."""
-        self.mistakes.add_place(message, self.mistakes.document.place_line(self.path, line))
+        self.mistakes.add_place(message, self.mistakes.document.find_line(self.path, line))
 
-    def where(self) -> Where:
+    def make_locator(self) -> Where:
         """Return a function that maps lines of the text here to file and line, without keeping the document."""
         document = self.mistakes.document
-        start, first = document.place(self.path), document.place_line(self.path, 1)
+        start, first = document.find_place(self.path), document.find_line(self.path, 1)
         if start is None or first is None:
             known_as = f"{document.file} {self.rule}"
             return lambda _: known_as
@@ -183,7 +183,7 @@ class Templates:
         reads = tuple((root, CONTEXT[root]) for root in sorted(roots & CONTEXT.keys()))
         labels = (context.rule, context.label) if "fake" in roots else ()
         render = self._environment.render_template
-        where = context.where()
+        where = context.make_locator()
 
         def make(scope: RenderContext) -> str:
             values = {root: make_plain(value) for root, read in reads if (value := read(scope)) is not None}
@@ -318,7 +318,7 @@ def compile_json(value: Json, context: CompileContext) -> Compiled[Json]:
     """Compile a value with its texts rendered; a rendered text stays a text."""
     match value:
         case str():
-            return context.text(value)
+            return context.compile_text(value)
         case Mapping():
             names = tuple(map(str, value))
             inner = gather(compile_json(item, context.at(str(name))) for name, item in value.items())

@@ -293,7 +293,7 @@ def check(documents: Iterable[Document], cassettes: CassetteStore) -> None:
         if not isinstance(spec, Mapping):
             continue
         for name in cassettes_in(spec.get("then")):
-            place, rule = document.place(("rules", index)), spec.get("name", f"rule {count}")
+            place, rule = document.find_place(("rules", index)), spec.get("name", f"rule {count}")
             try:
                 there = cassettes.exists(name)
             except CassetteError as error:

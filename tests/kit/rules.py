@@ -86,7 +86,7 @@ def rendered(template: str, at: RenderContext | None = None, *groups: str) -> st
     """What a template comes to, in a rule whose regular expressions have these groups."""
     document = Document.from_data({"rules": [{"then": {"text": template}}]}, "r.yaml")
     context = CompileContext(Mistakes(document), Templates(), "a rule", ("rules", 0, "then", "text"), frozenset(groups))
-    compiled = context.text(template)
+    compiled = context.compile_text(template)
     raise_if_any((context.mistakes,), RuleError)
     return compiled.make(at or scope())
 

@@ -55,7 +55,7 @@ def _list_branches(then: ThenSpec, context: CompileContext) -> Iterator[Branch]:
 
 
 def _find_place(context: CompileContext) -> SourceLocation | None:
-    return context.mistakes.document.place(context.path)
+    return context.mistakes.document.find_place(context.path)
 
 
 Responder = Callable[[RenderContext], RuleAnswer]

@@ -139,7 +139,8 @@ def compile_error(then: ThenSpec, context: CompileContext) -> Compiled[Failure]:
         context.at("retry_after").refuse_key('"retry_after" is already inside "error"; keep one')
     retry_after = then.retry_after if table.retry_after is None else table.retry_after
     failure = failure.changed(retry_after=retry_after, headers=(*failure.headers, *headers))
-    return _renew_for_each_call(failure, here.at("message").text(table.message) if table.message is not None else None)
+    message = None if table.message is None else here.at("message").compile_text(table.message)
+    return _renew_for_each_call(failure, message)
 
 
 def compile_trip(then: ThenSpec, context: CompileContext) -> Compiled[Failure]:
@@ -160,7 +161,7 @@ def compile_failed(failed: Literal[True] | FailedSpec | None, context: CompileCo
     broken = Broken(code=failed.code or Broken().code, event=failed.event is not None)
     if failed.message is None:
         return constant(broken)
-    return context.at("message").text(failed.message).map(lambda message: replace(broken, message=message))
+    return context.at("message").compile_text(failed.message).map(lambda message: replace(broken, message=message))
 
 
 def _renew_for_each_call(failure: Failure, message: Compiled[str] | None) -> Compiled[Failure]:
@@ -259,12 +260,14 @@ def _compile_tool_call(call: ToolCallSpec, context: CompileContext, before: int)
     if call.input is not None:
         if call.arguments is not None:
             context.at("input").refuse_key('use "input" or "arguments", not both')
-        return context.at("input").text(call.input).map(lambda text: replace(bare, arguments=text, kind="custom"))
+        return (
+            context.at("input").compile_text(call.input).map(lambda text: replace(bare, arguments=text, kind="custom"))
+        )
     match call.arguments:
         case None | "auto":
             return Compiled(lambda scope: _generate_arguments(scope, bare, before))
         case str() as source:
-            arguments = context.at("arguments").text(source)
+            arguments = context.at("arguments").compile_text(source)
         case table:
             arguments = compile_json_text(table, context.at("arguments"))
     return arguments.map(lambda text: replace(bare, arguments=text))
@@ -313,7 +316,7 @@ def _compile_message(message: MessageSpec, cut: Chunks, context: CompileContext)
     for at, part in enumerate(message.content or ()):
         here, apart = context.at("content", at), at == 0
         if part.type == "refusal":
-            yield here.at("refusal").text(part.refusal).map(partial(Refusal, chunks=cut))
+            yield here.at("refusal").compile_text(part.refusal).map(partial(Refusal, chunks=cut))
         else:
             yield _compile_item_text(part.text, part.annotations, partial(Text, chunks=cut, apart=apart), here)
 
@@ -322,16 +325,18 @@ def _compile_item_text(
     text: str, notes: list[dict[str, Json]] | None, make: Callable[..., Text], context: CompileContext
 ) -> Compiled[Part]:
     noted: Compiled[Json] = compile_json(notes or [], context.at("annotations"))
-    return combine(context.at("text").text(text), noted, lambda words, listed: make(words, annotations=tuple(listed)))
+    return combine(
+        context.at("text").compile_text(text), noted, lambda words, listed: make(words, annotations=tuple(listed))
+    )
 
 
 def _compile_reasoning(thought: ReasoningSpec, cut: Chunks, context: CompileContext) -> Compiled[Part]:
     if thought.text is None and thought.summary is None:
         context.refuse("reasoning needs text, a summary, or both")
-    text = context.at("text").text(thought.text or "")
+    text = context.at("text").compile_text(thought.text or "")
     if thought.summary is None:
         return text.map(partial(Reasoning, chunks=cut))
-    summary = context.at("summary").text(thought.summary)
+    summary = context.at("summary").compile_text(thought.summary)
     return combine(text, summary, lambda words, short: Reasoning(words, cut, short))
 
 
@@ -397,15 +402,15 @@ def _compile_parts(content: ContentSpec, context: CompileContext) -> Iterator[Co
     # An exact list of pieces applies to the text; the parts before it are split as usual.
     before = "token" if isinstance(cut, tuple) else cut
     if content.reasoning is not None:
-        yield context.at("reasoning").text(content.reasoning).map(lambda text: Reasoning(text, before))
+        yield context.at("reasoning").compile_text(content.reasoning).map(lambda text: Reasoning(text, before))
     for index, spec in enumerate(content.items or ()):
         yield from compile_item(spec, before, context.at("items", index))
     if content.text is not None:
-        yield _compile_text(context.at("text").text(content.text), cut, notes)
+        yield _compile_text(context.at("text").compile_text(content.text), cut, notes)
     if "json_" in content.model_fields_set:
         yield _compile_text(compile_json_text(content.json_, context.at("json")), cut, notes)
     if content.refusal is not None:
-        yield context.at("refusal").text(content.refusal).map(lambda text: Refusal(text, cut))
+        yield context.at("refusal").compile_text(content.refusal).map(lambda text: Refusal(text, cut))
     for index, call in enumerate(content.tool_calls or ()):
         before = sum(earlier.name == call.name for earlier in (content.tool_calls or ())[:index])
         yield compile_tool_use(call, cut, context.at("tool_calls", index), before=before)
@@ -436,11 +441,11 @@ def _compile_part_content(
     part: PartSpec, cut: Chunks, notes: _Notes, context: CompileContext
 ) -> Iterator[Compiled[Part]]:
     if part.reasoning is not None:
-        yield context.at("reasoning").text(part.reasoning).map(lambda text: Reasoning(text, cut))
+        yield context.at("reasoning").compile_text(part.reasoning).map(lambda text: Reasoning(text, cut))
     if part.text is not None:
-        yield _compile_text(context.at("text").text(part.text), cut, notes)
+        yield _compile_text(context.at("text").compile_text(part.text), cut, notes)
     if part.refusal is not None:
-        yield context.at("refusal").text(part.refusal).map(lambda text: Refusal(text, cut))
+        yield context.at("refusal").compile_text(part.refusal).map(lambda text: Refusal(text, cut))
     if part.tool_call is not None:
         yield compile_tool_use(part.tool_call, cut, context.at("tool_call"))
     if part.item is not None:

@@ -74,7 +74,7 @@ class Leaf(_Node, frozen=True):
     def explain(self, call: Call) -> tuple[ConditionResult, ...]:
         """Return what was expected, what was found and whether it held; a pattern that times out does not hold."""
         actual = self.field.read(call)
-        ok = self._ok(actual)
+        ok = self._holds_for(actual)
         if ok and self.implied:
             return ()
         predicate = f"not {self.predicate}" if self.negative else self.predicate
@@ -84,14 +84,14 @@ class Leaf(_Node, frozen=True):
 
     def count_held(self, call: Call) -> tuple[int, int]:
         """Return how many conditions hold, and how many there are."""
-        ok = self._ok(self.field.read(call))
+        ok = self._holds_for(self.field.read(call))
         return (0, 0) if ok and self.implied else (int(ok), 1)
 
     def negate(self) -> "Leaf":
         test = self.test
         return replace(self, test=lambda actual: not test(actual), negative=not self.negative)
 
-    def _ok(self, actual: Json) -> bool:
+    def _holds_for(self, actual: Json) -> bool:
         try:
             return bool(self.test(actual))
         except RuleError:
@@ -132,17 +132,17 @@ class Either(_Joined, frozen=True):
     """Holds if at least one part does; without parts it never holds."""
 
     def explain(self, call: Call) -> tuple[ConditionResult, ...]:
-        nearest = self._nearest(call)
+        nearest = self._find_nearest(call)
         return () if nearest is None else nearest.explain(call)
 
     def count_held(self, call: Call) -> tuple[int, int]:
-        nearest = self._nearest(call)
+        nearest = self._find_nearest(call)
         return (0, 1) if nearest is None else nearest.count_held(call)
 
     def negate(self) -> "Condition":
         return All(tuple(part.negate() for part in self.parts))
 
-    def _nearest(self, call: Call) -> "Condition | None":
+    def _find_nearest(self, call: Call) -> "Condition | None":
         return max(self.parts, key=lambda part: measure_nearness(part, call), default=None)
 
 
@@ -313,7 +313,7 @@ class RuleIndex:
             finders[look.field.read].append(_make_finder(look, table))
         self._finders = tuple([(read, _join_finders(finds)) for read, finds in finders.items()])
 
-    def candidates(self, call: Call) -> Iterable[int]:
+    def find_candidates(self, call: Call) -> Iterable[int]:
         """Return the numbers of all conditions that may hold, ascending, without duplicates."""
         always = self._always
         found: list[Rows] = []  # annotated: `list[Rows]()` is thirty times slower
@@ -335,7 +335,7 @@ class FewIndex:
     def __init__(self, size: int) -> None:
         self._all = range(size)
 
-    def candidates(self, call: Call) -> Iterable[int]:
+    def find_candidates(self, call: Call) -> Iterable[int]:
         return self._all
 
 
@@ -345,9 +345,9 @@ class JoinedIndex:
     def __init__(self, first: "Index", size: int, other: "Index") -> None:
         self._first, self._size, self._other = first, size, other
 
-    def candidates(self, call: Call) -> Iterator[int]:
-        yield from self._first.candidates(call)
-        yield from (self._size + row for row in self._other.candidates(call))
+    def find_candidates(self, call: Call) -> Iterator[int]:
+        yield from self._first.find_candidates(call)
+        yield from (self._size + row for row in self._other.find_candidates(call))
 
 
 Index = RuleIndex | FewIndex | JoinedIndex

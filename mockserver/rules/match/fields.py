@@ -69,7 +69,7 @@ class Family(Struct, frozen=True):
     doc: str
     costly: bool = False
 
-    def member(self, name: str) -> Field:
+    def make_member(self, name: str) -> Field:
         return Field(f"{self.prefix}{name}", self.kind, self.reader(name), self.doc, costly=self.costly)
 
 
@@ -82,7 +82,7 @@ def find_field(name: str) -> Field | None:
             return None
     prefix, _, rest = name.partition(".")
     family = FIELDS.get(f"{prefix}.<name>") if rest else None
-    return family.member(rest) if isinstance(family, Family) else None
+    return family.make_member(rest) if isinstance(family, Family) else None
 
 
 def make_expression_field(text: str) -> Field:

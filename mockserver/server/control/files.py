@@ -52,7 +52,7 @@ def rules_file(data: bytes, shown: str) -> RulesFile:
     document, lines = read(data, shown), tuple(data.decode("utf-8", "replace").splitlines(keepends=True))
     found = dict[int, tuple[Json, RuleLines | None]]()
     for at, spec in enumerate(rules_in(document)):
-        place = document.place(("rules", at))
+        place = document.find_place(("rules", at))
         if place is not None:
             found[place.line] = spec, _lines(lines, place.line, place.column)
     return RulesFile(document, lines, sha256(data).hexdigest(), found)

@@ -277,7 +277,7 @@ class _JsonPath(SourceLocation, frozen=True):
 class _Outline(Document, frozen=True):
     """A document without lines: places are paths."""
 
-    def place(self, path: Path, *, key: bool = False) -> SourceLocation:
+    def find_place(self, path: Path, *, key: bool = False) -> SourceLocation:
         steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
         return _JsonPath("".join(steps).removeprefix(".") or "the body", 0, 0)
 

@@ -362,6 +362,6 @@ def planned(engine: Engine, text: str) -> str:
 
 def test_an_engine_that_plays_other_cassettes_shares_the_rest() -> None:
     engine = local(FRONT_RULES).live.engine
-    made = altered(engine, tapes=local().live.player)
-    assert made.tapes is not engine.tapes
+    made = altered(engine, player=local().live.player)
+    assert made.player is not engine.player
     assert (made.rules, made.counters) == (engine.rules, engine.counters)

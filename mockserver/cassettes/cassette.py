@@ -13,7 +13,7 @@ from mockserver.config.recording import MatchSettings
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.episode import Episode, Recorded
 from mockserver.core.json import Json
-from mockserver.core.text import shared_start
+from mockserver.core.text import count_shared_start
 
 SAID = ("messages", "input", "prompt", "contents")  # fields with the conversation
 STREAM = "stream"
@@ -38,8 +38,8 @@ class Traits(Struct, frozen=True):
         far = _UNLIKE * (2 * (self.operation != other.operation) + (self.dialect != other.dialect))
         far += (len(self.parts ^ other.parts) + (self.stream != other.stream)) / 2
         fewest, most = sorted((self.length, other.length))
-        front = shared_start(self.ends[0], other.ends[0])
-        back = min(shared_start(self.ends[1][::-1], other.ends[1][::-1]), fewest - front)
+        front = count_shared_start(self.ends[0], other.ends[0])
+        back = min(count_shared_start(self.ends[1][::-1], other.ends[1][::-1]), fewest - front)
         return far + 1 - ((front + back) / most if most else 1.0)
 
 

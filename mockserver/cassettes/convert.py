@@ -14,7 +14,7 @@ from mockserver.cassettes.addresses import DialectRoutes, find_dialect, find_loc
 from mockserver.cassettes.recordings import ForeignExchange, UnreadableError, read_recording, read_time
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, header_value
 from mockserver.core.http import HOP_BY_HOP, Headers
-from mockserver.core.json import Json, parsed
+from mockserver.core.json import Json, try_parse
 
 
 class UnknownHostError(Exception):
@@ -92,7 +92,7 @@ def split_events(body: bytes) -> tuple[RecordedEvent, ...]:
 
 
 def _requests_stream(sent: Sent) -> bool:
-    body = parsed(sent.body.decode("utf-8", "replace"))
+    body = try_parse(sent.body.decode("utf-8", "replace"))
     return "alt=sse" in sent.query.split("&") or (isinstance(body, dict) and body.get("stream") is True)
 
 
@@ -116,7 +116,7 @@ def _find_media_type(body: bytes) -> str:
 
 
 def _is_json(body: bytes) -> bool:
-    return body.lstrip()[:1] in (b"{", b"[") and parsed(body.decode("utf-8", "replace")) is not None
+    return body.lstrip()[:1] in (b"{", b"[") and try_parse(body.decode("utf-8", "replace")) is not None
 
 
 def _decode(headers: Headers, body: bytes, routes: DialectRoutes, what: str) -> tuple[Headers, bytes]:
@@ -151,7 +151,7 @@ def _is_text(body: bytes) -> bool:
 
 
 def _find_model(sent: Sent) -> str:
-    body = parsed(sent.body.decode("utf-8", "replace"))
+    body = try_parse(sent.body.decode("utf-8", "replace"))
     named = body.get("model") if isinstance(body, dict) else None
     deployed = _DEPLOYMENT.search(sent.path)
     return named if isinstance(named, str) else deployed[1] if deployed else ""

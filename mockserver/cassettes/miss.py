@@ -14,8 +14,8 @@ from msgspec import Struct
 from mockserver.cassettes.cassette import SAID, STREAM, Cassette, CassetteEntry, Compared, Traits, select_compared
 from mockserver.config.recording import SCRUBBED
 from mockserver.core.call import Call, fingerprint
-from mockserver.core.json import Json, parsed
-from mockserver.core.text import one_line, shared_ends, shared_start, shown, up_to
+from mockserver.core.json import Json, try_parse
+from mockserver.core.text import count_shared_ends, count_shared_start, one_line, shown, up_to
 
 MAX_LINES = 8
 SHOWN = 60  # characters of a value
@@ -113,7 +113,7 @@ def _locate(where: str, at: int, entry: Json) -> str:
 def _simplify(value: Json) -> Json:
     """Return a value to compare: JSON in a text is parsed; a single part of text is its text."""
     if isinstance(value, str) and value.startswith("{"):
-        inner = parsed(value)
+        inner = try_parse(value)
         return inner if isinstance(inner, dict) else value
     match value:
         case [{"type": "text" | "input_text" | "output_text", "text": str(text)}]:
@@ -142,7 +142,7 @@ def _show(value: Json) -> str | None:
 
 
 def _show_spans(one: str, other: str) -> tuple[str, str]:
-    front, back = shared_ends(one, other)
+    front, back = count_shared_ends(one, other)
     start = max(0, front - CONTEXT) if front > CONTEXT + 2 else 0
     return _show_span(one, start, back), _show_span(other, start, back)
 
@@ -279,7 +279,7 @@ def _find_pattern(before: str, one: str, other: str) -> str | None:
 
 def _find_prefixed(one: str, other: str) -> str | None:
     """Return a regex for two ids with the same prefix, such as `call_abc123XYZ`."""
-    prefix = _PREFIX.match(one[: shared_start(one, other)])
+    prefix = _PREFIX.match(one[: count_shared_start(one, other)])
     if prefix is None:
         return None
     rests = one[prefix.end() :], other[prefix.end() :]

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from mockserver.core.episode import Recorded, RecordedEvent
 from mockserver.core.exchange import frames
-from mockserver.core.json import Json, compact, parsed
+from mockserver.core.json import Json, compact, try_parse
 
 Table = Mapping[str, Json]
 
@@ -92,7 +92,7 @@ class Event(Struct, frozen=True):
 def parse_events(recorded: Sequence[RecordedEvent]) -> tuple[Event, ...]:
     """Return the events of a stream, without comments."""
     found = (frame for frame in frames(recorded) if b"data:" in frame.raw)
-    return tuple(Event(frame.at, frame.event or "", frame.text, parsed(frame.text)) for frame in found)
+    return tuple(Event(frame.at, frame.event or "", frame.text, try_parse(frame.text)) for frame in found)
 
 
 def parse_response(reply: Recorded, form: str) -> ParsedResponse:
@@ -102,11 +102,11 @@ def parse_response(reply: Recorded, form: str) -> ParsedResponse:
             text = "".join(event.text for event in streamed)
             return ParsedResponse(error=text, status=reply.status, body=text)
         text = reply.body.decode("utf-8", "replace")
-        body = parsed(text)
+        body = try_parse(text)
         whole = text if body is None else body
         error = whole.get("error") or whole if isinstance(whole, Mapping) else whole
         return ParsedResponse(error=error, status=reply.status, body=whole)
-    body = parsed(reply.body.decode("utf-8", "replace")) if reply.frames is None else None
+    body = try_parse(reply.body.decode("utf-8", "replace")) if reply.frames is None else None
     if form == "contents":
         bodies = [event.table for event in streamed] if reply.frames is not None else as_rows([body]) or as_rows(body)
         error = _find_error(streamed)
@@ -387,7 +387,7 @@ def _write_input(arguments: Json) -> str:
     """Arguments as a plain answer has them, or as they were streamed if that differs by more than usual spaces."""
     if not isinstance(arguments, str):
         return compact(arguments)
-    whole = parsed(arguments)
+    whole = try_parse(arguments)
     usual = isinstance(whole, dict) and json.dumps(whole, ensure_ascii=False) == arguments
     return compact(whole) if usual else arguments or "{}"
 
@@ -408,7 +408,7 @@ def _read_message_events(found: Sequence[Event]) -> ParsedResponse:
             case "message_delta":
                 message |= as_table(body.get("delta"))
                 usage |= as_table(body.get("usage"))
-    content = [{**block, "input": parsed(block["input"])} if _is_ran(block) else block for block in blocks.values()]
+    content = [{**block, "input": try_parse(block["input"])} if _is_ran(block) else block for block in blocks.values()]
     error = _find_error(found)
     complete = any(event.table.get("type") == "message_stop" for event in found)
     whole = _read_message({**message, "content": content, "usage": usage})

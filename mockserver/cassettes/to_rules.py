@@ -17,7 +17,7 @@ from mockserver.cassettes.parse_response import (
     as_table,
 )
 from mockserver.cassettes.yaml_text import write_yaml
-from mockserver.core.json import Json, compact, map_texts, parsed
+from mockserver.core.json import Json, compact, map_texts, try_parse
 from mockserver.core.plan import FINISHES, OWN_FINISHES
 
 Then = Mapping[str, Json]
@@ -265,7 +265,7 @@ def _make_call(call: ParsedToolCall | None) -> Mapping[str, Json]:
     named = {"name": call.name, **({"namespace": call.namespace} if call.namespace else {})}
     if call.custom:
         return {**named, "input": escape_template(call.text)}
-    arguments = parsed(call.text)
+    arguments = try_parse(call.text)
     if isinstance(arguments, dict) and compact(arguments) == call.text:
         return {**named, "arguments": _escape_templates(arguments)}
     return {**named, "arguments": escape_template(call.text)}

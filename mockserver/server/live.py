@@ -35,7 +35,7 @@ from mockserver.core.seed import Seed, WallClock, monotonic, token
 from mockserver.core.text import plural
 from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
-from mockserver.engine.engine import Engine, Policy, altered, behind
+from mockserver.engine.engine import Engine, Policy, alter_engine, put_rules_before
 from mockserver.engine.memory import Memory
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
@@ -80,9 +80,9 @@ class Namespace(Struct):
         if not rules and choice is None:
             return base
         if made is None or made[0][0] is not rules or made[0][1] is not choice or made[0][2] is not base:
-            engine = behind(base, rules) if rules else base
+            engine = put_rules_before(base, rules) if rules else base
             if choice is not None and isinstance(base.player, Player):
-                engine = altered(engine, player=replace(base.player, choice=choice))
+                engine = alter_engine(engine, player=replace(base.player, choice=choice))
             self._made = made = ((rules, choice, base), engine)
         return made[1]
 
@@ -211,7 +211,7 @@ class Live(Struct):
     def share(self, line: "RedisLine", counters: Counters, shelf: Shelf[Stored], turnstile: Turnstile) -> None:
         """Remember in a shared state from now on."""
         self.line, self.counters, self._limiter = line, counters, Limiter(turnstile)
-        self.engine = altered(self.engine, counters=counters, memory=replace(self.engine.memory, shelf=shelf))
+        self.engine = alter_engine(self.engine, counters=counters, memory=replace(self.engine.memory, shelf=shelf))
 
     @property
     def control_token(self) -> str | None:

@@ -19,7 +19,7 @@ from mockserver.core.json import Json, map_texts
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
 from mockserver.dialects import discover
-from mockserver.engine.engine import altered
+from mockserver.engine.engine import alter_engine
 from mockserver.reports.calls import sources
 from mockserver.reports.coverage import current_watch
 from mockserver.reports.failures import (
@@ -235,7 +235,7 @@ class MockServer(Assertions):
         self._setup = setup or self.default_setup
         settings, engine = self._composer.compose(self._setup)
         if isinstance(engine.player, Player):
-            engine = altered(engine, player=replace(engine.player, worded=self.worded))
+            engine = alter_engine(engine, player=replace(engine.player, worded=self.worded))
         journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
         journal.keeps_calls = True
         if (watch := current_watch()) is not None:

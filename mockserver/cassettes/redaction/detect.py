@@ -21,7 +21,7 @@ from mockserver.cassettes.redaction.find import is_page_token, mask
 from mockserver.cassettes.redaction.json_edit import find_path, join_deltas
 from mockserver.config.errors import ConfigError
 from mockserver.core.episode import Episode, RecordedEvent
-from mockserver.core.json import parsed
+from mockserver.core.json import try_parse
 
 
 def is_random(text: str) -> bool:
@@ -408,14 +408,14 @@ def _name_surface(text: str, where: str) -> Surface:
 
 
 def _locate_in_body(of: str, data: bytes, found: bytes) -> str:
-    path = find_path(parsed(_decode(data)), _decode(found))
+    path = find_path(try_parse(_decode(data)), _decode(found))
     return f"{of}, {path or f'line {data.count(bytes((10,)), 0, data.index(found)) + 1}'}"
 
 
 def _locate_in_frames(frames: Sequence[RecordedEvent], _data: bytes, found: bytes) -> str:
     for number, frame in enumerate((_unescape(frame) for _, frame in frames), 1):
         if found in frame:
-            path = find_path(parsed(join_data(frame) or ""), _decode(found))
+            path = find_path(try_parse(join_data(frame) or ""), _decode(found))
             return f"answer, event {number}" + (f", {path}" if path else "")
     return "answer"
 

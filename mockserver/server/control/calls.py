@@ -17,7 +17,7 @@ from mockserver.config.errors import ConfigError
 from mockserver.config.source import did_you_mean
 from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json
-from mockserver.core.text import shared_ends
+from mockserver.core.text import count_shared_ends
 from mockserver.engine.offload import on_thread
 from mockserver.server.control.detail import answer, bodies, call_of, detail, engine_of, reached_by
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response, kept, list_response, number
@@ -313,7 +313,7 @@ def _short(value: Json) -> Json:
 
 def _texts(one: str, other: str) -> dict[str, Json]:
     """Two texts, cut around what differs, and which of their characters that are."""
-    front, back = shared_ends(one, other)
+    front, back = count_shared_ends(one, other)
     start = max(0, front - _BEFORE) if max(len(one), len(other)) > _LONGEST else 0
     sides = {"one": one, "other": other}
     spans = {name: {"at": front - start, "size": len(text) - back - front} for name, text in sides.items()}

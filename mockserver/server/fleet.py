@@ -22,8 +22,8 @@ from mockserver.core.protocols import StateLostError
 from mockserver.core.seed import boottime
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
-from mockserver.server.cassette_store import CassetteChoice
 from mockserver.server.live import ADDED, Live, Namespace, digest
+from mockserver.server.player import CassetteChoice
 from mockserver.server.sources import compiled
 from mockserver.state.redis.line import RedisLine
 from mockserver.state.redis.member import SLOTS, Connect, Member

@@ -39,8 +39,9 @@ from mockserver.engine.engine import Engine, Policy, alter_engine, put_rules_bef
 from mockserver.engine.memory import Memory
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
-from mockserver.server.cassette_store import CassetteChoice, CassetteStore, Player, check, file_of
+from mockserver.server.cassette_store import CassetteStore, check_cassettes, name_file
 from mockserver.server.limits import Limiter, Unsent
+from mockserver.server.player import CassetteChoice, Player
 from mockserver.server.recorder import RecordingPolicy
 from mockserver.server.sources import Sources, cassettes_in
 from mockserver.server.upstreams import UpstreamClient
@@ -80,8 +81,8 @@ class Namespace(Struct):
             return base
         if made is None or made[0][0] is not rules or made[0][1] is not choice or made[0][2] is not base:
             engine = put_rules_before(base, rules) if rules else base
-            if choice is not None and isinstance(base.tapes, Player):
-                engine = alter_engine(engine, tapes=replace(base.tapes, choice=choice))
+            if choice is not None and isinstance(base.player, Player):
+                engine = alter_engine(engine, player=replace(base.player, choice=choice))
             self._made = made = ((rules, choice, base), engine)
         return made[1]
 
@@ -224,8 +225,8 @@ class Live(Struct):
 
     @property
     def player(self) -> Player:
-        assert isinstance(self.engine.tapes, Player)  # noqa: S101  # `compose` made it
-        return self.engine.tapes
+        assert isinstance(self.engine.player, Player)  # noqa: S101  # `compose` made it
+        return self.engine.player
 
     def renew(self, settings: Settings, engine: Engine, journal: Journal, *, timed: bool = True) -> None:
         """Forget everything, start over with these; `timed`: answers take their time unless overridden."""
@@ -311,31 +312,31 @@ def start(sources: Sources) -> Live:
 def compose(sources: Sources, counters: Counters, before: "Live | None" = None) -> tuple[Settings, Engine]:
     """Settings and engine of the sources; what `before`, a running server, has kept stays. Raises MockserverError."""
     loaded = sources.load()
-    settings, errors, tapes = loaded.settings, loaded.errors, None
+    settings, errors, player = loaded.settings, loaded.errors, None
     if not errors.found or before is None:  # else the running server would miss changes of cassettes that are read here
-        tapes = errors.attempt(partial(player, sources, settings, before))
-        folder = CassetteStore(settings.cassettes, settings.match) if tapes is None else tapes.cassettes
-        errors.attempt(partial(check, loaded.documents, folder))
-    if errors.found or tapes is None:
+        player = errors.attempt(partial(make_player, sources, settings, before))
+        folder = CassetteStore(settings.cassettes, settings.match) if player is None else player.store
+        errors.attempt(partial(check_cassettes, loaded.documents, folder))
+    if errors.found or player is None:
         raise errors.merged
     listed = LazyMapping(discover(), lambda name: discover()[name].models)
     if before is None:
         shelf: Shelf[Stored] = MemoryShelf(count=settings.stored_answers, size=settings.stored_bytes)
     else:
         shelf = before.engine.memory.shelf
-        before.namespaces.load_cassettes(tapes.cassettes)
+        before.namespaces.load_cassettes(player.store)
     return settings, Engine(
-        loaded.rules, policy(settings), counters, Memory(shelf, settings.background_polls), listed, tapes
+        loaded.rules, policy(settings), counters, Memory(shelf, settings.background_polls), listed, player
     )
 
 
-def player(sources: Sources, settings: Settings, before: "Live | None" = None) -> Player:
-    cassettes, fresh = CassetteStore(settings.cassettes, settings.match), False
+def make_player(sources: Sources, settings: Settings, before: "Live | None" = None) -> Player:
+    store, fresh = CassetteStore(settings.cassettes, settings.match), False
     if before is not None and before.settings.cassettes == settings.cassettes:
-        cassettes, choice = before.player.cassettes.reloaded(settings.match), before.player.choice
+        store, choice = before.player.store.copy_unloaded(settings.match), before.player.choice
         fresh = choice.fresh and (choice.name, choice.record) == (settings.cassette, settings.record)
-    made = Player(cassettes, upstreams=tuple(settings.upstream), keeping=RecordingPolicy(settings, sources.environ))
-    return made.chosen(settings.cassette, settings.record, fresh=fresh)
+    made = Player(store, upstreams=tuple(settings.upstream), policy=RecordingPolicy(settings, sources.environ))
+    return made.choose(settings.cassette, settings.record, fresh=fresh)
 
 
 def policy(settings: Settings) -> Policy:
@@ -433,7 +434,7 @@ async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> Non
     try:
         while True:
             changed = await to_thread(next, changes)  # not awatch, whose tasks and threads are slow to import
-            cassettes = () if changed else await on_thread(live.player.cassettes.changed)
+            cassettes = () if changed else await on_thread(live.player.store.list_changed)
             if changed or cassettes:
                 await _reloaded(live, sources, cassettes, say)
     finally:
@@ -453,5 +454,5 @@ async def _reloaded(live: Live, sources: Sources, cassettes: Sequence[str], say:
 
 
 def _cassette(live: Live, name: str) -> str:
-    library = live.player.cassettes.get(name)
-    return f"cassette {file_of(name)}, " + ("not there" if library is None else plural(library.size, "episode"))
+    cassette = live.player.store.get(name)
+    return f"cassette {name_file(name)}, " + ("not there" if cassette is None else plural(cassette.size, "episode"))

@@ -32,9 +32,9 @@ def of_head(row: Exchange, known: tuple[str, ...]) -> "Secrets":
 
 @lru_cache(64)
 def _of_head(headers: tuple[tuple[bytes, bytes], ...], query: bytes, known: tuple[str, ...]) -> "Secrets":
-    from mockserver.cassettes.redaction.redact import secrets_of
+    from mockserver.cassettes.redaction.redact import find_secrets
 
-    return secrets_of(headers, query, more=known)
+    return find_secrets(headers, query, more=known)
 
 
 def request_of(row: Exchange) -> HttpRequest:
@@ -61,16 +61,16 @@ def of_request(http: HttpRequest) -> "Secrets":
 def _secrets(
     headers: tuple[tuple[bytes, bytes], ...], query: bytes, body: bytes, known: tuple[str, ...] | None = None
 ) -> "Secrets":
-    from mockserver.cassettes.redaction.redact import secrets_of  # slow: a hundred patterns
+    from mockserver.cassettes.redaction.redact import find_secrets  # slow: a hundred patterns
 
-    return secrets_of(headers, query, body, known_secrets() if known is None else known)
+    return find_secrets(headers, query, body, known_secrets() if known is None else known)
 
 
 def known_secrets() -> tuple[str, ...]:
     """The credentials of the environment, which take a while to find."""
-    from mockserver.cassettes.redaction.find import environment_secrets
+    from mockserver.cassettes.redaction.find import find_environment_secrets
 
-    return environment_secrets(os.environ)
+    return find_environment_secrets(os.environ)
 
 
 def masked(value: Json, secrets: "Secrets") -> Json:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from starlette.responses import Response
 
-from mockserver.cassettes.sse_yaml import with_data
-from mockserver.cassettes.to_rules import UnsupportedError, then_of
+from mockserver.cassettes.bodies import replace_data
+from mockserver.cassettes.to_rules import UnsupportedError, make_then
 from mockserver.core.exchange import Exchange, frames
 from mockserver.core.json import Json, try_parse
 from mockserver.dialects import client_configs
@@ -69,7 +69,7 @@ def _reply_body(row: Exchange, secrets: "Secrets") -> str:
     texts = [frame.text for frame in left]
     masked = secrets.joined(texts)
     if list(masked) != texts:
-        sent = b"".join(with_data(frame.raw, text) + b"\n\n" for frame, text in zip(left, masked, strict=True))
+        sent = b"".join(replace_data(frame.raw, text) + b"\n\n" for frame, text in zip(left, masked, strict=True))
     return secrets.text(sent.decode("utf-8", "replace"))
 
 
@@ -107,12 +107,12 @@ def _without_credentials(row: Exchange) -> tuple[str, str, Mapping[str, str]]:
     from mockserver.cassettes.redaction.find import CredentialFields
 
     secrets, fields = replace(of_row(row), instead=lambda _: _GAP), CredentialFields(lambda _: _GAP)
-    sent = secrets.data(fields.body(plain(request_of(row)).body)).decode("utf-8", "replace")
+    sent = secrets.data(fields.redact_body(plain(request_of(row)).body)).decode("utf-8", "replace")
     found = try_parse(sent)
     text = sent if found is None else json.dumps(found).replace("\\ue000", _GAP)
-    headers = fields.headers(tuple(field for field in row.headers if not _OF_CONNECTIONS.fullmatch(field[0])))
+    headers = fields.redact_headers(tuple(field for field in row.headers if not _OF_CONNECTIONS.fullmatch(field[0])))
     named = {name.decode("latin-1"): secrets.data(value).decode("utf-8", "replace") for name, value in headers}
-    return text, secrets.data(fields.query(row.query)).decode("utf-8", "replace"), named
+    return text, secrets.data(fields.redact_query(row.query)).decode("utf-8", "replace"), named
 
 
 _OF_CONNECTIONS = re.compile(
@@ -153,7 +153,7 @@ def _rule_parts(row: Exchange, asked: ControlRequest) -> tuple[Mapping[str, Json
         raise RefusedError(409, f"no rule answers call {row.seq}: its request is refused before any rule is tried")
     retry = next((value for name, value in row.reply_headers if name.lower() == "retry-after"), "")
     try:
-        then = then_of(response(row), retry)
+        then = make_then(response(row), retry)
     except UnsupportedError:
         return suggested.when, suggested.then
     text = python(then)

@@ -250,10 +250,10 @@ def reply_of(row: Exchange, secrets: "Secrets") -> dict[str, Json]:
 
 def _adds(row: Exchange, texts: Sequence[str]) -> list[str]:
     """The text that each frame adds to the answer."""
-    from mockserver.cassettes.redaction.json_edit import joined_deltas
+    from mockserver.cassettes.redaction.json_edit import join_deltas
 
     found, form = [""] * len(texts), wire_format(row.dialect, row.operation)
-    for joined in joined_deltas(texts):
+    for joined in join_deltas(texts):
         for piece in joined.pieces:
             if "logprobs" not in piece.path and piece.path:
                 found[piece.event] += piece.text

@@ -10,14 +10,14 @@ from textwrap import dedent, indent
 from msgspec import Struct
 from starlette.responses import Response
 
-from mockserver.cassettes.store import replace_file
+from mockserver.cassettes.cassette_file import replace_file
 from mockserver.config.errors import MockserverError
 from mockserver.config.source import Document, read
 from mockserver.core.json import Json
 from mockserver.engine.offload import on_thread
 from mockserver.rules.lint.remarks import review
 from mockserver.rules.load import Rule
-from mockserver.server.cassette_store import check
+from mockserver.server.cassette_store import check_cassettes
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
 from mockserver.server.live import Live, reload
 from mockserver.server.sources import compiled, rules_in
@@ -157,7 +157,7 @@ def _changed(live: Live, wanted: Mapping[str, Json], lines: tuple[int, int]) -> 
         _check_others(before, after, replaced=lines[0] <= lines[1], shown=shown)
         documents = [after.document, *live.sources.documents()[1:]]
         compiled(documents, live.settings.profiles)
-        check(documents, live.player.cassettes)
+        check_cassettes(documents, live.player.store)
     except MockserverError as error:
         words = f"nothing was saved: {error.mistakes[0]}"
         raise RefusedError(400, words, mistakes=error.mistakes) from error

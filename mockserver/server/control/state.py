@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from starlette.responses import Response
 
 from mockserver import __version__
-from mockserver.cassettes.match import EpisodeIndex, IndexedEpisode
+from mockserver.cassettes.cassette import Cassette, CassetteEntry
 from mockserver.config.errors import CassetteError, Mistake, MockserverError, SourceLocation
 from mockserver.config.source import Document, Path, did_you_mean, read
 from mockserver.config.timing import Profiles
@@ -24,11 +24,12 @@ from mockserver.dialects import client_configs
 from mockserver.engine.counters import ATTEMPT, select_counters
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
-from mockserver.server.cassette_store import CassetteChoice, Player, Record, check
+from mockserver.server.cassette_store import check_cassettes
 from mockserver.server.client_environment import bare_url, base_url
 from mockserver.server.control.feed import problem
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
 from mockserver.server.live import ADDED, ALL, Live, Namespace, reload, shown_settings
+from mockserver.server.player import CassetteChoice, Player, Record
 from mockserver.server.sources import compiled
 from mockserver.state.journal import BOUNDS, Journal, Sums, Tally
 
@@ -182,9 +183,9 @@ async def play_cassette(asked: ControlRequest) -> Response:
 
 
 def _chosen(player: Player, name: str | None, record: Record) -> Player:
-    if name is not None and record == "none" and not player.cassettes.exists(name):
-        raise CassetteError(player.cassettes.missing(name, 'to record it, say "record": "once" as well'))
-    return player.chosen(name, record)
+    if name is not None and record == "none" and not player.store.exists(name):
+        raise CassetteError(player.store.explain_missing(name, 'to record it, say "record": "once" as well'))
+    return player.choose(name, record)
 
 
 async def unplay_cassette(asked: ControlRequest) -> Response:
@@ -201,18 +202,18 @@ async def _playing(asked: ControlRequest, choice: CassetteChoice | None) -> Resp
 
 def _cassette_json(asked: ControlRequest, namespace: str) -> dict[str, Json]:
     live, space = asked.live, asked.live.namespaces.get(namespace)
-    tapes = space.engine(live.engine).tapes
-    player = tapes if isinstance(tapes, Player) else live.player
-    hits, library, unplayed = live.journal.hits(namespace), player.loaded, list[int]()
-    if library is not None:
-        unplayed = [*library.unread, *(entry.number for entry in library.entries if not hits[entry.reply.source])]
+    own = space.engine(live.engine).player
+    player = own if isinstance(own, Player) else live.player
+    hits, cassette, unplayed = live.journal.hits(namespace), player.cassette, list[int]()
+    if cassette is not None:
+        unplayed = [*cassette.refused, *(entry.number for entry in cassette.entries if not hits[entry.reply.source])]
     return {
         "namespace": namespace,
         "name": player.choice.name,
         "record": player.choice.record,
         "own": space.choice is not None,
         "forwards": player.choice.forwards,
-        "episodes": 0 if library is None else library.size,
+        "episodes": 0 if cassette is None else cassette.size,
         "unplayed": sorted(unplayed),
     }
 
@@ -220,16 +221,16 @@ def _cassette_json(asked: ControlRequest, namespace: str) -> dict[str, Json]:
 async def list_episodes(asked: ControlRequest) -> Response:
     """List episodes of the cassette in use."""
     live, name = asked.live, asked.one_namespace
-    tapes = live.namespaces.get(name).engine(live.engine).tapes
-    library = (tapes if isinstance(tapes, Player) else live.player).loaded
+    own = live.namespaces.get(name).engine(live.engine).player
+    cassette = (own if isinstance(own, Player) else live.player).cassette
     after, limit = asked.number("after") or 0, asked.number("limit") or _EPISODES
-    entries = [] if library is None else [entry for entry in library.entries if entry.number > after][:limit]
+    entries = [] if cassette is None else [entry for entry in cassette.entries if entry.number > after][:limit]
     hits = live.journal.hits(name)
-    return json_response({"episodes": await on_thread(lambda: [_episode(entry, library, hits) for entry in entries])})
+    return json_response({"episodes": await on_thread(lambda: [_episode(entry, cassette, hits) for entry in entries])})
 
 
-def _episode(entry: IndexedEpisode, library: EpisodeIndex | None, hits: Mapping[str, int]) -> dict[str, Json]:
-    reply, call = entry.reply, None if library is None else library.read(entry.episode)
+def _episode(entry: CassetteEntry, cassette: Cassette | None, hits: Mapping[str, int]) -> dict[str, Json]:
+    reply, call = entry.reply, None if cassette is None else cassette.parse(entry.episode)
     asked = "" if call is None else call.last_user or next((prompt.text for prompt in call.prompts), "")
     return {
         "number": entry.number,
@@ -253,7 +254,7 @@ def rules_of(asked: ControlRequest, named: int) -> tuple[tuple[Rule, ...], int]:
     profiles = asked.live.settings.profiles
     try:
         rules = compiled((document,), profiles)
-        check((document,), asked.live.player.cassettes)
+        check_cassettes((document,), asked.live.player.store)
     except MockserverError as error:
         raise refused(_placed(document, error, profiles)) from error
     if not rules:

@@ -34,7 +34,7 @@ from mockserver.cassettes.bodies import (
 from mockserver.cassettes.yaml_text import Node, Refused, Verbatim, parse, read_text, write_flow, write_yaml
 from mockserver.config.errors import CassetteError, Mistake, SourceLocation
 from mockserver.config.source import did_you_mean
-from mockserver.config.yaml_reader import collector_at_rest
+from mockserver.config.yaml_reader import pause_collector
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.http import Headers
 from mockserver.core.json import Json, try_parse
@@ -75,7 +75,7 @@ def read_documents(
     sections = tuple(_split(_decode(data, file), file))
     found: list[EpisodeDocument] = []
     mistakes: list[Mistake] = []
-    with collector_at_rest():
+    with pause_collector():
         for number, section in enumerate(sections[_check_head(sections) :], 1):
             try:
                 document = known.get(section.text) or _read_document(section.text)

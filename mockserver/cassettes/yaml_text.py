@@ -22,7 +22,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from mockserver.config.yaml_reader import LOADER, explain, shortened, unprintable
+from mockserver.config.yaml_reader import LOADER, explain, find_unprintable, shorten
 from mockserver.core.json import Json
 
 MAX_DEPTH = 100
@@ -67,7 +67,7 @@ def parse(text: str) -> Node | None:
         words, line, column = explain(error, text)
         raise Refused(words, (line, column)) from None
     except yaml.YAMLError as error:
-        words, line, column = unprintable(text) or (f"not YAML: {error}", 0, 0)
+        words, line, column = find_unprintable(text) or (f"not YAML: {error}", 0, 0)
         raise Refused(words, (line, column)) from None
     finally:
         loader.dispose()
@@ -113,9 +113,9 @@ def _read_table(event: Any, next_event: Callable[[], Any], depth: int) -> Node:
     while type(key := next_event()) is not MappingEndEvent:
         name = _read_node(key, next_event, depth).value
         if not isinstance(name, str):
-            raise Refused("a key must be a text", _find_spot(key))
+            raise Refused("a key must be a string", _find_spot(key))
         if name in table:
-            raise Refused(f'duplicate key "{shortened(name)}"', _find_spot(key))
+            raise Refused(f'duplicate key "{shorten(name)}"', _find_spot(key))
         keys[name] = key
         table[name] = _read_node(next_event(), next_event, depth)
     return Node(table, event, keys=keys)

@@ -25,7 +25,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
     """Check RULES (default: rules.yaml). The exit code is 2 if there is a mistake or no file, else 0."""
     from mockserver.cli.options import sources
     from mockserver.core.text import plural
-    from mockserver.rules.load import Remark, review
+    from mockserver.rules.lint.remarks import Remark, review
     from mockserver.server.stubs import unreachable
 
     given = sources(rules, {})
@@ -35,7 +35,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
         settings, loaded = _checked(given)
     except MockserverError as error:
         for mistake in error.mistakes:
-            click.echo(mistake.shown(), err=True)
+            click.echo(mistake.render(), err=True)
         sys.exit(2)
     remarks = [*review(loaded), *unreachable(loaded, settings.dialect)]
     if not settings.upstream:
@@ -82,6 +82,6 @@ def schema_command() -> None:
     """Print the JSON Schema of rules files: `mockserver schema > rules.schema.json`."""
     from mockserver.delivery.faults import FAULTS
     from mockserver.dialects import discover
-    from mockserver.rules.json_schema import rules_schema
+    from mockserver.rules.json_schema import make_rules_schema
 
-    click.echo(json.dumps(rules_schema(FAULTS, tuple(discover())), indent=2))
+    click.echo(json.dumps(make_rules_schema(FAULTS, tuple(discover())), indent=2))

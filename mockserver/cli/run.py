@@ -30,7 +30,7 @@ from mockserver.core.json import Json
 from mockserver.core.text import plural, printable, ranges
 from mockserver.engine.answer import use_tokenizer
 from mockserver.engine.engine import FORWARDED, Engine
-from mockserver.rules.nearest import without_rule
+from mockserver.rules.nearest import find_unmatched
 from mockserver.server.cassette_store import name_file
 from mockserver.server.explain import explain_call, is_unmatched
 from mockserver.server.live import Keep, Live, start
@@ -149,7 +149,7 @@ class Report(Struct):
             self.remarks.update(remarks_of(exchange))
         if (unmatched or rejected) and len(self.unanswered) < MAX_REPORTED:
             request, call = f"{exchange.method} {exchange.path}", exchange.call if unmatched else None
-            call = call and without_rule(engine.rules, call)[0]
+            call = call and find_unmatched(engine.rules, call)[0]
             secrets = of_row(exchange)
             self.unanswered.append(Unanswered(exchange.seq, request, exchange.status, call, secrets, engine))
 

@@ -31,8 +31,8 @@ class Mistake(Struct, frozen=True):
         shown = self.place.text.strip()
         return f"{self.place}: {self.message}" + (f"  [{shown}]" if shown else "")
 
-    def shown(self) -> str:
-        """The message, the line of the file below it, and a caret under the column."""
+    def render(self) -> str:
+        """Return the message, the line of the file below it, and a caret under the column."""
         if self.place is None or not self.place.text:
             return str(self)
         gutter = f"{self.place.line:>5} | "

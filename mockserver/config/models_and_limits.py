@@ -5,9 +5,17 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
-from mockserver.config.tables import BaseTable, Change, WrittenAs, checked_by, field, read_by, with_json_schema
+from mockserver.config.tables import (
+    AfterValidator,
+    BaseTable,
+    BeforeValidator,
+    Change,
+    WithJsonSchema,
+    WrittenAs,
+    field,
+)
 from mockserver.config.timing import TimingSetting, TimingTable
-from mockserver.config.types import Duration, Several, listed_schema, refused, texts
+from mockserver.config.types import Duration, Several, make_list_schema, make_refusal, split_texts
 from mockserver.core.json import Json
 from mockserver.core.rates import UNLIMITED, Kind, Limits, Rate, Rates, Window
 
@@ -38,8 +46,8 @@ class LimitsTable(RatesTable, title="limits"):
     queue_timeout: Duration | None = field(None, description="How long a request may wait before it gets a 503.")
 
 
-def _rates(table: RatesTable) -> Rates:
-    """The rates that a table sets; null lifts a rate."""
+def _make_rates(table: RatesTable) -> Rates:
+    """Return the rates that a table sets; null lifts a rate."""
     return tuple(
         Rate(kind, window, getattr(table, name) or UNLIMITED)
         for name, (kind, window) in _RATES.items()
@@ -47,16 +55,16 @@ def _rates(table: RatesTable) -> Rates:
     )
 
 
-def _limits(table: LimitsTable) -> Limits:
+def _make_limits(table: LimitsTable) -> Limits:
     if table.concurrent_requests is None:
         for name in ("queue", "queue_timeout"):
             if name in table.model_fields_set:
                 raise PydanticCustomError("refused", "{name} requires concurrent_requests", {"name": name})
-    return Limits(_rates(table), table.concurrent_requests, table.queue, table.queue_timeout)
+    return Limits(_make_rates(table), table.concurrent_requests, table.queue, table.queue_timeout)
 
 
-RatesSetting = Annotated[Rates, WrittenAs(RatesTable), checked_by(_rates)]
-LimitsSetting = Annotated[Limits, WrittenAs(LimitsTable), checked_by(_limits)]
+RatesSetting = Annotated[Rates, WrittenAs(RatesTable), AfterValidator(_make_rates)]
+LimitsSetting = Annotated[Limits, WrittenAs(LimitsTable), AfterValidator(_make_limits)]
 
 
 _RATES: Mapping[str, tuple[Kind, Window]] = {
@@ -72,15 +80,15 @@ class KeySettings(BaseTable, title="key"):
 
     allowed: bool = field(True, description="Accept requests with this key; if false, they get a 403.")
     models: Several | None = field(None, description="The models it may use (* is a wildcard); others get a 403.")
-    limits: Annotated[RatesSetting | None, with_json_schema(RatesTable.model_json_schema)] = field(
+    limits: Annotated[RatesSetting | None, WithJsonSchema(RatesTable.model_json_schema)] = field(
         None, description="Its rate limits, instead of those of the model or the general ones."
     )
 
 
-def _keys(value: Json) -> Json:
-    """A table as it is. Keys in a list, or in one text separated by commas, may do anything."""
+def _read_keys(value: Json) -> Json:
+    """Read a table as it is. Keys in a list, or in one text separated by commas, may do anything."""
     if not isinstance(value, Mapping):
-        return {name: {} for name in texts(value)}
+        return {name: {} for name in split_texts(value)}
     wants = PydanticCustomError("expected", "a table of what it may do, such as {} or {allowed: false}")
     wrong = [
         InitErrorDetails(type=wants, loc=(str(name),), input=table)
@@ -92,18 +100,18 @@ def _keys(value: Json) -> Json:
     return {str(name): table or {} for name, table in value.items()}
 
 
-def _by_name(table: type[BaseTable]) -> Change:
-    """Names in a list, or as the keys of tables."""
+def _accept_names(table: type[BaseTable]) -> Change:
+    """Let the JSON Schema accept names in a list, or as the keys of tables."""
 
     def made() -> dict[str, Json]:
         tables = {"type": "object", "additionalProperties": {"anyOf": [table.model_json_schema(), {"type": "null"}]}}
         no_aliases = {"patternProperties": {"[*]": {"properties": {"aliases": False}}}}
-        return {"anyOf": [{**tables, "allOf": [no_aliases]}, listed_schema()]}
+        return {"anyOf": [{**tables, "allOf": [no_aliases]}, make_list_schema()]}
 
-    return with_json_schema(made)
+    return WithJsonSchema(made)
 
 
-Keys = Annotated[Mapping[str, KeySettings] | None, read_by(_keys), _by_name(KeySettings)]
+Keys = Annotated[Mapping[str, KeySettings] | None, BeforeValidator(_read_keys), _accept_names(KeySettings)]
 
 
 class ModelSettings(BaseTable, title="model"):
@@ -125,42 +133,44 @@ class ModelSettings(BaseTable, title="model"):
         None, min_length=1, json_schema_extra=_PLAIN, description="The model name in its answers. Default: its name."
     )
     aliases: Several = field((), json_schema_extra=_PLAIN, description="Other names for it in requests.")
-    timing: Annotated[TimingSetting | None, with_json_schema(TimingTable.model_json_schema)] = field(
+    timing: Annotated[TimingSetting | None, WithJsonSchema(TimingTable.model_json_schema)] = field(
         None, description="The timing of its answers; a rule's timing wins."
     )
-    limits: Annotated[RatesSetting | None, with_json_schema(RatesTable.model_json_schema)] = field(
+    limits: Annotated[RatesSetting | None, WithJsonSchema(RatesTable.model_json_schema)] = field(
         None, description="Its rate limits, instead of the general ones."
     )
 
 
-def _models(value: Json) -> Json:
+def _read_models(value: Json) -> Json:
     if not isinstance(value, Mapping):
-        return {name: {} for name in texts(value)}
+        return {name: {} for name in split_texts(value)}
     if not all(isinstance(properties, Mapping | None) for properties in value.values()):
         raise PydanticCustomError("expected", "a list of names, or a table that gives each name a table of properties")
     return {str(name): properties or {} for name, properties in value.items()}
 
 
-def _unique_names(models: Mapping[str, ModelSettings] | None) -> Mapping[str, ModelSettings] | None:
+def _check_names(models: Mapping[str, ModelSettings] | None) -> Mapping[str, ModelSettings] | None:
     owners: dict[str, str] = {}
     errors = [
-        found for name, model in (models or {}).items() for found in _alias_errors(name, model, owners, models or {})
+        found
+        for name, model in (models or {}).items()
+        for found in _find_alias_errors(name, model, owners, models or {})
     ]
     if errors:
         raise ValidationError.from_exception_data("models", errors)
     return models
 
 
-def _alias_errors(
+def _find_alias_errors(
     name: str, model: ModelSettings, owners: dict[str, str], models: Collection[str]
 ) -> Iterator[InitErrorDetails]:
     if model.resolved is not None and "*" in model.resolved:
-        yield refused((name, "resolved"), f'must be a name without *, not "{model.resolved}"', model.resolved)
+        yield make_refusal((name, "resolved"), f'must be a name without *, not "{model.resolved}"', model.resolved)
     for at, alias in enumerate(model.aliases):
         if "*" in alias:
             why = f'must be a name without *, not "{alias}"'
         elif "*" in name:
-            why = "only a name has aliases, not a pattern"
+            why = "a pattern cannot have aliases; only a name can"
         elif alias in models:
             why = f'"{alias}" is already the name of a model'
         elif alias in owners:
@@ -168,9 +178,12 @@ def _alias_errors(
         else:
             owners[alias] = name
             continue
-        yield refused((name, "aliases", at), why, alias)
+        yield make_refusal((name, "aliases", at), why, alias)
 
 
 Models = Annotated[
-    Mapping[str, ModelSettings] | None, read_by(_models), checked_by(_unique_names), _by_name(ModelSettings)
+    Mapping[str, ModelSettings] | None,
+    BeforeValidator(_read_models),
+    AfterValidator(_check_names),
+    _accept_names(ModelSettings),
 ]

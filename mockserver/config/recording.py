@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 from pydantic_core import PydanticCustomError
 
-from mockserver.config.tables import BaseTable, checked_by, field, read_by, with_json_schema
-from mockserver.config.types import Several, steps, texts
+from mockserver.config.tables import AfterValidator, BaseTable, BeforeValidator, WithJsonSchema, field
+from mockserver.config.types import Several, parse_json_path, split_texts
 from mockserver.core.json import Json
 
 
@@ -22,21 +22,21 @@ class MatchSettings(BaseTable, title="match"):
     )
 
 
-def _json_path(text: str) -> str:
+def _check_json_path(text: str) -> str:
     try:
-        steps(text)
+        parse_json_path(text)
     except ValueError as error:
-        raise PydanticCustomError("refused", "cannot be read as JSONPath: {why}", {"why": str(error)}) from None
+        raise PydanticCustomError("refused", "is not a valid JSONPath: {why}", {"why": str(error)}) from None
     return text
 
 
-def _pattern(text: str) -> str:
+def _check_pattern(text: str) -> str:
     import regex  # type: ignore[import-untyped]  # slow to import, and most settings have no pattern
 
     try:
         regex.compile(text)
     except (regex.error, ValueError, OverflowError, RecursionError) as error:
-        raise PydanticCustomError("refused", "cannot be read as a pattern: {why}", {"why": str(error)}) from None
+        raise PydanticCustomError("refused", "is not a valid regular expression: {why}", {"why": str(error)}) from None
     return text
 
 
@@ -46,10 +46,10 @@ SCRUBBED = "<scrubbed>"
 class Scrub(BaseTable, title="scrub", validate_by_name=True, validate_by_alias=True):
     """Something to remove from recordings, and from live requests before a recording is looked up."""
 
-    path: Annotated[str, checked_by(_json_path)] | None = field(
+    path: Annotated[str, AfterValidator(_check_json_path)] | None = field(
         None, description="The JSONPath of a value in a JSON body, such as $.user."
     )
-    regex: Annotated[str, field(min_length=1), checked_by(_pattern)] | None = field(
+    regex: Annotated[str, field(min_length=1), AfterValidator(_check_pattern)] | None = field(
         None, description="Or a regular expression that matches it anywhere."
     )
     placeholder: str = field(SCRUBBED, alias="with", min_length=1, description="The replacement.")
@@ -60,7 +60,7 @@ class Scrub(BaseTable, title="scrub", validate_by_name=True, validate_by_alias=T
         return self
 
 
-def _tables(value: Json) -> Json:
+def _read_scrubs(value: Json) -> Json:
     if isinstance(value, Mapping):
         return (value,)
     if not isinstance(value, list | tuple):
@@ -68,21 +68,21 @@ def _tables(value: Json) -> Json:
     return tuple(value)
 
 
-def _upstreams(value: Json) -> Json:
+def _read_upstreams(value: Json) -> Json:
     if isinstance(value, Mapping):
         return value
-    pairs = [text.partition("=") for each in texts(value) for text in texts(each)]
+    pairs = [text.partition("=") for each in split_texts(value) for text in split_texts(each)]
     if any(not (name and equals and url) for name, equals, url in pairs):
         raise PydanticCustomError("expected", "dialect=URL, such as openai=https://api.openai.com/v1")
     return {name: url for name, _, url in pairs}
 
 
-def _addresses(upstreams: Mapping[str, str]) -> Mapping[str, str]:
+def _check_addresses(upstreams: Mapping[str, str]) -> Mapping[str, str]:
     for url in upstreams.values():
         parts = urlsplit(url)
         if "@" in url:  # not quoted: what is before it may be a password
             raise PydanticCustomError(
-                "refused", f"give no user or password; {UPSTREAM_KEY}OPENAI holds a key for openai"
+                "refused", f"put no user or password into the URL; the key for openai goes into {UPSTREAM_KEY}OPENAI"
             )
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
             raise PydanticCustomError(
@@ -96,8 +96,8 @@ UPSTREAM_KEY = "MOCKSERVER_UPSTREAM_KEY_"  # plus a dialect: the variable of the
 _URLS = {"type": "object", "additionalProperties": {"type": "string", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://[^@?#]+$"}}
 Upstreams = Annotated[
     Mapping[str, str],
-    read_by(_upstreams),
-    checked_by(_addresses),
-    with_json_schema(lambda: {"anyOf": [_URLS, {"type": ["array", "string"], "items": {"type": "string"}}]}),
+    BeforeValidator(_read_upstreams),
+    AfterValidator(_check_addresses),
+    WithJsonSchema(lambda: {"anyOf": [_URLS, {"type": ["array", "string"], "items": {"type": "string"}}]}),
 ]
-Scrubs = Annotated[tuple[Scrub, ...], read_by(_tables)]
+Scrubs = Annotated[tuple[Scrub, ...], BeforeValidator(_read_scrubs)]

@@ -1,4 +1,4 @@
-"""All settings as one frozen value, assembled from flags, environment, rules files and defaults."""
+"""The settings: what there is to set, and how flags, environment variables and files become one frozen value."""
 
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -13,10 +13,10 @@ from mockserver.config.errors import ConfigError, Mistake, MockserverError
 from mockserver.config.models_and_limits import Keys, LimitsSetting, Models
 from mockserver.config.recording import UPSTREAM_KEY, MatchSettings, Scrubs, Upstreams
 from mockserver.config.source import Document, Path, did_you_mean, read
-from mockserver.config.tables import BaseTable, field
+from mockserver.config.tables import AsTable, AsText, BaseTable, ByShape, Table, TextOrNumber, field
 from mockserver.config.timing import PROFILES, Profiles, ProfileSettings, TimingSetting
 from mockserver.config.types import Duration, Hosts, Instant, Origins, Several, Size, StateUrl, Token
-from mockserver.config.validation_errors import AsTable, AsText, Table, TextOrNumber, Wording, complaints, either
+from mockserver.config.validation_errors import Wording, find_mistakes
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Timing
@@ -39,7 +39,7 @@ class UnmatchedError(Table):
 Validations = Literal["live", "published", "off"]
 ValidationSetting = Annotated[
     AsText[Validations] | AsTable[Mapping[str, Validations]],
-    either("live, published, off, or a table by dialect such as {openai: off}"),
+    ByShape("live, published, off, or a table by dialect such as {openai: off}"),
 ]
 
 
@@ -62,7 +62,7 @@ class Settings(BaseTable, title="settings"):
     dialect: str = field("openai", description="The dialect of bare paths: /v1 for openai, / for azure.")
     unmatched: Annotated[
         AsText[Literal["generate", "error"]] | AsTable[UnmatchedError],
-        either("generate, error, or a table such as {status: 501}"),
+        ByShape("generate, error, or a table such as {status: 501}"),
     ] = field(
         "generate",
         description="What to do if no rule matches: generate an answer, or return an error: the dialect's 404, or "
@@ -215,34 +215,34 @@ def assemble(
     *,
     dialects: Collection[str] = (),
 ) -> Settings:
-    """The settings: flags win over `MOCKSERVER_*` variables, these over files, later files over earlier ones.
+    """Assemble settings: flags win over `MOCKSERVER_*` variables, these over files, later files over earlier ones.
 
     If `dialects` are given, no other is accepted. Raises ConfigError with every mistake and its place.
     """
-    settings, mistakes = assembled(flags, environ, documents, dialects=dialects)
+    settings, mistakes = assemble_valid(flags, environ, documents, dialects=dialects)
     if mistakes:
         raise ConfigError(*mistakes)
     return settings
 
 
-def assembled(
+def assemble_valid(
     flags: Mapping[str, Json],
     environ: Mapping[str, str],
     documents: Sequence[Document],
     *,
     dialects: Collection[str] = (),
 ) -> tuple[Settings, Sequence[Mistake]]:
-    """The same, but of mistaken settings the rest, and the mistakes."""
+    """Assemble the settings that are valid, as `assemble` does; return them and the mistakes of the others."""
     settings, mistakes = Settings(), list[Mistake]()
-    flagged = _Layer(flags, str if isinstance(flags, Keywords) else flag)
-    layers = (*map(_of_document, documents), _of_environ(environ), flagged)
-    profiles = _profiles(layers)
+    flagged = _Layer(flags, str if isinstance(flags, Keywords) else format_flag)
+    layers = (*map(_read_document, documents), _read_environ(environ), flagged)
+    profiles = _find_profiles(layers)
     for layer in layers:
         try:
-            settings = settings.model_copy(update=_checked(layer, dialects, profiles))
+            settings = settings.model_copy(update=_check_layer(layer, dialects, profiles))
         except MockserverError as error:
             mistakes += error.mistakes
-            settings = settings.model_copy(update=dict(_valid(layer, profiles)))
+            settings = settings.model_copy(update=dict(_select_valid(layer, profiles)))
     try:
         settings = _resolve_strict(settings, [layer for layer in layers if isinstance(layer.values, Mapping)])
     except MockserverError as error:
@@ -250,11 +250,11 @@ def assembled(
     return settings, mistakes
 
 
-def flag(name: str) -> str:
+def format_flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def variable(name: str) -> str:
+def format_variable(name: str) -> str:
     return _PREFIX + name.upper()
 
 
@@ -266,7 +266,7 @@ class _Layer(Struct, frozen=True):
     document: Document | None = None
 
     def mistake(self, path: Path, words: str, *, key: bool = False) -> Mistake:
-        place = self.document.place(("settings", *path), key=key) if self.document else None
+        place = self.document.find_place(("settings", *path), key=key) if self.document else None
         return Mistake(words, place)
 
     def name(self, path: Path) -> str:
@@ -276,13 +276,13 @@ class _Layer(Struct, frozen=True):
         return self.written(str(path[0])) + within
 
 
-def _of_document(document: Document) -> _Layer:
+def _read_document(document: Document) -> _Layer:
     values = document.data.get("settings") if isinstance(document.data, Mapping) else None
     return _Layer({} if values is None else values, document=document)
 
 
-def _of_environ(environ: Mapping[str, str]) -> _Layer:
-    """The variables `MOCKSERVER_*`. Unknown names are ignored unless they look like a misspelt setting."""
+def _read_environ(environ: Mapping[str, str]) -> _Layer:
+    """Read the variables `MOCKSERVER_*`. Unknown names are ignored unless they look like a misspelt setting."""
     named = {
         name.removeprefix(_PREFIX).lower(): text
         for name, text in environ.items()
@@ -290,40 +290,41 @@ def _of_environ(environ: Mapping[str, str]) -> _Layer:
     }
     known = Settings.model_fields
     return _Layer(
-        {name: text for name, text in named.items() if text and (name in known or did_you_mean(name, known))}, variable
+        {name: text for name, text in named.items() if text and (name in known or did_you_mean(name, known))},
+        format_variable,
     )
 
 
-def _profiles(layers: Sequence[_Layer]) -> Profiles | None:
-    """The profiles of all layers; None if they have mistakes, which are reported with their layer."""
+def _find_profiles(layers: Sequence[_Layer]) -> Profiles | None:
+    """Return the profiles of all layers; None if they have mistakes, which are reported with their layer."""
     stated = [layer for layer in layers if isinstance(layer.values, Mapping) and "profiles" in layer.values]
     if not stated:
         return PROFILES
     try:
-        value = _values(stated[-1])["profiles"]
+        value = _read_values(stated[-1])["profiles"]
         return PROFILES | Settings.model_validate({"profiles": value}, strict=stated[-1].document is not None).profiles
     except (ValidationError, MockserverError):
         return None
 
 
-def _values(layer: _Layer) -> Json:
+def _read_values(layer: _Layer) -> Json:
     if layer.document:
         return layer.values
     return {name: _parse_braces(layer, name, value) for name, value in layer.values.items()}
 
 
-def _checked(layer: _Layer, dialects: Collection[str], profiles: Profiles | None) -> dict[str, Json]:
-    values = _values(layer)
+def _check_layer(layer: _Layer, dialects: Collection[str], profiles: Profiles | None) -> dict[str, Json]:
+    values = _read_values(layer)
     names = values if isinstance(values, Mapping) else ()
     unknown = [name for name in names if name not in Settings.model_fields]
-    mistakes = [layer.mistake((name,), _unknown(layer.written(name), layer), key=True) for name in unknown]
+    mistakes = [layer.mistake((name,), _explain_unknown(layer.written(name), layer), key=True) for name in unknown]
     try:
         known = {name: values[name] for name in names if name not in unknown} if unknown else values
-        # In a file "8000" is no number.
+        # Flags and variables are texts, which stand for numbers; in a file, "8000" in quotes is not a number.
         strict, context = layer.document is not None, {"profiles": profiles}
         settings = Settings.model_validate(known, strict=strict, context=context)
     except ValidationError as error:
-        found = complaints(error, Settings, Wording(layer.name, "setting", "must be"))
+        found = find_mistakes(error, Settings, Wording(layer.name, "setting", "must be"))
         mistakes += (layer.mistake(each.path, each.message, key=each.key) for each in found)
     if mistakes:
         raise ConfigError(*mistakes)
@@ -338,7 +339,7 @@ def _checked(layer: _Layer, dialects: Collection[str], profiles: Profiles | None
 
 
 def _resolve_strict(settings: Settings, layers: Sequence[_Layer]) -> Settings:
-    """The settings with what the deprecated `strict` means. Raises ConfigError where its successor is stated, too."""
+    """Replace the deprecated `strict` by `validation`. Raises ConfigError if both are set."""
     layer = next((each for each in reversed(layers) if "strict" in each.values), None)
     if layer is None or settings.strict is None:
         return settings
@@ -348,41 +349,41 @@ def _resolve_strict(settings: Settings, layers: Sequence[_Layer]) -> Settings:
         raise ConfigError(layer.mistake(("strict",), words, key=True))
     meant = Validation.LIVE if settings.strict else Validation.PUBLISHED
     instead = f"{layer.written('validation')}{': ' if layer.document else '='}{meant}"
-    log.warning("%s", layer.mistake(("strict",), f"{strict} is deprecated; write {instead}", key=True).shown())
+    log.warning("%s", layer.mistake(("strict",), f"{strict} is deprecated; write {instead}", key=True).render())
     return settings.model_copy(update={"validation": meant})
 
 
-def _valid(layer: _Layer, profiles: Profiles | None) -> Iterator[tuple[str, Json]]:
-    """The valid settings of a layer that has others, too."""
+def _select_valid(layer: _Layer, profiles: Profiles | None) -> Iterator[tuple[str, Json]]:
+    """Yield the valid settings of a layer that has others, too."""
     for name in layer.values if isinstance(layer.values, Mapping) else ():
         one = replace(layer, values={name: layer.values[name]})
         with suppress(MockserverError):
-            yield from _checked(one, (), profiles).items()
+            yield from _check_layer(one, (), profiles).items()
 
 
 def _parse_braces(layer: _Layer, name: str, value: Json) -> Json:
-    """A value from outside a file; text in braces is a YAML table."""
+    """Parse a value that is not from a file: text in braces is a YAML table."""
     if isinstance(value, list):
         return [_parse_braces(layer, name, each) for each in value]
-    if isinstance(value, str) and _SURROGATE.search(value):  # bytes of the environment that are no UTF-8 come as these
-        raise ConfigError(layer.mistake((name,), f"{layer.written(name)} must be text in UTF-8, not {value!a}"))
+    if isinstance(value, str) and _SURROGATE.search(value):  # Python's stand-in for bytes that are not UTF-8
+        raise ConfigError(layer.mistake((name,), f"{layer.written(name)} must be UTF-8 text, not {value!a}"))
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
             return read(value, layer.written(name)).data
         except MockserverError as error:
-            here = f"{layer.written(name)} cannot be read: "
+            here = f"{layer.written(name)} is not valid YAML: "
             raise ConfigError(
-                *(layer.mistake((name,), here + _in_value(each, value)) for each in error.mistakes)
+                *(layer.mistake((name,), here + _locate_in_value(each, value)) for each in error.mistakes)
             ) from None
     return value
 
 
-def _in_value(mistake: Mistake, value: str) -> str:
+def _locate_in_value(mistake: Mistake, value: str) -> str:
     column = 0 if mistake.place is None else mistake.place.column
     return f"{mistake.message} (column {column} of {shown(value)})" if column else mistake.message
 
 
-def _unknown(name: str, layer: _Layer) -> str:
+def _explain_unknown(name: str, layer: _Layer) -> str:
     return f"unknown setting {shown(name)}{did_you_mean(name, map(layer.written, Settings.model_fields))}"
 
 

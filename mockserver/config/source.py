@@ -26,50 +26,53 @@ class Document(Struct, frozen=True):
     _within: SourceLocation | None = None
 
     @classmethod
-    def of(cls, data: Json, file: str) -> "Document":
-        """A document that is not from a file: `place` returns None."""
+    def from_data(cls, data: Json, file: str) -> "Document":
+        """Make a document that is not from a file: nothing in it has a place."""
         return cls(data, file)
 
     @classmethod
-    def at(cls, data: Json, place: SourceLocation) -> "Document":
-        """A document written in a program: everything in it has this place."""
+    def from_place(cls, data: Json, place: SourceLocation) -> "Document":
+        """Make a document that is written in a program: everything in it has this place."""
         return cls(data, place.file, _within=place)
 
-    def place(self, path: Path, *, key: bool = False) -> SourceLocation | None:
-        """The place of the value at `path`, or of its key; of the nearest ancestor if the path does not exist."""
+    def find_place(self, path: Path, *, key: bool = False) -> SourceLocation | None:
+        """Return the place of the value at `path`, or of its key.
+
+        If the path does not exist, it is the place of its nearest ancestor.
+        """
         if self._lines is None:
             return self._within
         line, column, inner = self._root
         for depth, step in enumerate(path, 1):
-            found = _step(inner, step)
+            found = _find_step(inner, step)
             if found is None:
                 break
             key_line, key_column, (line, column, inner) = found
             if key and depth == len(path):
                 line, column = key_line, key_column
-        return _place(self.file, self._lines, line, column)
+        return _make_place(self.file, self._lines, line, column)
 
-    def inside(self, path: Path, line: int) -> SourceLocation | None:
-        """The place of a line (from 1) of the text at `path` if it is a block text, else of the whole text."""
-        place = self.place(path)
+    def find_line(self, path: Path, line: int) -> SourceLocation | None:
+        """Return the place of a line (from 1) of the text at `path` if it is a block text, else of the whole text."""
+        place = self.find_place(path)
         if place is None or self._lines is None or not place.text[place.column - 1 :].startswith("|"):
             return place
         at = min(place.line + line, len(self._lines)) - 1  # 0-based; the block begins on the line below its "|"
         shown = self._lines[at]
-        return _place(self.file, self._lines, at, len(shown) - len(shown.lstrip()))
+        return _make_place(self.file, self._lines, at, len(shown) - len(shown.lstrip()))
 
 
 def read(text: str | bytes, file: str, most: int = sys.maxsize) -> Document:
-    """The YAML document in `text`, of at most so many values; an empty one has the data None.
+    """Read the YAML document in `text`, of at most so many values; an empty one has the data None.
 
     Raises MockserverError with every mistake: syntax, duplicate keys, unknown tags, alias bombs.
     """
-    text, problem = _decoded(text)
+    text, problem = _decode(text)
     lines = tuple(text.splitlines()) or ("",)
     data, root, problems = (None, NOWHERE, (problem,)) if problem else parse(text, most=most)
     if problems:
         places = (
-            Mistake(words, _place(file, lines, line, column))
+            Mistake(words, _make_place(file, lines, line, column))
             for words, line, column in sorted(problems, key=itemgetter(1, 2))
         )
         raise MockserverError(*places)
@@ -85,7 +88,7 @@ class Mistakes:
         self.beyond = 0
 
     def add(self, message: str, path: Path, *, key: bool = False) -> None:
-        self.add_place(message, self.document.place(path, key=key))
+        self.add_place(message, self.document.find_place(path, key=key))
 
     def add_place(self, message: str, place: SourceLocation | None) -> None:
         if self.full:
@@ -104,13 +107,13 @@ def raise_if_any(collections: Iterable[Mistakes], error: type[MockserverError]) 
     for mistakes in collections:
         found += sorted(mistakes.found, key=lambda each: (each.place.line, each.place.column) if each.place else (0, 0))
         if mistakes.beyond:
-            found.append(Mistake(f"{mistakes.document.file}: and {mistakes.beyond} more"))
+            found.append(Mistake(f"{mistakes.document.file}: and {mistakes.beyond} more mistakes"))
     if found:
         raise error(*found)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`; did you mean "x"?` for the known word that means the same or is nearest to this one, or an empty string."""
+    """Return `; did you mean "x"?` for the known word that means the same or is nearest; an empty text without one."""
     from difflib import get_close_matches  # only mistakes need it
 
     by_lower = {name.lower(): name for name in [*known][::-1]}  # of two that differ in case, the first
@@ -120,12 +123,12 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f'; did you mean "{by_lower[near[0]]}"?' if near else ""
 
 
-def suggestion(word: str, known: Collection[str]) -> str:
-    """What `did_you_mean` says, or all known words where none is near."""
-    return did_you_mean(word, known) or f"; it is one of {', '.join(known)}"
+def suggest(word: str, known: Collection[str]) -> str:
+    """Return what `did_you_mean` says, or a list of all known words if none is near."""
+    return did_you_mean(word, known) or f"; choose one of {', '.join(known)}"
 
 
-# Words of providers and ours for the same.
+# Words of providers, and ours for the same thing.
 _SAME: Mapping[str, str] = {
     "thinking": "reasoning",
     "stop_reason": "finish",
@@ -159,8 +162,8 @@ _SAME: Mapping[str, str] = {
 }
 
 
-def _step(inner: Inner, step: str | int) -> tuple[int, int, Spot] | None:
-    """Line and column of an item's key, and the spot of its value; an item of a list is its own key."""
+def _find_step(inner: Inner, step: str | int) -> tuple[int, int, Spot] | None:
+    """Return line and column of an item's key, and the spot of its value; an item of a list is its own key."""
     match inner:
         case dict():
             return inner.get(str(step))
@@ -170,8 +173,8 @@ def _step(inner: Inner, step: str | int) -> tuple[int, int, Spot] | None:
     return None
 
 
-def _place(file: str, lines: tuple[str, ...], line: int, column: int) -> SourceLocation:
-    """A place from 0-based numbers; a long line is cut, or left out if the cut would lose the column."""
+def _make_place(file: str, lines: tuple[str, ...], line: int, column: int) -> SourceLocation:
+    """Make a place from 0-based numbers; a long line is cut, or left out if the cut would lose the column."""
     line = min(line, len(lines) - 1)
     text = lines[line]
     if len(text) > _SHOWN:
@@ -179,7 +182,7 @@ def _place(file: str, lines: tuple[str, ...], line: int, column: int) -> SourceL
     return SourceLocation(file, line + 1, column + 1, text)
 
 
-def _decoded(text: str | bytes) -> tuple[str, Problem | None]:
+def _decode(text: str | bytes) -> tuple[str, Problem | None]:
     if isinstance(text, str):
         return text.removeprefix("\ufeff"), None
     try:

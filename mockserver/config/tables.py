@@ -1,7 +1,14 @@
-"""Tables of settings and rules: classes whose annotated fields become schemas of pydantic-core.
+"""The schema language of settings and rules files: tables, which are classes whose annotated fields are validated.
 
-pydantic makes the same of them, but importing it takes as long as all that a bare server does until it answers. Only
-JSON Schemas, which are for editors, are made by it.
+There is one for both: `Settings` is a BaseTable and converts texts, as flags and variables hold nothing else; what
+stands in a rules file is a Table, which is strict. Their names are those of pydantic, and pydantic-core validates them.
+
+Pydantic's own classes are not used, as every start would pay for them. Until `mockserver serve` gives its first answer
+takes 223 ms of CPU on the machine where this was measured. Importing `pydantic.BaseModel` makes that 257 ms, and making
+as many models as there are tables 304 ms, while all tables together take 18 ms to import, build and use (pydantic 2.14,
+Python 3.11, with bytecode; the limit for a start is 3 %). msgspec reports only the first error, so it cannot report
+every mistake of a file.
+Only JSON Schemas, which are for editors, are made by pydantic.
 """
 
 from collections import ChainMap
@@ -12,7 +19,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeGuard, TypeVar, 
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic_core import SchemaSerializer, SchemaValidator
+from pydantic_core import PydanticCustomError, SchemaSerializer, SchemaValidator
+
+from mockserver.core.json import Json
 
 Schema = dict[str, Any]
 Change = Callable[[Schema], Schema]  # metadata of a type, which changes its schema
@@ -38,11 +47,12 @@ class FieldInfo(Struct, eq=False):
     discriminator: str | None = None  # the key by which the tables of a union differ
 
     def __call__(self, schema: Schema) -> Schema:
-        return _with_metadata(self.limited(schema), **self.metadata)
+        return _add_metadata(self.limit(schema), **self.metadata)
 
-    def limited(self, schema: Schema) -> Schema:
+    def limit(self, schema: Schema) -> Schema:
+        """Return the schema with the limits of this field."""
         limits = {name: value for name in _LIMITS if (value := getattr(self, name)) is not None}
-        return _innermost(schema, limits) if limits else schema
+        return _limit_innermost(schema, limits) if limits else schema
 
     @property
     def metadata(self) -> Schema:
@@ -55,31 +65,44 @@ field: Callable[..., Any] = FieldInfo  # what stands for a default may be of any
 _LIMITS = ("ge", "gt", "le", "min_length", "max_length", "allow_inf_nan", "discriminator")
 
 
-def _innermost(schema: Schema, limits: Schema) -> Schema:
-    """Limits apply to what functions and null surround."""
+def _limit_innermost(schema: Schema, limits: Schema) -> Schema:
+    # Limits apply to what functions and null surround.
     if "schema" in schema:
-        return {**schema, "schema": _innermost(schema["schema"], limits)}
+        return {**schema, "schema": _limit_innermost(schema["schema"], limits)}
     return {**schema, **limits}
 
 
-def _with_metadata(schema: Schema, **metadata: Any) -> Schema:
+def _add_metadata(schema: Schema, **metadata: Any) -> Schema:
     return {**schema, "metadata": {**schema.get("metadata", {}), **metadata}} if metadata else schema
 
 
-def read_by(read: Callable[[Any], Any]) -> Change:
-    """Change a schema, as metadata of a type or by a call: a function reads the values first."""
-    function = {"type": "no-info", "function": read}
-    return lambda schema: {"type": "function-before", "function": function, "schema": schema}
+class BeforeValidator(Struct, frozen=True):
+    """Metadata of a type, or a change of a schema: a function reads the values before they are validated."""
+
+    function: Callable[[Any], Any]
+
+    def __call__(self, schema: Schema) -> Schema:
+        return {"type": "function-before", "function": {"type": "no-info", "function": self.function}, "schema": schema}
 
 
-def checked_by(check: Callable[..., Any], kind: Literal["no-info", "with-info"] = "no-info") -> Change:
-    """The same for a function that checks, or changes, the values at last; with info it gets the context, too."""
-    return lambda schema: {"type": "function-after", "function": {"type": kind, "function": check}, "schema": schema}
+class AfterValidator(Struct, frozen=True):
+    """The same for a function that checks or changes the validated values; with info, it gets the context, too."""
+
+    function: Callable[..., Any]
+    with_info: bool = False
+
+    def __call__(self, schema: Schema) -> Schema:
+        kind = "with-info" if self.with_info else "no-info"
+        return {"type": "function-after", "function": {"type": kind, "function": self.function}, "schema": schema}
 
 
-def with_json_schema(make: Callable[[], dict[str, Any]]) -> Change:
-    """Metadata of a type whose JSON Schema is not made of its schema."""
-    return lambda schema: _with_metadata(schema, pydantic_js_annotation_functions=[lambda *_: make()])
+class WithJsonSchema(Struct, frozen=True):
+    """Metadata of a type whose JSON Schema is not made of its schema, but by a function."""
+
+    make: Callable[[], dict[str, Any]]
+
+    def __call__(self, schema: Schema) -> Schema:
+        return _add_metadata(schema, pydantic_js_annotation_functions=[lambda *_: self.make()])
 
 
 class Tag(Struct, frozen=True):
@@ -106,19 +129,19 @@ class LazyType:
 
     @cached_property
     def _validator(self) -> SchemaValidator:
-        return SchemaValidator(schema_of(self.annotation))
+        return SchemaValidator(build_schema(self.annotation))
 
     def __call__(self, _: Schema) -> Schema:
         function = {"type": "no-info", "function": lambda value: self._validator.validate_python(value)}
         plain = {"type": "function-plain", "function": function}
-        return _with_metadata(plain, pydantic_js_annotation_functions=[self._show])
+        return _add_metadata(plain, pydantic_js_annotation_functions=[self._make_json_schema])
 
-    def _show(self, _: Schema, handler: Any) -> Any:
-        return handler.resolve_ref_schema(handler(schema_of(self.annotation)))
+    def _make_json_schema(self, _: Schema, handler: Any) -> Any:
+        return handler.resolve_ref_schema(handler(build_schema(self.annotation)))
 
 
 class LazyUnion(LazyType):
-    """The same for several lazy types, tables of which a value's `type` selects one: only that one is made."""
+    """Metadata of `Any`: lazy types of tables, of which a value's `type` selects one. Only that one is made."""
 
     def __init__(self, tables: Mapping[str, Any]) -> None:
         super().__init__(
@@ -127,9 +150,9 @@ class LazyUnion(LazyType):
         self.tables = tables
 
     def __call__(self, schema: Schema) -> Schema:
-        choices = {name: _schema(table, {}) for name, table in self.tables.items()}
+        choices = {name: _build(table, {}) for name, table in self.tables.items()}
         union = {"type": "tagged-union", "choices": choices, "discriminator": "type"}
-        return _with_metadata(union, pydantic_js_annotation_functions=[self._show])
+        return _add_metadata(union, pydantic_js_annotation_functions=[self._make_json_schema])
 
 
 _BY_TYPE = FieldInfo(discriminator="type")
@@ -139,7 +162,8 @@ T = TypeVar("T", bound="BaseTable")
 class BaseTable:
     """A table with the annotated fields, and no others. It has the interface of pydantic's models.
 
-    A subclass may read what is written in `_read`, check itself in `_check`, and change its JSON Schema in `_show`.
+    A subclass may have methods that read what is written (`_read`), that check the made table (`_check`), and that
+    change its JSON Schema (`_change_json_schema`).
     """
 
     __slots__ = ("__dict__", "__pydantic_extra__", "__pydantic_fields_set__", "__pydantic_private__")
@@ -148,7 +172,7 @@ class BaseTable:
     model_fields: ClassVar[dict[str, FieldInfo]] = {}
     model_keys: ClassVar[Mapping[str, str]] = {}  # the name of each field by its key in a file
     _keys: ClassVar[Mapping[str, tuple[int, str]]] = {}  # the place and the key of each field by its name
-    example: ClassVar[str] = ""
+    example: ClassVar[str] = ""  # of a table, as YAML: what was expected where something else stands
     __pydantic_fields_set__: set[str]
     _validator: ClassVar[Callable[[], SchemaValidator]]
     _serializer: ClassVar[Callable[[], SchemaSerializer]]
@@ -157,8 +181,8 @@ class BaseTable:
         bases = [base for base in cls.__bases__ if issubclass(base, BaseTable)]
         cls.model_config = dict(ChainMap(config, *(base.model_config for base in reversed(bases))))
         cls.model_fields = dict(ChainMap(*(base.model_fields for base in reversed(bases))))
-        cls._validator = cache(lambda: SchemaValidator(schema_of(cls)))
-        cls._serializer = cache(lambda: SchemaSerializer(schema_of(cls)))
+        cls._validator = cache(lambda: SchemaValidator(build_schema(cls)))
+        cls._serializer = cache(lambda: SchemaSerializer(build_schema(cls)))
         for name, annotation in cls.__annotations__.items():
             if ClassVar not in (annotation, get_origin(annotation)):
                 given = vars(cls).get(name, ...)
@@ -174,7 +198,7 @@ class BaseTable:
 
     @classmethod
     def model_validate(cls, value: Any, *, strict: bool | None = None, context: Schema | None = None) -> Self:
-        """Raises ValidationError."""
+        """Validate a value. Raises ValidationError."""
         made: Self = cls._validator().validate_python(value, strict=strict, context=context)
         return made
 
@@ -182,7 +206,7 @@ class BaseTable:
     def model_json_schema(cls) -> dict[str, Any]:
         from pydantic.json_schema import GenerateJsonSchema
 
-        return GenerateJsonSchema().generate(schema_of(cls))
+        return GenerateJsonSchema().generate(build_schema(cls))
 
     @property
     def model_fields_set(self) -> set[str]:
@@ -190,12 +214,12 @@ class BaseTable:
 
     @property
     def stated_keys(self) -> list[str]:
-        """The keys of the fields that are stated, in the order of the class."""
+        """Return the keys of the fields that are stated, in the order of the class."""
         keys = self._keys
         return [key for _, key in sorted([keys[name] for name in self.model_fields_set])]
 
     def model_copy(self, *, update: Mapping[str, Any]) -> Self:
-        return _restored(type(self), {**vars(self), **update}, self.model_fields_set | update.keys())
+        return _restore(type(self), {**vars(self), **update}, self.model_fields_set | update.keys())
 
     def model_dump(self, **options: Any) -> Any:
         return self.__pydantic_serializer__.to_python(self, **options)
@@ -208,7 +232,7 @@ class BaseTable:
         raise AttributeError(f"{type(self).__name__} is frozen")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), vars(self), self.model_fields_set)  # by default, copies set attributes
+        return _restore, (type(self), vars(self), self.model_fields_set)  # by default, copies set attributes
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and vars(other) == vars(self)
@@ -222,24 +246,85 @@ class BaseTable:
         return f"{type(self).__name__}({shown})"
 
 
-def _restored(table: type[T], values: dict[str, Any], stated: Set[str]) -> T:
+def _restore(table: type[T], values: dict[str, Any], stated: Set[str]) -> T:
     made = object.__new__(table)
     object.__setattr__(made, "__dict__", {**values})
     object.__setattr__(made, "__pydantic_fields_set__", {*stated})
     return made
 
 
+def _add_example(schema: dict[str, Any], table: type[BaseTable]) -> None:
+    if table.example:
+        from mockserver.config.source import read  # only editors need it
+
+        schema["examples"] = [read(table.example, "an example").data]
+
+
+class Table(BaseTable, strict=True, json_schema_extra=_add_example):
+    """A table of a rules file: no unknown keys, no conversions, no key without a value.
+
+    `nullable` keys may hold nothing; `instead` says what to write in place of keys that people take from elsewhere.
+    """
+
+    nullable: ClassVar[frozenset[str]] = frozenset()
+    instead: ClassVar[Mapping[str, str]] = {}
+
+    @classmethod
+    def _read(cls, table: Json) -> Json:
+        if isinstance(table, Mapping):
+            for key, value in table.items():
+                if value is None and key not in cls.nullable:
+                    raise PydanticCustomError("empty", "empty", {"key": str(key)})
+        return table
+
+
+class ByShape(Struct, frozen=True):
+    """Metadata of a union: the shape of a value chooses the alternative, so that errors refer to the intended one.
+
+    The alternatives are marked: `AsText[str] | AsTable[ErrorSpec]`. `expected` are words for a value of no such shape.
+    """
+
+    expected: str
+
+    def __call__(self, union: Schema) -> Schema:
+        errors = {"custom_error_type": "expected", "custom_error_message": self.expected}
+        return {**union, "discriminator": _find_shape, **errors}
+
+
+def _find_shape(value: Json) -> str:
+    match value:
+        case bool() | None:
+            return "<other>"
+        case int() | float():
+            return "<number>"
+        case str():
+            return "<text>"
+        case Mapping() | Table():
+            return "<table>"
+    return "<list>" if isinstance(value, list) else "<other>"
+
+
+NonNegativeInt = Annotated[int, field(ge=0)]
+A = TypeVar("A")
+AsNumber = Annotated[A, Tag("<number>")]
+AsText = Annotated[A, Tag("<text>")]
+AsTable = Annotated[A, Tag("<table>")]
+AsList = Annotated[A, Tag("<list>")]
+TextOrNumber = Annotated[AsText[str] | AsNumber[int], ByShape("a string or a whole number")]
+Headers = dict[str, TextOrNumber]
+
+
 def make_table(name: str, base: type[T], fields: Mapping[str, tuple[Any, FieldInfo]], **attributes: Any) -> type[T]:
-    """A table of this name whose fields are known only now: the type of each, and what else is known of it."""
+    """Make a table of this name whose fields are known only now: the type of each, and what else is known of it."""
     annotations = {name: annotation for name, (annotation, _) in fields.items()}
     defaults = {name: default for name, (_, default) in fields.items()}
     return type(name, (base,), {**defaults, "__annotations__": annotations, **attributes})
 
 
-def schema_of(kind: Any) -> Any:
-    """The schema of a type. A text in an annotation names a table that it is in."""
+def build_schema(kind: Any) -> Any:
+    """Build the schema of a type for pydantic-core. A text in an annotation names a table that it is in."""
     definitions: Schema = {}
-    schema = _schema(kind, definitions)
+    schema = _build(kind, definitions)
     return {"type": "definitions", "schema": schema, "definitions": [*definitions.values()]} if definitions else schema
 
 
@@ -247,20 +332,20 @@ def is_table(kind: Any) -> TypeGuard[type[BaseTable]]:
     return isinstance(kind, type) and issubclass(kind, BaseTable)
 
 
-def _schema(kind: Any, definitions: Schema) -> Schema:
-    """The same, but the tables in it become definitions."""
+def _build(kind: Any, definitions: Schema) -> Schema:
+    """Build the schema of a type; the tables in it become definitions."""
     origin, args = get_origin(kind), get_args(kind)
     if origin is Annotated:
         written = next((each.annotation for each in args if isinstance(each, WrittenAs)), args[0])
-        schema = _schema(written, definitions)
+        schema = _build(written, definitions)
         for each in args[1:]:
             schema = each(schema) if callable(each) else schema
         return schema
     if origin is Literal:
         return {"type": "literal", "expected": [*args]}
     if origin in (Union, UnionType):
-        return _union([each for each in args if each is not type(None)], definitions, nullable=type(None) in args)
-    inner = [_schema(each, definitions) for each in args if each is not ...]
+        return _build_union([each for each in args if each is not type(None)], definitions, nullable=type(None) in args)
+    inner = [_build(each, definitions) for each in args if each is not ...]
     if origin is list:
         return {"type": "list", "items_schema": inner[0]}
     if origin is tuple:
@@ -272,38 +357,38 @@ def _schema(kind: Any, definitions: Schema) -> Schema:
         name = kind if isinstance(kind, str) else kind.__name__
         if is_table(kind) and name not in definitions:
             definitions[name] = {}  # it may contain itself
-            definitions[name] = {**_model(kind, definitions), "ref": name}
+            definitions[name] = {**_build_table(kind, definitions), "ref": name}
         return {"type": "definition-ref", "schema_ref": name}
     return {"type": kind.__name__ if kind in (str, int, float, bool) else "any"}
 
 
-def _union(kinds: list[Any], definitions: Schema, *, nullable: bool) -> Schema:
+def _build_union(kinds: list[Any], definitions: Schema, *, nullable: bool) -> Schema:
     if len(kinds) == 1:
-        schema = _schema(kinds[0], definitions)
+        schema = _build(kinds[0], definitions)
         return {"type": "nullable", "schema": schema} if nullable else schema
-    return {"type": "tagged-union", "choices": {_tag(kind): _schema(kind, definitions) for kind in kinds}}
+    return {"type": "tagged-union", "choices": {_find_tag(kind): _build(kind, definitions) for kind in kinds}}
 
 
-def _tag(kind: Any) -> str:
-    """By what a type of a union is selected: its tag, or the `type` of a table."""
+def _find_tag(kind: Any) -> str:
+    """Return what selects a type of a union: its tag, or the `type` of a table."""
     tagged = next((each.tag for each in get_args(kind) if isinstance(each, Tag)), None)
     return tagged or str(get_args(kind.model_fields["type"].annotation)[0])
 
 
-def _model(table: type[BaseTable], definitions: Schema) -> Schema:
-    fields = {name: _field(each, definitions) for name, each in table.model_fields.items()}
+def _build_table(table: type[BaseTable], definitions: Schema) -> Schema:
+    fields = {name: _build_field(each, definitions) for name, each in table.model_fields.items()}
     schema: Schema = {"type": "model-fields", "fields": fields, "model_name": table.__name__}
     for base in reversed(table.__mro__):
         if "_read" in vars(base):
-            schema = read_by(vars(base)["_read"].__get__(None, table))(schema)
+            schema = BeforeValidator(vars(base)["_read"].__get__(None, table))(schema)
     config = {"extra_fields_behavior": "forbid", "title": table.__name__, **table.model_config}
-    shown = {"pydantic_js_functions": [table._show]} if hasattr(table, "_show") else {}
+    shown = {"pydantic_js_functions": [table._change_json_schema]} if hasattr(table, "_change_json_schema") else {}
     model: Schema = {"type": "model", "cls": table, "schema": schema, "config": config, "metadata": shown}
-    return checked_by(table._check)(model) if hasattr(table, "_check") else model
+    return AfterValidator(table._check)(model) if hasattr(table, "_check") else model
 
 
-def _field(each: FieldInfo, definitions: Schema) -> Schema:
-    schema = each.limited(_schema(each.annotation, definitions))
+def _build_field(each: FieldInfo, definitions: Schema) -> Schema:
+    schema = each.limit(_build(each.annotation, definitions))
     if each.default_factory is not None:
         schema = {"type": "default", "schema": schema, "default_factory": each.default_factory}
     elif each.default is not ...:

@@ -7,8 +7,16 @@ from msgspec.structs import replace
 from pydantic_core import PydanticCustomError, ValidationError
 
 from mockserver.config.source import Path, did_you_mean
-from mockserver.config.tables import BaseTable, Schema, WrittenAs, checked_by, field, read_by, with_json_schema
-from mockserver.config.types import SHARE, Duration, refused, share
+from mockserver.config.tables import (
+    AfterValidator,
+    BaseTable,
+    BeforeValidator,
+    Schema,
+    WithJsonSchema,
+    WrittenAs,
+    field,
+)
+from mockserver.config.types import SHARE, Duration, make_refusal, parse_share
 from mockserver.core.json import Json
 from mockserver.core.plan import Distribution, Timing
 
@@ -22,12 +30,12 @@ class Jitter(NamedTuple):
     distribution: Distribution = "uniform"
 
 
-def _jitter(value: Json) -> Jitter:
+def _parse_jitter(value: Json) -> Jitter:
     try:
         for distribution in get_args(Distribution):
             if isinstance(value, Mapping) and value.keys() == {distribution}:
-                return Jitter(share(value[distribution]), distribution)
-        return Jitter(share(value))
+                return Jitter(parse_share(value[distribution]), distribution)
+        return Jitter(parse_share(value))
     except ValueError:
         wants = "a share such as 20% or 0.2, {normal: 20%} or {lognormal: 30%}"
         raise PydanticCustomError("expected", wants) from None
@@ -44,7 +52,9 @@ _SPREAD = {
     "minProperties": 1,
     "maxProperties": 1,
 }
-_Jitter = Annotated[Jitter, read_by(_jitter), with_json_schema(lambda: {**SHARE, "anyOf": [_SPREAD, *SHARE["anyOf"]]})]
+_Jitter = Annotated[
+    Jitter, BeforeValidator(_parse_jitter), WithJsonSchema(lambda: {**SHARE, "anyOf": [_SPREAD, *SHARE["anyOf"]]})
+]
 
 
 class TimingTable(BaseTable, title="timing"):
@@ -75,8 +85,8 @@ class TimingTable(BaseTable, title="timing"):
         return value
 
     @classmethod
-    def _show(cls, schema: Schema, handler: Any) -> dict[str, Json]:
-        """The schema accepts a name in place of a table."""
+    def _change_json_schema(cls, schema: Schema, handler: Any) -> dict[str, Json]:
+        """Let the JSON Schema accept a name in place of a table."""
         table = handler.resolve_ref_schema(handler(schema))
         about: dict[str, Json] = {key: table.pop(key) for key in ("title", "description") if key in table}
         del table["properties"]["jitter"]["title"]  # each of its forms describes itself
@@ -89,12 +99,12 @@ class TimingTable(BaseTable, title="timing"):
         }
 
 
-def both_speeds(table: TimingTable) -> bool:
+def has_both_speeds(table: TimingTable) -> bool:
     return table.per_token is not None and table.tokens_per_second is not None
 
 
-def compiled(table: TimingTable, profiles: Profiles) -> Timing:
-    """The timing that a table describes. An unknown profile is ignored."""
+def compile_timing(table: TimingTable, profiles: Profiles) -> Timing:
+    """Compile a table to a timing. An unknown profile is ignored."""
     speed = table.tokens_per_second
     stated = {
         "first_token": table.first_token,
@@ -108,21 +118,21 @@ def compiled(table: TimingTable, profiles: Profiles) -> Timing:
     return replace(start, **{name: value for name, value in stated.items() if value is not None})
 
 
-def unknown_profile(name: str, known: Iterable[str]) -> str:
+def explain_unknown_profile(name: str, known: Iterable[str]) -> str:
     return f'unknown profile "{name}"' + (did_you_mean(name, known) or f"; choose one of {', '.join(known)}")
 
 
-def in_settings(table: TimingTable, info: Any) -> Timing:
-    if both_speeds(table):
+def _make_timing(table: TimingTable, info: Any) -> Timing:
+    if has_both_speeds(table):
         raise PydanticCustomError("refused", "give per_token or tokens_per_second, not both")
     profiles: Profiles | None = (info.context or {"profiles": PROFILES})["profiles"]
     if profiles is not None and table.profile is not None and table.profile not in profiles:
-        raise _error(("profile",), unknown_profile(table.profile, profiles), table.profile)
-    return compiled(table, profiles or PROFILES)
+        raise _make_error(("profile",), explain_unknown_profile(table.profile, profiles), table.profile)
+    return compile_timing(table, profiles or PROFILES)
 
 
-def profiles_of(tables: Mapping[str, TimingTable]) -> Profiles:
-    """The timings of these profiles; each may start from another, or from the built-in one of its own name.
+def _make_profiles(tables: Mapping[str, TimingTable]) -> Profiles:
+    """Make the timings of these profiles; each may start from another, or from the built-in one of its own name.
 
     Raises ValidationError.
     """
@@ -135,23 +145,23 @@ def profiles_of(tables: Mapping[str, TimingTable]) -> Profiles:
         order = tuple(TopologicalSorter(starts).static_order())
     except CycleError as error:
         name = next(name for name in tables if name in error.args[1])
-        raise _error((name, "profile"), f'profile "{name}" starts from itself', tables[name].profile) from None
+        raise _make_error((name, "profile"), f'profile "{name}" starts from itself', tables[name].profile) from None
     found: Profiles = {}
     for name in order:
         table, known = tables[name], {**PROFILES, **found}
         if table.profile is not None and table.profile not in known:
-            why = unknown_profile(table.profile, {**PROFILES, **tables})
-            raise _error((name, "profile"), why, table.profile)
-        found[name] = compiled(table, known)
+            why = explain_unknown_profile(table.profile, {**PROFILES, **tables})
+            raise _make_error((name, "profile"), why, table.profile)
+        found[name] = compile_timing(table, known)
     return {name: found[name] for name in tables}
 
 
-def _error(path: Path, why: str, value: Json) -> ValidationError:
-    return ValidationError.from_exception_data("timing", [refused(path, why, value)])
+def _make_error(path: Path, why: str, value: Json) -> ValidationError:
+    return ValidationError.from_exception_data("timing", [make_refusal(path, why, value)])
 
 
-TimingSetting = Annotated[Timing, WrittenAs(TimingTable), checked_by(in_settings, "with-info")]
-ProfileSettings = Annotated[Profiles, WrittenAs(Mapping[str, TimingTable]), checked_by(profiles_of)]
+TimingSetting = Annotated[Timing, WrittenAs(TimingTable), AfterValidator(_make_timing, with_info=True)]
+ProfileSettings = Annotated[Profiles, WrittenAs(Mapping[str, TimingTable]), AfterValidator(_make_profiles)]
 
 # The built-in profiles, as users of real models see them.
 PROFILES: Profiles = {

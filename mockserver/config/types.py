@@ -11,7 +11,7 @@ from typing import Annotated, Any, LiteralString
 from msgspec import Struct
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
-from mockserver.config.tables import Change, checked_by, field, read_by, with_json_schema
+from mockserver.config.tables import AfterValidator, BeforeValidator, Change, WithJsonSchema, field
 from mockserver.core.http import host_of, is_address, origin
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
@@ -24,32 +24,32 @@ _BYTES = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2*
 _SHARES = {"%": 0.01}
 
 
-def seconds(value: Any) -> float:
-    """A duration in seconds: `300ms`, `2s`, `1.5m`, `1h`, or a number of seconds."""
-    amount = _amount(value, _SECONDS)
+def parse_seconds(value: Any) -> float:
+    """Parse a duration, such as `300ms`, `2s`, `1.5m`, `1h` or a number of seconds. Raises ValueError."""
+    amount = _parse_amount(value, _SECONDS)
     if amount is None:
         raise ValueError(f"{shown(value)} is not a duration; write 300ms, 2s, 1m or a number of seconds")
     return amount
 
 
-def size(value: Any) -> int:
-    """A size in bytes: `10MB`, `512KiB`, or a whole number of bytes."""
-    amount = _amount(value, _BYTES)
+def parse_size(value: Any) -> int:
+    """Parse a size, such as `10MB`, `512KiB` or a whole number of bytes. Raises ValueError."""
+    amount = _parse_amount(value, _BYTES)
     if amount is None or not amount.is_integer():
         raise ValueError(f"{shown(value)} is not a size; write 512KB, 10MB or a whole number of bytes")
     return int(amount)
 
 
-def share(value: Any) -> float:
-    """A share from 0 to 1: `20%` or `0.2`."""
-    amount = _amount(value, _SHARES)
+def parse_share(value: Any) -> float:
+    """Parse a share from 0 to 1, such as `20%` or `0.2`. Raises ValueError."""
+    amount = _parse_amount(value, _SHARES)
     if amount is None or amount > 1:
         raise ValueError(f"{shown(value)} is not a share; write 20% or 0.2, at most 100%")
     return amount
 
 
-def _amount(value: Any, units: dict[str, Any]) -> float | None:
-    """The number times its unit, or None if that is not finite and at least zero."""
+def _parse_amount(value: Any, units: dict[str, Any]) -> float | None:
+    """Return the number times its unit, or None if that is not finite and at least zero."""
     if isinstance(value, str):
         found = _AMOUNT.fullmatch(value)
         if found is None:
@@ -65,20 +65,20 @@ def _amount(value: Any, units: dict[str, Any]) -> float | None:
     return amount if 0 <= amount < math.inf else None
 
 
-def _amount_validator(read: Callable[[Any], float], expected: LiteralString) -> Change:
+def _make_amount_reader(read: Callable[[Any], float], expected: LiteralString) -> Change:
     def parse(value: Json) -> float:
         try:
             return read(value)
         except ValueError:
             raise PydanticCustomError("expected", expected) from None
 
-    return read_by(parse)
+    return BeforeValidator(parse)
 
 
 _LAST_INSTANT = 253_402_300_799  # the end of the year 9999
 
 
-def _instant(value: Json) -> int | None:
+def _parse_instant(value: Json) -> int | None:
     try:
         match value:
             case "frozen":
@@ -97,7 +97,7 @@ def _instant(value: Json) -> int | None:
     raise PydanticCustomError("expected", "frozen, real, Unix seconds or a time such as 2024-05-01T12:00:00Z")
 
 
-def _amount_schema(number: dict[str, Any], units: dict[str, Any], example: str) -> dict[str, Any]:
+def _make_amount_schema(number: dict[str, Any], units: dict[str, Any], example: str) -> dict[str, Any]:
     """Return the JSON Schema of a number, or of one in a text with its unit in any case."""
     unit = "|".join("".join(f"[{letter.upper()}{letter}]" for letter in unit) for unit in units)
     text = rf"^\s*([0-9]+(_[0-9]+)*(\.[0-9]+)?|\.[0-9]+)\s*({unit})?\s*$"
@@ -109,33 +109,33 @@ _NUMBER = {"type": "number", "minimum": 0}
 _INSTANT = {
     "anyOf": [{"enum": ["frozen", "real"]}, {"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]"}]
 }
-SHARE = _amount_schema({**_NUMBER, "maximum": 1}, _SHARES, "20%")  # the JSON Schema of a share
+SHARE = _make_amount_schema({**_NUMBER, "maximum": 1}, _SHARES, "20%")  # the JSON Schema of a share
 
 Duration = Annotated[
     float,
-    _amount_validator(seconds, "a duration such as 300ms, 2s or 1m"),
-    with_json_schema(lambda: _amount_schema(_NUMBER, _SECONDS, "300ms")),
+    _make_amount_reader(parse_seconds, "a duration such as 300ms, 2s or 1m"),
+    WithJsonSchema(lambda: _make_amount_schema(_NUMBER, _SECONDS, "300ms")),
 ]
-Share = Annotated[float, _amount_validator(share, "a share such as 20% or 0.2"), with_json_schema(lambda: SHARE)]
+Share = Annotated[float, _make_amount_reader(parse_share, "a share such as 20% or 0.2"), WithJsonSchema(lambda: SHARE)]
 Size = Annotated[
     int,
-    _amount_validator(size, "a size such as 10MB, 512KiB or a whole number of bytes"),
-    with_json_schema(lambda: _amount_schema({"type": "integer", "minimum": 1}, _BYTES, "10MB")),
+    _make_amount_reader(parse_size, "a size such as 10MB, 512KiB or a whole number of bytes"),
+    WithJsonSchema(lambda: _make_amount_schema({"type": "integer", "minimum": 1}, _BYTES, "10MB")),
 ]
-Instant = Annotated[int | None, read_by(_instant), with_json_schema(lambda: _INSTANT)]
+Instant = Annotated[int | None, BeforeValidator(_parse_instant), WithJsonSchema(lambda: _INSTANT)]
 
 
-def refused(path: tuple[str | int, ...], why: str, value: Json) -> InitErrorDetails:
-    """What pydantic reports of a value at a path, in words of its own."""
+def make_refusal(path: tuple[str | int, ...], why: str, value: Json) -> InitErrorDetails:
+    """Make an error of pydantic-core about a value at a path, in our words."""
     return InitErrorDetails(type=PydanticCustomError("refused", "{why}", {"why": why}), loc=path, input=value)
 
 
-def texts(value: Json) -> tuple[str, ...]:
-    """The texts of a list, or of one text that separates them by commas. Raises what pydantic reports."""
+def split_texts(value: Json) -> tuple[str, ...]:
+    """Return the texts of a list, or of one text that separates them by commas. Raises PydanticCustomError."""
     if isinstance(value, str):
         return tuple(name for part in value.split(",") if (name := part.strip()))
     if not isinstance(value, list | tuple):
-        raise PydanticCustomError("expected", "a list of texts")
+        raise PydanticCustomError("expected", "a list of strings")
     wrong = [at for at, text in enumerate(value) if not isinstance(text, str)]
     if wrong:
         mistakes = [InitErrorDetails(type="string_type", loc=(at,), input=value[at]) for at in wrong]
@@ -143,7 +143,7 @@ def texts(value: Json) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _hosts(names: tuple[str, ...] | None) -> tuple[str, ...]:
+def _check_hosts(names: tuple[str, ...] | None) -> tuple[str, ...]:
     found = tuple(name.lower().strip("[]") for name in names or ())
     for name in found:
         bare = name.removeprefix("*.")
@@ -152,49 +152,55 @@ def _hosts(names: tuple[str, ...] | None) -> tuple[str, ...]:
     return found
 
 
-def _origins(listed: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Origins as browsers send them; `*` allows all."""
+def _check_origins(listed: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return origins as browsers send them; `*` allows all."""
     found = tuple("*" if text == "*" else origin(text.removesuffix("/")) for text in listed or ())
     if None in found:
         raise PydanticCustomError("expected", "a list of origins, such as https://app.example, or *")
     return tuple(text for text in found if text)
 
 
-def _token(text: str | None) -> str | None:
-    """A token that a header can carry. The error does not show the token."""
+def _check_token(text: str | None) -> str | None:
+    """Check that a header can carry a token. The error does not show the token."""
     if text is not None and not (text and text.isascii() and text.isprintable() and " " not in text):
         raise PydanticCustomError("refused", "must be printable ASCII without spaces")
     return text
 
 
-def _state(text: str) -> str:
-    """Where the state is. The error does not show the URL, which may hold a password."""
+def _check_state_url(text: str) -> str:
+    """Check where the state is. The error does not show the URL, which may hold a password."""
     if text != "memory" and not text.startswith(("redis://", "rediss://", "unix://", "sentinel://")):
         raise PydanticCustomError("refused", "must be memory, or a URL such as redis://HOST:6379/0")
     return text
 
 
-def _several(value: Json) -> Json:
+def _make_tuple(value: Json) -> Json:
     return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list | tuple) else value
 
 
-def listed_schema(pattern: str = "[^,]*") -> dict[str, Any]:
+def make_list_schema(pattern: str = "[^,]*") -> dict[str, Any]:
     """Return the JSON Schema of a list of texts, or of one text that separates them by commas."""
     items = {"type": "string", "pattern": f"^({pattern})$"}
     return {"type": ["array", "string"], "items": items, "pattern": rf"^(\s*({pattern})\s*(,|$))*$"}
 
 
-_HOSTS = listed_schema(r"\[.*\]|[^:,]*|[^,]*:[^,]*:[^,]*")
-_ORIGINS = listed_schema(r"\*|[^/,]+://[^/,]+/?")
-Hosts = Annotated[tuple[str, ...], read_by(texts), checked_by(_hosts), with_json_schema(lambda: _HOSTS)]
-Origins = Annotated[tuple[str, ...], read_by(texts), checked_by(_origins), with_json_schema(lambda: _ORIGINS)]
+_HOSTS = make_list_schema(r"\[.*\]|[^:,]*|[^,]*:[^,]*:[^,]*")
+_ORIGINS = make_list_schema(r"\*|[^/,]+://[^/,]+/?")
+Hosts = Annotated[
+    tuple[str, ...], BeforeValidator(split_texts), AfterValidator(_check_hosts), WithJsonSchema(lambda: _HOSTS)
+]
+Origins = Annotated[
+    tuple[str, ...], BeforeValidator(split_texts), AfterValidator(_check_origins), WithJsonSchema(lambda: _ORIGINS)
+]
 Several = Annotated[
     tuple[Annotated[str, field(min_length=1)], ...],
-    read_by(_several),
-    with_json_schema(lambda: {"type": ["array", "string"], "items": {"type": "string"}}),
+    BeforeValidator(_make_tuple),
+    WithJsonSchema(lambda: {"type": ["array", "string"], "items": {"type": "string"}}),
 ]
-StateUrl = Annotated[str, checked_by(_state)]
-Token = Annotated[str | None, checked_by(_token), with_json_schema(lambda: {"type": "string", "pattern": "^[!-~]+$"})]
+StateUrl = Annotated[str, AfterValidator(_check_state_url)]
+Token = Annotated[
+    str | None, AfterValidator(_check_token), WithJsonSchema(lambda: {"type": "string", "pattern": "^[!-~]+$"})
+]
 
 
 class Step(Struct, frozen=True):
@@ -211,38 +217,38 @@ JsonPath = tuple[Step, ...]
 
 
 @cache
-def steps(text: str) -> JsonPath:
-    """The steps of a path such as `$.messages[*].name`, `$..user` or `$['x y'][0]`. Raises ValueError: what, where."""
+def parse_json_path(text: str) -> JsonPath:
+    """Parse a path such as `$.messages[*].name`, `$..user` or `$['x y'][0]`. Raises ValueError with the position."""
     if text[:1] != "$":
         raise ValueError("it must begin with $, as in $.user")
     at, found = 1, list[Step]()
     while at < len(text):
         step = _STEP.match(text, at)
         if step is None:
-            raise ValueError(f"{_WANTED}, at letter {at + 1}")
-        found.append(_step(step))
+            raise ValueError(f"{_WANTED}, at character {at + 1}")
+        found.append(_make_step(step))
         at = step.end()
     return tuple(found)
 
 
-def _step(found: re.Match[str]) -> Step:
+def _make_step(found: re.Match[str]) -> Step:
     deep = found["dots"] == ".." or found["deep"] is not None
     if found["name"] is not None:
         return Step(found["name"], deep)
     if found["quoted"] is not None:
-        return Step(_unquoted(found["quoted"]), deep)
+        return Step(_unquote(found["quoted"]), deep)
     return Step(None if found["number"] is None else int(found["number"]), deep)
 
 
-def _unquoted(text: str) -> str:
-    """The name in quotes; backslashes escape as in JSON."""
+def _unquote(text: str) -> str:
+    """Return the name in quotes; backslashes escape as in JSON."""
     inner = text[1:-1].replace("\\'", "'")
     if text[0] == "'":
         inner = _BARE_QUOTE.sub(r'\1\\"', inner)
     try:
         name: str = json.loads(f'"{inner}"')
     except ValueError:
-        raise ValueError(f"the name {text} has an escape that is none") from None
+        raise ValueError(f"the name {text} has an invalid escape") from None
     return name
 
 
@@ -252,4 +258,4 @@ _STEP = lazy_pattern(
     re.VERBOSE,
 )
 _BARE_QUOTE = lazy_pattern(r'((?:^|[^\\])(?:\\\\)*)"')
-_WANTED = "there must be a name after a dot, or a number, a name in quotes or * in brackets"
+_WANTED = "expected a name after a dot, or a number, a quoted name or * in brackets"

@@ -27,7 +27,7 @@ from mockserver.core.json import Json
 
 
 def resolve(text: str) -> Json:
-    """The value of an unquoted scalar. Raises ValueError for an integer of thousands of digits."""
+    """Return the value of an unquoted scalar. Raises ValueError for an integer of thousands of digits."""
     if text and text[0] not in _OPENS:
         return text
     if text in _WORDS:
@@ -43,8 +43,8 @@ def resolve(text: str) -> Json:
     return text
 
 
-def as_float(value: int) -> float:
-    """An integer as a float; infinite beyond the range of floats, as `1e999`."""
+def convert_to_float(value: int) -> float:
+    """Convert an integer to a float; it is infinite beyond the range of floats, as `1e999` is."""
     try:
         return float(value)
     except OverflowError:
@@ -66,20 +66,20 @@ _WORDS: dict[str, Json] = {
 }
 
 
-BARE_STAR = 'a text that starts with "*" needs quotes'
-BARE_BRACES = 'a text that starts with "{{" needs quotes'
+BARE_STAR = 'text that starts with "*" needs quotes'
+BARE_BRACES = 'text that starts with "{{" needs quotes'
 
 
 def explain(error: Any, text: str) -> tuple[str, int, int]:
-    """A MarkedYAMLError in plain words, with the line and column (from 0) to point at."""
+    """Explain a MarkedYAMLError in plain words; return them with the line and column (from 0) to point at."""
     complaint = f"{error.context}: {error.problem}"
     about, words = next(
-        (rule[1:] for rule in _PHRASES if rule[0] in complaint), (_here, f"invalid YAML: {error.problem}")
+        (rule[1:] for rule in _PHRASES if rule[0] in complaint), (_get_problem_mark, f"invalid YAML: {error.problem}")
     )
     mark = about(error)
     lines = text.splitlines()
     if mark.line >= len(lines) or (mark.line == len(lines) - 1 and mark.column >= len(lines[-1])):
-        return _end(error, lines)
+        return _explain_end(error, lines)
     line = lines[mark.line]
     if callable(words):
         words = words(line[: mark.column], line[mark.column :])
@@ -87,74 +87,83 @@ def explain(error: Any, text: str) -> tuple[str, int, int]:
     return words.replace("LINE", f"line {opened}"), mark.line, mark.column
 
 
-def _end(error: Any, lines: list[str]) -> tuple[str, int, int]:
-    """The file ends too early: point at what is still open."""
-    mark = _opening(error)
+def _explain_end(error: Any, lines: list[str]) -> tuple[str, int, int]:
+    """Explain that the file ends too early, and point at what is still open."""
+    mark = _get_context_mark(error)
     if mark.line >= len(lines):
-        return "the file ends in the middle of something", len(lines) - 1, len(lines[-1])
+        return "unexpected end of the file", len(lines) - 1, len(lines[-1])
     return f'this "{lines[mark.line][mark.column : mark.column + 1]}" is never closed', mark.line, mark.column
 
 
-def _here(error: Any) -> Any:
+def _get_problem_mark(error: Any) -> Any:
     return error.problem_mark
 
 
-def _opening(error: Any) -> Any:
+def _get_context_mark(error: Any) -> Any:
     return error.context_mark or error.problem_mark
 
 
-def _start(before: str, after: str) -> str:
+def _explain_start(before: str, after: str) -> str:
     if after.startswith("\t"):
         return _TAB
-    return f'a text that starts with "{after[:1]}" needs quotes'
+    return f'text that starts with "{after[:1]}" needs quotes'
 
 
-def _open_table(before: str, after: str) -> str:
+def _explain_open_table(before: str, after: str) -> str:
     if "{{" in before or after.startswith("{{"):
-        return "a text with {{ }} needs quotes inside the braces of a table"
+        return "text with {{ }} needs quotes inside the braces of a table"
     return 'a "," or "}" is missing before this, for the "{" of LINE'
 
 
-def _misfit(before: str, after: str) -> str:
+def _explain_misfit(before: str, after: str) -> str:
     if "{{" in before and "}" in before:
         return BARE_BRACES
     if before.rstrip().endswith(('"', "'")):
         return "text after a closing quote; put the whole value in one pair of quotes"
     if after.startswith(("]", "}")):
-        return f'this "{after[0]}" closes nothing'
+        opening = "[" if after[0] == "]" else "{"
+        return f'this "{after[0]}" has no matching "{opening}"'
     if not before.strip():
         return "this line is not indented like the lines of its table"
-    return "this does not fit here; look at the quotes and the indentation of this line and the one above"
+    return "this is not allowed here; check the quotes and the indentation of this line and the one above"
 
 
 _TAB = "a tab is not allowed here: indent YAML with spaces"
-_COLON = 'this ":" does not fit here: put a text that holds ": " in quotes, or fix the indentation'
+_COLON = 'this ":" is not allowed here: put text that contains ": " in quotes, or fix the indentation'
 _INDENT = 'this line is not indented like the "-" above it'
 
 # Part of the parser's message, the mark to point at, and our words; the first match wins.
 _PHRASES: tuple[tuple[str, Callable[[Any], Any], str | Callable[[str, str], str]], ...] = (
-    ("scanning an alias", _opening, BARE_STAR),
-    ("scanning an anchor", _opening, 'a text that starts with "&" needs quotes'),
-    ("scanning a tag", _opening, 'a text that starts with "!" needs quotes'),
-    ("parsing a tag", _opening, 'a text that starts with "!" needs quotes'),
-    ("undefined tag handle", _opening, 'a text that starts with "!" needs quotes'),
-    ("scanning a directive", _opening, 'a text that starts with "%" needs quotes'),
-    ("incompatible YAML document", _here, "only YAML 1.1 and 1.2 can be read"),
-    ("tab character", _here, _TAB),
-    ("cannot start any token", _here, _start),
-    ("mapping values are not allowed", _here, _COLON),
-    ("sequence entries are not allowed", _here, 'a list cannot begin here: put its "-" on a line of its own'),
-    ("parsing a flow sequence", _here, 'a "," or "]" is missing before this, for the "[" of LINE'),
-    ("parsing a flow mapping", _here, _open_table),
-    ("unexpected end of stream", _opening, "this quote is never closed"),
-    ("unexpected document", _opening, "this quote is never closed"),
-    ("escape", _here, 'unknown escape; write "\\\\" for a backslash, or use single quotes'),
-    ("scanning a block scalar", _opening, 'the line must end after "|" or ">"; start the text on the next line'),
-    ("scanning a simple key", _opening, 'this line is not "key: value"; is a ":" missing?'),
-    ("node content", _here, "a value is missing before this; a text that starts with this needs quotes"),
-    ("parsing a block mapping", _here, _misfit),
-    ("parsing a block collection", _here, _INDENT),
-    ("document start", _here, "this line is not indented like the first one"),
+    ("scanning an alias", _get_context_mark, BARE_STAR),
+    ("scanning an anchor", _get_context_mark, 'text that starts with "&" needs quotes'),
+    ("scanning a tag", _get_context_mark, 'text that starts with "!" needs quotes'),
+    ("parsing a tag", _get_context_mark, 'text that starts with "!" needs quotes'),
+    ("undefined tag handle", _get_context_mark, 'text that starts with "!" needs quotes'),
+    ("scanning a directive", _get_context_mark, 'text that starts with "%" needs quotes'),
+    ("incompatible YAML document", _get_problem_mark, "only YAML 1.1 and 1.2 are supported"),
+    ("tab character", _get_problem_mark, _TAB),
+    ("cannot start any token", _get_problem_mark, _explain_start),
+    ("mapping values are not allowed", _get_problem_mark, _COLON),
+    (
+        "sequence entries are not allowed",
+        _get_problem_mark,
+        'a list cannot start here: put its "-" on a line of its own',
+    ),
+    ("parsing a flow sequence", _get_problem_mark, 'a "," or "]" is missing before this, for the "[" of LINE'),
+    ("parsing a flow mapping", _get_problem_mark, _explain_open_table),
+    ("unexpected end of stream", _get_context_mark, "this quote is never closed"),
+    ("unexpected document", _get_context_mark, "this quote is never closed"),
+    ("escape", _get_problem_mark, 'unknown escape; write "\\\\" for a backslash, or use single quotes'),
+    (
+        "scanning a block scalar",
+        _get_context_mark,
+        'the line must end after "|" or ">"; start the text on the next line',
+    ),
+    ("scanning a simple key", _get_context_mark, 'this line is not "key: value"; is a ":" missing?'),
+    ("node content", _get_problem_mark, "a value is missing before this; text that starts with this needs quotes"),
+    ("parsing a block mapping", _get_problem_mark, _explain_misfit),
+    ("parsing a block collection", _get_problem_mark, _INDENT),
+    ("document start", _get_problem_mark, "this line is not indented like the first one"),
 )
 
 
@@ -172,28 +181,28 @@ _Keys = dict[str, tuple[int, int, Spot]]
 
 
 def parse(text: str, *, binary: bool = False, most: int = sys.maxsize) -> tuple[Json, Spot, Sequence[Problem]]:
-    """The value of the document in `text`, the position of every part, and every problem.
+    """Parse the document in `text`; return its value, the position of every part, and every problem.
 
     `binary`: accept the tags `!!binary` and, as Ruby writes it, `!binary`, which give bytes. `most`: values, after
     which nothing is read.
     """
-    if problem := unprintable(text):
+    if problem := find_unprintable(text):
         return None, NOWHERE, (problem,)
-    with collector_at_rest():
+    with pause_collector():
         parser = _Parser(text, binary=binary, most=most)
-        data, spot = parser.document()
+        data, spot = parser.parse_document()
     return data, spot, parser.problems
 
 
-def unprintable(text: str) -> Problem | None:
+def find_unprintable(text: str) -> Problem | None:
     if (found := _FORBIDDEN.search(text)) is None:
         return None
     lines = (text[: found.start()] + "|").splitlines()
-    return _forbidden(found[0]), len(lines) - 1, len(lines[-1]) - 1
+    return _explain_forbidden(found[0]), len(lines) - 1, len(lines[-1]) - 1
 
 
 @contextmanager
-def collector_at_rest() -> Iterator[None]:
+def pause_collector() -> Iterator[None]:
     """Pause garbage collection, which would walk the growing data again and again."""
     enabled = gc.isenabled()
     gc.disable()
@@ -219,16 +228,17 @@ class _Parser:
         self.values = 0
         self.aliased = 0
 
-    def document(self) -> _Found:
+    def parse_document(self) -> _Found:
         found: _Found = (None, NOWHERE)
         try:
             next(self.events)  # the stream's start
             if isinstance(next(self.events), DocumentStartEvent):
-                found = self.value(next(self.events), 0)
+                found = self.parse_value(next(self.events), 0)
                 next(self.events)  # the document's end
                 if isinstance(after := next(self.events), DocumentStartEvent):
                     self.refuse(
-                        "a second document starts here; a file holds one: join the two, or make two files", after
+                        "a second document starts here, but a file can hold only one; join them, or split the file",
+                        after,
                     )
         except yaml.MarkedYAMLError as error:
             problem = explain(error, self.text)
@@ -238,32 +248,32 @@ class _Parser:
             pass
         return found
 
-    def value(self, event: Any, depth: int) -> _Found:
+    def parse_value(self, event: Any, depth: int) -> _Found:
         if type(event) is AliasEvent:
-            return self.alias(event)
+            return self.resolve_alias(event)
         anchor, before = event.anchor, self.values
         self.values += 1
         if self.values > self.most:
-            self.refuse(f"there are more than {self.most:,} values in this text; split it", event)
+            self.refuse(f"this has more than {self.most:,} values; split it", event)
             raise _Stop
         if anchor is None:
-            return self.plain(event, depth)
+            return self.parse_unanchored(event, depth)
         self.anchors[anchor] = None
-        value, spot = self.plain(event, depth)
+        value, spot = self.parse_unanchored(event, depth)
         self.anchors[anchor] = (value, spot, self.values - before)
         return value, spot
 
-    def plain(self, event: Any, depth: int) -> _Found:
+    def parse_unanchored(self, event: Any, depth: int) -> _Found:
         if type(event) is ScalarEvent:
-            return self.scalar(event)
+            return self.parse_scalar(event)
         if depth >= MAX_DEPTH:
-            self.refuse(f"this is nested more than {MAX_DEPTH} levels deep; make it flatter", event)
+            self.refuse(f"this is nested more than {MAX_DEPTH} levels deep; flatten it", event)
             raise _Stop
         if type(event) is MappingStartEvent:
-            return self.mapping(event, depth + 1)
-        return self.sequence(event, depth + 1)
+            return self.parse_mapping(event, depth + 1)
+        return self.parse_sequence(event, depth + 1)
 
-    def alias(self, event: Any) -> _Found:
+    def resolve_alias(self, event: Any) -> _Found:
         name = event.anchor
         anchored = self.anchors.get(name)
         if anchored is None:
@@ -273,56 +283,56 @@ class _Parser:
         self.values += size
         self.aliased += size
         if self.aliased > MAX_ALIASED:
-            self.refuse(f"the aliases of this file repeat more than {MAX_ALIASED:,} values; write fewer", event)
+            self.refuse(f"the aliases in this file expand to more than {MAX_ALIASED:,} values; use fewer", event)
             raise _Stop
         return value, spot
 
-    def scalar(self, event: Any) -> _Found:
+    def parse_scalar(self, event: Any) -> _Found:
         mark = event.start_mark
         spot = (mark.line, mark.column, None)
         if event.tag is None:
-            return (self.resolved(event) if event.implicit[0] else event.value), spot
+            return (self.resolve_scalar(event) if event.implicit[0] else event.value), spot
         if event.tag in ("!", _TAG + "str"):
             return event.value, spot
-        if self.binary and event.tag in _BINARY and (data := _decoded(event.value)) is not None:
+        if self.binary and event.tag in _BINARY and (data := _decode_base64(event.value)) is not None:
             return data, spot
         wanted = _SCALARS.get(event.tag)
-        value = self.resolved(event)
+        value = self.resolve_scalar(event)
         if wanted is float and type(value) is int:
-            value = as_float(value)
+            value = convert_to_float(value)
         if wanted is None or type(value) is not wanted:
-            self.refuse(_unfit(event.tag), event)
+            self.refuse(_explain_tag(event.tag), event)
         return value, spot
 
-    def resolved(self, event: Any) -> Json:
+    def resolve_scalar(self, event: Any) -> Json:
         try:
             return resolve(event.value)
         except (ValueError, OverflowError):
-            self.refuse("this number has too many digits; put it in quotes if it is a text", event)
+            self.refuse("this number has too many digits; put it in quotes if it is text", event)
             return None
 
-    def sequence(self, event: Any, depth: int) -> _Found:
+    def parse_sequence(self, event: Any, depth: int) -> _Found:
         self.check_tag(event, "seq")
         values: list[Json] = []
         spots: list[Spot] = []
         while type(item := next(self.events)) is not SequenceEndEvent:
-            value, spot = self.value(item, depth)
+            value, spot = self.parse_value(item, depth)
             values.append(value)
             spots.append(spot)
         return values, (event.start_mark.line, event.start_mark.column, spots)
 
-    def mapping(self, event: Any, depth: int) -> _Found:
+    def parse_mapping(self, event: Any, depth: int) -> _Found:
         self.check_tag(event, "map")
         table: dict[str, Json] = {}
         spots: _Keys = {}
         merged: list[_Found] = []
         while type(key := next(self.events)) is not MappingEndEvent:
-            name = self.key(key, depth)
-            value, spot = self.value(next(self.events), depth)
+            name = self.parse_key(key, depth)
+            value, spot = self.parse_value(next(self.events), depth)
             if name == "<<" and key.implicit[0]:
-                merged += self.merged(key, value, spot)
+                merged += self.list_merged(key, value, spot)
             elif name in spots:
-                self.refuse(f'duplicate key "{shortened(name)}"; line {spots[name][0] + 1} has it already', key)
+                self.refuse(f'duplicate key "{shorten(name)}"; it is already on line {spots[name][0] + 1}', key)
             else:
                 table[name] = value
                 spots[name] = (key.start_mark.line, key.start_mark.column, spot)
@@ -331,27 +341,27 @@ class _Parser:
             spots = {**spot[2], **spots}
         return table, (event.start_mark.line, event.start_mark.column, spots)
 
-    def key(self, event: Any, depth: int) -> str:
-        """A key as it is written: `404: …` has the key "404"."""
+    def parse_key(self, event: Any, depth: int) -> str:
+        """Parse a key as it is written: `404: …` has the key "404"."""
         if type(event) is ScalarEvent and event.tag is None and event.anchor is None:
             return str(event.value)
-        value, _ = self.value(event, depth)
+        value, _ = self.parse_value(event, depth)
         if not isinstance(value, str):
-            self.refuse(BARE_BRACES if isinstance(value, dict) else "a key must be a text", event)
+            self.refuse(BARE_BRACES if isinstance(value, dict) else "a key must be a string", event)
         return str(value)
 
-    def merged(self, event: Any, value: Json, spot: Spot) -> Sequence[_Found]:
-        """The tables that `<<` merges; earlier ones win."""
+    def list_merged(self, event: Any, value: Json, spot: Spot) -> Sequence[_Found]:
+        """Return the tables that `<<` merges; earlier ones win."""
         if isinstance(value, dict):
             return ((value, spot),)
         if isinstance(value, list) and all(isinstance(item, dict) for item in value):
             return tuple(zip(value, spot[2], strict=True))
-        self.refuse('"<<" takes a table, or a list of tables', event)
+        self.refuse('"<<" expects a table or a list of tables', event)
         return ()
 
     def check_tag(self, event: Any, kind: str) -> None:
         if event.tag not in (None, "!", _TAG + kind):
-            self.refuse(_unfit(event.tag), event)
+            self.refuse(_explain_tag(event.tag), event)
 
     def refuse(self, words: str, event: Any) -> None:
         self.problems.append((words, event.start_mark.line, event.start_mark.column))
@@ -359,22 +369,22 @@ class _Parser:
             raise _Stop
 
 
-def shortened(name: str) -> str:
+def shorten(name: str) -> str:
     return name if len(name) <= 60 else name[:60] + "…"
 
 
-def _unfit(tag: str) -> str:
-    return f'the tag "{shortened(tag.replace(_TAG, "!!"))}" does not fit here; leave it out'
+def _explain_tag(tag: str) -> str:
+    return f'the tag "{shorten(tag.replace(_TAG, "!!"))}" is not allowed here; remove it'
 
 
-def _decoded(text: str) -> bytes | None:
+def _decode_base64(text: str) -> bytes | None:
     try:
         return a2b_base64("".join(text.split()))
     except ValueError:
         return None
 
 
-def _forbidden(character: str) -> str:
+def _explain_forbidden(character: str) -> str:
     code = ord(character)
     escape = f"\\U{code:08x}" if code > 0xFFFF else f"\\u{code:04x}"
     return f'the character U+{code:04X} is not allowed in YAML; write "{escape}" in double quotes'

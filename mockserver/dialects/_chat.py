@@ -13,7 +13,7 @@ from msgspec.json import decode, encode
 from msgspec.structs import replace
 from pydantic_core import PydanticKnownError
 
-from mockserver.config.tables import read_by
+from mockserver.config.tables import BeforeValidator
 from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice, Toolset, digest
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, encode_sorted
@@ -155,10 +155,10 @@ MAX_METADATA_PAIRS = 16
 Penalty = number(-2, 2)
 # A JSON integer may be written 5.0.
 _Bias = mapping(number(-100, 100, multiple_of=1))
-Biases = usually(_Bias, read_by(_first_refused_bias)(_Bias))
+Biases = usually(_Bias, BeforeValidator(_first_refused_bias)(_Bias))
 Stops = text_or("<an array of strings>", list_of(str, 1, 4))
 _Pairs = mapping(text(most=512), keys=text(most=64))
-Metadata = usually({**_Pairs, "max_length": MAX_METADATA_PAIRS}, read_by(_few_pairs)(_Pairs))
+Metadata = usually({**_Pairs, "max_length": MAX_METADATA_PAIRS}, BeforeValidator(_few_pairs)(_Pairs))
 SafetyIdentifier = text(most=128)
 PromptCacheKey = text(most=64)  # longer ones are only refused by the live API
 Seed = integer(-(2**63), 2**63 - 1)

@@ -43,7 +43,7 @@ class Model(Struct, frozen=True, dict=True):
         """Return the features that it is known to lack, of those that a request may need."""
         return tuple(feature for feature in _NEEDED if getattr(self, feature) is False)
 
-    def over(self, other: "Model") -> "Model":
+    def fill_from(self, other: "Model") -> "Model":
         missing = {
             name: getattr(other, name)
             for name in _SETTLED
@@ -54,20 +54,20 @@ class Model(Struct, frozen=True, dict=True):
 
 def fits(pattern: str, name: str) -> bool:
     """Return whether a model name matches; `*` is a wildcard, as in rules."""
-    return bool(_built(pattern)(name))
+    return bool(_compile_pattern(pattern)(name))
 
 
 UNKNOWN = Model()
 _SETTLED = tuple(one.name for one in fields(Model) if one.name not in ("aliases", "unlimited"))
-_built = lru_cache(maxsize=1024)(lambda pattern: PREDICATES["glob"].build(pattern, PLAIN))
+_compile_pattern = lru_cache(maxsize=1024)(lambda pattern: PREDICATES["glob"].build(pattern, PLAIN))
 
 
-def published(name: str) -> Model | None:
-    base = _base(name) if len(name) <= LONGEST else ""
+def find_published(name: str) -> Model | None:
+    base = _simplify(name) if len(name) <= LONGEST else ""
     return next((model for pattern, model in PUBLISHED.items() if fits(pattern, base)), None)
 
 
-def _base(name: str) -> str:
+def _simplify(name: str) -> str:
     """Strip the path and use OpenAI's spelling (`gpt-35-turbo` is Azure's)."""
     base = name.rpartition("/")[2].lower()
     if base.startswith("ft:"):
@@ -182,38 +182,34 @@ class Catalogue(Struct, frozen=True, dict=True):
 
     @lazy_property
     def _names(self) -> Mapping[str, str]:
-        return _other_names(self.entries or {})
+        return _map_other_names(self.entries or {})
 
     @lazy_property
     def _remembered(self) -> Callable[[str], Known]:
-        return lru_cache(maxsize=1024)(self._found)
+        return lru_cache(maxsize=1024)(self._look_up)
 
     def find(self, name: str) -> Known:
-        return self._remembered(name) if len(name) <= LONGEST else self._found(name)
+        return self._remembered(name) if len(name) <= LONGEST else self._look_up(name)
 
-    def refusing(self, dialect: str, model: str) -> Model:
+    def find_refusing(self, dialect: str, model: str) -> Model:
         """Return what a dialect's requests for a model are held against."""
         return self.find(model).refusing[validation_of(dialect, self.validation)]
 
-    def properties(self, name: str) -> Model:
+    def find_properties(self, name: str) -> Model:
         return self.find(name).properties
 
     def admit(self, name: str) -> None:
         """Raise Failure (`unknown_model`) if the model does not exist."""
         if name and not self.find(name).exists:
-            raise _unknown(name)
+            raise _make_unknown_failure(name)
 
-    def resolved(self, call: Call) -> Call:
-        name = self.find(call.model).name
-        return call if name == call.model else call.of_model(name)
-
-    def names(self, asked: str, own: Names) -> Names:
+    def list_names(self, asked: str, own: Names) -> Names:
         """Return the requested model, or all models; a pattern is expanded to those of a dialect's `own`."""
         if asked:
             return (asked,)
-        return own if self.entries is None else tuple(dict.fromkeys(self._listed(own)))
+        return own if self.entries is None else tuple(dict.fromkeys(self._list(own)))
 
-    def _listed(self, own: Names) -> Iterator[str]:
+    def _list(self, own: Names) -> Iterator[str]:
         for name, model in (self.entries or {}).items():
             if is_pattern(name):
                 yield from (each for each in own if fits(name, each))
@@ -221,13 +217,13 @@ class Catalogue(Struct, frozen=True, dict=True):
                 yield name
             yield from (*model.aliases, *((model.resolved,) if model.resolved else ()))
 
-    def _found(self, asked: str) -> Known:
+    def _look_up(self, asked: str) -> Known:
         name = self._names.get(asked, asked)
         entries = [model for pattern, model in (self.entries or {}).items() if fits(pattern, name)]
-        stated = reduce(Model.over, entries, UNKNOWN)
+        stated = reduce(Model.fill_from, entries, UNKNOWN)
         resolved = stated.resolved or name
-        usual = (published(resolved) or published(name)) if self.published else None
-        properties = stated.over(usual or UNKNOWN)
+        usual = (find_published(resolved) or find_published(name)) if self.published else None
+        properties = stated.fill_from(usual or UNKNOWN)
         return Known(
             exists=self.entries is None or bool(entries),
             name=resolved,
@@ -235,23 +231,23 @@ class Catalogue(Struct, frozen=True, dict=True):
             properties=properties,
             refusing={
                 Validation.LIVE: properties,
-                Validation.PUBLISHED: _lenient(properties, stated),
+                Validation.PUBLISHED: _leave_limits_out(properties, stated),
                 Validation.OFF: stated,
             },
         )
 
 
-def _unknown(name: str) -> Failure:
+def _make_unknown_failure(name: str) -> Failure:
     return Failure("unknown_model", details={"model": name})
 
 
-def _lenient(model: Model, stated: Model) -> Model:
+def _leave_limits_out(model: Model, stated: Model) -> Model:
     return replace(
         model, max_output_tokens=stated.max_output_tokens, reasoning=stated.reasoning, sampling=stated.sampling
     )
 
 
-def _other_names(entries: Mapping[str, Model]) -> Mapping[str, str]:
+def _map_other_names(entries: Mapping[str, Model]) -> Mapping[str, str]:
     """Map each alias, and each name shown in answers, to its entry unless it has one of its own."""
     names = {alias: name for name, model in entries.items() for alias in model.aliases}
     for name, model in entries.items():
@@ -260,53 +256,53 @@ def _other_names(entries: Mapping[str, Model]) -> Mapping[str, str]:
     return {other: name for other, name in names.items() if other not in entries}
 
 
-def within_limits(call: Call, known: Known, refusing: Model) -> Call:
+def apply_limits(call: Call, known: Known, refusing: Model) -> Call:
     """Return the call as its model accepts it. Raises Failure if it lacks a feature, or if too much is asked of it.
 
     What is merely published refuses requests; what is stated bounds answers too, even those that a rule gives.
     """
     if not known.exists and call.model:
-        raise _unknown(call.model)
+        raise _make_unknown_failure(call.model)
     if call.operation not in ANSWERED:
         return call
     if refusing.lacks:
-        check(call, refusing)
+        check_features(call, refusing)
     options, stated, most, window = call.options, known.stated, refusing.max_output_tokens, refusing.context_window
     asked = options.max_tokens if options.usual_tokens is None else None  # the provider's default does not count
     if most is not None and asked is not None and asked > most:
-        call = _within_output(call, asked, most)
+        call = _fit_output(call, asked, most)
     if window is not None:
         room, bounds = window - call.prompt_tokens, stated.context_window is not None
         if bounds or room <= 0 or (asked is not None and asked > room):
-            call = _within_window(call, window, bounds=bounds)
-    return call if stated.max_output_tokens is None else _at_most(call, stated.max_output_tokens)
+            call = _fit_window(call, window, bounds=bounds)
+    return call if stated.max_output_tokens is None else _limit_tokens(call, stated.max_output_tokens)
 
 
-def _at_most(call: Call, tokens: int) -> Call:
+def _limit_tokens(call: Call, tokens: int) -> Call:
     most = call.options.max_tokens
     return call.limited(tokens if most is None else min(most, tokens))
 
 
-def _within_output(call: Call, asked: int, limit: int) -> Call:
+def _fit_output(call: Call, asked: int, limit: int) -> Call:
     if call.options.overflow == "error":
         raise Failure("unsupported", details={"feature": "max_output_tokens", "limit": limit, "asked": asked})
-    return _at_most(call, limit)
+    return _limit_tokens(call, limit)
 
 
-def _within_window(call: Call, window: int, *, bounds: bool) -> Call:
+def _fit_window(call: Call, window: int, *, bounds: bool) -> Call:
     prompt, options = call.prompt_tokens, call.options
     asked = options.max_tokens if options.usual_tokens is None else None
     if prompt > window and call.options.overflow == "truncate" and not call.prompts and call.operation in _FORGETFUL:
         return call  # the start of the conversation is dropped
     if prompt >= window and (asked != 0 or prompt > window):
-        raise _too_long(call, window, 0)
+        raise _make_too_long(call, window, 0)
     room = window - prompt
     if asked is not None and asked > room and call.options.overflow == "error":
-        raise _too_long(call, window, asked)
-    return _at_most(call, room) if bounds or (asked is not None and asked > room) else call
+        raise _make_too_long(call, window, asked)
+    return _limit_tokens(call, room) if bounds or (asked is not None and asked > room) else call
 
 
-def for_generator(call: Call) -> Call:
+def limit_for_generator(call: Call) -> Call:
     """Return the call for a generator: up to the provider's default limit, or to the last allowed token."""
     options = call.options
     most = _ENDLESS if options.ignore_eos and options.max_tokens is None else options.max_tokens
@@ -317,7 +313,7 @@ def for_generator(call: Call) -> Call:
     return call if most is None or most == options.max_tokens else call.limited(most)
 
 
-def _too_long(call: Call, window: int, asked: int) -> Failure:
+def _make_too_long(call: Call, window: int, asked: int) -> Failure:
     details = {"limit": window, "tokens": call.prompt_tokens + asked}
     both = {"prompt": call.prompt_tokens, "completion": asked} if asked else {}
     return Failure("context_length", details={**details, **both})
@@ -328,7 +324,7 @@ ANSWERED = ("chat", "completions", "responses")
 _FORGETFUL = ("responses",)
 
 
-def check(call: Call, model: Model) -> None:
+def check_features(call: Call, model: Model) -> None:
     """Raise Failure (`unsupported`, with the `feature` in its details) for what the model is known to lack."""
     if call.operation not in ANSWERED:
         return
@@ -337,7 +333,7 @@ def check(call: Call, model: Model) -> None:
             raise Failure("unsupported", details={"feature": feature, **details})
 
 
-def _sampling(call: Call) -> Mapping[str, Json] | None:
+def _find_sampling(call: Call) -> Mapping[str, Json] | None:
     for name, default in _DEFAULTS.items():
         value = call.raw.get(name)
         if value is not None and value != default:
@@ -362,5 +358,5 @@ _NEEDED: Mapping[str, Callable[[Call], Mapping[str, Json] | None]] = {
     ),
     "json_schema": lambda call: {} if call.options.response_format == "json_schema" else None,
     "reasoning": lambda call: {} if call.options.effort not in (None, "none") else None,
-    "sampling": _sampling,
+    "sampling": _find_sampling,
 }

@@ -1,4 +1,4 @@
-"""What is counted in a namespace: rule times, scenarios, attempts, faults; and the faults chosen by these counts."""
+"""What is counted in a namespace: the calls of rules, scenarios, faults, and the attempts of clients."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -6,15 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from mockserver.core.action import Fault
 from mockserver.core.call import Call
-from mockserver.core.draft import Draft, FaultSpec, RuleAnswer, RuleOutcome
 from mockserver.core.exchange import Exchange
-from mockserver.core.plan import Plan, Timing
-from mockserver.core.protocols import Counters, Precondition, times_counter
-from mockserver.core.seed import Seed
+from mockserver.core.protocols import Counters, times_counter
 from mockserver.rules.load import Rule
 
 ATTEMPT = "attempt "  # prefix of counter names
@@ -38,7 +33,8 @@ def episodes_counter(cassette: str, key: str) -> str:
     return f"episodes {cassette} {key}"
 
 
-def counters_of_rule(rule: str, names: Iterable[str]) -> Iterator[str]:
+def select_counters(rule: str, names: Iterable[str]) -> Iterator[str]:
+    """Yield those of the names that are counters of a rule or of its faults."""
     own, faults = times_counter(rule), fault_counter(rule, "then/")
     return (name for name in names if name == own or name.startswith(faults))
 
@@ -50,7 +46,7 @@ class ScenarioState(Struct):
     counters: Counters
     _found: str | None = None  # the state before this request changed it
 
-    async def first_open(self, rules: Sequence[Rule]) -> int | None:
+    async def find_open(self, rules: Sequence[Rule]) -> int | None:
         """Return the index of the first rule that may answer, by `times` and `state`; count those that are tried."""
         gates = [rule.precondition for rule in rules]
         index = await self.counters.open(self.namespace, gates, self._found)
@@ -61,45 +57,18 @@ class ScenarioState(Struct):
 
 RETRIES = "x-stainless-retry-count"  # OpenAI's clients send the number of retries
 _RETRIES = RETRIES.encode()
-FaultSpecs = tuple[FaultSpec, ...]
 
 
-class FaultSelection(Struct, frozen=True):
-    """Chooses faults by probability, seeded by rule, fault, fingerprint and attempt, and by `times`."""
-
-    seed: Seed
-    counters: Counters
-    counted: bool = False
-
-    async def selected(self, call: Call, rule: str, response: RuleAnswer) -> FaultSpecs:
-        specs = response.faults
-        if not specs or not any(each.counts for each in specs):
-            return specs
-        attempt = 0
-        if any(each.probability is not None for each in specs):
-            attempt = call.attempt if self.counted else await attempt_of(call, self.counters)
-        selected = [each for each in specs if await self._applies(each, call, rule, attempt)]
-        return tuple(selected)
-
-    async def _applies(self, spec: FaultSpec, call: Call, rule: str, attempt: int) -> bool:
-        chance, label = spec.probability, f"{rule} {spec.label}"
-        if chance is not None and self.seed.fraction("fault", label, call.fingerprint, str(attempt)) >= chance:
-            return False
-        if spec.times is None:
-            return True
-        gate = Precondition(fault_counter(rule, spec.label), spec.times)
-        return await self.counters.open(call.http.namespace, (gate,), None) is not None
-
-
-async def attempt_of(call: Call, counters: Counters) -> int:
+async def find_attempt(call: Call, counters: Counters) -> int:
     """Count the client's attempts: by its retry header if it sends one, else by repeats of the same fingerprint."""
-    told = attempt_from_header(call.http.header(RETRIES))
-    return await counters.count(call.http.namespace, attempts_counter(call)) if told is None else told
+    stated = parse_attempt(call.http.header(RETRIES))
+    return await counters.count(call.http.namespace, attempts_counter(call)) if stated is None else stated
 
 
-def next_attempt_of(call: Call, entries: Mapping[str, str]) -> int:
-    told = attempt_from_header(call.http.header(RETRIES))
-    return int(entries.get(attempts_counter(call), 0)) + 1 if told is None else told
+def find_next_attempt(call: Call, entries: Mapping[str, str]) -> int:
+    """Return which attempt a call would be, without counting it."""
+    stated = parse_attempt(call.http.header(RETRIES))
+    return int(entries.get(attempts_counter(call), 0)) + 1 if stated is None else stated
 
 
 class Attempts:
@@ -124,7 +93,7 @@ class Attempts:
     def _count(self, row: Exchange) -> None:
         self._last, same = row.seq, hash((row.namespace, row.method, row.path, row.query, row.body))
         self._counts[same] += 1
-        attempt = attempt_by_header(row) or self._counts[same]
+        attempt = read_attempt(row) or self._counts[same]
         if attempt == 1:
             self._firsts[same] = row.seq
         self.found[row.seq] = attempt, self._firsts.get(same) if attempt > 1 else None
@@ -136,63 +105,12 @@ def _is_complete(row: Exchange) -> bool:
     return bool(row.ended or row.received) or row.asked is not None
 
 
-def attempt_by_header(row: Exchange) -> int | None:
+def read_attempt(row: Exchange) -> int | None:
     for name, value in row.headers:
         if name == _RETRIES:
-            return attempt_from_header(value.decode("latin-1"))
+            return parse_attempt(value.decode("latin-1"))
     return None
 
 
-def attempt_from_header(retries: str | None) -> int | None:
+def parse_attempt(retries: str | None) -> int | None:
     return int(retries) + 1 if retries is not None and retries.isdecimal() and len(retries) < 4 else None
-
-
-class DeliveryOverrides(Struct, frozen=True):
-    """What the rules met so far say about how the answer goes out.
-
-    The first rule that states a timing wins. Faults of earlier rules apply after those of later ones.
-    """
-
-    timing: Timing | None = None
-    faults: FaultSpecs = ()
-    modified_by: tuple[str, ...] = ()  # rules that changed the delivery and left the answer to others
-    trace: tuple[str, ...] = ()  # which of their steps, branches and faults
-
-    def within(self, rule: Rule, said: RuleAnswer, faults: FaultSpecs) -> "DeliveryOverrides":
-        """Add what a rule says; `faults` are those of its faults that apply to this attempt."""
-        trace = self.trace
-        if said.path or faults:
-            paths = (said.path, *(each.path for each in faults))
-            trace = (*trace, *(f"{rule.source}: {path}" for path in paths if path))
-        return replace(
-            self,
-            timing=self.timing or said.timing,
-            faults=(*faults, *self.faults),
-            trace=trace,
-        )
-
-    def by(self, rule: Rule) -> "DeliveryOverrides":
-        return replace(self, modified_by=(*self.modified_by, rule.source))
-
-    def changed(self, outcome: RuleOutcome, call: Call) -> RuleOutcome:
-        for each in self.faults:
-            if each.change is not None and isinstance(outcome, Draft):
-                outcome = each.change(outcome, call)
-        return outcome
-
-    def applied(self, call: Call, seed: Seed, plan: Plan) -> Plan:
-        if self is NO_OVERRIDES:
-            return plan
-        faults = [
-            Fault(each.name, each.bend, seed.branch("fault", each.label, call.fingerprint)) for each in self.faults
-        ]
-        return replace(
-            plan,
-            timing=self.timing or plan.timing,
-            faults=tuple(faults),
-            modified_by=self.modified_by,
-            trace=self.trace,
-        )
-
-
-NO_OVERRIDES = DeliveryOverrides()

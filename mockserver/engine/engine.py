@@ -41,26 +41,27 @@ from mockserver.engine.answer import (
     split_prompts,
     use_tokenizer,
 )
-from mockserver.engine.catalogue import ANSWERED, LONGEST, Catalogue, Known, Model, for_generator, within_limits
-from mockserver.engine.counters import (
-    NO_OVERRIDES,
-    DeliveryOverrides,
-    FaultSelection,
-    FaultSpecs,
-    ScenarioState,
-    attempt_of,
-    ids_counter,
-)
-from mockserver.engine.lint import impossible, recall
+from mockserver.engine.catalogue import ANSWERED, LONGEST, Catalogue, Known, Model, apply_limits, limit_for_generator
+from mockserver.engine.counters import ScenarioState, find_attempt, ids_counter
 from mockserver.engine.memory import ABOUT_KEPT, KEPT, LOOK_UPS, Memory, continue_conversation
 from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thread
+from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, FaultSelection, FaultSpecs
 from mockserver.kinds import KINDS
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
-from mockserver.rules.answer.checks import misfit
-from mockserver.rules.load import ONLY_STUBS, Rule, answering
-from mockserver.rules.match.conditions import NO_GROUPS, FewIndex, Groups, Index, JoinedIndex, RuleIndex, nearness
-from mockserver.rules.nearest import Near, nearest, report
+from mockserver.rules.checks import explain_misfit
+from mockserver.rules.lint.contradictions import find_contradictions, recall_contradictions
+from mockserver.rules.load import ONLY_STUBS, Rule, select_answering
+from mockserver.rules.match.conditions import (
+    NO_GROUPS,
+    FewIndex,
+    Groups,
+    Index,
+    JoinedIndex,
+    RuleIndex,
+    measure_nearness,
+)
+from mockserver.rules.nearest import NearMiss, explain_miss, find_nearest
 
 FORWARDED = "forwarded"
 _NO_CASSETTES = "a rule plays a cassette, but none are loaded"
@@ -115,7 +116,7 @@ class _TermsByModel(Memo[tuple[str, str], Terms]):
         (dialect, name), models = key, self._policy.models
         known = models.find(name)
         timing = known.stated.timing or self._policy.timing
-        terms = Terms(known, models.refusing(dialect, name), self._policy.tokenizer(name), timing)
+        terms = Terms(known, models.find_refusing(dialect, name), self._policy.tokenizer(name), timing)
         return self.keep(key, terms, _TERMS_SIZE) if len(name) <= LONGEST else terms
 
 
@@ -187,15 +188,15 @@ class Engine:
         if call.operation not in _UNLIMITED:
             try:
                 if large:
-                    call = await on_thread(within_limits, call, terms.model, terms.refusing)
+                    call = await on_thread(apply_limits, call, terms.model, terms.refusing)
                 else:
-                    call = within_limits(call, terms.model, terms.refusing)
+                    call = apply_limits(call, terms.model, terms.refusing)
             except Failure as refusal:
                 return await self._replay_despite(refusal, call, asked)
         if self._counts_attempts:
-            call = replace(call, attempt=await attempt_of(call, self.counters))
+            call = replace(call, attempt=await find_attempt(call, self.counters))
         overrides, scenario, look = NO_OVERRIDES, None, self._find_next
-        left = iter(await on_thread(self._index.candidates, call) if large else self._index.candidates(call))
+        left = iter(await on_thread(self._index.find_candidates, call) if large else self._index.find_candidates(call))
         found: list[FoundRule] = []
         while True:
             if not found:
@@ -219,30 +220,32 @@ class Engine:
                 stated = rule.then.known or await self._ask_rule(rule, call, match.groups, large=large)
                 outcome = stated.outcome
                 is_text = type(outcome) is Draft and call.operation in ANSWERED  # as most are
-                if not is_text and outcome is not None and (why := misfit(outcome, call.operation)):
+                if not is_text and outcome is not None and (why := explain_misfit(outcome, call.operation)):
                     raise Failure("server_error", f"{rule.source}: {why}", status=500)
                 if stated.timing is not None or stated.path or stated.faults:
-                    overrides = overrides.within(rule, stated, await self._draw_faults(rule, call, stated))
+                    overrides = overrides.add(rule, stated, await self._draw_faults(rule, call, stated))
                 if outcome is None:
-                    overrides = overrides.by(rule)
+                    overrides = overrides.add_modifier(rule)
                     continue
-                changed = overrides.changed(outcome, call) if overrides.faults else outcome
+                changed = overrides.change(outcome, call) if overrides.faults else outcome
                 if type(changed) is Draft and not (large or self.policy.unique_ids or makes_long(call, changed)):
                     plan = self._finish_draft(call, changed, rule.source, terms)
                 else:
                     plan = await self._plan_outcome(call, asked, changed, rule.source, terms, large=large)
                 if type(outcome) is Draft and self.policy.lints:
-                    whys = recall(call, outcome)
+                    whys = recall_contradictions(call, outcome)
                     if whys is None:
-                        demands = is_demanding(call)
-                        whys = await on_thread(impossible, call, outcome) if demands else impossible(call, outcome)
+                        if is_demanding(call):
+                            whys = await on_thread(find_contradictions, call, outcome)
+                        else:
+                            whys = find_contradictions(call, outcome)
                     if whys:
                         plan = replace(plan, remarks=_write_remarks(rule, whys))
             except Failure as failure:
                 return Plan(failure, rule.source, modified_by=overrides.modified_by, trace=overrides.trace)
             if type(outcome) is Forward or type(outcome) is PlayCassette:
-                overrides = overrides.by(rule)
-            return plan if overrides is NO_OVERRIDES else overrides.applied(call, self.policy.seed, plan)
+                overrides = overrides.add_modifier(rule)
+            return plan if overrides is NO_OVERRIDES else overrides.apply(call, self.policy.seed, plan)
 
     def _find_next(self, left: Iterator[int], call: Call, *, lost: bool) -> "list[FoundRule]":
         """Return the next rules that match, up to the first that always answers: those before it count in one step.
@@ -290,7 +293,7 @@ class Engine:
     async def _draw_faults(self, rule: Rule, call: Call, stated: RuleAnswer) -> FaultSpecs:
         """Return which faults of a rule apply to this attempt."""
         draws = FaultSelection(self.policy.seed, self.counters, counted=self._counts_attempts)
-        return await draws.selected(call, rule.name, stated)
+        return await draws.select(call, rule.name, stated)
 
     async def _plan_outcome(
         self, call: Call, asked: Call, outcome: RuleOutcome, source: str, terms: Terms, *, large: bool
@@ -334,11 +337,11 @@ class Engine:
             plan = Plan(Failure("previous_not_found"), "unmatched")
         elif plan is None:
             plan = await self._plan_without_rule(call, overrides)
-        return plan if overrides is NO_OVERRIDES else overrides.applied(call, self.policy.seed, plan)
+        return plan if overrides is NO_OVERRIDES else overrides.apply(call, self.policy.seed, plan)
 
     async def _plan_without_rule(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         if call.operation in ANSWERED and self.policy.unmatched == "generate":  # as most are
-            return await self._generate(for_generator(call), overrides)
+            return await self._generate(limit_for_generator(call), overrides)
         if call.operation == OTHER:
             return Plan(Failure("route_not_found", details=await self._why_no_stub(call)), "unmatched")
         if call.operation in _CATALOGUE:
@@ -353,7 +356,7 @@ class Engine:
             if self.policy.unmatched == "error":
                 why = await self.explain(call)
                 return Plan(Failure("unmatched", **{"message": why, **self.policy.error}), "unmatched")
-            return await self._generate(for_generator(call), overrides)
+            return await self._generate(limit_for_generator(call), overrides)
         found = await self.memory.look_up(call)
         if found is not None:
             return Plan(found, "stored")
@@ -375,30 +378,32 @@ class Engine:
 
     async def explain(self, call: Call) -> str:
         """Say why no rule answers a call."""
-        return report(nearest(answering(self.rules, call), call), await self.counters.entries(call.http.namespace))
+        near = find_nearest(select_answering(self.rules, call), call)
+        return explain_miss(near, await self.counters.entries(call.http.namespace))
 
     async def _why_no_stub(self, call: Call) -> dict[str, Json]:
         named = [rule for rule in self.rules if "path" in rule.when.uses and any(rule.then.answers)]
-        unfit = next((rule for rule in named if not rule.stubs and nearness(rule.when, call) == 1), None)
+        unfit = next((rule for rule in named if not rule.stubs and measure_nearness(rule.when, call) == 1), None)
         if unfit is not None:
             return {"report": f"{unfit.where}{unfit.quoted_name} matches, but {ONLY_STUBS}"}
-        near = sorted(nearest(answering(self.rules, call), call, limit=_COMPARED), key=_misses_path)[:_NEAREST]
-        if not near:
+        near = find_nearest(select_answering(self.rules, call), call, limit=_COMPARED)
+        closest = sorted(near, key=_misses_path)[:_NEAREST]
+        if not closest:
             return {}
         entries = await self.counters.entries(call.http.namespace)
-        return {"report": report([each for each in near if each.held] or near[:1], entries)}
+        return {"report": explain_miss([each for each in closest if each.held] or closest[:1], entries)}
 
     async def _generate(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         draft = await draft_answer(call, self.policy.seed)
-        return await self._plan_generated(call, overrides.changed(draft, call))
+        return await self._plan_generated(call, overrides.change(draft, call))
 
     def _plan_generated(self, call: Call, outcome: RuleOutcome) -> Awaitable[Plan]:
         terms = self.policy.terms[call.dialect, call.model]
         return self._plan_outcome(call, call, outcome, "generated", terms, large=is_large(call))
 
     def _models(self, call: Call) -> Models:
-        names = self.policy.models.names(call.model, self.listed.get(call.dialect, ()))
-        known = map(self.policy.models.properties, names)
+        names = self.policy.models.list_names(call.model, self.listed.get(call.dialect, ()))
+        known = map(self.policy.models.find_properties, names)
         limits = tuple((model.context_window, model.max_output_tokens) for model in known)
         return Models(names, self.policy.clock.now(), limits)
 
@@ -424,7 +429,7 @@ async def _find_open(ahead: list[FoundRule], scenario: ScenarioState) -> int | N
     """Return the index of the first rule that may answer; count those that are tried."""
     last = len(ahead) - 1
     rules = [each.rule for each in ahead if not each.is_open]
-    at = await scenario.first_open(rules)
+    at = await scenario.find_open(rules)
     return last if at is None and ahead[last].is_open else at
 
 
@@ -477,7 +482,7 @@ def generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> Gener
     return generate
 
 
-def _misses_path(near: Near) -> bool:
+def _misses_path(near: NearMiss) -> bool:
     return not any(result.ok for result in near.results if result.field.startswith("path"))
 
 

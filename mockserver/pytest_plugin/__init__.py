@@ -271,7 +271,7 @@ def _raising(error_type: Callable[[str], BaseException]) -> Iterator[None]:
     except MockserverError as error:
         from mockserver.pytest_plugin.session import in_pytest
 
-        raise error_type(in_pytest("\n".join(mistake.shown() for mistake in error.mistakes))) from None
+        raise error_type(in_pytest("\n".join(mistake.render() for mistake in error.mistakes))) from None
 
 
 _FAILED = partial(pytest.fail.Exception, pytrace=False)

@@ -213,7 +213,7 @@ class Run:
             try:
                 self.server.check(setup(with_cassette(item, self._configured(item))))
             except MockserverError as error:
-                found.setdefault("\n".join(mistake.shown() for mistake in error.mistakes), []).append(item)
+                found.setdefault("\n".join(mistake.render() for mistake in error.mistakes), []).append(item)
         yield from ((in_pytest(text), affected) for text, affected in found.items())
 
     @contextmanager

@@ -13,8 +13,8 @@ from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import map_texts
 from mockserver.core.text import count_shared_ends, one_line, shown, up_to
 from mockserver.reports.calls import masked
-from mockserver.rules.match.predicates import PREDICATES, Lens, part_of, pieces, same
-from mockserver.rules.nearest import MOST_LINES, closeness, lines
+from mockserver.rules.match.predicates import PREDICATES, Lens, is_part_of, is_same, split_pieces
+from mockserver.rules.nearest import MOST_LINES, measure_closeness, render_results
 
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.redact import Secrets
@@ -37,17 +37,17 @@ T = TypeVar("T")
 def result_lines(result: ConditionResult) -> Iterator[str]:
     """A result in lines: one if it holds; for a miss also where the two differ."""
     if result.ok:
-        yield from lines((result,))
+        yield from render_results((result,))
         return
     expected, actual = result.expected, result.actual
     if isinstance(actual, str) and (span := difference(result)) is not None:
         yield from _compared(result, str(expected), actual, span)
     elif isinstance(actual, list | tuple | Mapping) and (parts := list(_parts(result))):
-        [told] = lines((result,))
+        [told] = render_results((result,))
         yield told if isinstance(actual, Mapping) else f"{told}; {', '.join(parts)}"
         yield from (f"      {part}" for part in parts if isinstance(actual, Mapping))
     else:
-        yield from lines((result,))
+        yield from render_results((result,))
     if options := " and ".join(f"{name}: true" for name in loosened(result)):
         yield f"      it would match with {options}"
 
@@ -103,7 +103,7 @@ def _end(wanted: str, text: str) -> range | None:
 
 
 def _pattern(wanted: str, text: str) -> range | None:
-    first, *rest = pieces(wanted)
+    first, *rest = split_pieces(wanted)
     if not rest:
         return _whole(first, text)
     if not text.startswith(first):
@@ -189,7 +189,7 @@ def _of_lists(result: ConditionResult) -> Iterator[str]:
 def _element(result: ConditionResult) -> Callable[[object, object], object]:
     if result.predicate == "includes":
         return lambda wanted, each: PREDICATES["includes"].build(wanted, _lens(result.ignoring))([each])
-    return part_of if result.predicate == "subset" else same
+    return is_part_of if result.predicate == "subset" else is_same
 
 
 def _paths(wanted: object, actual: object, path: str, *, whole: bool) -> Iterator[str]:
@@ -207,7 +207,7 @@ def _paths(wanted: object, actual: object, path: str, *, whole: bool) -> Iterato
     elif isinstance(wanted, list | tuple) and isinstance(actual, list | tuple) and len(wanted) == len(actual) and whole:
         for at, (one, other) in enumerate(zip(wanted, actual, strict=True)):
             yield from _paths(one, other, f"{path}[{at}]", whole=whole)
-    elif not (same(wanted, actual) if whole else part_of(wanted, actual)):
+    elif not (is_same(wanted, actual) if whole else is_part_of(wanted, actual)):
         yield f"{path or 'it'} is {shown(actual)}, not {shown(wanted)}"
 
 
@@ -238,7 +238,7 @@ def condition_lines(found: Iterable[ConditionResult], secrets: "Secrets") -> Ite
     if len(every) > MOST_LINES:
         every = tuple(sorted(every, key=lambda result: result.ok))
     for result in every[:MOST_LINES]:
-        yield from lines((_hidden(result),)) if is_secret(result) else result_lines(_redacted(result, secrets))
+        yield from render_results((_hidden(result),)) if is_secret(result) else result_lines(_redacted(result, secrets))
     if len(every) > MOST_LINES:
         yield f"... and {len(every) - MOST_LINES} more"
 
@@ -246,7 +246,7 @@ def condition_lines(found: Iterable[ConditionResult], secrets: "Secrets") -> Ite
 def by_closeness(found: Iterable[tuple[T, Sequence[ConditionResult]]]) -> list[tuple[T, Sequence[ConditionResult]]]:
     """What was compared with a condition, each with its results: the nearest ones, the best first."""
     pool = sorted(found, key=lambda each: _failed(each[1]))[:_POOL]
-    return sorted(pool, key=lambda each: (_failed(each[1]), -closeness(each[1])))
+    return sorted(pool, key=lambda each: (_failed(each[1]), -measure_closeness(each[1])))
 
 
 def _failed(found: Sequence[ConditionResult]) -> int:

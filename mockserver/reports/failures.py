@@ -27,10 +27,11 @@ from mockserver.reports.calls import (
 )
 from mockserver.reports.diff import by_closeness, condition_lines, request_lines
 from mockserver.reports.suggest import Table, change, field_in_python, rule_in_python, suggestion
-from mockserver.rules.load import Remark, Rule, answering, review
+from mockserver.rules.lint.remarks import Remark, review
+from mockserver.rules.load import Rule, select_answering
 from mockserver.rules.match.conditions import Condition
-from mockserver.rules.match.fields import path_without_mount
-from mockserver.rules.nearest import Near, nearest, verdict, why_closed, without_rule
+from mockserver.rules.match.fields import read_path_without_mount
+from mockserver.rules.nearest import NearMiss, explain_closed, find_nearest, find_unmatched
 
 MAX_IN_FULL = 3  # unmatched calls
 MAX_NEAREST = 3  # rules per call, or calls per rule
@@ -76,7 +77,7 @@ def _stubs(calls: Sequence[ReceivedCall]) -> Iterator[str]:
     missed = next((call for call in calls if call.source == "invalid" and _NO_ENDPOINT in call.error), None)
     if missed is not None:
         yield "add a rule to the test:"
-        when = {"path": path_without_mount(missed.unparsed), "method": missed.method}
+        when = {"path": read_path_without_mount(missed.unparsed), "method": missed.method}
         yield from (f"  {line}" for line in rule_in_python(when, {"json": {}}))
 
 
@@ -121,7 +122,7 @@ def too_few_answers(rule: Rule, expected: int, calls: Sequence[ReceivedCall]) ->
     head = f"{one_line(rule.where)} answered {answers(rule, calls)} of {plural(expected, 'expected call')}"
     if not calls:
         return problem(head, [NO_CALLS])
-    compared = by_closeness((call, rule.when.results(call.asked)) for call in others if call.asked is not None)
+    compared = by_closeness((call, rule.when.explain(call.asked)) for call in others if call.asked is not None)
     lines = [] if compared else [f"no other call could match it; {plural(len(calls), 'call')} received in total"]
     for call, results in compared[:MAX_NEAREST]:
         lines.append(call_line(call))
@@ -204,7 +205,7 @@ def unmatched(calls: Sequence[ReceivedCall], rules: Sequence[Rule]) -> Iterator[
 
 def _without_rule(call: ReceivedCall) -> Iterator[ReceivedCall]:
     """A call, or of a batch its requests that no rule matches."""
-    for asked in (None,) if call.asked is None else without_rule(call.rules, call.asked):
+    for asked in (None,) if call.asked is None else find_unmatched(call.rules, call.asked):
         yield ReceivedCall(call.row, asked)
 
 
@@ -234,12 +235,13 @@ def _unanswered(group: Sequence[ReceivedCall]) -> Problem:
 
 def _no_rule(group: Sequence[ReceivedCall], request: Call, rules: Sequence[Rule], used: Container[str]) -> Problem:
     call, secrets = group[0], group[0].secrets
-    near = nearest(answering(call.rules, request), request, limit=MAX_NEAREST)
+    near = find_nearest(select_answering(call.rules, request), request, limit=MAX_NEAREST)
     free = [each for each in near if each.rule.source not in used or each.rule.times is not None]
     changes = [(each, text) for each in free if (text := change(each, request, secrets)) is not None]
     lines = [*request_lines(request, secrets), "the nearest rules:" if near else "there are no rules that answer"]
     for each in near:
-        lines.append(f"  {one_line(each.rule.where + each.rule.quoted_name)}: {verdict(each, why_closed(each.rule))}")
+        verdict = each.describe_verdict(explain_closed(each.rule))
+        lines.append(f"  {one_line(each.rule.where + each.rule.quoted_name)}: {verdict}")
         lines += [f"    {line}" for line in condition_lines(each.results, secrets)]
     if (late := _declared_later(call, request, rules)) is not None:
         lines.append(f"{late.where} matches, but was declared after this call")
@@ -266,11 +268,11 @@ def _name(group: Sequence[ReceivedCall]) -> str:
     return call_name(group[0]) + (f", {len(group)} times" if len(group) > 1 else "")
 
 
-def _nearest(near: Near | None) -> str:
+def _nearest(near: NearMiss | None) -> str:
     if near is None:
         return "there are no rules"
     failed = dict.fromkeys(one_line(result.field) for result in near.results if not result.ok)
-    return f"nearest {one_line(near.rule.where)}: {', '.join(failed) or why_closed(near.rule)}"
+    return f"nearest {one_line(near.rule.where)}: {', '.join(failed) or explain_closed(near.rule)}"
 
 
 def _around(calls: Sequence[ReceivedCall], marked: int) -> Iterator[str]:
@@ -350,7 +352,7 @@ _KNOWN_OF_ALL = {"path", "method", "dialect", "operation", "header"}
 def too_few(calls: Sequence[ReceivedCall], expected: Expectation, number: str) -> str:
     """The report that fewer calls matched than `number` (such as "at least 1"), with the nearest others."""
     others = [call for call in calls if not expected.matches(call)]
-    nearest = by_closeness((call, expected.condition.results(call.asked)) for call in others if call.asked is not None)
+    nearest = by_closeness((call, expected.condition.explain(call.asked)) for call in others if call.asked is not None)
     lines = [
         f"expected {number} call{'s' * (number.split()[-1] != '1')}{_with(expected)}, got {len(calls) - len(others)}"
     ]
@@ -385,7 +387,7 @@ def _row(number: int, step: Expectation | None, call: ReceivedCall | None) -> It
     else:
         yield f"{'ok   ' if step.matches(call) else 'MISS '} {number}. {call_line(call)}"
         if call.asked is not None and not step.matches(call):
-            yield from (f"        {line}" for line in condition_lines(step.condition.results(call.asked), call.secrets))
+            yield from (f"        {line}" for line in condition_lines(step.condition.explain(call.asked), call.secrets))
 
 
 def _first_difference(rows: Sequence[_Row]) -> str:

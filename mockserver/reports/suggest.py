@@ -20,10 +20,10 @@ from mockserver.engine.answer import split_prompts
 from mockserver.engine.memory import LOOK_UPS
 from mockserver.kinds import KINDS
 from mockserver.reports.diff import difference, is_secret, loosened
-from mockserver.rules.answer.checks import GENERATIVE
-from mockserver.rules.match.fields import path_without_mount
+from mockserver.rules.checks import GENERATIVE
+from mockserver.rules.match.fields import read_path_without_mount
 from mockserver.rules.match.parse import compile_when
-from mockserver.rules.nearest import Near
+from mockserver.rules.nearest import NearMiss
 
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.redact import Secrets
@@ -65,7 +65,7 @@ def suggestion(call: Call, secrets: "Secrets", *, lost: bool = False) -> Suggest
     return None
 
 
-def change(near: Near, call: Call, secrets: "Secrets") -> str | None:
+def change(near: NearMiss, call: Call, secrets: "Secrets") -> str | None:
     """How to change a rule that misses by one condition; None if it misses by more, or no change helps."""
     rule = near.rule
     if near.held == len(near.results) and rule.times is not None:
@@ -80,7 +80,7 @@ def change(near: Near, call: Call, secrets: "Secrets") -> str | None:
     return f"change {rule.where} to {written(field, value)}"
 
 
-def one_change(near: Near, call: Call, secrets: "Secrets") -> tuple[str, Json] | None:
+def one_change(near: NearMiss, call: Call, secrets: "Secrets") -> tuple[str, Json] | None:
     """The field of the one condition that misses, and with which value the rule would match; None: without it."""
     failed, when = [result for result in near.results if not result.ok], near.rule.spec.get("when")
     if len(failed) != 1 or not isinstance(when, Mapping) or failed[0].field not in when or _is_unrelated(failed[0]):
@@ -120,7 +120,7 @@ def _specific(call: Call, secrets: "Secrets", *, lost: bool) -> When:
     when: When = {}
     if call.operation not in (*GENERATIVE, *KINDS):
         when |= {"method": call.http.method} if call.operation == OTHER else {"operation": call.operation}
-        path = path_without_mount(call)
+        path = read_path_without_mount(call)
         if _clean(path, secrets):
             when["path"] = _exact(path)
     if lost and call.previous_response_id is not None and _clean(call.previous_response_id, secrets):

@@ -7,16 +7,15 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from mockserver.config.tables import LazyType, LazyUnion, Tag, field, make_table
-from mockserver.config.validation_errors import AsTable, AsText, Table, either
+from mockserver.config.tables import AsTable, AsText, ByShape, LazyType, LazyUnion, Table, Tag, field, make_table
 
 _NOTES = "annotations (citations), in the API's form"
 NAMESPACE = "namespace of the tool (default: the one in which the request offers a tool of this name)"
-_CALL_ID = "id of the call, to which its result will refer; made when absent"
+_CALL_ID = "id of the call, to which its result refers (default: generated)"
 
 CallId = Annotated[str | None, field(min_length=1, description=_CALL_ID)]
 Namespace = Annotated[str | None, field(min_length=1, description=NAMESPACE)]
-Arguments = Annotated[AsTable[dict[str, Any]] | AsText[str], either("a table or a JSON text")]
+Arguments = Annotated[AsTable[dict[str, Any]] | AsText[str], ByShape("a table or a JSON text")]
 
 
 class OutputTextSpec(Table):
@@ -57,8 +56,8 @@ class ReasoningSpec(Table):
     example = "{type: reasoning, text: Two and two..., summary: Adding up}"
 
     type: Literal["reasoning"]
-    text: str | None = field(None, description="what it thinks")
-    summary: str | None = field(None, description="the summary; the text itself when absent")
+    text: str | None = field(None, description="the reasoning")
+    summary: str | None = field(None, description="the summary (default: the text)")
 
 
 class FunctionCallSpec(Table):
@@ -94,60 +93,60 @@ _Keys = Mapping[str, tuple[Any, str]]
 
 # What each key of the provider's own tools holds, unless a table says otherwise.
 _KEYS: _Keys = {
-    "annotations": (dict[str, Any], "what else is known of it"),
+    "annotations": (dict[str, Any], "further properties"),
     "approval_request_id": (str, "id of the request that it was approved by"),
     "arguments": (Arguments, "a table or a JSON text"),
-    "attributes": (dict[str, Any], "what is known of the file"),
-    "background": (Literal["transparent", "opaque", "auto"], "its background"),
-    "button": (Literal["left", "right", "wheel", "back", "forward"], "left when absent"),
+    "attributes": (dict[str, Any], "attributes of the file"),
+    "background": (Literal["transparent", "opaque", "auto"], "the background"),
+    "button": (Literal["left", "right", "wheel", "back", "forward"], "the mouse button (default: left)"),
     "call_id": (_NAME, _CALL_ID),
     "code": (str, "the code"),
     "command": (_SOME, "the command and its arguments"),
     "commands": (_SOME, "the commands"),
-    "container_id": (_NAME, "id of the container; made when absent"),
-    "content": (Any, "what the tool says"),
-    "description": (str, "what it does"),
-    "diff": (str, "what changes; not for delete_file"),
+    "container_id": (_NAME, "id of the container (default: generated)"),
+    "content": (Any, "the result, in the API's form"),
+    "description": (str, "what the tool does"),
+    "diff": (str, "the change as a diff; not for delete_file"),
     "env": (dict[str, str], "environment variables"),
     "error": (str, "why it failed"),
-    "exit_code": (int, "its exit code; 0 when absent"),
+    "exit_code": (int, "the exit code (default: 0)"),
     "file_id": (str, "id of the file"),
     "filename": (str, "its name"),
     "id": (_NAME, "its id"),
     "input_schema": (dict[str, Any], "the JSON Schema of its arguments"),
-    "keys": (list[str], "keys that are held meanwhile"),
+    "keys": (list[str], "keys that are held down meanwhile"),
     "logs": (str, "the lines"),
-    "max_output_length": (_COUNT, "characters of output that are wanted"),
-    "message": (str, "what it says"),
+    "max_output_length": (_COUNT, "the most characters of output"),
+    "message": (str, "the message"),
     "name": (_NAME, "name of the tool"),
-    "output": (str, "what it gave"),
-    "output_format": (Literal["png", "webp", "jpeg", "gif", "svg"], "its format"),
+    "output": (str, "the output"),
+    "output_format": (Literal["png", "webp", "jpeg", "gif", "svg"], "the image format"),
     "path": (_NAME, "path of the file"),
     "pattern": (str, "the words"),
-    "quality": (Literal["low", "medium", "high", "xhigh", "max", "auto"], "its quality"),
-    "queries": (_SOME, "the same, where there are several"),
-    "query": (str, "what is searched for"),
-    "result": (str, "the image in base64; a tiny one when absent"),
-    "revised_prompt": (str, "the prompt that it was made from"),
-    "score": (Annotated[float, field(ge=0, le=1, allow_inf_nan=False)], "how well it fits, 0 to 1"),
-    "scroll_x": (int, "how far to the right; 0 when absent"),
-    "scroll_y": (int, "how far down; 0 when absent"),
+    "quality": (Literal["low", "medium", "high", "xhigh", "max", "auto"], "the image quality"),
+    "queries": (_SOME, "the same, if there are several"),
+    "query": (str, "what to search for"),
+    "result": (str, "the image in base64 (default: a tiny one)"),
+    "revised_prompt": (str, "the prompt that the image was made from"),
+    "score": (Annotated[float, field(ge=0, le=1, allow_inf_nan=False)], "how well it matches, from 0 to 1"),
+    "scroll_x": (int, "how far to scroll to the right (default: 0)"),
+    "scroll_y": (int, "how far to scroll down (default: 0)"),
     "server_label": (_NAME, "name of the MCP server"),
-    "size": (str, "its size, such as 1024x1024"),
-    "stderr": (str, "its error output"),
-    "stdout": (str, "what it printed"),
+    "size": (str, "the image size, such as 1024x1024"),
+    "stderr": (str, "what the command wrote to stderr"),
+    "stdout": (str, "what the command wrote to stdout"),
     "text": (str, "the text"),
-    "timed_out": (Literal[True], "it took too long"),
-    "timeout_ms": (_COUNT, "how long it may take"),
+    "timed_out": (Literal[True], "the command took too long"),
+    "timeout_ms": (_COUNT, "the timeout in milliseconds"),
     "url": (str, "its address"),
-    "user": (str, "who runs it"),
-    "working_directory": (str, "where it runs"),
+    "user": (str, "the user who runs it"),
+    "working_directory": (str, "the directory in which it runs"),
     "x": (int, "pixels from the left"),
     "y": (int, "pixels from the top"),
 }
 
 
-def _table(called: str, about: str, example: str, keys: str, /, **own: Any) -> Any:
+def _make_item_table(called: str, about: str, example: str, keys: str, /, **own: Any) -> Any:
     """Return a table with these keys, `?` after optional ones; those in `own` have types of their own."""
 
     def make() -> type[Table]:
@@ -162,58 +161,58 @@ def _table(called: str, about: str, example: str, keys: str, /, **own: Any) -> A
     return Annotated[Any, LazyType(make)]
 
 
-def _typed(kind: str, about: str, example: str, keys: str = "", /, **own: Any) -> tuple[str, Any]:
+def _make_typed(kind: str, about: str, example: str, keys: str = "", /, **own: Any) -> tuple[str, Any]:
     """Return a `type` and its table, in which it comes first unless the keys place it."""
     shown = f"{{type: {kind}, {example}}}" if example else f"{{type: {kind}}}"
     keys = keys if "type" in keys.split() else f"type {keys}"
-    return kind, _table(kind.title().replace("_", ""), about, shown, keys, **own, type=(Literal[kind], None))
+    return kind, _make_item_table(kind.title().replace("_", ""), about, shown, keys, **own, type=(Literal[kind], None))
 
 
-def _either_type(*tables: tuple[str, Any]) -> Any:
+def _choose_by_type(*tables: tuple[str, Any]) -> Any:
     return Annotated[Any, LazyUnion(dict(tables))]
 
 
-def _list(table: Any, **limits: Any) -> Any:
+def _make_list(table: Any, **limits: Any) -> Any:
     return Annotated[list.__class_getitem__(table), field(**limits)]
 
 
 _PRESSED = (_SOME, "names of the keys")
-_PATH = _list(_table("Place", "A place on the screen.", "{x: 10, y: 20}", "x y"), min_length=1)
-Action = _either_type(
-    _typed("click", "Click.", "x: 10, y: 20", "x y type button? keys?"),
-    _typed("double_click", "Double-click.", "x: 10, y: 20", "x y type keys?"),
-    _typed(
+_PATH = _make_list(_make_item_table("Place", "A place on the screen.", "{x: 10, y: 20}", "x y"), min_length=1)
+Action = _choose_by_type(
+    _make_typed("click", "Click.", "x: 10, y: 20", "x y type button? keys?"),
+    _make_typed("double_click", "Double-click.", "x: 10, y: 20", "x y type keys?"),
+    _make_typed(
         "drag",
         "Drag along a path.",
         "path: [{x: 10, y: 20}, {x: 30, y: 40}]",
         "path keys?",
-        path=(_PATH, "where it leads, place by place"),
+        path=(_PATH, "the places along the path"),
     ),
-    _typed("keypress", "Press keys together.", "keys: [ctrl, c]", "keys", keys=_PRESSED),
-    _typed("move", "Move the pointer.", "x: 10, y: 20", "x y type keys?"),
-    _typed("screenshot", "Take a screenshot.", ""),
-    _typed("scroll", "Scroll.", "x: 10, y: 20, scroll_y: 100", "x y type scroll_x? scroll_y? keys?"),
-    _typed("type", "Type a text.", "text: hello", "text"),
-    _typed("wait", "Wait.", ""),
-    _typed("point_and_type", "Click and type a text.", "x: 10, y: 20, text: hello", "x y type text"),
-    _typed("mouse_down", "Press the left button at a place.", "x: 10, y: 20", "x y type"),
-    _typed("mouse_up", "Release the left button at a place.", "x: 10, y: 20", "x y type"),
-    _typed("key_down", "Press keys.", "keys: [shift]", "keys", keys=_PRESSED),
-    _typed("key_up", "Release keys.", "keys: [shift]", "keys", keys=_PRESSED),
+    _make_typed("keypress", "Press keys together.", "keys: [ctrl, c]", "keys", keys=_PRESSED),
+    _make_typed("move", "Move the pointer.", "x: 10, y: 20", "x y type keys?"),
+    _make_typed("screenshot", "Take a screenshot.", ""),
+    _make_typed("scroll", "Scroll.", "x: 10, y: 20, scroll_y: 100", "x y type scroll_x? scroll_y? keys?"),
+    _make_typed("type", "Type a text.", "text: hello", "text"),
+    _make_typed("wait", "Wait.", ""),
+    _make_typed("point_and_type", "Click and type a text.", "x: 10, y: 20, text: hello", "x y type text"),
+    _make_typed("mouse_down", "Press the left button at a place.", "x: 10, y: 20", "x y type"),
+    _make_typed("mouse_up", "Release the left button at a place.", "x: 10, y: 20", "x y type"),
+    _make_typed("key_down", "Press keys.", "keys: [shift]", "keys", keys=_PRESSED),
+    _make_typed("key_up", "Release keys.", "keys: [shift]", "keys", keys=_PRESSED),
 )
 
 
-def _status(*words: str) -> tuple[Any, str]:
-    return Literal[("completed", "in_progress", *words)], "how it ended, if not well; or how far it came"
+def _make_status(*words: str) -> tuple[Any, str]:
+    return Literal[("completed", "in_progress", *words)], "the status, unless completed"
 
 
-_WITHOUT_FAILURE, _DONE = _status("incomplete"), _status()
-_SEARCHED = _status("searching", "incomplete", "failed")
-_DONE_OR_FAILED = (Literal["completed", "failed"], "how it ended, if not well")
-_WHOLE_ACTION = "the same with all that the API has beside it"
-_MCP_CODE = (int, "its number")
+_WITHOUT_FAILURE, _DONE = _make_status("incomplete"), _make_status()
+_SEARCHED = _make_status("searching", "incomplete", "failed")
+_DONE_OR_FAILED = (Literal["completed", "failed"], "the status, unless completed")
+_WHOLE_ACTION = "the same as the API's object, with its other fields"
+_MCP_CODE = (int, "the error's number")
 
-_SOURCE = _table(
+_SOURCE = _make_item_table(
     "Source",
     "A page that a search found.",
     "{type: url, url: https://example.org}",
@@ -221,74 +220,78 @@ _SOURCE = _table(
     type=(Literal["url"], "url"),
 )
 _SOURCES = (
-    _list(
-        Annotated[AsText[str] | Annotated[_SOURCE, Tag("<table>")], either("an address such as https://example.org")]
+    _make_list(
+        Annotated[AsText[str] | Annotated[_SOURCE, Tag("<table>")], ByShape("an address such as https://example.org")]
     ),
     "addresses of what was found",
 )
-_WEB_ACTION = _either_type(
-    _typed("search", "Search the web.", "query: weather in Oslo", "query? queries? sources?", sources=_SOURCES),
-    _typed("open_page", "Open a page.", "url: https://example.org", "url"),
-    _typed("find_in_page", "Look for words in a page.", "url: https://example.org, pattern: Oslo", "url pattern"),
-    _typed("find", "Look for words in a page (Tzafon).", "url: https://example.org, pattern: Oslo", "url pattern"),
+_WEB_ACTION = _choose_by_type(
+    _make_typed("search", "Search the web.", "query: weather in Oslo", "query? queries? sources?", sources=_SOURCES),
+    _make_typed("open_page", "Open a page.", "url: https://example.org", "url"),
+    _make_typed("find_in_page", "Look for words in a page.", "url: https://example.org, pattern: Oslo", "url pattern"),
+    _make_typed("find", "Look for words in a page (Tzafon).", "url: https://example.org, pattern: Oslo", "url pattern"),
 )
-_FOUND = _table(
+_FOUND = _make_item_table(
     "FoundPassage",
     "A passage that a file search found.",
     "{file_id: file-1, filename: a.txt, score: 0.9, text: Hello}",
     "file_id? filename? score? text? attributes?",
 )
-_CODE_OUTPUT = _either_type(
-    _typed("logs", "What code printed.", 'logs: "42"', "logs"),
-    _typed("image", "An image that code produced.", "url: https://example.org/plot.png", "url"),
+_CODE_OUTPUT = _choose_by_type(
+    _make_typed("logs", "What code printed.", 'logs: "42"', "logs"),
+    _make_typed("image", "An image that code produced.", "url: https://example.org/plot.png", "url"),
 )
-_CHECK = _table(
+_CHECK = _make_item_table(
     "SafetyCheck",
     "A check that the client must acknowledge.",
     "{id: cu_sc_1, code: malicious_instructions, message: Look twice}",
     "id code? message?",
     code=(str, "its type"),
 )
-_MCP_ERROR = _either_type(
-    _typed(
+_MCP_ERROR = _choose_by_type(
+    _make_typed(
         "mcp_protocol_error",
         "A breach of the MCP protocol.",
         "code: -32602, message: Not now",
         "code message",
         code=_MCP_CODE,
     ),
-    _typed(
+    _make_typed(
         "http_error", "An HTTP error of the MCP server.", "code: 503, message: Not now", "code message", code=_MCP_CODE
     ),
-    _typed("mcp_tool_execution_error", "An error of the tool itself.", "content: []", "content"),
+    _make_typed("mcp_tool_execution_error", "An error of the tool itself.", "content: []", "content"),
 )
 _TEXT_OR_MCP_ERROR: Any = Annotated[
-    AsText[str] | Annotated[_MCP_ERROR, Tag("<table>")], either("a text, or a table with its type")
+    AsText[str] | Annotated[_MCP_ERROR, Tag("<table>")], ByShape("a text, or a table with its type")
 ]
-_MCP_TOOL = _table(
+_MCP_TOOL = _make_item_table(
     "McpTool",
     "A tool of an MCP server.",
     "{name: ask, input_schema: {type: object}, annotations: {readOnlyHint: true}}",
     "name description? input_schema? annotations?",
 )
-_EXEC = _table(
+_EXEC = _make_item_table(
     "Exec",
     "A command to run.",
     "{type: exec, command: [ls, -l]}",
     "type? command env? timeout_ms? user? working_directory?",
     type=(Literal["exec"], "exec"),
 )
-_SHELL = _table("ShellCommands", "Commands to run.", "{commands: [ls -l]}", "commands max_output_length? timeout_ms?")
+_SHELL = _make_item_table(
+    "ShellCommands", "Commands to run.", "{commands: [ls -l]}", "commands max_output_length? timeout_ms?"
+)
 _ENVIRONMENTS = (Literal["local", "container_reference"], "on the client's machine, or in a container")
-_ENVIRONMENT = _table("Environment", "Where commands run.", "{type: local}", "type container_id?", type=_ENVIRONMENTS)
-_OPERATION = _table(
+_ENVIRONMENT = _make_item_table(
+    "Environment", "Where commands run.", "{type: local}", "type container_id?", type=_ENVIRONMENTS
+)
+_OPERATION = _make_item_table(
     "Operation",
     "A change of one file.",
     "{type: update_file, path: a.py, diff: '-a'}",
     "type path diff?",
     type=(Literal["create_file", "update_file", "delete_file"], "what happens to the file"),
 )
-_PRINTED = _table(
+_PRINTED = _make_item_table(
     "CommandOutput",
     "What one command printed, and how it ended.",
     "{stdout: hello, exit_code: 0}",
@@ -307,71 +310,71 @@ _RESULTS: Mapping[str, str] = {
     "mcp": "an MCP tool",
 }
 _HOSTED = (
-    _typed(
+    _make_typed(
         "web_search_call",
         "A web search.",
         "query: weather in Oslo",
         "query? sources? action? status?",
         sources=_SOURCES,
-        action=(_WEB_ACTION, "what is done instead: search, open_page, find_in_page or find"),
+        action=(_WEB_ACTION, "the action instead of a query: search, open_page, find_in_page or find"),
         status=_SEARCHED,
     ),
-    _typed(
+    _make_typed(
         "file_search_call",
         "A file search.",
         "query: holidays",
         "query? queries? results? status?",
-        results=(_list(_FOUND), "what was found"),
+        results=(_make_list(_FOUND), "what was found"),
         status=_SEARCHED,
     ),
-    _typed(
+    _make_typed(
         "code_interpreter_call",
         "Executed code.",
         "code: print(42)",
         "code container_id? outputs? status?",
-        outputs=(_list(_CODE_OUTPUT), "what it gave: logs and images"),
-        status=_status("interpreting", "incomplete", "failed"),
+        outputs=(_make_list(_CODE_OUTPUT), "the outputs: logs and images"),
+        status=_make_status("interpreting", "incomplete", "failed"),
     ),
-    _typed(
+    _make_typed(
         "image_generation_call",
         "A generated image.",
         "",
         "result? revised_prompt? action? background? output_format? quality? size? status?",
         action=(Literal["generate", "edit", "auto"], "what was done"),
-        status=_status("generating", "failed"),
+        status=_make_status("generating", "failed"),
     ),
-    _typed(
+    _make_typed(
         "computer_call",
         "Computer actions.",
         "action: {type: click, x: 10, y: 20}",
         "action? actions? call_id? pending_safety_checks? status?",
-        action=(Action, "what is to be done"),
-        actions=(_list(Action, min_length=1), "the same, where there are several"),
-        pending_safety_checks=(_list(_CHECK), "checks to acknowledge"),
+        action=(Action, "the action"),
+        actions=(_make_list(Action, min_length=1), "the same, if there are several"),
+        pending_safety_checks=(_make_list(_CHECK), "checks to acknowledge"),
         status=_WITHOUT_FAILURE,
     ),
-    _typed(
+    _make_typed(
         "mcp_call",
         "A call of an MCP tool.",
         "server_label: deepwiki, name: ask, arguments: {q: fjords}, output: Many.",
         "server_label name arguments? output? error? approval_request_id? status?",
         error=(_TEXT_OR_MCP_ERROR, "why it failed: a text, or the error as the API has it"),
-        status=_status("calling", "incomplete", "failed"),
+        status=_make_status("calling", "incomplete", "failed"),
     ),
-    _typed(
+    _make_typed(
         "mcp_list_tools",
         "The tools of an MCP server.",
         "server_label: deepwiki, tools: [{name: ask}]",
         "server_label tools? error?",
-        tools=(_list(_MCP_TOOL), "its tools"),
+        tools=(_make_list(_MCP_TOOL), "its tools"),
     ),
-    _typed(
+    _make_typed(
         "mcp_approval_request",
         "An MCP call that needs approval.",
         "server_label: deepwiki, name: ask",
         "server_label name arguments?",
     ),
-    _typed(
+    _make_typed(
         "local_shell_call",
         "A command for the client's shell.",
         "command: [ls, -l]",
@@ -379,7 +382,7 @@ _HOSTED = (
         action=(_EXEC, _WHOLE_ACTION),
         status=_WITHOUT_FAILURE,
     ),
-    _typed(
+    _make_typed(
         "shell_call",
         "Commands for a shell.",
         "commands: [ls -l]",
@@ -388,15 +391,15 @@ _HOSTED = (
         environment=(_ENVIRONMENT, "where they run"),
         status=_WITHOUT_FAILURE,
     ),
-    _typed(
+    _make_typed(
         "shell_call_output",
         "The output of the preceding shell call.",
         "output: [{stdout: hello}]",
         "output max_output_length? call_id? status?",
-        output=(_list(_PRINTED, min_length=1), "one for each command"),
+        output=(_make_list(_PRINTED, min_length=1), "one for each command"),
         status=_WITHOUT_FAILURE,
     ),
-    _typed(
+    _make_typed(
         "apply_patch_call",
         "A change to one file.",
         "operation: {type: delete_file, path: a.py}",
@@ -404,21 +407,21 @@ _HOSTED = (
         operation=(_OPERATION, "the change"),
         status=_DONE,
     ),
-    _typed(
+    _make_typed(
         "apply_patch_call_output",
         "The result of the preceding patch.",
         "output: Done",
         "output? call_id? status?",
         status=_DONE_OR_FAILED,
     ),
-    _typed(
+    _make_typed(
         "server_tool_use",
         "Anthropic: a call of a tool that it runs.",
         "name: web_fetch, input: {url: https://example.org}",
         "name input id?",
         input=_INPUT,
     ),
-    _typed(
+    _make_typed(
         "mcp_tool_use",
         "Anthropic: a call of an MCP tool.",
         "name: ask, server_name: deepwiki, input: {q: fjords}",
@@ -427,18 +430,20 @@ _HOSTED = (
         input=_INPUT,
     ),
     *(
-        _typed(
+        _make_typed(
             f"{tool}_tool_result",
             f"Anthropic: the result of {what}, in the API's form.",
             "content: [{type: text, text: Many.}]",
             "content tool_use_id? is_error?",
-            tool_use_id=(_NAME, "id of its call; that of the call before it when absent"),
+            tool_use_id=(_NAME, "id of its call (default: that of the call before it)"),
             is_error=(bool, "whether it failed"),
         )
         for tool, what in _RESULTS.items()
     ),
-    _typed("redacted_thinking", "Anthropic: hidden thoughts.", "data: c2VhbGVk", "data", data=(str, "what is hidden")),
-    _typed("container_upload", "Anthropic: a file in the container.", "file_id: file_1", "file_id"),
+    _make_typed(
+        "redacted_thinking", "Anthropic: hidden thoughts.", "data: c2VhbGVk", "data", data=(str, "the hidden data")
+    ),
+    _make_typed("container_upload", "Anthropic: a file in the container.", "file_id: file_1", "file_id"),
 )
 
 # Uses of the provider's own tools are checked here and expanded when an answer is made.
@@ -455,7 +460,7 @@ else:
         "function_call": FunctionCallSpec,
         "custom_tool_call": CustomToolCallSpec,
     }
-    ItemSpec = _either_type(*((kind, Annotated[Any, LazyType(partial(_OWN.get, kind))]) for kind in _OWN), *_HOSTED)
+    ItemSpec = _choose_by_type(*((kind, Annotated[Any, LazyType(partial(_OWN.get, kind))]) for kind in _OWN), *_HOSTED)
 
 # The keys of `then` for names that the APIs use.
 INSTEAD: Mapping[str, str] = {

@@ -12,36 +12,39 @@ from mockserver.config.source import read
 from mockserver.core.action import Faults
 from mockserver.core.json import Json
 from mockserver.model.budget import MAX_TEXT_TOKENS
-from mockserver.rules.answer.checks import BESIDE, OUTCOMES, SAYS
 from mockserver.rules.answer.compile import KINDS
 from mockserver.rules.answer.content import ERROR_NAMES, WAYS
 from mockserver.rules.answer.faults import ANSWER_FAULTS
+from mockserver.rules.checks import BESIDE, OUTCOMES, SAYS
 from mockserver.rules.match.fields import FIELDS, Family, Field
 from mockserver.rules.match.parse import GROUPS, MODIFIERS
 from mockserver.rules.match.predicates import PREDICATES
-from mockserver.rules.schema import RulesFile, at_most_one, fault_schema
+from mockserver.rules.schema import RulesFile, exclude_each_other, make_fault_schema
 
 Schema = dict[str, Json]
 
 
-def when_schema(dialects: Collection[str] = ()) -> Schema:
+def make_when_schema(dialects: Collection[str] = ()) -> Schema:
     """Return the JSON Schema (draft 2020-12) of a `when` table, which refers to itself as `#/$defs/when`."""
-    return {"$ref": "#/$defs/when", "$defs": {"when": _table(dialects), **{f"{k}_field": _field(k) for k in VALUES}}}
+    return {
+        "$ref": "#/$defs/when",
+        "$defs": {"when": _make_when_table(dialects), **{f"{k}_field": _make_field(k) for k in VALUES}},
+    }
 
 
-def _table(dialects: Collection[str]) -> Schema:
+def _make_when_table(dialects: Collection[str]) -> Schema:
     single = {name: field for name, field in FIELDS.items() if isinstance(field, Field)}
     families = (field for field in FIELDS.values() if isinstance(field, Family))
-    properties = {name: _property(field, field.values) for name, field in single.items()}
+    properties = {name: _make_property(field, field.values) for name, field in single.items()}
     return {
         "type": "object",
-        "properties": {**properties, "dialect": _property(single["dialect"], dialects), **_groups()},
-        "patternProperties": {_PREFIXES[family.prefix]: _of_kind(family) for family in families},
+        "properties": {**properties, "dialect": _make_property(single["dialect"], dialects), **_make_groups()},
+        "patternProperties": {_PREFIXES[family.prefix]: _refer_to_kind(family) for family in families},
         "additionalProperties": False,
     }
 
 
-def _groups() -> Schema:
+def _make_groups() -> Schema:
     table = {"$ref": "#/$defs/when"}
     tables = {"type": "array", "items": table, "minItems": 1}
     shapes = {"any": tables, "all": tables, "not": {**table, "minProperties": 1}}
@@ -49,34 +52,34 @@ def _groups() -> Schema:
     return {name: {**shapes[name], "description": doc, "examples": [shown[name]]} for name, doc in GROUPS.items()}
 
 
-def _property(field: Field, values: Collection[str]) -> Schema:
-    about = _about(field)
+def _make_property(field: Field, values: Collection[str]) -> Schema:
+    about = _describe_field(field)
     if values:
-        return {**_field(field.kind, {"anyOf": [{"enum": list(values)}, _PATTERN]}), **about}
+        return {**_make_field(field.kind, {"anyOf": [{"enum": list(values)}, _PATTERN]}), **about}
     if field.name == "body":
         tables = {"type": "object", "additionalProperties": {"$ref": "#/$defs/json_field"}, "minProperties": 1}
         return {"anyOf": [tables, {"type": "string"}], **about}
     if not field.members:
-        return _of_kind(field)
-    members = {name: _of_kind(member) for name, member in field.members.items()}
+        return _refer_to_kind(field)
+    members = {name: _refer_to_kind(member) for name, member in field.members.items()}
     exists = {"type": "boolean", "description": PREDICATES["exists"].doc}
     table = {"type": "object", "properties": {**members, "exists": exists}, "additionalProperties": False}
     return {**table, "minProperties": 1, **about}
 
 
-def _of_kind(field: Field | Family) -> Schema:
-    return {"$ref": f"#/$defs/{field.kind}_field", **_about(field)}
+def _refer_to_kind(field: Field | Family) -> Schema:
+    return {"$ref": f"#/$defs/{field.kind}_field", **_describe_field(field)}
 
 
-def _about(field: Field | Family) -> Schema:
+def _describe_field(field: Field | Family) -> Schema:
     name = field.name if isinstance(field, Field) else field.prefix
     return {"description": field.doc, "examples": [_EXAMPLES["fields"][name]]}
 
 
-def _field(kind: str, value: Json = None) -> Schema:
+def _make_field(kind: str, value: Json = None) -> Schema:
     """Return what a field is compared with: a value, several, or a table of predicates, told apart by their type."""
     stated = value or VALUES[kind]
-    table = _predicates(kind, stated)
+    table = _make_predicates(kind, stated)
     if kind == "json":
         return {"type": ["string", "number", "boolean", "array", "object"], "minItems": 1, **table}
     if kind == "list":
@@ -87,19 +90,19 @@ def _field(kind: str, value: Json = None) -> Schema:
     return {"anyOf": [*stated["anyOf"], {"type": "object", **table}, several]}
 
 
-def _predicates(kind: str, value: Json) -> Schema:
+def _make_predicates(kind: str, value: Json) -> Schema:
     fitting = {name: predicate for name, predicate in PREDICATES.items() if kind in predicate.kinds}
     shown = value["anyOf"][0]["enum"][0] if "anyOf" in value else _EXAMPLES["values"][kind]
     examples = {**_EXAMPLES["values"], "values": [shown]}
     properties = {
         name: {
-            **_expected(predicate.shape, kind, value),
+            **_make_expected(predicate.shape, kind, value),
             "description": predicate.doc,
             "examples": [_EXAMPLES["predicates"].get(name, examples.get(predicate.shape, shown))],
         }
         for name, predicate in fitting.items()
     }
-    textual = _some_of(name for name, predicate in fitting.items() if predicate.textual)
+    textual = _require_one(name for name, predicate in fitting.items() if predicate.textual)
     modifiers = MODIFIERS if kind not in ("number", "boolean") else {}
     properties |= {name: {"type": "boolean", "description": doc} for name, doc in modifiers.items()}
     return {
@@ -113,7 +116,7 @@ def _predicates(kind: str, value: Json) -> Schema:
     }
 
 
-def _expected(shape: str, kind: str, value: Json) -> Schema:
+def _make_expected(shape: str, kind: str, value: Json) -> Schema:
     if shape == "value":
         return dict(value)
     if shape == "values":
@@ -132,10 +135,10 @@ _PREFIXES: Mapping[str, str] = _EDITORS["prefixes"]
 _PATTERN = {"type": "string", "pattern": "[*]"}
 
 
-def rules_schema(faults: Faults, dialects: Collection[str] = ()) -> Schema:
+def make_rules_schema(faults: Faults, dialects: Collection[str] = ()) -> Schema:
     """Return the JSON Schema (draft 2020-12) of a rules file; `faults` are those of delivery, by name."""
     schema: Schema = _tidy(json.loads(json.dumps(RulesFile.model_json_schema()).replace('Spec"', '"')))
-    when, settings = when_schema(dialects), Settings.model_json_schema()
+    when, settings = make_when_schema(dialects), Settings.model_json_schema()
     definitions = {**schema.pop("$defs"), **when.pop("$defs"), **settings.pop("$defs")}
     properties, rule = schema["properties"], definitions["Rule"]["properties"]
     properties["settings"] |= settings
@@ -148,7 +151,7 @@ def rules_schema(faults: Faults, dialects: Collection[str] = ()) -> Schema:
     for table in (schema, *(properties[key] for key in RulesFile.nullable)):
         table["type"] = [table["type"], "null"]
     rule["when"] |= when
-    definitions["Then"]["properties"]["faults"]["items"] = _tidy(fault_schema({**faults, **ANSWER_FAULTS}))
+    definitions["Then"]["properties"]["faults"]["items"] = _tidy(make_fault_schema({**faults, **ANSWER_FAULTS}))
     definitions["Then"]["properties"]["system_fingerprint"]["type"] = ["string", "null"]
     _restrict(definitions)
     whole = {**schema, "title": "mockserver rules", "$defs": definitions}
@@ -185,14 +188,14 @@ def _describe(schema: Json, definitions: Schema) -> None:
         if isinstance(value, dict):
             if "const" in value:  # the type that selects the table
                 value.setdefault("description", schema["description"])
-            if "examples" not in {**value, **_referred(value, definitions)}:
-                value["examples"] = [shown[name] if name in shown else _example(value, name, definitions)]
+            if "examples" not in {**value, **_resolve(value, definitions)}:
+                value["examples"] = [shown[name] if name in shown else _find_example(value, name, definitions)]
     options = (*schema.get("anyOf", ()), *schema.get("oneOf", ()))
     for inner in (*options, *schema.get("$defs", {}).values(), schema.get("items"), schema.get("additionalProperties")):
         _describe(inner, definitions)
 
 
-def _example(schema: Json, key: str, definitions: Schema) -> Json:
+def _find_example(schema: Json, key: str, definitions: Schema) -> Json:
     """Return an example of a value. Raises KeyError if neither its type nor its key has one."""
     match schema:
         case {"examples": [example, *_]} | {"const": example} | {"enum": [example, *_]}:
@@ -205,15 +208,15 @@ def _example(schema: Json, key: str, definitions: Schema) -> Json:
         case {"default": default} if default is not None:
             return default
         case {"$ref": _}:
-            return _example(_referred(schema, definitions), key, definitions)
+            return _find_example(_resolve(schema, definitions), key, definitions)
         case {"items": items}:
-            return [_example(items, key, definitions)]
+            return [_find_example(items, key, definitions)]
         case {"anyOf": [first, *_]} | {"oneOf": [first, *_]}:
-            return _example(first, key, definitions)
+            return _find_example(first, key, definitions)
     raise KeyError(key)
 
 
-def _referred(schema: Schema, definitions: Schema) -> Schema:
+def _resolve(schema: Schema, definitions: Schema) -> Schema:
     return definitions[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else {}
 
 
@@ -221,11 +224,11 @@ def _restrict(definitions: Schema) -> None:
     """Add what goes together, which the loader checks after the shape."""
     then, generate = definitions["Then"], definitions["Generate"]["properties"]
     for table in (then, definitions["Choice"]):
-        table |= _together(table["properties"])
+        table |= _exclude_other_answers(table["properties"])
     for kind, ways in WAYS.items():
-        definitions[f"{kind.title().replace('_', '')}"] |= {**_some_of(ways), **at_most_one(ways)}
+        definitions[f"{kind.title().replace('_', '')}"] |= {**_require_one(ways), **exclude_each_other(ways)}
     for name, keys in _EDITORS["exclusive"].items():
-        definitions[name] |= at_most_one(keys)
+        definitions[name] |= exclude_each_other(keys)
     _merge(definitions, _EDITORS["tables"])
     statuses = {"type": "integer", "minimum": 400, "maximum": 599}
     then["properties"]["error"]["anyOf"] = [{"$ref": "#/$defs/Error"}, statuses, {"enum": list(ERROR_NAMES)}]
@@ -242,8 +245,8 @@ def _merge(schema: Schema, more: Mapping[str, Json]) -> None:
             schema[key] = value
 
 
-def _together(keys: Collection[str]) -> Schema:
-    """Return what `kind_of` checks: each answer excludes others, and what goes with an answer needs one."""
+def _exclude_other_answers(keys: Collection[str]) -> Schema:
+    """Return what `find_kind` checks: each answer excludes others, and what goes with an answer needs one."""
     answers = [key for key in OUTCOMES if key in keys and key not in _ALONE]
     needs: Schema = {}
     for key in answers:
@@ -254,17 +257,17 @@ def _together(keys: Collection[str]) -> Schema:
     for key in keys:
         if key not in OUTCOMES:
             able = (*answers, *(other for other in ("failed", "content_filter") if other in keys))
-            needs[key] = _some_of(other for other in able if key in BESIDE[OUTCOMES[other]])
+            needs[key] = _require_one(other for other in able if key in BESIDE[OUTCOMES[other]])
     alone = BESIDE["content_filter"] | {"content_filter"}
     needs["content_filter"] = {
         "if": {"properties": {"content_filter": _ON_COMPLETION}},
-        "then": _some_of(key for key in answers if "content_filter" in BESIDE[OUTCOMES[key]]),
+        "then": _require_one(key for key in answers if "content_filter" in BESIDE[OUTCOMES[key]]),
         "else": {"properties": {other: False for other in keys if other not in alone}},
     }
     return {"minProperties": 1, "dependentSchemas": needs}
 
 
-def _some_of(keys: Iterable[str]) -> Schema:
+def _require_one(keys: Iterable[str]) -> Schema:
     return {"anyOf": [{"required": [key]} for key in keys]}
 
 

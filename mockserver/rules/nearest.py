@@ -1,4 +1,4 @@
-"""Near misses: the rules nearest to an unmatched call, and the report that explains them.
+"""NearMiss misses: the rules nearest to an unmatched call, and the report that explains them.
 
 What the request says is shown cut and escaped, so that no request can write lines of its own into a report.
 """
@@ -16,8 +16,8 @@ from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.protocols import START, STATE, times_counter
 from mockserver.core.text import one_line, plural, shown
-from mockserver.rules.load import Rule, answering
-from mockserver.rules.match.conditions import Condition, nearness
+from mockserver.rules.load import Rule, select_answering
+from mockserver.rules.match.conditions import Condition, measure_nearness
 
 MOST_LINES = 12  # results shown of one rule
 _POOL = 24  # rules whose texts are compared in detail
@@ -26,34 +26,59 @@ _EFFORT = 20_000_000  # characters searched at most: a huge request is compared 
 _WORD = re.compile(r"\w+")
 
 
-class Near(Struct, frozen=True):
+class NearMiss(Struct, frozen=True):
+    """A rule near to a call, and what its conditions found there."""
+
     rule: Rule
     results: tuple[ConditionResult, ...]
 
     @property
     def held(self) -> int:
+        """Return how many conditions hold."""
         return sum(result.ok for result in self.results)
 
+    def describe_verdict(self, closed: str) -> str:
+        """Say how many conditions hold; if all do, why the rule does not answer (`closed`)."""
+        total = len(self.results)
+        if self.held == total:
+            return f"matches, but {closed}"
+        return f"{self.held} of {plural(total, 'condition')} hold{'s' * (total == 1)}"
 
-def nearest(rules: Sequence[Rule], call: Call, *, limit: int = 3) -> tuple[Near, ...]:
+    def render(self, closed: str) -> Iterator[str]:
+        """Render the verdict, and one line for each condition: of very many, first those that do not hold."""
+        yield f"  {one_line(self.rule.where)}{self.rule.quoted_name}: {self.describe_verdict(closed)}"
+        shown_results = self.results
+        if len(shown_results) > MOST_LINES:
+            shown_results = tuple(sorted(shown_results, key=lambda result: result.ok)[:MOST_LINES])
+        for line in render_results(shown_results):
+            yield f"    {line}"
+        if len(self.results) > MOST_LINES:
+            yield f"    ... and {len(self.results) - MOST_LINES} more"
+
+
+def find_nearest(rules: Sequence[Rule], call: Call, *, limit: int = 3) -> tuple[NearMiss, ...]:
     """Return the rules with the greatest share of conditions that hold; ties go to the closest texts."""
     letters = 1_000 + sum(len(message.text) for message in call.messages)
     looked_at = max(limit, _EFFORT // letters)
-    shares = [(nearness(rule.when, call), -row) for row, rule in enumerate(islice(rules, looked_at))]
+    shares = [(measure_nearness(rule.when, call), -row) for row, rule in enumerate(islice(rules, looked_at))]
     worst = min(nlargest(limit, shares), default=(0.0, 0))[0]
     ties = [entry for entry in shares if entry[0] >= worst]
     if len(ties) > _POOL:
-        words = cache(_words)  # of the request: many rules read the same few texts
-        ties = nlargest(_POOL, ties, key=lambda tie: (tie[0], _shared_words(rules[-tie[1]].when, call, words), tie[1]))
-    ranked = [(share, row, rules[-row].when.results(call)) for share, row in ties]
-    best = nlargest(limit, ranked, key=lambda entry: (entry[0], closeness(entry[2]), entry[1]))
-    return tuple(Near(rules[-row], results) for _, row, results in best)
+        words = cache(_split_words)  # of the request: many rules read the same few texts
+        ties = nlargest(
+            _POOL, ties, key=lambda tie: (tie[0], _measure_shared_words(rules[-tie[1]].when, call, words), tie[1])
+        )
+    ranked = [(share, row, rules[-row].when.explain(call)) for share, row in ties]
+    best = nlargest(limit, ranked, key=lambda entry: (entry[0], measure_closeness(entry[2]), entry[1]))
+    return tuple(NearMiss(rules[-row], results) for _, row, results in best)
 
 
-def without_rule(rules: Sequence[Rule], call: Call) -> tuple[Call, ...]:
+def find_unmatched(rules: Sequence[Rule], call: Call) -> tuple[Call, ...]:
     """Return the requests of a batch that no rule matches; any other call as it is."""
     parts = (part for part in call.batch if isinstance(part, Call))
-    return tuple(part for part in parts if not any(_holds(rule, part) for rule in answering(rules, part))) or (call,)
+    return tuple(part for part in parts if not any(_holds(rule, part) for rule in select_answering(rules, part))) or (
+        call,
+    )
 
 
 def _holds(rule: Rule, call: Call) -> bool:
@@ -63,15 +88,15 @@ def _holds(rule: Rule, call: Call) -> bool:
         return False
 
 
-def report(near: Sequence[Near], entries: Mapping[str, str] | None = None) -> str:
+def explain_miss(near: Sequence[NearMiss], entries: Mapping[str, str] | None = None) -> str:
     """Say why no rule answers; `entries` are the counters and the state of the namespace, if they are known."""
     if not near:
         return "no rule answers this request: there are no rules that answer"
-    told = [line for rule in near for line in _described(rule, why_closed(rule.rule, entries))]
-    return "\n".join(("no rule answers this request; the nearest:", *told))
+    lines = [line for miss in near for line in miss.render(explain_closed(miss.rule, entries))]
+    return "\n".join(("no rule answers this request; the nearest:", *lines))
 
 
-def lines(results: Iterable[ConditionResult]) -> Iterator[str]:
+def render_results(results: Iterable[ConditionResult]) -> Iterator[str]:
     """Render one line per result: `ok    model equals "gpt-4o"`, or `MISS  model equals "gpt-4o": got "o3"`."""
     for result in results:
         wanted = f"{one_line(result.field)} {result.predicate} {shown(result.expected)}"
@@ -82,38 +107,19 @@ def lines(results: Iterable[ConditionResult]) -> Iterator[str]:
             yield f"MISS  {wanted}: got {'nothing' if result.actual is None else shown(result.actual)}{elsewhere}"
 
 
-def _described(near: Near, closed: str) -> Iterator[str]:
-    yield f"  {one_line(near.rule.where)}{near.rule.quoted_name}: {verdict(near, closed)}"
-    results = near.results
-    if len(results) > MOST_LINES:
-        results = tuple(sorted(results, key=lambda result: result.ok)[:MOST_LINES])
-    for line in lines(results):
-        yield f"    {line}"
-    if len(near.results) > MOST_LINES:
-        yield f"    ... and {len(near.results) - MOST_LINES} more"
-
-
-def verdict(near: Near, closed: str) -> str:
-    """Say how many conditions hold; if all do, why the rule does not answer."""
-    total = len(near.results)
-    if near.held == total:
-        return f"matches, but {closed}"
-    return f"{near.held} of {plural(total, 'condition')} hold{'s' * (total == 1)}"
-
-
-def why_closed(rule: Rule, entries: Mapping[str, str] | None = None) -> str:
+def explain_closed(rule: Rule, entries: Mapping[str, str] | None = None) -> str:
     """Say why a rule that matches does not answer, or may not answer if the `entries` of the namespace are unknown."""
-    whys = list[str]()
+    reasons: list[str] = []
     if rule.times is not None and (entries is None or int(entries.get(times_counter(rule.name), 0)) >= rule.times):
-        whys.append(f"it is used up: it has answered its {plural(rule.times, 'call')} in this namespace")
+        reasons.append(f"it is used up: it has answered its {plural(rule.times, 'call')} in this namespace")
     if rule.state is not None and (entries is None or entries.get(STATE, START) != rule.state.is_):
         state = "" if entries is None else f"{shown(entries.get(STATE, START))}, "
-        whys.append(f"the state of this namespace is {state}not {shown(rule.state.is_)}")
-    return (" or " if entries is None else " and ").join(whys) or "it was not tried"
+        reasons.append(f"the state of this namespace is {state}not {shown(rule.state.is_)}")
+    return (" or " if entries is None else " and ").join(reasons) or "it was not tried"
 
 
-def _shared_words(condition: Condition, call: Call, words: Callable[[str], frozenset[str]]) -> float:
-    """Return the share of expected words that occur in the request, of several texts the lowest: rough, but quick."""
+def _measure_shared_words(condition: Condition, call: Call, words: Callable[[str], frozenset[str]]) -> float:
+    """Return the share of expected words that occur in the request: of several texts, the lowest. Rough, but quick."""
     least = 1.0
     for leaf in condition.leaves:
         if isinstance(leaf.expected, str) and not leaf.negative:
@@ -126,12 +132,13 @@ def _shared_words(condition: Condition, call: Call, words: Callable[[str], froze
     return least
 
 
-def _words(text: str) -> frozenset[str]:
+def _split_words(text: str) -> frozenset[str]:
     text = text.lower()
     return frozenset((*text.split(), *_WORD.findall(text)))  # with and without adjacent punctuation
 
 
-def closeness(results: Iterable[ConditionResult]) -> float:
+def measure_closeness(results: Iterable[ConditionResult]) -> float:
+    """Return how alike the texts are that were compared in vain, from 0 to 1."""
     from difflib import SequenceMatcher  # only needed for misses
 
     texts = [

@@ -11,20 +11,23 @@ from pydantic_core import PydanticCustomError
 
 from mockserver.config.settings import Settings
 from mockserver.config.source import Path
-from mockserver.config.tables import Tag, checked_by, field, make_table
-from mockserver.config.timing import TimingTable
-from mockserver.config.types import Duration, Share
-from mockserver.config.validation_errors import (
+from mockserver.config.tables import (
+    AfterValidator,
     AsList,
     AsNumber,
     AsTable,
     AsText,
+    ByShape,
     Headers,
+    NonNegativeInt,
     Table,
+    Tag,
     TextOrNumber,
-    Whole,
-    either,
+    field,
+    make_table,
 )
+from mockserver.config.timing import TimingTable
+from mockserver.config.types import Duration, Share
 from mockserver.core.action import POSITIONS, Faults, Kind, Option, counts, options
 from mockserver.core.json import Json
 from mockserver.core.plan import FINISHES, OWN_FINISHES, REASONS
@@ -52,7 +55,7 @@ Category = Literal[
 
 ModerationSpec = Annotated[
     AsTable[dict[Category, Score]] | AsList[list[Category]],
-    either("scores such as {violence: 0.92}, or a list of categories"),
+    ByShape("scores such as {violence: 0.92}, or a list of categories"),
 ]
 
 
@@ -64,63 +67,63 @@ BESIDE: Mapping[str, str] = {
 
 
 @cache
-def fault_table(name: str, fault: Any) -> type[Table]:
+def make_fault_table(name: str, fault: Any) -> type[Table]:
     fields: dict[str, Any] = {
         "probability": (Share | None, field(None, description=BESIDE["probability"])),
         "times": (Annotated[int, field(ge=1)] | None, field(None, description=BESIDE["times"])),
     }
     for each in options(fault):
         if each.kind == "position":
-            fields |= {where: _place(where) for where in each.among}
+            fields |= {where: _make_position_field(where) for where in each.among}
         else:
             kind = TYPES[each.kind](each)
             shown = [each.default] if isinstance(each.default, str | int) else None
             fields[each.field] = (kind | None, field(None, alias=each.name, description=each.about, examples=shown))
-    example = f"{{{name}: {{{_example(fault)}}}}}"
+    example = f"{{{name}: {{{_write_example(fault)}}}}}"
     return make_table(f"{name}_fault", Table, fields, __doc__=fault.__doc__, example=example)
 
 
-def _place(where: str) -> tuple[Any, Any]:
-    kind: Any = Whole if counts(where) else Literal[True]
+def _make_position_field(where: str) -> tuple[Any, Any]:
+    kind: Any = NonNegativeInt if counts(where) else Literal[True]
     return kind | None, field(None, description=POSITIONS[where])
 
 
-def _example(fault: Any) -> str:
+def _write_example(fault: Any) -> str:
     given = {each.kind: each for each in options(fault)}
     if "position" in given:
         return "after_tokens: 3" if "after_tokens" in given["position"].among else "at_start: true"
     return next((f"{each.name}: {each.default}" for each in given.values()), "times: 1")
 
 
-def fault_schema(faults: Faults) -> dict[str, Json]:
-    tables = {name: fault_table(name, fault) for name, fault in faults.items()}
+def make_fault_schema(faults: Faults) -> dict[str, Json]:
+    tables = {name: make_fault_table(name, fault) for name, fault in faults.items()}
     named = {"enum": list(tables), "description": "a fault as it is by itself"}
     properties = {name: table.model_json_schema() for name, table in tables.items()}
     for name, table in properties.items():
-        table |= at_most_one([key for key in POSITIONS if key in table["properties"]])
+        table |= exclude_each_other([key for key in POSITIONS if key in table["properties"]])
         table["examples"] = [example[name] for example in table["examples"]]
     told = {"type": "object", "properties": properties, "minProperties": 1, "maxProperties": 1}
     return {"anyOf": [named, {**told, "additionalProperties": False}]}
 
 
-def at_most_one(keys: Collection[str]) -> dict[str, Json]:
+def exclude_each_other(keys: Collection[str]) -> dict[str, Json]:
     others = {key: {"properties": {other: False for other in keys if other != key}} for key in keys}
     return {"dependentSchemas": others}
 
 
-def _media_type(text: str) -> str:
+def _check_media_type(text: str) -> str:
     if text.isascii() and text.isprintable() and text.strip() == text and text:
         return text
     raise PydanticCustomError("expected", "a type such as text/html")
 
 
-def _pointer(text: str) -> str:
+def _check_pointer(text: str) -> str:
     if text.startswith("/") and len(text) > 1:
         return text
     raise PydanticCustomError("expected", "a JSON Pointer such as /choices/0/delta")
 
 
-def _difference(number: int) -> int:
+def _check_difference(number: int) -> int:
     if number:
         return number
     raise PydanticCustomError("expected", "a number that is not 0")
@@ -130,10 +133,12 @@ _MEDIA_TYPE: dict[str, Json] = {"pattern": "^(?! )[ -~]+(?<! )$"}
 # What a value of each kind must be.
 TYPES: Mapping[Kind, Callable[[Option], Any]] = {
     "count": lambda _: Annotated[int, field(ge=1, le=MAX_EVENTS)],
-    "difference": lambda _: Annotated[int, checked_by(_difference), field(json_schema_extra={"not": {"const": 0}})],
+    "difference": lambda _: Annotated[
+        int, AfterValidator(_check_difference), field(json_schema_extra={"not": {"const": 0}})
+    ],
     "duration": lambda _: Duration,
-    "media type": lambda _: Annotated[str, checked_by(_media_type), field(json_schema_extra=_MEDIA_TYPE)],
-    "pointer": lambda _: Annotated[str, checked_by(_pointer), field(json_schema_extra={"pattern": "^/."})],
+    "media type": lambda _: Annotated[str, AfterValidator(_check_media_type), field(json_schema_extra=_MEDIA_TYPE)],
+    "pointer": lambda _: Annotated[str, AfterValidator(_check_pointer), field(json_schema_extra={"pattern": "^/."})],
     "reason": lambda _: Literal[tuple(REASONS)],
     "speed": lambda _: Annotated[float, field(gt=0, allow_inf_nan=False)],
     "word": lambda each: Literal[each.among],
@@ -157,7 +162,7 @@ class SizeSpec(Table):
 
 Chunks = Annotated[
     AsText[Literal["token", "word", "char"]] | AsTable[SizeSpec] | AsList[list[str]],
-    either("token, word, char, {size: 7} or a list of pieces"),
+    ByShape("token, word, char, {size: 7} or a list of pieces"),
 ]
 
 
@@ -168,8 +173,8 @@ class ToolCallSpec(Table):
     instead: ClassVar = {"input": '"arguments"'}
 
     name: str = field(min_length=1, description="name of the tool")
-    arguments: Annotated[AsTable[dict[str, Any]] | AsText[str], either("a table, a JSON text, or auto")] | None = field(
-        None, description="a table, a JSON string, or auto (generated from the tool's schema)"
+    arguments: Annotated[AsTable[dict[str, Any]] | AsText[str], ByShape("a table, a JSON text, or auto")] | None = (
+        field(None, description="a table, a JSON string, or auto (generated from the tool's schema)")
     )
     input: str | None = field(None, description="the input of a free-text tool")
     id: str | None = field(None, min_length=1, description="id of the call (default: generated)")
@@ -177,7 +182,7 @@ class ToolCallSpec(Table):
 
 
 class PartSpec(Table):
-    """One part of an answer: a table with one of these keys, and perhaps how a stream cuts it."""
+    """One part of an answer: a table with one of these keys, and optionally how to stream it."""
 
     example = "{text: Hello}"
 
@@ -186,7 +191,7 @@ class PartSpec(Table):
     refusal: str | None = field(None, description="a refusal")
     tool_call: ToolCallSpec | None = field(None, description="a tool call")
     item: ItemSpec | None = field(None, description="an item of a response")
-    chunks: Chunks | None = field(None, description="how a stream cuts this part")
+    chunks: Chunks | None = field(None, description="how to split this part when streaming")
 
 
 class FilterSpec(Table):
@@ -199,7 +204,7 @@ class FilterSpec(Table):
         "hate", "self_harm", "sexual", "violence", "jailbreak", "protected_material_text", "protected_material_code"
     ] = field("violence", description="the category that trips it")
     severity: Literal["low", "medium", "high"] | None = field(None, description="severity (default: high)")
-    after_tokens: Whole | None = field(None, description="tokens of the completion before the cut")
+    after_tokens: NonNegativeInt | None = field(None, description="tokens of the completion before the cut")
 
 
 Harm = Annotated[Severity | None, field(description="severity that the filter reports for this category")]
@@ -304,7 +309,7 @@ class GenerateSpec(Table):
     example = "{kind: prose, tokens: 80}"
 
     kind: str = field(description="name of the generator")
-    tokens: int | None = field(None, ge=1, description="about how many tokens to make")
+    tokens: int | None = field(None, ge=1, description="about how many tokens to generate")
     schema_: dict[str, Any] | None = field(None, alias="schema", description="the JSON Schema to satisfy, for schema")
 
 
@@ -326,15 +331,21 @@ class UsageSpec(Table):
 
     example = "{prompt_tokens: 10, completion_tokens: 5}"
 
-    prompt_tokens: Whole | None = field(None, description="tokens of the prompt")
-    completion_tokens: Whole | None = field(None, description="tokens of the answer, with its reasoning")
-    reasoning_tokens: Whole | None = field(None, description="tokens of the reasoning")
-    cached_tokens: Whole | None = field(None, description="tokens of the prompt that came from a cache")
-    prompt_audio_tokens: Whole | None = field(None, description="tokens of audio in the prompt")
-    completion_audio_tokens: Whole | None = field(None, description="tokens of audio in the answer")
-    accepted_prediction_tokens: Whole | None = field(None, description="tokens of the prediction that were used")
-    rejected_prediction_tokens: Whole | None = field(None, description="tokens of the prediction that were not")
-    cache_write_tokens: Whole | None = field(None, description="tokens of the prompt that were written to a cache")
+    prompt_tokens: NonNegativeInt | None = field(None, description="tokens of the prompt")
+    completion_tokens: NonNegativeInt | None = field(None, description="tokens of the answer, with its reasoning")
+    reasoning_tokens: NonNegativeInt | None = field(None, description="tokens of the reasoning")
+    cached_tokens: NonNegativeInt | None = field(None, description="tokens of the prompt that came from a cache")
+    prompt_audio_tokens: NonNegativeInt | None = field(None, description="tokens of audio in the prompt")
+    completion_audio_tokens: NonNegativeInt | None = field(None, description="tokens of audio in the answer")
+    accepted_prediction_tokens: NonNegativeInt | None = field(
+        None, description="tokens of the prediction that were used"
+    )
+    rejected_prediction_tokens: NonNegativeInt | None = field(
+        None, description="tokens of the prediction that were not"
+    )
+    cache_write_tokens: NonNegativeInt | None = field(
+        None, description="tokens of the prompt that were written to a cache"
+    )
 
 
 class TimingSpec(TimingTable, Table):
@@ -348,19 +359,22 @@ class BranchSpec(Table):
 
     example = "{weight: 2, then: {text: Hello}}"
 
-    weight: Annotated[float, field(gt=0, allow_inf_nan=False)] = field(1.0, description="how often, against the others")
+    weight: Annotated[float, field(gt=0, allow_inf_nan=False)] = field(
+        1.0, description="how often, relative to the others"
+    )
     then: "ThenSpec" = field(description="the answer of this branch")
 
 
 ErrorValue = Annotated[
     AsNumber[int] | AsText[str] | AsTable[ErrorSpec],
-    either("a status such as 429, a short name such as rate_limit, or a table"),
+    ByShape("a status such as 429, a short name such as rate_limit, or a table"),
 ]
 GenerateValue = Annotated[
-    AsText[str] | AsTable[GenerateSpec], either("the name of a generator, or a table with its kind")
+    AsText[str] | AsTable[GenerateSpec], ByShape("the name of a generator, or a table with its kind")
 ]
 FailedValue = Annotated[
-    Annotated[Literal[True], Tag("<other>")] | AsTable[FailedSpec], either("true, or a table with a code and a message")
+    Annotated[Literal[True], Tag("<other>")] | AsTable[FailedSpec],
+    ByShape("true, or a table with a code and a message"),
 ]
 
 
@@ -370,13 +384,13 @@ class ThenSpec(ContentSpec):
     nullable = frozenset(("json", "system_fingerprint"))
     instead: ClassVar = {**INSTEAD, **dict.fromkeys(("name", "when", "times", "state"), 'it beside "then"')}
 
-    def nested(self, path: Path = ()) -> Iterator[tuple[Path, "ThenSpec"]]:
+    def walk(self, path: Path = ()) -> Iterator[tuple[Path, "ThenSpec"]]:
         """Yield this answer and those of its steps and branches, each with its path."""
         yield path, self
         for at, step in enumerate(self.steps or ()):
-            yield from step.nested((*path, "steps", at))
+            yield from step.walk((*path, "steps", at))
         for at, branch in enumerate(self.one_of or ()):
-            yield from branch.then.nested((*path, "one_of", at, "then"))
+            yield from branch.then.walk((*path, "one_of", at, "then"))
 
     choices: list[ChoiceSpec] | None = field(
         None, min_length=1, description="different answers for `n` choices; the last repeats"
@@ -409,7 +423,7 @@ class StateSpec(Table):
     example = "{is: start, becomes: asked}"
 
     is_: str = field("start", alias="is", description="the state in which the rule answers; start at first")
-    becomes: str | None = field(None, description="the state after it; absent: it stays")
+    becomes: str | None = field(None, description="the state after it (default: unchanged)")
 
 
 class RuleSpec(Table):

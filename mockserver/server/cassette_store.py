@@ -157,7 +157,7 @@ def check_cassettes(documents: Iterable[Document], store: CassetteStore) -> None
         if not isinstance(spec, Mapping):
             continue
         for name in cassettes_in(spec.get("then")):
-            place, rule = document.place(("rules", index)), spec.get("name", f"rule {count}")
+            place, rule = document.find_place(("rules", index)), spec.get("name", f"rule {count}")
             try:
                 exists = store.exists(name)
             except CassetteError as error:

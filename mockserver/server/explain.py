@@ -21,15 +21,14 @@ from mockserver.core.text import shown, truncate
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation, discover
 from mockserver.engine.answer import split_prompts, use_tokenizer
-from mockserver.engine.counters import next_attempt_of
+from mockserver.engine.counters import find_next_attempt
 from mockserver.engine.engine import Engine, alter_engine
 from mockserver.engine.memory import Memory, continue_conversation
 from mockserver.engine.offload import on_thread
 from mockserver.kinds import KINDS
-from mockserver.rules.answer.checks import ASKED
-from mockserver.rules.load import Rule, suited
-from mockserver.rules.nearest import lines, why_closed
-from mockserver.rules.nearest import nearest as nearest_rules
+from mockserver.rules.checks import ASKED
+from mockserver.rules.load import Rule, select_suited
+from mockserver.rules.nearest import explain_closed, find_nearest, render_results
 from mockserver.server.live import DEFAULT
 from mockserver.server.routes import Endpoint, complete_path, locate, nearest, operation_for, owner, places
 from mockserver.server.snapshot import query_from
@@ -247,7 +246,7 @@ class Explanation(Struct, frozen=True):
                 yield f"\nprompt {at}: {prompt}"
             for rule in held:
                 yield f"\n{rule.rule.where}{rule.rule.quoted_name} {rule.verdict}"
-                yield from (f"  {line}" for line in (*lines(rule.findings), *map(_counter, rule.counters)))
+                yield from (f"  {line}" for line in (*render_results(rule.findings), *map(_counter, rule.counters)))
 
 
 async def explain_call(engine: Engine, call: Call, limit: int | None = None) -> Explanation:
@@ -289,7 +288,7 @@ async def whole(engine: Engine, call: Call, entries: Entries) -> Call:
     if call.previous_response_id is not None:
         resumed = await engine.memory.resume(call)
         call = resumed if isinstance(resumed, Call) else continue_conversation(call, ())
-    return replace(call, attempt=next_attempt_of(call, entries))
+    return replace(call, attempt=find_next_attempt(call, entries))
 
 
 def as_json(held: CheckedRule) -> dict[str, Json]:
@@ -313,9 +312,9 @@ def finding_as_json(finding: ConditionResult) -> dict[str, Json]:
 
 
 async def _checked(among: Sequence[Rule], call: Call, entries: Entries, limit: int | None) -> tuple[CheckedRule, ...]:
-    rules = suited(among, call)
+    rules = select_suited(among, call)
     if limit is not None:
-        near = await on_thread(nearest_rules, rules, call, limit=limit)
+        near = await on_thread(find_nearest, rules, call, limit=limit)
         rules = [each.rule for each in near]
     return await on_thread(lambda: tuple(_check(rule, call, entries) for rule in rules))
 
@@ -325,10 +324,10 @@ def _check(rule: Rule, call: Call, entries: Entries) -> CheckedRule:
     try:
         verdict = "does not hold" if rule.when.holds(call) is None else "holds"
         if verdict == "holds" and not all(found.ok for found in counters):
-            verdict = f"matches, but {why_closed(rule, entries)}"
+            verdict = f"matches, but {explain_closed(rule, entries)}"
     except RuleError as error:
         verdict = f"fails: {error}"
-    return CheckedRule(rule, verdict, rule.when.results(call), counters)
+    return CheckedRule(rule, verdict, rule.when.explain(call), counters)
 
 
 def _counters(rule: Rule, entries: Entries) -> tuple[ConditionResult, ...]:

@@ -110,7 +110,7 @@ class Fleet:
         space = live.namespaces.get(namespace)
         rules: tuple[Rule, ...] = ()
         if added:
-            document = Document.of({"rules": [spec for _, spec in added]}, ADDED)
+            document = Document.from_data({"rules": [spec for _, spec in added]}, ADDED)
             try:
                 rules = await on_thread(compiled, (document,), live.settings.profiles)
             except MockserverError as error:

@@ -23,7 +23,7 @@ from mockserver.core.rates import Kind, Limits, Rate, Rates, Standing, Standings
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import client_left
 from mockserver.engine.catalogue import Catalogue
-from mockserver.rules.answer.checks import ASKED
+from mockserver.rules.checks import ASKED
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.state.in_memory import MemoryTurnstile
 

@@ -24,7 +24,7 @@ from mockserver.config.errors import Mistake, MockserverError
 from mockserver.config.models_and_limits import ModelSettings as ModelSetting
 from mockserver.config.settings import Settings, UnmatchedError
 from mockserver.config.tables import BaseTable
-from mockserver.config.yaml_reader import collector_at_rest
+from mockserver.config.yaml_reader import pause_collector
 from mockserver.core.episode import Episode
 from mockserver.core.http import is_loopback
 from mockserver.core.json import Json
@@ -308,7 +308,7 @@ def start(sources: Sources) -> Live:
     return live
 
 
-@collector_at_rest()
+@pause_collector()
 def compose(sources: Sources, counters: Counters, before: "Live | None" = None) -> tuple[Settings, Engine]:
     """Settings and engine of the sources; what `before`, a running server, has kept stays. Raises MockserverError."""
     loaded = sources.load()
@@ -352,7 +352,7 @@ def policy(settings: Settings) -> Policy:
         lints=settings.lint != "off",
         models=catalogue,
         timing=settings.timing,
-        tokenizer=chosen(settings.tokenizer, lambda name: catalogue.properties(name).tokenizer),
+        tokenizer=chosen(settings.tokenizer, lambda name: catalogue.find_properties(name).tokenizer),
     )
 
 
@@ -446,7 +446,7 @@ async def _reloaded(live: Live, sources: Sources, cassettes: Sequence[str], say:
         waiting = await reload(live, sources)
     except MockserverError as error:
         before = "what was recorded before still holds" if cassettes else "the rules before still hold"
-        say("\n".join([f"not reloaded, {before}:", *(m.shown() for m in error.mistakes)]))
+        say("\n".join([f"not reloaded, {before}:", *(m.render() for m in error.mistakes)]))
     else:
         what = ", ".join(_cassette(live, name) for name in cassettes) or plural(len(live.engine.rules), "rule")
         later = f"; restart the server to apply {', '.join(waiting)}" if waiting else ""

@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from mockserver.config.errors import ConfigError, MockserverError
-from mockserver.config.settings import Settings, assembled
+from mockserver.config.settings import Settings, assemble_valid
 from mockserver.config.source import Document, read
 from mockserver.config.timing import PROFILES, Profiles
 from mockserver.core.json import Json
@@ -53,7 +53,7 @@ class Sources(Struct, frozen=True):
     def load(self) -> "Loaded":
         """Everything but cassettes. Raises MockserverError for files that cannot be read; `errors` holds others."""
         documents, errors = self.documents(), Errors()
-        settings, mistaken = assembled(self.flags, self.environ, documents, dialects=discover())
+        settings, mistaken = assemble_valid(self.flags, self.environ, documents, dialects=discover())
         if mistaken:
             errors.found.append(ConfigError(*mistaken))
         rules = errors.attempt(partial(compiled, documents, None if mistaken else settings.profiles))

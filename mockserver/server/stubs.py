@@ -14,8 +14,9 @@ from mockserver.core.plan import Failure, Success
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation, discover
 from mockserver.dialects._parse import read_json
-from mockserver.rules.load import Remark, Rule
-from mockserver.rules.match.conditions import pinned
+from mockserver.rules.lint.remarks import Remark
+from mockserver.rules.load import Rule
+from mockserver.rules.match.conditions import find_pinned
 from mockserver.rules.match.fields import METHODS
 from mockserver.server.routes import Endpoint, bare, find, operation_for, pattern, places, tidy
 
@@ -67,7 +68,7 @@ def digest(http: HttpRequest) -> str:
 def is_stubbed(http: HttpRequest, dialect: str, rules: Iterable[Rule]) -> bool:
     """Whether a rule may answer here, as far as its path and method say."""
     call = Call(dialect, OTHER, "", http, ())
-    results = (rule.when.results(call) for rule in rules if rule.stubs)
+    results = (rule.when.explain(call) for rule in rules if rule.stubs)
     return any(all(one.ok for one in found if one.field in ("path", "method")) for found in results)
 
 
@@ -107,9 +108,9 @@ def _list_places(dialect: str) -> Sequence[Endpoint]:
 
 
 def _never(rule: Rule, dialect: str) -> str | None:
-    methods = pinned(rule.when, "method")
+    methods = find_pinned(rule.when, "method")
     if "path" not in rule.when.uses:
-        operations = pinned(rule.when, "operation")
+        operations = find_pinned(rule.when, "operation")
         if methods is None or operations is None:
             return None
         served = [place.operations for place in _list_places(dialect)]

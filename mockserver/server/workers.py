@@ -23,7 +23,6 @@ from uvicorn.supervisors import Multiprocess
 from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.config.settings import Settings
 from mockserver.engine.engine import Engine
-from mockserver.rules.load import order_dependence
 from mockserver.server.cassette_store import name_file
 from mockserver.server.limits import Limiter
 from mockserver.server.live import Live, Worker, compose, start
@@ -52,7 +51,7 @@ def check_stateless(workers: int, settings: Settings, engine: Engine) -> None:
 def _stateful(settings: Settings, engine: Engine) -> Iterator[str]:
     """What counts or is kept, with its place."""
     for rule in engine.rules:
-        if names := order_dependence(rule):
+        if names := rule.order_dependence:
             yield f"{rule.where}{rule.quoted_name} has {', '.join(names)}"
     if settings.ids == "unique":
         yield "ids is unique"

@@ -3,13 +3,13 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mockserver.config.yaml_reader import collector_at_rest
+from mockserver.config.yaml_reader import pause_collector
 from mockserver.core.namesake import find_overwriting
 
 if (overwritten := find_overwriting()) is not None:
     raise ImportError(overwritten)
 
-with collector_at_rest():  # imports leave no garbage, and the search for it takes a tenth of their time
+with pause_collector():  # imports leave no garbage, and the search for it takes a tenth of their time
     from mockserver.reports.calls import ReceivedCall as Call
     from mockserver.testing.assertions import Calls
     from mockserver.testing.connections import BlockedConnectionError

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError, Mistake, SourceLocation
 from mockserver.config.source import Document, did_you_mean
-from mockserver.config.types import seconds
+from mockserver.config.types import parse_seconds
 from mockserver.core.action import POSITIONS, options
 from mockserver.core.exchange import MOST_KEPT
 from mockserver.core.json import Json, try_parse
@@ -165,7 +165,7 @@ def _cases(place: SourceLocation, faults: Sequence[Written], given: Mapping[str,
     times = given.get("times", 1)
     common = {"when": table(given.get("when") or {}), **({} if times is None else {"times": times})}
     written = [{"name": case.name, **common, "then": case.then} for case in cases]
-    rules = compiled((Document.at({"rules": written}, place),), None)
+    rules = compiled((Document.from_place({"rules": written}, place),), None)
     pairs = enumerate(zip(cases, rules, strict=True), 1)
     return (INTACT, *(replace(case, rule=rule, at=at) for at, (case, rule) in pairs))
 
@@ -443,7 +443,7 @@ class FaultMatrix(Struct, frozen=True):
 
 
 def _limit(written: float | str) -> float:
-    if limit := seconds(written):
+    if limit := parse_seconds(written):
         return limit
     raise ValueError("limit must be more than 0 s")
 

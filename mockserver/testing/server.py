@@ -38,7 +38,8 @@ from mockserver.reports.failures import (
     unmatched,
 )
 from mockserver.rules.answer.compile import Responder
-from mockserver.rules.load import Remark, Rule, repeated_calls
+from mockserver.rules.lint.remarks import Remark, find_repeated_calls
+from mockserver.rules.load import Rule
 from mockserver.rules.templates import is_template
 from mockserver.server.client_environment import base_url, environment
 from mockserver.server.live import DEFAULT, start
@@ -312,11 +313,11 @@ class MockServer(Assertions):
         lint, rules = self._live.settings.lint, [one.rule for one in self._declared if one.rule is not None]
         wide = not all("name" in rule.spec or rule.spec["when"] for rule in rules)
         hidden = tuple(never_reached(rules)) if wide else ()
-        missed = [] if hidden else [each for each in repeated_calls(rules) if not answers(each.rule, self.calls)]
+        missed = [] if hidden else [each for each in find_repeated_calls(rules) if not answers(each.rule, self.calls)]
         answered = [row.source for row in self._live.journal if row.source.startswith("rule ")]
         if len(set(answered)) < len(answered):  # else no rule has answered again
             loaded = [rule for rule in self._live.engine_of(DEFAULT).rules if rule not in rules]
-            missed += [each for each in repeated_calls(loaded) if _is_repeated(each, self.calls)]
+            missed += [each for each in find_repeated_calls(loaded) if _is_repeated(each, self.calls)]
         remarked = self.calls if any(row.remarks for row in self._live.journal) else ()
         paths = [rule for rule in (*rules, *self._loaded) if "path" in rule.when.uses]
         never = unanswerable(unreachable(paths, self._live.settings.dialect)) if paths else ()
@@ -353,7 +354,7 @@ class MockServer(Assertions):
 
     def compiled(self, rule: Mapping[str, Json], place: SourceLocation) -> Rule:
         """A rule declared at a place of a program. Raises RuleError."""
-        document = Document.at({"rules": [rule]}, place)
+        document = Document.from_place({"rules": [rule]}, place)
         return compiled((document,), self._live.settings.profiles)[0]
 
     def update_rules(self) -> None:

@@ -176,7 +176,7 @@ def test_keys_are_offered(server: LanguageServer, folder: Path, text: str, keys:
         ("last_user", ("text of the last user message", '"*weather*"')),
         ("header.x-tenant", ("a request header, in any case", "application/json*")),
         ("first_token", ("delay of the first token", "300ms")),
-        ("query", ("what is searched for", "weather in Oslo")),
+        ("query", ("what to search for", "weather in Oslo")),
     ],
 )
 def test_a_key_shows_its_description_and_an_example(

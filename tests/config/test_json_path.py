@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from mockserver.config.types import JsonPath, Step, steps
+from mockserver.config.types import JsonPath, Step, parse_json_path
 
 READ: dict[str, JsonPath] = {
     "$": (),
@@ -24,19 +24,19 @@ READ: dict[str, JsonPath] = {
 
 @pytest.mark.parametrize("text", READ)
 def test_a_path(text: str) -> None:
-    assert steps(text) == READ[text]
+    assert parse_json_path(text) == READ[text]
 
 
 REFUSED = {
     "": "it must begin with $, as in $.user",
-    "$user": "there must be a name after a dot, or a number, a name in quotes or * in brackets, at letter 2",
-    "$.": "there must be a name after a dot, or a number, a name in quotes or * in brackets, at letter 2",
-    "$['a','b']": "there must be a name after a dot, or a number, a name in quotes or * in brackets, at letter 2",
-    "$['\\q']": "the name '\\q' has an escape that is none",
+    "$user": "expected a name after a dot, or a number, a quoted name or * in brackets, at character 2",
+    "$.": "expected a name after a dot, or a number, a quoted name or * in brackets, at character 2",
+    "$['a','b']": "expected a name after a dot, or a number, a quoted name or * in brackets, at character 2",
+    "$['\\q']": "the name '\\q' has an invalid escape",
 }
 
 
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_is_no_path(text: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(REFUSED[text])}$"):
-        steps(text)
+        parse_json_path(text)

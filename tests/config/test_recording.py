@@ -60,11 +60,11 @@ def test_flags_that_were_given_several_times() -> None:
     [
         ("scrub: 7", "2:10: scrub must be a list of tables, such as {path: $.user}, not 7"),
         ("scrub: [{}]", "2:11: scrub[0]: give either path or regex"),
-        ("scrub: [{path: 7}]", "2:18: scrub[0].path must be a text, not 7; put it in quotes"),
-        ("scrub: [{path: a}]", "2:18: scrub[0].path: cannot be read as JSONPath: it must begin with $, as in $.user"),
-        ("scrub: [{regex: a(}]", "2:19: scrub[0].regex: cannot be read as a pattern: missing ) at position 2"),
+        ("scrub: [{path: 7}]", "2:18: scrub[0].path must be a string, not 7; put it in quotes"),
+        ("scrub: [{path: a}]", "2:18: scrub[0].path: is not a valid JSONPath: it must begin with $, as in $.user"),
+        ("scrub: [{regex: a(}]", "2:19: scrub[0].regex: is not a valid regular expression: missing ) at position 2"),
         ("upstream: {openai: 'ftp://a'}", "2:13: upstream must be http(s) addresses without a query, such as"),
-        ("upstream: {openai: 'https://me:secret@a/v1'}", "2:13: upstream: give no user or password; "),
+        ("upstream: {openai: 'https://me:secret@a/v1'}", "2:13: upstream: put no user or password into the URL; "),
         ("upstream: openai", "2:13: upstream must be dialect=URL, such as openai=https://api.openai.com/v1"),
     ],
 )

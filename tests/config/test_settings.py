@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError
 from mockserver.config.models_and_limits import KeySettings, ModelSettings
-from mockserver.config.settings import Keywords, Settings, assemble, variable
+from mockserver.config.settings import Keywords, Settings, assemble, format_variable
 from mockserver.config.source import Document, read
 from mockserver.config.timing import PROFILES
 from mockserver.core.plan import Timing
@@ -24,7 +24,7 @@ def of_file(text: str) -> Settings:
 
 
 def of_values(**values: Any) -> Settings:
-    return assemble({}, {}, [Document.of({"settings": values}, "rules.yaml")])
+    return assemble({}, {}, [Document.from_data({"settings": values}, "rules.yaml")])
 
 
 def mistakes(
@@ -36,8 +36,8 @@ def mistakes(
 
 
 def test_bytes_of_the_environment_that_are_no_text() -> None:
-    name = variable("host")
-    assert mistakes(environ={name: "a\udcff"}) == [f"{name} must be text in UTF-8, not 'a\\udcff'"]
+    name = format_variable("host")
+    assert mistakes(environ={name: "a\udcff"}) == [f"{name} must be UTF-8 text, not 'a\\udcff'"]
 
 
 def test_flags_win_over_variables_over_files_over_defaults() -> None:
@@ -162,8 +162,8 @@ def test_variables_of_others_and_empty_ones_are_left_alone() -> None:
         ("prot: 1", '3: unknown setting "prot"; did you mean "port"?'),
         ('port: "8000"', '9: port must be a whole number, not "8000"'),
         ("port: 70000", "9: port must be at most 65535, not 70000"),
-        ("host: ''", '9: host must be a text that is not empty, not ""'),
-        ("host: 127", "9: host must be a text, not 127; put it in quotes"),
+        ("host: ''", '9: host must be a string that is not empty, not ""'),
+        ("host: 127", "9: host must be a string, not 127; put it in quotes"),
         ("strict: 1", "11: strict must be true or false, not 1"),
         (
             "validation: lenient",
@@ -196,7 +196,7 @@ def test_variables_of_others_and_empty_ones_are_left_alone() -> None:
             '18: allowed_hosts must be a list of host names without ports, such as mock.test, not ["mock.test:80"]',
         ),
         ("control_token: se cret", "18: control_token: must be printable ASCII without spaces"),
-        ("keys: 7", "9: keys must be a list of texts, not 7"),
+        ("keys: 7", "9: keys must be a list of strings, not 7"),
         (
             "models: {a: 7}",
             '11: models must be a list of names, or a table that gives each name a table of properties, not {"a": 7}',
@@ -208,13 +208,13 @@ def test_variables_of_others_and_empty_ones_are_left_alone() -> None:
             "limits: {concurent_requests: 1}",
             '12: unknown setting "concurent_requests"; did you mean "concurrent_requests"?',
         ),
-        ("keys: [a, 7]", "13: keys[1] must be a text, not 7; put it in quotes"),
+        ("keys: [a, 7]", "13: keys[1] must be a string, not 7; put it in quotes"),
         ("models: {a: {tool: yes}}", '16: unknown setting "tool"; did you mean "tools"?'),
         ('models: {a: {aliases: ["b*"]}}', '26: models.a.aliases[0]: must be a name without *, not "b*"'),
         ('models: {a: {resolved: "b*"}}', '26: models.a.resolved: must be a name without *, not "b*"'),
         (
             'models: {"a*": {aliases: b}}',
-            "28: models.a*.aliases[0]: only a name has aliases, not a pattern",
+            "28: models.a*.aliases[0]: a pattern cannot have aliases; only a name can",
         ),
         (
             "models: {a: {aliases: [c, b]}, b: }",
@@ -255,7 +255,7 @@ def test_mistakes_in_a_file_are_told_with_their_place(setting: str, said: str) -
         (
             "MOCKSERVER_TIMING",
             "{total: 1, total: 2}",
-            'MOCKSERVER_TIMING cannot be read: duplicate key "total"; line 1 has it already (column 12 of ',
+            'MOCKSERVER_TIMING is not valid YAML: duplicate key "total"; it is already on line 1 (column 12 of ',
         ),
     ],
 )

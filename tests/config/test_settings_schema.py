@@ -10,7 +10,7 @@ from mockserver.config.source import Document
 
 
 def of_values(**values: Any) -> Settings:
-    return assemble({}, {}, [Document.of({"settings": values}, "rules.yaml")])
+    return assemble({}, {}, [Document.from_data({"settings": values}, "rules.yaml")])
 
 
 def test_schema_describes_every_setting() -> None:

@@ -37,7 +37,7 @@ PLACES = [
 
 @pytest.mark.parametrize(("path", "key", "expected"), PLACES)
 def test_every_value_and_key_has_its_place(path, key, expected):
-    place = read(TEXT, "rules.yaml").place(path, key=key)
+    place = read(TEXT, "rules.yaml").find_place(path, key=key)
     assert (place.line, place.column) == expected
     assert place.text == TEXT.splitlines()[place.line - 1]
     assert place.file == "rules.yaml"
@@ -54,21 +54,21 @@ def test_every_value_and_key_has_its_place(path, key, expected):
     ],
 )
 def test_a_line_inside_a_block_has_its_own_place(text, line, expected):
-    place = read(text, "r.yaml").inside(("a",), line)
+    place = read(text, "r.yaml").find_line(("a",), line)
     assert (place.line, place.column) == expected
     assert place.text == text.splitlines()[expected[0] - 1]
 
 
 def test_what_never_stood_in_a_file_has_no_place():
-    document = Document.of({"rules": []}, "<test>")
+    document = Document.from_data({"rules": []}, "<test>")
     assert document.data == {"rules": []}
-    assert document.place(("rules",)) is None
-    assert document.inside(("rules",), 1) is None
+    assert document.find_place(("rules",)) is None
+    assert document.find_line(("rules",), 1) is None
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_lines_end_as_they_like(end):
-    place = read(f"a: 1{end}b:{end}  c: 2{end}", "r.yaml").place(("b", "c"))
+    place = read(f"a: 1{end}b:{end}  c: 2{end}", "r.yaml").find_place(("b", "c"))
     assert (place.line, place.column, place.text) == (3, 6, "  c: 2")
 
 
@@ -76,7 +76,7 @@ def test_a_byte_order_mark_is_no_column():
     for text in ("\ufeffa: 1", "\ufeffa: 1".encode()):
         document = read(text, "r.yaml")
         assert document.data == {"a": 1}
-        assert document.place(("a",)) == SourceLocation("r.yaml", 1, 4, "a: 1")
+        assert document.find_place(("a",)) == SourceLocation("r.yaml", 1, 4, "a: 1")
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,9 @@ def test_bytes_that_are_no_utf_8(data, expected):
 
 def test_a_long_line_is_shown_up_to_a_point():
     document = read("a: " + "x" * 200 + "\nb: {" + ", ".join(f"k{i}: 1" for i in range(99)) + "}", "r.yaml")
-    assert document.place(("a",)).text == "a: " + "x" * 157 + "…"
-    assert document.place(("b", "k98")).text == ""
-    assert document.place(("b", "k98")).column > 160
+    assert document.find_place(("a",)).text == "a: " + "x" * 157 + "…"
+    assert document.find_place(("b", "k98")).text == ""
+    assert document.find_place(("b", "k98")).column > 160
 
 
 def test_mistakes_are_raised_together_in_the_order_of_the_file():
@@ -128,7 +128,7 @@ def test_more_mistakes_than_anybody_reads_are_counted():
     with pytest.raises(RuleError) as caught:
         raise_if_any((mistakes,), RuleError)
     assert len(caught.value.mistakes) == 101
-    assert str(caught.value.mistakes[-1]) == "a.yaml: and 30 more"
+    assert str(caught.value.mistakes[-1]) == "a.yaml: and 30 more mistakes"
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from pydantic_core import SchemaValidator, ValidationError
 from mockserver.config.errors import ConfigError
 from mockserver.config.settings import Settings, assemble
 from mockserver.config.source import read
-from mockserver.config.tables import schema_of
+from mockserver.config.tables import build_schema
 from mockserver.config.timing import (
     PROFILES,
     ProfileSettings,
     TimingSetting,
     TimingTable,
-    compiled,
+    compile_timing,
 )
 from mockserver.core.plan import Timing
 
@@ -23,7 +23,7 @@ MINE = {"mine": Timing(first_token=3.0, per_token=0.5, jitter=0.2, distribution=
 
 
 def profiles(written: Mapping[str, Any]) -> dict[str, Timing]:
-    return SchemaValidator(schema_of(ProfileSettings)).validate_python(written)
+    return SchemaValidator(build_schema(ProfileSettings)).validate_python(written)
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,8 @@ def profiles(written: Mapping[str, Any]) -> dict[str, Timing]:
     ],
 )
 def test_a_table_is_compiled(written: Any, timing: Timing) -> None:
-    assert compiled(TimingTable.model_validate(written), MINE) == timing
-    assert SchemaValidator(schema_of(TimingSetting)).validate_python(written, context={"profiles": MINE}) == timing
+    assert compile_timing(TimingTable.model_validate(written), MINE) == timing
+    assert SchemaValidator(build_schema(TimingSetting)).validate_python(written, context={"profiles": MINE}) == timing
 
 
 @pytest.mark.parametrize(

@@ -27,19 +27,19 @@ GOOD = {
 }
 
 BAD = {
-    "a: 1\nb: 2\na: 3": '3:1: duplicate key "a"; line 1 has it already',
-    "a: 1\n---\nb: 2": "2:1: a second document starts here; a file holds one: join the two, or make two files",
+    "a: 1\nb: 2\na: 3": '3:1: duplicate key "a"; it is already on line 1',
+    "a: 1\n---\nb: 2": "2:1: a second document starts here, but a file can hold only one; join them, or split the file",
     "a: &x [*x]": '1:8: "*x" is inside "&x" itself',
-    "a: !python/object:os.system x": '1:4: the tag "!python/object:os.system" does not fit here; leave it out',
-    "a: !!int x": '1:4: the tag "!!int" does not fit here; leave it out',
-    "a: !!set {b, c}": '1:4: the tag "!!set" does not fit here; leave it out',
-    "[a, b]: c": "1:1: a key must be a text",
-    "{a: b}: c": '1:1: a text that starts with "{{" needs quotes',
-    "a: {<<: 1}": '1:5: "<<" takes a table, or a list of tables',
+    "a: !python/object:os.system x": '1:4: the tag "!python/object:os.system" is not allowed here; remove it',
+    "a: !!int x": '1:4: the tag "!!int" is not allowed here; remove it',
+    "a: !!set {b, c}": '1:4: the tag "!!set" is not allowed here; remove it',
+    "[a, b]: c": "1:1: a key must be a string",
+    "{a: b}: c": '1:1: text that starts with "{{" needs quotes',
+    "a: {<<: 1}": '1:5: "<<" expects a table or a list of tables',
     "a: b\x07": '1:5: the character U+0007 is not allowed in YAML; write "\\u0007" in double quotes',
-    f"a: {'9' * 5000}": "1:4: this number has too many digits; put it in quotes if it is a text",
-    f"a: 0x{'f' * 5000}": "1:4: this number has too many digits; put it in quotes if it is a text",
-    "[" * 101 + "]" * 101: "1:101: this is nested more than 100 levels deep; make it flatter",
+    f"a: {'9' * 5000}": "1:4: this number has too many digits; put it in quotes if it is text",
+    f"a: 0x{'f' * 5000}": "1:4: this number has too many digits; put it in quotes if it is text",
+    "[" * 101 + "]" * 101: "1:101: this is nested more than 100 levels deep; flatten it",
 }
 
 
@@ -68,7 +68,9 @@ def test_aliases_cannot_exhaust_the_machine():
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
     started = perf_counter()
-    assert mistakes("\n".join(lines)) == ["6:10: the aliases of this file repeat more than 200,000 values; write fewer"]
+    assert mistakes("\n".join(lines)) == [
+        "6:10: the aliases in this file expand to more than 200,000 values; use fewer"
+    ]
     assert perf_counter() - started < 2
 
 
@@ -118,5 +120,5 @@ def test_bytes_only_where_they_are_asked_for() -> None:
     text = "a: !!binary |\n  aGVs\n  bG8=\nb: !!binary a\n"
     data, _, problems = yaml_reader.parse(text, binary=True)
     assert data == {"a": b"hello", "b": "a"}
-    assert problems == [('the tag "!!binary" does not fit here; leave it out', 3, 3)]
+    assert problems == [('the tag "!!binary" is not allowed here; remove it', 3, 3)]
     assert [line for _, line, _ in yaml_reader.parse(text)[2]] == [0, 3]

@@ -4,7 +4,7 @@ from math import inf, isnan
 
 import pytest
 
-from mockserver.config.yaml_reader import as_float, resolve
+from mockserver.config.yaml_reader import convert_to_float, resolve
 
 KNOWN = {
     "": None, "~": None, "null": None, "Null": None, "NULL": None, "nULL": "nULL",
@@ -36,4 +36,8 @@ def test_thousands_of_digits_are_refused():
 
 
 def test_a_whole_number_beyond_all_decimals_is_as_if_written_with_an_exponent() -> None:
-    assert [as_float(3), as_float(10**400), as_float(-(10**400))] == [3.0, resolve("1e400"), resolve("-1e400")]
+    assert [convert_to_float(3), convert_to_float(10**400), convert_to_float(-(10**400))] == [
+        3.0,
+        resolve("1e400"),
+        resolve("-1e400"),
+    ]

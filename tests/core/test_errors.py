@@ -26,7 +26,7 @@ PLACE = SourceLocation("rules.yaml", 14, 7, "    model: gpt")
 )
 def test_a_mistake_as_text(mistake: Mistake, line: str, shown: str) -> None:
     assert str(mistake) == line
-    assert mistake.shown() == shown
+    assert mistake.render() == shown
 
 
 @pytest.mark.parametrize("error", [ConfigError, RuleError])

@@ -403,4 +403,6 @@ def test_an_answer_of_another_kind_is_an_error_that_names_the_rule(path: str, na
     answered = local(RULES).ask(path, {"model": "m", "input": "odd"})
     assert answered.status == 500
     message = answered.json["error"]["message"]
-    assert message.endswith(f'rules.yaml:12 odd: this rule gives a text, which cannot answer the operation "{name}"')
+    assert message.endswith(
+        f'rules.yaml:12 odd: this rule answers with text, which cannot answer the operation "{name}"'
+    )

@@ -5,7 +5,7 @@ import pytest
 from mockserver.core.plan import Failure, Timing
 from mockserver.core.validation import Validation
 from mockserver.dialects import discover
-from mockserver.engine.catalogue import UNKNOWN, Catalogue, Model, published
+from mockserver.engine.catalogue import UNKNOWN, Catalogue, Model, find_published
 
 OWN = ("gpt-5", "gpt-4o", "gpt-4o-mini")
 NAMED = Catalogue(
@@ -35,7 +35,7 @@ def listing(*names: str) -> Catalogue:
     ],
 )
 def test_names(asked: str, catalogue: Catalogue, names: tuple[str, ...]) -> None:
-    assert catalogue.names(asked, OWN) == names
+    assert catalogue.list_names(asked, OWN) == names
 
 
 @pytest.mark.parametrize(
@@ -78,35 +78,35 @@ def test_what_answers_call_it(asked: str, name: str) -> None:
 
 def test_an_entry_of_its_own_wins_over_the_name_that_answers_carry() -> None:
     both = Catalogue({"a": Model(1, resolved="b"), "b": Model(2)})
-    assert (both.find("a").name, both.properties("a").context_window) == ("b", 1)
-    assert (both.find("b").name, both.properties("b").context_window) == ("b", 2)
+    assert (both.find("a").name, both.find_properties("a").context_window) == ("b", 1)
+    assert (both.find("b").name, both.find_properties("b").context_window) == ("b", 2)
 
 
 def test_a_pattern_may_carry_one_name_for_all() -> None:
     routed = Catalogue({"*": Model(resolved="gpt-4")})
-    assert (routed.find("anything").name, routed.properties("anything").context_window) == ("gpt-4", 8192)
+    assert (routed.find("anything").name, routed.find_properties("anything").context_window) == ("gpt-4", 8192)
 
 
 def test_entries_add_up_key_by_key_the_first_winning() -> None:
-    assert (NAMED.properties("mine").context_window, NAMED.properties("mine").tools) == (10, False)
-    assert NAMED.properties("ours") == NAMED.properties("mine")
-    assert NAMED.properties("mystery").context_window == 20
+    assert (NAMED.find_properties("mine").context_window, NAMED.find_properties("mine").tools) == (10, False)
+    assert NAMED.find_properties("ours") == NAMED.find_properties("mine")
+    assert NAMED.find_properties("mystery").context_window == 20
 
 
 def test_what_is_published_fills_the_gaps() -> None:
-    usual = published("gpt-4")
+    usual = find_published("gpt-4")
     assert usual is not None
-    assert Catalogue().properties("gpt-4") == usual
-    assert Catalogue({"gpt-4": Model(5)}).properties("gpt-4") == Model(5).over(usual)
-    assert Catalogue(published=False).properties("gpt-4") == UNKNOWN
-    assert Catalogue().properties("whatever") == UNKNOWN
+    assert Catalogue().find_properties("gpt-4") == usual
+    assert Catalogue({"gpt-4": Model(5)}).find_properties("gpt-4") == Model(5).fill_from(usual)
+    assert Catalogue(published=False).find_properties("gpt-4") == UNKNOWN
+    assert Catalogue().find_properties("whatever") == UNKNOWN
     open_ended = Catalogue({"*": Model(unlimited=frozenset({"context_window"}))})
-    assert open_ended.properties("gpt-4").context_window is None
+    assert open_ended.find_properties("gpt-4").context_window is None
 
 
 def test_the_resolved_name_tells_more_than_the_deployment() -> None:
-    assert Catalogue({"gpt-4": Model(resolved="gpt-4o-2024-08-06")}).properties("gpt-4").context_window == 128_000
-    assert Catalogue({"gpt-4": Model(resolved="ours")}).properties("gpt-4").context_window == 8192
+    assert Catalogue({"gpt-4": Model(resolved="gpt-4o-2024-08-06")}).find_properties("gpt-4").context_window == 128_000
+    assert Catalogue({"gpt-4": Model(resolved="ours")}).find_properties("gpt-4").context_window == 8192
 
 
 def test_what_is_only_published_is_held_against_nobody_where_providers_differ() -> None:
@@ -125,9 +125,9 @@ def test_what_is_only_published_is_held_against_nobody_where_providers_differ() 
 
 def test_what_is_said_to_be_nothing_is_not_filled_in() -> None:
     free = Model(unlimited=frozenset({"context_window"}))
-    assert free.over(Model(5, 6)).over(Model(7)) == Model(None, 6, unlimited=frozenset({"context_window"}))
-    assert Model(1).over(free).context_window == 1
-    assert UNKNOWN.over(free).over(Model(5)).context_window is None
+    assert free.fill_from(Model(5, 6)).fill_from(Model(7)) == Model(None, 6, unlimited=frozenset({"context_window"}))
+    assert Model(1).fill_from(free).context_window == 1
+    assert UNKNOWN.fill_from(free).fill_from(Model(5)).context_window is None
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_what_is_said_to_be_nothing_is_not_filled_in() -> None:
     ],
 )
 def test_well_known_names(name: str, window: int, tokenizer: str | None) -> None:
-    found = published(name)
+    found = find_published(name)
     assert found is not None
     assert (found.context_window, found.tokenizer) == (window, tokenizer)
 
@@ -170,9 +170,9 @@ def test_well_known_names(name: str, window: int, tokenizer: str | None) -> None
     "name", ["", "m", "my-gpt-4", "gpt-4-ours", "gpt-x", "o33", "ft:", "ft:ours:x", "/", "a" * 10**6]
 )
 def test_of_others_nothing_is_known(name: str) -> None:
-    assert published(name) is None
+    assert find_published(name) is None
 
 
 def test_what_the_dialects_list_is_known_but_for_what_nobody_publishes() -> None:
     listed = {name for dialect in discover().values() for name in dialect.models}
-    assert {name for name in listed if published(name) is None} == {"deepbrain-router"}
+    assert {name for name in listed if find_published(name) is None} == {"deepbrain-router"}

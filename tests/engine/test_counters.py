@@ -9,8 +9,8 @@ from mockserver.core.plan import Answer, Failure, Plan
 from mockserver.core.protocols import START
 from mockserver.engine.counters import (
     ScenarioState,
-    counters_of_rule,
     fault_counter,
+    select_counters,
     times_counter,
 )
 from mockserver.rules.load import Rule
@@ -28,7 +28,7 @@ def test_the_counters_of_a_rule_are_those_of_no_other() -> None:
         fault_counter("b", "then/faults/0/cut"),
         "state",
     ]
-    assert list(counters_of_rule("a", (*others, *own))) == own
+    assert list(select_counters("a", (*others, *own))) == own
 
 
 TWICE = "{name: twice, times: 2, then: {text: a}}"
@@ -36,7 +36,7 @@ ASKED = "{name: asked, state: {is: start, becomes: asked}, then: {text: a}}"
 
 
 async def opens(counters: MemoryCounters, namespace: str, *rules: Rule) -> int | None:
-    return await ScenarioState(namespace, counters).first_open(rules)
+    return await ScenarioState(namespace, counters).find_open(rules)
 
 
 async def test_a_rule_answers_as_often_as_it_says_in_each_namespace() -> None:
@@ -62,7 +62,7 @@ async def test_a_request_finds_one_state_whatever_its_rules_make_of_it() -> None
     counters, found = MemoryCounters(), list[list[int | None]]()
     for _ in range(3):
         scenario = ScenarioState("one", counters)
-        found.append([await scenario.first_open([rule]) for rule in (first, second, stays)])
+        found.append([await scenario.find_open([rule]) for rule in (first, second, stays)])
     assert found == [[0, None, 0], [None, 0, None], [None, None, None]]
     assert await counters.entries("one") == {"state": "c"}
 

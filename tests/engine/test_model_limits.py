@@ -6,7 +6,15 @@ import pytest
 
 from mockserver.core.call import Call, Message, Prompt
 from mockserver.core.plan import Failure
-from mockserver.engine.catalogue import UNKNOWN, Catalogue, Known, Model, check, for_generator, within_limits
+from mockserver.engine.catalogue import (
+    UNKNOWN,
+    Catalogue,
+    Known,
+    Model,
+    apply_limits,
+    check_features,
+    limit_for_generator,
+)
 from tests.kit.calls import call
 from tests.kit.local import local
 
@@ -21,7 +29,7 @@ def text(tokens: int, **fields: Any) -> Call:
 
 def fitting(asked: Call, refusing: Model, stated: Model) -> Call:
     """The call as a model takes it of which this is known, and that stated."""
-    return within_limits(asked, Known(exists=True, name="", stated=stated, properties=refusing, refusing={}), refusing)
+    return apply_limits(asked, Known(exists=True, name="", stated=stated, properties=refusing, refusing={}), refusing)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +111,7 @@ def test_an_answer_has_a_limit_of_its_own() -> None:
     ],
 )
 def test_what_no_rule_gives(fields: dict[str, Any], most: int | None) -> None:
-    assert for_generator(text(1, **fields)).options.max_tokens == most
+    assert limit_for_generator(text(1, **fields)).options.max_tokens == most
 
 
 CHAT = {"messages": [{"role": "user", "content": "one two three four five six seven"}]}
@@ -147,10 +155,10 @@ ASKED = {
 @pytest.mark.parametrize("feature", ASKED)
 def test_what_a_model_lacks_is_refused(feature: str) -> None:
     with pytest.raises(Failure, match="unsupported") as caught:
-        check(ASKED[feature], NOTHING)
+        check_features(ASKED[feature], NOTHING)
     assert caught.value.details["feature"] == feature
-    check(ASKED[feature], UNKNOWN)
-    check(ASKED[feature], EVERYTHING)
+    check_features(ASKED[feature], UNKNOWN)
+    check_features(ASKED[feature], EVERYTHING)
 
 
 @pytest.mark.parametrize(
@@ -165,25 +173,27 @@ def test_what_a_model_lacks_is_refused(feature: str) -> None:
     ],
 )
 def test_what_any_model_can_do(fields: dict[str, Any]) -> None:
-    check(call("a", **fields), NOTHING)
+    check_features(call("a", **fields), NOTHING)
 
 
 @pytest.mark.parametrize("name", ["temperature", "top_p", "presence_penalty", "logprobs", "max_tokens"])
 def test_the_first_parameter_that_cannot_be_set_is_named(name: str) -> None:
     with pytest.raises(Failure) as caught:
-        check(call("a", raw={name: 0.5, "seed": 3}), NOTHING)
+        check_features(call("a", raw={name: 0.5, "seed": 3}), NOTHING)
     assert caught.value.details["param"] == name
 
 
 def test_sound_is_no_image_and_neither_is_one_that_the_model_made() -> None:
-    check(call(Message("user", "", parts=({"type": "input_audio"}, {"type": "image_generation_call"}))), NOTHING)
+    check_features(
+        call(Message("user", "", parts=({"type": "input_audio"}, {"type": "image_generation_call"}))), NOTHING
+    )
 
 
 def test_a_call_is_admitted_as_its_model_takes_it() -> None:
     models = Catalogue({"plain": NOTHING, "small": Model(context_window=10)})
 
     def admitted(asked: Call) -> Call:
-        return within_limits(asked, models.find(asked.model), models.refusing(asked.dialect, asked.model))
+        return apply_limits(asked, models.find(asked.model), models.find_refusing(asked.dialect, asked.model))
 
     assert admitted(call("a", model="small")).options.max_tokens == 3
     with pytest.raises(Failure, match="unsupported"):

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.config.errors import MockserverError
-from mockserver.config.settings import Settings, assemble, variable
+from mockserver.config.settings import Settings, assemble, format_variable
 from mockserver.config.source import read
 from mockserver.core.http import HttpRequest
 from mockserver.delivery.script import sse
@@ -128,7 +128,7 @@ def test_spoilt_settings(data: st.DataObject) -> None:
 )
 @thrown(150)
 def test_any_text_as_a_variable_or_a_flag(name: str, value: str) -> None:
-    _in_time(lambda: _assembled(lambda: assemble({}, {variable(name): value}, [], dialects=KNOWN)))
+    _in_time(lambda: _assembled(lambda: assemble({}, {format_variable(name): value}, [], dialects=KNOWN)))
     _in_time(lambda: _assembled(lambda: assemble({name: value}, {}, [], dialects=KNOWN)))
 
 

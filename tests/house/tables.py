@@ -27,11 +27,11 @@ from mockserver.engine.catalogue import PUBLISHED
 from mockserver.engine.catalogue import Model as PublishedModel
 from mockserver.model import GENERATORS
 from mockserver.reports.suggest import yaml
-from mockserver.rules.answer.checks import ASKED, BESIDE, OUTCOMES
 from mockserver.rules.answer.compile import KINDS as KINDS_OF_TEXT
 from mockserver.rules.answer.faults import ANSWER_FAULTS
+from mockserver.rules.checks import ASKED, BESIDE, OUTCOMES
 from mockserver.rules.items import Action, ItemSpec
-from mockserver.rules.json_schema import rules_schema
+from mockserver.rules.json_schema import make_rules_schema
 from mockserver.rules.load import load
 from mockserver.rules.match.fields import FIELDS
 from mockserver.rules.match.parse import GROUPS, KINDS, MODIFIERS
@@ -57,7 +57,7 @@ from tests.kit.asgi import app
 
 _MARKED = re.compile(r"(?<=<!-- table: )(?P<name>[\w-]+)(?P<arrow> -->\n)(?P<body>.*?)(?=<!-- end -->)", re.DOTALL)
 SHORT = 5  # rows that are shown as a list
-_SCHEMA = rules_schema(FAULTS)["$defs"]
+_SCHEMA = make_rules_schema(FAULTS)["$defs"]
 _KIND = re.compile(r"(?<=\w):(?:id|models|version)(?=\})")
 ROOT = Path(__file__).parents[2]
 _OPTION = re.compile(r'`options\["(\w+)"\]`')
@@ -284,7 +284,7 @@ def _statuses() -> str:
 
 def _is_short(name: str) -> bool:
     """Whether a rule may name this error."""
-    document = Document.of({"version": 1, "rules": [{"then": {"error": name}}]}, "rules.yaml")
+    document = Document.from_data({"version": 1, "rules": [{"then": {"error": name}}]}, "rules.yaml")
     try:
         return bool(load((document,), {}))
     except RuleError:

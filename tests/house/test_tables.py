@@ -12,7 +12,7 @@ import pytest
 from mockserver.core.plan import DETECTIONS_OF_COMPLETION, DETECTIONS_OF_PROMPT, HARMS
 from mockserver.dialects import discover
 from mockserver.rules.schema import Severity, UsageSpec
-from mockserver.rules.templates import CALL, MEMBERS, VARIABLES
+from mockserver.rules.template_variables import CALL, MEMBERS, VARIABLES
 from tests.house.tables import TABLES, filled, names
 from tests.kit import openapi
 

@@ -21,7 +21,7 @@ from msgspec.structs import fields
 
 from mockserver.core.http import CONTROL
 from mockserver.delivery.faults import FAULTS
-from mockserver.rules.json_schema import rules_schema
+from mockserver.rules.json_schema import make_rules_schema
 from mockserver.rules.schema import RuleSpec
 from mockserver.server.access import OPEN
 from mockserver.server.control import ITEMS, PARTS, VIEWS, calls, copied, feed, files, state, trials
@@ -274,7 +274,7 @@ _LICENSE = {"name": "MIT", "identifier": "MIT"}
 
 def _rule_components() -> dict[str, Json]:
     """A rule as in a rules file; client generators do not take the whole schema of its `when` and `then`."""
-    spec = rules_schema(FAULTS)["$defs"]["Rule"]
+    spec = make_rules_schema(FAULTS)["$defs"]["Rule"]
     table = {"type": "object", "additionalProperties": True}
     properties = {
         name: {**table, "description": each["description"]} if "$ref" in each else each

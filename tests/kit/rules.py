@@ -84,15 +84,15 @@ def text(then: str, at: RenderContext | None = None) -> str:
 
 def rendered(template: str, at: RenderContext | None = None, *groups: str) -> str:
     """What a template comes to, in a rule whose regular expressions have these groups."""
-    document = Document.of({"rules": [{"then": {"text": template}}]}, "r.yaml")
+    document = Document.from_data({"rules": [{"then": {"text": template}}]}, "r.yaml")
     context = CompileContext(Mistakes(document), Templates(), "a rule", ("rules", 0, "then", "text"), frozenset(groups))
-    compiled = context.text(template)
+    compiled = context.compile_text(template)
     raise_if_any((context.mistakes,), RuleError)
     return compiled.make(at or scope())
 
 
 def context(content: Any = None, *path: str | int) -> CompileContext:
-    return CompileContext(Mistakes(Document.of(content, "r.yaml")), Templates(), "a rule", path)
+    return CompileContext(Mistakes(Document.from_data(content, "r.yaml")), Templates(), "a rule", path)
 
 
 def said(where: CompileContext) -> list[str]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic_core import SchemaValidator
 
 from mockserver.config.models_and_limits import LimitsSetting
-from mockserver.config.tables import schema_of
+from mockserver.config.tables import build_schema
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import HttpRequest
 from mockserver.dialects import discover
@@ -66,7 +66,7 @@ class Asking:
 
 
 def asking(stated: dict[str, Any], dialect: str, body: dict[str, Any], clock: HandClock) -> Asking:
-    limits = SchemaValidator(schema_of(LimitsSetting)).validate_python(stated)
+    limits = SchemaValidator(build_schema(LimitsSetting)).validate_python(stated)
     limiter = Limiter(MemoryTurnstile(clock.time))
     limiter.configure(limits, {}, answering().live.engine.policy.models)
     return Asking(limiter, dialect, json.dumps({"model": "m", **body}).encode())

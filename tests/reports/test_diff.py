@@ -16,7 +16,7 @@ GOT = len('      got              "')
 
 
 def findings(when: dict[str, Any], said: str = "How is the wether in Oslo?", **fields: Any) -> list[ConditionResult]:
-    return list(compile_when(when, lambda message, path: pytest.fail(message)).results(call(said, **fields)))
+    return list(compile_when(when, lambda message, path: pytest.fail(message)).explain(call(said, **fields)))
 
 
 def told(when: dict[str, Any], said: str = "How is the wether in Oslo?", **fields: Any) -> str:

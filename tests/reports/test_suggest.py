@@ -12,7 +12,7 @@ from mockserver.core.call import Call
 from mockserver.reports.failures import Expectation, too_few, wrong_sequence
 from mockserver.reports.suggest import change, python, rule_in_python, rule_in_yaml, suggestion, yaml
 from mockserver.rules.match.parse import compile_when
-from mockserver.rules.nearest import nearest
+from mockserver.rules.nearest import find_nearest
 from mockserver.testing.assertions import expectation
 from tests.kit.calls import Web, call, tool_result
 from tests.kit.received import received, rules
@@ -94,7 +94,7 @@ def test_it_fits_whatever_is_asked(said: str, tools: list[str], model: str) -> N
 
 
 def changed(table: dict[str, Any], asked: Call, secrets: Secrets = NONE, **rule: Any) -> str | None:
-    [near] = nearest(rules({"when": table, **rule}), asked)
+    [near] = find_nearest(rules({"when": table, **rule}), asked)
     return change(near, asked, secrets)
 
 

@@ -38,17 +38,17 @@ MADE: dict[str, Any] = {
 }
 BAD = {
     "ct": '0:unknown fault "ct"; did you mean "cut"?',
-    "7": "0:a fault is a name, or one name with its table: {cut: {after_tokens: 3}}, not 7",
-    "{cut: {}, reset: {}}": "0:a fault is a name, or one name with its table: {cut: {after_tokens: 3}}",
+    "7": "0:a fault is a name, or a table with one name: {cut: {after_tokens: 3}}, not 7",
+    "{cut: {}, reset: {}}": "0:a fault is a name, or a table with one name: {cut: {after_tokens: 3}}",
     "{cut: 3}": '6:"cut" expects a table, not 3; write {cut: {after_tokens: 3}}',
-    "{cut: {at_start: true, after_bytes: 3}}": '7:use one position, not "after_bytes" and "at_start"',
+    "{cut: {at_start: true, after_bytes: 3}}": '7:use "after_bytes" or "at_start", not both',
     "{keepalive: {after_bytes: 3}}": (
-        '13:"after_bytes" cannot apply to keepalive; '
-        "it takes at_start, after_frames, after_tokens, before_done, in_tool_arguments"
+        '13:"after_bytes" does not apply to keepalive; '
+        "it accepts at_start, after_frames, after_tokens, before_done, in_tool_arguments"
     ),
-    "{empty_body: {at_start: true}}": '14:"at_start" cannot apply to empty_body: it affects the whole answer',
-    "{cut: {in_tool_arguments: true}}": '7:"in_tool_arguments" cannot apply to this answer: it calls no tool',
-    "bad_tool_arguments": '0:"bad_tool_arguments" cannot apply to this answer: it calls no tool',
+    "{empty_body: {at_start: true}}": '14:"at_start" does not apply to empty_body: it affects the whole answer',
+    "{cut: {in_tool_arguments: true}}": '7:"in_tool_arguments" does not apply to this answer: it calls no tool',
+    "bad_tool_arguments": '0:"bad_tool_arguments" does not apply to this answer: it calls no tool',
     "{wrong_content_length: {by: 0}}": '28:"by" expects a number that is not 0, not 0',
     '{wrong_content_type: {type: "a\\r\\nb"}}': '28:"type" expects a type such as text/html, not "a\\r\\nb"',
     "{missing_field: {field: id}}": '24:"field" expects a JSON Pointer such as /choices/0/delta, not "id"',
@@ -83,7 +83,7 @@ def test_what_is_wrong_is_told_where_it_stands(fault: str, mistake: str) -> None
 @pytest.mark.parametrize("then", NO_CALL)
 def test_an_answer_that_calls_no_tool(then: str) -> None:
     (found,) = then_mistakes(f"{{{then}, faults: [unknown_tool]}}")
-    assert found.endswith('"unknown_tool" cannot apply to this answer: it calls no tool')
+    assert found.endswith('"unknown_tool" does not apply to this answer: it calls no tool')
 
 
 @pytest.mark.parametrize("then", A_CALL)

@@ -4,7 +4,7 @@ import pytest
 
 from mockserver.core.draft import ArtifactDraft, Draft
 from mockserver.core.plan import Failure
-from mockserver.rules.answer.checks import GENERATIVE, misfit
+from mockserver.rules.checks import GENERATIVE, explain_misfit
 from mockserver.rules.match.fields import OPERATIONS
 from tests.kit.calls import call
 from tests.kit.rules import loaded, mistakes, then_mistakes
@@ -16,26 +16,26 @@ ANSWERS = (
 
 BAD = {
     "{content_filter: {on: completion}}": (
-        '0: "content_filter" on the completion needs a text that it cuts; add text: ..., or write on: prompt'
+        '0: "content_filter" on the completion needs text to cut; add text: ..., or write on: prompt'
     ),
-    "{}": f"0: there is no answer here; write one of {ANSWERS}",
-    "{retry_after: 2s}": '0: "retry_after" goes with an error; add error: 429',
+    "{}": f"0: an answer is missing here; write one of {ANSWERS}",
+    "{retry_after: 2s}": '0: "retry_after" needs an error; add error: 429',
     "{text: a, json: {}}": '10: use "text" or "json", not both',
     "{text: a, content_filter: {on: prompt}}": (
         '10: use "text" or "content_filter", not both, or write on: completion'
     ),
-    "{error: 429, finish: stop}": '13: "finish" does not go with "error"',
+    "{error: 429, finish: stop}": '13: "finish" cannot be combined with "error"',
     "{parts: [{text: a}], reasoning: x}": (
-        '21: "reasoning" does not go with "parts"; put {reasoning: ...} into the list'
+        '21: "reasoning" cannot be combined with "parts"; put {reasoning: ...} into the list'
     ),
-    "{choices: [{text: a}], finish: stop}": '23: "finish" does not go with "choices"; put it into each choice',
+    "{choices: [{text: a}], finish: stop}": '23: "finish" cannot be combined with "choices"; put it into each choice',
     "{cassette: a, headers: {a: b}}": (
-        '14: "headers" does not go with "cassette"; an episode is replayed as it was recorded'
+        '14: "headers" cannot be combined with "cassette"; an episode is replayed as it was recorded'
     ),
     "{forward: true, timing: {total: 3}}": (
-        '16: "timing" does not go with "forward"; the provider\'s answer is sent unchanged'
+        '16: "timing" cannot be combined with "forward"; the provider\'s answer is sent unchanged'
     ),
-    "{steps: [{text: a}], faults: [cut]}": '21: "faults" does not go with "steps"; put it into each step',
+    "{steps: [{text: a}], faults: [cut]}": '21: "faults" cannot be combined with "steps"; put it into each step',
 }  # fmt: skip
 
 
@@ -130,17 +130,17 @@ def test_what_the_operations_asked_for_have_no_place_for_is_told(when, then, tol
 
 FITS = [
     (Draft(()), "chat", None),
-    (Draft(()), "create_batch", 'this rule gives a text, which cannot answer the operation "create_batch"'),
-    (Draft(()), "embeddings", 'this rule gives a text, which cannot answer the operation "embeddings"'),
+    (Draft(()), "create_batch", 'this rule answers with text, which cannot answer the operation "create_batch"'),
+    (Draft(()), "embeddings", 'this rule answers with text, which cannot answer the operation "embeddings"'),
     (
         ArtifactDraft((1.0,), key="embedding"),
         "chat",
-        'this rule gives a vector, which cannot answer the operation "chat"',
+        'this rule answers with a vector, which cannot answer the operation "chat"',
     ),
     (
         ArtifactDraft({}, key="moderation"),
         "embeddings",
-        'this rule gives scores, which cannot answer the operation "embeddings"',
+        'this rule answers with scores, which cannot answer the operation "embeddings"',
     ),
     (Failure("quota"), "models", None),
 ]
@@ -148,10 +148,10 @@ FITS = [
 
 @pytest.mark.parametrize(("outcome", "operation", "why"), FITS)
 def test_what_fits_at_run_time(outcome, operation, why):
-    assert misfit(outcome, operation) == why
+    assert explain_misfit(outcome, operation) == why
 
 
-CANNOT = '"when" asks for the dialect "plain", which cannot send '
+CANNOT = '"when" requires the dialect "plain", which cannot send '
 
 
 def wrong(when, then):
@@ -185,7 +185,7 @@ UNKNOWN = {
     "{dialect: [azure, opnai]}": '2:29: unknown dialect "opnai"; did you mean "openai"?',
     "{dialect: openia}": '2:21: unknown dialect "openia"; did you mean "openai"?',
     "{not: {dialect: openia}}": '2:27: unknown dialect "openia"; did you mean "openai"?',
-    "{dialect: zzz}": '2:21: unknown dialect "zzz"; it is one of openai, skytells, azure, plain',
+    "{dialect: zzz}": '2:21: unknown dialect "zzz"; choose one of openai, skytells, azure, plain',
     "{dialect: {equals: azur}}": '2:30: unknown dialect "azur"; did you mean "azure"?',
 }
 

@@ -103,15 +103,15 @@ def test_the_seed_and_the_name_decide_and_nothing_else_does():
 
 BAD = {
     "{generate: {kind: prose, tokens: 100001}}": '33: "tokens" expects at most 100000, not 100001',
-    "{generate: {kind: prose, schema: {}}}": '25: "schema" does not go with kind: prose; write kind: schema',
+    "{generate: {kind: prose, schema: {}}}": '25: "schema" cannot be combined with kind: prose; write kind: schema',
     "{choices: [{text: a, annotate: {prompt: {hate: low}}}]}": (
         '32: all choices share one prompt; put this next to "choices"'
     ),
     "{text: a, model: '{{ call.model }}'}": "17: templates are not supported here: this is sent unchanged",
-    "{echo: true, chunks: [a]}": "21: pieces need a text known at load; use token, word, char or {size: 7}",
-    "{generate: prose, chunks: [a]}": "26: pieces need a text known at load; use token, word, char or {size: 7}",
+    "{echo: true, chunks: [a]}": "21: exact pieces need fixed text; use token, word, char or {size: 7}",
+    "{generate: prose, chunks: [a]}": "26: exact pieces need fixed text; use token, word, char or {size: 7}",
     "{generate: proze}": '11: unknown generator "proze"; did you mean "prose"?',
-    "{generate: {kind: schema, schema: {type: objekt}}}": '34: not a JSON Schema: "objekt" is not valid',
+    "{generate: {kind: schema, schema: {type: objekt}}}": '34: invalid JSON Schema: "objekt" is not valid',
     "{generate: {kind: echo, tokens: 1}}": (
         '24: "tokens" has no effect for kind: echo; use it with auto, prose, lorem, words'
     ),

@@ -5,7 +5,7 @@ from mockserver.config.source import Mistakes, read
 from mockserver.core.call import Tool, ToolCall
 from mockserver.core.draft import AFTER_LAST_TOKEN, DraftChoice
 from mockserver.core.plan import Reasoning, Refusal, Text, ToolUse, Verdict
-from mockserver.rules.templates import CompileContext, Templates, json_text
+from mockserver.rules.templates import CompileContext, Templates, compile_json_text
 from tests.kit.calls import call
 from tests.kit.rules import context, draft, parts, said, scope, then_mistakes
 
@@ -85,21 +85,21 @@ def test_arguments_that_fit_the_tool():
 
 
 BAD = {
-    "{parts: [{text: a, refusal: b}]}": "9: a part has exactly one of reasoning, text, refusal, tool_call and item",
+    "{parts: [{text: a, refusal: b}]}": "9: a part needs exactly one of reasoning, text, refusal, tool_call and item",
     "{parts: [{text: ab, chunks: [a]}]}": (
-        '28: these pieces do not join to the text: after 1 character they have nothing more, the text has "b"'
+        '28: these pieces do not add up to the text: after 1 character they have nothing more, the text has "b"'
     ),
     "{tool_calls: [{name: '{{ match.x }}'}]}": "21: templates are not supported here: this is sent unchanged",
-    "{tool_calls: [{name: a, input: {b: 1}}]}": '31: "input" expects a text, not {"b": 1}; write "arguments"',
+    "{tool_calls: [{name: a, input: {b: 1}}]}": '31: "input" expects a string, not {"b": 1}; write "arguments"',
     "{tool_calls: [{name: a, input: x, arguments: {}}]}": ('24: use "input" or "arguments", not both'),
     "{text: abc, chunks: [a, bd]}": (
-        '20: these pieces do not join to the text: after 2 characters they have "d", the text has "c"'
+        '20: these pieces do not add up to the text: after 2 characters they have "d", the text has "c"'
     ),
     "{text: '{{ last_user }}', chunks: [a, b]}": (
-        "34: pieces need a text without templates; use token, word, char or {size: 7}"
+        "34: exact pieces need fixed text, without templates; use token, word, char or {size: 7}"
     ),
     "{text: a, tool_calls: [{name: b, arguments: {}}], chunks: [a]}": (
-        "58: pieces apply to one text, and there are several; give each its own chunks under parts"
+        "58: exact pieces apply to one text, but there are several; give each its own chunks under parts"
     ),
 }
 
@@ -128,7 +128,7 @@ def test_further_calls_of_one_tool_take_what_else_is_listed():
 )
 def test_what_holds_no_template_is_known(value, made):
     here = context(value)
-    assert json_text(value, here).known == (made,)
+    assert compile_json_text(value, here).known == (made,)
     assert said(here) == []
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from mockserver.core.http import Frame
 from mockserver.core.plan import Broken, Failure, Raw, Verdict
-from mockserver.rules.answer.content import compile_headers, verdicts
+from mockserver.rules.answer.content import compile_headers, make_verdicts
 from mockserver.rules.schema import AnnotateSpec, FilterSpec
 from tests.kit.calls import call
 from tests.kit.rules import context, draft, respond, said, scope, then_mistakes
@@ -46,7 +46,7 @@ BAD = {
     "{error: rate_limt}": '8: unknown error "rate_limt"; did you mean "rate_limit"?',
     "{error: '429'}": '8: unknown error "429"; write the number without quotes',
     "{error: unmatched}": (
-        '8: unknown error "unmatched"; it is one of bad_parameter, content_filter, context_length, invalid_key, '
+        '8: unknown error "unmatched"; choose one of bad_parameter, content_filter, context_length, invalid_key, '
         "billing, forbidden, model_not_found, unknown_model, timeout, conflict, too_large, unsupported_media_type, "
         "unprocessable, rate_limit, quota, server_error, bad_gateway, overloaded, gateway_timeout"
     ),
@@ -79,7 +79,7 @@ NOT_BROKEN = {
     "{text: a, failed: soon}": '18: "failed" expects true, or a table with a code and a message, not "soon"',
     "{text: a, failed: {code: '{{ x }}'}}": "25: templates are not supported here: this is sent unchanged",
     "{choices: [{text: a}], failed: true}": (
-        '23: "failed" does not go with "choices"; an answer breaks off as a whole, so use a single text'
+        '23: "failed" cannot be combined with "choices"; an answer breaks off as a whole, so use a single text'
     ),
 }
 
@@ -93,9 +93,9 @@ NAMES = "use only letters, digits and !#$%&'*+.^_`|~-"
 
 BAD_HEADERS = {
     ("a b", "x"): f'"a b" is not a valid header name: {NAMES}',
-    ("Content-Length", "3"): 'the server writes "content-length" itself; leave it out',
+    ("Content-Length", "3"): 'the server sets "content-length" itself; remove it',
     ("a", "b\r\nc: d"): '"b\\r\\nc: d" is not a valid header value: it must be one line without control characters',
-    ("Connection", "close"): 'the server writes "connection" itself; leave it out',
+    ("Connection", "close"): 'the server sets "connection" itself; remove it',
     ("a", "{{ last_user }}"): "templates are not supported here: this is sent unchanged",
     ("a", "bü"): '"bü" is not a valid header value: use ASCII without leading or trailing spaces',
 }
@@ -132,8 +132,8 @@ def test_bytes_as_given(then, raw):
 
 
 BAD_RAW = {
-    "{raw: {body: a, frames: [b]}}": '16: "body" and "frames" are two bodies; keep one',
-    "{raw: {headers: {a: b, connection: close}}}": '35: the server writes "connection" itself; leave it out',
+    "{raw: {body: a, frames: [b]}}": '16: use "body" or "frames", not both',
+    "{raw: {headers: {a: b, connection: close}}}": '35: the server sets "connection" itself; remove it',
 }
 
 
@@ -152,13 +152,13 @@ def test_annotations_are_of_their_side_and_after_the_trip():
             "completion": {"hate": "low", "violence": "safe", "protected_material_text": True},
         }
     )
-    assert verdicts(annotate, None, "prompt") == (Verdict("jailbreak", detected=False),)
-    assert verdicts(annotate, VIOLENCE, "completion") == (
+    assert make_verdicts(annotate, None, "prompt") == (Verdict("jailbreak", detected=False),)
+    assert make_verdicts(annotate, VIOLENCE, "completion") == (
         Verdict("violence", "medium", filtered=True),
         Verdict("hate", "low"),
         Verdict("protected_material_text", detected=True),
     )
-    assert verdicts(AnnotateSpec(), None, "prompt") == ()
+    assert make_verdicts(AnnotateSpec(), None, "prompt") == ()
 
 
 BAD_TRIPS = {
@@ -169,10 +169,10 @@ BAD_TRIPS = {
         '40: "protected_material_text" applies to the completion only; write on: completion'
     ),
     "{content_filter: {on: prompt, after_tokens: 3}}": (
-        '30: "after_tokens" counts the completion\'s tokens; with on: prompt there is none'
+        '30: "after_tokens" counts the completion\'s tokens; with on: prompt there is no completion'
     ),
     "{text: a, annotate: {completion: {jailbreak: true}}}": (
-        '34: unknown key "jailbreak"; "completion" takes hate, self_harm, sexual, violence, '
+        '34: unknown key "jailbreak"; "completion" accepts hate, self_harm, sexual, violence, '
         "protected_material_text, protected_material_code"
     ),
 }

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.call import Call, Message, ToolChoice
-from mockserver.rules.match.fields import expression, find
+from mockserver.rules.match.fields import find_field, make_expression_field
 from tests.kit.calls import Web, call, tool_result
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:"}}
@@ -63,7 +63,7 @@ def test_field(name: str, value: Any) -> None:
         tool_choice=ToolChoice("auto"),
         response_format="json_object",
     )
-    field = find(name)
+    field = find_field(name)
     assert field is not None
     assert field.read(asked) == value
     assert field.read(asked) == value, "reading keeps nothing that changes the value"
@@ -109,23 +109,23 @@ def test_tool_result(text: str, parsed: Any) -> None:
     ("name", "family"), [("model", "model"), ("header.x.y", "header"), ("tool_result", "tool_result")]
 )
 def test_family(name: str, family: str) -> None:
-    field = find(name)
+    field = find_field(name)
     assert field is not None
     assert field.family == family
 
 
 def test_the_family_of_expressions() -> None:
-    assert expression("a.b").family == "body"
+    assert make_expression_field("a.b").family == "body"
 
 
 @pytest.mark.parametrize("name", ["", "nothing", "header", "header.", "body.x", "tools.x", ".x", "header.<name>"])
 def test_unknown_names(name: str) -> None:
-    assert find(name) is None
+    assert find_field(name) is None
 
 
 def test_a_header_that_cannot_be() -> None:
     with pytest.raises(ValueError, match='"ж" cannot be the name of a header'):
-        find("header.ж")
+        find_field("header.ж")
 
 
 @pytest.mark.parametrize(
@@ -138,29 +138,30 @@ def test_a_header_that_cannot_be() -> None:
     ],
 )
 def test_expression(text: str, value: Any) -> None:
-    assert expression(text).read(call(raw={"messages": [{"content": "hi"}]})) == value
+    assert make_expression_field(text).read(call(raw={"messages": [{"content": "hi"}]})) == value
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("foo[", "cannot read the expression: Incomplete expression at column 4"),
+        ("foo[", "invalid JMESPath expression: Incomplete expression at column 4"),
         (
             "a b",
-            'cannot read the expression: Unexpected token: b: Parse error at column 2, token "b" (UNQUOTED_IDENTIFIER)',
+            "invalid JMESPath expression: Unexpected token: b: Parse error at column 2, "
+            'token "b" (UNQUOTED_IDENTIFIER)',
         ),
-        ("foo[*].size(@)", "cannot read the expression: there is no function size()"),
-        ("length()", "cannot read the expression: length() takes 1 argument, not 0"),
-        ("join(@)", "cannot read the expression: join() takes 2 arguments, not 1"),
+        ("foo[*].size(@)", "invalid JMESPath expression: unknown function size()"),
+        ("length()", "invalid JMESPath expression: length() takes 1 argument, not 0"),
+        ("join(@)", "invalid JMESPath expression: join() takes 2 arguments, not 1"),
     ],
 )
 def test_an_expression_that_cannot_be_read(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match="cannot read") as caught:
-        expression(text)
+    with pytest.raises(ValueError, match="invalid JMESPath") as caught:
+        make_expression_field(text)
     assert str(caught.value) == message
 
 
 def read(name: str, asked: Call) -> Any:
-    field = find(name)
+    field = find_field(name)
     assert field is not None
     return field.read(asked)

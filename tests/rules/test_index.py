@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.core.call import Call
-from mockserver.rules.match.conditions import All, Condition, Groups, JoinedIndex, Leaf, RuleIndex, pinned
+from mockserver.rules.match.conditions import All, Condition, Groups, JoinedIndex, Leaf, RuleIndex, find_pinned
 from mockserver.rules.match.parse import compile_when
 from tests.kit.calls import Web, call
 from tests.kit.rules import compiled
@@ -118,7 +118,7 @@ CALLS = st.builds(
 def test_every_rule_that_holds_is_a_candidate(tables: list[dict[str, Any]], asked: Call) -> None:
     conditions = [compile_when(table, lambda message, path: None) for table in tables]
     holding = [row for row, condition in enumerate(conditions) if condition.holds(asked) is not None]
-    found = list(RuleIndex(conditions).candidates(asked))
+    found = list(RuleIndex(conditions).find_candidates(asked))
     assert set(holding) <= set(found)
     assert found == sorted(set(found))
 
@@ -182,11 +182,11 @@ def groups_of_tree(condition: Condition, asked: Call) -> Groups | None:
     ],
 )
 def test_pinned(when: dict[str, Any], values: set[str] | None) -> None:
-    assert pinned(compiled(when), "dialect") == values
+    assert find_pinned(compiled(when), "dialect") == values
 
 
 def candidates(tables: Sequence[dict[str, Any]], asked: Call) -> list[int]:
-    return list(RuleIndex([compiled(table) for table in tables]).candidates(asked))
+    return list(RuleIndex([compiled(table) for table in tables]).find_candidates(asked))
 
 
 def test_two_indexes_are_one() -> None:
@@ -196,4 +196,4 @@ def test_two_indexes_are_one() -> None:
     joined, whole = JoinedIndex(first, 2, other), RuleIndex(conditions)
     for model, text in (("a", "long"), ("b", "x"), ("c", "long")):
         asked = call(text, model=model)
-        assert list(joined.candidates(asked)) == list(whole.candidates(asked))
+        assert list(joined.find_candidates(asked)) == list(whole.find_candidates(asked))

@@ -218,7 +218,7 @@ BAD = {
         '57: "sources" are the results of a search; put them into "action"'
     ),
     "{items: [{type: web_search_call, action: {type: look, url: a}}]}": (
-        '48: unknown type "look"; it is one of search, open_page, find_in_page, find'
+        '48: unknown type "look"; choose one of search, open_page, find_in_page, find'
     ),
     "{items: [{type: computer_call, action: {type: click, x: 1}}]}": (
         '39: "action" needs "y"; write {type: click, x: 10, y: 20}'
@@ -228,12 +228,12 @@ BAD = {
         "type, wait, point_and_type, mouse_down, mouse_up, key_down, key_up"
     ),
     "{items: [{type: mcp_call, server_label: a, name: b, error: {type: http, code: 3}}]}": (
-        '66: unknown type "http"; it is one of mcp_protocol_error, http_error, mcp_tool_execution_error'
+        '66: unknown type "http"; choose one of mcp_protocol_error, http_error, mcp_tool_execution_error'
     ),
     "{items: [{type: message, content: [{type: refusal, refusal: b}], annotations: [{a: 1}]}]}": (
         '65: "annotations" belong to a text; put them into its part'
     ),
-    "{items: [{type: reasoning}]}": "9: reasoning needs a text, a summary, or both",
+    "{items: [{type: reasoning}]}": "9: reasoning needs text, a summary, or both",
     "{parts: [{item: {type: drag}}]}": None,
 }  # fmt: skip
 
@@ -242,6 +242,6 @@ BAD = {
 def test_items_that_cannot_be(then, mistake):
     if mistake is None:
         (told,) = then_mistakes(then)
-        assert told.startswith('23: unknown type "drag"; it is one of message, reasoning, function_call, ')
+        assert told.startswith('23: unknown type "drag"; choose one of message, reasoning, function_call, ')
     else:
         assert then_mistakes(then) == [mistake]

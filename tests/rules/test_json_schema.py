@@ -16,7 +16,7 @@ from mockserver.config.source import Document, read
 from mockserver.core.json import Json
 from mockserver.delivery.faults import FAULTS
 from mockserver.dialects import discover
-from mockserver.rules.json_schema import rules_schema
+from mockserver.rules.json_schema import make_rules_schema
 from mockserver.rules.load import load
 from mockserver.rules.match.predicates import LENGTHS
 from tests.config import test_settings, test_timing
@@ -34,7 +34,7 @@ from tests.rules import (
 )
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = rules_schema(FAULTS, tuple(discover()))
+SCHEMA = make_rules_schema(FAULTS, tuple(discover()))
 VALID = jsonschema_rs.validator_for(SCHEMA)
 
 
@@ -85,7 +85,7 @@ def test_every_example_of_a_condition_and_of_an_answer_loads() -> None:
 
 def loaded(content: Json) -> None:
     """Check a rules file as `mockserver check` does. Raises MockserverError."""
-    document = Document.of(content, "r.yaml")
+    document = Document.from_data(content, "r.yaml")
     load([document], KNOWN, faults=FAULTS)
     assemble({}, {}, [document], dialects=tuple(discover()))
 
@@ -141,9 +141,16 @@ def bad_tables() -> Iterator[tuple[str, Json]]:
 
 # What `check` refuses and a JSON Schema cannot: why, and words of the messages.
 NOT_SAID: Mapping[str, tuple[str, ...]] = {
-    "it compares no text with another": ("these pieces do not join", "pieces need a text", "pieces apply to one text"),
-    "it knows no JSON Schema within a value without fetching one": ("not a JSON Schema",),
-    "it knows no notation: patterns are Python's, expressions JMESPath": ("cannot read the ",),
+    "it compares no text with another": (
+        "these pieces do not add up",
+        "exact pieces need fixed text",
+        "exact pieces apply to one text",
+    ),
+    "it knows no JSON Schema within a value without fetching one": ("invalid JSON Schema",),
+    "it knows no notation: patterns are Python's, expressions JMESPath": (
+        "invalid regular expression",
+        "invalid JMESPath",
+    ),
     "it does not evaluate conditions, such as any, all and wildcards": ("cannot answer the operation",),
     "it compares no name with names elsewhere": ("is already", "unknown profile", "starts from itself"),
     "it compares numbers, but not in texts": ('not "120%"',),

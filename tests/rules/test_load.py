@@ -47,7 +47,7 @@ def test_names_are_taken_once_across_files():
     with pytest.raises(RuleError) as caught:
         load([read(text, "a.yaml"), read(text, "b.yaml")], KNOWN)
     assert str(caught.value) == (
-        'b.yaml:2:12: the name "a" is taken: a.yaml:2 has it already  [- {name: a, then: {text: a}}]'
+        'b.yaml:2:12: the name "a" is already used at a.yaml:2  [- {name: a, then: {text: a}}]'
     )
 
 
@@ -62,8 +62,7 @@ def test_the_mistakes_of_all_files_come_at_once():
         'a.yaml:1:10: "version" expects 1, not 9  [version: 9]',
         'a.yaml:3:24: unknown predicate "contain"; did you mean "contains"?  [- when: {last_user: {contain: x}}]',
         'a.yaml:4:12: unknown key "txt"; did you mean "text"?  [then: {txt: a}]',
-        'b.yaml:2:18: there is no "lastuser" in templates; did you mean "last_user"?  '
-        "[- then: {text: '{{ lastuser }}'}]",
+        'b.yaml:2:18: unknown variable "lastuser"; did you mean "last_user"?  [- then: {text: \'{{ lastuser }}\'}]',
         'b.yaml:3:21: unknown dialect "plane"; did you mean "plain"?  [- when: {dialect: plane}]',
     ]
 
@@ -71,7 +70,7 @@ def test_the_mistakes_of_all_files_come_at_once():
 def test_a_mistake_shows_its_line():
     with pytest.raises(RuleError) as caught:
         loaded("rules:\n  - then: {txt: a}\n", "rules.yaml")
-    assert caught.value.mistakes[0].shown() == (
+    assert caught.value.mistakes[0].render() == (
         'rules.yaml:2:12: unknown key "txt"; did you mean "text"?\n    2 |   - then: {txt: a}\n      |            ^'
     )
 
@@ -88,10 +87,10 @@ def test_files_without_rules(text):
 
 
 def test_rules_that_never_stood_in_a_file():
-    (rule,) = load([Document.of({"rules": [{"name": "a", "then": {"text": "b"}}]}, "<test>")], KNOWN)
+    (rule,) = load([Document.from_data({"rules": [{"name": "a", "then": {"text": "b"}}]}, "<test>")], KNOWN)
     assert (rule.where, rule.source, rule.place) == ("<test>", "rule <test> a", None)
-    with pytest.raises(RuleError, match=r'^the name "a" is taken: rule 1 has it already$'):
-        load([Document.of({"rules": [{"name": "a", "then": {"text": "b"}}] * 2}, "<test>")], KNOWN)
+    with pytest.raises(RuleError, match=r'^the name "a" is already used by rule 1$'):
+        load([Document.from_data({"rules": [{"name": "a", "then": {"text": "b"}}] * 2}, "<test>")], KNOWN)
 
 
 def test_groups_in_any_regular_expression_are_known():
@@ -112,7 +111,7 @@ def test_values_nested_without_end_are_refused():
     for _ in range(100_000):
         deep = [deep]
     with pytest.raises(RuleError, match="this rule is nested too deeply"):
-        load([Document.of({"rules": [{"then": {"json": deep}}]}, "<test>")], KNOWN)
+        load([Document.from_data({"rules": [{"then": {"json": deep}}]}, "<test>")], KNOWN)
 
 
 def test_what_a_rule_keeps_does_not_hold_its_file():

@@ -12,7 +12,7 @@ from mockserver.core.exchange import ConditionResult
 from mockserver.core.text import shown
 from mockserver.rules.load import State
 from mockserver.rules.match.conditions import Condition
-from mockserver.rules.nearest import lines, nearest, report
+from mockserver.rules.nearest import explain_miss, find_nearest, render_results
 from tests.kit.calls import call
 from tests.kit.rules import compiled
 
@@ -80,7 +80,7 @@ def test_a_rule_that_matches_says_why_it_does_not_answer(
 ) -> None:
     [row] = rows([{"model": "gpt*"}])
     closed: Any = replace_row(row, times=times, state=state and State(state, state))
-    told = report(nearest([closed], ASKED), entries)
+    told = explain_miss(find_nearest([closed], ASKED), entries)
     assert told.splitlines()[1:] == [f'  rules.yaml:1 "r1": matches, but {why}', '    ok    model glob "gpt*"']
 
 
@@ -93,19 +93,19 @@ def test_a_rule_that_matches_says_why_it_does_not_answer(
     ],
 )
 def test_order(tables: list[dict[str, Any]], order: list[str]) -> None:
-    assert [near.rule.name for near in nearest(rows(tables), ASKED)] == order
+    assert [near.rule.name for near in find_nearest(rows(tables), ASKED)] == order
 
 
 def test_among_many_the_closest_text_is_found() -> None:
     tables = [{"operation": "chat", "last_user": {"contains": f"order {n:05d}"}} for n in range(10_000)]
-    found = nearest(rows(tables), call("What is the order number 07123?"))
+    found = find_nearest(rows(tables), call("What is the order number 07123?"))
     assert found[0].rule.name == "r7124"
     assert [near.held for near in found] == [1, 1, 1]
 
 
 def test_what_is_absent_has_no_words() -> None:
     tables = [{"header.x": f"value {n}"} for n in range(100)]
-    assert [near.rule.name for near in nearest(rows(tables), ASKED)] == ["r1", "r2", "r3"]
+    assert [near.rule.name for near in find_nearest(rows(tables), ASKED)] == ["r1", "r2", "r3"]
     assert told([], ASKED) == "no rule answers this request: there are no rules that answer"
 
 
@@ -123,13 +123,13 @@ def test_no_text_writes_lines_of_its_own() -> None:
         ConditionResult(f"body {evil}", "equals", evil, evil, False),
         ConditionResult("model", "in", [evil], evil, True),
     ]
-    assert all(len(line.splitlines()) == 1 for line in lines(findings))
+    assert all(len(line.splitlines()) == 1 for line in render_results(findings))
     rule = Row(evil, evil, compiled({"last_user": evil}))
-    assert len(report(nearest([rule], call(evil + "!"))).splitlines()) == 3
+    assert len(explain_miss(find_nearest([rule], call(evil + "!"))).splitlines()) == 3
 
 
 def told(tables: list[dict[str, Any]], asked: Call) -> str:
-    return report(nearest(rows(tables), asked))
+    return explain_miss(find_nearest(rows(tables), asked))
 
 
 def rows(tables: list[dict[str, Any]]) -> list[Row]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.core.call import Message
-from mockserver.rules.json_schema import when_schema
+from mockserver.rules.json_schema import make_when_schema
 from mockserver.rules.match.fields import FIELDS
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.match.predicates import PREDICATES
@@ -66,7 +66,7 @@ def test_meaning(when: dict[str, Any], holds: bool) -> None:
         (
             {"temperature": 0},
             ("temperature",),
-            'unknown field "temperature"; a field of the request\'s body is "param.temperature"',
+            'unknown field "temperature"; to match a field of the request body, write "param.temperature"',
         ),
         ({"header.ж": "1"}, ("header.ж",), '"ж" cannot be the name of a header'),
         ({"model": 4}, ("model",), '"model" is text, not 4; put it in quotes'),
@@ -75,18 +75,18 @@ def test_meaning(when: dict[str, Any], holds: bool) -> None:
         (
             {"model": None},
             ("model",),
-            "no value here; to match an absent field write {exists: false}",
+            "a value is missing here; to match an absent field, write {exists: false}",
         ),
         ({"model": {"contain": "x"}}, ("model", "contain"), 'unknown predicate "contain"; did you mean "contains"?'),
         (
             {"param.format": {"type": "json"}},
             ("param.format", "type"),
-            'unknown predicate "type"; an object is compared with subset: {...} or equals: {...}',
+            'unknown predicate "type"; to compare an object, use subset: {...} or equals: {...}',
         ),
         (
             {"last_user": {"matches": "x"}},
             ("last_user", "matches"),
-            'unknown predicate "matches"; it is one of equals, in, glob, contains, starts_with, ends_with, '
+            'unknown predicate "matches"; choose one of equals, in, glob, contains, starts_with, ends_with, '
             "regex, exists, length",
         ),
         (
@@ -95,15 +95,15 @@ def test_meaning(when: dict[str, Any], holds: bool) -> None:
             'unknown predicate "not"; put it around the field: not: {last_user: ...}',
         ),
         ({"operation": "chats"}, ("operation",), '"operation" is never "chats"; did you mean "chat"?'),
-        ({"model": {"lt": 1}}, ("model", "lt"), '"lt" cannot apply to "model", which is text'),
+        ({"model": {"lt": 1}}, ("model", "lt"), '"lt" does not apply to "model", which is text'),
         (
             {"tools": {"contains": "x"}},
             ("tools", "contains"),
-            '"contains" cannot apply to "tools", which is a list of texts; did you mean "includes"?',
+            '"contains" does not apply to "tools", which is a list of strings; did you mean "includes"?',
         ),
         ({"turn": {"lt": "1"}}, ("turn", "lt"), '"lt" expects a number, not "1"'),
         ({"model": {"equals": None}}, ("model", "equals"), '"model" is text, not null'),
-        ({"model": {"regex": "a(b"}}, ("model", "regex"), "cannot read the pattern: missing ) at position 3"),
+        ({"model": {"regex": "a(b"}}, ("model", "regex"), "invalid regular expression: missing ) at position 3"),
         (
             {"model": {"exists": True, "ignore_case": True}},
             ("model", "ignore_case"),
@@ -114,7 +114,7 @@ def test_meaning(when: dict[str, Any], holds: bool) -> None:
             ("header.x", "exists"),
             'if "exists" is false, no other predicate can hold',
         ),
-        ({"any": []}, ("any",), '"any" expects a list of tables, each like `when` itself, not []'),
+        ({"any": []}, ("any",), '"any" expects a list of tables, each like "when" itself, not []'),
         ({"any": [{}, {"modl": "a"}]}, ("any", 1, "modl"), 'unknown field "modl"; did you mean "model"?'),
         ({"not": {}}, ("not",), '"not" without a condition never holds'),
         (
@@ -125,7 +125,7 @@ def test_meaning(when: dict[str, Any], holds: bool) -> None:
         ({"tool_result": {"nam": "x"}}, ("tool_result", "nam"), '"tool_result" has no "nam"; did you mean "name"?'),
         ({"tool_result": {"name": 1}}, ("tool_result", "name"), '"tool_result.name" is text, not 1; put it in quotes'),
         ({"body": 1}, ("body",), '"body" expects a JMESPath expression, or a table of them, not 1'),
-        ({"body": "a["}, ("body",), "cannot read the expression: Incomplete expression at column 2"),
+        ({"body": "a["}, ("body",), "invalid JMESPath expression: Incomplete expression at column 2"),
     ],
 )
 def test_mistakes(when: Any, path: tuple[str | int, ...], message: str) -> None:
@@ -156,7 +156,7 @@ NAMES = [name.replace("<name>", "x") for name in FIELDS]
 @given(st.dictionaries(st.sampled_from([*NAMES, "any", "all", "not"]), ANYTHING, max_size=3))
 def test_any_table_is_read_or_refused_and_never_fails_on_a_call(when: dict[str, Any]) -> None:
     condition = compile_when(when, lambda message, path: None)
-    held, total = condition.share(ASKED)
+    held, total = condition.count_held(ASKED)
     assert (condition.holds(ASKED) is not None) == (held == total)
 
 
@@ -166,7 +166,7 @@ def mistakes(when: Any) -> list[tuple[tuple[str | int, ...], str]]:
     return found
 
 
-SCHEMA = jsonschema_rs.validator_for(when_schema())
+SCHEMA = jsonschema_rs.validator_for(make_when_schema())
 
 GOOD: list[Any] = [
     {},

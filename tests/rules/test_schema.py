@@ -4,13 +4,24 @@ import pytest
 from pydantic_core import ValidationError
 
 from mockserver.config.settings import Settings
-from mockserver.config.tables import BaseTable, LazyType, Tag, field, make_table
+from mockserver.config.tables import (
+    BaseTable,
+    ByShape,
+    Headers,
+    LazyType,
+    NonNegativeInt,
+    Table,
+    Tag,
+    TextOrNumber,
+    field,
+    make_table,
+)
 from mockserver.config.types import Duration, Share
-from mockserver.config.validation_errors import Headers, Table, TextOrNumber, Whole, complaints, either, in_quotes
+from mockserver.config.validation_errors import find_mistakes, quote_keys
 from mockserver.core.plan import FINISHES, OWN_FINISHES
 from mockserver.delivery.faults import FAULTS
 from mockserver.rules.answer.faults import ANSWER_FAULTS
-from mockserver.rules.schema import BESIDE, RuleSpec, fault_table
+from mockserver.rules.schema import BESIDE, RuleSpec, make_fault_table
 from tests.kit.rules import loaded, mistakes, then_mistakes
 from tests.rules.test_errors import RAW as RAW
 
@@ -31,13 +42,13 @@ class Sample(Table):
     text: str = ""
     wait: Duration = 0.0
     part: Share = 0.0
-    count: Whole = 0
+    count: NonNegativeInt = 0
     code: TextOrNumber = ""
     headers: Headers = field(default_factory=dict)
     anything: object = 1
-    pick: Annotated[Annotated[str, Tag("<text>")] | Annotated[list[int], Tag("<list>")], either("a text or a list")] = (
-        ""
-    )
+    pick: Annotated[
+        Annotated[str, Tag("<text>")] | Annotated[list[int], Tag("<list>")], ByShape("a text or a list")
+    ] = ""
     shape: Annotated[Circle | Square, field(discriminator="type")] | None = None
 
 
@@ -72,27 +83,27 @@ ALL = {**FAULTS, **ANSWER_FAULTS}
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_table_is_described(name: str) -> None:
-    fields = fault_table(name, ALL[name]).model_fields
+    fields = make_fault_table(name, ALL[name]).model_fields
     assert all(field.description for field in fields.values())
     assert set(BESIDE) <= set(fields)
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_the_example_of_every_table_loads(name: str) -> None:
-    example = fault_table(name, ALL[name]).example
+    example = make_fault_table(name, ALL[name]).example
     assert loaded(f"rules: [{{then: {{faults: [{example}]}}}}]")
 
 
 IN_FILES = {
-    "- a": '1:1: a rules file is a table; put this list under "rules:"',
+    "- a": '1:1: a rules file must be a table; put this list under "rules:"',
     "version: 2": '1:10: "version" expects 1, not 2',
     "version: '1'": '1:10: "version" expects 1, not "1"; write it without quotes',
     "rules: [3]": "1:9: a rule expects a table, not 3; write {when: {model: gpt-4o*}, then: {text: Hello}}",
     "rules: [{}]": '1:9: a rule needs "then"; write {when: {model: gpt-4o*}, then: {text: Hello}}',
     "rules: [{then: {text: a}, wen: {}}]": '1:27: unknown key "wen"; did you mean "when"?',
     "rules: [{then: {text: a}, faults: [cut]}]": '1:27: unknown key "faults"; write it into "then"',
-    "rules: [{when: , then: {text: a}}]": '1:10: "when" has no value; give it one, or leave the key out',
-    "rules: [{name: '', then: {text: x}}]": '1:16: "name" expects a text that is not empty, not ""',
+    "rules: [{when: , then: {text: a}}]": '1:10: "when" has no value; give it one, or remove the key',
+    "rules: [{name: '', then: {text: x}}]": '1:16: "name" expects a string that is not empty, not ""',
     "rules: [{times: 0, then: {text: x}}]": '1:17: "times" expects at least 1, not 0',
     "rules: [{state: asked, then: {text: x}}]": (
         '1:17: "state" expects a table, not "asked"; write {is: start, becomes: asked}'
@@ -101,7 +112,7 @@ IN_FILES = {
 
 WORDS = (*FINISHES, *OWN_FINISHES)
 IN_THEN = {
-    "{text: 42}": '7: "text" expects a text, not 42; put it in quotes',
+    "{text: 42}": '7: "text" expects a string, not 42; put it in quotes',
     "{status: incomplete}": (
         '1: unknown key "status"; write raw: {status: 201, json: ...}, error: {status: 500}, '
         "or finish: length for an incomplete answer"
@@ -135,7 +146,7 @@ def test_the_shape_of_then(then, mistake):
 
 def test_a_far_key_lists_what_could_stand_there():
     (mistake,) = then_mistakes("{zzz: a}")
-    assert mistake.startswith('1: unknown key "zzz"; "then" takes text, json, refusal, tool_calls, items, parts, ')
+    assert mistake.startswith('1: unknown key "zzz"; "then" accepts text, json, refusal, tool_calls, items, parts, ')
 
 
 def test_one_rule_hides_nothing_of_another():
@@ -146,10 +157,10 @@ def test_one_rule_hides_nothing_of_another():
 def test_keys_that_are_no_texts():
     with pytest.raises(ValidationError) as caught:
         RuleSpec.model_validate({"then": {"text": "a", "headers": {3: "x"}}, 4: 5})
-    found = [(c.message, c.path, c.key) for c in complaints(caught.value, RuleSpec, in_quotes("a rule"))]
+    found = [(c.message, c.path, c.key) for c in find_mistakes(caught.value, RuleSpec, quote_keys("a rule"))]
     assert found == [
-        ("a key must be a text, not 3", ("then", "headers"), False),
-        ("a key must be a text, not 4", (), False),
+        ("a key must be a string, not 3", ("then", "headers"), False),
+        ("a key must be a string, not 4", (), False),
     ]
 
 

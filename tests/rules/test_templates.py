@@ -11,7 +11,7 @@ from mockserver.core.call import Message, ToolCall, ToolChoice
 from mockserver.core.plan import Failure
 from mockserver.rules import templates
 from mockserver.rules.load import load
-from mockserver.rules.templates import CALL, KINDS, Fake, JsonObject, plain, providers
+from mockserver.rules.template_variables import CALL, KINDS, Fake, JsonObject, list_providers, make_plain
 from tests.kit.calls import call, tool_result
 from tests.kit.rules import rendered, scope
 
@@ -19,7 +19,7 @@ DEEP = {"a": [1, {"b": "c"}], "items": 2, "none": None}
 
 
 def test_a_table_is_seen_but_never_changed():
-    table = plain(DEEP)
+    table = make_plain(DEEP)
     assert isinstance(table, JsonObject)
     assert dict(table) == {"a": (1, {"b": "c"}), "items": 2, "none": None}
     assert len(table) == 3
@@ -90,7 +90,7 @@ def outcome(source, at):
 
 
 def test_plain_names_need_no_minijinja(monkeypatch):
-    monkeypatch.setattr(templates, "_rendered", None)
+    monkeypatch.setattr(templates, "_render", None)
     at = scope(FULL, {"city": "Rome"})
     assert rendered("{{match.city}}:\n{{ last_user }} {{ call.turn }}", at, "city") == "Rome:\nweather? 1"
     with pytest.raises(TypeError):
@@ -111,7 +111,7 @@ def fake(at=PLACE, *labels):
     return Fake(at, labels or ("a rule", "then/text"))
 
 
-@pytest.mark.parametrize("name", sorted(providers()))
+@pytest.mark.parametrize("name", sorted(list_providers()))
 def test_every_value_is_plain_and_the_same_every_time(name):
     value = fake()[name]
     assert fake()[name] == value
@@ -193,24 +193,24 @@ def test_what_templates_come_to(template, text):
 
 
 BROKEN = {
-    "{{ match.ciity }}": 'no regular expression of "when" has a group "ciity"; did you mean "city"?',
-    "{{ last_user is not defind }}": 'there is no test "defind" in templates',
-    "{{ last_user": "this template cannot be read: unexpected end of input, expected end of variable block",
-    "{{ lastuser }}": 'there is no "lastuser" in templates; did you mean "last_user"?',
+    "{{ match.ciity }}": 'no regular expression in "when" has a group "ciity"; did you mean "city"?',
+    "{{ last_user is not defind }}": 'unknown test "defind"',
+    "{{ last_user": "invalid template: unexpected end of input, expected end of variable block",
+    "{{ lastuser }}": 'unknown variable "lastuser"; did you mean "last_user"?',
     "{{ now() }}": (
-        'there is no "now" in templates; it is one of match, call, last_user, last_message, system, messages, '
+        'unknown variable "now"; choose one of match, call, last_user, last_message, system, messages, '
         "tool_result, tool_results, tools, body, fake"
     ),
     "{{ call.modle }}": '"call" has no "modle"; did you mean "model"?',
-    "{{ fake.nmae }}": 'there is no "fake.nmae"; did you mean "name"?',
-    "{{ fake.name() }}": '"fake.name" is a value, not a function; leave out the parentheses',
-    "{{ last_user|uper }}": 'there is no filter "uper" in templates',
-    "{{ [1, 2]|batch(1000000000, 0) }}": 'there is no filter "batch" in templates',
-    "{{ [1, 2]|slice(1000000000) }}": 'there is no filter "slice" in templates',
-    "{{ last_user.replace('a', last_user) }}": 'there is no method "replace" in templates; use the filter replace',
-    "{{ '{:>1000000000}'.format(1) }}": 'there is no method "format" in templates; join texts with ~',
-    "{% include last_user %}": '"include" has nothing to load: every template stands alone',
-    "{{ '\ud800' }}": "this template holds half of a character (a lone surrogate)",
+    "{{ fake.nmae }}": 'unknown provider "fake.nmae"; did you mean "name"?',
+    "{{ fake.name() }}": '"fake.name" is a value, not a function; remove the parentheses',
+    "{{ last_user|uper }}": 'unknown filter "uper"',
+    "{{ [1, 2]|batch(1000000000, 0) }}": 'unknown filter "batch"',
+    "{{ [1, 2]|slice(1000000000) }}": 'unknown filter "slice"',
+    "{{ last_user.replace('a', last_user) }}": 'the method "replace" is not supported; use the filter replace',
+    "{{ '{:>1000000000}'.format(1) }}": 'the method "format" is not supported; join texts with ~',
+    "{% include last_user %}": '"include" is not supported: a template cannot load others',
+    "{{ '\ud800' }}": "this template contains half of a character (a lone surrogate)",
 }
 
 
@@ -230,12 +230,12 @@ WRONG = {
     "{%- filter upper(last_user) -%}x{%- endfilter -%}": 'filter "upper": too many arguments',
     "{% set x = (last_user ~ '}}')|trim('a', 'b') %}": 'filter "trim": too many arguments',
     "{{ last_user|replace('a', 'b', 'c') }}": 'filter "replace": too many arguments',
-    "{{ tools|join(1, 2, 3) }}": 'filter "join": value is not a string; it takes fewer arguments than 2',
+    "{{ tools|join(1, 2, 3) }}": 'filter "join": value is not a string; it accepts at most 1 argument',
     "{{ tools|groupby }}": "filter \"groupby\": missing keyword argument 'attribute'",
     "{{ tools|map }}": 'filter "map": filter name is required',
     "{{ tools|sort(attribut='name') }}": "filter \"sort\": unknown keyword argument 'attribut'",
     "{{ body|tojson(ident=2) }}": "filter \"tojson\": unknown keyword argument 'ident'",
-    "{{ body|tojson(indent='x') }}": 'filter "tojson": tojson takes an indent of 0 to 16',
+    "{{ body|tojson(indent='x') }}": 'filter "tojson": tojson accepts an indent of 0 to 16',
     "{{ call.turn|round('x') }}": 'filter "round": cannot convert string to i32',
     "{{ last_user|truncate(length='x') }}": 'filter "truncate": cannot convert string to usize',
     "{{ last_user|round(2) }}": 'filter "round": cannot round value (string)',
@@ -261,7 +261,7 @@ def test_calls_that_always_fail_are_found_when_the_rules_are_loaded(template, me
     with pytest.raises(RuleError) as caught:
         rendered(template, None, "city")
     (mistake,) = caught.value.mistakes
-    assert mistake.message.replace(" fails on every call", "") == f"the {message}"
+    assert mistake.message.replace(" always fails", "") == f"the {message}"
 
 
 def test_each_is_reported_at_its_line():
@@ -272,7 +272,7 @@ def test_each_is_reported_at_its_line():
     with pytest.raises(RuleError) as caught:
         load((document,), {})
     (mistake,) = caught.value.mistakes
-    assert str(mistake).startswith('r.yaml:7:9: the filter "lower" fails on every call: too many arguments')
+    assert str(mistake).startswith('r.yaml:7:9: the filter "lower" always fails: too many arguments')
 
 
 RIGHT = [
@@ -302,17 +302,17 @@ def test_calls_that_some_request_lets_succeed_are_no_mistakes(template):
 def test_variables_are_of_the_kind_that_checks_rely_on(path):
     for at in (scope(FULL), scope(call(*tool_result("cold"), n=1, seed=3, max_tokens=9))):
         seen = json.loads(rendered("{{ %s|tojson }}" % path, at))  # noqa: UP031
-        assert plain(seen).__class__ in KINDS[path]
+        assert make_plain(seen).__class__ in KINDS[path]
 
 
 FAILS = {
     "{{ body.get }}": "not a value; did you forget the () of a method call?",
     "{{ body.clear() }}": "'JsonObject' object has no attribute 'clear'",
-    "{{ body|tojson(call.n + 1000000000) }}": "tojson takes an indent of 0 to 16",
+    "{{ body|tojson(call.n + 1000000000) }}": "tojson accepts an indent of 0 to 16",
     "{{ body.a.b }}": "`body.a` is undefined",
     "{{ last_user|int }}": "invalid float literal",
     "{% for i in range(999) %}{% for j in range(999) %}x{% endfor %}{% endfor %}": "it takes more than 100,000 steps",
-    "{{ 'x' * 2000000 }}": "it makes a text of more than 1,000,000 characters",
+    "{{ 'x' * 2000000 }}": "its output is longer than 1,000,000 characters",
     "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}": "recursion limit exceeded",
 }
 

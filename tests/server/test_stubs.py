@@ -132,7 +132,7 @@ def test_no_stub_takes_a_control_path() -> None:
         with pytest.raises(RuleError) as caught:
             local(f"rules:\n  - when: {when}\n    then: {{json: 1}}\n")
         (mistake,) = caught.value.mistakes
-        assert re.search(r"rules\.yaml:2:\d+: no rule can answer below /__mockserver__", mistake.shown())
+        assert re.search(r"rules\.yaml:2:\d+: rules cannot answer paths below /__mockserver__", mistake.render())
 
 
 def test_an_unanswered_path_names_the_nearest_rules() -> None:
@@ -307,7 +307,7 @@ def test_the_404_names_a_rule_whose_answer_needs_a_dialect() -> None:
     got = server.ask("/search", method="GET")
     assert (got.status, got.source) == (404, "unmatched")
     assert (
-        '"stub" matches, but no dialect has this path: there, rules answer with raw, json or'
+        '"stub" matches, but no dialect serves this path, so it must answer with raw, json or'
         in got.json["error"]["message"]
     )
     assert server.ask("/searches", method="GET").source == "invalid"

@@ -143,7 +143,7 @@ def test_mistakes_stand_where_the_test_has_them(server: MockServer) -> None:
     assert 'unknown key "finsh"; did you mean "finish"?' in said(lambda: server.on().reply("x", finsh="stop"))
     assert "there is no answer here" in said(lambda: server.on().reply())
     assert 'unknown reason "teapot"' in said(lambda: server.on().fail("teapot"))  # type: ignore[arg-type]
-    assert "this template cannot be read" in said(lambda: server.on().reply("{{ x"))
+    assert "invalid template" in said(lambda: server.on().reply("{{ x"))
     assert "times takes a whole number of at least 1, not 0" in said(lambda: server.on().reply("x").times(0))
     assert "stream takes a list of pieces, such as ['Hello']; for" in said(lambda: server.on().stream("Hello"))
     assert "steps takes a text or a table for each turn, not [" in said(

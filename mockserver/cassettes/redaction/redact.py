@@ -40,7 +40,7 @@ from mockserver.cassettes.redaction.json_edit import (
 from mockserver.cassettes.yaml_text import Verbatim
 from mockserver.config.errors import CassetteError
 from mockserver.config.recording import Scrub
-from mockserver.config.types import JsonPath, steps
+from mockserver.config.types import JsonPath, parse_json_path
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.http import HOP_BY_HOP, Headers, HttpRequest
 from mockserver.core.json import Json, compact, try_parse
@@ -152,7 +152,7 @@ class RedactionRules(Struct, frozen=True, dict=True):
 
     @cached_property
     def _paths(self) -> tuple[tuple[JsonPath, str], ...]:
-        return tuple((steps(rule.path), rule.placeholder) for rule in self.rules if rule.path is not None)
+        return tuple((parse_json_path(rule.path), rule.placeholder) for rule in self.rules if rule.path is not None)
 
     @cached_property
     def _patterns(self) -> tuple[tuple[Any, str], ...]:

@@ -24,7 +24,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.text import plural
 from mockserver.dialects import discover
 from mockserver.engine.answer import split_prompts
-from mockserver.rules.match.fields import Field, find
+from mockserver.rules.match.fields import Field, find_field
 from mockserver.server.cassette_store import parse_episode
 from mockserver.server.routes import operation_at, places
 from mockserver.server.snapshot import decoded
@@ -159,7 +159,7 @@ def _read_fields(call: Call) -> Mapping[str, Json]:
 
 def _read_field(name: str, call: Call) -> Json:
     family, _, member = name.partition(".")
-    field = find(family)
+    field = find_field(family)
     if isinstance(field, Field) and member:
         field = field.members[member]
     value = field.read(call) if isinstance(field, Field) else None

@@ -15,7 +15,7 @@ from mockserver.cassettes.redaction.redact import Redactor
 from mockserver.cli.options import Command, rules_option, setting_flags, sources
 from mockserver.config.errors import CassetteError, ConfigError
 from mockserver.config.settings import Settings, assemble
-from mockserver.config.types import seconds
+from mockserver.config.types import parse_seconds
 from mockserver.core.episode import SUFFIX, Episode
 from mockserver.core.json import Json
 from mockserver.core.text import one_line, plural, printable, truncate
@@ -127,7 +127,7 @@ def parse_age(context: click.Context, parameter: click.Parameter, text: str | No
         return None
     found = _DAYS.fullmatch(text.strip())
     try:
-        return float(found[1]) * _UNITS[found[2]] if found else seconds(text)
+        return float(found[1]) * _UNITS[found[2]] if found else parse_seconds(text)
     except ValueError:
         raise click.BadParameter(f"{printable(text, 40)} is not an age; write 90d, 2w or 12h") from None
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic_core import ErrorDetails, PydanticCustomError, ValidationError
 
-from mockserver.config.tables import read_by
+from mockserver.config.tables import BeforeValidator
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
@@ -105,7 +105,7 @@ def _check_range(value: Json) -> Json:
     return value
 
 
-Share = usually(number(0, 1), read_by(_check_range)(number()))
+Share = usually(number(0, 1), BeforeValidator(_check_range)(number()))
 # `scope` is of a beta that the official client does not name, but coding agents send.
 CacheControl = closed_shape(type=literal("ephemeral"), ttl=not_null(literal("5m", "1h")), scope=optional(str))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic_core import PydanticKnownError
 
-from mockserver.config.tables import checked_by, read_by
+from mockserver.config.tables import AfterValidator, BeforeValidator
 from mockserver.core.json import Json
 from mockserver.dialects import _fields
 from mockserver.dialects._chat import (
@@ -86,7 +86,7 @@ _MANY = 64
 
 def integer(least: int | None = None, most: int | None = None) -> Any:
     """An integer, of which a complaint about its bounds shows what was written."""
-    read = checked_by(partial(_within, least, most))(read_by(read_integer)(schema_of(int)))
+    read = AfterValidator(partial(_within, least, most))(BeforeValidator(read_integer)(schema_of(int)))
     usual = _fields.integer(-_LARGEST if least is None else least, _LARGEST if most is None else most)
     return label_member("int", usually(usual, read))
 
@@ -104,18 +104,18 @@ def _within(least: int | None, most: int | None, value: int) -> int:
 
 def number(least: float | None = None, most: float | None = None) -> Any:
     usual = _fields.number(least, most)
-    return usually(usual, read_by(_number)(usual))
+    return usually(usual, BeforeValidator(_number)(usual))
 
 
 Int = integer()
 Number = number()
-Bool = label_member("bool", usually(bool, read_by(_truth)(schema_of(bool))))
+Bool = label_member("bool", usually(bool, BeforeValidator(_truth)(schema_of(bool))))
 Text = label_member("str", str)
 Texts = label_member("list[str]", list_of(str))
 Ints = label_member("list[int]", list_of(Int))
-Pairs = usually(mapping(str), read_by(_one_refused)(mapping(str)))
+Pairs = usually(mapping(str), BeforeValidator(_one_refused)(mapping(str)))
 Bias = number(-100.0, 100.0)
-Biases = usually(mapping(Bias), read_by(_one_refused)(mapping(Bias)))
+Biases = usually(mapping(Bias), BeforeValidator(_one_refused)(mapping(Bias)))
 Share, FromZeroToTwo, Penalty = number(0.0, 1.0), number(0.0, 2.0), number(-2.0, 2.0)
 FewInt = integer(0, 5)
 
@@ -196,7 +196,7 @@ _SAMPLING: dict[str, Any] = {
     "echo_last": optional(Int),
     "ignore_eos": not_null(Bool),
     "context_length_exceeded_behavior": not_null(literal("error", "truncate")),
-    "response_format": optional(checked_by(_complete_format)(ResponseFormat)),
+    "response_format": optional(AfterValidator(_complete_format)(ResponseFormat)),
     "logit_bias": optional(Biases),
     "speculation": optional(union(Text, Ints)),
     "prediction": optional(union(label_member("PredictedOutput", PredictedOutput), Text)),

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from mockserver.config.source import suggestion
+from mockserver.config.source import suggest
 from mockserver.core.call import ToolCall
 from mockserver.core.draft import AFTER_LAST_TOKEN, DraftChoice, RenderContext
 from mockserver.core.hosted_tools import item
@@ -51,12 +51,12 @@ from mockserver.rules.schema import Chunks as ChunksSpec
 from mockserver.rules.templates import (
     CompileContext,
     Compiled,
-    combined,
+    combine,
+    compile_json,
+    compile_json_text,
     constant,
-    gathered,
-    json_bytes,
-    json_text,
-    json_value,
+    encode_json,
+    gather,
 )
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -68,21 +68,21 @@ _OWN = HOP_BY_HOP | {"content-length"}
 def compile_headers(table: Mapping[str, str | int] | None, context: CompileContext) -> Headers:
     """Compile the headers of a table, names in lower case; invalid ones are reported to `context`."""
     for name, value in (table or {}).items():
-        for complaint in filter(None, (_name(name), _value(str(value)))):
+        for complaint in filter(None, (_check_header_name(name), _check_header_value(str(value)))):
             context.at(name).refuse(complaint)
         context.at(name).refuse_template(str(value))
     return tuple((name.lower(), str(value)) for name, value in (table or {}).items())
 
 
-def _name(name: str) -> str | None:
+def _check_header_name(name: str) -> str | None:
     if not _TOKEN.fullmatch(name):
         return f"{shown(name)} is not a valid header name: use only letters, digits and !#$%&'*+.^_`|~-"
     if name.lower() in _OWN:
-        return f'the server writes "{name.lower()}" itself; leave it out'
+        return f'the server sets "{name.lower()}" itself; remove it'
     return None
 
 
-def _value(value: str) -> str | None:
+def _check_header_value(value: str) -> str | None:
     if _BROKEN.search(value):
         return f"{shown(value)} is not a valid header value: it must be one line without control characters"
     if not value.isascii() or value != value.strip():
@@ -96,11 +96,11 @@ _OF: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def verdicts(annotate: AnnotateSpec | None, trip: FilterSpec | None, on: str) -> Safety:
+def make_verdicts(annotate: AnnotateSpec | None, trip: FilterSpec | None, on: str) -> Safety:
     """Return the filter verdicts for the prompt or the completion (`on`): a trip first, then annotations."""
-    tripped = (_tripped(trip),) if trip is not None and trip.on == on else ()
+    tripped = (_make_tripped(trip),) if trip is not None and trip.on == on else ()
     harms: HarmsSpec | None = None if annotate is None else getattr(annotate, on)
-    noted = () if harms is None else _noted(harms)
+    noted = () if harms is None else _make_noted(harms)
     return (*tripped, *(verdict for verdict in noted if all(verdict.category != t.category for t in tripped)))
 
 
@@ -112,43 +112,44 @@ def check_filter(trip: FilterSpec, context: CompileContext) -> None:
         context.at("severity").refuse_key(f'"{trip.category}" is detected or not; it has no severity')
     if trip.after_tokens is not None and trip.on == "prompt":
         context.at("after_tokens").refuse_key(
-            '"after_tokens" counts the completion\'s tokens; with on: prompt there is none'
+            '"after_tokens" counts the completion\'s tokens; with on: prompt there is no completion'
         )
 
 
-def _tripped(trip: FilterSpec) -> Verdict:
+def _make_tripped(trip: FilterSpec) -> Verdict:
     if trip.category in HARMS:
         return Verdict(trip.category, trip.severity or "high", filtered=True)
     return Verdict(trip.category, filtered=True, detected=True)
 
 
-def _noted(harms: HarmsSpec) -> Safety:
-    said = harms.model_dump(exclude_none=True)
+def _make_noted(harms: HarmsSpec) -> Safety:
+    severities = harms.model_dump(exclude_none=True)
     return tuple(
         Verdict(category, severity) if category in HARMS else Verdict(category, detected=severity)
-        for category, severity in said.items()
+        for category, severity in severities.items()
     )
 
 
 def compile_error(then: ThenSpec, context: CompileContext) -> Compiled[Failure]:
     error, here = then.error, context.at("error")
     table = error if isinstance(error, ErrorSpec) else ErrorSpec()
-    failure = _free(table, here) if isinstance(error, ErrorSpec) else _short(error, here)
+    failure = _make_free_failure(table, here) if isinstance(error, ErrorSpec) else _make_short_failure(error, here)
     headers = compile_headers(then.headers, context.at("headers"))
     if then.retry_after is not None and table.retry_after is not None:
         context.at("retry_after").refuse_key('"retry_after" is already inside "error"; keep one')
     retry_after = then.retry_after if table.retry_after is None else table.retry_after
     failure = failure.changed(retry_after=retry_after, headers=(*failure.headers, *headers))
-    return _fresh(failure, here.at("message").text(table.message) if table.message is not None else None)
+    message = None if table.message is None else here.at("message").compile_text(table.message)
+    return _renew_for_each_call(failure, message)
 
 
 def compile_trip(then: ThenSpec, context: CompileContext) -> Compiled[Failure]:
     trip = then.content_filter
     assert trip is not None  # noqa: S101  # it decides this kind of answer
     check_filter(trip, context.at("content_filter"))
-    safety = verdicts(then.annotate, trip, "prompt")
+    safety = make_verdicts(then.annotate, trip, "prompt")
     headers = compile_headers(then.headers, context.at("headers"))
-    return _fresh(Failure("content_filter", details={"safety": safety}, headers=headers), None)
+    return _renew_for_each_call(Failure("content_filter", details={"safety": safety}, headers=headers), None)
 
 
 def compile_failed(failed: Literal[True] | FailedSpec | None, context: CompileContext) -> Compiled[Broken | None]:
@@ -160,10 +161,10 @@ def compile_failed(failed: Literal[True] | FailedSpec | None, context: CompileCo
     broken = Broken(code=failed.code or Broken().code, event=failed.event is not None)
     if failed.message is None:
         return constant(broken)
-    return context.at("message").text(failed.message).into(lambda message: replace(broken, message=message))
+    return context.at("message").compile_text(failed.message).map(lambda message: replace(broken, message=message))
 
 
-def _fresh(failure: Failure, message: Compiled[str] | None) -> Compiled[Failure]:
+def _renew_for_each_call(failure: Failure, message: Compiled[str] | None) -> Compiled[Failure]:
     # A new one for every call: an exception collects tracebacks.
     if message is None:
         return Compiled(lambda _: failure.renewed())
@@ -171,19 +172,21 @@ def _fresh(failure: Failure, message: Compiled[str] | None) -> Compiled[Failure]
     return Compiled(lambda scope: failure.changed(message=make(scope)))
 
 
-def _short(error: int | str | None, context: CompileContext) -> Failure:
+def _make_short_failure(error: int | str | None, context: CompileContext) -> Failure:
     if isinstance(error, str):
-        return Failure(_reason(error, context))
+        return Failure(_find_reason(error, context))
     status = error or 0
     if not 400 <= status <= 599:
         context.refuse(f"{status} is not an error status; write 400 to 599, or a table with a status and a message")
     return Failure(reason_of(status), status=status)
 
 
-def _free(error: ErrorSpec, context: CompileContext) -> Failure:
+def _make_free_failure(error: ErrorSpec, context: CompileContext) -> Failure:
     if error.status is None and error.reason is None:
         context.refuse('"error" needs a status, such as {status: 429, message: Slow down}')
-    reason = reason_of(error.status or 400) if error.reason is None else _reason(error.reason, context.at("reason"))
+    reason = (
+        reason_of(error.status or 400) if error.reason is None else _find_reason(error.reason, context.at("reason"))
+    )
     return Failure(
         reason,
         status=error.status,
@@ -194,10 +197,10 @@ def _free(error: ErrorSpec, context: CompileContext) -> Failure:
     )
 
 
-def _reason(name: str, context: CompileContext) -> str:
+def _find_reason(name: str, context: CompileContext) -> str:
     if name in ERROR_NAMES:
         return ERROR_NAMES[name]
-    hint = "; write the number without quotes" if name.isdecimal() else suggestion(name, ERROR_NAMES)
+    hint = "; write the number without quotes" if name.isdecimal() else suggest(name, ERROR_NAMES)
     context.refuse(f'unknown error "{name[:60]}"{hint}')
     return "server_error"
 
@@ -213,45 +216,43 @@ ERROR_NAMES: Mapping[str, str] = {name: name for name in REASONS if name not in 
 
 def compile_raw(raw: RawSpec, context: CompileContext) -> Compiled[Raw]:
     """Compile a raw reply: with nothing added but a content type, and without templates but in `json`."""
-    given = [name for name in ("body", "json", "frames") if raw.model_fields_set & {name, f"{name}_"}]
-    if len(given) > 1:
-        context.at(given[1]).refuse_key(f'"{given[0]}" and "{given[1]}" are two bodies; keep one')
+    bodies = [name for name in ("body", "json", "frames") if raw.model_fields_set & {name, f"{name}_"}]
+    if len(bodies) > 1:
+        context.at(bodies[1]).refuse_key(f'use "{bodies[0]}" or "{bodies[1]}", not both')
     headers = compile_headers(raw.headers, context.at("headers"))
     if all(name != "content-type" for name, _ in headers):
-        headers = (*headers, ("content-type", "application/json" if given == ["json"] else _content_type(raw)))
-    if given == ["json"]:
-        return json_text(raw.json_, context.at("json")).into(lambda text: Raw(raw.status, headers, text.encode()))
-    return constant(_reply(raw, headers, context))
+        headers = (*headers, ("content-type", _choose_content_type(raw, bodies)))
+    if bodies == ["json"]:
+        text = compile_json_text(raw.json_, context.at("json"))
+        return text.map(lambda json: Raw(raw.status, headers, json.encode()))
+    if raw.frames is None:
+        body = _encode(raw.body, context.at("body")) if "body" in bodies else b""
+        return constant(Raw(raw.status, headers, body))
+    frames: list[Frame | bytes] = []
+    for at, value in enumerate(raw.frames):
+        data = _encode(value, context.at("frames", at))
+        frames.append(data if isinstance(value, str) else Frame(data))
+    return constant(Raw(raw.status, headers, frames=tuple(frames)))
 
 
-def _reply(raw: RawSpec, headers: Headers, context: CompileContext) -> Raw:
-    if raw.frames is not None:
-        frames = tuple(_frame(frame, context.at("frames", at)) for at, frame in enumerate(raw.frames))
-        return Raw(raw.status, headers, frames=frames)
-    body = _bytes(raw.body, context.at("body")) if "body" in raw.model_fields_set else b""
-    return Raw(raw.status, headers, body)
-
-
-def _frame(value: Json, context: CompileContext) -> Frame | bytes:
-    return _bytes(value, context) if isinstance(value, str) else Frame(json_bytes(value, context))
-
-
-def _content_type(raw: RawSpec) -> str:
-    if raw.frames is not None:
+def _choose_content_type(raw: RawSpec, bodies: list[str]) -> str:
+    if raw.frames is not None and bodies != ["json"]:
         return "text/event-stream"
-    return "text/plain; charset=utf-8" if isinstance(raw.body, str | None) else "application/json"
+    is_text = bodies != ["json"] and isinstance(raw.body, str | None)
+    return "text/plain; charset=utf-8" if is_text else "application/json"
 
 
-def _bytes(value: Json, context: CompileContext) -> bytes:
-    return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else json_bytes(value, context)
+def _encode(value: Json, context: CompileContext) -> bytes:
+    """Return a text as it is, and any other value as JSON."""
+    return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else encode_json(value, context)
 
 
-def tool_use(call: ToolCallSpec, cut: Chunks, context: CompileContext, *, before: int = 0) -> Compiled[Part]:
+def compile_tool_use(call: ToolCallSpec, cut: Chunks, context: CompileContext, *, before: int = 0) -> Compiled[Part]:
     """Compile a tool call that follows `before` calls of the same tool; without an id it gets one later."""
-    return _tool_call(call, context, before).into(lambda made: ToolUse(made, cut))
+    return _compile_tool_call(call, context, before).map(lambda made: ToolUse(made, cut))
 
 
-def _tool_call(call: ToolCallSpec, context: CompileContext, before: int) -> Compiled[ToolCall]:
+def _compile_tool_call(call: ToolCallSpec, context: CompileContext, before: int) -> Compiled[ToolCall]:
     bare = ToolCall(call.id or "", call.name, "{}", namespace=call.namespace or "")
     context.at("name").refuse_template(bare.name)
     context.at("id").refuse_template(bare.id)
@@ -259,18 +260,20 @@ def _tool_call(call: ToolCallSpec, context: CompileContext, before: int) -> Comp
     if call.input is not None:
         if call.arguments is not None:
             context.at("input").refuse_key('use "input" or "arguments", not both')
-        return context.at("input").text(call.input).into(lambda text: replace(bare, arguments=text, kind="custom"))
+        return (
+            context.at("input").compile_text(call.input).map(lambda text: replace(bare, arguments=text, kind="custom"))
+        )
     match call.arguments:
         case None | "auto":
-            return Compiled(lambda scope: _automatic(scope, bare, before))
+            return Compiled(lambda scope: _generate_arguments(scope, bare, before))
         case str() as source:
-            arguments = context.at("arguments").text(source)
+            arguments = context.at("arguments").compile_text(source)
         case table:
-            arguments = json_text(table, context.at("arguments"))
-    return arguments.into(lambda text: replace(bare, arguments=text))
+            arguments = compile_json_text(table, context.at("arguments"))
+    return arguments.map(lambda text: replace(bare, arguments=text))
 
 
-def _automatic(scope: RenderContext, bare: ToolCall, before: int) -> ToolCall:
+def _generate_arguments(scope: RenderContext, bare: ToolCall, before: int) -> ToolCall:
     """Make arguments that satisfy the tool's schema; none if the request does not offer the tool."""
     if scope.call.tool(bare.name, bare.namespace) is not None:
         wanted = {"tool": bare.name, "namespace": bare.namespace, "before": before}
@@ -284,55 +287,57 @@ def compile_item(spec: ItemSpec, cut: Chunks, context: CompileContext) -> Iterat
     """Compile an item to its parts: one, except for a message, which may hold several."""
     match spec:
         case MessageSpec():
-            yield from _message(spec, cut, context)
+            yield from _compile_message(spec, cut, context)
         case ReasoningSpec():
-            yield _reasoning(spec, cut, context)
+            yield _compile_reasoning(spec, cut, context)
         case FunctionCallSpec():
-            yield tool_use(_call(spec, {"arguments": spec.arguments}), cut, context)
+            yield compile_tool_use(_make_call_spec(spec, {"arguments": spec.arguments}), cut, context)
         case CustomToolCallSpec():
-            yield tool_use(_call(spec, {"input": spec.input}), cut, context)
+            yield compile_tool_use(_make_call_spec(spec, {"input": spec.input}), cut, context)
         case hosted:
             _check_ways(hosted.type, hosted.model_fields_set, context)
-            given = json_value(hosted.model_dump(exclude_unset=True, exclude={"type"}), context)
-            yield given.into(partial(item, hosted.type, chunks=cut))
+            given = compile_json(hosted.model_dump(exclude_unset=True, exclude={"type"}), context)
+            yield given.map(partial(item, hosted.type, chunks=cut))
 
 
-def _call(spec: FunctionCallSpec | CustomToolCallSpec, said: Mapping[str, Json]) -> ToolCallSpec:
+def _make_call_spec(spec: FunctionCallSpec | CustomToolCallSpec, argument: Mapping[str, Json]) -> ToolCallSpec:
     named = {"id": spec.call_id, "namespace": spec.namespace}
     stated = {key: value for key, value in named.items() if value is not None}
-    return ToolCallSpec.model_validate({"name": spec.name, **said, **stated})
+    return ToolCallSpec.model_validate({"name": spec.name, **argument, **stated})
 
 
-def _message(message: MessageSpec, cut: Chunks, context: CompileContext) -> Iterator[Compiled[Part]]:
+def _compile_message(message: MessageSpec, cut: Chunks, context: CompileContext) -> Iterator[Compiled[Part]]:
     if (message.text is None) == (message.content is None):
-        context.refuse("a message has either text or content")
+        context.refuse("a message needs either text or content")
     elif message.text is not None:
-        yield _items_text(message.text, message.annotations, partial(Text, chunks=cut, apart=True), context)
+        yield _compile_item_text(message.text, message.annotations, partial(Text, chunks=cut, apart=True), context)
     if message.annotations and message.content is not None:
         context.at("annotations").refuse_key('"annotations" belong to a text; put them into its part')
     for at, part in enumerate(message.content or ()):
         here, apart = context.at("content", at), at == 0
         if part.type == "refusal":
-            yield here.at("refusal").text(part.refusal).into(partial(Refusal, chunks=cut))
+            yield here.at("refusal").compile_text(part.refusal).map(partial(Refusal, chunks=cut))
         else:
-            yield _items_text(part.text, part.annotations, partial(Text, chunks=cut, apart=apart), here)
+            yield _compile_item_text(part.text, part.annotations, partial(Text, chunks=cut, apart=apart), here)
 
 
-def _items_text(
+def _compile_item_text(
     text: str, notes: list[dict[str, Json]] | None, make: Callable[..., Text], context: CompileContext
 ) -> Compiled[Part]:
-    noted: Compiled[Json] = json_value(notes or [], context.at("annotations"))
-    return combined(context.at("text").text(text), noted, lambda said, listed: make(said, annotations=tuple(listed)))
+    noted: Compiled[Json] = compile_json(notes or [], context.at("annotations"))
+    return combine(
+        context.at("text").compile_text(text), noted, lambda words, listed: make(words, annotations=tuple(listed))
+    )
 
 
-def _reasoning(thought: ReasoningSpec, cut: Chunks, context: CompileContext) -> Compiled[Part]:
+def _compile_reasoning(thought: ReasoningSpec, cut: Chunks, context: CompileContext) -> Compiled[Part]:
     if thought.text is None and thought.summary is None:
-        context.refuse("reasoning needs a text, a summary, or both")
-    text = context.at("text").text(thought.text or "")
+        context.refuse("reasoning needs text, a summary, or both")
+    text = context.at("text").compile_text(thought.text or "")
     if thought.summary is None:
-        return text.into(partial(Reasoning, chunks=cut))
-    summary = context.at("summary").text(thought.summary)
-    return combined(text, summary, lambda said, told: Reasoning(said, cut, told))
+        return text.map(partial(Reasoning, chunks=cut))
+    summary = context.at("summary").compile_text(thought.summary)
+    return combine(text, summary, lambda words, short: Reasoning(words, cut, short))
 
 
 def _check_ways(kind: str, keys: frozenset[str] | set[str], context: CompileContext) -> None:
@@ -360,26 +365,26 @@ _NO_NOTES: _Notes = constant(())
 
 
 def compile_content(content: ContentSpec, context: CompileContext) -> Compiled[DraftChoice]:
-    parts = gathered(_parts(content, context))
+    parts = gather(_compile_parts(content, context))
     if isinstance(content.chunks, list):
         _check_pieces(content.chunks, parts, context.at("chunks"))
-    return finished(content, context, parts.into(DraftChoice))
+    return add_ending(content, context, parts.map(DraftChoice))
 
 
-def finished(content: ContentSpec, context: CompileContext, choice: Compiled[DraftChoice]) -> Compiled[DraftChoice]:
+def add_ending(content: ContentSpec, context: CompileContext, choice: Compiled[DraftChoice]) -> Compiled[DraftChoice]:
     trip = content.content_filter
     if trip is not None:
         check_filter(trip, context.at("content_filter"))
     logprobs = None if content.logprobs is None else tuple(content.logprobs)
-    safety = verdicts(content.annotate, trip, "completion")
+    safety = make_verdicts(content.annotate, trip, "completion")
     finish = content.finish
     after = None if trip is None else AFTER_LAST_TOKEN if trip.after_tokens is None else trip.after_tokens
     if (finish, logprobs, safety, after) == (None, None, (), None):
         return choice
-    return choice.into(lambda made: replace(made, finish=finish, logprobs=logprobs, safety=safety, filter_after=after))
+    return choice.map(lambda made: replace(made, finish=finish, logprobs=logprobs, safety=safety, filter_after=after))
 
 
-def cut_of(chunks: ChunksSpec | None) -> Chunks:
+def find_cut(chunks: ChunksSpec | None) -> Chunks:
     match chunks:
         case None:
             return "token"
@@ -390,57 +395,59 @@ def cut_of(chunks: ChunksSpec | None) -> Chunks:
     return chunks
 
 
-def _parts(content: ContentSpec, context: CompileContext) -> Iterator[Compiled[Part]]:
-    cut, notes = cut_of(content.chunks), _NO_NOTES
+def _compile_parts(content: ContentSpec, context: CompileContext) -> Iterator[Compiled[Part]]:
+    cut, notes = find_cut(content.chunks), _NO_NOTES
     if content.annotations:
-        notes = json_value(content.annotations, context.at("annotations")).into(tuple)
+        notes = compile_json(content.annotations, context.at("annotations")).map(tuple)
     # An exact list of pieces applies to the text; the parts before it are split as usual.
     before = "token" if isinstance(cut, tuple) else cut
     if content.reasoning is not None:
-        yield context.at("reasoning").text(content.reasoning).into(lambda text: Reasoning(text, before))
+        yield context.at("reasoning").compile_text(content.reasoning).map(lambda text: Reasoning(text, before))
     for index, spec in enumerate(content.items or ()):
         yield from compile_item(spec, before, context.at("items", index))
     if content.text is not None:
-        yield _text(context.at("text").text(content.text), cut, notes)
+        yield _compile_text(context.at("text").compile_text(content.text), cut, notes)
     if "json_" in content.model_fields_set:
-        yield _text(json_text(content.json_, context.at("json")), cut, notes)
+        yield _compile_text(compile_json_text(content.json_, context.at("json")), cut, notes)
     if content.refusal is not None:
-        yield context.at("refusal").text(content.refusal).into(lambda text: Refusal(text, cut))
+        yield context.at("refusal").compile_text(content.refusal).map(lambda text: Refusal(text, cut))
     for index, call in enumerate(content.tool_calls or ()):
         before = sum(earlier.name == call.name for earlier in (content.tool_calls or ())[:index])
-        yield tool_use(call, cut, context.at("tool_calls", index), before=before)
+        yield compile_tool_use(call, cut, context.at("tool_calls", index), before=before)
     for index, part in enumerate(content.parts or ()):
         chunks = content.chunks if part.chunks is None else part.chunks
-        yield from _part(part, cut_of(chunks), notes, context.at("parts", index))
+        yield from _compile_part(part, find_cut(chunks), notes, context.at("parts", index))
         if part.text is not None:
             notes = _NO_NOTES  # they belong to the first text
 
 
-def _text(text: Compiled[str], cut: Chunks, notes: _Notes) -> Compiled[Part]:
+def _compile_text(text: Compiled[str], cut: Chunks, notes: _Notes) -> Compiled[Part]:
     if notes.known:
-        return text.into(partial(Text, chunks=cut, annotations=notes.known[0]))
-    return combined(text, notes, lambda made, noted: Text(made, cut, noted))
+        return text.map(partial(Text, chunks=cut, annotations=notes.known[0]))
+    return combine(text, notes, lambda made, noted: Text(made, cut, noted))
 
 
-def _part(part: PartSpec, cut: Chunks, notes: _Notes, context: CompileContext) -> Iterator[Compiled[Part]]:
+def _compile_part(part: PartSpec, cut: Chunks, notes: _Notes, context: CompileContext) -> Iterator[Compiled[Part]]:
     if len(part.model_fields_set - {"chunks"}) != 1:
-        context.refuse("a part has exactly one of reasoning, text, refusal, tool_call and item")
+        context.refuse("a part needs exactly one of reasoning, text, refusal, tool_call and item")
         return
-    made = tuple(_made(part, cut, notes, context))
+    made = tuple(_compile_part_content(part, cut, notes, context))
     if isinstance(part.chunks, list):
-        _check_pieces(part.chunks, gathered(made), context.at("chunks"))
+        _check_pieces(part.chunks, gather(made), context.at("chunks"))
     yield from made
 
 
-def _made(part: PartSpec, cut: Chunks, notes: _Notes, context: CompileContext) -> Iterator[Compiled[Part]]:
+def _compile_part_content(
+    part: PartSpec, cut: Chunks, notes: _Notes, context: CompileContext
+) -> Iterator[Compiled[Part]]:
     if part.reasoning is not None:
-        yield context.at("reasoning").text(part.reasoning).into(lambda text: Reasoning(text, cut))
+        yield context.at("reasoning").compile_text(part.reasoning).map(lambda text: Reasoning(text, cut))
     if part.text is not None:
-        yield _text(context.at("text").text(part.text), cut, notes)
+        yield _compile_text(context.at("text").compile_text(part.text), cut, notes)
     if part.refusal is not None:
-        yield context.at("refusal").text(part.refusal).into(lambda text: Refusal(text, cut))
+        yield context.at("refusal").compile_text(part.refusal).map(lambda text: Refusal(text, cut))
     if part.tool_call is not None:
-        yield tool_use(part.tool_call, cut, context.at("tool_call"))
+        yield compile_tool_use(part.tool_call, cut, context.at("tool_call"))
     if part.item is not None:
         yield from compile_item(part.item, cut, context.at("item"))
 
@@ -448,18 +455,18 @@ def _made(part: PartSpec, cut: Chunks, notes: _Notes, context: CompileContext) -
 def _check_pieces(pieces: list[str], parts: Compiled[tuple[Part, ...]], context: CompileContext) -> None:
     """Check that an exact list of pieces has a single text that is the same for every call."""
     if not parts.known:
-        context.refuse("pieces need a text without templates; use token, word, char or {size: 7}")
+        context.refuse("exact pieces need fixed text, without templates; use token, word, char or {size: 7}")
         return
-    texts = [_words(part) for part in parts.known[0] if not isinstance(part, Item)]
+    texts = [_get_text(part) for part in parts.known[0] if not isinstance(part, Item)]
     if len(texts) > 1 and isinstance(parts.known[0][0], Reasoning):
         texts = texts[1:]
     if len(texts) != 1:
-        context.refuse("pieces apply to one text, and there are several; give each its own chunks under parts")
+        context.refuse("exact pieces apply to one text, but there are several; give each its own chunks under parts")
     elif "".join(pieces) != texts[0]:
-        context.refuse(f"these pieces do not join to the text: {_first_difference(''.join(pieces), texts[0])}")
+        context.refuse(f"these pieces do not add up to the text: {_describe_difference(''.join(pieces), texts[0])}")
 
 
-def _words(part: Part) -> str:
+def _get_text(part: Part) -> str:
     match part:
         case ToolUse():
             return part.call.arguments
@@ -468,10 +475,10 @@ def _words(part: Part) -> str:
     return part.text
 
 
-def _first_difference(joined: str, text: str) -> str:
+def _describe_difference(joined: str, text: str) -> str:
     at = next((i for i, (a, b) in enumerate(zip(joined, text, strict=False)) if a != b), min(len(joined), len(text)))
-    return f"after {plural(at, 'character')} they have {_next(joined, at)}, the text has {_next(text, at)}"
+    return f"after {plural(at, 'character')} they have {_quote_rest(joined, at)}, the text has {_quote_rest(text, at)}"
 
 
-def _next(text: str, at: int) -> str:
+def _quote_rest(text: str, at: int) -> str:
     return f'"{text[at : at + 12]}"' if text[at:] else "nothing more"

@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.config.source import suggestion
-from mockserver.config.validation_errors import Table, validated
+from mockserver.config.source import suggest
+from mockserver.config.tables import Table
+from mockserver.config.validation_errors import validate_table
 from mockserver.core.action import POSITIONS, Faults, Position, Settable, options
 from mockserver.core.call import Call, ToolCall
 from mockserver.core.draft import Draft, FaultSpec
@@ -19,22 +20,26 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Part, ToolUse
 from mockserver.core.text import shown
 from mockserver.kinds import KINDS_BY_KEY
-from mockserver.rules.schema import ContentSpec, ThenSpec, fault_table
+from mockserver.rules.schema import ContentSpec, ThenSpec, make_fault_table
 from mockserver.rules.templates import CompileContext
 
-Mistake = Literal["truncated", "trailing_comma", "wrong_types", "empty"]
+ArgumentMistake = Literal["truncated", "trailing_comma", "wrong_types", "empty"]
 
 
 class BadToolArguments(Struct, frozen=True):
     """Send wrong tool arguments."""
 
     how: Annotated[
-        Mistake,
-        Settable("word", "the mistake: last bracket missing, extra comma, wrong types, none at all", get_args(Mistake)),
+        ArgumentMistake,
+        Settable(
+            "word",
+            "the mistake: last bracket missing, extra comma, wrong types, none at all",
+            get_args(ArgumentMistake),
+        ),
     ] = "truncated"
 
     def __call__(self, draft: Draft, call: Call) -> Draft:
-        return _called(draft, lambda made: replace(made, arguments=_SPOILT[self.how](made.arguments)))
+        return _change_calls(draft, lambda made: replace(made, arguments=_SPOILT[self.how](made.arguments)))
 
 
 class UnknownTool(Struct, frozen=True):
@@ -42,15 +47,15 @@ class UnknownTool(Struct, frozen=True):
 
     def __call__(self, draft: Draft, call: Call) -> Draft:
         offered = {tool.name for tool in call.tools}
-        return _called(draft, lambda made: replace(made, name=_unknown(made.name, offered)))
+        return _change_calls(draft, lambda made: replace(made, name=_make_unknown(made.name, offered)))
 
 
-def _called(draft: Draft, change: Callable[[ToolCall], ToolCall]) -> Draft:
-    choices = (replace(choice, parts=tuple(_parts(choice.parts, change))) for choice in draft.choices)
+def _change_calls(draft: Draft, change: Callable[[ToolCall], ToolCall]) -> Draft:
+    choices = (replace(choice, parts=tuple(_change_parts(choice.parts, change))) for choice in draft.choices)
     return replace(draft, choices=tuple(choices))
 
 
-def _parts(parts: tuple[Part, ...], change: Callable[[ToolCall], ToolCall]) -> Iterator[Part]:
+def _change_parts(parts: tuple[Part, ...], change: Callable[[ToolCall], ToolCall]) -> Iterator[Part]:
     for part in parts:
         if isinstance(part, ToolUse) and part.call.kind != "custom":
             cut = "token" if isinstance(part.chunks, tuple) else part.chunks
@@ -59,25 +64,25 @@ def _parts(parts: tuple[Part, ...], change: Callable[[ToolCall], ToolCall]) -> I
             yield part
 
 
-def _unknown(name: str, offered: set[str]) -> str:
+def _make_unknown(name: str, offered: set[str]) -> str:
     name += "_2"
-    return _unknown(name, offered) if name in offered else name
+    return _make_unknown(name, offered) if name in offered else name
 
 
-def _truncated(arguments: str) -> str:
+def _truncate(arguments: str) -> str:
     return arguments.rstrip()[:-1]
 
 
-def _wrong_types(arguments: str) -> str:
+def _spoil_types(arguments: str) -> str:
     try:
         value = json.loads(arguments)
     except (ValueError, RecursionError):
-        return _truncated(arguments)
-    wrong = {key: _wrong(each) for key, each in value.items()} if isinstance(value, dict) else str(value)
+        return _truncate(arguments)
+    wrong = {key: _spoil_value(each) for key, each in value.items()} if isinstance(value, dict) else str(value)
     return json.dumps(wrong, separators=(",", ":"))
 
 
-def _wrong(value: Json) -> Json:
+def _spoil_value(value: Json) -> Json:
     match value:
         case str():
             return [value]
@@ -89,9 +94,9 @@ def _wrong(value: Json) -> Json:
 
 
 _SPOILT: Mapping[str, Callable[[str], str]] = {
-    "truncated": _truncated,
-    "trailing_comma": lambda arguments: f"{_truncated(arguments)},{arguments.rstrip()[-1:]}",
-    "wrong_types": _wrong_types,
+    "truncated": _truncate,
+    "trailing_comma": lambda arguments: f"{_truncate(arguments)},{arguments.rstrip()[-1:]}",
+    "wrong_types": _spoil_types,
     "empty": lambda _: "",
 }
 
@@ -99,22 +104,22 @@ ANSWER_FAULTS: Faults = {"bad_tool_arguments": BadToolArguments, "unknown_tool":
 
 
 ON_TOOL_CALLS = (*ANSWER_FAULTS, "in_tool_arguments")  # faults and positions that need a tool call
-_WRITTEN = "a fault is a name, or one name with its table: {cut: {after_tokens: 3}}"
+_WRITTEN = "a fault is a name, or a table with one name: {cut: {after_tokens: 3}}"
 
 
 def compile_faults(then: ThenSpec, context: CompileContext) -> tuple[FaultSpec, ...]:
-    made = (_fault_spec(item, then, context.at("faults", at)) for at, item in enumerate(then.faults or ()))
+    made = (_compile_fault(item, then, context.at("faults", at)) for at, item in enumerate(then.faults or ()))
     return tuple(found for found in made if found is not None)
 
 
-def order_dependent(then: ThenSpec) -> Iterator[str]:
-    for item in (item for _, inner in then.nested() for item in inner.faults or ()):
+def find_order_dependence(then: ThenSpec) -> Iterator[str]:
+    for item in (item for _, inner in then.walk() for item in inner.faults or ()):
         for name, stated in item.items() if isinstance(item, Mapping) else ():
             keys = stated if isinstance(stated, Mapping) else ()
             yield from (f"{key} of the fault {name}" for key in ("probability", "times") if key in keys)
 
 
-def _fault_spec(item: Json, then: ThenSpec, context: CompileContext) -> FaultSpec | None:
+def _compile_fault(item: Json, then: ThenSpec, context: CompileContext) -> FaultSpec | None:
     if isinstance(item, Mapping) and len(item) == 1:
         ((name, stated),) = item.items()
     else:
@@ -126,47 +131,47 @@ def _fault_spec(item: Json, then: ThenSpec, context: CompileContext) -> FaultSpe
     here = context.at(name) if isinstance(item, Mapping) else context
     if name not in faults:
         refuse = here.refuse_key if isinstance(item, Mapping) else here.refuse
-        refuse(f'unknown fault "{name[:60]}"{suggestion(name, faults)}')
+        refuse(f'unknown fault "{name[:60]}"{suggest(name, faults)}')
         return None
-    table = _checked(name, faults[name], stated, here)
+    table = _check_table(name, faults[name], stated, here)
     if table is None:
         return None
     for place in [name, *stated]:
         if place in ON_TOOL_CALLS and not _may_call(then):
             (here.at(place) if place in stated else here).refuse_key(
-                f'"{place}" cannot apply to this answer: it calls no tool'
+                f'"{place}" does not apply to this answer: it calls no tool'
             )
-    return replace(_stated(name, faults[name], table, here), path=context.inside)
+    return replace(_make_spec(name, faults[name], table, here), path=context.inside)
 
 
-def _stated(name: str, fault: Any, table: Table, context: CompileContext) -> FaultSpec:
+def _make_spec(name: str, fault: Any, table: Table, context: CompileContext) -> FaultSpec:
     given = {key: getattr(table, key) for key in type(table).model_fields if key in table.model_fields_set}
     places = [key for key in given if key in POSITIONS]
     if len(places) > 1:
-        context.at(places[1]).refuse_key(f'use one position, not "{places[0]}" and "{places[1]}"')
-    made = fault(**_fields(fault, given))
+        context.at(places[1]).refuse_key(f'use "{places[0]}" or "{places[1]}", not both')
+    made = fault(**_make_fields(fault, given))
     chance, times = given.get("probability"), given.get("times")
     change, bend = (made, None) if name in ANSWER_FAULTS else (None, made)
     return FaultSpec(name, context.label, bend, change, probability=chance, times=times)
 
 
-def _checked(name: str, fault: Any, stated: Json, context: CompileContext) -> Table | None:
-    if isinstance(stated, Mapping) and (misplaced := _misplaced(name, fault, stated)):
+def _check_table(name: str, fault: Any, stated: Json, context: CompileContext) -> Table | None:
+    if isinstance(stated, Mapping) and (misplaced := _find_misplaced(name, fault, stated)):
         context.at(misplaced[0]).refuse_key(misplaced[1])
         return None
-    return validated(fault_table(name, fault), stated, f'"{name}"', context.add)
+    return validate_table(make_fault_table(name, fault), stated, f'"{name}"', context.add)
 
 
-def _misplaced(name: str, fault: Any, stated: Mapping[str, Json]) -> tuple[str, str] | None:
+def _find_misplaced(name: str, fault: Any, stated: Mapping[str, Json]) -> tuple[str, str] | None:
     places = next((each.among for each in options(fault) if each.kind == "position"), ())
     wrong = next((key for key in stated if key in POSITIONS and key not in places), None)
     if wrong is None:
         return None
-    instead = f"; it takes {', '.join(places)}" if places else ": it affects the whole answer"
-    return wrong, f'"{wrong}" cannot apply to {name}{instead}'
+    instead = f"; it accepts {', '.join(places)}" if places else ": it affects the whole answer"
+    return wrong, f'"{wrong}" does not apply to {name}{instead}'
 
 
-def _fields(fault: Any, given: Mapping[str, Json]) -> dict[str, Json]:
+def _make_fields(fault: Any, given: Mapping[str, Json]) -> dict[str, Json]:
     fields: dict[str, Json] = {}
     for each in options(fault):
         if each.kind != "position":

@@ -26,8 +26,8 @@ from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
 from mockserver.core.text import is_unicode
-from mockserver.rules.match.fields import Field, Read, nested_param
-from mockserver.rules.match.predicates import PLAIN, Lens, Test, is_pattern, listed, literals, pieces
+from mockserver.rules.match.fields import Field, Read, find_nested_param
+from mockserver.rules.match.predicates import PLAIN, Lens, Test, find_literals, is_pattern, make_tuple, split_pieces
 
 Groups = Mapping[str, str]
 NO_GROUPS: Groups = MappingProxyType({})
@@ -71,27 +71,27 @@ class Leaf(_Node, frozen=True):
     def uses(self) -> frozenset[str]:
         return frozenset((self.field.family,))
 
-    def results(self, call: Call) -> tuple[ConditionResult, ...]:
+    def explain(self, call: Call) -> tuple[ConditionResult, ...]:
         """Return what was expected, what was found and whether it held; a pattern that times out does not hold."""
         actual = self.field.read(call)
-        ok = self._ok(actual)
+        ok = self._holds_for(actual)
         if ok and self.implied:
             return ()
         predicate = f"not {self.predicate}" if self.negative else self.predicate
         ignoring = ("ignore_case",) * self.lens.fold + ("ignore_space",) * self.lens.squeeze
-        nested = "" if ok or actual is not None else nested_param(self.field.name, call)
+        nested = "" if ok or actual is not None else find_nested_param(self.field.name, call)
         return (ConditionResult(self.field.name, predicate, self.expected, actual, ok, ignoring, nested),)
 
-    def share(self, call: Call) -> tuple[int, int]:
+    def count_held(self, call: Call) -> tuple[int, int]:
         """Return how many conditions hold, and how many there are."""
-        ok = self._ok(self.field.read(call))
+        ok = self._holds_for(self.field.read(call))
         return (0, 0) if ok and self.implied else (int(ok), 1)
 
-    def negated(self) -> "Leaf":
+    def negate(self) -> "Leaf":
         test = self.test
         return replace(self, test=lambda actual: not test(actual), negative=not self.negative)
 
-    def _ok(self, actual: Json) -> bool:
+    def _holds_for(self, actual: Json) -> bool:
         try:
             return bool(self.test(actual))
         except RuleError:
@@ -113,37 +113,37 @@ class _Joined(_Node, frozen=True):
 class All(_Joined, frozen=True):
     """Holds if every part does; without parts it always holds."""
 
-    def results(self, call: Call) -> tuple[ConditionResult, ...]:
-        return tuple(result for part in self.parts for result in part.results(call))
+    def explain(self, call: Call) -> tuple[ConditionResult, ...]:
+        return tuple(result for part in self.parts for result in part.explain(call))
 
-    def share(self, call: Call) -> tuple[int, int]:
+    def count_held(self, call: Call) -> tuple[int, int]:
         held = total = 0
         for part in self.parts:
-            part_held, part_total = part.share(call)
+            part_held, part_total = part.count_held(call)
             held += part_held
             total += part_total
         return held, total
 
-    def negated(self) -> "Condition":
-        return Either(tuple(part.negated() for part in self.parts))
+    def negate(self) -> "Condition":
+        return Either(tuple(part.negate() for part in self.parts))
 
 
 class Either(_Joined, frozen=True):
     """Holds if at least one part does; without parts it never holds."""
 
-    def results(self, call: Call) -> tuple[ConditionResult, ...]:
-        nearest = self._nearest(call)
-        return () if nearest is None else nearest.results(call)
+    def explain(self, call: Call) -> tuple[ConditionResult, ...]:
+        nearest = self._find_nearest(call)
+        return () if nearest is None else nearest.explain(call)
 
-    def share(self, call: Call) -> tuple[int, int]:
-        nearest = self._nearest(call)
-        return (0, 1) if nearest is None else nearest.share(call)
+    def count_held(self, call: Call) -> tuple[int, int]:
+        nearest = self._find_nearest(call)
+        return (0, 1) if nearest is None else nearest.count_held(call)
 
-    def negated(self) -> "Condition":
-        return All(tuple(part.negated() for part in self.parts))
+    def negate(self) -> "Condition":
+        return All(tuple(part.negate() for part in self.parts))
 
-    def _nearest(self, call: Call) -> "Condition | None":
-        return max(self.parts, key=lambda part: nearness(part, call), default=None)
+    def _find_nearest(self, call: Call) -> "Condition | None":
+        return max(self.parts, key=lambda part: measure_nearness(part, call), default=None)
 
 
 Condition = Leaf | All | Either
@@ -153,11 +153,11 @@ def compile_check(condition: Condition) -> Check:
     """Return the function that tests a call for a condition: each leaf costs one read and one test."""
     match condition:
         case Leaf():
-            read, test = _step(condition)
+            read, test = _make_step(condition)
             return lambda call: test(read(call))
         case All():
-            return _check_all(tuple(map(_step, _cheap_first(_flat(condition)))))
-    return _check_any(tuple(map(_step, condition.parts)))
+            return _check_all(tuple(map(_make_step, _put_cheap_first(_flatten(condition)))))
+    return _check_any(tuple(map(_make_step, condition.parts)))
 
 
 _Step = tuple[Callable[[Call], Any], Callable[[Any], bool | Groups]]  # what is read, and its test
@@ -188,11 +188,11 @@ def _check_any(steps: tuple[_Step, ...]) -> Check:
     return check
 
 
-def _step(condition: Condition) -> _Step:
+def _make_step(condition: Condition) -> _Step:
     if not isinstance(condition, Leaf):
-        return _itself, condition.check
+        return _return_call, condition.check
     needs_text = condition.predicate == "holds" and condition.field.needs
-    return _read_if_needed(condition.field) if needs_text else condition.field.read, _test_of(condition)
+    return _read_if_needed(condition.field) if needs_text else condition.field.read, _choose_test(condition)
 
 
 def _read_if_needed(field: Field) -> Read:
@@ -208,7 +208,7 @@ def _read_if_needed(field: Field) -> Read:
     return read_if_needed
 
 
-def _test_of(leaf: Leaf) -> Callable[[Any], bool | Groups]:
+def _choose_test(leaf: Leaf) -> Callable[[Any], bool | Groups]:
     """Return the test of a leaf; whether a text is one of several, the set of them tells by itself."""
     in_set = leaf.predicate == "in" and leaf.field.kind == "text" and leaf.lens == PLAIN and not leaf.negative
     if in_set and all(isinstance(value, str) and not is_pattern(value) for value in leaf.expected):
@@ -219,19 +219,19 @@ def _test_of(leaf: Leaf) -> Callable[[Any], bool | Groups]:
 _ESCAPED_ASCII = b"\\u00"
 
 
-def _itself(call: Call) -> Call:
+def _return_call(call: Call) -> Call:
     return call
 
 
-def _flat(condition: All) -> Iterator[Leaf | Either]:
+def _flatten(condition: All) -> Iterator[Leaf | Either]:
     for part in condition.parts:
         if isinstance(part, All):
-            yield from _flat(part)
+            yield from _flatten(part)
         else:
             yield part
 
 
-def _cheap_first(parts: Iterable[Leaf | Either]) -> Iterator[Leaf | Either]:
+def _put_cheap_first(parts: Iterable[Leaf | Either]) -> Iterator[Leaf | Either]:
     """Put costly conditions behind cheap ones, but none past a pattern: whether that fails must not change."""
     for patterns, grouped in groupby(parts, key=_has_pattern):
         run = list(grouped)
@@ -246,18 +246,18 @@ def _is_costly(part: Leaf | Either) -> bool:
     return any(leaf.field.costly or leaf.predicate == "schema" for leaf in part.leaves)
 
 
-def implied(condition: Condition) -> Condition:
+def mark_implied(condition: Condition) -> Condition:
     """Mark a condition as not written by the user: reports mention it only if it fails."""
     match condition:
         case Leaf():
             return replace(condition, implied=True)
         case All(parts) | Either(parts):
-            return type(condition)(tuple(map(implied, parts)))
+            return type(condition)(tuple(map(mark_implied, parts)))
 
 
-def nearness(condition: Condition, call: Call) -> float:
+def measure_nearness(condition: Condition, call: Call) -> float:
     """Return the share of a condition that holds, from 0 to 1."""
-    held, total = condition.share(call)
+    held, total = condition.count_held(call)
     return held / total if total else 1.0
 
 
@@ -291,7 +291,7 @@ class RuleIndex:
     """Finds which of many conditions can hold for a call."""
 
     def __init__(self, conditions: Sequence[Condition]) -> None:
-        clauses = [tuple(clauses_of(condition)) for condition in conditions]
+        clauses = [tuple(list_clauses(condition)) for condition in conditions]
         keys = tuple(chain.from_iterable(chain.from_iterable(clauses)))
         common, costly = Counter(keys), [key for key in keys if key.look.field.costly]
         common.update(dict.fromkeys(costly, _FEW))  # as if so many more conditions shared them
@@ -305,15 +305,15 @@ class RuleIndex:
             if not choices:
                 always.append(row)
                 continue
-            for look, value in min(choices, key=partial(_cost, common)):
+            for look, value in min(choices, key=partial(_rate_cost, common)):
                 tables[look][value].append(row)
         self._always = tuple(always)
         finders: dict[Read, list[Find]] = defaultdict(list)
         for look, table in tables.items():
-            finders[look.field.read].append(_finder(look, table))
-        self._finders = tuple([(read, _find_all(finds)) for read, finds in finders.items()])
+            finders[look.field.read].append(_make_finder(look, table))
+        self._finders = tuple([(read, _join_finders(finds)) for read, finds in finders.items()])
 
-    def candidates(self, call: Call) -> Iterable[int]:
+    def find_candidates(self, call: Call) -> Iterable[int]:
         """Return the numbers of all conditions that may hold, ascending, without duplicates."""
         always = self._always
         found: list[Rows] = []  # annotated: `list[Rows]()` is thirty times slower
@@ -335,7 +335,7 @@ class FewIndex:
     def __init__(self, size: int) -> None:
         self._all = range(size)
 
-    def candidates(self, call: Call) -> Iterable[int]:
+    def find_candidates(self, call: Call) -> Iterable[int]:
         return self._all
 
 
@@ -345,29 +345,29 @@ class JoinedIndex:
     def __init__(self, first: "Index", size: int, other: "Index") -> None:
         self._first, self._size, self._other = first, size, other
 
-    def candidates(self, call: Call) -> Iterator[int]:
-        yield from self._first.candidates(call)
-        yield from (self._size + row for row in self._other.candidates(call))
+    def find_candidates(self, call: Call) -> Iterator[int]:
+        yield from self._first.find_candidates(call)
+        yield from (self._size + row for row in self._other.find_candidates(call))
 
 
 Index = RuleIndex | FewIndex | JoinedIndex
 
 
-def clauses_of(condition: Condition) -> Iterator[Clause]:
+def list_clauses(condition: Condition) -> Iterator[Clause]:
     """Yield sets of keys: the condition can hold only for a call that has at least one key of every set."""
     match condition:
         case Leaf(negative=False, implied=True):  # one for very many rules
             known = _OF_IMPLIED.get(id(condition))
             if known is None or known[0] is not condition:
-                known = _OF_IMPLIED[id(condition)] = condition, tuple(_anchored(condition))
+                known = _OF_IMPLIED[id(condition)] = condition, tuple(_list_anchors(condition))
             yield from known[1]
         case Leaf(negative=False):
-            yield from _anchored(condition)
+            yield from _list_anchors(condition)
         case All(parts):
             for part in parts:
-                yield from clauses_of(part)
+                yield from list_clauses(part)
         case Either(branches):
-            rarest = [max(clauses_of(branch), key=_weight, default=None) for branch in branches]
+            rarest = [max(list_clauses(branch), key=_weigh, default=None) for branch in branches]
             if branches and None not in rarest:
                 yield frozenset(chain.from_iterable(clause for clause in rarest if clause))
 
@@ -375,85 +375,85 @@ def clauses_of(condition: Condition) -> Iterator[Clause]:
 _OF_IMPLIED: dict[int, tuple[Leaf, tuple[Clause, ...]]] = {}  # by the id of the condition
 
 
-def _anchored(leaf: Leaf) -> Iterator[Clause]:
+def _list_anchors(leaf: Leaf) -> Iterator[Clause]:
     anchor = ANCHORS.get(leaf.predicate)
     if anchor:
         yield from (clause for clause in anchor(leaf) if clause)
 
 
-def pinned(condition: Condition, field: str) -> frozenset[Json] | None:
+def find_pinned(condition: Condition, field: str) -> frozenset[Json] | None:
     """Return the values that the field may have if the condition holds, or None if any will do."""
     match condition:
         case All(parts):
-            known = [values for part in parts if (values := pinned(part, field)) is not None]
+            known = [values for part in parts if (values := find_pinned(part, field)) is not None]
             return frozenset.intersection(*known) if known else None
         case Either(branches):
-            found = [values for branch in branches if (values := pinned(branch, field)) is not None]
+            found = [values for branch in branches if (values := find_pinned(branch, field)) is not None]
             return frozenset().union(*found) if found and len(found) == len(branches) else None
-    whole = next(clauses_of(condition), frozenset()) if condition.field.name == field else frozenset()
+    whole = next(list_clauses(condition), frozenset()) if condition.field.name == field else frozenset()
     return frozenset(key.value for key in whole) if whole and all(key.look.how == "whole" for key in whole) else None
 
 
-def _cost(common: Counter[IndexKey], clause: Clause) -> tuple[int, int, bool]:
+def _rate_cost(common: Counter[IndexKey], clause: Clause) -> tuple[int, int, bool]:
     # Prefer keys that few rules share, then long values, then a dict over an automaton.
-    shortest, is_quick = _weight(clause)
+    shortest, is_quick = _weigh(clause)
     return sum([common[key] for key in clause]), -shortest, not is_quick
 
 
-def _weight(clause: Clause) -> tuple[int, bool]:
+def _weigh(clause: Clause) -> tuple[int, bool]:
     lengths = [len(key.value) if isinstance(key.value, str) else 1 for key in clause]
     return min(lengths), all(key.look.how != "piece" for key in clause)
 
 
-def _whole(leaf: Leaf) -> Iterator[Clause]:
+def _anchor_whole(leaf: Leaf) -> Iterator[Clause]:
     if isinstance(leaf.expected, str | int | float):
-        yield frozenset([_whole_key(leaf, leaf.expected)])
+        yield frozenset([_make_whole_key(leaf, leaf.expected)])
 
 
-def _whole_key(leaf: Leaf, value: str | float) -> IndexKey:
+def _make_whole_key(leaf: Leaf, value: str | float) -> IndexKey:
     seen = leaf.lens(value) if isinstance(value, str) else value
     return IndexKey(IndexField("whole", leaf.field, leaf.lens), seen)
 
 
-def _one_of(leaf: Leaf) -> Iterator[Clause]:
-    each = [_bare(leaf, value) for value in leaf.expected]
+def _anchor_any(leaf: Leaf) -> Iterator[Clause]:
+    each = [_make_value_clause(leaf, value) for value in leaf.expected]
     if all(each):
         yield frozenset(chain.from_iterable(each))
 
 
-def _bare(leaf: Leaf, value: Json) -> Clause:
+def _make_value_clause(leaf: Leaf, value: Json) -> Clause:
     if is_pattern(value):
-        return max((clause for clause in _parts(leaf, value) if clause), key=_weight, default=frozenset())
-    return frozenset([_whole_key(leaf, value)]) if isinstance(value, str | int | float) else frozenset()
+        return max((clause for clause in _anchor_wildcards(leaf, value) if clause), key=_weigh, default=frozenset())
+    return frozenset([_make_whole_key(leaf, value)]) if isinstance(value, str | int | float) else frozenset()
 
 
-def _parts(leaf: Leaf, pattern: str) -> Iterator[Clause]:
-    parts = pieces(pattern)
+def _anchor_wildcards(leaf: Leaf, pattern: str) -> Iterator[Clause]:
+    parts = split_pieces(pattern)
     if len(parts) == 1:
-        yield frozenset([_whole_key(leaf, parts[0])])
+        yield frozenset([_make_whole_key(leaf, parts[0])])
         return
     for part in parts:
-        yield _piece(leaf, part)
+        yield _make_piece_clause(leaf, part)
 
 
-def _contains(leaf: Leaf) -> Iterator[Clause]:
-    for text in listed(leaf.expected):
-        yield _piece(leaf, text)
+def _anchor_pieces(leaf: Leaf) -> Iterator[Clause]:
+    for text in make_tuple(leaf.expected):
+        yield _make_piece_clause(leaf, text)
 
 
-def _pattern(leaf: Leaf) -> Iterator[Clause]:
+def _anchor_pattern(leaf: Leaf) -> Iterator[Clause]:
     if not leaf.lens.fold:  # a pattern ignores case in its own way
-        for text in literals(leaf.expected):
-            yield _piece(leaf, text)
+        for text in find_literals(leaf.expected):
+            yield _make_piece_clause(leaf, text)
 
 
-def _elements(leaf: Leaf) -> Iterator[Clause]:
-    for value in listed(leaf.expected):
+def _anchor_elements(leaf: Leaf) -> Iterator[Clause]:
+    for value in make_tuple(leaf.expected):
         if isinstance(value, str) and not is_pattern(value):
             yield frozenset([IndexKey(IndexField("element", leaf.field, leaf.lens), leaf.lens(value))])
 
 
-def _piece(leaf: Leaf, text: str) -> Clause:
+def _make_piece_clause(leaf: Leaf, text: str) -> Clause:
     # Squeezing changes only white space, so a single word can be looked up in the original text.
     words = leaf.lens(text).split() if leaf.lens.squeeze else [leaf.lens(text)]
     longest = max(words, key=len, default="")
@@ -462,24 +462,24 @@ def _piece(leaf: Leaf, text: str) -> Clause:
     return frozenset([IndexKey(IndexField("piece", leaf.field, Lens(fold=leaf.lens.fold)), longest)])
 
 
-def _find_all(finders: Sequence[Find]) -> Find:
+def _join_finders(finders: Sequence[Find]) -> Find:
     if len(finders) == 1:
         return finders[0]
     return lambda value: [rows for find in finders for rows in find(value)]
 
 
-def _finder(look: IndexField, table: Mapping[Json, list[int]]) -> Find:
+def _make_finder(look: IndexField, table: Mapping[Json, list[int]]) -> Find:
     rows = {value: tuple(dict.fromkeys(found)) for value, found in table.items()}
     lens = None if look.lens == PLAIN else look.lens
     match look.how:
         case "whole":
-            return _find_whole(rows, lens)
+            return _make_whole_finder(rows, lens)
         case "element":
             return partial(_find_elements, rows, look.lens)
-    return _find_pieces(rows, lens)
+    return _make_piece_finder(rows, lens)
 
 
-def _find_whole(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
+def _make_whole_finder(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
     longest = max(len(str(value)) for value in rows)
     if lens is not None and lens.squeeze:  # which makes texts shorter; a folded text is no shorter
         longest = sys.maxsize
@@ -504,7 +504,7 @@ def _find_elements(rows: Mapping[Json, Rows], lens: Lens, value: Json) -> Iterab
     return [found for element in value if isinstance(element, str) and (found := rows.get(lens(element)))]
 
 
-def _find_pieces(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
+def _make_piece_finder(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
     import ahocorasick_rs  # imported only if there are pieces to look for
 
     few = [(str(piece), found) for piece, found in rows.items()] if len(rows) <= _VERY_FEW_PIECES else []
@@ -539,12 +539,12 @@ def _find_pieces(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
 
 
 ANCHORS: Mapping[str, Callable[[Leaf], Iterator[Clause]]] = {
-    "equals": _whole,
-    "in": _one_of,
-    "glob": lambda leaf: _parts(leaf, leaf.expected),
-    "contains": _contains,
-    "starts_with": _contains,
-    "ends_with": _contains,
-    "regex": _pattern,
-    "includes": _elements,
+    "equals": _anchor_whole,
+    "in": _anchor_any,
+    "glob": lambda leaf: _anchor_wildcards(leaf, leaf.expected),
+    "contains": _anchor_pieces,
+    "starts_with": _anchor_pieces,
+    "ends_with": _anchor_pieces,
+    "regex": _anchor_pattern,
+    "includes": _anchor_elements,
 }

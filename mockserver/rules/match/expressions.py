@@ -31,7 +31,7 @@ def compile_expression(text: str) -> Evaluate:
         _check_functions(tree)
         evaluate = _compile(tree)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"cannot read the expression: {_first_line(error)}") from None
+        raise ValueError(f"invalid JMESPath expression: {_describe_error(error)}") from None
 
     def find(value: Json) -> Json:
         try:
@@ -218,7 +218,7 @@ _FORMS: Mapping[str, Callable[[Node], Evaluate]] = {
 }
 
 
-def _first_line(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     line = str(error).partition("\n")[0].removeprefix("Invalid jmespath expression: ")
     line = line.rstrip(":").removesuffix(", for expression")
     position = getattr(error, "lex_position", None)
@@ -232,7 +232,7 @@ def _check_functions(node: Json) -> None:
     if node["type"] == "function_expression":
         entry = Functions.FUNCTION_TABLE.get(node["value"])
         if entry is None:
-            raise ValueError(f"there is no function {node['value']}()")
+            raise ValueError(f"unknown function {node['value']}()")
         _check_arguments(node, entry["signature"])
     for child in node["children"]:
         _check_functions(child)

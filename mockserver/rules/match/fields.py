@@ -69,11 +69,11 @@ class Family(Struct, frozen=True):
     doc: str
     costly: bool = False
 
-    def member(self, name: str) -> Field:
+    def make_member(self, name: str) -> Field:
         return Field(f"{self.prefix}{name}", self.kind, self.reader(name), self.doc, costly=self.costly)
 
 
-def find(name: str) -> Field | None:
+def find_field(name: str) -> Field | None:
     """Return the field for a key of `when`, or None if unknown. Raises ValueError for an impossible name."""
     match FIELDS.get(name):
         case Field() as found:
@@ -82,10 +82,10 @@ def find(name: str) -> Field | None:
             return None
     prefix, _, rest = name.partition(".")
     family = FIELDS.get(f"{prefix}.<name>") if rest else None
-    return family.member(rest) if isinstance(family, Family) else None
+    return family.make_member(rest) if isinstance(family, Family) else None
 
 
-def expression(text: str) -> Field:
+def make_expression_field(text: str) -> Field:
     """Return a field that reads the request body with a JMESPath expression. Raises ValueError if it is invalid."""
     from mockserver.rules.match import expressions  # slow to import, and few rules need it
 
@@ -108,41 +108,41 @@ def _keep(read: Read, name: str) -> Read:
     return read_once
 
 
-def _last_message(call: Call) -> str | None:
+def _read_last_message(call: Call) -> str | None:
     return None if call.last_turn is None else call.last_turn.text
 
 
-def path_without_mount(call: Call) -> str:
+def read_path_without_mount(call: Call) -> str:
     # Mounts begin with their dialect's name, or its first word: /openai/v1, /azure-openai, /azure.
     segment, slash, rest = call.http.path[1:].partition("/")
     return f"/{rest}" if slash and f"{call.dialect}_".startswith(f"{segment}_".replace("-", "_")) else call.http.path
 
 
-def _system(call: Call) -> str | None:
+def _read_system(call: Call) -> str | None:
     return call.system or ("" if any(m.role in ("system", "developer") for m in call.messages) else None)
 
 
-def _conversation(call: Call) -> str | None:
+def _read_conversation(call: Call) -> str | None:
     return "\n".join(m.text for m in call.messages) if call.messages else None
 
 
-def _tools(call: Call) -> tuple[str, ...]:
+def _read_tools(call: Call) -> tuple[str, ...]:
     tools = call.tools
     if type(tools) is Toolset:
         return tools.names
     return names_of(tools) if tools else ()
 
 
-def _tool_choice(call: Call) -> str:
+def _read_tool_choice(call: Call) -> str:
     choice = call.tool_choice
     return choice.names[0] if choice.mode == "named" and len(choice.names) == 1 else choice.mode
 
 
-def _images(call: Call) -> int:
+def _count_images(call: Call) -> int:
     return sum("image" in str(part.get("type", "")) for m in call.messages for part in m.parts)
 
 
-def _key(call: Call) -> str | None:
+def _read_key(call: Call) -> str | None:
     scheme, _, token = (call.http.header("authorization") or "").partition(" ")
     if scheme.lower() == "bearer":
         return token.strip()
@@ -150,18 +150,18 @@ def _key(call: Call) -> str | None:
     return next((key for key in named if key is not None), call.http.query.get("key"))
 
 
-_tool_result = _keep(last_tool_result, "tool_result")
+_read_tool_result = _keep(last_tool_result, "tool_result")
 
 
-def _of_tool_result(name: str) -> Read:
+def _make_tool_result_reader(name: str) -> Read:
     def read(call: Call) -> Json:
-        result = _tool_result(call)
+        result = _read_tool_result(call)
         return None if result is None else result[name]
 
     return read
 
 
-def _header(name: str) -> Read:
+def _make_header_reader(name: str) -> Read:
     try:
         wanted = name.lower().encode("latin-1")
     except UnicodeEncodeError:
@@ -176,35 +176,35 @@ def _header(name: str) -> Read:
     return read
 
 
-def _metadata(name: str) -> Read:
+def _make_metadata_reader(name: str) -> Read:
     def read(call: Call) -> Json:
-        metadata = _child(call.body, "metadata") or _child(call.body, "labels")
+        metadata = _get_child(call.body, "metadata") or _get_child(call.body, "labels")
         return metadata.get(name) if isinstance(metadata, dict | Mapping) else None
 
     return read
 
 
-def _param(name: str) -> Read:
+def _make_param_reader(name: str) -> Read:
     if "." not in name:
-        return lambda call: _child(call.body, name)
+        return lambda call: _get_child(call.body, name)
     steps = tuple(name.split("."))
 
     def read(call: Call) -> Json:
         value: Json = call.body
         for step in steps:
-            value = _child(value, step)
+            value = _get_child(value, step)
         return value
 
     return read
 
 
-def nested_param(field: str, call: Call) -> str:
-    """The field that holds what is missing at the top of a body: `param.generationConfig.temperature`."""
+def find_nested_param(field: str, call: Call) -> str:
+    """Return the field that holds what is missing at the top of a body: `param.generationConfig.temperature`."""
     name, tables = field.removeprefix("param."), call.body.items() if field.startswith("param.") else ()
     return next((f"param.{at}.{name}" for at, table in tables if isinstance(table, Mapping) and name in table), "")
 
 
-def _child(value: Json, step: str) -> Json:
+def _get_child(value: Json, step: str) -> Json:
     match value:
         case dict() | Mapping():  # the first is much faster to tell
             return value.get(step)
@@ -214,9 +214,11 @@ def _child(value: Json, step: str) -> Json:
 
 
 _TOOL_RESULT = {
-    "name": Field("tool_result.name", "text", _of_tool_result("name"), "name of the tool that gave the result"),
-    "text": Field("tool_result.text", "text", _of_tool_result("text"), "the result as text"),
-    "json": Field("tool_result.json", "json", _of_tool_result("json"), "the result, where it is JSON"),
+    "name": Field(
+        "tool_result.name", "text", _make_tool_result_reader("name"), "name of the tool that gave the result"
+    ),
+    "text": Field("tool_result.text", "text", _make_tool_result_reader("text"), "the result as text"),
+    "json": Field("tool_result.json", "json", _make_tool_result_reader("json"), "the result, if it is JSON"),
 }
 
 FIELDS: Mapping[str, Field | Family] = {
@@ -229,20 +231,22 @@ FIELDS: Mapping[str, Field | Family] = {
     "model": Field("model", "text", attrgetter("model"), "requested model"),
     "stream": Field("stream", "boolean", attrgetter("stream"), "whether streaming is requested"),
     "last_user": Field("last_user", "text", attrgetter("last_user_text"), "text of the last user message"),
-    "last_message": Field("last_message", "text", _last_message, "text of the last message that is no instruction"),
-    "system": Field("system", "text", _keep(_system, "system"), "system and developer texts, joined by newlines"),
+    "last_message": Field(
+        "last_message", "text", _read_last_message, "text of the last message that is not an instruction"
+    ),
+    "system": Field("system", "text", _keep(_read_system, "system"), "system and developer texts, joined by newlines"),
     "conversation": Field(
         "conversation",
         "text",
-        _keep(_conversation, "conversation"),
+        _keep(_read_conversation, "conversation"),
         "texts of all messages, joined by newlines",
         costly=True,
     ),
     "turn": Field("turn", "number", attrgetter("turn"), "number of assistant messages so far"),
-    "tools": Field("tools", "list", _tools, "names of the offered tools"),
-    "tool_choice": Field("tool_choice", "text", _tool_choice, "none, auto, required, or the name of the tool"),
+    "tools": Field("tools", "list", _read_tools, "names of the offered tools"),
+    "tool_choice": Field("tool_choice", "text", _read_tool_choice, "none, auto, required, or the name of the tool"),
     "tool_result": Field(
-        "tool_result", "json", _tool_result, "the tool result, if it is the last message", members=_TOOL_RESULT
+        "tool_result", "json", _read_tool_result, "the tool result, if it is the last message", members=_TOOL_RESULT
     ),
     "response_format": Field(
         "response_format", "text", attrgetter("options.response_format"), "type of the response format", {}, FORMATS
@@ -250,14 +254,18 @@ FIELDS: Mapping[str, Field | Family] = {
     "previous_response": Field(
         "previous_response", "text", attrgetter("previous_response_id"), "`previous_response_id` of the request"
     ),
-    "images": Field("images", "number", _keep(_images, "images"), "number of images in the conversation", costly=True),
-    "param.<name>": Family("param.", "json", _param, "a field of the body; dots for nested fields", costly=True),
-    "header.<name>": Family("header.", "text", _header, "a request header, in any case"),
+    "images": Field(
+        "images", "number", _keep(_count_images, "images"), "number of images in the conversation", costly=True
+    ),
+    "param.<name>": Family(
+        "param.", "json", _make_param_reader, "a field of the body; dots for nested fields", costly=True
+    ),
+    "header.<name>": Family("header.", "text", _make_header_reader, "a request header, in any case"),
     "query.<name>": Family("query.", "text", lambda name: lambda call: call.http.query.get(name), "a query parameter"),
     "metadata.<name>": Family(
-        "metadata.", "json", _metadata, "an entry of the request's metadata, or labels", costly=True
+        "metadata.", "json", _make_metadata_reader, "an entry of the request's metadata, or labels", costly=True
     ),
-    "key": Field("key", "text", _key, "the API key as sent"),
+    "key": Field("key", "text", _read_key, "the API key as sent"),
     "attempt": Field(
         "attempt",
         "number",
@@ -274,4 +282,4 @@ FIELDS: Mapping[str, Field | Family] = {
 }
 
 # A condition on the key of this table may also hold for the other field.
-ALTERNATIVES: Mapping[str, Field] = {"path": Field("path without mount", "text", path_without_mount, "")}
+ALTERNATIVES: Mapping[str, Field] = {"path": Field("path without mount", "text", read_path_without_mount, "")}

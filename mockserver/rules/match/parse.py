@@ -5,12 +5,21 @@ FIELDS and PREDICATES define what a rule can say; F fields and P predicates give
 
 from collections.abc import Callable, Iterator, Mapping
 
-from mockserver.config.source import Path, did_you_mean, suggestion
+from mockserver.config.source import Path, did_you_mean, suggest
 from mockserver.core.json import Json
 from mockserver.core.text import shown
 from mockserver.rules.match.conditions import All, Condition, Either, Leaf
-from mockserver.rules.match.fields import ALTERNATIVES, FIELDS, Field, expression, find
-from mockserver.rules.match.predicates import PREDICATES, Lens, Test, UnfitError, is_number, is_pattern, is_true, listed
+from mockserver.rules.match.fields import ALTERNATIVES, FIELDS, Field, find_field, make_expression_field
+from mockserver.rules.match.predicates import (
+    PREDICATES,
+    Lens,
+    Test,
+    UnfitError,
+    is_number,
+    is_pattern,
+    is_true,
+    make_tuple,
+)
 
 Report = Callable[[str, Path], None]  # a message, and the path from the `when` table to the key (or item) concerned
 
@@ -26,102 +35,102 @@ def compile_when(spec: Json, report: Report) -> Condition:
         return All()
     parts: list[Condition] = []
     for key, value in spec.items():
-        parts += _entry(str(key), value, _within(report, key))
+        parts += _parse_entry(str(key), value, _report_below(report, key))
     return parts[0] if len(parts) == 1 else All(tuple(parts))
 
 
-def _entry(key: str, value: Json, report: Report) -> Iterator[Condition]:
+def _parse_entry(key: str, value: Json, report: Report) -> Iterator[Condition]:
     match key:
         case "any":
-            yield Either(tuple(_group(key, value, report)))
+            yield Either(tuple(_parse_group(key, value, report)))
         case "all":
-            yield from _group(key, value, report)
+            yield from _parse_group(key, value, report)
         case "not":
             if value == {}:
                 report('"not" without a condition never holds', ())
-            yield compile_when(value, report).negated()
+            yield compile_when(value, report).negate()
         case "body":
-            yield from _body(value, report)
+            yield from _parse_body(value, report)
         case _:
-            yield from _field(key, value, report)
+            yield from _parse_field(key, value, report)
 
 
-def _group(key: str, value: Json, report: Report) -> Iterator[Condition]:
+def _parse_group(key: str, value: Json, report: Report) -> Iterator[Condition]:
     if not isinstance(value, list | tuple) or not value:
-        report(f'"{key}" expects a list of tables, each like `when` itself, not {shown(value)}', ())
+        report(f'"{key}" expects a list of tables, each like "when" itself, not {shown(value)}', ())
         return
     for index, table in enumerate(value):
-        yield compile_when(table, _within(report, index))
+        yield compile_when(table, _report_below(report, index))
 
 
-def _field(key: str, value: Json, report: Report) -> Iterator[Condition]:
+def _parse_field(key: str, value: Json, report: Report) -> Iterator[Condition]:
     try:
-        field = find(key)
+        field = find_field(key)
     except ValueError as error:
         report(str(error), ())
         return
     if field is None:
-        report(f'unknown field "{key}"{_meant(key)}', ())
+        report(f'unknown field "{key}"{_guess_field(key)}', ())
     elif field.members:
-        yield from _members(field, value, report)
+        yield from _parse_members(field, value, report)
     else:
-        yield from _tests(field, value, report)
+        yield from _parse_tests(field, value, report)
 
 
-def _meant(key: str) -> str:
+def _guess_field(key: str) -> str:
     if key in _INSTEAD:
         return f'; write "{_INSTEAD[key]}"'
-    in_body = f'; a field of the request\'s body is "param.{key}"' if key.isidentifier() else ""
+    in_body = f'; to match a field of the request body, write "param.{key}"' if key.isidentifier() else ""
     return did_you_mean(key, (*FIELDS, *GROUPS)) or in_body
 
 
-def _members(field: Field, value: Json, report: Report) -> Iterator[Condition]:
+def _parse_members(field: Field, value: Json, report: Report) -> Iterator[Condition]:
     names = ", ".join((*field.members, "exists"))
     if not isinstance(value, Mapping) or not value:
         report(f'"{field.name}" expects a table of {names}, not {shown(value)}', ())
         return
     if "exists" in value:
-        yield from _predicates(field, {"exists": value["exists"]}, report)
+        yield from _parse_predicates(field, {"exists": value["exists"]}, report)
     for name, spec in value.items():
         if name in field.members:
-            yield from _tests(field.members[name], spec, _within(report, name))
+            yield from _parse_tests(field.members[name], spec, _report_below(report, name))
         elif name != "exists":
             known = did_you_mean(str(name), (*field.members, "exists"))
             report(f'"{field.name}" has no "{name}"{known or f"; it has {names}"}', (name,))
 
 
-def _body(value: Json, report: Report) -> Iterator[Condition]:
+def _parse_body(value: Json, report: Report) -> Iterator[Condition]:
     match value:
         case str():
-            if field := _expression(value, report):
+            if field := _parse_expression(value, report):
                 yield Leaf(field, "holds", True, is_true)
         case Mapping() if value:
             for text, spec in value.items():
-                if field := _expression(str(text), _within(report, text)):
-                    yield from _tests(field, spec, _within(report, text))
+                if field := _parse_expression(str(text), _report_below(report, text)):
+                    yield from _parse_tests(field, spec, _report_below(report, text))
         case _:
             report(f'"body" expects a JMESPath expression, or a table of them, not {shown(value)}', ())
 
 
-def _expression(text: str, report: Report) -> Field | None:
+def _parse_expression(text: str, report: Report) -> Field | None:
     try:
-        return expression(text)
+        return make_expression_field(text)
     except ValueError as error:
         report(str(error), ())
         return None
 
 
-def _tests(field: Field, spec: Json, report: Report) -> Iterator[Condition]:
+def _parse_tests(field: Field, spec: Json, report: Report) -> Iterator[Condition]:
     if isinstance(spec, Mapping):
-        yield from _predicates(field, spec, report)
+        yield from _parse_predicates(field, spec, report)
     elif spec is None:
-        report("no value here; to match an absent field write {exists: false}", ())
+        report("a value is missing here; to match an absent field, write {exists: false}", ())
     else:
-        name = _bare(field, spec)
-        yield from _leaf(field, name, {name: spec}, report)
+        name = _choose_predicate(field, spec)
+        yield from _make_leaf(field, name, {name: spec}, report)
 
 
-def _bare(field: Field, spec: Json) -> str:
+def _choose_predicate(field: Field, spec: Json) -> str:
     if isinstance(spec, list | tuple):
         return "equals" if field.kind == "list" else "in"
     if field.kind == "list":
@@ -129,13 +138,13 @@ def _bare(field: Field, spec: Json) -> str:
     return "glob" if is_pattern(spec) and field.kind in ("text", "json") else "equals"
 
 
-def _predicates(field: Field, table: Mapping[str, Json], report: Report) -> Iterator[Condition]:
+def _parse_predicates(field: Field, table: Mapping[str, Json], report: Report) -> Iterator[Condition]:
     _check_modifiers(field, table, report)
     names = [name for name in table if name not in MODIFIERS]
     if not names:
-        report(f'"{field.name}" has no predicate here, such as {_examples(field)}', ())
+        report(f'"{field.name}" needs a predicate, such as {_list_predicates(field)}', ())
     for name in names:
-        yield from _leaf(field, name, table, _within(report, name))
+        yield from _make_leaf(field, name, table, _report_below(report, name))
     if table.get("exists") is False and len(names) > 1:
         report('if "exists" is false, no other predicate can hold', ("exists",))
 
@@ -151,9 +160,9 @@ def _check_modifiers(field: Field, table: Mapping[str, Json], report: Report) ->
             report(f'"{name}" has no effect here: no text is compared', (name,))
 
 
-def _leaf(field: Field, name: str, table: Mapping[str, Json], report: Report) -> Iterator[Condition]:
+def _make_leaf(field: Field, name: str, table: Mapping[str, Json], report: Report) -> Iterator[Condition]:
     expected = table[name]
-    if misfit := _misfit(field, name, expected):
+    if misfit := _explain_misfit(field, name, expected):
         report(misfit, ())
         return
     lens = Lens(fold=table.get("ignore_case") is True, squeeze=table.get("ignore_space") is True)
@@ -167,45 +176,45 @@ def _leaf(field: Field, name: str, table: Mapping[str, Json], report: Report) ->
         yield leaf if other is None else Either((leaf, Leaf(other, name, expected, test, lens)))
 
 
-def _misfit(field: Field, name: str, expected: Json) -> str | None:
+def _explain_misfit(field: Field, name: str, expected: Json) -> str | None:
     if name not in PREDICATES:
         hint = did_you_mean(name, (*PREDICATES, *MODIFIERS))
-        return f'unknown predicate "{name}"{hint or _instead(field, name)}'
+        return f'unknown predicate "{name}"{hint or _suggest_instead(field, name)}'
     predicate = PREDICATES[name]
     kind, of_kind = KINDS[field.kind]
     if field.kind not in predicate.kinds:
         instead = '; did you mean "includes"?' if field.kind == "list" and predicate.textual else ""
-        return f'"{name}" cannot apply to "{field.name}", which is {kind}{instead}'
+        return f'"{name}" does not apply to "{field.name}", which is {kind}{instead}'
     words, accepts = SHAPES[predicate.shape]
     if accepts(expected, of_kind):
-        return _never(field, name, expected)
+        return _explain_never(field, name, expected)
     if predicate.shape != "value":
         return f'"{name}" expects {words.format(kind=kind)}, not {shown(expected)}'
     quotes = "; put it in quotes" if field.kind == "text" and isinstance(expected, int | float) else ""
     return f'"{field.name}" is {kind}, not {shown(expected)}{quotes}'
 
 
-def _instead(field: Field, name: str) -> str:
+def _suggest_instead(field: Field, name: str) -> str:
     if name in GROUPS:
         return f"; put it around the field: {name}: {{{field.name}: ...}}"
     if field.kind == "json":
-        return "; an object is compared with subset: {...} or equals: {...}"
-    return f"; it is one of {_examples(field)}"
+        return "; to compare an object, use subset: {...} or equals: {...}"
+    return f"; choose one of {_list_predicates(field)}"
 
 
-def _never(field: Field, name: str, expected: Json) -> str | None:
+def _explain_never(field: Field, name: str, expected: Json) -> str | None:
     wanted = expected if name == "in" else [expected] if name == "equals" else []
     for value in wanted:
         if isinstance(value, str) and field.values and value not in field.values and not is_pattern(value):
-            return f'"{field.name}" is never {shown(value)}{suggestion(value, field.values)}'
+            return f'"{field.name}" is never {shown(value)}{suggest(value, field.values)}'
     return None
 
 
-def _examples(field: Field) -> str:
+def _list_predicates(field: Field) -> str:
     return ", ".join(name for name, predicate in PREDICATES.items() if field.kind in predicate.kinds)
 
 
-def _within(report: Report, key: str | int) -> Report:
+def _report_below(report: Report, key: str | int) -> Report:
     return lambda message, path: report(message, (key, *path))
 
 
@@ -213,7 +222,7 @@ def _is_text(value: Json) -> bool:
     return isinstance(value, str)
 
 
-def _some(value: Json, accepts: Callable[[Json], bool]) -> bool:
+def _are_all(value: Json, accepts: Callable[[Json], bool]) -> bool:
     return isinstance(value, list | tuple) and bool(value) and all(map(accepts, value))
 
 
@@ -233,21 +242,21 @@ KINDS: Mapping[str, tuple[str, Callable[[Json], bool]]] = {
     "text": ("text", _is_text),
     "number": ("a number", is_number),
     "boolean": ("true or false", lambda value: isinstance(value, bool)),
-    "list": ("a list of texts", lambda value: value == [] or _some(value, _is_text)),
+    "list": ("a list of strings", lambda value: value == [] or _are_all(value, _is_text)),
     "json": ("JSON", lambda value: value is not None),
 }
 
 # What a predicate of each shape expects, and the check for it, which receives the check of the field's kind.
 SHAPES: Mapping[str, tuple[str, Callable[[Json, Callable[[Json], bool]], bool]]] = {
     "value": ("{kind}", lambda value, of_kind: of_kind(value)),
-    "values": ("a list of values, each {kind}", _some),
+    "values": ("a list of values, each {kind}", _are_all),
     "text": ("text", lambda value, _: _is_text(value)),
-    "texts": ("text, or a list of texts", lambda value, _: _is_text(value) or _some(value, _is_text)),
+    "texts": ("text, or a list of strings", lambda value, _: _is_text(value) or _are_all(value, _is_text)),
     "number": ("a number", lambda value, _: is_number(value)),
     "boolean": ("true or false", lambda value, _: isinstance(value, bool)),
     "elements": (
         "an element, or a list of elements",
-        lambda value, of_kind: bool(listed(value)) and of_kind(listed(value)),
+        lambda value, of_kind: bool(make_tuple(value)) and of_kind(make_tuple(value)),
     ),
     "length": (
         "a number, or a table of lt, lte, gt, gte",

@@ -33,7 +33,7 @@ _ELEMENT = lazy_pattern(
 )
 
 
-def literals(pattern: str) -> tuple[str, ...]:
+def find_literals(pattern: str) -> tuple[str, ...]:
     """Return literal texts that every match of the pattern must contain; none if that is not obvious."""
     runs: list[str] = []
     run, depth, at = "", 0, 0
@@ -110,16 +110,16 @@ def is_pattern(value: Json) -> bool:
     return isinstance(value, str) and "*" in value
 
 
-def pieces(pattern: str) -> tuple[str, ...]:
+def split_pieces(pattern: str) -> tuple[str, ...]:
     r"""Split a pattern at its wildcards; `\*` is a literal star."""
     return tuple(piece.replace("\\*", "*") for piece in _STAR.split(pattern))
 
 
-def listed(expected: Json) -> tuple[Json, ...]:
+def make_tuple(expected: Json) -> tuple[Json, ...]:
     return tuple(expected) if isinstance(expected, list | tuple) else (expected,)
 
 
-def same(expected: Json, actual: Json) -> bool:
+def is_same(expected: Json, actual: Json) -> bool:
     """Compare two JSON values; true does not equal 1."""
     match expected:
         case str():
@@ -130,63 +130,63 @@ def same(expected: Json, actual: Json) -> bool:
             return is_number(actual) and bool(actual == expected)
         case Mapping():
             alike = isinstance(actual, Mapping) and actual.keys() == expected.keys()
-            return alike and all(same(value, actual[key]) for key, value in expected.items())
+            return alike and all(is_same(value, actual[key]) for key, value in expected.items())
     alike = isinstance(actual, list | tuple) and len(actual) == len(expected)
-    return alike and all(map(same, expected, actual))
+    return alike and all(map(is_same, expected, actual))
 
 
-def part_of(expected: Json, actual: Json) -> bool:
+def is_part_of(expected: Json, actual: Json) -> bool:
     """Return whether a value contains all that is expected: keys of objects, elements of lists in any order."""
     match expected:
         case Mapping():
             known = isinstance(actual, Mapping) and actual.keys() >= expected.keys()
-            return known and all(part_of(value, actual[key]) for key, value in expected.items())
+            return known and all(is_part_of(value, actual[key]) for key, value in expected.items())
         case list() | tuple():
-            return isinstance(actual, list | tuple) and all(any(part_of(e, a) for a in actual) for e in expected)
-    return same(expected, actual)
+            return isinstance(actual, list | tuple) and all(any(is_part_of(e, a) for a in actual) for e in expected)
+    return is_same(expected, actual)
 
 
-def _bare(expected: Json, lens: Lens) -> Test:
-    return _glob(expected, lens) if is_pattern(expected) else _equals(expected, lens)
+def _build_bare(expected: Json, lens: Lens) -> Test:
+    return _build_glob(expected, lens) if is_pattern(expected) else _build_equals(expected, lens)
 
 
-def _equals(expected: Json, lens: Lens) -> Test:
+def _build_equals(expected: Json, lens: Lens) -> Test:
     if isinstance(expected, bool):
         return lambda actual: actual is expected
     if isinstance(expected, int | float):
         return lambda actual: is_number(actual) and bool(actual == expected)
     if not isinstance(expected, str):
-        return lambda actual: same(expected, actual)
+        return lambda actual: is_same(expected, actual)
     if lens == PLAIN:
         return lambda actual: isinstance(actual, str) and actual == expected
     seen = lens(expected)
     return lambda actual: isinstance(actual, str) and lens(actual) == seen
 
 
-def _in(expected: Json, lens: Lens) -> Test:
+def _build_in(expected: Json, lens: Lens) -> Test:
     if lens == PLAIN and all(isinstance(value, str) and not is_pattern(value) for value in expected):
         values = frozenset(expected)
         return lambda actual: isinstance(actual, str) and actual in values
-    tests = [_bare(value, lens) for value in expected]
+    tests = [_build_bare(value, lens) for value in expected]
     return lambda actual: any(test(actual) for test in tests)
 
 
-def _glob(expected: str, lens: Lens) -> Test:
-    first, *rest = pieces(expected)
+def _build_glob(expected: str, lens: Lens) -> Test:
+    first, *rest = split_pieces(expected)
     if not rest:
-        return _equals(first, lens)
-    first, *middle, last = pieces(lens(expected))
+        return _build_equals(first, lens)
+    first, *middle, last = split_pieces(lens(expected))
     if lens != PLAIN:
-        return lambda actual: isinstance(actual, str) and _in_order(lens(actual), first, middle, last)
+        return lambda actual: isinstance(actual, str) and _occur_in_order(lens(actual), first, middle, last)
     # The two most common shapes have faster tests of their own.
     if not middle and not last:
         return lambda actual: isinstance(actual, str) and actual.startswith(first)
     if len(middle) == 1 and not first and not last:
-        return _contains(middle, PLAIN)
-    return lambda actual: isinstance(actual, str) and _in_order(actual, first, middle, last)
+        return _build_contains(middle, PLAIN)
+    return lambda actual: isinstance(actual, str) and _occur_in_order(actual, first, middle, last)
 
 
-def _in_order(text: str, first: str, middle: list[str], last: str) -> bool:
+def _occur_in_order(text: str, first: str, middle: list[str], last: str) -> bool:
     # Taking each piece at its first occurrence suffices, and keeps the time linear.
     at, end = len(first), len(text) - len(last)
     if at > end or not text.startswith(first) or not text.endswith(last):
@@ -199,15 +199,15 @@ def _in_order(text: str, first: str, middle: list[str], last: str) -> bool:
     return True
 
 
-def _contains(expected: Json, lens: Lens) -> Test:
-    wanted = tuple(lens(text) for text in listed(expected))
+def _build_contains(expected: Json, lens: Lens) -> Test:
+    wanted = tuple(lens(text) for text in make_tuple(expected))
     if lens == PLAIN and len(wanted) == 1:
         (only,) = wanted
         return lambda actual: isinstance(actual, str) and only in actual
     return lambda actual: isinstance(actual, str) and all(map(lens(actual).__contains__, wanted))
 
 
-def _affix(fits: Callable[[str, str], bool]) -> Callable[[Json, Lens], Test]:
+def _build_affix(fits: Callable[[str, str], bool]) -> Callable[[Json, Lens], Test]:
     def build(expected: str, lens: Lens) -> Test:
         wanted, end = lens(expected), slice(None)
         if lens.fold and not lens.squeeze:  # folding makes no text shorter
@@ -217,13 +217,13 @@ def _affix(fits: Callable[[str, str], bool]) -> Callable[[Json, Lens], Test]:
     return build
 
 
-def _regex(expected: str, lens: Lens) -> Test:
-    compiled = cache(partial(_compiled, expected, fold=lens.fold))
+def _build_regex(expected: str, lens: Lens) -> Test:
+    compiled = cache(partial(_compile_regex, expected, fold=lens.fold))
     alike = _reads_alike(expected)
     if not alike:
         compiled()  # its mistakes are reported now
     spaces = Lens(squeeze=lens.squeeze) if lens.squeeze else None
-    required = "" if lens.fold else max(literals(expected), key=len, default="")
+    required = "" if lens.fold else max(find_literals(expected), key=len, default="")
     surely_fast = _SHORT if alike and _is_simple(expected) else -1  # characters of a text
 
     def search(actual: Json) -> bool | Mapping[str, str]:
@@ -239,23 +239,23 @@ def _regex(expected: str, lens: Lens) -> Test:
             try:
                 found = pattern.search(text, timeout=REGEX_SECONDS * (1 + len(text) // 1_000_000))
             except (TimeoutError, MemoryError):  # the library raises MemoryError for some patterns
-                raise RuleError(_ran_out(expected)) from None
+                raise RuleError(_explain_timeout(expected)) from None
         return found is not None and ({name: found[name] or "" for name in pattern.groupindex} or True)
 
     return search
 
 
-def _compiled(pattern: str, *, fold: bool) -> Any:
+def _compile_regex(pattern: str, *, fold: bool) -> Any:
     import regex  # type: ignore[import-untyped]  # slow to import, and many rules files have no pattern
 
     try:
         return regex.compile(check_size(pattern), regex.IGNORECASE if fold else 0)
     except (regex.error, ValueError, OverflowError, RecursionError) as error:
-        raise UnfitError(f"cannot read the pattern: {error}") from None
+        raise UnfitError(f"invalid regular expression: {error}") from None
 
 
 def _reads_alike(pattern: str) -> bool:
-    """Whether a pattern has a form that `regex` reads as the standard library does, and this accepts it.
+    """Return whether a pattern has a form that `regex` reads as the standard library does, and this accepts it.
 
     `regex` is then not imported before a text is searched.
     """
@@ -269,7 +269,7 @@ def _reads_alike(pattern: str) -> bool:
 
 
 def _is_simple(pattern: str) -> bool:
-    """Whether a pattern that reads alike is short, repeats one character at most, and leaves no other choice."""
+    """Return whether a pattern that reads alike is short, repeats one character at most, and leaves no other choice."""
     if len(pattern) > _SIMPLE or "|" in pattern or pattern.count("?") > pattern.count("(?"):
         return False
     return pattern.count("*") + pattern.count("+") <= 1 and ")*" not in pattern and ")+" not in pattern
@@ -288,33 +288,33 @@ _ALIKE = lazy_pattern(
 )
 
 
-def _ran_out(pattern: str) -> str:
+def _explain_timeout(pattern: str) -> str:
     shown = json.dumps(pattern if len(pattern) <= 80 else pattern[:79] + "…", ensure_ascii=False)
-    return f"the pattern {shown} took over {REGEX_SECONDS} s, or ran out of memory, on this request; simplify it"
+    return f"the pattern {shown} took more than {REGEX_SECONDS} s, or ran out of memory, on this request; simplify it"
 
 
-def _compare(holds: Callable[[Json, Json], bool]) -> Callable[[Json, Lens], Test]:
+def _build_number(holds: Callable[[Json, Json], bool]) -> Callable[[Json, Lens], Test]:
     return lambda expected, _lens: lambda actual: is_number(actual) and holds(actual, expected)
 
 
-def _includes(expected: Json, lens: Lens) -> Test:
-    wanted = listed(expected)
+def _build_includes(expected: Json, lens: Lens) -> Test:
+    wanted = make_tuple(expected)
     if lens == PLAIN and len(wanted) == 1 and isinstance(wanted[0], str) and not is_pattern(wanted[0]):
         (only,) = wanted
         return lambda actual: isinstance(actual, list | tuple) and only in actual
-    tests = [_bare(value, lens) for value in wanted]
+    tests = [_build_bare(value, lens) for value in wanted]
     return lambda actual: isinstance(actual, list | tuple) and all(any(map(test, actual)) for test in tests)
 
 
-def _exists(expected: bool, _lens: Lens) -> Test:
+def _build_exists(expected: bool, _lens: Lens) -> Test:
     return lambda actual: (actual is not None and actual != ()) is expected  # an empty list of tools counts as absent
 
 
-def _length(expected: Json, lens: Lens) -> Test:
+def _build_length(expected: Json, lens: Lens) -> Test:
     table = expected if isinstance(expected, Mapping) else {"equals": expected}
     for name, value in table.items():
         if name not in LENGTHS:
-            raise UnfitError(f'unknown comparison "{name}"; a length has {", ".join(LENGTHS)}', name)
+            raise UnfitError(f'unknown comparison "{name}"; choose one of {", ".join(LENGTHS)}', name)
         if not is_number(value):
             raise UnfitError(f'"{name}" expects a number here', name)
     tests = [LENGTHS[name](value, lens) for name, value in table.items()]
@@ -325,7 +325,7 @@ def _length(expected: Json, lens: Lens) -> Test:
     return fits
 
 
-def _schema(expected: Json, _lens: Lens) -> Test:
+def _build_schema(expected: Json, _lens: Lens) -> Test:
     import jsonschema_rs  # slow to import, and few rules need it
 
     from mockserver.model.schema import document
@@ -334,12 +334,12 @@ def _schema(expected: Json, _lens: Lens) -> Test:
         cost = document.ValidationCost(document.SchemaDocument(expected))
         cost.check_compiling()
         validator = jsonschema_rs.validator_for(
-            expected, retriever=_no_retrieving, pattern_options=document.pattern_options()
+            expected, retriever=_refuse_retrieval, pattern_options=document.pattern_options()
         )
     except document.UnsatisfiableError as error:
-        raise UnfitError(f"not a usable JSON Schema: {error.why}") from None
+        raise UnfitError(f"unusable JSON Schema: {error.why}") from None
     except ValueError as error:
-        raise UnfitError(f"not a JSON Schema: {str(error).partition(chr(10))[0]}") from None
+        raise UnfitError(f"invalid JSON Schema: {str(error).partition(chr(10))[0]}") from None
     doubles = cost.of(expected, _DEEP) > _FEW_TRIED
 
     def validates(actual: Json) -> bool:
@@ -360,7 +360,7 @@ def _schema(expected: Json, _lens: Lens) -> Test:
 _DEEP, _FEW_TRIED = 64, 10_000  # levels of a value, and schemas tried on each value within it
 
 
-def _no_retrieving(uri: str) -> Json:
+def _refuse_retrieval(uri: str) -> Json:
     raise ValueError(f"{uri} is not part of this schema, and external schemas are not fetched")
 
 
@@ -369,26 +369,26 @@ _NUMBERS = ("number", "json")
 _ALL = ("text", "number", "boolean", "list", "json")
 
 LENGTHS: Mapping[str, Callable[[Json, Lens], Test]] = {
-    "equals": _equals,
-    "lt": _compare(operator.lt),
-    "lte": _compare(operator.le),
-    "gt": _compare(operator.gt),
-    "gte": _compare(operator.ge),
+    "equals": _build_equals,
+    "lt": _build_number(operator.lt),
+    "lte": _build_number(operator.le),
+    "gt": _build_number(operator.gt),
+    "gte": _build_number(operator.ge),
 }
 
 PREDICATES: Mapping[str, Predicate] = {
-    "equals": Predicate(_ALL, "value", _equals, "is exactly this", textual=True),
+    "equals": Predicate(_ALL, "value", _build_equals, "is exactly this", textual=True),
     "in": Predicate(
-        ("text", "number", "boolean", "json"), "values", _in, "is one of these; `*` is a wildcard", textual=True
+        ("text", "number", "boolean", "json"), "values", _build_in, "is one of these; `*` is a wildcard", textual=True
     ),
     "glob": Predicate(
-        _TEXTS, "text", _glob, r"matches this pattern completely; `*` is a wildcard, `\*` a star", textual=True
+        _TEXTS, "text", _build_glob, r"matches this pattern completely; `*` is a wildcard, `\*` a star", textual=True
     ),
-    "contains": Predicate(_TEXTS, "texts", _contains, "contains this text, or all of these", textual=True),
-    "starts_with": Predicate(_TEXTS, "text", _affix(str.startswith), "begins with this text", textual=True),
-    "ends_with": Predicate(_TEXTS, "text", _affix(str.endswith), "ends with this text", textual=True),
+    "contains": Predicate(_TEXTS, "texts", _build_contains, "contains this text, or all of these", textual=True),
+    "starts_with": Predicate(_TEXTS, "text", _build_affix(str.startswith), "begins with this text", textual=True),
+    "ends_with": Predicate(_TEXTS, "text", _build_affix(str.endswith), "ends with this text", textual=True),
     "regex": Predicate(
-        _TEXTS, "text", _regex, "contains a match of this pattern; named groups become `match`", textual=True
+        _TEXTS, "text", _build_regex, "contains a match of this pattern; named groups become `match`", textual=True
     ),
     "lt": Predicate(_NUMBERS, "number", LENGTHS["lt"], "is less than this"),
     "lte": Predicate(_NUMBERS, "number", LENGTHS["lte"], "is this or less"),
@@ -397,16 +397,16 @@ PREDICATES: Mapping[str, Predicate] = {
     "includes": Predicate(
         ("list", "json"),
         "elements",
-        _includes,
+        _build_includes,
         "includes this element, or all of these; `*` is a wildcard",
         textual=True,
     ),
-    "exists": Predicate(_ALL, "boolean", _exists, "is present (true) or absent (false)"),
+    "exists": Predicate(_ALL, "boolean", _build_exists, "is present (true) or absent (false)"),
     "length": Predicate(
-        ("text", "list", "json"), "length", _length, "has this length: a number, or a table of lt, lte, ..."
+        ("text", "list", "json"), "length", _build_length, "has this length: a number, or a table of lt, lte, ..."
     ),
     "subset": Predicate(
-        ("json",), "table", lambda expected, _: partial(part_of, expected), "contains all of this, at any depth"
+        ("json",), "table", lambda expected, _: partial(is_part_of, expected), "contains all of this, at any depth"
     ),
-    "schema": Predicate(("json",), "schema", _schema, "satisfies this JSON Schema"),
+    "schema": Predicate(("json",), "schema", _build_schema, "satisfies this JSON Schema"),
 }

@@ -17,8 +17,8 @@ from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
 from mockserver.reports.diff import difference, is_secret, loosened
 from mockserver.reports.suggest import one_change, yaml
-from mockserver.rules.load import Rule, answering
-from mockserver.rules.nearest import Near, nearest, why_closed
+from mockserver.rules.load import Rule, select_answering
+from mockserver.rules.nearest import NearMiss, explain_closed, find_nearest
 from mockserver.server.control.rows import milliseconds, response
 from mockserver.server.explain import Reached, finding_as_json, place_of, planned, whole
 from mockserver.server.live import Live
@@ -184,20 +184,21 @@ def _why(row: Exchange, call: Call, secrets: "Secrets") -> dict[str, Json]:
     if before := list(_before(rules[:at], call, row)):
         known["before"] = before
     if at < len(rules):
-        return {**known, "findings": [_finding(each, secrets) for each in rules[at].when.results(call)]}
-    near = [(each, _change(each, call, secrets)) for each in nearest(answering(rules, call), call, limit=_LOOKED_AT)]
+        return {**known, "findings": [_finding(each, secrets) for each in rules[at].when.explain(call)]}
+    found = find_nearest(select_answering(rules, call), call, limit=_LOOKED_AT)
+    near = [(each, _change(each, call, secrets)) for each in found]
     near.sort(key=lambda each: not each[1])
     return {**known, "nearest": [_near(each, change, secrets) for each, change in near[:_NEAREST]]}
 
 
-def _near(near: Near, change: dict[str, Json], secrets: "Secrets") -> dict[str, Json]:
+def _near(near: NearMiss, change: dict[str, Json], secrets: "Secrets") -> dict[str, Json]:
     rule = near.rule
     named = {"name": rule.name, "where": rule.where, "source": rule.source}
-    why = {"why": why_closed(rule)} if near.held == len(near.results) else {}
+    why = {"why": explain_closed(rule)} if near.held == len(near.results) else {}
     return {**named, **why, **change, "findings": [_finding(each, secrets) for each in near.results]}
 
 
-def _change(near: Near, call: Call, secrets: "Secrets") -> dict[str, Json]:
+def _change(near: NearMiss, call: Call, secrets: "Secrets") -> dict[str, Json]:
     """The condition with which a rule would hold that misses by one."""
     changed = one_change(near, call, secrets)
     return {} if changed is None or changed[1] is None else {"change": f"{changed[0]}: {yaml(changed[1])}"}
@@ -207,7 +208,7 @@ def _before(rules: Iterable[Rule], call: Call, row: Exchange) -> Iterator[dict[s
     """The rules that held but did not answer, as they count calls."""
     for rule in rules:
         if rule.counts and rule.source not in row.modified_by and rule.when.holds(call) is not None:
-            yield {"name": rule.name, "where": rule.where, "source": rule.source, "why": why_closed(rule)}
+            yield {"name": rule.name, "where": rule.where, "source": rule.source, "why": explain_closed(rule)}
 
 
 _BEFORE_SPAN = 20  # characters that are shown before what differs

@@ -15,7 +15,8 @@ from mockserver.config.errors import MockserverError
 from mockserver.config.source import Document, read
 from mockserver.core.json import Json
 from mockserver.engine.offload import on_thread
-from mockserver.rules.load import Rule, review
+from mockserver.rules.lint.remarks import review
+from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import check_cassettes
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
 from mockserver.server.live import Live, reload
@@ -51,7 +52,7 @@ def rules_file(data: bytes, shown: str) -> RulesFile:
     document, lines = read(data, shown), tuple(data.decode("utf-8", "replace").splitlines(keepends=True))
     found = dict[int, tuple[Json, RuleLines | None]]()
     for at, spec in enumerate(rules_in(document)):
-        place = document.place(("rules", at))
+        place = document.find_place(("rules", at))
         if place is not None:
             found[place.line] = spec, _lines(lines, place.line, place.column)
     return RulesFile(document, lines, sha256(data).hexdigest(), found)

@@ -21,7 +21,7 @@ from mockserver.core.json import Json
 from mockserver.core.protocols import START, STATE, TIMES, StateLostError
 from mockserver.core.text import truncate
 from mockserver.dialects import client_configs
-from mockserver.engine.counters import ATTEMPT, counters_of_rule
+from mockserver.engine.counters import ATTEMPT, select_counters
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import check_cassettes
@@ -278,19 +278,21 @@ class _JsonPath(SourceLocation, frozen=True):
 class _Outline(Document, frozen=True):
     """A document without lines: places are paths."""
 
-    def place(self, path: Path, *, key: bool = False) -> SourceLocation:
+    def find_place(self, path: Path, *, key: bool = False) -> SourceLocation:
         steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
         return _JsonPath("".join(steps).removeprefix(".") or "the body", 0, 0)
 
 
 def _document(asked: ControlRequest) -> Document:
     try:
-        document = read(asked.body, ADDED, MOST_VALUES) if "yaml" in asked.kind else Document.of(asked.content(), ADDED)
+        document = (
+            read(asked.body, ADDED, MOST_VALUES) if "yaml" in asked.kind else Document.from_data(asked.content(), ADDED)
+        )
     except MockserverError as error:
         raise refused(error.mistakes) from error
     data = document.data
     if isinstance(data, Mapping) and "rules" not in data and {"name", "when", "then"} & data.keys():
-        return Document.of({"rules": [data]}, ADDED)
+        return Document.from_data({"rules": [data]}, ADDED)
     if isinstance(data, Mapping) and data.get("settings"):
         raise RefusedError(400, 'settings belong in a file or in flags; take "settings" out of the body')
     return document
@@ -372,7 +374,7 @@ async def _uncount(asked: ControlRequest, space: Namespace, rules: Iterable[Rule
         if live.fleet is None:
             live.journal.forget_hits(namespace, rule.source)
         if rule.counts or rule.then.order_dependent:
-            gone += counters_of_rule(rule.name, counted)
+            gone += select_counters(rule.name, counted)
     if live.fleet is None:
         await live.counters.forget(namespace, gone)
     else:
@@ -381,11 +383,11 @@ async def _uncount(asked: ControlRequest, space: Namespace, rules: Iterable[Rule
 
 def _check_names(rules: Sequence[Rule], space: Namespace, others: Sequence[Rule], *, replace: bool) -> None:
     own, filed = {rule.name for rule in space.rules}, {rule.name: rule.where for rule in others}
-    found = [(rule.name, f": {filed[rule.name]} has it already") for rule in rules if rule.name in filed]
+    found = [(rule.name, f" at {filed[rule.name]}") for rule in rules if rule.name in filed]
     if not replace:
         added = " by a rule that was added; use ?replace=true to replace it"
         found += [(rule.name, added) for rule in rules if rule.name in own]
-    taken = [f'the name "{name}" is taken{words}' for name, words in found]
+    taken = [f'the name "{name}" is already used{words}' for name, words in found]
     if taken:
         raise refused([Mistake(words) for words in taken], 409)
     if len(rules) + len(space.rules) > MOST:

@@ -22,7 +22,7 @@ from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import CUT
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
-from mockserver.rules.load import Rule, suited
+from mockserver.rules.load import Rule, select_suited
 from mockserver.server.asgi import AsgiEntrance
 from mockserver.server.control.calls import reached_in
 from mockserver.server.control.detail import call_of, engine_of, reached_by, reply_of
@@ -231,7 +231,7 @@ class _Trial(Struct, frozen=True):
 
     def _answering(self, row: Exchange, call: Call) -> Iterator[Rule]:
         """The rules that would answer; one that counts calls does if it did."""
-        for rule in suited(self.rules, call):
+        for rule in select_suited(self.rules, call):
             open_then = id(rule) in self.drafts or not rule.counts or rule.source == row.source
             if open_then and any(rule.then.answers) and rule.when.holds(call) is not None:
                 yield rule

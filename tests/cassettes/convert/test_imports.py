@@ -55,10 +55,10 @@ BAD: list[tuple[bytes, str]] = [
         f'a: {UNKNOWN}: plain text; {TOOLS}; read as YAML: a:1:4: this "[" is never closed.',
     ),
     (b"[" * 100_000, "a: the JSON of this file is nested too deep"),
-    (b"- " * 5_000 + b"a", "a:1:201: this is nested more than 100 levels deep; make it flatter"),
+    (b"- " * 5_000 + b"a", "a:1:201: this is nested more than 100 levels deep; flatten it"),
     (b'{"log": {"entries": 3}}', f'a: {UNKNOWN}: it has "log"; {TOOLS}'),
     (b"requests:\n- uri: 'https", f"a:2:8: this quote is never closed. Does the file break off here? Then {REMEDY}"),
-    (b"!!python/object/apply:os.system ['touch /tmp/x']", 'the tag "!!python/object/apply:os.system" does not fit'),
+    (b"!!python/object/apply:os.system ['touch /tmp/x']", 'the tag "!!python/object/apply:os.system" is not allowed'),
     (b"interactions:\n- request: {}\n  response: !!python/object:a.B {}\n", 'a:3:13: the tag "!!python/object:a.B"'),
     *(
         (f"{head}---\nreply: 1\n".encode(), "this is a mockserver cassette already: move it into the cassettes folder")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.cassettes.redaction.json_edit import edit_path, find_path, join_deltas, read_json, replace_fragments
-from mockserver.config.types import steps
+from mockserver.config.types import parse_json_path
 
 TREE = {"a": {"b": [1, {"c": "x"}, "y"]}, "user": "me", "éA": None, "list": []}
 FOUND: dict[str, list[Any]] = {
@@ -30,7 +30,7 @@ FOUND: dict[str, list[Any]] = {
 @pytest.mark.parametrize("path", FOUND)
 def test_what_a_path_leads_to(path: str) -> None:
     found = list[Any]()
-    edit_path(TREE, steps(path), found.append)
+    edit_path(TREE, parse_json_path(path), found.append)
     assert found == FOUND[path]
 
 

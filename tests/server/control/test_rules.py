@@ -108,11 +108,11 @@ def test_rules_without_a_name_get_one_also_in_yaml(server: ControlledServer) -> 
             {"rules": [{"then": {"text": "a"}}, {"when": {"last_usr": "x"}, "then": {"text": "{{ nope"}}]},
             ['rules[1].when.last_usr: unknown field "last_usr"; did you mean "last_user"?', "rules[1].then.text: "],
         ),
-        ([], ['the body: a rules file is a table; put this list under "rules:"']),
+        ([], ['the body: a rules file must be a table; put this list under "rules:"']),
         ({"rules": [1]}, ["rules[0]: "]),
         (
             {"rules": [rule("a", "a"), rule("a", "b")]},
-            ['rules[1].name: the name "a" is taken: rules[0].name has it already'],
+            ['rules[1].name: the name "a" is already used at rules[0].name'],
         ),
         ({"when": {"model": "m"}}, ["rules[0]: "]),
     ],
@@ -152,13 +152,13 @@ def test_names_are_unique_unless_they_are_to_be_replaced(server: ControlledServe
     got = server.api("rules", rule("a", "new"))
     assert (got.status, got.json["mistakes"]) == (
         409,
-        ['the name "a" is taken by a rule that was added; use ?replace=true to replace it'],
+        ['the name "a" is already used by a rule that was added; use ?replace=true to replace it'],
     )
     assert said(server) == "old"
     server.post("rules?replace=true", rule("a", "new"))
     assert (said(server), names(server)) == ("new", ["a", "b", "hi"])
     got = server.api("rules?replace=true", rule("hi", "new"))
-    assert got.json["mistakes"] == [f'the name "hi" is taken: {tmp_path}/rules.yaml:3 has it already']
+    assert got.json["mistakes"] == [f'the name "hi" is already used at {tmp_path}/rules.yaml:3']
 
 
 def test_a_rule_that_is_added_again_starts_over(server: ControlledServer) -> None:

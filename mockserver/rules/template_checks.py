@@ -1,10 +1,11 @@
-"""Calls of filters, tests, functions and methods in a template that fail whatever a request brings.
+"""Finds the mistakes of a template that minijinja tells only while it renders: names and calls that always fail.
 
-The engine itself says what is wrong: each call is tried with values of many kinds in place of what only a request
-decides. It is a mistake if none succeeds, and the reason lies in what the template states: the number and names of the
-arguments, or their constant values.
+Names are looked up. For calls of filters, tests, functions and methods, the engine itself says what is wrong: each is
+tried with values of many kinds in place of what only a request decides. It is a mistake if none succeeds, and the
+reason lies in what the template states: the number and names of the arguments, or their constant values.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import cycle, islice, pairwise, product
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,109 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mockserver.config.source import did_you_mean, suggest
 from mockserver.core.lazy import lazy_pattern
+from mockserver.core.text import plural
+from mockserver.rules.template_variables import KINDS, MEMBERS, VARIABLES, list_providers, make_plain
 
 if TYPE_CHECKING:
     from minijinja import Environment
+
+
+class TemplateChecker:
+    """Checks templates that an environment can parse."""
+
+    def __init__(self, environment: "Environment") -> None:
+        self._environment = environment
+        self._calls = CallCheck(environment, tuple(map(make_plain, SAMPLES)))
+
+    def find_mistakes(self, source: str, variables: Iterable[str], groups: frozenset[str]) -> Iterator[tuple[str, int]]:
+        """Yield each mistake and its line (from 1).
+
+        `variables` are the names that the template reads, `groups` the named groups of the rule's patterns.
+        """
+        for variable in sorted(variables):
+            if (found := self._check_variable(variable, groups)) is not None:
+                mistake, culprit = found
+                yield mistake, _find_line(culprit, source)
+        for mistake, culprit in self._check_names(_INERT.sub("", source)):
+            yield mistake, _find_line(culprit, source)
+        code = _INERT.sub(lambda found: _LETTER.sub(" ", found[0]), source)  # lines stay where they are
+        for call in find_calls(code):
+            if call.kind == "function" and call.name not in self._environment.globals:
+                continue  # reported as a variable
+            root, _, member = call.subject.partition(".")
+            kinds = KINDS.get(call.subject) or ((str,) if root == "match" and member else ())
+            if (failure := self._calls.explain_failure(call, kinds)) is not None:
+                yield failure, code.count("\n", 0, call.offset) + 1
+
+    def _check_variable(self, variable: str, groups: frozenset[str]) -> tuple[str, str] | None:
+        """Return what is wrong with a variable, and the word that is wrong."""
+        root, _, rest = variable.partition(".")
+        member = rest.partition(".")[0]
+        if root == "fake" and member and member not in list_providers():
+            return f'unknown provider "fake.{member}"{did_you_mean(member, list_providers())}', variable
+        if root == "match" and member and member not in groups:
+            return _explain_missing_group(member, groups), variable
+        if root in MEMBERS and member and member not in MEMBERS[root]:
+            return f'"{root}" has no "{member}"{suggest(member, MEMBERS[root])}', variable
+        if root not in VARIABLES and root not in self._environment.globals:
+            return f'unknown variable "{root}"{suggest(root, VARIABLES)}', root
+        return None
+
+    def _check_names(self, source: str) -> Iterator[tuple[str, str]]:
+        """Yield what is wrong with filters, tests, methods and tags, and the word that is wrong.
+
+        Comments and raw blocks are already removed.
+        """
+        code = " ".join(_QUOTED.sub('""', part) for part in _CODE.findall(source))
+        for name in dict.fromkeys(_FILTER.findall(code)):
+            if self._lacks(f"''|{name}", "UnknownFilter"):
+                yield f'unknown filter "{name}"', name
+        for name in dict.fromkeys(_TEST.findall(code)):
+            if self._lacks(f"'' is {name}", "UnknownTest"):
+                yield f'unknown test "{name}"', name
+        for name in dict.fromkeys(_UNBOUNDED.findall(code)):
+            instead = "use the filter replace" if name == "replace" else "join texts with ~"
+            yield f'the method "{name}" is not supported; {instead}', name
+        for tag in dict.fromkeys(_LOADS.findall(source)):
+            yield f'"{tag}" is not supported: a template cannot load others', tag
+        for call in dict.fromkeys(_FAKE_CALL.findall(code)):
+            yield f'"{call}" is a value, not a function; remove the parentheses', call
+
+    def _lacks(self, expression: str, kind: str) -> bool:
+        from minijinja import TemplateError
+
+        try:
+            self._environment.eval_expr(expression)
+        except TemplateError as error:
+            return error.kind == kind
+        return False
+
+
+def _find_line(culprit: str, source: str) -> int:
+    found = re.search(rf"\b{re.escape(culprit)}\b", source)
+    return source.count("\n", 0, found.start() if found else 0) + 1
+
+
+def _explain_missing_group(name: str, groups: frozenset[str]) -> str:
+    if not groups:
+        return (
+            f'"match.{name}" is undefined: no regular expression in "when" has a named group, such as (?P<{name}>...)'
+        )
+    return f'no regular expression in "when" has a group "{name}"{suggest(name, sorted(groups))}'
+
+
+# Comments and raw blocks.
+_INERT = lazy_pattern(r"\{#.*?#\}|\{%[-+]?\s*raw\s*[-+]?%\}.*?\{%[-+]?\s*endraw\s*[-+]?%\}", re.DOTALL)
+_LETTER = lazy_pattern(r"[^\n]")
+_CODE = lazy_pattern(r"\{[{%](.*?)[%}]\}", re.DOTALL)
+_QUOTED = lazy_pattern(r'"(?:[^"\\]|\\.)*"|' r"'(?:[^'\\]|\\.)*'")
+_FILTER = lazy_pattern(r"\|\s*([A-Za-z_]\w*)")
+_TEST = lazy_pattern(r"\bis\s+(?:not\s+)?([A-Za-z_]\w*)")
+_FAKE_CALL = lazy_pattern(r"\b(fake\.\w+)\(")
+_UNBOUNDED = lazy_pattern(r"\.\s*(format|replace)\s*\(")  # their texts may be of any size
+_LOADS = lazy_pattern(r"\{%[-+]?\s*(extends|from|import|include)\b")
 
 
 class Argument(Struct, frozen=True):
@@ -37,7 +137,7 @@ class TemplateCall(Struct, frozen=True):
 
     @property
     def is_constant(self) -> bool:
-        """Whether no argument is decided by a request."""
+        """Return whether no argument is decided by a request."""
         return all(argument.source for argument in self.arguments)
 
 
@@ -57,13 +157,13 @@ class _Token(Struct, frozen=True):
 def find_calls(source: str) -> Iterator[TemplateCall]:
     """Yield the calls in the code of a template, which holds no comments and no raw text."""
     blocks = list(_read_blocks(source))
-    headers = dict(filter(None, map(_macro_header, blocks)))
-    assigned = {name for tokens in blocks for name in _assigned(tokens)}
+    headers = dict(filter(None, map(_read_macro_header, blocks)))
+    assigned = {name for tokens in blocks for name in _list_assigned(tokens)}
     for tokens in blocks:
         is_header = bool(tokens) and tokens[0].text == "macro"
         for index, token in enumerate(tokens):
             if token.is_name and not (is_header and index == 1):
-                for call in _call_at(tokens, index, headers, assigned):
+                for call in _read_calls_at(tokens, index, headers, assigned):
                     yield replace(call, subject="") if call.subject.partition(".")[0] in assigned else call
 
 
@@ -78,43 +178,46 @@ class CallCheck:
         """Return why a call fails with every value, or None; `kinds` are the types of what is before it, if known."""
         key = (replace(call, offset=0), kinds)
         if key not in self._known:
-            self._known[key] = self._explained(call, self._subjects(call, kinds))
+            self._known[key] = self._explain(call, self._select_subjects(call, kinds))
         return self._known[key]
 
-    def _explained(self, call: TemplateCall, subjects: Sequence[Any]) -> str | None:
+    def _explain(self, call: TemplateCall, subjects: Sequence[Any]) -> str | None:
         tried = self._try(call, subjects)
         if tried.succeeds:
             return None
-        reason = tried.miscounted or self._reason(call, subjects, tried)
+        reason = tried.miscounted or self._find_reason(call, subjects, tried)
         if reason is None:
             return None
         named = self._suggest_keyword(call, subjects) if tried.miscounted else ""
-        return f'the {call.kind} "{call.name}" fails on every call: {reason}' + (named and f"; did you mean {named}?")
+        return f'the {call.kind} "{call.name}" always fails: {reason}' + (named and f"; did you mean {named}?")
 
-    def _reason(self, call: TemplateCall, subjects: Sequence[Any], tried: "_Trial") -> str | None:
+    def _find_reason(self, call: TemplateCall, subjects: Sequence[Any], tried: "_Trial") -> str | None:
         """Return what the call's own text makes fail: others of its kind, with the same values, do not."""
         if call.kind == "function" and call.is_constant:
             return tried.failures[0]
-        for other, more in self._variants(call):
+        for other, more in self._vary(call):
             repaired = self._try(other, self._samples)
             if repaired.succeeds:
                 same = [each for each in subjects if each is repaired.subject] or subjects
                 return self._try(call, same).failures[0] + more
         return None
 
-    def _variants(self, call: TemplateCall) -> Iterator[tuple[TemplateCall, str]]:
-        """The call with other constants; without arguments, or with one, and what to say if that succeeds."""
+    def _vary(self, call: TemplateCall) -> Iterator[tuple[TemplateCall, str]]:
+        """Yield the call with other constants; without arguments, or with one, and what to say if that succeeds."""
         yield replace(call, arguments=tuple(Argument(each.keyword) for each in call.arguments)), ""
         if not call.arguments:
             yield replace(call, arguments=(Argument(),)), ""
         elif call.is_constant:
             for count in reversed(range(len(call.arguments))):
-                yield replace(call, arguments=call.arguments[:count]), f"; it takes fewer arguments than {count + 1}"
+                yield (
+                    replace(call, arguments=call.arguments[:count]),
+                    f"; it accepts at most {plural(count, 'argument')}",
+                )
 
     def _try(self, call: TemplateCall, subjects: Sequence[Any]) -> "_Trial":
         return _Trial(call, self._environment, samples=self._samples, subjects=subjects)
 
-    def _subjects(self, call: TemplateCall, kinds: Sequence[type]) -> Sequence[Any]:
+    def _select_subjects(self, call: TemplateCall, kinds: Sequence[type]) -> Sequence[Any]:
         if call.subject[:1] in ("'", '"') or call.subject[:1].isdigit():
             return [self._environment.eval_expr(call.subject)]
         return [each for each in self._samples if not kinds or type(each) in kinds]
@@ -140,12 +243,12 @@ class _Trial:
         self.subject: Any = None  # with which it succeeds
         self.failures: list[str] = []
         self.miscounted: str | None = None
-        template = _template(call)
+        template = _write_template(call)
         names = [f"a{index}" for index, argument in enumerate(call.arguments) if not argument.source]
         if call.kind in ("function", "macro"):
             subjects = (None,)
         for subject in subjects:
-            for values in _combinations(samples, len(names)):
+            for values in _combine_samples(samples, len(names)):
                 try:
                     environment.render_str(template, subject=subject, **dict(zip(names, values, strict=True)))
                 except (KeyboardInterrupt, SystemExit):
@@ -172,12 +275,12 @@ class _Trial:
             self.miscounted = reason
 
 
-def _combinations(samples: Sequence[Any], count: int) -> Iterable[tuple[Any, ...]]:
+def _combine_samples(samples: Sequence[Any], count: int) -> Iterable[tuple[Any, ...]]:
     """Values for arguments that a request decides: all pairs of samples; more than two repeat in turn."""
     return [tuple(islice(cycle(pair), count)) for pair in product(samples[_OF_ARGUMENTS], repeat=min(count, 2))]
 
 
-def _template(call: TemplateCall) -> str:
+def _write_template(call: TemplateCall) -> str:
     arguments = ", ".join(
         (f"{argument.keyword}=" if argument.keyword else "") + (argument.source or f"a{index}")
         for index, argument in enumerate(call.arguments)
@@ -194,7 +297,7 @@ def _template(call: TemplateCall) -> str:
 
 
 def _read_blocks(source: str) -> Iterator[list[_Token]]:
-    """The tokens of each `{{ }}` and `{% %}`."""
+    """Yield the tokens of each `{{ }}` and `{% %}`."""
     at = 0
     while (opening := _OPENING.search(source, at)) is not None:
         closing, depth, tokens = ("}}" if opening[0] == "{{" else "%}"), 0, list[_Token]()
@@ -212,7 +315,7 @@ def _read_blocks(source: str) -> Iterator[list[_Token]]:
             return
 
 
-def _call_at(
+def _read_calls_at(
     tokens: Sequence[_Token], index: int, headers: Mapping[str, str], assigned: set[str]
 ) -> Iterator[TemplateCall]:
     token = tokens[index]
@@ -220,10 +323,10 @@ def _call_at(
     follows = tokens[index + 1].text if index + 1 < len(tokens) else ""
     arguments: tuple[Argument, ...] | None = ()
     if follows == "(":
-        arguments = _arguments(tokens, index + 2)
+        arguments = _read_arguments(tokens, index + 2)
     if before[-1:] == ["|"] or before == ["filter"]:
         if arguments is not None:
-            yield TemplateCall("filter", token.text, arguments, token.offset, subject=_subject(tokens, index - 1))
+            yield TemplateCall("filter", token.text, arguments, token.offset, subject=_read_subject(tokens, index - 1))
     elif before[-1:] == ["is"] or before[-2:] == ["is", "not"]:
         if follows and follows not in _AFTER_TEST:
             argument = tokens[index + 1]
@@ -241,8 +344,8 @@ def _call_at(
             yield TemplateCall("function", token.text, arguments, token.offset)
 
 
-def _arguments(tokens: Sequence[_Token], start: int) -> tuple[Argument, ...] | None:
-    """The arguments from a parenthesis on; None where their number is not known."""
+def _read_arguments(tokens: Sequence[_Token], start: int) -> tuple[Argument, ...] | None:
+    """Return the arguments from a parenthesis on; None where their number is not known."""
     parts: list[list[_Token]] = [[]]
     depth = 0
     for token in tokens[start:]:
@@ -250,7 +353,7 @@ def _arguments(tokens: Sequence[_Token], start: int) -> tuple[Argument, ...] | N
             found = [part for part in parts if part]
             if any(part[0].text in ("*", "**") for part in found):
                 return None
-            return tuple(map(_argument, found))
+            return tuple(map(_read_argument, found))
         depth += (token.text in _OPEN) - (token.text in _CLOSE)
         if depth == 0 and token.text == ",":
             parts.append([])
@@ -259,15 +362,15 @@ def _arguments(tokens: Sequence[_Token], start: int) -> tuple[Argument, ...] | N
     return None
 
 
-def _argument(tokens: Sequence[_Token]) -> Argument:
+def _read_argument(tokens: Sequence[_Token]) -> Argument:
     keyword = tokens[0].text if len(tokens) > 2 and tokens[0].is_name and tokens[1].text == "=" else ""
     value = tokens[2:] if keyword else tokens
     is_constant = all(token.is_constant or token.text in _PUNCTUATION for token in value)
     return Argument(keyword, " ".join(token.text for token in value) if is_constant else "")
 
 
-def _subject(tokens: Sequence[_Token], pipe: int) -> str:
-    """The constant or the variable before a filter, with the names that lead to it; empty for any other expression."""
+def _read_subject(tokens: Sequence[_Token], pipe: int) -> str:
+    """Return the constant or the variable before a filter, with its path; an empty text for any other expression."""
     start = pipe
     while start > 0 and (tokens[start - 1].is_name or tokens[start - 1].text == "."):
         start -= 1
@@ -278,8 +381,8 @@ def _subject(tokens: Sequence[_Token], pipe: int) -> str:
     return "".join(token.text for token in tokens[start:pipe])
 
 
-def _macro_header(tokens: Sequence[_Token]) -> tuple[str, str] | None:
-    """The name of a macro, and the macro with its parameters, whose defaults do not matter."""
+def _read_macro_header(tokens: Sequence[_Token]) -> tuple[str, str] | None:
+    """Return the name of a macro, and the macro with its parameters, whose defaults do not matter."""
     if len(tokens) < 3 or tokens[0].text != "macro":
         return None
     parameters, depth = list[str](), 0
@@ -292,8 +395,8 @@ def _macro_header(tokens: Sequence[_Token]) -> tuple[str, str] | None:
     return tokens[1].text, f"{tokens[1].text}({', '.join(parameters)})"
 
 
-def _assigned(tokens: Sequence[_Token]) -> Iterable[str]:
-    """The names that a tag gives a value."""
+def _list_assigned(tokens: Sequence[_Token]) -> Iterable[str]:
+    """Return the names that a tag gives a value."""
     if not tokens or tokens[0].text not in ("set", "for", "with", "macro", "call"):
         return ()
     end = {"for": "in", "set": "="}.get(tokens[0].text, "")

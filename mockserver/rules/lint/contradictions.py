@@ -1,4 +1,4 @@
-"""Finds what no model could have answered: tools, arguments, JSON and finish reasons that contradict the request.
+"""Finds answers that no model could give: tools, arguments, JSON and finish reasons that contradict the request.
 
 Sees answers of rules before faults and limits change them. An answer that breaks off may end anywhere.
 """
@@ -24,42 +24,42 @@ _NESTING = ("namespace", "tool_search")  # tools that offer others
 _MAX_COST = 10_000  # of validating, as `CompiledSchema.cost_of` estimates it: some ms
 _MAX_WHY, _MAX_WHYS = 200, 3  # characters of what a schema says, and how often
 _NOT_JSON = object()
-_KEPT, _MOST_KEPT = "reasons", 8  # kinds of calls for which a draft remembers them
-_ALWAYS = ("_tool_result", "redacted_thinking", "container_upload")  # items of which a call, or nothing, tells
+_MEMORY, _MOST_REMEMBERED = "reasons", 8  # the attribute of a draft, and how many kinds of calls it has reasons for
+_NEED_NO_TOOL = ("_tool_result", "redacted_thinking", "container_upload")  # items that follow a call, or stand alone
 
 
-def recall(call: Call, draft: Draft) -> tuple[str, ...] | None:
-    """Return what `impossible` does, where that is known without a look; else None."""
+def recall_contradictions(call: Call, draft: Draft) -> tuple[str, ...] | None:
+    """Return what `find_contradictions` would, if that is known without a look; else None."""
     if call.options.response_format not in _JSON and call.tool_choice.mode not in _FORCED:
         plain = draft.plain
         if plain is not None and not plain.calls:  # mere texts, as most answers are
             return ()
-    if (kept := vars(draft).get(_KEPT)) is None or (key := _find_key(call)) is None:
+    if (memory := vars(draft).get(_MEMORY)) is None or (key := _find_key(call)) is None:
         return None
-    known: _Known | None = kept.get(key)
-    return None if known is None else known.whys
+    known: _Known | None = memory.get(key)
+    return None if known is None else known.reasons
 
 
-def impossible(call: Call, draft: Draft) -> tuple[str, ...]:
-    """Why no model could answer the call so, each reason once; empty if one could. The draft remembers it."""
+def find_contradictions(call: Call, draft: Draft) -> tuple[str, ...]:
+    """Return why no model could answer the call so, each reason once. The draft remembers the reasons."""
     if draft.broken is not None or call.operation not in _OPERATIONS:
         return ()
     found: dict[str, None] = {}
     for choice in draft.choices[: call.options.n]:
-        found.update(dict.fromkeys(_of_choice(call, choice)))
-    whys = tuple(found)
+        found.update(dict.fromkeys(_check_choice(call, choice)))
+    reasons = tuple(found)
     if (key := _find_key(call)) is not None:
-        kept = vars(draft).setdefault(_KEPT, {})
-        if len(kept) >= _MOST_KEPT:
-            kept.clear()
-        kept[key] = _Known(whys, call.tools)
-    return whys
+        memory = vars(draft).setdefault(_MEMORY, {})
+        if len(memory) >= _MOST_REMEMBERED:
+            memory.clear()
+        memory[key] = _Known(reasons, call.tools)
+    return reasons
 
 
 class _Known(Struct, frozen=True):
     """Why no model could answer so with these tools, which are held so that no others get their identity."""
 
-    whys: tuple[str, ...]
+    reasons: tuple[str, ...]
     tools: tuple[Tool, ...]
 
 
@@ -72,7 +72,7 @@ def _find_key(call: Call) -> Hashable:
     return id(call.tools), call.operation, *how
 
 
-def _of_choice(call: Call, choice: DraftChoice) -> Iterator[str]:
+def _check_choice(call: Call, choice: DraftChoice) -> Iterator[str]:
     as_json = call.options.response_format in _JSON
     own = OWN_FINISHES.get(choice.finish or "")
     whole = (own or choice.finish) not in _CUT_OFF and choice.filter_after is None
@@ -88,42 +88,42 @@ def _of_choice(call: Call, choice: DraftChoice) -> Iterator[str]:
             refuses = True
     if not (call.operation == "responses" and call.raw.get("prompt")):  # a stored prompt may offer tools
         for one in made:
-            if (why := _of_call(call, one, whole=whole)) is not None:
+            if (why := _check_call(call, one, whole=whole)) is not None:
                 yield why
         for item in items:
-            yield from _of_item(call, item)
+            yield from _check_item(call, item)
     if len(made) > 1 and not call.options.parallel_tool_calls:
         why = "" if call.options.bare_functions else ", as its parallel_tool_calls is false"
         yield f"calls {len(made)} tools, but the request allows one call{why}"
     if whole and not made and not refuses:
         if call.tool_choice.mode in _FORCED and not items:
-            yield "calls no tool, which the request's tool_choice demands"
+            yield "calls no tool, although the request's tool_choice requires one"
         elif as_json:
-            yield from _of_text(call, choice.parts)
+            yield from _check_json(call, choice.parts)
     if choice.finish is not None and own is None and call.operation != "responses":  # which has no finish reasons
-        yield from _of_finish(call, choice.finish, made)
+        yield from _check_finish(call, choice.finish, made)
 
 
-def _of_call(call: Call, made: ToolCall, *, whole: bool) -> str | None:
+def _check_call(call: Call, made: ToolCall, *, whole: bool) -> str | None:
     kind = "custom" if made.kind == "custom" else "function"
     meant = [tool for tool in call.tools_named(made.name, made.namespace) if tool.kind in _CALLED]
     if not meant:
-        return _of_unknown(call, made)
+        return _check_unknown_tool(call, made)
     tool, choice = meant[0], call.tool_choice
     if len(meant) > 1:
         where = " and ".join([shown(each.namespace) for each in meant if each.namespace])
-        return f"calls {shown(made.name)}, which the namespaces {where} offer; say which with the key namespace"
+        return f"calls {shown(made.name)}, which the namespaces {where} offer; name one with the key namespace"
     if choice.mode == "none" or not choice.allows(tool):
         return f"calls {shown(made.name)}, which the request's tool_choice forbids"
     if tool.kind != kind:
         key = "input" if tool.kind == "custom" else "arguments"
         return f"calls {shown(made.name)}, a {tool.kind} tool, which takes {key}"
-    why = _wrong_arguments(tool, made.arguments) if kind == "function" and whole else None
+    why = _check_arguments(tool, made.arguments) if kind == "function" and whole else None
     return None if why is None else f"calls {shown(made.name)} with arguments that {why}"
 
 
-def _of_unknown(call: Call, made: ToolCall) -> str | None:
-    """Why a tool is not offered that is called, unless another may offer it."""
+def _check_unknown_tool(call: Call, made: ToolCall) -> str | None:
+    """Explain that a tool is called that is not offered, unless another tool may offer it."""
     if any(each.kind in _NESTING for each in call.tools):
         return None
     name = f"{made.namespace}.{made.name}" if made.namespace else made.name
@@ -132,29 +132,29 @@ def _of_unknown(call: Call, made: ToolCall) -> str | None:
     return f"calls {shown(name)}, a tool that the request does not offer{hint}"
 
 
-def _wrong_arguments(tool: Tool, arguments: str) -> str | None:
+def _check_arguments(tool: Tool, arguments: str) -> str | None:
     value = try_parse(arguments if arguments.strip() else "{}", _NOT_JSON)
     if value is _NOT_JSON:
-        return "are no JSON"
+        return "are not JSON"
     if not isinstance(value, dict):
-        return "are no JSON object"
-    why = refused(tool.parameters, value) if tool.strict and tool.parameters is not None else None
+        return "are not a JSON object"
+    why = explain_refusal(tool.parameters, value) if tool.strict and tool.parameters is not None else None
     return why and f"its strict schema refuses: {why}"
 
 
-def _of_item(call: Call, item: Item) -> Iterator[str]:
-    """Whether the provider's own tool was offered: `web_search_call` needs `web_search`, of any version."""
+def _check_item(call: Call, item: Item) -> Iterator[str]:
+    """Check that the provider's own tool was offered: `web_search_call` needs `web_search`, of any version."""
     if item.kind.startswith("mcp"):
         label = item.body.get("server_label")
         if not any(tool.options.get("server_label") == label for tool in call.tools):
             yield f"has {item.kind} of {shown(label)}, an MCP server that the request does not offer"
-    elif not item.kind.endswith(_ALWAYS):
+    elif not item.kind.endswith(_NEED_NO_TOOL):
         used = str(item.body.get("name")) if item.kind == "server_tool_use" else item.kind.partition("_call")[0]
         if not any(tool.kind.startswith(used) or tool.name == used for tool in call.tools):
             yield f"has {item.kind}, but the request does not offer that tool"
 
 
-def _of_text(call: Call, parts: Sequence[Part]) -> Iterator[str]:
+def _check_json(call: Call, parts: Sequence[Part]) -> Iterator[str]:
     texts = [part for part in parts if isinstance(part, Text)]
     if not texts:
         return
@@ -162,26 +162,26 @@ def _of_text(call: Call, parts: Sequence[Part]) -> Iterator[str]:
     value = try_parse("".join(part.text for part in texts[begins:]), _NOT_JSON)
     kind, schema = call.options.response_format, call.options.schema if call.options.strict_schema else None
     if value is _NOT_JSON:
-        yield f"has a text that is no JSON, but response_format is {kind}"
+        yield f"has text that is not JSON, but response_format is {kind}"
     elif kind == "json_object" and not isinstance(value, dict):
-        yield "has JSON that is no object, but response_format is json_object"
-    elif schema is not None and (why := refused(schema, value)):
+        yield "has JSON that is not an object, but response_format is json_object"
+    elif schema is not None and (why := explain_refusal(schema, value)):
         yield f"has JSON that the strict schema of response_format refuses: {why}"
 
 
-def _of_finish(call: Call, finish: str, made: Sequence[ToolCall]) -> Iterator[str]:
+def _check_finish(call: Call, finish: str, made: Sequence[ToolCall]) -> Iterator[str]:
     usual = "function_call" if call.options.bare_functions else "tool_calls"
     if finish in ("tool_calls", "function_call"):
         if not made:
             yield f"has finish: {finish}, but calls no tool"
         elif finish != usual:
-            yield f"has finish: {finish}, but for this request's tools it is {usual}"
+            yield f"has finish: {finish}, but with this request's tools it is {usual}"
     elif finish == "stop" and made and call.tool_choice.mode not in _FORCED:
-        yield f"has finish: stop, but calls a tool, for which it is {usual}"
+        yield f"has finish: stop, but calls a tool; then it is {usual}"
 
 
-def refused(schema: Json, value: Json) -> str | None:
-    """Why a schema refuses a value; None if it does not, is invalid itself, or takes too long."""
+def explain_refusal(schema: Json, value: Json) -> str | None:
+    """Return why a schema refuses a value; None if it does not, is invalid itself, or takes too long."""
     from mockserver.model.schema.document import UnsatisfiableError, compile_schema, depth_and_size  # slow to import
 
     try:

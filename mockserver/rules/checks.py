@@ -1,46 +1,50 @@
-"""Checks of a rule's answer: which keys go together, which operations it can answer, which dialects can send it.
+"""Checks of a rule: which keys of its answer go together, which operations it can answer, which dialects can send it.
 
-Texts answer chats, completions and responses; other operations what their kinds say; errors and raw bytes anything.
+Text answers chats, completions and responses; of other operations, their kinds say what does; errors and raw bytes
+answer anything.
 """
 
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping
 
-from mockserver.config.source import Path, suggestion
+from msgspec import Struct
+
+from mockserver.config.source import Path, suggest
 from mockserver.core.call import OTHER
 from mockserver.core.draft import ArtifactDraft, Draft, RuleOutcome
 from mockserver.core.episode import wire_format
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
 from mockserver.kinds import KINDS
-from mockserver.rules.match.conditions import All, Condition, implied, pinned
+from mockserver.rules.match.conditions import All, Condition, find_pinned, mark_implied
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import ContentSpec, ThenSpec
 from mockserver.rules.templates import CompileContext
 
+Known = Mapping[str, frozenset[str]]  # the features of each dialect
 SAYS = ("text", "json", "refusal")  # with or without tool calls, each is of the kind "content"
 
 
-def kind_of(then: ContentSpec, context: CompileContext) -> str | None:
+def find_kind(then: ContentSpec, context: CompileContext) -> str | None:
     """Return the kind of answer that a table gives (a key of BESIDE), or None after reporting that there is not one."""
     keys = then.stated_keys
-    outcomes = [key for key in keys if key in OUTCOMES and _answers(key, keys, then)]
+    outcomes = [key for key in keys if key in OUTCOMES and _is_answer(key, keys, then)]
     if not outcomes:
-        context.refuse(_nothing(keys, then))
+        context.refuse(_explain_no_answer(keys, then))
         return None
     kind = OUTCOMES[outcomes[0]]
-    spoken = [key for key in outcomes if key in SAYS]
-    other = next((key for key in outcomes if OUTCOMES[key] != kind), spoken[1] if len(spoken) > 1 else None)
+    words = [key for key in outcomes if key in SAYS]
+    other = next((key for key in outcomes if OUTCOMES[key] != kind), words[1] if len(words) > 1 else None)
     if other is not None:
         context.at(other).refuse_key(f'use "{outcomes[0]}" or "{other}", not both{_HINTS.get(other, "")}')
         return None
     for key in keys:
         if key not in outcomes and key not in BESIDE[kind]:
             hint = _INSTEAD.get((kind, key)) or _INSTEAD.get((kind, ""), "")
-            context.at(key).refuse_key(f'"{key}" does not go with "{outcomes[0]}"{hint}')
+            context.at(key).refuse_key(f'"{key}" cannot be combined with "{outcomes[0]}"{hint}')
     return kind
 
 
-def _answers(key: str, keys: Collection[str], then: ContentSpec) -> bool:
+def _is_answer(key: str, keys: Collection[str], then: ContentSpec) -> bool:
     match key:
         case "content_filter":
             return then.content_filter is not None and then.content_filter.on == "prompt"
@@ -49,13 +53,13 @@ def _answers(key: str, keys: Collection[str], then: ContentSpec) -> bool:
     return True
 
 
-def _nothing(keys: Collection[str], then: ContentSpec) -> str:
+def _explain_no_answer(keys: Collection[str], then: ContentSpec) -> str:
     if "content_filter" in keys:
-        return '"content_filter" on the completion needs a text that it cuts; add text: ..., or write on: prompt'
+        return '"content_filter" on the completion needs text to cut; add text: ..., or write on: prompt'
     if "retry_after" in keys:
-        return '"retry_after" goes with an error; add error: 429'
+        return '"retry_after" needs an error; add error: 429'
     answers = [key for key in OUTCOMES if key in then.model_keys]
-    return f"there is no answer here; write one of {', '.join(answers)}"
+    return f"an answer is missing here; write one of {', '.join(answers)}"
 
 
 # The keys that are answers, and their kinds.
@@ -121,53 +125,94 @@ GENERATIVE = ("chat", "completions", "responses")  # the default operations of a
 ASKED = (*GENERATIVE, *KINDS)  # operations that ask a model; others look something up
 
 
-def for_its_operations(when: Condition, purposes: Sequence[tuple[Path, str]]) -> Condition:
-    """Return the rule's condition, restricted to the operations that its answer suits unless it names one or a path."""
-    if when.uses & {"operation", "path"}:
-        return when
-    kinds = {purpose for _, purpose in purposes}
-    return All((when, _IMPLIED[kinds.pop() if len(kinds) == 1 else "text"]))
+class _Purpose(Struct, frozen=True):
+    """What one answer of a rule is for, a key of _PURPOSES, and the path of the key that says so."""
+
+    name: str
+    path: Path
 
 
-def _chats_have_items(when: Condition, operations: Collection[str]) -> bool:
-    """Whether the chats of a dialect that the rule may answer are messages with items."""
-    dialects = pinned(when, "dialect") or ("anthropic",)
-    return "chat" in operations and any(wire_format(str(name), "chat") == "messages" for name in dialects)
+class AnswerCheck:
+    """Checks whether the answer of a rule suits the requests that its condition selects."""
+
+    def __init__(self, when: Condition, then: ThenSpec, context: CompileContext) -> None:
+        self._when, self._then, self._context = when, then, context
+        self._purposes = list(_find_purposes(then))
+        self._names_operation = "operation" in when.uses
+        self._names_path = "path" in when.uses
+
+    @property
+    def is_stub(self) -> bool:
+        """Return whether it may answer at paths that no dialect knows: it names one and needs no dialect."""
+        answers = (inner for _, inner in self._then.walk() if not inner.steps and not inner.one_of)
+        return self._names_path and all(_STUBS.issuperset(_select_keys(inner, OUTCOMES)) for inner in answers)
+
+    def restrict_when(self) -> Condition:
+        """Return the condition; if it names no operation and no path, only for operations that the answer suits."""
+        if self._names_operation or self._names_path:
+            return self._when
+        names = {purpose.name for purpose in self._purposes}
+        return All((self._when, _IMPLIED[names.pop() if len(names) == 1 else "text"]))
+
+    def check_operations(self) -> None:
+        """Check that it can answer the operations that the condition names, or the usual ones if it names none."""
+        operations = sorted(map(str, self._find_operations()))
+        if not operations:
+            return
+        for purpose in self._purposes:
+            other = next((name for name in operations if not _suits(purpose.name, name)), None)
+            if other is not None:
+                able = f"use it for {', '.join(_PURPOSES[purpose.name])}{_OPERATIONS_INSTEAD.get(other, '')}"
+                self._context.at("then", *purpose.path).refuse_key(
+                    f'"{purpose.path[-1]}" cannot answer the operation "{other}"; {able}'
+                )
+        for path, content in self._then.walk():
+            for key in _select_keys(content, _NOT_SENT):
+                if all(name in _NOT_SENT[key] for name in operations) and not self._is_chat_item(key, operations):
+                    able = ", ".join(name for name in GENERATIVE if name not in _NOT_SENT[key])
+                    hint = _OPERATIONS_INSTEAD.get(operations[0], f"; {able} can")
+                    self._context.at("then", *path, key).refuse_key(
+                        f'the operation "{operations[0]}" cannot send "{key}"{hint}'
+                    )
+
+    def check_features(self, known: Known) -> None:
+        """Check that each dialect that the condition names has the features that the answer needs."""
+        named = (find_pinned(self._when, "dialect") if "dialect" in self._when.uses else None) or ()
+        dialects = [dialect for dialect in known if dialect in named]
+        for path, feature in _find_features(self._then) if dialects else ():
+            lacking = next((dialect for dialect in dialects if feature not in known[dialect]), None)
+            if lacking is not None:
+                able = [dialect for dialect in known if feature in known[dialect]]
+                hint = f"; {', '.join(able)} can" if able else ""
+                self._context.at("then", *path).refuse_key(
+                    f'"when" requires the dialect "{lacking}", which cannot send {WORDS[feature]}{hint}'
+                )
+
+    def _find_operations(self) -> Collection[Json]:
+        if self._names_operation:
+            return find_pinned(self._when, "operation") or ()
+        several = len({purpose.name for purpose in self._purposes}) > 1
+        return GENERATIVE if several and not self._names_path else ()
+
+    def _is_chat_item(self, key: str, operations: Collection[str]) -> bool:
+        """Return whether chats have items in a dialect that the rule may answer: Anthropic's are blocks of messages."""
+        dialects = find_pinned(self._when, "dialect") or ("anthropic",)
+        is_chat = key == "items" and "chat" in operations
+        return is_chat and any(wire_format(str(name), "chat") == "messages" for name in dialects)
 
 
-def is_stub(when: Condition, then: ThenSpec) -> bool:
-    """Whether a rule may answer at paths that no dialect knows: it names a path, and needs no dialect to be sent."""
-    answers = (inner for _, inner in then.nested() if not inner.steps and not inner.one_of)
-    return "path" in when.uses and all(_STUBS.issuperset(_given(inner, OUTCOMES)) for inner in answers)
+def _find_purposes(then: ThenSpec) -> Iterator[_Purpose]:
+    for path, content in then.walk():
+        given = _select_keys(content, _PURPOSE_OF)
+        if len({_PURPOSE_OF[key] for key in given}) == 1:  # two answers are reported elsewhere
+            yield _Purpose(_PURPOSE_OF[given[0]], (*path, given[0]))
 
 
-def check_operations(
-    when: Condition, then: ThenSpec, purposes: Sequence[tuple[Path, str]], context: CompileContext
-) -> None:
-    """Check that a rule can answer the operations that `when` names, or the usual ones if it names none."""
-    wanted = sorted(map(str, _wanted(when, purposes)))
-    for path, purpose in purposes if wanted else ():
-        other = next((name for name in wanted if not _suits(purpose, name)), None)
-        if other is not None:
-            able = f"use it for {', '.join(_PURPOSES[purpose])}{_OPERATIONS_INSTEAD.get(other, '')}"
-            context.at("then", *path).refuse_key(f'"{path[-1]}" cannot answer the operation "{other}"; {able}')
-    for path, content in then.nested() if wanted else ():
-        for key in _given(content, _NOT_SENT):
-            if all(name in _NOT_SENT[key] for name in wanted) and not (
-                key == "items" and _chats_have_items(when, wanted)
-            ):
-                able = ", ".join(name for name in GENERATIVE if name not in _NOT_SENT[key])
-                hint = _OPERATIONS_INSTEAD.get(wanted[0], f"; {able} can")
-                context.at("then", *path, key).refuse_key(f'the operation "{wanted[0]}" cannot send "{key}"{hint}')
+def _select_keys(content: ContentSpec, wanted: Container[str]) -> list[str]:
+    return [key for key in content.stated_keys if key in wanted]
 
 
-def _wanted(when: Condition, purposes: Sequence[tuple[Path, str]]) -> Collection[Json]:
-    if "operation" in when.uses:
-        return pinned(when, "operation") or ()
-    return () if "path" in when.uses or len({purpose for _, purpose in purposes}) < 2 else GENERATIVE
-
-
-def misfit(outcome: RuleOutcome, operation: str) -> str | None:
+def explain_misfit(outcome: RuleOutcome, operation: str) -> str | None:
     """Return why an outcome cannot answer an operation, or None if it can."""
     if type(outcome) is Draft:  # isinstance takes far longer for a Struct
         purpose = "text"
@@ -177,30 +222,16 @@ def misfit(outcome: RuleOutcome, operation: str) -> str | None:
         return None
     if _suits(purpose, operation):
         return None
-    return f'this rule gives {_WORDS[purpose]}, which cannot answer the operation "{operation}"'
+    return f'this rule answers with {_WORDS[purpose]}, which cannot answer the operation "{operation}"'
 
 
 def _suits(purpose: str, operation: str) -> bool:
     return operation not in _WITHOUT_TEXT if purpose == "text" else operation in _PURPOSES[purpose]
 
 
-def purposes_of(then: ThenSpec) -> Sequence[tuple[Path, str]]:
-    """Return what the answers of a rule are for, a key of _PURPOSES, each with the place of its key."""
-    purposes: list[tuple[Path, str]] = []
-    for at, content in then.nested():
-        given = _given(content, _PURPOSE_OF)
-        if len({_PURPOSE_OF[key] for key in given}) == 1:  # two answers are reported elsewhere
-            purposes.append(((*at, given[0]), _PURPOSE_OF[given[0]]))
-    return purposes
-
-
-def _given(content: ContentSpec, wanted: Container[str]) -> list[str]:
-    return [key for key in content.stated_keys if key in wanted]
-
-
-def _for(operations: tuple[str, ...]) -> Condition:
+def _make_operations_condition(operations: tuple[str, ...]) -> Condition:
     wanted: Json = {"operation": {"in": list(operations)}}
-    return implied(compile_when(wanted, lambda message, path: None))
+    return mark_implied(compile_when(wanted, lambda message, path: None))
 
 
 _STUBS = _SENT | {"json", "raw", "error"}
@@ -208,7 +239,7 @@ _PURPOSES: Mapping[str, tuple[str, ...]] = {
     "text": GENERATIVE,
     **{kind.key: (kind.operation,) for kind in KINDS.values()},
 }
-_WORDS: Mapping[str, str] = {"text": "a text", **{kind.key: kind.states for kind in KINDS.values()}}
+_WORDS: Mapping[str, str] = {"text": "text", **{kind.key: kind.states for kind in KINDS.values()}}
 _WITHOUT_TEXT = frozenset((*KINDS, "models", "model", "delete_model", "info", "create_batch", OTHER))
 _PURPOSE_OF: Mapping[str, str] = {
     **{key: "text" for key, kind in OUTCOMES.items() if kind in ("content", "parts", "choices", "generate", "echo")},
@@ -226,48 +257,36 @@ _OPERATIONS_INSTEAD: Mapping[str, str] = {
     **{kind.operation: f"; write {kind.key}: {kind.form}" for kind in KINDS.values()},
     "input_tokens": '; for a count, write text: "" and usage: {prompt_tokens: 9}',
 }
-_IMPLIED: Mapping[str, Condition] = {purpose: _for(operations) for purpose, operations in _PURPOSES.items()}
-
-
-Known = Mapping[str, frozenset[str]]  # the features of each dialect
+_IMPLIED: Mapping[str, Condition] = {
+    purpose: _make_operations_condition(operations) for purpose, operations in _PURPOSES.items()
+}
 
 
 def check_when(when: Json, context: CompileContext, known: Known) -> None:
     """Refuse unknown dialects, and paths that only control paths have."""
-    for path, dialect in _texts("dialect", when, "equals", "in"):
+    for path, dialect in _find_texts("dialect", when, "equals", "in"):
         if "*" not in dialect and dialect not in known:
-            context.at("when", *path).refuse(f'unknown dialect "{dialect[:60]}"{suggestion(dialect, known)}')
-    for path, text in _texts("path", when, "equals", "in", "glob", "starts_with", "regex"):
+            context.at("when", *path).refuse(f'unknown dialect "{dialect[:60]}"{suggest(dialect, known)}')
+    for path, text in _find_texts("path", when, "equals", "in", "glob", "starts_with", "regex"):
         if f"/{text.lstrip('^/')}".startswith(CONTROL):
-            context.at("when", *path).refuse(f"no rule can answer below {CONTROL}: the control API has these paths")
-
-
-def check_features(when: Condition, then: ThenSpec, context: CompileContext, known: Known) -> None:
-    pins = (pinned(when, "dialect") if "dialect" in when.uses else None) or ()
-    dialects = [dialect for dialect in known if dialect in pins]
-    for path, feature in _features(then) if dialects else ():
-        lacking = next((dialect for dialect in dialects if feature not in known[dialect]), None)
-        if lacking is not None:
-            have = [dialect for dialect in known if feature in known[dialect]]
-            hint = f"; {', '.join(have)} can" if have else ""
-            context.at("then", *path).refuse_key(
-                f'"when" asks for the dialect "{lacking}", which cannot send {WORDS[feature]}{hint}'
+            context.at("when", *path).refuse(
+                f"rules cannot answer paths below {CONTROL}: they belong to the control API"
             )
 
 
-def _texts(field: str, when: Json, *predicates: str) -> Iterator[tuple[Path, str]]:
+def _find_texts(field: str, when: Json, *predicates: str) -> Iterator[tuple[Path, str]]:
     """Yield the texts that a table compares a field with, each with its place."""
     for key, value in when.items() if isinstance(when, Mapping) else ():
         if key in ("any", "all") and isinstance(value, list):
             for at, table in enumerate(value):
-                yield from (((key, at, *path), text) for path, text in _texts(field, table, *predicates))
+                yield from (((key, at, *path), text) for path, text in _find_texts(field, table, *predicates))
         elif key == "not" and field == "dialect":
-            yield from ((("not", *path), text) for path, text in _texts(field, value, *predicates))
+            yield from ((("not", *path), text) for path, text in _find_texts(field, value, *predicates))
         elif key == field:
-            yield from (((field, *path), text) for path, text in _stated(value, predicates))
+            yield from (((field, *path), text) for path, text in _find_stated_texts(value, predicates))
 
 
-def _stated(value: Json, predicates: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
+def _find_stated_texts(value: Json, predicates: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
     match value:
         case str():
             yield (), value
@@ -275,17 +294,17 @@ def _stated(value: Json, predicates: tuple[str, ...]) -> Iterator[tuple[Path, st
             yield from (((at,), text) for at, text in enumerate(value) if isinstance(text, str))
         case Mapping():
             for name in predicates:
-                yield from (((name, *path), text) for path, text in _stated(value.get(name), ()))
+                yield from (((name, *path), text) for path, text in _find_stated_texts(value.get(name), ()))
 
 
-def _features(then: ThenSpec) -> Iterator[tuple[Path, str]]:
-    for path, inner in then.nested():
-        yield from _used(inner, path)
+def _find_features(then: ThenSpec) -> Iterator[tuple[Path, str]]:
+    for path, inner in then.walk():
+        yield from _find_used_features(inner, path)
         for at, choice in enumerate(inner.choices or ()):
-            yield from _used(choice, (*path, "choices", at))
+            yield from _find_used_features(choice, (*path, "choices", at))
 
 
-def _used(content: ContentSpec, path: Path) -> Iterator[tuple[Path, str]]:
+def _find_used_features(content: ContentSpec, path: Path) -> Iterator[tuple[Path, str]]:
     for key, feature in FEATURE_OF.items():
         if getattr(content, key, None) is not None:
             yield (*path, key), feature

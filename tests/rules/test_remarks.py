@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.rules.load import repeated_calls, review
+from mockserver.rules.lint.remarks import find_repeated_calls, review
 from tests.kit.local import local
 from tests.kit.rules import loaded
 
@@ -138,7 +138,7 @@ def test_a_rule_for_a_result_behind_the_rule_that_calls_the_tool_misses_it(when:
 )
 def test_whatever_the_call_and_the_result_look_like(then: Mapping[str, Any], when: Mapping[str, Any]) -> None:
     asks, answers = loaded(json.dumps({"rules": [{**ASKS, "then": then}, {**ANSWERS, "when": when}]}))
-    (remark,) = repeated_calls((asks, answers))
+    (remark,) = find_repeated_calls((asks, answers))
     assert (remark.rule, remark.before) == (answers, asks)
 
 

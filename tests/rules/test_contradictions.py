@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.draft import Draft, DraftChoice
-from mockserver.engine.lint import impossible, refused
+from mockserver.rules.lint.contradictions import explain_refusal, find_contradictions
 from tests.kit import calls
 from tests.kit.local import local
 
@@ -35,7 +35,7 @@ WIKI = {"tools": [{"type": "mcp", "server_label": "wiki", "server_url": "https:/
 FLAT = {"type": "function", "name": "get_weather", "parameters": CITY, "strict": True}
 NO_TOOL = 'calls "get_weather", a tool that the request does not offer'
 FORBIDDEN = 'calls "get_weather", which the request\'s tool_choice forbids'
-NO_CALL = "calls no tool, which the request's tool_choice demands"
+NO_CALL = "calls no tool, although the request's tool_choice requires one"
 NAMED = {"type": "function", "function": {"name": "get_weather"}}
 STRICT = {"type": "json_schema", "name": "c", "schema": CITY, "strict": True}
 REFUSED = "has JSON that the strict schema of response_format refuses:"
@@ -84,11 +84,11 @@ def remarks(then: Mapping[str, Any], body: Mapping[str, Any], path: str = CHAT, 
             'calls "get_weather" with arguments that its strict schema refuses: Additional properties are not allowed '
             "('town' was unexpected); \"city\" is a required property",
         ),
-        ({"tool_calls": [{**PARIS, "arguments": "{"}]}, TOOLS, 'calls "get_weather" with arguments that are no JSON'),
+        ({"tool_calls": [{**PARIS, "arguments": "{"}]}, TOOLS, 'calls "get_weather" with arguments that are not JSON'),
         (
             {"tool_calls": [{**PARIS, "arguments": "[1]"}]},
             {"tools": [function(parameters=None)]},
-            'calls "get_weather" with arguments that are no JSON object',
+            'calls "get_weather" with arguments that are not a JSON object',
         ),
         (
             {"tool_calls": [{"name": "d", "arguments": {"day": "soon"}}]},
@@ -105,10 +105,10 @@ def remarks(then: Mapping[str, Any], body: Mapping[str, Any], path: str = CHAT, 
             {"tools": [{"type": "custom", "custom": {"name": "get_weather"}}]},
             'calls "get_weather", a custom tool, which takes input',
         ),
-        (TEXT, OBJECT, "has a text that is no JSON, but response_format is json_object"),
-        ({"text": "```json\n{}\n```"}, OBJECT, "has a text that is no JSON, but response_format is json_object"),
-        ({"json": [1]}, OBJECT, "has JSON that is no object, but response_format is json_object"),
-        (TEXT, {"response_format": LOOSE}, "has a text that is no JSON, but response_format is json_schema"),
+        (TEXT, OBJECT, "has text that is not JSON, but response_format is json_object"),
+        ({"text": "```json\n{}\n```"}, OBJECT, "has text that is not JSON, but response_format is json_object"),
+        ({"json": [1]}, OBJECT, "has JSON that is not an object, but response_format is json_object"),
+        (TEXT, {"response_format": LOOSE}, "has text that is not JSON, but response_format is json_schema"),
         (
             {"json": {}},
             {"response_format": SCHEMA},
@@ -126,17 +126,17 @@ def remarks(then: Mapping[str, Any], body: Mapping[str, Any], path: str = CHAT, 
         (
             {"tool_calls": [PARIS], "finish": "stop"},
             TOOLS,
-            "has finish: stop, but calls a tool, for which it is tool_calls",
+            "has finish: stop, but calls a tool; then it is tool_calls",
         ),
         (
             {"tool_calls": [PARIS], "finish": "function_call"},
             TOOLS,
-            "has finish: function_call, but for this request's tools it is tool_calls",
+            "has finish: function_call, but with this request's tools it is tool_calls",
         ),
         (
             {"tool_calls": [PARIS], "finish": "tool_calls"},
             {"functions": [{"name": "get_weather", "parameters": CITY}]},
-            "has finish: tool_calls, but for this request's tools it is function_call",
+            "has finish: tool_calls, but with this request's tools it is function_call",
         ),
     ],
 )  # fmt: skip
@@ -235,15 +235,15 @@ def test_other_dialects_and_operations() -> None:
 
 def test_each_reason_once_for_all_choices() -> None:
     then = {"choices": [{"json": []}, {"json": []}, {"json": {}}]}
-    assert remarks(then, {**OBJECT, "n": 3}) == ["has JSON that is no object, but response_format is json_object"]
+    assert remarks(then, {**OBJECT, "n": 3}) == ["has JSON that is not an object, but response_format is json_object"]
 
 
 def test_schemas_that_cannot_judge() -> None:
-    assert refused({"type": "nothing"}, 3) is None
-    assert refused({"$ref": "https://example.com/x"}, 3) is None
-    assert refused({"enum": list(range(1_000_000))}, 3) is None
-    assert refused({"type": "string"}, 3) == '3 is not of type "string"'
+    assert explain_refusal({"type": "nothing"}, 3) is None
+    assert explain_refusal({"$ref": "https://example.com/x"}, 3) is None
+    assert explain_refusal({"enum": list(range(1_000_000))}, 3) is None
+    assert explain_refusal({"type": "string"}, 3) == '3 is not of type "string"'
 
 
 def test_lookups_get_no_remark() -> None:
-    assert impossible(calls.call(operation="response"), Draft((DraftChoice((), finish="tool_calls"),))) == ()
+    assert find_contradictions(calls.call(operation="response"), Draft((DraftChoice((), finish="tool_calls"),))) == ()

@@ -1,0 +1,96 @@
+"""How rules change the way in which an answer goes out: their timing, and their faults, by chance and by counts."""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mockserver.core.action import Fault
+from mockserver.core.call import Call
+from mockserver.core.draft import Draft, FaultSpec, RuleAnswer, RuleOutcome
+from mockserver.core.plan import Plan, Timing
+from mockserver.core.protocols import Counters, Precondition
+from mockserver.core.seed import Seed
+from mockserver.engine.counters import fault_counter, find_attempt
+from mockserver.rules.load import Rule
+
+FaultSpecs = tuple[FaultSpec, ...]
+
+
+class FaultSelection(Struct, frozen=True):
+    """Chooses faults by probability, seeded by rule, fault, fingerprint and attempt, and by `times`."""
+
+    seed: Seed
+    counters: Counters
+    counted: bool = False
+
+    async def select(self, call: Call, rule: str, response: RuleAnswer) -> FaultSpecs:
+        """Return the faults of a rule's answer that apply to this call."""
+        specs = response.faults
+        if not specs or not any(each.counts for each in specs):
+            return specs
+        attempt = 0
+        if any(each.probability is not None for each in specs):
+            attempt = call.attempt if self.counted else await find_attempt(call, self.counters)
+        return tuple([each for each in specs if await self._applies(each, call, rule, attempt)])
+
+    async def _applies(self, spec: FaultSpec, call: Call, rule: str, attempt: int) -> bool:
+        chance, label = spec.probability, f"{rule} {spec.label}"
+        if chance is not None and self.seed.fraction("fault", label, call.fingerprint, str(attempt)) >= chance:
+            return False
+        if spec.times is None:
+            return True
+        gate = Precondition(fault_counter(rule, spec.label), spec.times)
+        return await self.counters.open(call.http.namespace, (gate,), None) is not None
+
+
+class DeliveryOverrides(Struct, frozen=True):
+    """What the rules met so far say about how the answer goes out.
+
+    The first rule that states a timing wins. Faults of earlier rules apply after those of later ones.
+    """
+
+    timing: Timing | None = None
+    faults: FaultSpecs = ()
+    modified_by: tuple[str, ...] = ()  # rules that changed the delivery and left the answer to others
+    trace: tuple[str, ...] = ()  # which of their steps, branches and faults
+
+    def add(self, rule: Rule, stated: RuleAnswer, faults: FaultSpecs) -> "DeliveryOverrides":
+        """Add what a rule states; `faults` are those of its faults that apply to this attempt."""
+        trace = self.trace
+        if stated.path or faults:
+            paths = (stated.path, *(each.path for each in faults))
+            trace = (*trace, *(f"{rule.source}: {path}" for path in paths if path))
+        return replace(
+            self,
+            timing=self.timing or stated.timing,
+            faults=(*faults, *self.faults),
+            trace=trace,
+        )
+
+    def add_modifier(self, rule: Rule) -> "DeliveryOverrides":
+        """Add a rule that leaves the answer to others."""
+        return replace(self, modified_by=(*self.modified_by, rule.source))
+
+    def change(self, outcome: RuleOutcome, call: Call) -> RuleOutcome:
+        """Apply the faults that change what an answer says, such as wrong tool arguments."""
+        for each in self.faults:
+            if each.change is not None and isinstance(outcome, Draft):
+                outcome = each.change(outcome, call)
+        return outcome
+
+    def apply(self, call: Call, seed: Seed, plan: Plan) -> Plan:
+        """Apply the timing, and the faults of delivery, to a plan."""
+        if self is NO_OVERRIDES:
+            return plan
+        faults = [
+            Fault(each.name, each.bend, seed.branch("fault", each.label, call.fingerprint)) for each in self.faults
+        ]
+        return replace(
+            plan,
+            timing=self.timing or plan.timing,
+            faults=tuple(faults),
+            modified_by=self.modified_by,
+            trace=self.trace,
+        )
+
+
+NO_OVERRIDES = DeliveryOverrides()

@@ -1,0 +1,230 @@
+"""Remarks on rules that load but may not be as intended, found by reading the rules alone.
+
+A rule may never answer because an earlier one matches whenever it does, miss a tool's result because the rule that
+calls the tool answers again, or depend on the order in which calls arrive. A remark is made only where it is certain.
+"""
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import translate
+from functools import lru_cache
+from itertools import islice
+
+from msgspec import Struct
+
+from mockserver.core.json import Json
+from mockserver.core.text import shown
+from mockserver.rules.load import Rule
+from mockserver.rules.match.conditions import All, Condition, Leaf, find_pinned
+
+
+class Remark(Struct, frozen=True):
+    """What may be unintended about a rule; `before` is the earlier rule that is the cause, if there is one."""
+
+    rule: Rule
+    text: str
+    before: Rule | None = None
+
+
+def review(rules: Sequence[Rule]) -> tuple[Remark, ...]:
+    """Return all remarks on these rules, in the order of the rules."""
+    found: list[Remark] = []
+    earlier, rounds = _EarlierRules(rules), _ToolRounds()
+    for rule in rules:
+        if (wider := earlier.find_wider(rule)) is not None:
+            found.append(Remark(rule, f"never answers: {_describe_earlier(wider)} matches whenever it does", wider))
+        else:
+            found += rounds.find_remarks(rule)
+            rounds.add(rule)
+        if rule.order_dependence:
+            found.append(Remark(rule, f"depends on the order of calls: it uses {', '.join(rule.order_dependence)}"))
+        if not rule.counts and all(rule.then.answers):
+            earlier.add(rule)
+    return tuple(found)
+
+
+def find_repeated_calls(rules: Sequence[Rule]) -> Iterator[Remark]:
+    """Yield remarks on the rules for a tool's result that get none, as the rule that calls the tool answers again."""
+    rounds = _ToolRounds()
+    for rule in rules:
+        yield from rounds.find_remarks(rule)
+        rounds.add(rule)
+
+
+def _describe_earlier(rule: Rule) -> str:
+    return f"the earlier rule{rule.quoted_name} ({rule.where})"
+
+
+class _Criterion(Struct, frozen=True):
+    """One condition of a rule as written: a field, and what it wants as JSON; `text` if that is bare text."""
+
+    field: str
+    written: str
+    text: str | None = None
+
+    @property
+    def pattern(self) -> re.Pattern[str] | None:
+        """Return the pattern of a text with wildcards; None if it has none, or characters special to fnmatch."""
+        if self.text is None or "*" not in self.text or set("\\[?") & set(self.text):
+            return None
+        return _compile_wildcards(self.text)
+
+    def follows_from(self, other: "_Criterion") -> bool:
+        """Return whether this holds whenever the other does, as far as their texts show."""
+        if self == other:
+            return True
+        pattern, text = self.pattern if self.field == other.field else None, other.text
+        return pattern is not None and text is not None and not set("*\\") & set(text) and bool(pattern.match(text))
+
+
+@lru_cache(maxsize=1024)
+def _compile_wildcards(text: str) -> re.Pattern[str]:
+    return re.compile(translate(text))
+
+
+def _list_criteria(rule: Rule) -> Iterator[_Criterion]:
+    """Yield the conditions of a rule, all of which must hold: one for each predicate unless a modifier applies."""
+    for field, wanted in (rule.spec.get("when") or {}).items():
+        is_plain_table = isinstance(wanted, dict) and not {"ignore_case", "ignore_space"} & set(wanted)
+        if is_plain_table and field not in ("tool_result", "body", "not"):
+            yield from (_Criterion(field, _write({predicate: value})) for predicate, value in wanted.items())
+        else:
+            text = wanted if isinstance(wanted, str) and field != "body" else None
+            yield _Criterion(field, _write(wanted), text)
+
+
+def _write(value: Json) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _all_follow(wanted: Iterable[_Criterion], given: Sequence[_Criterion]) -> bool:
+    return all(any(criterion.follows_from(other) for other in given) for criterion in wanted)
+
+
+def _answers_operations_of(general: Rule, special: Rule) -> bool:
+    if not any(leaf.implied for leaf in general.when.leaves):
+        return True
+    operations, answered = find_pinned(special.when, "operation"), find_pinned(general.when, "operation")
+    return operations is not None and answered is not None and operations <= answered
+
+
+class _EarlierRules:
+    """Rules that always answer when they match, each under the criterion that the fewest rules share.
+
+    Comparing each rule with all earlier ones would take too long in files of thousands of rules.
+    """
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._common = Counter(criterion for rule in rules for criterion in _list_criteria(rule))
+        self._unconditional: list[Rule] = []
+        self._by_criterion: dict[_Criterion, list[Rule]] = defaultdict(list)
+        self._patterns: dict[str, dict[_Criterion, re.Pattern[str]]] = defaultdict(dict)
+
+    def add(self, rule: Rule) -> None:
+        rarest = min(_list_criteria(rule), key=lambda criterion: self._common[criterion], default=None)
+        if rarest is None:
+            self._unconditional.append(rule)
+            return
+        self._by_criterion[rarest].append(rule)
+        if pattern := rarest.pattern:
+            self._patterns[rarest.field][rarest] = pattern
+
+    def find_wider(self, rule: Rule) -> Rule | None:
+        """Return an earlier rule that matches whenever this one does, as far as their texts show."""
+        given = list(_list_criteria(rule))
+        candidates = [*self._unconditional]
+        for criterion in given:
+            candidates += self._by_criterion.get(criterion, ())
+        for criterion in given:
+            text = criterion.text
+            if text is not None and "*" not in text:
+                for wildcards, pattern in self._patterns[criterion.field].items():
+                    if pattern.match(text):
+                        candidates += self._by_criterion[wildcards]
+        for other in candidates:
+            if _all_follow(_list_criteria(other), given) and _answers_operations_of(other, rule):
+                return other
+        return None
+
+
+class _Caller(Struct, frozen=True):
+    """A rule that calls a tool, and how many of the rules that may take over after the call stand before it."""
+
+    rule: Rule
+    criteria: Sequence[_Criterion]
+    preceding: int
+
+
+class _ToolRounds:
+    """Finds rules that call a tool, and answer again when the client sends the same request with its result."""
+
+    def __init__(self) -> None:
+        self._callers: dict[str, list[_Caller]] = defaultdict(list)  # by tool
+        self._later: list[Rule] = []  # those that may match the request with the result, but not the first one
+
+    def add(self, rule: Rule) -> None:
+        if not all(rule.then.answers):
+            return
+        if rule.state is not None or any(_CHANGING.match(leaf.field.name) for leaf in rule.when.leaves):
+            self._later.append(rule)
+        elif rule.times is None and rule.when.uses <= _LASTING:
+            for tool in _find_last_tools(rule.spec["then"]):
+                self._callers[tool].append(_Caller(rule, list(_list_criteria(rule)), len(self._later)))
+
+    def find_remarks(self, rule: Rule) -> Iterator[Remark]:
+        """Yield a remark if this rule needs a tool's result that an earlier rule keeps from it."""
+        if "tool_result" not in rule.when.uses or _may_hold(rule.when, None):
+            return
+        for tool in self._callers:
+            if _may_hold(rule.when, tool) and (caller := self._find_caller(tool, rule)):
+                earlier = _describe_earlier(caller)
+                why = f"{earlier} calls it, and still matches when the same request comes with the result"
+                instead = "put this rule first, or add tool_result: {exists: false} to the earlier one"
+                yield Remark(rule, f"misses the result of {shown(tool)}: {why}; {instead}", caller)
+                return
+
+    def _find_caller(self, tool: str, rule: Rule) -> Rule | None:
+        wanted = [criterion for criterion in _list_criteria(rule) if criterion.field != "tool_result"]
+        for caller in islice(reversed(self._callers[tool]), _MOST_COMPARED):
+            if _all_follow(wanted, caller.criteria) and _answers_operations_of(rule, caller.rule):
+                others = reversed(self._later[: caller.preceding])
+                return None if any(_may_hold(other.when, tool) for other in others) else caller.rule
+        return None
+
+
+# Fields that stay the same when a client sends its request again with a tool's result, and fields that change.
+_LASTING = frozenset(
+    ("dialect", "operation", "path", "method", "model", "stream", "last_user", "system", "tools", "response_format")
+)
+_CHANGING = re.compile(
+    r"tool_|last_message|conversation|turn|body|previous_|images|prompt_tokens|param\.(messages|input|contents)"
+)
+_MOST_COMPARED = 100
+
+
+def _find_last_tools(then: Json) -> Sequence[str]:
+    """Return the tools whose results end the conversation after an answer, if every such answer calls one."""
+    if not isinstance(then, Mapping) or _BREAKING & set(then):
+        return ()
+    if "steps" in then:
+        return _find_last_tools(then["steps"][-1])
+    branches = [_find_last_tools(branch["then"]) for branch in then.get("one_of") or ()]
+    if branches:
+        return [tool for tools in branches for tool in tools] if all(branches) else ()
+    calls = then.get("tool_calls") or [part["tool_call"] for part in then.get("parts") or () if "tool_call" in part]
+    return [calls[-1]["name"]] if calls else ()
+
+
+_BREAKING = {"faults", "failed", "finish", "content_filter"}  # clients may not call the tools of such an answer
+
+
+def _may_hold(condition: Condition, tool: str | None) -> bool:
+    """Return whether a condition may hold if the conversation ends with a result of this tool; None: with no result."""
+    if not isinstance(condition, Leaf):
+        return (all if isinstance(condition, All) else any)(_may_hold(part, tool) for part in condition.parts)
+    field = condition.field
+    if field.family != "tool_result" or (tool is not None and field.name in ("tool_result.text", "tool_result.json")):
+        return True
+    return bool(condition.test(tool if tool is None or field.name == "tool_result.name" else {"name": tool}))

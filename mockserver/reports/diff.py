@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, Message, last_tool_result
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import map_texts
+from mockserver.core.json_diff import Pairs, find_differences, pair_items, pair_names
 from mockserver.core.text import one_line, shared_ends, shown, up_to
 from mockserver.reports.calls import masked
 from mockserver.rules.match.predicates import PREDICATES, Lens, part_of, pieces, same
@@ -169,7 +170,7 @@ def _parts(result: ConditionResult) -> Iterator[str]:
     elif result.predicate == "includes" or (isinstance(expected, list | tuple) and isinstance(actual, list | tuple)):
         yield from _of_lists(result)
     elif result.predicate in ("equals", "subset"):
-        yield from up_to(list(_paths(expected, actual, "", whole=result.predicate == "equals")), MAX_PATHS)
+        yield from up_to(list(_path_lines(expected, actual, whole=result.predicate == "equals")), MAX_PATHS)
 
 
 def _of_lists(result: ConditionResult) -> Iterator[str]:
@@ -192,23 +193,30 @@ def _element(result: ConditionResult) -> Callable[[object, object], object]:
     return part_of if result.predicate == "subset" else same
 
 
-def _paths(wanted: object, actual: object, path: str, *, whole: bool) -> Iterator[str]:
-    if isinstance(wanted, Mapping) and isinstance(actual, Mapping):
-        for name in wanted:
-            inner = f"{path}.{one_line(str(name))}".lstrip(".")
-            if name not in actual:
-                yield f"missing {inner}"
-            else:
-                yield from _paths(wanted[name], actual[name], inner, whole=whole)
-        if whole:
-            yield from (
-                f"unexpected {f'{path}.{one_line(str(name))}'.lstrip('.')}" for name in actual if name not in wanted
-            )
-    elif isinstance(wanted, list | tuple) and isinstance(actual, list | tuple) and len(wanted) == len(actual) and whole:
-        for at, (one, other) in enumerate(zip(wanted, actual, strict=True)):
-            yield from _paths(one, other, f"{path}[{at}]", whole=whole)
-    elif not (same(wanted, actual) if whole else part_of(wanted, actual)):
-        yield f"{path or 'it'} is {shown(actual)}, not {shown(wanted)}"
+def _path_lines(wanted: object, actual: object, *, whole: bool) -> Iterator[str]:
+    """Where a value is not as wanted: in all of it, or (not `whole`) in what is wanted of it."""
+    for found in find_differences(wanted, actual, pair=_pair_whole if whole else _pair_tables, equal=_EQUAL[whole]):
+        where = one_line(found.where)
+        if found.kind == "changed":
+            yield f"{where or 'it'} is {shown(found.other)}, not {shown(found.one)}"
+        elif found.kind == "removed":
+            yield f"missing {where}"
+        elif whole:
+            yield f"unexpected {where}"
+
+
+def _pair_tables(wanted: object, actual: object) -> Pairs | None:
+    return pair_names(wanted, actual) if isinstance(wanted, Mapping) and isinstance(actual, Mapping) else None
+
+
+def _pair_whole(wanted: object, actual: object) -> Pairs | None:
+    """Pair tables, and lists of one length: in others one item more would move all that follow."""
+    if isinstance(wanted, list | tuple) and isinstance(actual, list | tuple) and len(wanted) != len(actual):
+        return None
+    return pair_items(wanted, actual)
+
+
+_EQUAL = {True: same, False: part_of}
 
 
 def _lens(ignoring: Sequence[str]) -> Lens:

@@ -4,7 +4,7 @@ import re
 from asyncio import sleep
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from itertools import islice
 from operator import attrgetter
 
@@ -17,6 +17,7 @@ from mockserver.config.errors import ConfigError
 from mockserver.config.source import did_you_mean
 from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json
+from mockserver.core.json_diff import ABSENT, Difference, find_differences
 from mockserver.core.text import shared_ends
 from mockserver.engine.offload import on_thread
 from mockserver.server.control.detail import answer, bodies, call_of, detail, engine_of, reached_by
@@ -272,7 +273,8 @@ async def compare(asked: ControlRequest) -> Response:
 def _compared(rows: list[Exchange], asked: ControlRequest) -> Json:
     one, other = (_parts(row, asked) for row in rows)
     found: dict[str, Json] = {
-        part: list(islice(_differences(one[part], other[part], ""), MOST_DIFFERENCES)) for part in one
+        part: [_shown(each) for each in islice(find_differences(one[part], other[part]), MOST_DIFFERENCES)]
+        for part in one
     }
     times = ((name, [each[name] for each in map(asked.rows.summary, rows)]) for name in ("first_byte_ms", "elapsed_ms"))
     return {**found, "times": dict(times)}
@@ -290,21 +292,11 @@ def _parts(row: Exchange, asked: ControlRequest) -> dict[str, Json]:
     return known
 
 
-def _differences(one: Json, other: Json, where: str) -> Iterator[dict[str, Json]]:
-    if type(one) is type(other) and one == other:
-        return
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        for name in dict.fromkeys((*one, *other)):
-            yield from _differences(one.get(name, _ABSENT), other.get(name, _ABSENT), f"{where}.{name}".lstrip("."))
-    elif isinstance(one, list) and isinstance(other, list):
-        for at in range(max(len(one), len(other))):
-            mine, theirs = (each[at] if at < len(each) else _ABSENT for each in (one, other))
-            yield from _differences(mine, theirs, f"{where}[{at}]")
-    elif isinstance(one, str) and isinstance(other, str):
-        yield {"where": where, **_texts(one, other)}
-    else:
-        sides = {"one": one, "other": other}
-        yield {"where": where, **{name: _short(value) for name, value in sides.items() if value is not _ABSENT}}
+def _shown(found: Difference) -> dict[str, Json]:
+    if isinstance(found.one, str) and isinstance(found.other, str):
+        return {"where": found.where, **_texts(found.one, found.other)}
+    sides = {"one": found.one, "other": found.other}
+    return {"where": found.where, **{name: _short(value) for name, value in sides.items() if value is not ABSENT}}
 
 
 def _short(value: Json) -> Json:
@@ -323,7 +315,6 @@ def _texts(one: str, other: str) -> dict[str, Json]:
 
 MOST_DIFFERENCES = 500  # of each part
 _LONGEST, _BEFORE = 2_000, 100  # characters of a value, and of those before a difference far behind
-_ABSENT = object()
 _HEAD = (
     *("namespace", "method", "path", "dialect", "operation", "model"),
     *("source", "bent_by", "status", "faults", "ended"),

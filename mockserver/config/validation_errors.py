@@ -15,7 +15,7 @@ from mockserver.core.text import shown
 Checked = TypeVar("Checked", bound=BaseTable)
 
 
-class Complaint(Struct, frozen=True):
+class ValidationMistake(Struct, frozen=True):
     """What is wrong with the value (or the key) at a path below the checked table."""
 
     message: str
@@ -42,7 +42,7 @@ def in_quotes(whole: str) -> Wording:
     return Wording(called)
 
 
-def complaints(error: ValidationError, model: type[BaseTable], wording: Wording) -> Iterator[Complaint]:
+def complaints(error: ValidationError, model: type[BaseTable], wording: Wording) -> Iterator[ValidationMistake]:
     """Yield all that pydantic found wrong with a table."""
     found = [(details, details["loc"]) for details in error.errors(include_url=False)]
     misspelt = {loc[:-1] for details, loc in found if details["type"] == "extra_forbidden"}
@@ -62,29 +62,31 @@ def validated(table: type[Checked], value: Json, whole: str, add: Callable[..., 
         return None
 
 
-def _complaint(details: ErrorDetails, model: type[BaseTable], wording: Wording) -> Complaint:
+def _complaint(details: ErrorDetails, model: type[BaseTable], wording: Wording) -> ValidationMistake:
     loc, value, called = details["loc"], details["input"], wording.called
     annotation, path = _walk(model, loc)
     match details["type"]:
         case "extra_forbidden":
-            return Complaint(_unknown(_table_in(_walk(model, loc[:-1])[0]), path, wording), path, key=True)
+            return ValidationMistake(_unknown(_table_in(_walk(model, loc[:-1])[0]), path, wording), path, key=True)
         case "missing":
             example = _example(_walk(model, loc[:-1])[0])
-            return Complaint(f'{called(path[:-1])} needs "{path[-1]}"{example}', path[:-1])
+            return ValidationMistake(f'{called(path[:-1])} needs "{path[-1]}"{example}', path[:-1])
         case "empty":
             key = details["ctx"]["key"]
-            return Complaint(
+            return ValidationMistake(
                 f'"{shortened(key)}" has no value; give it one, or leave the key out', (*path, key), key=True
             )
         case "refused":
-            return Complaint(f"{called(path)}: {details['msg']}", path)
+            return ValidationMistake(f"{called(path)}: {details['msg']}", path)
         case "union_tag_not_found" | "union_tag_invalid" if isinstance(value, Mapping):
             return _of_type(value, path, called(path), list(_alternatives(annotation)))
         case "literal_error" if loc[-1:] == ("[key]",):
             key = str(path[-1])
-            return Complaint(f'unknown key "{shortened(key)}"{did_you_mean(key, _literals(details))}', path, key=True)
+            return ValidationMistake(
+                f'unknown key "{shortened(key)}"{did_you_mean(key, _literals(details))}', path, key=True
+            )
         case "invalid_key" | "string_type" if details["type"] == "invalid_key" or loc[-1:] == ("[key]",):
-            return Complaint(f"a key must be a text, not {shown(path[-1])}", path[:-1])
+            return ValidationMistake(f"a key must be a text, not {shown(path[-1])}", path[:-1])
     words = _EXPECTED[details["type"]](details) if details["type"] in _EXPECTED else details["msg"]
     hint, example = _hint(details), _example(annotation) if details["type"] in _OF_TABLES else ""
     if details["type"] == "string_type" and isinstance(value, Mapping):
@@ -92,7 +94,7 @@ def _complaint(details: ErrorDetails, model: type[BaseTable], wording: Wording) 
         hint = f"; write {instead[path[-1]]}" if path and path[-1] in instead else hint
     if details["type"] == "literal_error" and loc[-1:] == ("<text>",) and not hint:
         example = _example(_walk(model, loc[:-1])[0])  # of the table that may be in its place
-    return Complaint(f"{called(path)} {wording.expects} {words}, not {shown(value)}{hint}{example}", path)
+    return ValidationMistake(f"{called(path)} {wording.expects} {words}, not {shown(value)}{hint}{example}", path)
 
 
 def _unknown(table: type[BaseTable] | None, path: Path, wording: Wording) -> str:
@@ -132,13 +134,13 @@ def _example(annotation: Any) -> str:
     return f"; write {example}" if example else ""
 
 
-def _of_type(table: Mapping[str, Any], path: Path, called: str, types: Sequence[str]) -> Complaint:
+def _of_type(table: Mapping[str, Any], path: Path, called: str, types: Sequence[str]) -> ValidationMistake:
     if "type" not in table:
-        return Complaint(f'{called} needs "type": one of {", ".join(types)}', path)
+        return ValidationMistake(f'{called} needs "type": one of {", ".join(types)}', path)
     name = table["type"]
     if not isinstance(name, str):
-        return Complaint(f'"type" expects a text, not {shown(name)}', (*path, "type"))
-    return Complaint(f'unknown type "{shortened(name)}"{suggestion(name, types)}', (*path, "type"))
+        return ValidationMistake(f'"type" expects a text, not {shown(name)}', (*path, "type"))
+    return ValidationMistake(f'unknown type "{shortened(name)}"{suggestion(name, types)}', (*path, "type"))
 
 
 def _walk(annotation: Any, loc: Path) -> tuple[Any, Path]:

@@ -11,8 +11,10 @@ from mockserver.config.errors import ConfigError
 from mockserver.core.call import OTHER, Call, Message, Options
 from mockserver.core.episode import Recorded, wire_format
 from mockserver.core.exchange import ConditionResult, Exchange, frames
+from mockserver.core.http import Frame
 from mockserver.core.json import Json, parsed
 from mockserver.core.text import SHOWN, truncate
+from mockserver.delivery.script import sse
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
 from mockserver.reports.diff import difference, is_secret, loosened
@@ -258,7 +260,7 @@ def _adds(row: Exchange, texts: Sequence[str]) -> list[str]:
                 found[piece.event] += piece.text
     for at, text in enumerate(texts if form in _ADD_UP else ()):
         if not found[at]:  # a text in one frame only, or a call
-            said = parse_response(Recorded(200, frames=((0, f"data: {text}\n\n".encode()),)), form).choices
+            said = parse_response(Recorded(200, frames=((0, sse(Frame(text.encode()))),)), form).choices
             found[at] = "".join(part.text or (part.call.text if part.call else "") for c in said for part in c.parts)
     return found
 

@@ -14,9 +14,11 @@ from starlette.types import Receive, Scope, Send
 from mockserver import __version__
 from mockserver.config.errors import Mistake
 from mockserver.core.exchange import Exchange
+from mockserver.core.http import Frame
 from mockserver.core.json import Json
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import WIRE, client_left
+from mockserver.delivery.script import comment, sse
 from mockserver.server.control.requests import ControlRequest, RefusedError
 from mockserver.server.control.rows import Rows, encode
 from mockserver.server.masking import known_secrets
@@ -53,7 +55,7 @@ class FeedResponse(Response):
             while not (scope.get("method") == "HEAD" or gone.done() or _is_over(connection)):
                 events = b"".join(self._feed.look())
                 if not events and monotonic() - sent > QUIET:
-                    events = b": nothing new\n\n"
+                    events = comment("nothing new")
                 if events:
                     await send({"type": "http.response.body", "body": events, "more_body": True})
                     sent = monotonic()
@@ -126,7 +128,7 @@ class Feed:
             later = fresh[: max(0, len(fresh) - room)]
             listed = b",".join([rows.listed(row, known).compact for row in (*changed, *fresh[len(later) :])])
             more = b',"more":%b' % encode([later[0].seq, later[-1].seq]) if later else b""
-            yield b'event: calls\ndata: {"rows":[%b]%b}\n\n' % (listed, more)
+            yield sse(Frame(b'{"rows":[%b]%b}' % (listed, more), "calls"))
 
     def _changes(self) -> Iterator[bytes]:
         rules, live = self._all_rules(), self._asked.live
@@ -152,7 +154,7 @@ def _state(row: Exchange) -> tuple[int, int]:
 
 
 def _event(name: str, content: Json) -> bytes:
-    return b"event: %b\ndata: %b\n\n" % (name.encode(), encode(content))
+    return sse(Frame(encode(content), name))
 
 
 def problem(mistakes: tuple[Mistake, ...]) -> Json:

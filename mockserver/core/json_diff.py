@@ -20,7 +20,7 @@ Step = str | int
 Pairs = Iterable[tuple[Step, Json, Json]]  # a name or an index, and what the two sides have there
 
 
-class Difference(Struct, frozen=True):
+class JsonDifference(Struct, frozen=True):
     """A place at which two values differ, and what each has there: ABSENT if it lacks the place."""
 
     path: tuple[Step, ...]
@@ -67,7 +67,7 @@ def find_differences(
     *,
     pair: Callable[[Json, Json], Pairs | None] = pair_items,
     equal: Callable[[Json, Json], bool] = is_equal,
-) -> Iterator[Difference]:
+) -> Iterator[JsonDifference]:
     """Yield the differences of two values in the order in which these are written.
 
     `pair` says which parts of two values belong together; `equal` compares those that it returns None for. Each part is
@@ -91,7 +91,7 @@ def find_differences(
             steps.append(step)
             pending.append(iter(pairs))
         elif absent or not equal(mine, theirs):
-            yield Difference((*steps, step)[1:], mine, theirs)
+            yield JsonDifference((*steps, step)[1:], mine, theirs)
 
 
 def write_path(path: Iterable[Step]) -> str:

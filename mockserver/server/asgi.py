@@ -15,10 +15,9 @@ from mockserver.server.snapshot import path_of, read_body, snapshot
 
 
 class AsgiEntrance(Struct, eq=False):
-    """The application at one path; `forwards`: else ConfigError is raised for what would go upstream."""
+    """The application at one path."""
 
     responder: Responder
-    forwards: bool = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         lent = scope.get("extensions") or {}
@@ -27,7 +26,7 @@ class AsgiEntrance(Struct, eq=False):
         visit = self.responder.admit(scope["method"], path_of(scope), namespace)
         visit.row.query, visit.row.headers = scope["query_string"], scope["headers"]
         visit.row.weigh(weigh(scope["headers"]))
-        visit.receive, visit.may_forward = receive, self.forwards
+        visit.receive = receive
         if line.in_process is not None:
             visit.in_process, visit.patient = True, line.in_process.patient
         await serve(self.responder, self._respond(scope, receive, visit), visit, line, scope)

@@ -91,7 +91,7 @@ async def _deliver(responder: Responder, response: Response, visit: Visit, line:
 
 
 async def _relay(responder: Responder, response: Response, visit: Visit, line: Line, scope: Scope) -> str:
-    if line.in_process is not None or not visit.may_forward:
+    if line.in_process is not None:
         raise ConfigError(_NO_RELAY)
     own_urls = responder.find_operation(visit.row.method).own_urls
     relay = Relay(responder.live, responder.dialect, response, line, visit.row, own_urls)

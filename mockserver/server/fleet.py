@@ -9,21 +9,23 @@ import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.config.errors import MockserverError
+from mockserver.config.settings import Settings
 from mockserver.config.source import Document
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.protocols import StateLostError
 from mockserver.core.seed import boottime
+from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteChoice
-from mockserver.server.live import ADDED, Live, Namespace, digest
+from mockserver.server.live import ADDED, ConflictError, Live, Namespace, compose, digest
 from mockserver.server.sources import compiled
 from mockserver.state.redis.line import RedisLine
 from mockserver.state.redis.member import SLOTS, Connect, Member
@@ -31,26 +33,32 @@ from mockserver.state.redis.member import SLOTS, Connect, Member
 MAX_IDLE = 82_800  # seconds: less than the day after which what no server uses expires
 
 log = logging.getLogger("mockserver")
-OwnAnswer = Callable[["Fleet", Json], Awaitable[bytes]]
 
 
-class ConflictError(Exception):
-    """A namespace was changed by another control call meanwhile; nothing was changed by this one."""
+class Answers(Struct, frozen=True):
+    """What servers answered, by slot, and which did not: `missing` and `too_large`."""
+
+    answers: Mapping[int, Any]
+    left_out: Mapping[str, list[int]]
 
 
 class Fleet:
-    """`answer` is what this server says to a question of another."""
+    """The servers that share a state, as this one knows them.
 
-    def __init__(self, live: Live, line: RedisLine, connect: Connect, answer: OwnAnswer) -> None:
-        self.live, self.line = live, line
-        self.member = Member(line, connect, partial(answer, self), lambda: (live.journal.last // SLOTS, self.digest))
+    `answer_request` is what this server says to a control request that another passes on.
+    """
+
+    def __init__(
+        self, live: Live, line: RedisLine, connect: Connect, answer_request: Callable[[Json], Awaitable[bytes]]
+    ) -> None:
+        self.live, self.line, self._answer_request = live, line, answer_request
+        self.member = Member(line, connect, self._answer, lambda: (live.journal.last // SLOTS, self.digest))
         self.member.on_join = lambda first: live.journal.number_from(first * SLOTS + self.slot, SLOTS)
         self._read: dict[str, int] = {}  # by namespace, the rev at which it was read
         self._batches: dict[str, Mapping[str, int]] = {}  # by namespace, the rev at which each rule was added
         self._cleared: dict[str, int] = {}  # by namespace, what its latest reset is known by
         self._reading = asyncio.Lock()
-        self.looks: Any = None  # of the control API, for questions of other servers
-        self.composed: Any = None  # settings and engine that a reload is about to swap in
+        self._composed: tuple[Settings, Engine] | None = None  # what a reload is about to swap in
         self._digest: tuple[object, str] = (None, "")  # with the engine that it is of
         line.on_anew.append(self._start_over)
 
@@ -171,19 +179,62 @@ class Fleet:
     def _start_over(self) -> None:
         self._read = dict.fromkeys(self._read, -1)
 
-    async def ask(self, question: dict[str, Json], slots: Iterable[int] | None = None) -> "Answers":
-        """What all servers answer to a control request, by slot, and which did not. Raises StateLostError."""
+    def find_owner(self, number: int) -> int:
+        """Return the slot of the server that has the call of this number."""
+        return number % SLOTS
+
+    async def find_time(self, number: int) -> float | None:
+        """Return when a call arrived at its server; None if that has no such call. Raises StateLostError."""
+        owner = self.find_owner(number)
+        found = await self.ask({"time_of": number}, [owner])
+        return found.answers.get(owner)
+
+    async def list_namespaces(self) -> set[str]:
+        """Return the namespaces that a server or the state knows. Raises StateLostError."""
+        found = await self.ask({"namespaces": True})
+        return {*self.member.changed, *await self.member.stored()}.union(*found.answers.values())
+
+    async def ask(self, question: dict[str, Json], slots: Iterable[int] | None = None) -> Answers:
+        """Ask servers a question, by default all. Raises StateLostError."""
         asked = {self.slot, *await self.member.members()}  # this one, too, if its lease has just ended
         asked = asked if slots is None else asked & set(slots)
         found = await self.member.ask(question, asked)
         answers = {slot: json.loads(text) for slot, text in sorted(found.items()) if text}
         left_out = {"missing": sorted(asked - set(found)), "too_large": sorted(set(found) - set(answers))}
-        return answers, {name: slots for name, slots in left_out.items() if slots}
+        return Answers(answers, {name: slots for name, slots in left_out.items() if slots})
 
-    async def ask_self(self, question: dict[str, Json]) -> "Answers":
-        """What this server answers while the state is lost."""
-        answers = {self.slot: json.loads(await self.member.answer(question))}
-        return answers, {"missing": sorted(self.member.others)} if self.member.others else {}
+    async def ask_self(self, question: dict[str, Json]) -> Answers:
+        """Ask this server alone, while the state is lost."""
+        answers = {self.slot: json.loads(await self._answer(question))}
+        return Answers(answers, {"missing": sorted(self.member.others)} if self.member.others else {})
 
+    async def _answer(self, question: Mapping[str, Any]) -> bytes:
+        """Return what this server says to a question of another, or of itself."""
+        match question:
+            case {"namespaces": _}:
+                return json.dumps(self.live.namespaces.names()).encode()
+            case {"time_of": number}:
+                row = self.live.journal.find(number)
+                return json.dumps(None if row is None else row.at).encode()
+            case {"reload": "compose"}:
+                return json.dumps(await self._compose()).encode()
+            case {"reload": "swap", "number": number}:
+                return json.dumps(self._swap(number)).encode()
+        return await self._answer_request(question["request"])
 
-Answers = tuple[dict[int, Json], dict[str, list[int]]]
+    async def _compose(self) -> list[str]:
+        """Read the files again, for `_swap`; return what is wrong with them."""
+        live = self.live
+        try:
+            self._composed = await on_thread(compose, live.sources, live.counters, live)
+        except MockserverError as error:
+            return [str(mistake) for mistake in error.mistakes]
+        return []
+
+    def _swap(self, number: int) -> dict[str, Json]:
+        """Go on with what was read; `number`: how often all servers have done so."""
+        if self._composed is None:  # it has just taken the slot of another
+            return {}
+        self.member.reloads = number
+        waiting = self.live.swap(*self._composed)
+        return {"rules": len(self.live.engine.rules), "at_next_start": list(waiting)}

@@ -155,6 +155,10 @@ class Worker(Struct, frozen=True):
     count: int
 
 
+class ConflictError(Exception):
+    """A namespace was changed by another control call meanwhile; nothing was changed by this one."""
+
+
 class Sharing(Protocol):
     """The servers that share a state, as far as each needs to know them; `server/fleet.py` says more."""
 

@@ -95,7 +95,6 @@ class Visit(Struct, eq=False):
 
     `receive` tells when the client has left. A client that is not `patient` cannot wait for others. One `in_process` is
     no browser, and has no connection whose bytes count; nor is one `is_of_no_page`, as its headers have shown.
-    `may_forward`: the upstream may be asked for it.
     """
 
     live: Live
@@ -105,7 +104,6 @@ class Visit(Struct, eq=False):
     patient: bool = True
     in_process: bool = False
     is_of_no_page: bool = False
-    may_forward: bool = True
     operation: Operation | None = None
     reservation: Reservation | None = None
 

@@ -25,7 +25,7 @@ from mockserver.state.redis.stores import RedisCounters, RedisShelf, RedisTurnst
 
 def share(live: Live) -> None:
     """Remember from now on in the state that the settings name. Raises ConfigError if it cannot be used."""
-    from mockserver.server.control.gather import own_answer
+    from mockserver.server.control import Control
 
     settings = live.settings
     if settings.record != "none":
@@ -36,7 +36,7 @@ def share(live: Live) -> None:
     answers = codec(lambda model: live.engine.policy.tokenizer(model))  # of a reloaded engine, too
     shelf = RedisShelf(line, answers, count=settings.stored_answers, size=settings.stored_bytes)
     live.share(line, RedisCounters(line), shelf, RedisTurnstile(line))
-    live.fleet = Fleet(live, line, where.connection, own_answer)
+    live.fleet = Fleet(live, line, where.connection, Control(live).answer_question)
 
 
 def check_state(url: str) -> tuple[Address, RedisLine]:

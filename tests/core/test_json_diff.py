@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.json_diff import ABSENT, Difference, find_differences, pair_names, write_path
+from mockserver.core.json_diff import ABSENT, JsonDifference, find_differences, pair_names, write_path
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_differences_are_told_by_kind_and_place(one: Any, other: Any, told: list
 
 def test_a_difference_has_both_values() -> None:
     (found,) = find_differences({"a": [{"b": 1}]}, {"a": [{}]})
-    assert found == Difference(("a", 0, "b"), 1, ABSENT)
+    assert found == JsonDifference(("a", 0, "b"), 1, ABSENT)
 
 
 def test_names_of_the_first_come_first_in_the_order_in_which_they_are_written() -> None:
@@ -43,7 +43,7 @@ def test_what_belongs_together_and_what_is_equal_can_be_said() -> None:
     found = find_differences(
         {"a": [1, 2], "b": "X"}, {"a": [2], "b": "x"}, pair=pair, equal=lambda x, y: len(x) == len(y)
     )
-    assert list(found) == [Difference(("a",), [1, 2], [2])]
+    assert list(found) == [JsonDifference(("a",), [1, 2], [2])]
 
 
 def test_a_few_differences_of_huge_values_cost_little() -> None:

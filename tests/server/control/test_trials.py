@@ -212,7 +212,7 @@ async def test_rules_that_change_meanwhile_send_nothing_upstream(
     async def no(*_: Any) -> tuple[None, str]:
         return None, ""
 
-    monkeypatch.setattr(trials, "_rehearsed", no)
+    monkeypatch.setattr(trials, "_rehearse", no)
     got = await asyncio.to_thread(server.api, "calls/1/again", {})
     assert (got.status, len(await asyncio.to_thread(server.calls))) == (409, 1)
 
@@ -235,13 +235,13 @@ def test_an_answer_without_an_end_is_left_after_a_while(
     server.live.journal.close(server.live.journal.open("GET", "/", "openai", "default"), "complete")
 
     async def scenario() -> str:
-        looks = ControlRequest(server.live, "default", item="1").looks
+        cache = ControlRequest(server.live, "default", item="1").cache
         row = server.live.journal.find(1)
         assert row is not None
         row.method, row.path, row.operation = "POST", CHAT, "chat"
         row.body, row.received = json.dumps(body("hi", stream=True)).encode(), 1
-        await trials.again(ControlRequest(server.live, "default", item="1", looks=looks))
-        await asyncio.wait(looks.tasks, timeout=5)
+        await trials.send_again(ControlRequest(server.live, "default", item="1", cache=cache))
+        await asyncio.wait(cache.tasks, timeout=5)
         return server.live.journal.rows("default")[-1].ended
 
     assert asyncio.run(scenario()) == "client left"

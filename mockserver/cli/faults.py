@@ -113,7 +113,7 @@ class _Bench(Struct, frozen=True):
 
     def _run(self, case: FaultCase) -> tuple[Completed, Calls]:
         from mockserver.server.client_environment import environment
-        from mockserver.server.live import DEFAULT
+        from mockserver.server.namespaces import DEFAULT
         from mockserver.server.run import Running
 
         live = start(self.sources)

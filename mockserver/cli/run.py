@@ -33,7 +33,7 @@ from mockserver.engine.engine import FORWARDED, Engine
 from mockserver.rules.nearest import without_rule
 from mockserver.server.cassette_store import CassetteChoice, Player, file_of
 from mockserver.server.explain import explain_call, is_unmatched
-from mockserver.server.live import Keep, Live, start
+from mockserver.server.live import Live, SaveEpisode, start
 from mockserver.server.masking import of_row
 
 MAX_REPORTED = 10  # calls that are explained, and reasons that are listed
@@ -63,8 +63,8 @@ def run_command(program: tuple[str, ...], rules: tuple[Path, ...], inspect: bool
     live = start(given)
     report = Report(live, live.player.cassettes.sizes)
     live.journal.on_close = report.counting(request_logger(live.settings.log, err=True))
-    if live.keep is not None:
-        live.keep = report.counting_episodes(live.keep)
+    if live.save_episode is not None:
+        live.save_episode = report.counting_episodes(live.save_episode)
     log_errors("mockserver.recorder")  # the report says what was not recorded
     reloads = list[str]()  # what reloading changed files said; the last holds
     with Running(live, given, say=reloads.append) as running:
@@ -131,7 +131,7 @@ class Report(Struct):
     unanswered: list[Unanswered] = []
 
     def note(self, exchange: Exchange) -> None:
-        engine = self.live.namespaces.get(exchange.namespace).engine(self.live.engine)
+        engine = self.live.find_engine(exchange.namespace)
         choice = engine.tapes.choice if isinstance(engine.tapes, Player) else CassetteChoice()
         expects_rules = bool(engine.rules or choice.name) or exchange.source not in _WITHOUT_RULES
         self.calls += 1
@@ -162,12 +162,12 @@ class Report(Struct):
 
         return both
 
-    def counting_episodes(self, keep: Keep) -> Keep:
+    def counting_episodes(self, save: SaveEpisode) -> SaveEpisode:
         """A function that records an episode, then counts it."""
 
         async def kept(cassette: str, episode: Episode) -> str:
             self.targets.add(file_of(cassette))
-            source = await keep(cassette, episode)
+            source = await save(cassette, episode)
             self.recorded[file_of(cassette)] += 1
             return source
 

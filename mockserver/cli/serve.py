@@ -122,7 +122,7 @@ def warnings(live: Live) -> Iterator[str]:
     Only this and the inspector's address print a generated control token.
     """
     settings, record = live.settings, f"  record is {live.settings.record}, but"
-    yield from () if live.line is None else (f"  {warning}" for warning in live.line.warnings)
+    yield from () if live.fleet is None else (f"  {warning}" for warning in live.fleet.warnings)
     if settings.record != "none" and settings.cassette is None:
         yield f"{record} there is no cassette to record into; set --cassette NAME"
     elif live.player.choice.forwards and not settings.upstream:

@@ -9,7 +9,7 @@ from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import IN_PROCESS, WIRE, Line
 from mockserver.server.deliver import serve
 from mockserver.server.limits import parsed_size
-from mockserver.server.live import DEFAULT
+from mockserver.server.namespaces import DEFAULT
 from mockserver.server.respond import LARGE, Responder, Response, Visit
 from mockserver.server.snapshot import path_of, read_body, snapshot
 

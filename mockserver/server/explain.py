@@ -29,7 +29,7 @@ from mockserver.rules.answer.checks import ASKED
 from mockserver.rules.load import Rule, suited
 from mockserver.rules.nearest import lines, why_closed
 from mockserver.rules.nearest import nearest as nearest_rules
-from mockserver.server.live import DEFAULT
+from mockserver.server.namespaces import DEFAULT
 from mockserver.server.routes import Endpoint, completed, located, nearest, operation_for, owner, places
 from mockserver.server.snapshot import query_from
 from mockserver.server.stubs import other

@@ -65,7 +65,7 @@ class Relay(Struct, eq=False):
         asked, call, forward = self.response.forwarded, self.response.call, self.response.plan.outcome
         assert asked is not None and call is not None and isinstance(forward, Forward)  # noqa: PT018, S101
         live = self.live
-        way, keep = upstream_of(self.dialect, live.settings.upstream, live.sources.environ), live.keep
+        way, keep = upstream_of(self.dialect, live.settings.upstream, live.sources.environ), live.save_episode
         if forward.cassette is not None and keep is not None and asked.method != "HEAD":  # which has not all of it
             take = Take(forward.cassette, call, self._sent(asked, call), live.settings.record_errors)
             self._recorder = Recorder(take, partial(keep, forward.cassette), self.exchange)

@@ -360,7 +360,7 @@ class Responder(Struct, eq=False):
         more = write_lines(limits) if limits else ""
         if settings.source_headers:
             more += f"{_source_line(plan.source)}x-mockserver-call: {row.seq}\r\n"
-            if self.live.line is not None and self.live.lost:
+            if self.live.fleet is not None and self.live.fleet.lost:
                 more += "x-mockserver-state: lost\r\n"
         response.extra_headers = extra = HeaderLines(more)
         if settings.cors and response.forwarded is None:  # what an upstream answers is not known yet

@@ -35,8 +35,8 @@ def share(live: Live) -> None:
     where, line = check_state(settings.state)
     answers = codec(lambda model: live.engine.policy.tokenizer(model))  # of a reloaded engine, too
     shelf = RedisShelf(line, answers, count=settings.stored_answers, size=settings.stored_bytes)
-    live.share(line, RedisCounters(line), shelf, RedisTurnstile(line))
-    live.fleet = Fleet(live, line, where.connection, Control(live).answer_question)
+    fleet = Fleet(live, line, where.connection, Control(live).answer_question)
+    live.share(fleet, RedisCounters(line), shelf, RedisTurnstile(line))
 
 
 def check_state(url: str) -> tuple[Address, RedisLine]:

@@ -114,8 +114,8 @@ def start_worker(sources: Sources, worker: Worker, token: str) -> Live:
         share(live)
     else:
         live = start(replace(sources, flags={**sources.flags, "stored_answers": 0}))
-        live.check_reload = partial(check_stateless, worker.count)
-        live.check_reload(live.settings, live.engine)
+        live.reloading.check = partial(check_stateless, worker.count)
+        live.reloading.check(live.settings, live.engine)
     live.worker, live.made_token = worker, token
     return live
 

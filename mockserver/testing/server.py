@@ -42,7 +42,8 @@ from mockserver.rules.load import Remark, Rule, repeated_calls
 from mockserver.rules.templates import is_template
 from mockserver.server.cassette_store import Player
 from mockserver.server.client_environment import base_url, environment
-from mockserver.server.live import DEFAULT, start
+from mockserver.server.live import start
+from mockserver.server.namespaces import DEFAULT
 from mockserver.server.sources import compiled
 from mockserver.server.stubs import unreachable
 from mockserver.state.journal import Journal
@@ -290,7 +291,7 @@ class MockServer(Assertions):
 
     def problems(self) -> tuple[Problem, ...]:
         """Why the test should fail: blocked or unmatched calls, rules not called, functions that raised, a budget."""
-        calls, rules = self.calls, self._live.engine_of(DEFAULT).rules
+        calls, rules = self.calls, self._live.find_engine(DEFAULT).rules
         failed: dict[tuple[str, str], list[Exception]] = {}
         for where, error in self.errors:
             failed.setdefault((where, repr(error)), []).append(error)
@@ -315,7 +316,7 @@ class MockServer(Assertions):
         missed = [] if hidden else [each for each in repeated_calls(rules) if not answers(each.rule, self.calls)]
         answered = [row.source for row in self._live.journal if row.source.startswith("rule ")]
         if len(set(answered)) < len(answered):  # else no rule has answered again
-            loaded = [rule for rule in self._live.engine_of(DEFAULT).rules if rule not in rules]
+            loaded = [rule for rule in self._live.find_engine(DEFAULT).rules if rule not in rules]
             missed += [each for each in repeated_calls(loaded) if _is_repeated(each, self.calls)]
         remarked = self.calls if any(row.remarks for row in self._live.journal) else ()
         paths = [rule for rule in (*rules, *self._loaded) if "path" in rule.when.uses]
@@ -337,7 +338,7 @@ class MockServer(Assertions):
     def assert_not_called(self, *text: str, **when: Unpack[When]) -> None:
         """No call matches. Warns of a path that neither a dialect nor a rule knows, as none could."""
         super().assert_not_called(*text, **when)
-        if "path" in when and not any(rule.stubs for rule in self._live.engine_of(DEFAULT).rules):
+        if "path" in when and not any(rule.stubs for rule in self._live.find_engine(DEFAULT).rules):
             rule = self.compiled({"when": with_text(text, when), "then": {"text": ""}}, caller())
             for remark in unreachable([rule], self._live.settings.dialect):
                 warnings.warn(

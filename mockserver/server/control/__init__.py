@@ -25,7 +25,8 @@ from mockserver.server.control.sharing import (
     refuse,
 )
 from mockserver.server.inspector import ASSETS, asset
-from mockserver.server.live import ALL, DEFAULT, LONGEST, Live, Worker, allowed
+from mockserver.server.live import Live, Worker
+from mockserver.server.namespaces import ALL, DEFAULT, LONGEST, is_namespace
 from mockserver.server.snapshot import ClientLeftError, path_of, query_from, read_body
 
 _NO_FILES = "servers that share a state write no files; change them everywhere, then reload"
@@ -126,7 +127,7 @@ class Control(Struct, frozen=True):
             raise RefusedError(409, _SHARE_NOTHING.format(count=self._lone_worker.count))
         query = query_from(scope["query_string"])
         namespace = query.get("namespace", DEFAULT)
-        if namespace != ALL and not allowed(namespace):
+        if namespace != ALL and not is_namespace(namespace):
             raise RefusedError(400, f"a namespace has 1 to {LONGEST} printable characters; give another ?namespace=")
         try:
             body = await read_body(receive, self.live.settings.max_body, scope["headers"])

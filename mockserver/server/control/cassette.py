@@ -13,7 +13,7 @@ from mockserver.core.text import truncate
 from mockserver.engine.offload import on_thread
 from mockserver.server.cassette_store import CassetteChoice, Player, Record
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
-from mockserver.server.live import ALL
+from mockserver.server.namespaces import ALL
 
 RECORDS: tuple[str, ...] = get_args(Record)
 _LISTED = 200  # episodes, if no limit is given
@@ -93,7 +93,7 @@ def _show_choice(request: ControlRequest, namespace: str) -> Response:
 
 
 def _find_player(request: ControlRequest, namespace: str) -> Player:
-    tapes = request.live.namespaces.get(namespace).engine(request.live.engine).tapes
+    tapes = request.live.find_engine(namespace).tapes
     return tapes if isinstance(tapes, Player) else request.live.player
 
 

@@ -23,8 +23,8 @@ from mockserver.reports.suggest import python, rule_in_python, rule_in_yaml, sug
 from mockserver.server.control.detail import call_of
 from mockserver.server.control.requests import ControlRequest, RefusedError
 from mockserver.server.control.rows import response
-from mockserver.server.live import DEFAULT
 from mockserver.server.masking import of_row, plain, request_of
+from mockserver.server.namespaces import DEFAULT
 
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.redact import Secrets

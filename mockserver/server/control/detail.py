@@ -15,7 +15,6 @@ from mockserver.core.http import Frame
 from mockserver.core.json import Json, parsed
 from mockserver.core.text import SHOWN, truncate
 from mockserver.delivery.script import sse
-from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
 from mockserver.reports.diff import difference, is_secret, loosened
 from mockserver.reports.suggest import one_change, yaml
@@ -67,10 +66,6 @@ def call_of(row: Exchange, live: Live) -> Call | None:
         return None
 
 
-def engine_of(namespace: str, live: Live) -> Engine:
-    return live.namespaces.get(namespace).engine(live.engine)
-
-
 async def detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json]:
     call = await on_thread(call_of, row, live)
     shown: dict[str, Json] = {
@@ -80,7 +75,7 @@ async def detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json]:
     }
     if call is None:
         return shown
-    engine = engine_of(row.namespace, live)
+    engine = live.find_engine(row.namespace)
     entries = await engine.counters.entries(row.namespace)
     known = replace(await whole(engine, call, entries), attempt=attempt)
     secrets = of_row(row)

@@ -98,7 +98,7 @@ class Feed:
         kept = [row for row in rows.of(self._request.namespaces) if row.seq <= since]
         self._open = {row.seq: (row, _state(row)) for row in kept if not row.ended}
         self._first = {} if since == last else dict.fromkeys(self._request.namespaces, 1)
-        self._rules, self._problem = self._all_rules(), self._request.live.problem
+        self._rules, self._problem = self._all_rules(), self._request.live.reloading.problem
         content = {"boot": rows.boot, "version": __version__, "since": since, "last": last, "rules": self._count()}
         return _event("hello", {**content, "first": kept[0].seq if kept else None, "open": list(self._open)})
 
@@ -135,9 +135,9 @@ class Feed:
         if len(rules) != len(self._rules) or any(one is not other for one, other in zip(rules, self._rules)):  # noqa: B905
             self._rules = rules
             yield _event("rules", {"count": self._count()})
-        if live.problem is not self._problem:
-            self._problem = live.problem
-            yield _event("problem", show_problem(live.problem))
+        if live.reloading.problem is not self._problem:
+            self._problem = live.reloading.problem
+            yield _event("problem", show_problem(live.reloading.problem))
 
     def _count(self) -> int:
         live = self._request.live

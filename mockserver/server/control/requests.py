@@ -12,7 +12,8 @@ from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json
 from mockserver.rules.load import Rule
 from mockserver.server.control.rows import Rows
-from mockserver.server.live import ALL, Live
+from mockserver.server.live import Live
+from mockserver.server.namespaces import ALL
 from mockserver.state.journal import Journal
 
 

@@ -24,7 +24,8 @@ from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule, review
 from mockserver.server.cassette_store import check
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
-from mockserver.server.live import ADDED, Live, Namespace, reload
+from mockserver.server.live import Live, reload
+from mockserver.server.namespaces import ADDED, Namespace
 from mockserver.server.sources import Sources, compiled, rules_in
 from mockserver.server.stubs import unreachable
 
@@ -231,7 +232,7 @@ def _place_mistakes(document: Document, error: MockserverError, profiles: Profil
 async def add_rules(request: ControlRequest) -> Response:
     """Add rules in front of all others: all, or none if one has a mistake."""
     live, name, replaces = request.live, request.one_namespace, request.switch("replace")
-    async with live.changing:
+    async with live.reloading.lock:
         rules, named = await on_thread(read_rules, request, live.namespaces.get(name).named)
         _check_names(rules, live.namespaces.get(name), live.engine.rules, replace=replaces)
         names = [rule.name for rule in rules]
@@ -314,7 +315,7 @@ async def write_rule(request: ControlRequest) -> Response:
     texts = all(isinstance(wanted.get(name), str) for name in ("text", "sha256"))
     if type(first) is not int or type(last) is not int or not texts:
         raise RefusedError(400, 'the body must be {"from": 5, "to": 7, "text": "- name: ...", "sha256": "..."}')
-    async with live.changing:
+    async with live.reloading.lock:
         written = await on_thread(_write_rule, live, wanted, (first, last))
     with suppress(MockserverError):  # of a cassette, for one; `ready` says it
         await reload(live, live.sources)

@@ -16,7 +16,8 @@ from mockserver.core.plan import Failure
 from mockserver.core.protocols import StateLostError
 from mockserver.engine.offload import on_thread
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response, read_number, read_response
-from mockserver.server.live import ALL, ConflictError
+from mockserver.server.live import ConflictError
+from mockserver.server.namespaces import ALL
 
 if TYPE_CHECKING:
     from mockserver.server.fleet import Fleet

@@ -21,7 +21,8 @@ from mockserver.server.client_environment import bare_url, base_url
 from mockserver.server.control.feed import show_problem
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
 from mockserver.server.control.sharing import View, ask_all, change, list_servers, retry
-from mockserver.server.live import ALL, Live, reload, shown_settings
+from mockserver.server.live import Live, reload, shown_settings
+from mockserver.server.namespaces import ALL
 
 if TYPE_CHECKING:
     from mockserver.server.fleet import Fleet
@@ -46,7 +47,7 @@ def _readiness(request: ControlRequest) -> dict[str, Json]:
         "unmatched": live.engine.policy.unmatched,
         "files": [path.name for path in live.sources.files],
         "rules": len(live.engine.rules),
-        "state": "memory" if live.line is None else "lost" if live.lost else "ok",
+        "state": "memory" if live.fleet is None else "lost" if live.is_lost else "ok",
     }
     if not request.trusted:
         return found
@@ -59,7 +60,7 @@ def _readiness(request: ControlRequest) -> dict[str, Json]:
         "bases": [{"dialect": name, "url": url} for name, url in bases],
         "settings": shown_settings(settings),
         "journal": {"calls": len(live.journal), "bytes": live.journal.held, "room": live.journal.room},
-        "problem": show_problem(live.problem),
+        "problem": show_problem(live.reloading.problem),
         "writes": settings.inspector_writes and bool(live.sources.files),
     }
 
@@ -67,7 +68,7 @@ def _readiness(request: ControlRequest) -> dict[str, Json]:
 async def share_readiness(_: View, request: ControlRequest, fleet: "Fleet") -> Response:
     """Answer with how many servers there are, too; wait for none of them, nor for a lost state."""
     found = _readiness(request)
-    if not request.live.lost:
+    if not request.live.is_lost:
         with suppress(StateLostError):
             members, others = len(await fleet.member.members()), fleet.member.others
             differ = {"differ": sorted(slot for slot in others if others[slot])} if any(others.values()) else {}

@@ -27,7 +27,7 @@ from mockserver.delivery.drive import CUT, Line
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule, suited
-from mockserver.server.control.detail import call_of, engine_of, reached_by, reply_of
+from mockserver.server.control.detail import call_of, reached_by, reply_of
 from mockserver.server.control.feed import show_mistake
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
 from mockserver.server.control.rows import milliseconds, usage_of
@@ -73,7 +73,7 @@ async def explain_request(request: ControlRequest) -> Response:
         call = await on_thread(reached.call, request.live.settings)
     except ConfigError as error:
         raise RefusedError(400, secrets.text(str(error.mistakes[0]))) from error
-    engine = engine_of(call.http.namespace, request.live)
+    engine = request.live.find_engine(call.http.namespace)
     explanation = await explain_call(engine, call, limit)
     return json_response(masked({**before, **_show_explanation(explanation)}, secrets))
 
@@ -92,7 +92,7 @@ def find_reached(content: Json, request: ControlRequest) -> tuple[Reached, dict[
     if isinstance(content, dict) and "call" in content:
         return _find_earlier(content["call"], request)
     dialect, namespace = request.live.settings.dialect, request.one_namespace
-    stubs = engine_of(namespace, request.live).stubs
+    stubs = request.live.find_engine(namespace).stubs
     try:
         if isinstance(content, dict) and "dialect" in content and ("body" in content or "path" in content):
             content = dict(content)
@@ -135,7 +135,7 @@ async def try_request(request: ControlRequest) -> Response:
     draft = {name: content.pop(name) for name in drafts if name in content}
     reached, before = find_reached(content, request)
     secrets = await on_thread(of_request, reached.http)
-    engine = engine_of(reached.http.namespace, request.live)
+    engine = request.live.find_engine(reached.http.namespace)
     if draft:
         rules = await on_thread(_read_draft, request, draft.get("rules", ""))
         placed = _put_draft(engine.rules, rules, draft.get("instead_of"))
@@ -157,7 +157,7 @@ async def _rehearse(live: Live, engine: Engine, reached: Reached) -> tuple[Excha
     http, journal = reached.http, Journal()
     entries = await engine.counters.entries(http.namespace)
     alone = Live(live.settings, await copied_engine(engine, http.namespace, entries), journal, live.counters)
-    alone.namespaces.touch(http.namespace).timed = live.timed(http.namespace)
+    alone.namespaces.touch(http.namespace).timed = live.namespaces.get(http.namespace).timed
     responder = Responder(alone, reached.place.dialect, reached.place.operations)
     visit = _admit(responder, http, query=urlencode(http.query, errors="surrogateescape").encode())
     visit.in_process, visit.patient = True, False
@@ -234,7 +234,7 @@ async def try_rules(request: ControlRequest) -> Response:
         raise RefusedError(400, '"calls" must be a number of calls, at most 10000')
     rows = request.rows.of((request.one_namespace,))
     found: dict[str, Json] = {"mistakes": [], "looked_at": 0, "of": len(rows), "answers": [], "lost": [], "hidden": []}
-    engine = engine_of(request.namespace, request.live)
+    engine = request.live.find_engine(request.namespace)
     try:
         drafts = await on_thread(_read_draft, request, wanted.get("rules"))
     except RefusedError as refused:
@@ -312,7 +312,7 @@ async def send_again(request: ControlRequest) -> Response:
     if reached is None:
         raise RefusedError(409, f"call {row.seq} cannot be sent again: it is not kept whole, or its path is unknown")
     upstream = RefusedError(409, f'call {row.seq} would be sent upstream; send {{"forward": true}} if it may be')
-    if not forward and (await _rehearse(live, engine_of(row.namespace, live), reached))[1]:
+    if not forward and (await _rehearse(live, live.find_engine(row.namespace), reached))[1]:
         raise upstream
     responder = Responder(live, reached.place.dialect, reached.place.operations)
     http = replace(reached.http, headers=row.headers, body=row.body)  # as it came: its body may be compressed

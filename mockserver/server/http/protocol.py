@@ -37,7 +37,8 @@ from mockserver.server.http.parser import (
 )
 from mockserver.server.http.request_cycle import RequestCycle
 from mockserver.server.limits import Unsent
-from mockserver.server.live import Live, split_namespace
+from mockserver.server.live import Live
+from mockserver.server.namespaces import split_namespace
 from mockserver.server.respond import Responder, Response, Visit
 from mockserver.server.routes import owner
 

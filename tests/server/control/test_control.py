@@ -182,7 +182,7 @@ def test_the_state_of_a_scenario_can_be_set(server: ControlledServer) -> None:
 
 def test_timing_is_switched_for_a_namespace(server: ControlledServer) -> None:
     assert server.post("timing?namespace=mine", {"on": False}) == {"namespace": "mine", "timing": False}
-    assert (server.live.timed("mine"), server.live.timed("default")) == (False, True)
+    assert tuple(server.live.namespaces.get(name).timed for name in ("mine", "default")) == (False, True)
     assert server.api("timing", {"on": "no"}).json["error"] == 'the body must be {"on": true} or {"on": false}'
 
 

@@ -18,8 +18,8 @@ from msgspec import Struct, field
 
 from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.cli import resume_collection
-from mockserver.cli.options import GroupedCommand, rules_option, server_sources, setting_flags
-from mockserver.cli.serve import log_errors, remarks_of, request_logger, warnings
+from mockserver.cli.options import GroupedCommand, find_server_sources, rules_option, setting_flags
+from mockserver.cli.serve import list_remarks, list_warnings, log_errors, make_request_logger
 from mockserver.config.errors import ConfigError, RuleError
 from mockserver.config.settings import Settings
 from mockserver.core.call import Call
@@ -34,7 +34,7 @@ from mockserver.rules.nearest import without_rule
 from mockserver.server.cassette_store import CassetteChoice, Player, file_of
 from mockserver.server.explain import explain_call, is_unmatched
 from mockserver.server.live import Live, SaveEpisode, start
-from mockserver.server.masking import of_row
+from mockserver.server.masking import find_secrets
 
 MAX_REPORTED = 10  # calls that are explained, and reasons that are listed
 _WITHOUT_RULES = frozenset(("generated", "invalid", "limited", "stored"))  # sources that need neither rule nor cassette
@@ -59,16 +59,16 @@ def run_command(program: tuple[str, ...], rules: tuple[Path, ...], inspect: bool
     from mockserver.server.run import Running  # uvicorn is slow to import; report mistakes in rules first
 
     resume_collection()
-    given = server_sources(rules, flags)
+    given = find_server_sources(rules, flags)
     live = start(given)
     report = Report(live, live.player.cassettes.sizes)
-    live.journal.on_close = report.counting(request_logger(live.settings.log, err=True))
+    live.journal.on_close = report.counting(make_request_logger(live.settings.log, err=True))
     if live.save_episode is not None:
         live.save_episode = report.counting_episodes(live.save_episode)
     log_errors("mockserver.recorder")  # the report says what was not recorded
     reloads = list[str]()  # what reloading changed files said; the last holds
     with Running(live, given, say=reloads.append) as running:
-        for line in warnings(live):
+        for line in list_warnings(live):
             click.echo(line, err=True)
         if inspect:
             click.echo(f"mockserver: the inspector is at {running.address}{CONTROL}/", err=True)
@@ -137,7 +137,7 @@ class Report(Struct):
         self.calls += 1
         self.expects_rules |= expects_rules
         unmatched, rejected = expects_rules and is_unmatched(exchange), exchange.source == "invalid"
-        self.shares[_share(exchange, unmatched=unmatched)] += 1
+        self.shares[_find_share(exchange, unmatched=unmatched)] += 1
         if exchange.source == FORWARDED and choice.name and (choice.forwards or exchange.unrecorded):
             self.targets.add(file_of(choice.name))
         if exchange.source.startswith("cassette "):
@@ -145,11 +145,11 @@ class Report(Struct):
         self.new.update((exchange.recorded,) if exchange.recorded else ())
         self.unrecorded.update((exchange.unrecorded,) if exchange.unrecorded else ())
         if exchange.remarks:
-            self.remarks.update(remarks_of(exchange))
+            self.remarks.update(list_remarks(exchange))
         if (unmatched or rejected) and len(self.unanswered) < MAX_REPORTED:
             request, call = f"{exchange.method} {exchange.path}", exchange.call if unmatched else None
             call = call and without_rule(engine.rules, call)[0]
-            secrets = of_row(exchange)
+            secrets = find_secrets(exchange)
             self.unanswered.append(Unanswered(exchange.seq, request, exchange.status, call, secrets, engine))
 
     def counting(self, log: Callable[[Exchange], None] | None) -> Callable[[Exchange], None]:
@@ -210,7 +210,7 @@ class Report(Struct):
                 yield f"cassette {file}: {len(idle)} of {plural(size, 'episode')} not played: {ranges(idle)}"
 
 
-def _share(exchange: Exchange, *, unmatched: bool) -> str:
+def _find_share(exchange: Exchange, *, unmatched: bool) -> str:
     kind = exchange.source.partition(" ")[0]
     if unmatched or is_unmatched(exchange):
         return "unmatched" if unmatched else "generated"
@@ -231,9 +231,9 @@ _FORWARDED = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGH
 
 def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
     """Run the program. Return its exit code; 128 + n if signal n ended it; 127 or 126 if it cannot be run."""
-    with _forwarding_signals() as start:
+    with _forward_signals() as start:
         try:
-            process = subprocess.Popen(_command(program), env=environ)  # noqa: S603  # the user's command
+            process = subprocess.Popen(_find_command(program), env=environ)  # noqa: S603  # the user's command
         except OSError as error:
             missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
             why = "program not found" if missing else error.strerror or str(error)
@@ -243,7 +243,7 @@ def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
             click.echo(f"mockserver: cannot run {program[0]!r}: {error}", err=True)
             return NOT_FOUND
         start(process)
-        return _exit_code(process.wait())
+        return _read_exit_code(process.wait())
 
 
 class Completed(Struct, frozen=True):
@@ -258,7 +258,7 @@ def run_captured(program: Sequence[str], environ: Mapping[str, str], limit: floa
     """Run the program without input, for `limit` seconds at most. Raises ConfigError if it cannot be run."""
     try:
         process = subprocess.Popen(  # noqa: S603  # the user's command
-            _command(program),
+            _find_command(program),
             env=environ,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -269,7 +269,7 @@ def run_captured(program: Sequence[str], environ: Mapping[str, str], limit: floa
         raise ConfigError(f"cannot run {program[0]!r}: {getattr(error, 'strerror', None) or error}") from None
     try:
         out, err = process.communicate(timeout=limit)
-        code: int | None = _exit_code(process.returncode)
+        code: int | None = _read_exit_code(process.returncode)
     except subprocess.TimeoutExpired:
         (out, err), code = _terminate(process), None
     except BaseException:
@@ -278,7 +278,7 @@ def run_captured(program: Sequence[str], environ: Mapping[str, str], limit: floa
     return Completed(code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
 
 
-def _command(program: Sequence[str]) -> Sequence[str]:
+def _find_command(program: Sequence[str]) -> Sequence[str]:
     """The program with its path, if it must be looked up: Windows itself finds `node`, but not `npx.cmd`."""
     if sys.platform != "win32":
         return program
@@ -287,7 +287,7 @@ def _command(program: Sequence[str]) -> Sequence[str]:
     return (which(program[0]) or program[0], *program[1:])
 
 
-def _exit_code(returncode: int) -> int:
+def _read_exit_code(returncode: int) -> int:
     return returncode if returncode >= 0 else 128 - returncode
 
 
@@ -301,7 +301,7 @@ def _terminate(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
 
 
 @contextmanager
-def _forwarding_signals() -> Iterator[Callable[["subprocess.Popen[bytes]"], None]]:
+def _forward_signals() -> Iterator[Callable[["subprocess.Popen[bytes]"], None]]:
     """Send signals that end a program to the process that the function gets instead of ending this one."""
     started, early = list["subprocess.Popen[bytes]"](), list[int]()
 

@@ -30,7 +30,7 @@ from mockserver.engine.offload import is_large, on_thread
 from mockserver.server.recorder import RecordingPolicy
 from mockserver.server.routes import Endpoint, find, operation_for, places
 from mockserver.server.snapshot import query_from
-from mockserver.server.sources import cassettes_in, rules_in
+from mockserver.server.sources import find_cassettes, find_rules
 from mockserver.server.stubs import digest, other
 
 if TYPE_CHECKING:
@@ -287,12 +287,12 @@ def replayed(recorded: Recorded, pace: Pace, speed: float) -> tuple[Reply, Pace]
 
 def check(documents: Iterable[Document], cassettes: CassetteStore) -> None:
     """Load the cassettes that rules name, also rules with mistakes. Raises RuleError for missing and broken ones."""
-    rules = ((document, index, spec) for document in documents for index, spec in enumerate(rules_in(document)))
+    rules = ((document, index, spec) for document in documents for index, spec in enumerate(find_rules(document)))
     mistakes = list[Mistake]()
     for count, (document, index, spec) in enumerate(rules, 1):
         if not isinstance(spec, Mapping):
             continue
-        for name in cassettes_in(spec.get("then")):
+        for name in find_cassettes(spec.get("then")):
             place, rule = document.place(("rules", index)), spec.get("name", f"rule {count}")
             try:
                 there = cassettes.exists(name)

@@ -27,9 +27,9 @@ from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteChoice
-from mockserver.server.live import ConflictError, Live, compose, shown_settings
+from mockserver.server.live import ConflictError, Live, compose, show_settings
 from mockserver.server.namespaces import ADDED, Namespace
-from mockserver.server.sources import compiled
+from mockserver.server.sources import compile_rules
 from mockserver.state.redis.line import RedisLine
 from mockserver.state.redis.member import SLOTS, Connect, Member
 
@@ -113,7 +113,7 @@ class Fleet:
         """Differs where rules, settings or the release differ, but for the settings of a machine."""
         engine = self.live.engine
         if self._digested is not engine:
-            shown = shown_settings(self.live.settings)
+            shown = show_settings(self.live.settings)
             settings = {name: value for name, value in shown.items() if name not in _OF_A_MACHINE}
             content = [__version__, settings, [rule.spec for rule in engine.rules]]
             self._digest = sha256(json.dumps(content, default=str).encode()).hexdigest()[:12]
@@ -155,7 +155,7 @@ class Fleet:
         if added:
             document = Document.of({"rules": [spec for _, spec in added]}, ADDED)
             try:
-                rules = await on_thread(compiled, (document,), live.settings.profiles)
+                rules = await on_thread(compile_rules, (document,), live.settings.profiles)
             except MockserverError as error:
                 words = f"the rules that were added to {namespace!a} cannot be read here: {error.mistakes[0]}"
                 log.error("%s", words)

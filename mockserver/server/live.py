@@ -286,7 +286,7 @@ async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
         return live.swap(settings, engine)
 
 
-def shown_settings(settings: Settings) -> dict[str, Json]:
+def show_settings(settings: Settings) -> dict[str, Json]:
     """The settings that differ from their defaults, without what may be secret: of keys only how many there are."""
     usual, found = Settings(), dict[str, Json]()
     for name in _SHOWN_SETTINGS:

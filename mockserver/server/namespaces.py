@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from mockserver.engine.engine import Engine, altered, behind
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteChoice, CassetteStore, Player
-from mockserver.server.sources import cassettes_in
+from mockserver.server.sources import find_cassettes
 from mockserver.state.in_memory import MAX_NAMESPACES
 
 DEFAULT = "default"  # the namespace of a path that names none
@@ -74,7 +74,7 @@ class Namespace(Struct):
         if self.choice is not None and self.choice.name is not None:
             yield self.choice.name
         for rule in self.rules:
-            yield from cassettes_in(rule.spec["then"])
+            yield from find_cassettes(rule.spec["then"])
 
 
 class Namespaces:

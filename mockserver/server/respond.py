@@ -46,9 +46,9 @@ from mockserver.server.cassette_store import parse_recorded, replayed
 from mockserver.server.client_environment import home
 from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation, parsed_size
 from mockserver.server.live import Live
-from mockserver.server.masking import of_request
+from mockserver.server.masking import find_request_secrets
 from mockserver.server.routes import operation_for
-from mockserver.server.snapshot import ClientLeftError, decoded
+from mockserver.server.snapshot import ClientLeftError, decode_body
 from mockserver.server.sockets import refuse_socket
 from mockserver.server.stubs import is_stubbed, missing, other
 from mockserver.server.upstreams import with_own_upload_urls
@@ -372,9 +372,9 @@ class Responder(Struct, eq=False):
 async def _decode(request: HttpRequest, visit: Visit, settings: Settings) -> HttpRequest:
     """Return the request without the content codings of its body."""
     if len(request.body) > LARGE:
-        plain = await on_thread(decoded, request, settings.max_body)
+        plain = await on_thread(decode_body, request, settings.max_body)
     else:
-        plain = decoded(request, settings.max_body)
+        plain = decode_body(request, settings.max_body)
     if plain is not request and len(plain.body) > LARGE:
         visit.take(parsed_size(plain.body))
     return plain
@@ -460,7 +460,7 @@ def read_timing(request: HttpRequest) -> bool | None:
 
 def crash(error: BaseException, request: HttpRequest) -> str:
     """The log text of a bug: request line and traceback, masked and escaped, so that no line can be forged."""
-    secrets = of_request(request)
+    secrets = find_request_secrets(request)
     trace = secrets.text("".join(format_exception(error)).rstrip("\n"))
     told = f"a fault of mockserver itself, on {request.method} {printable(secrets.text(request.path))}"
     return f"{told}\n{lines(trace[-MAX_TRACEBACK:])}"

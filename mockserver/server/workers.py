@@ -29,7 +29,7 @@ from mockserver.server.limits import Limiter
 from mockserver.server.live import Live, Worker, compose, start
 from mockserver.server.run import COLLECT, DRAIN, GRACE, configured, watching
 from mockserver.server.shared_state import check_state, share
-from mockserver.server.sources import Sources, cassettes_in
+from mockserver.server.sources import Sources, find_cassettes
 from mockserver.state.in_memory import MemoryCounters
 
 _NAMED = 5  # of the reasons against workers that share nothing
@@ -62,7 +62,7 @@ def _stateful(settings: Settings, engine: Engine) -> Iterator[str]:
     if settings.stored_answers and "stored_answers" in settings.model_fields_set:
         yield f"stored_answers is {settings.stored_answers}"
     assert isinstance(engine.tapes, Player)  # noqa: S101  # `compose` made it
-    named = (name for rule in engine.rules for name in cassettes_in(rule.spec["then"]))
+    named = (name for rule in engine.rules for name in find_cassettes(rule.spec["then"]))
     for name in dict.fromkeys(filter(None, (settings.cassette, *named))):
         library = engine.tapes.cassettes.get(name)
         if library is not None and (repeated := library.repeated):

@@ -20,7 +20,7 @@ from mockserver.testing.fault_matrix import (
     HungError,
     RunResult,
     TimeLimit,
-    matrix_table,
+    write_matrix,
 )
 
 HERE = SourceLocation("test_app.py", 7, 1)
@@ -321,7 +321,7 @@ ROWS = (
 
 
 def test_the_table_is_in_order_whatever_came_first() -> None:
-    assert list(matrix_table(ROWS)) == [
+    assert list(write_matrix(ROWS)) == [
         "test_app.py::test_a",
         "  ok   crlf                        unaffected: no calls received",
         "test_app.py::test_b",

@@ -12,7 +12,7 @@ from msgspec import Struct
 from mockserver.cassettes.redaction.detect import leaks as find_leaks
 from mockserver.cassettes.redaction.redact import Redactor
 from mockserver.cassettes.store import CassetteFile, absent, named, names, replace_file
-from mockserver.cli.options import Command, rules_option, setting_flags, sources
+from mockserver.cli.options import Command, find_sources, rules_option, setting_flags
 from mockserver.config.errors import CassetteError, ConfigError
 from mockserver.config.settings import Settings, assemble
 from mockserver.config.types import seconds
@@ -98,7 +98,7 @@ def cassettes_flag(*more: str) -> Callable[[Command], Command]:
 
 def folder(flags: dict[str, Json]) -> Folder:
     """The folder set by flags, environment and rules files. Raises MockserverError."""
-    given = sources(flags["rules"], {name: flags[name] for name in flags if name != "rules"})
+    given = find_sources(flags["rules"], {name: flags[name] for name in flags if name != "rules"})
     return Folder(assemble(given.flags, given.environ, given.documents(), dialects=discover()))
 
 

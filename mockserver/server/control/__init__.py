@@ -24,7 +24,7 @@ from mockserver.server.control.sharing import (
     ask_owner,
     refuse,
 )
-from mockserver.server.inspector import ASSETS, asset
+from mockserver.server.inspector import ASSETS, send_asset
 from mockserver.server.live import Live, Worker
 from mockserver.server.namespaces import ALL, DEFAULT, LONGEST, is_namespace
 from mockserver.server.snapshot import ClientLeftError, path_of, query_from, read_body
@@ -160,7 +160,7 @@ class Control(Struct, frozen=True):
 def _show_page(method: str, path: str, scope: Scope) -> Response:
     if method != "GET":
         raise RefusedError(405, f"the inspector takes GET, not {method}", headers={"allow": "GET"})
-    return RedirectResponse(f"{CONTROL}/") if path == CONTROL else asset(path, fields_of(scope["headers"]))
+    return RedirectResponse(f"{CONTROL}/") if path == CONTROL else send_asset(path, fields_of(scope["headers"]))
 
 
 def _describe_unknown(path: str) -> str:

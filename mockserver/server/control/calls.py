@@ -20,12 +20,12 @@ from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json
 from mockserver.core.protocols import StateLostError
 from mockserver.engine.offload import on_thread
-from mockserver.server.control.detail import bodies, call_of, detail
+from mockserver.server.control.detail import parse_call, show_bodies, show_detail
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response, list_response, read_number
-from mockserver.server.control.rows import Digest, Rows, digest, encode
+from mockserver.server.control.rows import Digest, Rows, encode, make_digest
 from mockserver.server.control.sharing import View, ask_all
 from mockserver.server.explain import is_unmatched
-from mockserver.server.masking import known_secrets, masked, of_row
+from mockserver.server.masking import find_known_secrets, find_secrets, mask_texts
 
 if TYPE_CHECKING:
     from mockserver.server.fleet import Fleet
@@ -81,7 +81,7 @@ async def _select_containing(request: ControlRequest, rows: list[Exchange], limi
     wanted, found = request.query.get("contains", "").lower(), list[Exchange]()
     if not wanted:
         return rows
-    known = known_secrets()
+    known = find_known_secrets()
     for row in reversed(rows):
         if len(found) == limit:
             break
@@ -91,7 +91,7 @@ async def _select_containing(request: ControlRequest, rows: list[Exchange], limi
 
 
 async def _encode_rows(rows: Sequence[Exchange], request: ControlRequest) -> AsyncIterator[bytes]:
-    known, compact, digests = known_secrets(), request.switch("compact"), request.switch("digest")
+    known, compact, digests = find_known_secrets(), request.switch("compact"), request.switch("digest")
     for at, row in enumerate(rows):
         if not at % _TURN:
             await sleep(0)
@@ -106,7 +106,9 @@ async def find_digest(row: Exchange, request: ControlRequest, known: tuple[str, 
     """What a call says in short, worked out on a thread the first time; `known` are the environment's credentials."""
     listed = request.rows.listed(row, known)  # which is kept if the call is closed
     if listed.digest is None:
-        listed.digest = await on_thread(lambda: digest(row, call_of(row, request.live), of_row(row, known)))
+        listed.digest = await on_thread(
+            lambda: make_digest(row, parse_call(row, request.live), find_secrets(row, known))
+        )
     return listed.digest
 
 
@@ -118,7 +120,7 @@ async def _add_bodies(rows: Sequence[Exchange], known: Rows) -> AsyncIterator[Js
 
 
 def _add_body(row: Exchange, known: Rows) -> Json:
-    return masked({**known.summary(row), **bodies(row)}, of_row(row))
+    return mask_texts({**known.summary(row), **show_bodies(row)}, find_secrets(row))
 
 
 async def show_call(request: ControlRequest) -> Response:
@@ -127,16 +129,16 @@ async def show_call(request: ControlRequest) -> Response:
     rows = request.rows.of((row.namespace,))
     whole = {
         **request.rows.summary(row),
-        **await detail(row, request.rows.attempt(row)[0], request.live),
+        **await show_detail(row, request.rows.attempt(row)[0], request.live),
         "chain": {"conversation": await _find_conversation(row, rows, request), "tries": request.rows.tries(row)},
-        **await on_thread(bodies, row),
+        **await on_thread(show_bodies, row),
     }
-    return await on_thread(lambda: json_response(masked(whole, of_row(row))))
+    return await on_thread(lambda: json_response(mask_texts(whole, find_secrets(row))))
 
 
 async def _find_conversation(row: Exchange, rows: Sequence[Exchange], request: ControlRequest) -> list[int]:
     """The calls that begin as this one does, and those that continue them by the id of an answer."""
-    known, found = known_secrets(), {row.seq}
+    known, found = find_known_secrets(), {row.seq}
     mine = await find_digest(row, request, known)
     if mine.conversation is not None:
         near = (other for other in rows if (other.dialect, other.operation) == (row.dialect, row.operation))

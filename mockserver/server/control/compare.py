@@ -9,9 +9,9 @@ from mockserver.core.json import Json
 from mockserver.core.json_diff import ABSENT, JsonDifference, find_differences
 from mockserver.core.text import shared_ends
 from mockserver.engine.offload import on_thread
-from mockserver.server.control.detail import answer, bodies
+from mockserver.server.control.detail import show_answer, show_bodies
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
-from mockserver.server.masking import masked, of_row
+from mockserver.server.masking import find_secrets, mask_texts
 
 
 async def compare_calls(request: ControlRequest) -> Response:
@@ -35,12 +35,14 @@ def _compare(rows: list[Exchange], request: ControlRequest) -> Json:
 
 
 def _read_parts(row: Exchange, request: ControlRequest) -> dict[str, Json]:
-    summary, sent, said = request.rows.summary(row), bodies(row), answer(row)
+    summary, sent, said = request.rows.summary(row), show_bodies(row), show_answer(row)
     head = {name: summary.get(name) for name in _HEAD}
     head |= {f"header {name}": value for name, value in sent["request"]["headers"].items()}
     if not said["choices"] and "error" not in said and "body" in sent["reply"]:
         said = {"body": sent["reply"]["body"]}
-    parts: dict[str, Json] = masked({"head": head, "request": sent["request"]["body"], "answer": said}, of_row(row))
+    parts: dict[str, Json] = mask_texts(
+        {"head": head, "request": sent["request"]["body"], "answer": said}, find_secrets(row)
+    )
     return parts
 
 

@@ -19,11 +19,11 @@ from mockserver.core.exchange import Exchange, frames
 from mockserver.core.json import Json, parsed
 from mockserver.dialects import client_configs
 from mockserver.engine.offload import on_thread
-from mockserver.reports.suggest import python, rule_in_python, rule_in_yaml, suggestion
-from mockserver.server.control.detail import call_of
+from mockserver.reports.suggest import suggest_rule, write_python, write_python_rule, write_yaml_rule
+from mockserver.server.control.detail import parse_call
 from mockserver.server.control.requests import ControlRequest, RefusedError
-from mockserver.server.control.rows import response
-from mockserver.server.masking import of_row, plain, request_of
+from mockserver.server.control.rows import read_answer
+from mockserver.server.masking import decode_request, find_secrets, rebuild_request
 from mockserver.server.namespaces import DEFAULT
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ async def show_body(request: ControlRequest) -> Response:
     if of not in ("request", "reply"):
         raise RefusedError(400, "?of= must be request or reply")
     read = _read_request_body if of == "request" else _read_reply_body
-    return _text_response(await on_thread(read, row, of_row(row)))
+    return _text_response(await on_thread(read, row, find_secrets(row)))
 
 
 async def copy_call(request: ControlRequest) -> Response:
@@ -58,7 +58,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def _read_request_body(row: Exchange, secrets: "Secrets") -> str:
-    return secrets.body(plain(request_of(row)).body).decode("utf-8", "replace")
+    return secrets.body(decode_request(rebuild_request(row)).body).decode("utf-8", "replace")
 
 
 def _read_reply_body(row: Exchange, secrets: "Secrets") -> str:
@@ -107,8 +107,8 @@ def _hide_credentials(row: Exchange) -> tuple[str, str, Mapping[str, str]]:
     """The body (JSON in ASCII), the query and the headers that matter, with a gap for each credential."""
     from mockserver.cassettes.redaction.find import CredentialFields
 
-    secrets, fields = replace(of_row(row), instead=lambda _: _GAP), CredentialFields(lambda _: _GAP)
-    sent = secrets.data(fields.body(plain(request_of(row)).body)).decode("utf-8", "replace")
+    secrets, fields = replace(find_secrets(row), instead=lambda _: _GAP), CredentialFields(lambda _: _GAP)
+    sent = secrets.data(fields.body(decode_request(rebuild_request(row)).body)).decode("utf-8", "replace")
     found = parsed(sent)
     text = sent if found is None else json.dumps(found).replace("\\ue000", _GAP)
     headers = fields.headers(tuple(field for field in row.headers if not _OF_CONNECTIONS.fullmatch(field[0])))
@@ -133,14 +133,14 @@ def _write_request_file(row: Exchange, _: ControlRequest) -> str:
 def _write_rule(row: Exchange, request: ControlRequest) -> str:
     """A rule that gives this call the answer that it got, as an item of `rules`."""
     when, then = _make_rule(row, request)
-    first, *more = rule_in_yaml(when, then)
+    first, *more = write_yaml_rule(when, then)
     return "\n".join((f"- name: call {row.seq}", first.replace("- ", "  ", 1), *more, ""))
 
 
 def _write_test(row: Exchange, request: ControlRequest) -> str:
     """A test that declares this rule, and asserts that a call like this one is made."""
     when, then = _make_rule(row, request)
-    first, *more = (f"    {line}" for line in rule_in_python(when, then))
+    first, *more = (f"    {line}" for line in write_python_rule(when, then))
     rule = first.replace("mockserver.on(", "rule = mockserver.on(", 1), *more
     code = "    ...  # the code that makes the call"
     return "\n".join((f"def test_call_{row.seq}(mockserver):", *rule, code, "    assert rule.calls", ""))
@@ -148,16 +148,16 @@ def _write_test(row: Exchange, request: ControlRequest) -> str:
 
 def _make_rule(row: Exchange, request: ControlRequest) -> tuple[Mapping[str, Json], Mapping[str, Json]]:
     """The `when` and `then` of a rule; if no rule can say what was answered, or a credential is in it, any answer."""
-    secrets, call = of_row(row), call_of(row, request.live)
-    suggested = None if call is None else suggestion(call, secrets)
+    secrets, call = find_secrets(row), parse_call(row, request.live)
+    suggested = None if call is None else suggest_rule(call, secrets)
     if suggested is None:
         raise RefusedError(409, f"no rule answers call {row.seq}: its request is refused before any rule is tried")
     retry = next((value for name, value in row.reply_headers if name.lower() == "retry-after"), "")
     try:
-        then = then_of(response(row), retry)
+        then = then_of(read_answer(row), retry)
     except UnsupportedError:
         return suggested.when, suggested.then
-    text = python(then)
+    text = write_python(then)
     return suggested.when, then if then and secrets.text(text) == text else suggested.then
 
 

@@ -21,7 +21,7 @@ from mockserver.delivery.drive import WIRE, client_left
 from mockserver.delivery.script import comment, sse
 from mockserver.server.control.requests import ControlCache, ControlRequest, RefusedError
 from mockserver.server.control.rows import Rows, encode
-from mockserver.server.masking import known_secrets
+from mockserver.server.masking import find_known_secrets
 
 LOOK, QUIET = 0.1, 15.0  # seconds between looks, and until a comment keeps the connection open
 MOST_FEEDS, MOST_ROWS = 16, 20
@@ -96,11 +96,11 @@ class Feed:
         since = self._since if self._rows is None and 0 < self._since <= last else last
         self._rows, self._last = rows, since
         kept = [row for row in rows.of(self._request.namespaces) if row.seq <= since]
-        self._open = {row.seq: (row, _state(row)) for row in kept if not row.ended}
+        self._open = {row.seq: (row, _find_state(row)) for row in kept if not row.ended}
         self._first = {} if since == last else dict.fromkeys(self._request.namespaces, 1)
         self._rules, self._problem = self._all_rules(), self._request.live.reloading.problem
         content = {"boot": rows.boot, "version": __version__, "since": since, "last": last, "rules": self._count()}
-        return _event("hello", {**content, "first": kept[0].seq if kept else None, "open": list(self._open)})
+        return _write_event("hello", {**content, "first": kept[0].seq if kept else None, "open": list(self._open)})
 
     def _gone(self) -> Iterator[bytes]:
         """Which calls are no longer kept: those before the oldest one of their namespace."""
@@ -109,10 +109,10 @@ class Feed:
         for name, first in before.items():
             now = self._first.get(name) or journal.last + 1
             if first and now > first:
-                yield _event("gone", {"namespace": name, "before": now})
+                yield _write_event("gone", {"namespace": name, "before": now})
 
     def _calls(self, rows: Rows) -> Iterator[bytes]:
-        changed = [row for row, told in self._open.values() if row.ended or _state(row) != told]
+        changed = [row for row, told in self._open.values() if row.ended or _find_state(row) != told]
         changed = sorted(changed, key=lambda row: not row.ended)[:MOST_CHANGED]
         fresh = list[Exchange]()
         if rows.journal.last > self._last:
@@ -122,9 +122,9 @@ class Feed:
         for row in (*changed, *fresh):
             self._open.pop(row.seq, None)
             if row.kept and not row.ended:  # last, so that with many open calls each has its turn
-                self._open[row.seq] = row, _state(row)
+                self._open[row.seq] = row, _find_state(row)
         if changed or fresh:
-            room, known = MOST_ROWS - len(changed), known_secrets()
+            room, known = MOST_ROWS - len(changed), find_known_secrets()
             later = fresh[: max(0, len(fresh) - room)]
             listed = b",".join([rows.listed(row, known).compact for row in (*changed, *fresh[len(later) :])])
             more = b',"more":%b' % encode([later[0].seq, later[-1].seq]) if later else b""
@@ -134,10 +134,10 @@ class Feed:
         rules, live = self._all_rules(), self._request.live
         if len(rules) != len(self._rules) or any(one is not other for one, other in zip(rules, self._rules)):  # noqa: B905
             self._rules = rules
-            yield _event("rules", {"count": self._count()})
+            yield _write_event("rules", {"count": self._count()})
         if live.reloading.problem is not self._problem:
             self._problem = live.reloading.problem
-            yield _event("problem", show_problem(live.reloading.problem))
+            yield _write_event("problem", show_problem(live.reloading.problem))
 
     def _count(self) -> int:
         live = self._request.live
@@ -149,11 +149,11 @@ class Feed:
         return live.engine, *filter(None, added)
 
 
-def _state(row: Exchange) -> tuple[int, int]:
+def _find_state(row: Exchange) -> tuple[int, int]:
     return row.written, row.status
 
 
-def _event(name: str, content: Json) -> bytes:
+def _write_event(name: str, content: Json) -> bytes:
     return sse(Frame(encode(content), name))
 
 

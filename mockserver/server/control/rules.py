@@ -26,7 +26,7 @@ from mockserver.server.cassette_store import check
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
 from mockserver.server.live import Live, reload
 from mockserver.server.namespaces import ADDED, Namespace
-from mockserver.server.sources import Sources, compiled, rules_in
+from mockserver.server.sources import Sources, compile_rules, find_rules
 from mockserver.server.stubs import unreachable
 
 MOST = 10_000  # rules that a namespace may have of its own
@@ -59,7 +59,7 @@ def rules_file(data: bytes, shown: str) -> RulesFile:
     """Raises MockserverError if it is no YAML."""
     document, lines = read(data, shown), tuple(data.decode("utf-8", "replace").splitlines(keepends=True))
     found = dict[int, tuple[Json, RuleLines | None]]()
-    for at, spec in enumerate(rules_in(document)):
+    for at, spec in enumerate(find_rules(document)):
         place = document.place(("rules", at))
         if place is not None:
             found[place.line] = spec, _lines(lines, place.line, place.column)
@@ -159,7 +159,7 @@ def read_rules(request: ControlRequest, named: int) -> tuple[tuple[Rule, ...], i
     document, given = _name_rules(_read_document(request), named)
     profiles = request.live.settings.profiles
     try:
-        rules = compiled((document,), profiles)
+        rules = compile_rules((document,), profiles)
         check((document,), request.live.player.cassettes)
     except MockserverError as error:
         raise refuse_mistakes(_place_mistakes(document, error, profiles)) from error
@@ -223,7 +223,7 @@ def _name_rules(document: Document, named: int) -> tuple[Document, int]:
 def _place_mistakes(document: Document, error: MockserverError, profiles: Profiles) -> Sequence[Mistake]:
     if not any(mistake.place is not None for mistake in error.mistakes):
         try:
-            compiled((JsonDocument(document.data, ADDED),), profiles)
+            compile_rules((JsonDocument(document.data, ADDED),), profiles)
         except MockserverError as again:
             return again.mistakes
     return error.mistakes
@@ -338,7 +338,7 @@ def _write_rule(live: Live, wanted: Mapping[str, Json], lines: tuple[int, int]) 
         after = rules_file(text, shown)
         _check_others(before, after, replaced=lines[0] <= lines[1], shown=shown)
         documents = [after.document, *live.sources.documents()[1:]]
-        compiled(documents, live.settings.profiles)
+        compile_rules(documents, live.settings.profiles)
         check(documents, live.player.cassettes)
     except MockserverError as error:
         words = f"nothing was saved: {error.mistakes[0]}"

@@ -21,7 +21,7 @@ from mockserver.server.client_environment import bare_url, base_url
 from mockserver.server.control.feed import show_problem
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
 from mockserver.server.control.sharing import View, ask_all, change, list_servers, retry
-from mockserver.server.live import Live, reload, shown_settings
+from mockserver.server.live import Live, reload, show_settings
 from mockserver.server.namespaces import ALL
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _readiness(request: ControlRequest) -> dict[str, Json]:
         "files": [str(path) for path in live.sources.files],
         "boot": request.rows.boot,
         "bases": [{"dialect": name, "url": url} for name, url in bases],
-        "settings": shown_settings(settings),
+        "settings": show_settings(settings),
         "journal": {"calls": len(live.journal), "bytes": live.journal.held, "room": live.journal.room},
         "problem": show_problem(live.reloading.problem),
         "writes": settings.inspector_writes and bool(live.sources.files),

@@ -27,27 +27,27 @@ from mockserver.delivery.drive import CUT, Line
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule, suited
-from mockserver.server.control.detail import call_of, reached_by, reply_of
+from mockserver.server.control.detail import find_target, parse_call, show_reply
 from mockserver.server.control.feed import show_mistake
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
-from mockserver.server.control.rows import milliseconds, usage_of
+from mockserver.server.control.rows import show_usage, to_milliseconds
 from mockserver.server.control.rules import read_rules
 from mockserver.server.control.sharing import View, ask_owner, change
 from mockserver.server.deliver import actions_of, serve
 from mockserver.server.explain import (
     Explanation,
     Reached,
-    as_json,
-    copied_engine,
+    copy_engine,
     explain_call,
+    find_usual_path,
     is_unmatched,
-    planned,
+    plan_answer,
     reach,
-    request_file,
-    usual_path,
+    read_content,
+    show_rule,
 )
 from mockserver.server.live import Live
-from mockserver.server.masking import masked, of_request, of_row
+from mockserver.server.masking import find_request_secrets, find_secrets, mask_texts
 from mockserver.server.respond import HOME, Responder, Visit
 from mockserver.server.respond import Response as Answer
 from mockserver.state.journal import Journal
@@ -68,14 +68,14 @@ async def explain_request(request: ControlRequest) -> Response:
     if limit is not None and (type(limit) is not int or limit < 1):
         raise RefusedError(400, '"limit" must be a number of rules, at least 1')
     reached, before = find_reached(content, request)
-    secrets = await on_thread(of_request, reached.http)
+    secrets = await on_thread(find_request_secrets, reached.http)
     try:
         call = await on_thread(reached.call, request.live.settings)
     except ConfigError as error:
         raise RefusedError(400, secrets.text(str(error.mistakes[0]))) from error
     engine = request.live.find_engine(call.http.namespace)
     explanation = await explain_call(engine, call, limit)
-    return json_response(masked({**before, **_show_explanation(explanation)}, secrets))
+    return json_response(mask_texts({**before, **_show_explanation(explanation)}, secrets))
 
 
 async def share_explanation(view: View, request: ControlRequest, fleet: "Fleet") -> Response:
@@ -97,8 +97,8 @@ def find_reached(content: Json, request: ControlRequest) -> tuple[Reached, dict[
         if isinstance(content, dict) and "dialect" in content and ("body" in content or "path" in content):
             content = dict(content)
             dialect = str(content.pop("dialect"))
-            usual_path(dialect)  # refuses an unknown one
-        described = replace(request_file(content, "the body", dialect), namespace=namespace)
+            find_usual_path(dialect)  # refuses an unknown one
+        described = replace(read_content(content, "the body", dialect), namespace=namespace)
         return reach(described, request.live.settings.dialect, stubs=stubs), {}
     except ConfigError as error:
         raise RefusedError(400, str(error.mistakes[0])) from error
@@ -108,7 +108,7 @@ def _find_earlier(number: Json, request: ControlRequest) -> tuple[Reached, dict[
     if not isinstance(number, int) or isinstance(number, bool):
         raise RefusedError(400, 'the body must be {"call": 7}, with the number of a call in the journal')
     row = request.find_call(number)
-    reached = reached_by(row, request.live)
+    reached = find_target(row, request.live)
     if reached is None:
         whole = row.received <= len(row.body)
         why = "no operation is at its path" if whole else f"its body is not kept whole ({row.received} bytes)"
@@ -117,7 +117,7 @@ def _find_earlier(number: Json, request: ControlRequest) -> tuple[Reached, dict[
 
 
 def _show_explanation(explanation: Explanation) -> dict[str, Json]:
-    prompts = [{"prompt": prompt, "rules": list(map(as_json, held))} for prompt, held in explanation.prompts]
+    prompts = [{"prompt": prompt, "rules": list(map(show_rule, held))} for prompt, held in explanation.prompts]
     return {
         "answered_by": explanation.source,
         **({"why": explanation.why} if explanation.why else {}),
@@ -134,7 +134,7 @@ async def try_request(request: ControlRequest) -> Response:
     drafts = ("rules", "instead_of") if isinstance(content, dict) else ()
     draft = {name: content.pop(name) for name in drafts if name in content}
     reached, before = find_reached(content, request)
-    secrets = await on_thread(of_request, reached.http)
+    secrets = await on_thread(find_request_secrets, reached.http)
     engine = request.live.find_engine(reached.http.namespace)
     if draft:
         rules = await on_thread(_read_draft, request, draft.get("rules", ""))
@@ -146,17 +146,17 @@ async def try_request(request: ControlRequest) -> Response:
         "answered_by": row.source,
         **({"why": why} if why else {}),
         **({"bent_by": list(row.modified_by)} if row.modified_by else {}),
-        "reply": {**reply_of(row, secrets), "due_ms": milliseconds(row.elapsed)} if row.status else None,
-        "usage": usage_of(row),
+        "reply": {**show_reply(row, secrets), "due_ms": to_milliseconds(row.elapsed)} if row.status else None,
+        "usage": show_usage(row),
     }
-    return json_response(masked(found, secrets))
+    return json_response(mask_texts(found, secrets))
 
 
 async def _rehearse(live: Live, engine: Engine, reached: Reached) -> tuple[Exchange, str]:
     """The row that a request would leave in a journal, its pieces at the times when they are due; and why it fails."""
     http, journal = reached.http, Journal()
     entries = await engine.counters.entries(http.namespace)
-    alone = Live(live.settings, await copied_engine(engine, http.namespace, entries), journal, live.counters)
+    alone = Live(live.settings, await copy_engine(engine, http.namespace, entries), journal, live.counters)
     alone.namespaces.touch(http.namespace).timed = live.namespaces.get(http.namespace).timed
     responder = Responder(alone, reached.place.dialect, reached.place.operations)
     visit = _admit(responder, http, query=urlencode(http.query, errors="surrogateescape").encode())
@@ -166,7 +166,7 @@ async def _rehearse(live: Live, engine: Engine, reached: Reached) -> tuple[Excha
     if response.plan is HOME:
         raise RefusedError(400, f"nothing is asked at {http.path}")
     if response.forwarded is not None:
-        row.plan, row.status = (await planned(engine, reached.call(alone.settings), entries)), 0
+        row.plan, row.status = (await plan_answer(engine, reached.call(alone.settings), entries)), 0
         visit.end(COMPLETE)
         return row, "it would be sent upstream"
     ended, due = _note_pieces(actions_of(responder, response, visit), row)
@@ -251,7 +251,7 @@ async def try_rules(request: ControlRequest) -> Response:
     for at in range(0, len(latest), _TURN):
         turn = latest[at : at + _TURN]
         for row, kind, entry in await on_thread(list[Change], trial.changes(turn, request.live)):
-            found[kind].append(masked({"call": row.seq, **entry}, of_row(row)))
+            found[kind].append(mask_texts({"call": row.seq, **entry}, find_secrets(row)))
         found["looked_at"] += len(turn)
         if monotonic() > until:
             break
@@ -272,7 +272,7 @@ class _Trial(Struct, frozen=True):
     def changes(self, rows: Sequence[Exchange], live: Live) -> Iterator[Change]:
         before = next((rule.source for rule in self.engine.rules if rule.name == self.replaced), None)
         for row in rows:
-            call = None if row.source in ("", "invalid", "limited") else call_of(row, live)
+            call = None if row.source in ("", "invalid", "limited") else parse_call(row, live)
             if call is None:
                 continue
             try:
@@ -308,7 +308,7 @@ async def send_again(request: ControlRequest) -> Response:
     if not isinstance(forward, bool):
         raise RefusedError(400, '"forward" must be true or false')
     live, row = request.live, request.find_call()
-    reached = reached_by(row, live)
+    reached = find_target(row, live)
     if reached is None:
         raise RefusedError(409, f"call {row.seq} cannot be sent again: it is not kept whole, or its path is unknown")
     upstream = RefusedError(409, f'call {row.seq} would be sent upstream; send {{"forward": true}} if it may be')

@@ -11,7 +11,7 @@ import pytest
 from mockserver.core.exchange import MOST_KEPT, Exchange
 from mockserver.engine.counters import Attempts
 from mockserver.server.control import compare
-from mockserver.server.control.detail import bodies
+from mockserver.server.control.detail import show_bodies
 from mockserver.server.control.rows import Rows
 from mockserver.state.journal import Journal
 from tests.kit.asgi import App, app
@@ -224,7 +224,7 @@ def test_rows_that_are_open_or_broken() -> None:
     broken = row(reply_headers=(("content-type", "text/event-stream"),), body=b"\xff{", received=2)
     for piece in (b'data: {"a": 1}\n\n', b": ping\n\nda"):
         broken.note(piece)
-    shown: Any = bodies(broken)
+    shown: Any = show_bodies(broken)
     assert [frame["data"] for frame in shown["reply"]["frames"]] == [{"a": 1}, ": ping", "da"]
     assert [frame.get("whole", True) for frame in shown["reply"]["frames"]] == [True, True, False]
     assert shown["request"]["body"] == "�{"

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.config.errors import ConfigError
-from mockserver.core.tokens import APPROX, raw, token_id, weighed
+from mockserver.core.tokens import APPROX, raw, token_id, weigh_pieces
 from mockserver.tokenizers import VOCABULARIES, chosen, named
 
 NAMES = tuple(VOCABULARIES)
@@ -78,7 +78,7 @@ def test_laws(text: str, name: str) -> None:
     assert "".join(tokens) == text
     assert tokenizer.count(text) == len(tokens)
     for chunks in ("token", "word", "char", 3, (text,)):
-        pieces: list[tuple[str, int]] = list(weighed(tokens, chunks))
+        pieces: list[tuple[str, int]] = list(weigh_pieces(tokens, chunks))
         assert "".join(piece for piece, _ in pieces) == text
         assert sum(weight for _, weight in pieces) == len(tokens) or not pieces
         assert chunks == (text,) or all(piece for piece, _ in pieces)

@@ -15,7 +15,7 @@ from mockserver.cassettes.recordings import read_recording
 from mockserver.cassettes.recordings.foreign_exchange import ForeignExchange, UnreadableError, read_time
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, header_value
 from mockserver.core.http import HOP_BY_HOP, Headers
-from mockserver.core.json import Json, parsed
+from mockserver.core.json import Json, try_parse
 
 
 class UnknownHostError(Exception):
@@ -93,7 +93,7 @@ def split_events(body: bytes) -> tuple[RecordedEvent, ...]:
 
 
 def _requests_stream(sent: Sent) -> bool:
-    body = parsed(sent.body.decode("utf-8", "replace"))
+    body = try_parse(sent.body.decode("utf-8", "replace"))
     return "alt=sse" in sent.query.split("&") or (isinstance(body, dict) and body.get("stream") is True)
 
 
@@ -117,7 +117,7 @@ def _find_media_type(body: bytes) -> str:
 
 
 def _is_json(body: bytes) -> bool:
-    return body.lstrip()[:1] in (b"{", b"[") and parsed(body.decode("utf-8", "replace")) is not None
+    return body.lstrip()[:1] in (b"{", b"[") and try_parse(body.decode("utf-8", "replace")) is not None
 
 
 def _decoded(headers: Headers, body: bytes, routes: DialectRoutes, what: str) -> tuple[Headers, bytes]:
@@ -152,7 +152,7 @@ def _is_text(body: bytes) -> bool:
 
 
 def _model(sent: Sent) -> str:
-    body = parsed(sent.body.decode("utf-8", "replace"))
+    body = try_parse(sent.body.decode("utf-8", "replace"))
     named = body.get("model") if isinstance(body, dict) else None
     deployed = _DEPLOYMENT.search(sent.path)
     return named if isinstance(named, str) else deployed[1] if deployed else ""

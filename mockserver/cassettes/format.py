@@ -23,7 +23,7 @@ from mockserver.config.source import did_you_mean
 from mockserver.config.yaml_reader import collector_at_rest
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.http import Headers
-from mockserver.core.json import Json, parsed
+from mockserver.core.json import Json, try_parse
 from mockserver.core.text import plural
 
 VERSION = 1
@@ -325,7 +325,7 @@ _CUT_OFF = (
 def summary(episode: Episode) -> str:
     """Such as `openai chat gpt-4o, streamed: "What is the weather in Oslo?" -> 200, 12 events`."""
     request, reply = episode.request, episode.reply
-    body = parsed(request.body.decode("utf-8", "replace"))
+    body = try_parse(request.body.decode("utf-8", "replace"))
     said = _short(_said(body)) if isinstance(body, Mapping) else ""
     shown = f': "{said}"' if said else f": {_short(request.method)} {_short(request.path)}"
     streamed = ", streamed" if reply.frames is not None else ""

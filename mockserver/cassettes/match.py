@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from mockserver.config.recording import SCRUBBED, MatchSettings
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.episode import Episode, Recorded
-from mockserver.core.json import Json, parsed
-from mockserver.core.text import one_line, shared_ends, shared_start, shown, up_to
+from mockserver.core.json import Json, try_parse
+from mockserver.core.text import count_shared_ends, count_shared_start, one_line, shown, up_to
 
 SAID = ("messages", "input", "prompt", "contents")  # fields with the conversation
 STREAM = "stream"
@@ -42,8 +42,8 @@ class Traits(Struct, frozen=True):
         far = _UNLIKE * (2 * (self.operation != other.operation) + (self.dialect != other.dialect))
         far += (len(self.parts ^ other.parts) + (self.stream != other.stream)) / 2
         fewest, most = sorted((self.length, other.length))
-        front = shared_start(self.ends[0], other.ends[0])
-        back = min(shared_start(self.ends[1][::-1], other.ends[1][::-1]), fewest - front)
+        front = count_shared_start(self.ends[0], other.ends[0])
+        back = min(count_shared_start(self.ends[1][::-1], other.ends[1][::-1]), fewest - front)
         return far + 1 - ((front + back) / most if most else 1.0)
 
 
@@ -309,7 +309,7 @@ def _entry(where: str, at: int, entry: Json) -> str:
 def _read(value: Json) -> Json:
     """A value to compare: JSON in a text is parsed; a single part of text is its text."""
     if isinstance(value, str) and value.startswith("{"):
-        inner = parsed(value)
+        inner = try_parse(value)
         return inner if isinstance(inner, dict) else value
     match value:
         case [{"type": "text" | "input_text" | "output_text", "text": str(text)}]:
@@ -338,7 +338,7 @@ def _said(value: Json) -> str | None:
 
 
 def _spans(one: str, other: str) -> tuple[str, str]:
-    front, back = shared_ends(one, other)
+    front, back = count_shared_ends(one, other)
     start = max(0, front - CONTEXT) if front > CONTEXT + 2 else 0
     return _span(one, start, back), _span(other, start, back)
 
@@ -470,7 +470,7 @@ def _pattern(before: str, one: str, other: str) -> str | None:
 
 def _prefixed(one: str, other: str) -> str | None:
     """A regex for two ids with the same prefix, such as `call_abc123XYZ`."""
-    prefix = _PREFIX.match(one[: shared_start(one, other)])
+    prefix = _PREFIX.match(one[: count_shared_start(one, other)])
     if prefix is None:
         return None
     rests = one[prefix.end() :], other[prefix.end() :]

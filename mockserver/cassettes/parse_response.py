@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from mockserver.core.episode import Recorded, RecordedEvent
 from mockserver.core.exchange import frames
-from mockserver.core.json import Json, compact, parsed
+from mockserver.core.json import Json, compact, try_parse
 
 Table = Mapping[str, Json]
 
@@ -92,7 +92,7 @@ class Event(Struct, frozen=True):
 def events(recorded: Sequence[RecordedEvent]) -> tuple[Event, ...]:
     """The events of a stream, without comments."""
     found = (frame for frame in frames(recorded) if b"data:" in frame.raw)
-    return tuple(Event(frame.at, frame.event or "", frame.text, parsed(frame.text)) for frame in found)
+    return tuple(Event(frame.at, frame.event or "", frame.text, try_parse(frame.text)) for frame in found)
 
 
 def parse_response(reply: Recorded, form: str) -> ParsedResponse:
@@ -102,11 +102,11 @@ def parse_response(reply: Recorded, form: str) -> ParsedResponse:
             text = "".join(event.text for event in streamed)
             return ParsedResponse(error=text, status=reply.status, body=text)
         text = reply.body.decode("utf-8", "replace")
-        body = parsed(text)
+        body = try_parse(text)
         whole = text if body is None else body
         error = whole.get("error") or whole if isinstance(whole, Mapping) else whole
         return ParsedResponse(error=error, status=reply.status, body=whole)
-    body = parsed(reply.body.decode("utf-8", "replace")) if reply.frames is None else None
+    body = try_parse(reply.body.decode("utf-8", "replace")) if reply.frames is None else None
     if form == "contents":
         bodies = [event.table for event in streamed] if reply.frames is not None else rows([body]) or rows(body)
         error = _error_of(streamed)
@@ -381,7 +381,7 @@ def _input_text(arguments: Json) -> str:
     """Arguments as a plain answer has them, or as they were streamed if that differs by more than usual spaces."""
     if not isinstance(arguments, str):
         return compact(arguments)
-    whole = parsed(arguments)
+    whole = try_parse(arguments)
     usual = isinstance(whole, dict) and json.dumps(whole, ensure_ascii=False) == arguments
     return compact(whole) if usual else arguments or "{}"
 
@@ -402,7 +402,7 @@ def _from_message_events(found: Sequence[Event]) -> ParsedResponse:
             case "message_delta":
                 message |= table(body.get("delta"))
                 usage |= table(body.get("usage"))
-    content = [{**block, "input": parsed(block["input"])} if _is_ran(block) else block for block in blocks.values()]
+    content = [{**block, "input": try_parse(block["input"])} if _is_ran(block) else block for block in blocks.values()]
     error = _error_of(found)
     complete = any(event.table.get("type") == "message_stop" for event in found)
     whole = _from_message({**message, "content": content, "usage": usage})

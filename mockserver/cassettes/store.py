@@ -31,7 +31,7 @@ from mockserver.config.errors import CassetteError
 from mockserver.config.source import did_you_mean
 from mockserver.config.yaml_reader import collector_at_rest
 from mockserver.core.episode import SUFFIX, Episode
-from mockserver.core.json import parsed
+from mockserver.core.json import try_parse
 from mockserver.core.seed import monotonic, wall
 
 try:
@@ -206,7 +206,7 @@ def read_note(path: Path) -> PendingAppend | None:
         head, _, document = read_regular(note_path(path))[0].partition(b"\n")
     except OSError:
         return None
-    said = parsed(head.decode("latin-1"))
+    said = try_parse(head.decode("latin-1"))
     whole = {"length": len(document), "sha256": _hash(document)}
     if not isinstance(said, dict) or not isinstance(said.get("start"), int) or whole.items() - said.items():
         return None

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedPart, ParsedResponse, ParsedToolCall, rows, table
 from mockserver.cassettes.sse_yaml import yaml_lines
-from mockserver.core.json import Json, compact, map_texts, parsed
+from mockserver.core.json import Json, compact, map_texts, try_parse
 from mockserver.core.plan import FINISHES, OWN_FINISHES
 
 Then = Mapping[str, Json]
@@ -255,7 +255,7 @@ def _call(call: ParsedToolCall | None) -> Mapping[str, Json]:
     named = {"name": call.name, **({"namespace": call.namespace} if call.namespace else {})}
     if call.custom:
         return {**named, "input": literal(call.text)}
-    arguments = parsed(call.text)
+    arguments = try_parse(call.text)
     if isinstance(arguments, dict) and compact(arguments) == call.text:
         return {**named, "arguments": _literals(arguments)}
     return {**named, "arguments": literal(call.text)}

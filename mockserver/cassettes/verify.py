@@ -13,6 +13,7 @@ from mockserver.cassettes.parse_response import DONE, events, parse_response
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json
 from mockserver.core.text import plural
+from mockserver.kinds import KINDS
 
 HOUR, DAY = 3_600, 86_400
 Finding = tuple[int, str]  # the number of an episode, from 1, and what is wrong with it and to do
@@ -238,7 +239,6 @@ _BLOCK = _by_type(
     tool_use={"id": str, "name": str},
     server_tool_use={"id": str, "name": str},
 )
-_JUDGEMENT = {"flagged": bool, "categories": dict[str, bool | None], "category_scores": dict[str, float | None]}
 
 # What clients need of an answer or an event, by wire format.
 _SHAPES: Mapping[str, Any] = {
@@ -252,11 +252,10 @@ _SHAPES: Mapping[str, Any] = {
     "contents list": [_CONTENTS],
     "messages": {"id": str, "role": str, "model": str, "content": [_BLOCK], "usage": _TABLE},
     "message_event": {"type": str, "index?": int, "message?": _TABLE, "content_block?": _BLOCK, "delta?": _TABLE},
-    "embeddings": {"model?": _TEXT, "data": [{"index?": _NUMBER, "embedding": list[float] | str}]},
     "vectors": _VECTORS,
-    "moderations": {"id?": _TEXT, "model?": _TEXT, "results": [_JUDGEMENT]},
     "models": {"data": [{"id": str}]},
     "model": {"id": str},
     "named_models": {"models?": ([_NAMED], None), "publisherModels?": ([_NAMED], None)},
     "named_model": _NAMED,
+    **{kind.operation: kind.wire for kind in KINDS.values()},
 }

@@ -15,11 +15,10 @@ from mockserver.core.http import Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import (
     Answer,
-    Embeddings,
+    Artifact,
     Failure,
     Forward,
     Item,
-    Moderations,
     Outcome,
     Part,
     Raw,
@@ -35,7 +34,6 @@ from mockserver.server.live import start
 from mockserver.server.masking import find_request_secrets
 
 _USUAL_MODEL = "gpt-4o"
-_SHOWN_NUMBERS = 8  # of a vector; --json prints all of it
 
 
 @click.command(name="ask")
@@ -113,11 +111,8 @@ def _write_outcome(outcome: Outcome, call: Call) -> Iterator[str]:
                 yield f"(finish: {choice.finish})"
             if outcome.broken is not None and call.operation == "responses":
                 yield f"(breaks off) {outcome.broken.code}: {outcome.broken.message}"
-        case Embeddings(vectors=(vector, *_)):
-            numbers = ", ".join(f"{number:g}" for number in vector[:_SHOWN_NUMBERS])
-            yield f"[{numbers}{', …' * (len(vector) > _SHOWN_NUMBERS)}]"
-        case Moderations(results=(judgement, *_)):
-            yield "flagged: " + (", ".join(sorted(judgement.flagged)) or "nothing")
+        case Artifact():
+            yield outcome.show()
 
 
 _PLAIN_FINISHES = ("stop", "tool_calls", "function_call", "STOP", "end_turn", "tool_use")

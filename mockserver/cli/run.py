@@ -28,7 +28,7 @@ from mockserver.core.exchange import Exchange
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
 from mockserver.core.text import plural, printable, ranges
-from mockserver.engine.answer import with_tokenizer
+from mockserver.engine.answer import use_tokenizer
 from mockserver.engine.engine import FORWARDED, Engine
 from mockserver.rules.nearest import without_rule
 from mockserver.server.cassette_store import CassetteChoice, Player, file_of
@@ -99,7 +99,7 @@ class Unanswered(Struct, frozen=True):
         """What the cassette says about a miss, else the nearest rules."""
         if self.call is None:
             return "rejected before any rule was tried"
-        call = with_tokenizer(self.call, self.engine.policy.tokenizer(self.call.model))
+        call = use_tokenizer(self.call, self.engine.policy.tokenizer(self.call.model))
         try:
             return asyncio.run(explain_call(self.engine, self.call)).why or asyncio.run(self.engine.explain(call))
         except RuleError as error:

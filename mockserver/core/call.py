@@ -11,7 +11,7 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from mockserver.core.http import HttpRequest
-from mockserver.core.json import Json, canonical, parsed
+from mockserver.core.json import Json, canonical, try_parse
 from mockserver.core.lazy import later_field, lazy_property
 from mockserver.core.memo import Memo
 from mockserver.core.tokens import APPROX, Tokenizer, part_tokens
@@ -73,7 +73,7 @@ class Toolset(tuple[Tool, ...]):
 
     @lazy_property
     def declaration(self) -> str:
-        return _declare(self)
+        return _write_declaration(self)
 
     @lazy_property
     def has_namespaces(self) -> bool:
@@ -302,7 +302,7 @@ class Call(Struct, frozen=True, dict=True):
                 for part in message.parts:
                     tokens += self.part_tokens(part)
         if self.tools:
-            tokens += _TOOLS + count(declared(self.tools))
+            tokens += _TOOLS + count(declare_tools(self.tools))
             for message in messages:
                 if message.role in _INSTRUCTING:
                     tokens -= _SHARED
@@ -362,17 +362,17 @@ _NAMED, _TOOLS, _SHARED = 1, 9, 4  # tokens; tools share the system message if t
 _DEEPEST = 8  # levels of a tool's parameters that are rendered
 
 
-def declared(tools: tuple[Tool, ...]) -> str:
+def declare_tools(tools: tuple[Tool, ...]) -> str:
     """Return the text that tells a model of its tools, as far as is known. Clients offer the same ones each time."""
     if type(tools) is Toolset:
         return tools.declaration
     try:
         written = encode(tools)
     except (ValueError, RecursionError):  # half a character, or too deep
-        return _declare(tools)
+        return _write_declaration(tools)
     found = _DECLARATIONS.get(written)
     if found is None:
-        text = _declare(tools)
+        text = _write_declaration(tools)
         found = _DECLARATIONS.keep(written, text, len(written) + sys.getsizeof(text))
     return found
 
@@ -387,7 +387,7 @@ def has_namespaces(tools: tuple[Tool, ...]) -> bool:
 _DECLARATIONS = Memo[bytes, str](most=1 << 22)
 
 
-def _declare(tools: tuple[Tool, ...]) -> str:
+def _write_declaration(tools: tuple[Tool, ...]) -> str:
     lines = [line for tool in tools for line in _function(tool)]
     return "\n".join(("namespace functions {", "", *lines, "} // namespace functions"))
 
@@ -475,4 +475,4 @@ def _is_tool_result(message: Message) -> bool:
 def _tool_result(call: Call, result: Message) -> ToolResult:
     made = (tool_call for message in reversed(call.messages) for tool_call in message.tool_calls)
     name = next((each.name for each in made if each.id == result.tool_call_id), result.name)
-    return {"name": name, "text": result.text, "json": parsed(result.text)}
+    return {"name": name, "text": result.text, "json": try_parse(result.text)}

@@ -1,7 +1,7 @@
 """Drafts: answers as rules and generators write them, before the request's limits are applied."""
 
 from collections.abc import Callable, Mapping
-from typing import final
+from typing import Any, final
 
 from msgspec import Struct
 
@@ -32,10 +32,12 @@ class PlainChoices(Struct, frozen=True):
     """Choices of texts and tool calls as they are if nothing is done to them; `calls`: of the one that has the most.
 
     Answers share them, so that what renderers keep with a choice serves all calls to which a rule says the same.
+    `tokens`: the approximate count of all their words, if known.
     """
 
     choices: tuple[Choice, ...]
     calls: int = 0
+    tokens: int | None = None
 
 
 @final
@@ -54,7 +56,8 @@ class Draft(Struct, frozen=True, dict=True):
     def plain(self) -> PlainChoices | None:
         """Return the choices of an answer to which nothing is done; None if one of them is more than that."""
         choices: list[Choice] = []
-        most = 0
+        most, tokens = 0, 0
+        is_counted = True
         for choice in self.choices:
             if not choice.parts or choice.finish is not None or choice.logprobs is not None:
                 return None
@@ -72,17 +75,23 @@ class Draft(Struct, frozen=True, dict=True):
                 if part.tokens is not None or len(words) > HUGE:
                     return None
             choices.append(Choice(choice.parts, "tool_calls" if calls else "stop"))
-            most = max(most, calls)
-        return PlainChoices(tuple(choices), most)
+            if calls > most:
+                most = calls
+            if choice.tokens is None:
+                is_counted = False
+            else:
+                tokens += choice.tokens
+        return PlainChoices(tuple(choices), most, tokens if is_counted else None)
 
 
-class DocumentDraft(Struct, frozen=True):
-    """An embedding vector or moderation scores; None to generate them."""
+class ArtifactDraft(Struct, frozen=True):
+    """What is stated of an Artifact, under a `key` of `then`; the rest is generated, all of it if nothing is stated."""
 
-    document: tuple[float, ...] | Mapping[str, float] | None = None
+    stated: Any = None
     model: str | None = None
     usage: Mapping[str, int] = {}
     headers: Headers = ()
+    key: str = ""
 
 
 class PlayCassette(Struct, frozen=True):
@@ -131,7 +140,7 @@ class FaultSpec(Struct, frozen=True):
         return self.probability is not None or self.times is not None
 
 
-LocalOutcome = Draft | DocumentDraft | Failure | Raw  # answered without a cassette or provider
+LocalOutcome = Draft | ArtifactDraft | Failure | Raw  # answered without a cassette or provider
 RuleOutcome = LocalOutcome | PlayCassette | Forward
 
 

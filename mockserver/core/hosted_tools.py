@@ -109,11 +109,11 @@ def _patch(given: Given) -> Given:
 
 
 def _shell_output(given: Given) -> Given:
-    printed = [_printed(output) for output in given["output"]]
+    printed = [_read_command_output(output) for output in given["output"]]
     return {"call_id": given.get("call_id", ""), "output": printed, "max_output_length": given.get("max_output_length")}
 
 
-def _printed(output: Given) -> Given:
+def _read_command_output(output: Given) -> Given:
     exited = {"type": "exit", "exit_code": output.get("exit_code", 0)}
     outcome = {"type": "timeout"} if output.get("timed_out") else exited
     return {"outcome": outcome, "stderr": output.get("stderr", ""), "stdout": output.get("stdout", "")}

@@ -22,7 +22,7 @@ def canonical(value: Json) -> bytes:
         return json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii")
 
 
-def parsed(text: str, otherwise: Json = None) -> Json:
+def try_parse(text: str, otherwise: Json = None) -> Json:
     """The JSON value of a text, or `otherwise` if it is invalid."""
     try:
         return json.loads(text)

@@ -44,7 +44,7 @@ class LazySequence(Sequence[T]):
 FEW = 16  # items that are made at once
 
 
-def mapped(change: Callable[[Any], Any], items: Sequence[Any], *, few: int = FEW) -> Sequence[Any]:
+def map_lazily(change: Callable[[Any], Any], items: Sequence[Any], *, few: int = FEW) -> Sequence[Any]:
     """The changed items: as a list where they are few, else made while they are read."""
     return LazySequence(lambda: map(change, items), len(items)) if len(items) > few else [*map(change, items)]
 

@@ -8,27 +8,27 @@ BOUNDLESS = 1 << 62
 LARGEST = 100_000  # elements of a rule's pattern: some 30 MB once it is compiled
 
 
-def bounded(pattern: str) -> str:
+def check_size(pattern: str) -> str:
     """Return the pattern. Raises ValueError if it is too large to compile."""
-    if written_out(pattern) > LARGEST:
+    if estimate_size(pattern) > LARGEST:
         raise ValueError("it is too large, or repeats too much")
     return pattern
 
 
-def written_out(pattern: str) -> int:
+def estimate_size(pattern: str) -> int:
     """Return about how many elements a pattern has; of a verbose one, the larger of both readings.
 
     BOUNDLESS if only parts are verbose and something repeats: finding the comments would take a parser.
     """
-    pattern = _COMMENT.sub(_kept, pattern)
+    pattern = _COMMENT.sub(_keep_group, pattern)
     if not _VERBOSE.search(pattern):
         return _size(pattern)
     if _VERBOSE_IN_PARTS.search(pattern) and "{" in pattern:
         return BOUNDLESS
-    return max(_size(pattern), _size(_SKIPPED.sub(_kept, pattern)))
+    return max(_size(pattern), _size(_SKIPPED.sub(_keep_group, pattern)))
 
 
-def _kept(found: "re.Match[str]") -> str:
+def _keep_group(found: "re.Match[str]") -> str:
     return found["kept"] or ""
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, final
+from typing import Any, Literal, final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -86,16 +86,6 @@ class Timing(Struct, frozen=True):
 
 
 UNTIMED = Timing()
-Vector = Sequence[float]
-
-# The categories of a moderation.
-CATEGORIES = (
-    *("harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent"),
-    *("self-harm", "self-harm/instructions", "self-harm/intent", "sexual", "sexual/minors"),
-    *("violence", "violence/graphic"),
-)
-
-DOCUMENT_OPERATIONS = ("embeddings", "moderations")  # the operations with such answers
 
 
 class Models(Struct, frozen=True):
@@ -106,29 +96,26 @@ class Models(Struct, frozen=True):
     limits: tuple[tuple[int | None, int | None], ...] = ()  # of each: context window, longest answer; None: unknown
 
 
-class Embeddings(Struct, frozen=True):
-    """A unit vector for each prompt."""
+class Artifact(Struct, frozen=True):
+    """A success that is no conversation: what an operation with a kind of its own gives, as `kinds/` tells."""
 
-    model: str
-    vectors: Sequence[Vector]
-    prompt_tokens: int
-    headers: Headers = ()
+    @property
+    def tokens(self) -> int | None:
+        """Return the tokens that it takes of a limit; None: those of the prompt."""
+        return None
 
+    @property
+    def size(self) -> int:
+        """Return about how many numbers or letters it has."""
+        return 0
 
-class Judgement(Struct, frozen=True):
-    """The moderation of one prompt; categories that are not named score near zero."""
+    def join(self, others: "Sequence[Any]") -> "Artifact":
+        """Return it with what others of its kind hold, which answer other prompts of the same call."""
+        raise NotImplementedError
 
-    scores: Mapping[str, float] = {}
-    flagged: frozenset[str] = frozenset()
-
-
-class Moderations(Struct, frozen=True):
-    """The moderation of each prompt: scores from 0 to 1, and the flagged categories."""
-
-    id: str
-    model: str
-    results: tuple[Judgement, ...]
-    headers: Headers = ()
+    def show(self) -> str:
+        """Return what people see of it in one line."""
+        raise NotImplementedError
 
 
 HARMS = ("hate", "self_harm", "sexual", "violence")
@@ -393,7 +380,7 @@ class Forward(Struct, frozen=True):
     cassette: str | None = None
 
 
-Success = Answer | Models | Embeddings | Moderations | Stored | Listing
+Success = Answer | Models | Artifact | Stored | Listing
 Outcome = Success | Failure | Raw | Recorded | Forward | Usage | None  # the last two: what is left of it once rendered
 
 

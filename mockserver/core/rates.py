@@ -37,7 +37,7 @@ class Rate(Struct, frozen=True):
 Rates = tuple[Rate, ...]
 
 
-def layered(*layers: Rates) -> Rates:
+def layer_rates(*layers: Rates) -> Rates:
     """The rates in force: later layers win over earlier ones, for each kind and window separately."""
     stated = {(rate.kind, rate.window): rate for rate in chain(*layers)}
     return tuple(rate for rate in stated.values() if rate.limit != UNLIMITED)

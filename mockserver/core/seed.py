@@ -23,9 +23,10 @@ _seed: Callable[[random.Random, int], None] = vars(random.Random.__mro__[1])["se
 class Random(random.Random):
     """A stream of random numbers: the same as those of its base class."""
 
+    gauss_next: float | None = None
+
     def __init__(self, value: int = 0) -> None:
         _seed(self, value)  # not by way of its base class, which looks at the type first
-        self.gauss_next = None
 
     def below(self, bound: int) -> int:
         """Return what `randrange(bound)` does, but faster; `bound`: at least 1."""

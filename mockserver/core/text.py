@@ -50,7 +50,7 @@ def up_to(lines: Sequence[str], most: int) -> Iterator[str]:
         yield f"... and {len(lines) - most} more"
 
 
-def shared_start(one: str, other: str) -> int:
+def count_shared_start(one: str, other: str) -> int:
     """Return how many characters two texts begin with alike, by bisection, as both may be huge."""
     low, high = 0, min(len(one), len(other))
     while low < high:
@@ -59,10 +59,10 @@ def shared_start(one: str, other: str) -> int:
     return low
 
 
-def shared_ends(one: str, other: str) -> tuple[int, int]:
+def count_shared_ends(one: str, other: str) -> tuple[int, int]:
     """Return how many characters two texts begin with alike, and with how many of the rest they end alike."""
-    front = shared_start(one, other)
-    return front, shared_start(one[front:][::-1], other[front:][::-1])
+    front = count_shared_start(one, other)
+    return front, count_shared_start(one[front:][::-1], other[front:][::-1])
 
 
 def one_line(text: str) -> str:
@@ -72,7 +72,7 @@ def one_line(text: str) -> str:
     return "".join(letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in text)
 
 
-def aligned(rows: Sequence[Sequence[str]], *, right: Container[int] = ()) -> Iterator[str]:
+def align_columns(rows: Sequence[Sequence[str]], *, right: Container[int] = ()) -> Iterator[str]:
     """Rows of cells as lines in columns, two spaces apart; columns in `right` are aligned to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

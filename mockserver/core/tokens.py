@@ -83,7 +83,7 @@ def cut(tokens: Sequence[str], chunks: Chunks) -> tuple[str, ...]:
     raise ValueError(f"unknown way to cut: {chunks!r}")
 
 
-def weighed(tokens: Sequence[str], chunks: Chunks) -> Iterable[tuple[str, int]]:
+def weigh_pieces(tokens: Sequence[str], chunks: Chunks) -> Iterable[tuple[str, int]]:
     """Return the same pieces, each with the number of tokens that end within it."""
     pieces = cut(tokens, chunks)
     if chunks == "token" and len(pieces) == len(tokens):
@@ -102,7 +102,7 @@ def spans(pieces: Iterable[str], tokens: Sequence[str]) -> Iterator[slice]:
         yield slice(first, at)
 
 
-def ended(tokens: tuple[str, ...]) -> tuple[str, ...]:
+def end_tokens(tokens: tuple[str, ...]) -> tuple[str, ...]:
     """Return the tokens of a text that ends here: an incomplete last character is shown as U+FFFD."""
     last = tokens[-1] if tokens else None
     if isinstance(last, Token) and not last:
@@ -115,7 +115,7 @@ def raw(token: str) -> bytes:
     return token.raw if isinstance(token, Token) else token.encode()
 
 
-def spelled(token: str) -> str:
+def spell_token(token: str) -> str:
     """Return a token as logprobs show it: incomplete characters are escaped (`\\xf0\\x9f`)."""
     return token.raw.decode("utf-8", "backslashreplace") if isinstance(token, Token) else token
 
@@ -239,7 +239,7 @@ def _count(text: str) -> int:
     try:
         return _IN_FIRST_WORD[first] + sum(map(_in_word, words)) - (len(spoken) - len(text)) // _BLANKS
     except KeyError:
-        return len(_matched(text))
+        return len(_match_tokens(text))
 
 
 def _split(text: str) -> tuple[str, ...]:
@@ -249,7 +249,7 @@ def _split(text: str) -> tuple[str, ...]:
     try:
         return tuple(chain(_OF_FIRST_WORDS[first], *map(_OF_WORDS.__getitem__, words), blanks))
     except KeyError:
-        return _matched(text)
+        return _match_tokens(text)
 
 
 def _estimate(text: str) -> int:
@@ -257,15 +257,15 @@ def _estimate(text: str) -> int:
     size, counted = len(text), 0
     for number in range(_SAMPLES):
         start = (size - _SAMPLED_LENGTH) * (number * _GOLDEN % 1000) // 1000  # spread, but in step with no period
-        counted += _in_part(text, start, start + _SAMPLED_LENGTH)
+        counted += _count_in_part(text, start, start + _SAMPLED_LENGTH)
     return counted * size // (_SAMPLES * _SAMPLED_LENGTH)
 
 
-def _matched(text: str) -> tuple[str, ...]:
+def _match_tokens(text: str) -> tuple[str, ...]:
     return tuple(_token(is_ascii=text.isascii()).findall(text))
 
 
-def _in_part(text: str, start: int, end: int) -> int:
+def _count_in_part(text: str, start: int, end: int) -> int:
     """How many tokens are found from one place of a text to another, where it may lie within a word."""
     tokens, (first, *words) = _token(is_ascii=text.isascii()).findall, text[start:end].split(" ")
     with suppress(KeyError):
@@ -285,7 +285,7 @@ class _OfWords(dict[str, tuple[str, ...]]):
             raise KeyError(word)
         if word.isdecimal() and word.isascii():
             return (*self._before, *[word[at : at + 3] for at in range(0, len(word), 3)])
-        found = _matched(self._before + word)
+        found = _match_tokens(self._before + word)
         if len(word) <= _LONGEST_WORD:
             if len(self) >= _MOST_WORDS:
                 self.clear()

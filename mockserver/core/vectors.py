@@ -43,7 +43,7 @@ class PaletteVector(Sequence[float]):
             numbers[at] = number
         return b"[" + b",".join(numbers) + b"]"
 
-    def packed(self) -> bytearray:
+    def pack(self) -> bytearray:
         """Return the numbers as little-endian floats of 32 bits."""
         palette = pack(f"<{len(self._palette)}f", *self._palette)
         found = bytearray(_FLOAT.size * len(self))

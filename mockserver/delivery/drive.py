@@ -440,7 +440,7 @@ async def drive(actions: Iterable[Action], line: Line, note: Note | None = None,
                 case Cut():
                     await _flush(outbox, line, last=action.how == "end")
                     if action.how == "reset" and line.wire is not None:
-                        await _delivered(line.wire)
+                        await _await_delivery(line.wire)
                     _cut(line.wire, action)
                     return CUT[action.how]
                 case Departed():
@@ -513,7 +513,7 @@ _CHUNKED, _STAYS = "transfer-encoding: chunked\r\n", "connection: keep-alive\n"
 _IN_CHUNKS = _CHUNKED.encode()
 
 
-async def _delivered(wire: Wire) -> None:
+async def _await_delivery(wire: Wire) -> None:
     """Return when the client has read what was written, or stopped reading: a reset discards unread bytes."""
     for _ in range(_LOOKS):
         if wire.gone or not wire.unsent:
@@ -545,10 +545,10 @@ async def _flush(outbox: Buffer, line: Line, *, last: bool = False) -> None:
 
 
 def _start(head: Head) -> Message:
-    return {"type": "http.response.start", "status": head.status, "headers": list(map(encoded, head.headers))}
+    return {"type": "http.response.start", "status": head.status, "headers": list(map(encode_header, head.headers))}
 
 
 @lru_cache(maxsize=4096)  # most headers repeat
-def encoded(header: tuple[str, str]) -> tuple[bytes, bytes]:
+def encode_header(header: tuple[str, str]) -> tuple[bytes, bytes]:
     name, value = header
     return name.lower().encode("latin-1"), value.encode("latin-1")

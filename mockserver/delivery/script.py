@@ -70,10 +70,10 @@ def _factors(timing: Timing, seed: Seed) -> Iterator[float]:
     """Yield the factor of each token's wait: 1 on average, never below 0."""
     if not timing.jitter:
         return repeat(1.0)
-    return _drawn(_DRAWS[timing.distribution], timing.jitter, seed.stream("jitter"))
+    return _draw_jitter(_DRAWS[timing.distribution], timing.jitter, seed.stream("jitter"))
 
 
-def _drawn(draw: Callable[[Random, float], float], share: float, random: Random) -> Iterator[float]:
+def _draw_jitter(draw: Callable[[Random, float], float], share: float, random: Random) -> Iterator[float]:
     while True:
         yield draw(random, share)
 
@@ -113,7 +113,7 @@ def script(reply: Reply, pace: Pace, more: Headers | HeaderLines = (), *, apart:
     if reply.beats and not pace.at_once:
         return _beaten(head, reply)
     if reply.parts.times and not pace.at_once:
-        return _parted(head, reply)
+        return _write_parts(head, reply)
     if reply.frames is None:
         pauses = [] if pace.at_once else [Wait(pace.duration(reply.tokens))]
         if reply.pieces is not None:
@@ -121,10 +121,10 @@ def script(reply: Reply, pace: Pace, more: Headers | HeaderLines = (), *, apart:
         return (*pauses, head, Write(reply.body, reply.tokens))
     if pace.at_once and not apart:
         return chain((head,), map(Write, _batches(reply.frames)))
-    return _paced(head, reply.frames, pace)
+    return _pace_frames(head, reply.frames, pace)
 
 
-def joined(reply: Reply) -> Reply:
+def join_frames(reply: Reply) -> Reply:
     """Return the reply with its frames joined to bytes, if no wait or fault comes between them and they are few."""
     if reply.frames is None:
         return reply
@@ -137,14 +137,14 @@ def joined(reply: Reply) -> Reply:
     return replace(reply, frames=chain((first, second), several))
 
 
-def parted(reply: Reply, pace: Pace) -> Reply:
+def part_frames(reply: Reply, pace: Pace) -> Reply:
     """Return the reply with its frames joined to a body, of which each part leaves at its time."""
     if reply.frames is None:
         return reply
     written: list[bytes] = []
     ends: dict[float, int] = {}
     size = 0
-    for moment, _, frame in _timed(reply.frames, pace):
+    for moment, _, frame in _time_frames(reply.frames, pace):
         data = sse(frame)
         written.append(data)
         size += len(data)
@@ -191,17 +191,17 @@ _BATCH = 1 << 16  # bytes, about a millisecond of work
 NEVER = 2.0**40  # seconds, some 35,000 years: later times never come
 
 
-def _paced(head: Head, frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[Action]:
+def _pace_frames(head: Head, frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[Action]:
     yield head
     now = 0.0
-    for moment, tokens, frame in _timed(frames, pace):
+    for moment, tokens, frame in _time_frames(frames, pace):
         if moment > now:
             yield Wait(moment - now)
             now = moment
         yield Write(sse(frame), tokens, frame)
 
 
-def _timed(frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[tuple[float, int, Frame | bytes]]:
+def _time_frames(frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[tuple[float, int, Frame | bytes]]:
     """Yield when each frame leaves, in seconds since the start, with its tokens.
 
     The frame that ends the n-th token leaves at that token's time; a frame without tokens follows the one before.
@@ -217,7 +217,7 @@ def _timed(frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[tuple[float,
         yield now, tokens, frame
 
 
-def _parted(head: Head, reply: Reply) -> Iterator[Action]:
+def _write_parts(head: Head, reply: Reply) -> Iterator[Action]:
     yield head
     times, ends = reply.parts.times, reply.parts.ends
     for before, moment, start, end in zip((0.0, *times), times, (0, *ends), ends, strict=False):

@@ -16,13 +16,14 @@ from msgspec.structs import replace
 from mockserver.core.call import Call
 from mockserver.core.history import HistoryProblem
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
-from mockserver.core.json import Json, parsed
-from mockserver.core.lazy import LazyMapping
+from mockserver.core.json import Json, try_parse
+from mockserver.core.lazy import LazyMapping, lazy_property
 from mockserver.core.plan import Failure
 from mockserver.core.rates import Standings
 from mockserver.core.validation import Validation
 from mockserver.dialects._clients import CLIENT_CONFIGS, ClientConfig
 from mockserver.dialects._meaning import BOOKKEEPING
+from mockserver.kinds import KINDS
 
 
 def error_frame(failed: Reply, frames: int) -> Frame:
@@ -76,7 +77,7 @@ class Operation(Struct, frozen=True):
         try:
             return self.parse(http, Validation.PUBLISHED)  # so that a request means the same in every mode
         except Failure:
-            call, sent = self.parse(http, Validation.OFF), parsed(http.body.decode("utf-8", "replace"))
+            call, sent = self.parse(http, Validation.OFF), try_parse(http.body.decode("utf-8", "replace"))
         if not isinstance(sent, dict):
             return replace(call, is_checked=False)
         return keep_unread(call, sent if self.unify is None else self.unify(http, sent))
@@ -102,7 +103,7 @@ def no_rate_limit_headers(standings: Standings) -> Headers:
     return ()
 
 
-class Dialect(Struct, frozen=True):
+class Dialect(Struct, frozen=True, dict=True):
     """How one provider speaks. `mounts` are its base paths, the first being the one to advertise; paths that begin
     as one of `bare` are served without a mount, too. `omissible` is what paths begin with behind a mount, and what some
     clients leave out, as their base URL of the provider holds it.
@@ -123,15 +124,22 @@ class Dialect(Struct, frozen=True):
     fail: Callable[[HttpRequest, Failure, Call | None], Reply]
     models: tuple[str, ...]  # listed when the settings name none
     rate_limit_headers: Callable[[Standings], Headers] = no_rate_limit_headers
-    features: frozenset[str] = frozenset()  # of FEATURES: what a rule for this dialect may use
+    own_features: frozenset[str] = frozenset()  # of OWN_FEATURES
     variables: Mapping[str, str] = {}
     one_key: tuple[str, ...] = ()
     missing: Mapping[str, str] = {}
     bare: tuple[str, ...] = ()
     omissible: str = ""
 
+    @lazy_property
+    def features(self) -> frozenset[str]:
+        """Return those of FEATURES that a rule for this dialect may use."""
+        names = {operation.name for operation in self.operations}
+        return self.own_features | {kind.key for kind in KINDS.values() if kind.operation in names}
 
-FEATURES: Mapping[str, str] = {
+
+# What the answers of a dialect can have, which its operations do not tell.
+OWN_FEATURES: Mapping[str, str] = {
     "content_filter": "finish reason or error for filtered content",
     "filter_annotations": "severities for prompt and completion",
     "finish_error": "finish reason `error`",
@@ -141,19 +149,18 @@ FEATURES: Mapping[str, str] = {
     "call_pieces": "tool calls in stated pieces",
     "items": "results of the provider's own tools (web search, ...)",
     "failed": "an answer that breaks off",
-    "embedding": "embeddings",
-    "moderation": "moderations",
 }
+FEATURES: Mapping[str, str] = {**OWN_FEATURES, **{kind.key: kind.operation for kind in KINDS.values()}}
 
 
 @cache
 def discover() -> Mapping[str, Dialect]:
     """Every dialect by its name, which is its module's. One is imported when it is first read: that takes long."""
     names = sorted(module.name for module in iter_modules(__path__) if not module.name.startswith("_"))
-    return LazyMapping(names, _imported)
+    return LazyMapping(names, _import_dialect)
 
 
-def _imported(name: str) -> Dialect:
+def _import_dialect(name: str) -> Dialect:
     dialect: Dialect = import_module(f"{__name__}.{name}").DIALECT
     return dialect
 

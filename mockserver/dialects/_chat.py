@@ -27,7 +27,7 @@ from mockserver.dialects._fields import (
     Object,
     Schema,
     integer,
-    labelled,
+    label_member,
     list_of,
     literal,
     mapping,
@@ -36,7 +36,7 @@ from mockserver.dialects._fields import (
     number,
     optional,
     shape,
-    tagged_by,
+    tag_union,
     text,
     text_or,
     union,
@@ -53,11 +53,11 @@ from mockserver.dialects._parse import (
     complaints_of,
     custom_complaint,
     is_deep,
+    make_integers,
     read_body,
     read_object,
     refuse_first,
     unknown_fields,
-    with_integers,
 )
 from mockserver.dialects._reply import RequestLines, answer_reply
 from mockserver.dialects._typed import TypedModel
@@ -72,15 +72,15 @@ FilePart = shape(
     type=literal("file"), file=shape(file_data=optional(str), file_id=optional(str), filename=optional(str))
 )
 TextContent = text_or("<an array of objects>", list_of(TextPart, 1))
-UserContent = text_or("<an array of objects>", list_of(tagged_by("type", TextPart, ImagePart, AudioPart, FilePart), 1))
-AssistantContent = text_or("<an array of objects>", list_of(tagged_by("type", TextPart, RefusalPart), 1))
+UserContent = text_or("<an array of objects>", list_of(tag_union("type", TextPart, ImagePart, AudioPart, FilePart), 1))
+AssistantContent = text_or("<an array of objects>", list_of(tag_union("type", TextPart, RefusalPart), 1))
 
 FunctionCall = shape(name=str, arguments=str)  # arguments are a JSON string
 FunctionToolCall = shape(type=literal("function"), id=str, function=FunctionCall)
 CustomToolCall = shape(type=literal("custom"), id=str, custom=shape(name=str, input=str))
-ChatToolCall = tagged_by("type", FunctionToolCall, CustomToolCall)
+ChatToolCall = tag_union("type", FunctionToolCall, CustomToolCall)
 AudioId = shape(id=str)
-RequestMessage = tagged_by(
+RequestMessage = tag_union(
     "role",
     shape(role=literal("system"), content=TextContent, name=optional(str)),
     shape(
@@ -110,22 +110,24 @@ CustomTool = shape(
     custom=shape(
         name=str,
         description=optional(str),
-        format=optional(tagged_by("type", TextFormat, shape(type=literal("grammar"), grammar=Grammar))),
+        format=optional(tag_union("type", TextFormat, shape(type=literal("grammar"), grammar=Grammar))),
     ),
 )
-ChatTool = tagged_by("type", FunctionTool, CustomTool)
+ChatTool = tag_union("type", FunctionTool, CustomTool)
 ToolName = shape(name=str)
 NamedFunction = shape(type=literal("function"), function=ToolName)
 NamedCustom = shape(type=literal("custom"), custom=ToolName)
 AllowedNames = shape(mode=literal("auto", "required"), tools=list_of(Object))
 AllowedTools = shape(type=literal("allowed_tools"), allowed_tools=AllowedNames)
-ToolMode = labelled("<a string>", literal("none", "auto", "required"))
-ChatToolChoice = union(ToolMode, labelled("<an object>", tagged_by("type", NamedFunction, NamedCustom, AllowedTools)))
-FunctionChoice = union(labelled("<a string>", literal("none", "auto")), labelled("<an object>", ToolName))
+ToolMode = label_member("<a string>", literal("none", "auto", "required"))
+ChatToolChoice = union(
+    ToolMode, label_member("<an object>", tag_union("type", NamedFunction, NamedCustom, AllowedTools))
+)
+FunctionChoice = union(label_member("<a string>", literal("none", "auto")), label_member("<an object>", ToolName))
 
 JsonObjectFormat = shape(type=literal("json_object"))
 JsonSchema = shape(name=Name, description=optional(str), schema=optional(Object), strict=optional(bool))
-ResponseFormat = tagged_by(
+ResponseFormat = tag_union(
     "type", TextFormat, JsonObjectFormat, shape(type=literal("json_schema"), json_schema=JsonSchema)
 )
 StreamOptions = shape(include_usage=optional(bool), include_obfuscation=optional(bool))
@@ -284,7 +286,7 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
     if elsewhere:
         fields.update(elsewhere)
     if len(fields) > 1:
-        with_integers(fields)
+        make_integers(fields)
         if is_deep(fields):
             return None
     offer = _NO_OFFER if offered is UNSET else _OFFERS[bytes(offered)]
@@ -326,7 +328,7 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
 
 def _read_whole(given: tuple[bytes, Body]) -> Body:
     body, elsewhere = given
-    return {**with_integers(decode(body)), **elsewhere}  # it is sound: jiter and its checks would read the same
+    return {**make_integers(decode(body)), **elsewhere}  # it is sound: jiter and its checks would read the same
 
 
 def _read_messages(given: Sequence[Any], ordinals: dict[str, str]) -> list[Message] | None:
@@ -607,7 +609,7 @@ def chat_fingerprint_fields(body: Body, dialect: str) -> dict[str, Json]:
 
     JSON Schemas become text, as the order of their keys is the order in which a model writes.
     """
-    return _meaning_of(body, _without_ids(body["messages"]), _meaning_of_tools(body.get("tools")), dialect)
+    return _meaning_of(body, _number_ids(body["messages"]), _meaning_of_tools(body.get("tools")), dialect)
 
 
 def _meaning_of(fields: Body, messages: list[Any], tools: Json, dialect: str) -> dict[str, Json]:
@@ -637,21 +639,23 @@ def schema_as_text(holder: Body, key: str) -> Body:
     return {**holder, key: encode(holder[key]).decode()} if holder.get(key) is not None else holder
 
 
-def _without_ids(messages: Sequence[Body], ordinals: dict[str, str] | None = None) -> list[Body]:
+def _number_ids(messages: Sequence[Body], ordinals: dict[str, str] | None = None) -> list[Body]:
     ordinals = {} if ordinals is None else ordinals
-    return [message if _WITH_IDS.isdisjoint(message) else _renumbered(message, ordinals) for message in messages]
+    return [
+        message if _WITH_IDS.isdisjoint(message) else _number_ids_of_message(message, ordinals) for message in messages
+    ]
 
 
-def _renumbered(message: Body, ordinals: dict[str, str]) -> Body:
-    renamed = with_ordinals(message, ordinals)
+def _number_ids_of_message(message: Body, ordinals: dict[str, str]) -> Body:
+    renamed = replace_ids(message, ordinals)
     if isinstance(calls := message.get("tool_calls"), list):
-        renamed["tool_calls"] = [with_ordinals(call, ordinals) if isinstance(call, dict) else call for call in calls]
+        renamed["tool_calls"] = [replace_ids(call, ordinals) if isinstance(call, dict) else call for call in calls]
     if isinstance(audio := message.get("audio"), dict):
-        renamed["audio"] = with_ordinals(audio, ordinals)
+        renamed["audio"] = replace_ids(audio, ordinals)
     return renamed
 
 
-def with_ordinals(holder: Body, ordinals: dict[str, str], keys: Iterable[str] = _IDS) -> dict[str, Json]:
+def replace_ids(holder: Body, ordinals: dict[str, str], keys: Iterable[str] = _IDS) -> dict[str, Json]:
     """The same with each of its ids replaced by the place at which that id first occurred."""
     renamed = dict(holder)
     for key in keys:
@@ -688,13 +692,13 @@ def unmet_stream_options(body: Body) -> Iterator[Complaint]:
 def unmet_tool_choice(body: Body) -> Iterator[Complaint]:
     choice = body.get("tool_choice")
     if choice is not None and choice not in ("none", "auto"):
-        yield from _unmet_choice(body, "tool_choice", "tools", _chosen_names(choice))
+        yield from _unmet_choice(body, "tool_choice", "tools", _list_chosen_names(choice))
     old = body.get("function_call")
     if isinstance(old, dict):
         yield from _unmet_choice(body, "function_call", "functions", (tool_name(old),))
 
 
-def _chosen_names(choice: Json) -> tuple[str, ...]:
+def _list_chosen_names(choice: Json) -> tuple[str, ...]:
     if isinstance(choice, str):
         return ()
     if choice["type"] == "allowed_tools":
@@ -729,10 +733,10 @@ def chat_live_only(body: Body) -> Iterator[Complaint]:
     yield from complaints_of(LIVE_CHAT, body)
     if body.get("tool_choice") == "auto" and not body.get("tools"):
         yield from _unmet_choice(body, "tool_choice", "tools", ())
-    yield from unanswered_calls(body["messages"])
+    yield from find_unanswered_calls(body["messages"])
 
 
-def unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
+def find_unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
     """Every tool call needs its tool message next, and every tool message a call before it."""
     asked: Collection[str] = ()
     waiting: dict[str, int] = {}  # how many results the ids of these calls still need

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from mockserver.core.call import Call
 from mockserver.core.history import HistoryProblem
-from mockserver.dialects._chat import MAX_CALL_ID, unanswered_calls
+from mockserver.dialects._chat import MAX_CALL_ID, find_unanswered_calls
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._parse import Body, Complaint
 from mockserver.dialects._replay import IF_PUBLISHED, UNLESS_LIVE, Problems, ReplayRule, make_history_check
@@ -43,7 +43,7 @@ def _find_nameless_calls(call: Call, history: _History) -> Problems:
 
 
 def _find_unanswered(call: Call, history: _History) -> Problems:
-    for found in unanswered_calls(history.messages) if call.is_checked else ():
+    for found in find_unanswered_calls(history.messages) if call.is_checked else ():
         yield _problem(found, "answer each of the `tool_calls` by a `tool` message with its id, right after them")
 
 

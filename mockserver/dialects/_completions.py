@@ -14,7 +14,7 @@ from mockserver.dialects._fields import (
     Model,
     fields_of,
     integer,
-    labelled,
+    label_member,
     list_of,
     nullable,
     optional,
@@ -36,14 +36,14 @@ from mockserver.wire.text import CompletionOptions, TextLayout
 
 MAX_PROMPTS = 2048
 Tokens = list_of(int, 1)
-_Texts = labelled("<an array of strings>", list_of(str, 1, MAX_PROMPTS))
+_Texts = label_member("<an array of strings>", list_of(str, 1, MAX_PROMPTS))
 Prompts = usually(
     union(STRING, _Texts),
     union(
         STRING,
         _Texts,
-        labelled("<an array of integers>", Tokens),
-        labelled("<an array of integer arrays>", list_of(Tokens, 1, MAX_PROMPTS)),
+        label_member("<an array of integers>", Tokens),
+        label_member("<an array of integer arrays>", list_of(Tokens, 1, MAX_PROMPTS)),
     ),
 )
 

@@ -49,14 +49,14 @@ class ErrorTable(Struct, frozen=True):
         """Return status, message and codes; what the failure states wins over the table."""
         details = failure.details
         if "feature" in details and failure.message is None and call is not None:
-            failure = self.with_unsupported_message(failure, call)
+            failure = self.word_unsupported(failure, call)
         reason = failure.reason if failure.reason in REASONS else reason_of(failure.status or 500)
         if reason == "unknown_model" and call is not None and call.operation == OTHER and not call.model:
             reason = "not_found"  # a 404 of a rule, where no model was asked for
         row = self.rows[reason]
         if "schema" in details:
             coded = row.code is None and row.kind == "invalid_request_error"
-            failure = with_schema_message(failure, call, coded=coded)
+            failure = word_schema_failure(failure, call, coded=coded)
         return ProviderError(
             status=row.status if failure.status is None else failure.status,
             message=self._message(reason, failure, http, call) if failure.message is None else failure.message,
@@ -65,9 +65,9 @@ class ErrorTable(Struct, frozen=True):
             param=_param(row, call) if failure.param is None else failure.param,
         )
 
-    def with_unsupported_message(self, failure: Failure, call: Call) -> Failure:
+    def word_unsupported(self, failure: Failure, call: Call) -> Failure:
         """Return the failure with this provider's message for a feature that the model does not support."""
-        found = unsupported_feature(failure, call)
+        found = find_unsupported_feature(failure, call)
         value = value_at(call.raw, found.path)
         facts = {"model": call.model, "param": found.param, "value": value, **failure.details}
         message = self.unsupported[found.message].format_map({key: clip(str(fact)) for key, fact in facts.items()})
@@ -319,7 +319,7 @@ def reason_phrase(status: int) -> str:
 
 
 def refuse(complaint: Complaint) -> Failure:
-    message, code = _worded(complaint)
+    message, code = _word_complaint(complaint)
     return Failure("bad_parameter", message=message, code=code, param=complaint.where or None)
 
 
@@ -329,7 +329,7 @@ def refuse_without_code(complaint: Complaint) -> Failure:
     return Failure("bad_parameter", message=failure.message, param=failure.param)
 
 
-def _worded(complaint: Complaint) -> tuple[str, str | None]:
+def _word_complaint(complaint: Complaint) -> tuple[str, str | None]:
     """OpenAI's message, and its code."""
     where, bound, kind = complaint.where, complaint.bound, complaint.kind
     if complaint.message is not None:
@@ -342,7 +342,10 @@ def _worded(complaint: Complaint) -> tuple[str, str | None]:
         case "unknown":
             return f"Unknown parameter: '{where}'.", "unknown_parameter"
         case "type":
-            return f"Invalid type for '{where}': expected {_wanted(complaint)}, but got {got} instead.", "invalid_type"
+            return (
+                f"Invalid type for '{where}': expected {_word_expectation(complaint)}, but got {got} instead.",
+                "invalid_type",
+            )
         case "value":
             allowed = join_words([f"'{value}'" for value in complaint.expected], "and")
             stated = clip(str(complaint.got))
@@ -374,7 +377,7 @@ def _worded(complaint: Complaint) -> tuple[str, str | None]:
     return f"Invalid '{where}': {words}", code
 
 
-def _wanted(complaint: Complaint) -> str:
+def _word_expectation(complaint: Complaint) -> str:
     wanted, *others = complaint.expected
     if others:
         return "one of " + join_words([wanted, *(name.split(" ", 1)[1] for name in others)], "or")
@@ -386,12 +389,12 @@ def _wanted(complaint: Complaint) -> str:
 _OF_STRINGS = ("stop", "modalities", "include", "input")
 
 
-def with_schema_message(failure: Failure, call: Call | None, *, coded: bool) -> Failure:
+def word_schema_failure(failure: Failure, call: Call | None, *, coded: bool) -> Failure:
     """Return the failure with OpenAI's message and `param` for a schema of the call; `coded`: with its code too."""
     details = failure.details
     if call is None or failure.param is not None or details.get("schema") is None:
         return failure
-    found = _of_format(call, details["schema"]) or _of_tool(call, details["schema"])
+    found = _find_in_format(call, details["schema"]) or _find_in_tools(call, details["schema"])
     if found is None:
         return failure
     what, param, code = found
@@ -399,7 +402,7 @@ def with_schema_message(failure: Failure, call: Call | None, *, coded: bool) -> 
     return failure.changed(message=message, param=param, code=code if coded and failure.code is None else failure.code)
 
 
-def _of_format(call: Call, schema: Json) -> tuple[str, str, str | None] | None:
+def _find_in_format(call: Call, schema: Json) -> tuple[str, str, str | None] | None:
     if call.options.schema is not schema:
         return None
     chat, responses = _within(call.raw, "response_format", "json_schema"), _within(call.raw, "text", "format")
@@ -408,7 +411,7 @@ def _of_format(call: Call, schema: Json) -> tuple[str, str, str | None] | None:
     return (what, "text.format.schema", "invalid_json_schema") if responses else (what, "response_format", None)
 
 
-def _of_tool(call: Call, schema: Json) -> tuple[str, str, str] | None:
+def _find_in_tools(call: Call, schema: Json) -> tuple[str, str, str] | None:
     for at, tool in enumerate(call.tools):
         if tool.parameters is schema:
             what = f"function '{clip(tool.name)}'"
@@ -445,7 +448,7 @@ class UnsupportedFeature(Struct, frozen=True):
     code: str | None = None
 
 
-def unsupported_feature(failure: Failure, call: Call) -> UnsupportedFeature:
+def find_unsupported_feature(failure: Failure, call: Call) -> UnsupportedFeature:
     match failure.details["feature"]:
         case "tools":
             return _parameter("tools" if call.raw.get("tools") else "functions")

@@ -216,18 +216,18 @@ def literal(*allowed: str) -> Schema:
 
 
 def text(least: int | None = None, most: int | None = None, *, pattern: str | None = None) -> Schema:
-    return _limited("str", min_length=least, max_length=most, pattern=pattern)
+    return _limit_type("str", min_length=least, max_length=most, pattern=pattern)
 
 
 def number(least: float | None = None, most: float | None = None, *, multiple_of: float | None = None) -> Schema:
-    return _limited("float", ge=least, le=most, multiple_of=multiple_of)
+    return _limit_type("float", ge=least, le=most, multiple_of=multiple_of)
 
 
 def integer(least: int | None = None, most: int | None = None) -> Schema:
-    return _limited("int", ge=least, le=most)
+    return _limit_type("int", ge=least, le=most)
 
 
-def _limited(name: str, **limits: Json) -> Schema:
+def _limit_type(name: str, **limits: Json) -> Schema:
     return {"type": name, **{limit: value for limit, value in limits.items() if value is not None}}
 
 
@@ -237,25 +237,25 @@ def mapping(kind: Type, *, keys: Type = str) -> Schema:
 
 def list_of(kind: Type, least: int | None = None, most: int | None = None) -> Schema:
     """A list; only its first wrong element is reported."""
-    return _limited("list", items_schema=schema_of(kind), min_length=least, max_length=most, fail_fast=True)
+    return _limit_type("list", items_schema=schema_of(kind), min_length=least, max_length=most, fail_fast=True)
 
 
-def labelled(name: str, kind: Type) -> Schema:
+def label_member(name: str, kind: Type) -> Schema:
     """A member of a union under a name, such as `<a string>`."""
-    return _with_metadata(kind, label=name)
+    return _add_metadata(kind, label=name)
 
 
 def usually(simple: Type, kind: Type) -> Schema:
     """A type together with a simple one, which msgspec can state: all that this takes, the type takes as it is."""
-    return _with_metadata(kind, usual=schema_of(simple))
+    return _add_metadata(kind, usual=schema_of(simple))
 
 
-def checked(check: Callable[[Any], None], usual: Schema) -> Schema:
+def check_shape(check: Callable[[Any], None], usual: Schema) -> Schema:
     """A simple table whose struct a function must find right, too; it raises ValueError otherwise."""
-    return _with_metadata(usual, check=check)
+    return _add_metadata(usual, check=check)
 
 
-def _with_metadata(kind: Type, **more: Any) -> Schema:
+def _add_metadata(kind: Type, **more: Any) -> Schema:
     schema = schema_of(kind)
     return {**schema, "metadata": {**schema.get("metadata", {}), **more}}
 
@@ -268,7 +268,7 @@ def _label(member: Schema) -> str:
     return str(member["metadata"]["label"])
 
 
-def tagged_by(key: str, *members: Schema) -> Schema:
+def tag_union(key: str, *members: Schema) -> Schema:
     """A union whose members allow other values of this field."""
     choices = {value: member for member in members for value in member["fields"][key]["schema"]["expected"]}
     return {"type": "tagged-union", "choices": choices, "discriminator": key}
@@ -280,8 +280,8 @@ def union_by(tag: Callable[[Any], str | None], *members: Schema) -> Schema:
 
 
 def text_or(name: str, kind: Type) -> Schema:
-    return union(STRING, labelled(name, kind))
+    return union(STRING, label_member(name, kind))
 
 
-STRING = labelled("<a string>", str)
+STRING = label_member("<a string>", str)
 Object = mapping(Any)

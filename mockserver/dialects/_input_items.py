@@ -36,9 +36,9 @@ def _wrong_id(name: Json, prefix: str, index: int) -> Iterator[Complaint]:
         return
     if not _ID.fullmatch(name):
         expected = "contains letters, numbers, underscores, or dashes, but this value contained additional characters"
-        yield _unexpected_id(name, expected, index)
+        yield _complain_of_id(name, expected, index)
     elif not name.startswith(prefix):
-        yield _unexpected_id(name, f"begins with '{prefix}'", index)
+        yield _complain_of_id(name, f"begins with '{prefix}'", index)
 
 
 def find_unprefixed_id(index: int, item: Body, prefix: str) -> Iterator[Complaint]:
@@ -48,7 +48,7 @@ def find_unprefixed_id(index: int, item: Body, prefix: str) -> Iterator[Complain
         yield from _wrong_id(name, prefix, index)
 
 
-def _unexpected_id(name: str, expected: str, index: int) -> Complaint:
+def _complain_of_id(name: str, expected: str, index: int) -> Complaint:
     message = f"Invalid 'input[{index}].id': '{clip(name)}'. Expected an ID that {expected}."
     return Complaint("value", ("input", index, "id"), got=name, message=message)
 

@@ -19,10 +19,10 @@ def fields_with_meaning(
     defaults = DEFAULTS.get((dialect, operation), {})
     if bookkeeping.isdisjoint(body) and defaults.keys().isdisjoint(body) and None not in body.values():
         return {**body}
-    return beyond_defaults(body, defaults, bookkeeping)
+    return drop_defaults(body, defaults, bookkeeping)
 
 
-def beyond_defaults(fields: Fields, defaults: Fields, bookkeeping: Set[str] = frozenset()) -> dict[str, Json]:
+def drop_defaults(fields: Fields, defaults: Fields, bookkeeping: Set[str] = frozenset()) -> dict[str, Json]:
     kept: dict[str, Json] = {}
     for key, value in fields.items():
         if value is None or key in bookkeeping:
@@ -32,7 +32,7 @@ def beyond_defaults(fields: Fields, defaults: Fields, bookkeeping: Set[str] = fr
             if callable(default):
                 default = default(fields)
             if isinstance(value, dict) and isinstance(default, dict):
-                value, default = beyond_defaults(value, default), {}
+                value, default = drop_defaults(value, default), {}
             if value == default and isinstance(value, bool) == isinstance(default, bool):
                 continue
         kept[key] = value

@@ -7,13 +7,13 @@ from msgspec import Struct
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Embeddings
+from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import ChatParser, chat_live_only
 from mockserver.dialects._chat_replay import CHAT_HISTORY
 from mockserver.dialects._completions import completion_options, parse_completion
-from mockserver.dialects._embeddings_moderations import embeddings_reply, parse_embeddings
+from mockserver.dialects._embeddings import embeddings_reply, parse_embeddings
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._reply import RequestLines, answer_reply, request_hex
 from mockserver.dialects._responses import (
@@ -24,6 +24,7 @@ from mockserver.dialects._responses import (
 )
 from mockserver.dialects._responses_replay import RESPONSES_HISTORY
 from mockserver.dialects._stored import StoredResponses, stored_chats
+from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.chat import ChatRenderer, completion
 from mockserver.wire.responses_stream import ResponseRenderer
 from mockserver.wire.text import TextRenderer
@@ -84,11 +85,11 @@ class OpenAIApi(Struct, frozen=True):
         lines = self.lines(call.http, call) + self.rate_limits(outcome.usage.prompt)
         return answer_reply(outcome, self.chat, call.options, lines, stream=call.stream)
 
-    def _stated_elsewhere(self, http: HttpRequest) -> Mapping[str, Json]:
+    def _read_elsewhere(self, http: HttpRequest) -> Mapping[str, Json]:
         return {} if self.elsewhere is None else self.elsewhere(http)
 
     def _parse_completion(self, http: HttpRequest, validation: Validation) -> Call:
-        return parse_completion(http, self.dialect, self._stated_elsewhere(http), validation=validation)
+        return parse_completion(http, self.dialect, self._read_elsewhere(http), validation=validation)
 
     def _render_completion(self, call: Call, outcome: Answer) -> Reply:
         lines = self.lines(call.http, call) + self.rate_limits(outcome.usage.prompt)
@@ -105,7 +106,7 @@ class OpenAIApi(Struct, frozen=True):
         return responses_reply(call, outcome, RESPONSES, lines)
 
     def _parse_embeddings(self, http: HttpRequest, validation: Validation) -> Call:
-        return parse_embeddings(http, self.dialect, self._stated_elsewhere(http), validation=validation)
+        return parse_embeddings(http, self.dialect, self._read_elsewhere(http), validation=validation)
 
     def _render_embeddings(self, call: Call, outcome: Embeddings) -> Reply:
         lines = self.lines(call.http, call) + self.rate_limits(outcome.prompt_tokens)

@@ -81,10 +81,10 @@ def object_of(body: bytes) -> dict[str, Json]:
     value = read_json(body)
     if not isinstance(value, dict):
         raise _bad_json(f"expected an object, but got {json_type(value)} instead.")
-    return with_integers(value)
+    return make_integers(value)
 
 
-def with_integers(body: dict[str, Json]) -> dict[str, Json]:
+def make_integers(body: dict[str, Json]) -> dict[str, Json]:
     """The same object, whose fields that hold whole numbers are ints now."""
     for key, value in body.items():
         if type(value) is float and value.is_integer():
@@ -142,7 +142,7 @@ def read_usual(model: TypedModel, http: HttpRequest) -> dict[str, Json] | None:
     table = model.read_table(body)
     if table is None or (len(body) > _LEAST_DEEP and is_deep(table)):
         return None
-    return with_integers(table) if float in map(type, table.values()) else table
+    return make_integers(table) if float in map(type, table.values()) else table
 
 
 _LEAST_DEEP = 2 * MAX_DEPTH  # characters
@@ -172,7 +172,7 @@ def _worst(errors: Sequence[ErrorDetails], body: Json, start: int) -> Complaint:
     members = [error for error in errors if error["loc"][:labelled] == union]
     inside = [error for error in members if len(members) == 1 or not _is_other_type(error, labelled)]
     if inside:
-        meant = max(inside, key=lambda error: _reached(error, labelled))["loc"][labelled]
+        meant = max(inside, key=lambda error: _rank_member(error, labelled))["loc"][labelled]
         return _worst([error for error in inside if error["loc"][labelled] == meant], body, labelled + 1)
     expected = tuple(str(error["loc"][labelled]).strip("<>") for error in members)
     return Complaint("type", _path(union, first, body), got=first["input"], expected=expected)
@@ -302,7 +302,7 @@ def _is_other_type(error: ErrorDetails, labelled: int) -> bool:
     return error["type"] in _TYPES or literal_of_other_type
 
 
-def _reached(error: ErrorDetails, labelled: int) -> tuple[bool, int]:
+def _rank_member(error: ErrorDetails, labelled: int) -> tuple[bool, int]:
     """Rank a member of a union: best is one without a wrong type, then the one that failed latest in an array."""
     step = next(iter(error["loc"][labelled + 1 :]), None)
     return error["type"] not in _TYPES, step if isinstance(step, int) else -1
@@ -344,9 +344,9 @@ def _single(error: ErrorDetails, body: Json) -> Complaint:
     if kind in _TYPES:
         return Complaint("type", path, got=got, expected=(_TYPES[kind],))
     if kind.startswith("union_tag"):
-        return _of_tag(path, got, limits)
+        return _complain_of_tag(path, got, limits)
     if kind == "literal_error":
-        return _of_value(path, got, _quoted(limits["expected"]))
+        return _complain_of_value(path, got, _find_quoted(limits["expected"]))
     if kind in _BOUNDS:
         word, key = _BOUNDS[kind]
         return Complaint(word, path, got=got, bound=limits[key])
@@ -355,20 +355,20 @@ def _single(error: ErrorDetails, body: Json) -> Complaint:
     return Complaint("value", path, got=got, message=f"Invalid value: {error['msg']}")
 
 
-def _of_tag(path: Path, got: Json, limits: Mapping[str, Json]) -> Complaint:
+def _complain_of_tag(path: Path, got: Json, limits: Mapping[str, Json]) -> Complaint:
     key = limits["discriminator"].strip("'")
     if not isinstance(got, dict) or key not in got:
         return Complaint("missing", (*path, key))
-    return _of_value((*path, key), got[key], _quoted(limits.get("expected_tags", "")))
+    return _complain_of_value((*path, key), got[key], _find_quoted(limits.get("expected_tags", "")))
 
 
-def _of_value(path: Path, got: Json, allowed: tuple[str, ...]) -> Complaint:
+def _complain_of_value(path: Path, got: Json, allowed: tuple[str, ...]) -> Complaint:
     if isinstance(got, str):
         return Complaint("value", path, got=got, expected=allowed)
     return Complaint("type", path, got=got, expected=("a string",))
 
 
-def _quoted(text: str) -> tuple[str, ...]:
+def _find_quoted(text: str) -> tuple[str, ...]:
     return tuple(re.findall(r"'([^']*)'", text))
 
 

@@ -69,7 +69,7 @@ def data_reply(status: int, data: bytes, lines: str, stated: Headers = (), *, to
 def _pieces(value: Json, depth: int = 0) -> Iterator[bytes]:
     """JSON bytes in pieces: serialising a long list at once would block other threads, or fill the memory."""
     if not _has_long(value, depth):
-        yield _written(value, list)
+        yield _write_json(value, list)
     elif type(value) is dict:
         for at, (key, inner) in enumerate(value.items()):
             yield (b"," if at else b"{") + to_json(key) + b":"
@@ -98,14 +98,14 @@ def _has_long(value: Json, depth: int) -> bool:
 def _small(body: Mapping[str, Json], indent: int | None) -> bytes | None:
     """The whole body; None if a part of it is made as it is sent."""
     try:
-        return _written(body, _refuse) if indent is None else to_json(body, indent=indent) + b"\n"
+        return _write_json(body, _refuse) if indent is None else to_json(body, indent=indent) + b"\n"
     except PydanticSerializationError:
         if not _has_long(body, 0):
             raise
         return None
 
 
-def _written(value: Json, otherwise: Callable[[Json], Json]) -> bytes:
+def _write_json(value: Json, otherwise: Callable[[Json], Json]) -> bytes:
     """JSON bytes of a value, in which Raw is JSON already; `otherwise` changes what is no JSON either."""
     raw: list[Raw] = []
 
@@ -145,7 +145,7 @@ def answer_reply(
         return Reply(200, merge_headers(own, answer.headers), frames=renderer.stream(answer, options))
     data = renderer.fill_body(answer, options)
     if data is None:
-        return with_lines(
+        return prepend_lines(
             json_reply(200, renderer.body(answer, options), "", answer.headers, tokens=answer.weight), lines
         )
     own = HeaderLines(f"{lines}{JSON_TYPE}content-length: {len(data)}\r\n", sized=True)
@@ -153,7 +153,7 @@ def answer_reply(
     return Reply(200, merge_headers(own, answer.headers) if answer.headers else own, data, tokens=tokens)
 
 
-def with_lines(reply: Reply, lines: str) -> Reply:
+def prepend_lines(reply: Reply, lines: str) -> Reply:
     """Return a reply with these header lines before its own headers, which win."""
     own = reply.headers
     if type(own) is HeaderLines:
@@ -169,7 +169,7 @@ def merge_headers(own: Headers | HeaderLines, over: Headers) -> Headers | Header
     return (*[header for header in own if header[0].lower() not in names], *over)
 
 
-def without_headers(headers: Headers | HeaderLines, names: Container[str]) -> Headers | HeaderLines:
+def drop_headers(headers: Headers | HeaderLines, names: Container[str]) -> Headers | HeaderLines:
     """Return headers without those of these names."""
     if type(headers) is not HeaderLines:
         return tuple([header for header in headers if header[0] not in names])

@@ -19,7 +19,7 @@ from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
-from mockserver.dialects._chat import schema_as_text, tool_of, unmet_stream_options, with_ordinals
+from mockserver.dialects._chat import replace_ids, schema_as_text, tool_of, unmet_stream_options
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model
 from mockserver.dialects._input_items import item_type, misshapen_item
@@ -90,7 +90,7 @@ def message_of(role: str, content: Json) -> Message:
 
 def _text(part: Body) -> str:
     key = _text_key(part)
-    return as_text(part.get(key)) if key else ""
+    return write_text(part.get(key)) if key else ""
 
 
 def _text_key(part: Body) -> str | None:
@@ -135,48 +135,48 @@ class _Turn(Struct):
 
 def _client_tool_call(kind: str, item: Body) -> ToolCall:
     name, argument = _CALLS[kind]
-    tool = as_text(item.get("name")) if name is None else name
+    tool = write_text(item.get("name")) if name is None else name
     of = {"function_call": "function", "custom_tool_call": "custom"}.get(kind, kind)
-    call_id = as_text(item.get("call_id") or item.get("id"))
-    return ToolCall(call_id, tool, as_text(item.get(argument)), of, as_text(item.get("namespace")))
+    call_id = write_text(item.get("call_id") or item.get("id"))
+    return ToolCall(call_id, tool, write_text(item.get(argument)), of, write_text(item.get("namespace")))
 
 
 def _result(item: Body) -> Message:
     output = item.get("output")
     if isinstance(output, list):
         message = message_of("tool", output)
-        return Message("tool", message.text, parts=message.parts, tool_call_id=_of_call(item))
-    return Message("tool", as_text(output), tool_call_id=_of_call(item))
+        return Message("tool", message.text, parts=message.parts, tool_call_id=_find_call_id(item))
+    return Message("tool", write_text(output), tool_call_id=_find_call_id(item))
 
 
 def _screenshot(item: Body) -> Message:
     output = item.get("output")
     parts = (_neutral({**output, "type": "computer_screenshot"}),) if isinstance(output, Mapping) else ()
-    return Message("tool", parts=parts, tool_call_id=_of_call(item))
+    return Message("tool", parts=parts, tool_call_id=_find_call_id(item))
 
 
 def _shell_result(item: Body) -> Message:
     output = item.get("output")
     if not isinstance(output, list):
         return _result(item)
-    written = (as_text(step.get(stream)) for step in output if isinstance(step, Mapping) for stream in _STREAMS)
-    return Message("tool", "".join(written), tool_call_id=_of_call(item))
+    written = (write_text(step.get(stream)) for step in output if isinstance(step, Mapping) for stream in _STREAMS)
+    return Message("tool", "".join(written), tool_call_id=_find_call_id(item))
 
 
 def _patch_result(item: Body) -> Message:
-    return Message("tool", as_text(item.get("output") or item.get("status")), tool_call_id=_of_call(item))
+    return Message("tool", write_text(item.get("output") or item.get("status")), tool_call_id=_find_call_id(item))
 
 
 def _approval(item: Body) -> Message:
     answered = {key: item[key] for key in ("approve", "reason") if item.get(key) is not None}
-    return Message("tool", as_text(answered), tool_call_id=as_text(item.get("approval_request_id")))
+    return Message("tool", write_text(answered), tool_call_id=write_text(item.get("approval_request_id")))
 
 
-def _of_call(item: Body) -> str:
-    return as_text(item.get("call_id") or item.get("id"))
+def _find_call_id(item: Body) -> str:
+    return write_text(item.get("call_id") or item.get("id"))
 
 
-def as_text(value: Json) -> str:
+def write_text(value: Json) -> str:
     """A text as it is, nothing as the empty text, any other value as JSON."""
     return value if isinstance(value, str) else "" if value is None else to_json(value).decode()
 
@@ -214,7 +214,7 @@ def responses_fingerprint_fields(body: Body, dialect: str) -> dict[str, Json]:
     kept = fields_with_meaning(body, dialect, "responses", _BOOKKEEPING)
     if isinstance(items := kept.get("input"), list):
         ordinals: dict[str, str] = {}
-        kept["input"] = [with_ordinals(item, ordinals, _IDS) for item in items]
+        kept["input"] = [replace_ids(item, ordinals, _IDS) for item in items]
     if tools := kept.get("tools"):
         kept["tools"] = [_tool_with_schemas_as_text(tool) for tool in tools]
     text = kept.get("text")
@@ -333,28 +333,28 @@ def _effort(reasoning: Body) -> str | None:
 def _tools(parsed: Body) -> Iterator[Tool]:
     """The offered tools, those of namespaces one by one; each once, though a search may have found it again."""
     seen = set()
-    for namespace, tool in _offered_tools(parsed):
+    for namespace, tool in _list_offered_tools(parsed):
         made = replace(_tool(tool), namespace=namespace)
         if not namespace or made.full_name not in seen:
             yield made
         seen.add(made.full_name)
 
 
-def _offered_tools(body: Body) -> Iterator[tuple[str, Body]]:
+def _list_offered_tools(body: Body) -> Iterator[tuple[str, Body]]:
     """Yield the tools of a request with their namespaces: of its own list and of input items that bring others."""
-    yield from _unpacked(body.get("tools"))
+    yield from _unpack_tools(body.get("tools"))
     items = body.get("input")
     for item in items if isinstance(items, list) else ():
         if item.get("type") in _WITH_TOOLS:
-            yield from _unpacked(item.get("tools"))
+            yield from _unpack_tools(item.get("tools"))
 
 
-def _unpacked(tools: Json, namespace: str = "") -> Iterator[tuple[str, Body]]:
+def _unpack_tools(tools: Json, namespace: str = "") -> Iterator[tuple[str, Body]]:
     for tool in tools if isinstance(tools, list) else ():
         if not isinstance(tool, dict) or not isinstance(kind := tool.get("type"), str):
             continue
         if kind == "namespace" and isinstance(tool.get("name"), str) and not namespace:
-            yield from _unpacked(tool.get("tools"), tool["name"])
+            yield from _unpack_tools(tool.get("tools"), tool["name"])
         elif kind not in ("function", "custom") or isinstance(tool.get("name"), str):
             yield namespace, tool
 
@@ -373,11 +373,11 @@ def _tool_choice(choice: Json, tools: tuple[Tool, ...]) -> ToolChoice:
         case str():
             return ToolChoice(choice)
         case {"type": "allowed_tools", "mode": mode, "tools": allowed}:
-            return ToolChoice(mode, tuple(_named(allowed, tools)), tuple(_servers(allowed)))
-    return ToolChoice("named", tuple(_named((choice,), tools)), tuple(_servers((choice,))))
+            return ToolChoice(mode, tuple(_find_names(allowed, tools)), tuple(_servers(allowed)))
+    return ToolChoice("named", tuple(_find_names((choice,), tools)), tuple(_servers((choice,))))
 
 
-def _named(chosen: Iterable[Body], offered: tuple[Tool, ...]) -> Iterator[str]:
+def _find_names(chosen: Iterable[Body], offered: tuple[Tool, ...]) -> Iterator[str]:
     for tool in chosen:
         kind = tool.get("type", "function")
         if kind == "namespace":
@@ -424,7 +424,7 @@ def responses_live_only(body: Body, known: frozenset[str]) -> Iterator[Complaint
             yield from misshapen_item(index, item)
         yield from _incomplete_items(body["input"])
         if not body.get("previous_response_id") and not body.get("conversation"):
-            yield from (complaint for _, complaint in unpaired_calls(body["input"]))
+            yield from (complaint for _, complaint in find_unpaired_calls(body["input"]))
 
 
 def _unmet_tool_choice(body: Body) -> Iterator[Complaint]:
@@ -432,7 +432,7 @@ def _unmet_tool_choice(body: Body) -> Iterator[Complaint]:
     choice = body.get("tool_choice")
     if choice in (None, "none", "auto") or body.get("prompt"):
         return
-    tools = [tool for _, tool in _offered_tools(body)]
+    tools = [tool for _, tool in _list_offered_tools(body)]
     if not tools:
         mode = choice if isinstance(choice, str) else choice["type"]
         yield custom_complaint(f"Tool choice '{mode}' must be specified with 'tools' parameter.", "tool_choice")
@@ -452,13 +452,13 @@ def _incomplete_items(items: Iterable[Body]) -> Iterator[Complaint]:
                 yield Complaint("missing", ("input", index, key))
 
 
-def unpaired_calls(items: Sequence[Body]) -> Iterator[tuple[int, Complaint]]:
+def find_unpaired_calls(items: Sequence[Body]) -> Iterator[tuple[int, Complaint]]:
     """Yield where an output has no call, or a call no output. Items that stand for others may hold the other one."""
     if any(item_type(item) in _STAND_FOR_OTHERS for item in items):
         return
-    calls = {as_text(item.get("call_id")): at for at, item in enumerate(items) if item.get("type") in _OUTPUTS}
+    calls = {write_text(item.get("call_id")): at for at, item in enumerate(items) if item.get("type") in _OUTPUTS}
     outputs = {
-        as_text(item.get("call_id")): at for at, item in enumerate(items) if item.get("type") in _OUTPUTS.values()
+        write_text(item.get("call_id")): at for at, item in enumerate(items) if item.get("type") in _OUTPUTS.values()
     }
     for call_id, at in outputs.items():
         if call_id not in calls:
@@ -508,36 +508,36 @@ def request_fields(call: Call, fields: Collection[str]) -> dict[str, Json]:
     if options.max_tokens is not None:
         shown["max_output_tokens"] = options.max_tokens
     if not _RESHAPED_FIELDS.isdisjoint(body):
-        shown |= _reshaped_fields({key: value for key, value in body.items() if value is not None and key in fields})
+        shown |= _reshape_fields({key: value for key, value in body.items() if value is not None and key in fields})
     return shown
 
 
 _RESHAPED_FIELDS = frozenset(("temperature", "top_p", "tools", "text", "reasoning", "conversation", "service_tier"))
 
 
-def _reshaped_fields(body: Body) -> Iterator[tuple[str, Json]]:
+def _reshape_fields(body: Body) -> Iterator[tuple[str, Json]]:
     for key in ("temperature", "top_p"):
         if key in body:
             yield key, float(body[key])
     if tools := body.get("tools"):
-        yield "tools", [_shown_tool(tool) for tool in tools]
+        yield "tools", [_show_tool(tool) for tool in tools]
     if (text := body.get("text")) is not None:
         form = text.get("format") or {"type": "text"}
-        yield "text", {**_known_keys(text, _OF_TEXT), "format": _known_keys(form, _OF_FORMATS[form["type"]])}
+        yield "text", {**_keep_known_keys(text, _OF_TEXT), "format": _keep_known_keys(form, _OF_FORMATS[form["type"]])}
     if (reasoning := body.get("reasoning")) is not None:
-        yield "reasoning", {"effort": None, "summary": None, **_known_keys(reasoning, _OF_REASONING)}
+        yield "reasoning", {"effort": None, "summary": None, **_keep_known_keys(reasoning, _OF_REASONING)}
     if (conversation := body.get("conversation")) is not None:
         yield "conversation", {"id": conversation if isinstance(conversation, str) else conversation["id"]}
     if (tier := body.get("service_tier")) not in (None, "auto"):
         yield "service_tier", _SERVICE_TIERS.get(tier, tier)
 
 
-def _known_keys(given: Body, keys: Collection[str]) -> dict[str, Json]:
+def _keep_known_keys(given: Body, keys: Collection[str]) -> dict[str, Json]:
     """A table of the request without what its type does not know: clients' types would not either."""
     return {key: value for key, value in given.items() if key in keys}
 
 
-def _shown_tool(tool: Body) -> Body:
+def _show_tool(tool: Body) -> Body:
     if tool["type"] != "function":
         return tool
     return {"type": "function", "description": None, "name": tool["name"], "parameters": None, "strict": True, **tool}

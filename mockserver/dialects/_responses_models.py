@@ -20,9 +20,9 @@ from mockserver.dialects._fields import (
     Model,
     Object,
     Schema,
-    checked,
+    check_shape,
     integer,
-    labelled,
+    label_member,
     list_of,
     literal,
     mapping,
@@ -31,7 +31,7 @@ from mockserver.dialects._fields import (
     open_shape,
     optional,
     shape,
-    tagged_by,
+    tag_union,
     text,
     text_or,
     union,
@@ -50,12 +50,12 @@ _TEXTUAL = ("input_text", "output_text", "text", "summary_text", "reasoning_text
 _PART_TAGS = {**dict.fromkeys(_TEXTUAL, "<a text>"), "refusal": "<a refusal>"}
 _Text, _Refusal = open_shape(type=literal(*_TEXTUAL), text=str), open_shape(type=literal("refusal"), refusal=str)
 Part = usually(
-    tagged_by("type", _Text, _Refusal, open_shape(type=literal("input_image", "input_audio", "input_file"))),
+    tag_union("type", _Text, _Refusal, open_shape(type=literal("input_image", "input_audio", "input_file"))),
     union_by(
         _part_tag,
-        labelled("<a text>", _Text),
-        labelled("<a refusal>", _Refusal),
-        labelled("<a part>", open_shape(type=str)),
+        label_member("<a text>", _Text),
+        label_member("<a refusal>", _Refusal),
+        label_member("<a part>", open_shape(type=str)),
     ),
 )
 
@@ -74,13 +74,13 @@ def input_of(part: Any, **fields: Any) -> Any:
     role = literal("user", "assistant", "system", "developer")
     item = union_by(
         _item_tag,
-        labelled("<a message>", open_shape(role=role, content=content, **fields)),
-        labelled("<an item>", open_shape(type=str)),
-        labelled("<a reference>", open_shape(id=str)),
+        label_member("<a message>", open_shape(role=role, content=content, **fields)),
+        label_member("<an item>", open_shape(type=str)),
+        label_member("<a reference>", open_shape(id=str)),
     )
     kind = not_null(literal("message", *_USUAL_ITEMS))
     usual = open_shape(type=kind, role=not_null(role), content=not_null(content), **fields)
-    return text_or("<an array of objects>", list_of(usually(checked(_refuse_partial, usual), item)))
+    return text_or("<an array of objects>", list_of(usually(check_shape(_refuse_partial, usual), item)))
 
 
 def _refuse_partial(item: Any) -> None:
@@ -101,7 +101,7 @@ Input = input_of(Part)
 # Tools, choices and formats are flat, unlike chat's.
 Grammar = shape(type=literal("grammar"), definition=str, syntax=literal("lark", "regex"))
 CustomTool = shape(
-    type=literal("custom"), name=str, description=optional(str), format=optional(tagged_by("type", TextFormat, Grammar))
+    type=literal("custom"), name=str, description=optional(str), format=optional(tag_union("type", TextFormat, Grammar))
 )
 
 
@@ -120,13 +120,13 @@ def tools_of(function_name: Any, **own: Any) -> Any:
     function = function_tool(function_name)
     usual_others = open_shape(type=literal(*(kind for kind in _USUAL_TOOLS if kind not in own)))
     return usually(
-        tagged_by("type", function, CustomTool, *own.values(), usual_others),
+        tag_union("type", function, CustomTool, *own.values(), usual_others),
         union_by(
             tag,
-            labelled("function", function),
-            labelled("custom", CustomTool),
-            *(labelled(kind, tool) for kind, tool in own.items()),
-            labelled("<a tool>", open_shape(type=str)),  # one of the provider's own, or one that it reaches (`mcp`)
+            label_member("function", function),
+            label_member("custom", CustomTool),
+            *(label_member(kind, tool) for kind, tool in own.items()),
+            label_member("<a tool>", open_shape(type=str)),  # one of the provider's own, or one that it reaches (`mcp`)
         ),
     )
 
@@ -141,7 +141,7 @@ NamespaceTool = open_shape(
     type=literal("namespace"),
     name=text(1, 64, pattern=NAME_PATTERN),
     description=optional(str),
-    tools=list_of(tagged_by("type", function_tool(FunctionName), CustomTool), 1),
+    tools=list_of(tag_union("type", function_tool(FunctionName), CustomTool), 1),
 )
 ResponseTool = tools_of(FunctionName, image_generation=ImageTool, namespace=NamespaceTool)
 
@@ -154,15 +154,15 @@ HOSTED_CHOICES = (
     *("computer", "computer_use", "computer_use_preview"),
     *("code_interpreter", "image_generation", "local_shell", "shell", "apply_patch", "programmatic_tool_calling"),
 )
-ChosenTool = tagged_by("type", ResponseNamedTool, McpChoice, ResponseAllowedTools, shape(type=literal(*HOSTED_CHOICES)))
-ResponseToolChoice = union(ToolMode, labelled("<an object>", ChosenTool))
+ChosenTool = tag_union("type", ResponseNamedTool, McpChoice, ResponseAllowedTools, shape(type=literal(*HOSTED_CHOICES)))
+ResponseToolChoice = union(ToolMode, label_member("<an object>", ChosenTool))
 
 
 def text_options(schema_name: Any) -> Any:
     schema = shape(
         type=literal("json_schema"), name=schema_name, schema=Object, description=optional(str), strict=optional(bool)
     )
-    form = tagged_by("type", TextFormat, JsonObjectFormat, schema)
+    form = tag_union("type", TextFormat, JsonObjectFormat, schema)
     return shape(format=optional(form), verbosity=optional(Verbosity))
 
 

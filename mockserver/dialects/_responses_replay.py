@@ -20,7 +20,7 @@ from mockserver.dialects._input_items import (
 )
 from mockserver.dialects._parse import Body, Complaint, clip
 from mockserver.dialects._replay import IF_PUBLISHED, UNLESS_LIVE, Problems, ReplayRule, make_history_check
-from mockserver.dialects._responses import unpaired_calls
+from mockserver.dialects._responses import find_unpaired_calls
 from mockserver.wire.responses import ENCRYPTED_CONTENT, OutputItemId, read_item_id
 
 Items = Sequence[tuple[int, Body]]  # each with its place
@@ -65,7 +65,7 @@ def _find_duplicates(call: Call, items: Items) -> Problems:
 def _find_unkept_items(call: Call, items: Items) -> Problems:
     """Items without content that were made with `store: false`, so that nobody has it."""
     for at, item in items:
-        known = _made_here(item)
+        known = _read_own_id(item)
         bare = item_type(item) == "item_reference" or (_is_reasoning(item) and not item.get("encrypted_content"))
         if bare and known is not None and not known.stored:
             text = (
@@ -105,7 +105,7 @@ def _find_lonely_reasoning(call: Call, items: Items) -> Problems:
 def _find_calls_without_reasoning(call: Call, items: Items) -> Problems:
     names = {None, *(_id(item) for _, item in items)}
     for at, item in items:
-        known = _made_here(item) if item_type(item) in _CALLS else None
+        known = _read_own_id(item) if item_type(item) in _CALLS else None
         if known is not None and known.stored and known.reasoning_id not in names:
             text = (
                 f"Item '{_id(item)}' of type '{item_type(item)}' was provided without its required 'reasoning' item: "
@@ -115,7 +115,7 @@ def _find_calls_without_reasoning(call: Call, items: Items) -> Problems:
 
 
 def _find_unpaired(call: Call, items: Items) -> Problems:
-    for index, found in unpaired_calls([item for _, item in items]):
+    for index, found in find_unpaired_calls([item for _, item in items]):
         at, item = items[index]
         if item_type(item).removesuffix("_output") in _CALLS:
             keep = "send each call together with its output, which has the same `call_id`"
@@ -125,11 +125,11 @@ def _find_unpaired(call: Call, items: Items) -> Problems:
 def unless_continued(check: Callable[[Call, Items], Problems]) -> Callable[[Call, Items], Problems]:
     """The same, if the input is all there is: it continues no response or conversation that OpenAI keeps."""
 
-    def checked(call: Call, items: Items) -> Problems:
+    def check_unless_continued(call: Call, items: Items) -> Problems:
         continued = call.body.get("previous_response_id") or call.body.get("conversation")
         return iter(()) if continued else check(call, items)
 
-    return checked
+    return check_unless_continued
 
 
 def _items(call: Call) -> Items | None:
@@ -152,7 +152,7 @@ def _id(item: Body) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _made_here(item: Body) -> OutputItemId | None:
+def _read_own_id(item: Body) -> OutputItemId | None:
     return read_item_id(_id(item))
 
 

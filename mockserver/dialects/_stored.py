@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mockserver.core.call import FIRST_PAGE, Call, Page, fingerprint
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.lazy import mapped
+from mockserver.core.lazy import map_lazily
 from mockserver.core.plan import Answer, Failure, Item, Listing, Stored, Text
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
@@ -28,9 +28,9 @@ from mockserver.dialects._parse import (
     read_body,
     read_object,
 )
-from mockserver.dialects._reply import json_reply, with_lines
+from mockserver.dialects._reply import json_reply, prepend_lines
 from mockserver.dialects._responses import error_event, responses_reply
-from mockserver.wire.responses import ResponseOptions, hosted_tool_item, item_kind, response_usage
+from mockserver.wire.responses import ResponseOptions, item_kind, make_hosted_tool_item, response_usage
 from mockserver.wire.responses_stream import ResponseRenderer
 
 ORDERS = ("asc", "desc")
@@ -94,7 +94,7 @@ def stored_chats(
         return replace(one_of("chat_messages")(http, validation), page=page)
 
     def render(call: Call, outcome: Stored | Listing) -> Reply:
-        return json_reply(200, _stored_chat_body(call, outcome, completion), lines(call))
+        return json_reply(200, _show_stored_chat(call, outcome, completion), lines(call))
 
     one = "/chat/completions/{completion_id}"
     return (
@@ -106,9 +106,11 @@ def stored_chats(
     )
 
 
-def _stored_chat_body(call: Call, outcome: Stored | Listing, completion: Render) -> dict[str, Json]:
+def _show_stored_chat(call: Call, outcome: Stored | Listing, completion: Render) -> dict[str, Json]:
     if isinstance(outcome, Listing):
-        return list_body(mapped(lambda each: _completion(each, completion), outcome.entries, few=0), more=outcome.more)
+        return list_body(
+            map_lazily(lambda each: _completion(each, completion), outcome.entries, few=0), more=outcome.more
+        )
     if call.operation == "delete_chat":
         return {"object": "chat.completion.deleted", "id": outcome.answer.id, "deleted": True}
     if call.operation == "chat_messages":
@@ -170,10 +172,12 @@ class StoredResponses(Struct, frozen=True):
         one = "/responses/{response_id}"
         return (
             Operation("input_tokens", "POST", "/responses/input_tokens", self._parse_count, self._count),
-            Operation("compact_response", "POST", "/responses/compact", self._parse_compact, self._compacted),
-            Operation("response", "GET", one, self._parse_response, self._retrieved, error=error_event),
-            Operation("delete_response", "DELETE", one, self._look_up("delete_response"), self._deleted),
-            Operation("cancel_response", "POST", f"{one}/cancel", self._look_up("cancel_response"), self._cancelled),
+            Operation("compact_response", "POST", "/responses/compact", self._parse_compact, self._render_compacted),
+            Operation("response", "GET", one, self._parse_response, self._render_response, error=error_event),
+            Operation("delete_response", "DELETE", one, self._look_up("delete_response"), self._render_deleted),
+            Operation(
+                "cancel_response", "POST", f"{one}/cancel", self._look_up("cancel_response"), self._render_cancelled
+            ),
             Operation("input_items", "GET", f"{one}/input_items", self._parse_items, self._items),
         )
 
@@ -200,24 +204,24 @@ class StoredResponses(Struct, frozen=True):
             raise self.refuse(Complaint("missing", ("model",)))
         return call
 
-    def _retrieved(self, call: Call, stored: Stored) -> Reply:
+    def _render_response(self, call: Call, stored: Stored) -> Reply:
         asked = stored.call
         # A generated response, which has no request, may have been streamed.
         was_streamed = (asked.options.background and asked.stream) or not asked.raw
         if self.final and call.stream and not was_streamed:
             raise self.refuse(custom_complaint(f"Unknown response_id: {clip(call.id)}", "response_id"))
         after = integer_parameter(call.http, "starting_after", self.refuse)
-        include = (*(stored.call.raw.get("include") or ()), *_included(call.http))
+        include = (*(stored.call.raw.get("include") or ()), *_read_include(call.http))
         requested = replace(stored.call, stream=call.stream, raw={**stored.call.raw, "include": include})
         after = -1 if after is None else after
         return responses_reply(requested, stored.answer, self.renderer, self.lines(call), after=after)
 
-    def _cancelled(self, call: Call, stored: Stored) -> Reply:
+    def _render_cancelled(self, call: Call, stored: Stored) -> Reply:
         if self.final and not stored.polls:
             raise Failure("not_cancellable")
         return responses_reply(replace(stored.call, stream=False), stored.answer, self.renderer, self.lines(call))
 
-    def _deleted(self, call: Call, stored: Stored) -> Reply:
+    def _render_deleted(self, call: Call, stored: Stored) -> Reply:
         body = {"id": stored.answer.id, "object": "response", "deleted": True}
         return json_reply(200, body, self.lines(call))
 
@@ -229,15 +233,15 @@ class StoredResponses(Struct, frozen=True):
         body = {"object": "response.input_tokens", "input_tokens": stored.answer.usage.prompt}
         return json_reply(200, body, self.lines(call))
 
-    def _compacted(self, call: Call, stored: Stored) -> Reply:
+    def _render_compacted(self, call: Call, stored: Stored) -> Reply:
         body = {
             "id": stored.answer.id,
             "object": "response.compaction",
             "created_at": stored.answer.created,
-            "output": list(compacted_items(stored)),
+            "output": list(list_compacted_items(stored)),
             "usage": response_usage(stored.answer.usage),
         }
-        return with_lines(json_reply(200, body, "", stored.answer.headers), self.lines(call))
+        return prepend_lines(json_reply(200, body, "", stored.answer.headers), self.lines(call))
 
 
 def input_items(stored: Stored) -> Iterator[Body]:
@@ -254,7 +258,7 @@ def input_items(stored: Stored) -> Iterator[Body]:
         yield {**head, **{key: value for key, value in body.items() if value is not None}}
 
 
-def compacted_items(stored: Stored) -> Iterator[Body]:
+def list_compacted_items(stored: Stored) -> Iterator[Body]:
     """Yield what is left of a compacted conversation: the user's messages, and one item for all the rest."""
     messages = [message for message in stored.call.messages if message.role == "user"]
     for number, message in enumerate(messages):
@@ -264,7 +268,7 @@ def compacted_items(stored: Stored) -> Iterator[Body]:
     parts = stored.answer.choices[0].parts
     rest = "".join(part.text for part in parts if isinstance(part, Text))
     sealed = b64encode(rest.encode("utf-8", "replace")).decode()
-    yield hosted_tool_item(
+    yield make_hosted_tool_item(
         Item("compaction", {"encrypted_content": sealed}),
         ResponseOptions(),
         fingerprint(stored.answer.id, len(messages)),
@@ -277,7 +281,7 @@ def _about(call: Call, operation: str) -> Call:
     )
 
 
-def _included(http: HttpRequest) -> Iterator[str]:
+def _read_include(http: HttpRequest) -> Iterator[str]:
     """What a query wants shown, in the ways in which clients write lists: with brackets, indices or commas."""
     for key, value in http.query.items():
         if key.partition("[")[0] == "include":

@@ -86,10 +86,10 @@ def _type_of(schema: Mapping[str, Any]) -> Any:
     kind = schema["type"]
     match kind:
         case "str" | "int" | "bool":
-            return _limited({"str": str, "int": int, "bool": bool}[kind], schema)
+            return _limit_type({"str": str, "int": int, "bool": bool}[kind], schema)
         case "float":  # whole numbers stay what they are, unless they may be beyond a float
             whole = {"ge": ceil(schema.get("ge", -_LARGE)), "le": floor(schema.get("le", _LARGE))}
-            return Union[_limited(int, {**schema, **whole}), _limited(float, schema)]  # noqa: UP007
+            return Union[_limit_type(int, {**schema, **whole}), _limit_type(float, schema)]  # noqa: UP007
         case "any":
             return Any
         case "literal":
@@ -99,9 +99,9 @@ def _type_of(schema: Mapping[str, Any]) -> Any:
         case "typed-dict-field":
             return _type_of(schema["schema"])
         case "list":
-            return _limited(list[_type_of(schema["items_schema"])], schema)  # type: ignore[misc]
+            return _limit_type(list[_type_of(schema["items_schema"])], schema)  # type: ignore[misc]
         case "dict":
-            return _limited(dict[_type_of(schema["keys_schema"]), _type_of(schema["values_schema"])], schema)  # type: ignore[misc]
+            return _limit_type(dict[_type_of(schema["keys_schema"]), _type_of(schema["values_schema"])], schema)  # type: ignore[misc]
         case "typed-dict":
             return _struct_of(schema)
         case "union":
@@ -137,7 +137,7 @@ _JSON_TYPES = {
 }
 
 
-def _limited(kind: Any, schema: Mapping[str, Any]) -> Any:
+def _limit_type(kind: Any, schema: Mapping[str, Any]) -> Any:
     limits = {name: schema[name] for name in _LIMITS if name in schema}
     if "pattern" in limits:  # `$` would also take a line feed at the end
         limits["pattern"] = limits["pattern"].removesuffix("$") + r"\Z"

@@ -9,7 +9,7 @@ from pydantic_core import to_json
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Embeddings, Failure, Models
+from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat import (
@@ -29,7 +29,7 @@ from mockserver.dialects._chat import (
     unmet_tool_choice,
 )
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._embeddings_moderations import AZURE_EMBEDDING, embeddings_call, embeddings_reply
+from mockserver.dialects._embeddings import AZURE_EMBEDDING, embeddings_call, embeddings_reply
 from mockserver.dialects._errors import (
     PLAIN_LIMIT_MESSAGES,
     PLAIN_UNSUPPORTED_MESSAGES,
@@ -46,14 +46,14 @@ from mockserver.dialects._fields import (
     Model,
     fields_of,
     integer,
-    labelled,
+    label_member,
     list_of,
     literal,
     not_null,
     number,
     optional,
     shape,
-    tagged_by,
+    tag_union,
     text_or,
     union,
 )
@@ -70,6 +70,7 @@ from mockserver.dialects._parse import (
     unknown_keys,
 )
 from mockserver.dialects._reply import json_reply, request_hex, request_uuid
+from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.chat import ChatLayout
 
 # A text, under `text` or `content`; an image, as a URL or base64 under `content` or in OpenAI's form.
@@ -80,7 +81,7 @@ ImagePart = shape(
     detail=optional(literal("auto", "low", "high")),
     image_url=not_null(ImageUrl),
 )
-Parts = list_of(tagged_by("type", TextPart, ImagePart, AudioPart), 1)
+Parts = list_of(tag_union("type", TextPart, ImagePart, AudioPart), 1)
 Message = shape(
     role=literal("system", "user", "assistant", "tool", "developer"),
     content=optional(text_or("<an array of objects>", Parts)),
@@ -104,7 +105,7 @@ AzureChatBody = shape(
     temperature=optional(number(0)),
     top_p=optional(number(0, 1)),
     tools=optional(list_of(FunctionTool)),
-    tool_choice=optional(union(ToolMode, labelled("<an object>", NamedFunction))),
+    tool_choice=optional(union(ToolMode, label_member("<an object>", NamedFunction))),
 )
 _OF_CHAT = (
     *("n", "stream_options", "logprobs", "top_logprobs", "parallel_tool_calls"),
@@ -177,12 +178,12 @@ def refuse_as_azure(complaint: Complaint) -> Failure:
     if not _is_unsupported(complaint):
         return Failure("bad_parameter", failure.message, param=failure.param)
     loc = ("body", *(clip(str(step)) for step in complaint.path))
-    value = "" if complaint.kind == "missing" else as_text(complaint.got)
+    value = "" if complaint.kind == "missing" else show_value(complaint.got)
     message = f"One of the parameters has an unsupported value. {failure.message}"
     return Failure("unprocessable", message, param=failure.param, details={"loc": loc, "value": value})
 
 
-def as_text(value: Json) -> str:
+def show_value(value: Json) -> str:
     return clip(value if isinstance(value, str) else to_json(value).decode(), 1000)
 
 
@@ -266,7 +267,7 @@ def _render_info(call: Call, outcome: Models) -> Reply:
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if "feature" in failure.details and call is not None:
-        failure = ERRORS.with_unsupported_message(failure, call)
+        failure = ERRORS.word_unsupported(failure, call)
     resolved = ERRORS.resolve(failure, http, call)
     if failure.reason == "unmatched" and failure.status is not None:  # by the setting `unmatched`
         row = _row(failure.status)
@@ -295,11 +296,11 @@ def _row(status: int) -> ErrorRow:
 def _detail(failure: Failure, resolved: ProviderError, call: Call | None) -> Mapping[str, Json]:
     """Return the place and value of the parameter; a rule that names a parameter gets the request's own value."""
     if "loc" in failure.details:
-        loc, value = failure.details["loc"], as_text(failure.details["value"])
+        loc, value = failure.details["loc"], show_value(failure.details["value"])
     else:
         steps = steps_of(resolved.param)
         found = value_at(call.raw, steps) if call is not None and steps else None
-        loc, value = ("body", *map(str, steps)), "" if found is None else as_text(found)
+        loc, value = ("body", *map(str, steps)), "" if found is None else show_value(found)
     return {"loc": list(loc), "value": value, "input": value}
 
 
@@ -368,7 +369,7 @@ DIALECT = Dialect(
     credential=credential,
     fail=_fail,
     models=MODELS,
-    features=frozenset({"content_filter", "call_pieces", "embedding"}),
+    own_features=frozenset({"content_filter", "call_pieces"}),
     missing=dict.fromkeys(("/images/embeddings", "/models/images/embeddings"), "{json: {data: []}}"),
     variables=CLIENT_CONFIGS[NAME].variables,
 )

@@ -11,7 +11,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects import FEATURES, Dialect, Operation
+from mockserver.dialects import OWN_FEATURES, Dialect, Operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._completions import TEXT_LAYOUT as OPENAI_STYLE
 from mockserver.dialects._errors import (
@@ -42,11 +42,11 @@ def credential(http: HttpRequest) -> str | None:
     return (http.header("api-key") or "").strip() or bearer(http)
 
 
-def _named_by_path(http: HttpRequest) -> Body:
-    return _with_deployment(http, {})
+def _read_deployment(http: HttpRequest) -> Body:
+    return _add_deployment(http, {})
 
 
-def _with_deployment(http: HttpRequest, body: Body) -> Body:
+def _add_deployment(http: HttpRequest, body: Body) -> Body:
     deployment = http.path_params.get("deployment")
     return body if deployment is None else {**body, "model": deployment}
 
@@ -82,14 +82,16 @@ def _rate_limit_lines(tokens: int) -> str:
 
 
 def _at(base: str, operations: Iterable[Operation]) -> Iterator[Operation]:
-    return (replace(operation, path=base + operation.path, unify=_with_deployment) for operation in operations)
+    return (replace(operation, path=base + operation.path, unify=_add_deployment) for operation in operations)
 
 
-def _dated(operations: Iterable[Operation]) -> Iterator[Operation]:
-    return (replace(one, parse=_versioned(one.parse), query={"api-version": _USUAL_VERSION}) for one in operations)
+def _require_versions(operations: Iterable[Operation]) -> Iterator[Operation]:
+    return (
+        replace(one, parse=_require_version(one.parse), query={"api-version": _USUAL_VERSION}) for one in operations
+    )
 
 
-def _versioned(parse: Parse) -> Parse:
+def _require_version(parse: Parse) -> Parse:
     def checked(http: HttpRequest, validation: Validation) -> Call:
         if not _VERSION.fullmatch(http.query.get("api-version", "")):
             meant = f"{http.method} {http.path}?api-version={_USUAL_VERSION}"
@@ -190,7 +192,7 @@ API = OpenAIApi(
     dialect=NAME,
     chat=ChatRenderer(CHAT_LAYOUT),
     text=TextRenderer(TEXT_LAYOUT),
-    elsewhere=_named_by_path,
+    elsewhere=_read_deployment,
     lines=_lines,
     rate_limits=_rate_limit_lines,
 )
@@ -203,8 +205,8 @@ DIALECT = Dialect(
     mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         *_at("/openai/v1", (*_OF_DEPLOYMENTS, *_OF_RESOURCE)),
-        *_dated(_at("/openai/deployments/{deployment}", _OF_DEPLOYMENTS)),
-        *_dated(_at("/openai", _OF_RESOURCE)),
+        *_require_versions(_at("/openai/deployments/{deployment}", _OF_DEPLOYMENTS)),
+        *_require_versions(_at("/openai", _OF_RESOURCE)),
         # Where the class AzureOpenAI goes when its base URL ends in /openai/v1.
         *_at("/openai/v1/deployments/{deployment}", _OF_DEPLOYMENTS),
     ),
@@ -212,7 +214,7 @@ DIALECT = Dialect(
     fail=_fail,
     rate_limit_headers=remaining_rate_limit_headers,
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
-    features=frozenset(FEATURES) - {"moderation", "finish_error"},
+    own_features=frozenset(OWN_FEATURES) - {"finish_error"},
     missing={base + path: then for base in _BASES for path, then in MISSING.items()},
     variables=CLIENT_CONFIGS[NAME].variables,
 )

@@ -72,6 +72,6 @@ DIALECT = Dialect(
     credential=bearer,
     fail=_fail,
     models=("gpt-4o", "gpt-4o-mini", "claude-sonnet-4", "gemini-2.5-pro", "deepseek-r1"),
-    features=frozenset({"content_filter", "refusal", "annotations", "custom_tools", "call_pieces"}),
+    own_features=frozenset({"content_filter", "refusal", "annotations", "custom_tools", "call_pieces"}),
     missing=dict.fromkeys(("/messages", "/images", "/video", "/videos"), "{json: {}}"),
 )

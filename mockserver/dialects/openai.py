@@ -7,17 +7,11 @@ from pydantic_core import to_json
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.plan import Failure, Models, Moderations
+from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation
-from mockserver.dialects import FEATURES, Dialect, Operation
+from mockserver.dialects import OWN_FEATURES, Dialect, Operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._completions import TEXT_LAYOUT
-from mockserver.dialects._embeddings_moderations import (
-    MODERATION,
-    moderated_input_types,
-    moderations,
-    parse_moderations,
-)
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     OPENAI_MESSAGES,
@@ -26,11 +20,11 @@ from mockserver.dialects._errors import (
     ProviderError,
     duration,
     error_rows,
-    refuse,
     retry_lines,
 )
+from mockserver.dialects._moderations import moderation_operation
 from mockserver.dialects._openai import MISSING, OpenAIApi
-from mockserver.dialects._parse import bearer, clip, refuse_first, unknown_fields
+from mockserver.dialects._parse import bearer, clip
 from mockserver.dialects._reply import (
     data_reply,
     json_reply,
@@ -43,18 +37,6 @@ from mockserver.wire.text import TextRenderer
 
 NAME = "openai"
 REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE = 10_000, 2_000_000
-
-
-def _parse_moderations(http: HttpRequest, validation: Validation) -> Call:
-    call = parse_moderations(http, dialect=NAME, refuse=refuse, validation=validation)
-    if validation is Validation.LIVE:
-        refuse_first(unknown_fields(call.raw, MODERATION.fields), refuse)
-    return call
-
-
-def _render_moderations(call: Call, outcome: Moderations) -> Reply:
-    body = moderations(outcome, moderated_input_types(call))
-    return json_reply(200, body, _lines(call.http, call), outcome.headers)
 
 
 def _parse_deletion(http: HttpRequest, validation: Validation) -> Call:
@@ -168,7 +150,7 @@ DIALECT = Dialect(
     operations=(
         *API.inference_operations(),
         *API.account_operations(),
-        Operation("moderations", "POST", "/moderations", _parse_moderations, _render_moderations),
+        moderation_operation(NAME, _lines),
         *model_operations(NAME, _lines),
         Operation("delete_model", "DELETE", "/models/{model:path}", _parse_deletion, _render_deletion),
     ),
@@ -176,7 +158,7 @@ DIALECT = Dialect(
     fail=_fail,
     rate_limit_headers=openai_rate_limit_headers,
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
-    features=frozenset(FEATURES) - {"filter_annotations", "finish_error"},
+    own_features=frozenset(OWN_FEATURES) - {"filter_annotations", "finish_error"},
     missing=MISSING,
     variables=CLIENT_CONFIGS[NAME].variables,
 )

@@ -32,11 +32,11 @@ def credential(http: HttpRequest) -> str | None:
     return (http.header("x-api-key") or "").strip() or bearer(http)
 
 
-def _stated_by_query(http: HttpRequest) -> Body:
-    return _with_stream(http, {})
+def _read_query(http: HttpRequest) -> Body:
+    return _add_stream(http, {})
 
 
-def _with_stream(http: HttpRequest, body: Body) -> Body:
+def _add_stream(http: HttpRequest, body: Body) -> Body:
     return {**body, "stream": True} if http.query.get("stream", "").lower() == "true" else body
 
 
@@ -113,19 +113,19 @@ MESSAGES: Mapping[str, str] = {
     "quota": "You exceeded your current quota, please check your plan and billing details.",
 }
 ERRORS = plain_errors(ROWS, MESSAGES, credential)
-CHATS = ChatParser(NAME, refuse_without_code, elsewhere=_stated_by_query)
+CHATS = ChatParser(NAME, refuse_without_code, elsewhere=_read_query)
 
 DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         # Unknown fields are ignored, whatever the mode.
-        replace(chat_operation(CHATS.parse, CHAT_LAYOUT, request_id_line), unify=_with_stream),
+        replace(chat_operation(CHATS.parse, CHAT_LAYOUT, request_id_line), unify=_add_stream),
         *model_operations(NAME, request_id_line),
     ),
     credential=credential,
     fail=_fail,
     models=("deepbrain-router", "gpt-4o", "gpt-4o-mini"),
-    features=frozenset({"content_filter", "filter_annotations", "refusal", "annotations", "call_pieces"}),
+    own_features=frozenset({"content_filter", "filter_annotations", "refusal", "annotations", "call_pieces"}),
     missing=dict.fromkeys(("/responses", "/embeddings", "/predictions"), "{json: {}}"),
 )

@@ -13,7 +13,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects import FEATURES, Dialect, Operation
+from mockserver.dialects import OWN_FEATURES, Dialect, Operation
 from mockserver.dialects._chat import (
     AllowedNames,
     ChatBody,
@@ -43,7 +43,7 @@ from mockserver.dialects._fields import (
     Object,
     fields_of,
     integer,
-    labelled,
+    label_member,
     list_of,
     literal,
     mapping,
@@ -51,7 +51,7 @@ from mockserver.dialects._fields import (
     open_shape,
     optional,
     shape,
-    tagged_by,
+    tag_union,
     text_or,
     union,
     union_by,
@@ -97,7 +97,7 @@ ComputerTool = shape(
 )
 VllmTool = tools_of(str, computer_use_preview=ComputerTool)
 ComputerChoice = shape(type=literal("computer_use_preview", "computer_use"))
-ChosenTool = tagged_by("type", ResponseNamedTool, ResponseAllowedTools, ComputerChoice)
+ChosenTool = tag_union("type", ResponseNamedTool, ResponseAllowedTools, ComputerChoice)
 Efforts = literal("none", "minimal", "low", "medium", "high", "xhigh")
 INCLUDABLE = (
     "code_interpreter_call.outputs",
@@ -111,27 +111,29 @@ _FOR_THE_SERVER = {"request_id": not_null(str), "priority": not_null(int), "cach
 MAX_CHOICES = 128  # vLLM knows no bound; a server of many must
 
 
-def _of_type(kind: str, **fields: Any) -> Any:
+def _make_item_type(kind: str, **fields: Any) -> Any:
     return open_shape(type=literal(kind), **fields)
 
 
 _OF_FILE, _RANGE = {"file_id": str}, {"start_index": int, "end_index": int}
-Annotation = tagged_by(
+Annotation = tag_union(
     "type",
-    _of_type("file_citation", **_OF_FILE, filename=str, index=int),
-    _of_type("url_citation", **_RANGE, title=str, url=str),
-    _of_type("container_file_citation", **_OF_FILE, **_RANGE, container_id=str, filename=str),
-    _of_type("file_path", **_OF_FILE, index=int),
+    _make_item_type("file_citation", **_OF_FILE, filename=str, index=int),
+    _make_item_type("url_citation", **_RANGE, title=str, url=str),
+    _make_item_type("container_file_citation", **_OF_FILE, **_RANGE, container_id=str, filename=str),
+    _make_item_type("file_path", **_OF_FILE, index=int),
 )
 ItemStatus = optional(literal("in_progress", "completed", "incomplete"))
 ImageDetail = optional(literal("low", "high", "auto"))
-InputPart = tagged_by(
+InputPart = tag_union(
     "type",
-    _of_type("input_text", text=str),
-    _of_type("input_image", detail=ImageDetail, file_id=optional(str), image_url=optional(str)),
-    _of_type("input_file", **dict.fromkeys(("file_data", "file_id", "file_url", "filename"), optional(str))),
-    _of_type("output_text", text=str, annotations=optional(list_of(Annotation)), logprobs=optional(list_of(Object))),
-    _of_type("refusal", refusal=str),
+    _make_item_type("input_text", text=str),
+    _make_item_type("input_image", detail=ImageDetail, file_id=optional(str), image_url=optional(str)),
+    _make_item_type("input_file", **dict.fromkeys(("file_data", "file_id", "file_url", "filename"), optional(str))),
+    _make_item_type(
+        "output_text", text=str, annotations=optional(list_of(Annotation)), logprobs=optional(list_of(Object))
+    ),
+    _make_item_type("refusal", refusal=str),
 )
 
 # `POST /responses`.
@@ -158,7 +160,7 @@ RESPONSE = responses_model(
         ),
         service_tier=not_null(literal("auto", "default", "flex", "scale", "priority")),
         text=optional(text_options(str)),
-        tool_choice=not_null(union(ToolMode, labelled("<an object>", ChosenTool))),
+        tool_choice=not_null(union(ToolMode, label_member("<an object>", ChosenTool))),
         tools=not_null(list_of(VllmTool)),
         **_FOR_THE_SERVER,
         enable_response_messages=not_null(bool),
@@ -176,9 +178,13 @@ def _part_tag(part: Any) -> str:
 
 # A message with a role, or one of Harmony's with an author; its parts may be texts or any object.
 ChatPart = usually(
-    tagged_by("type", TextPart, RefusalPart, open_shape(type=literal("image_url", "input_audio", "file"))),
+    tag_union("type", TextPart, RefusalPart, open_shape(type=literal("image_url", "input_audio", "file"))),
     union_by(
-        _part_tag, STRING, labelled("text", TextPart), labelled("refusal", RefusalPart), labelled("<an object>", Object)
+        _part_tag,
+        STRING,
+        label_member("text", TextPart),
+        label_member("refusal", RefusalPart),
+        label_member("<an object>", Object),
     ),
 )
 VllmMessage = shape(
@@ -227,7 +233,7 @@ CHAT = chat_model(
         ignore_eos=not_null(bool),
         response_format=optional(ChatFormat),
         tools=optional(list_of(ChatTool)),
-        tool_choice=optional(union(ToolMode, labelled("<an object>", ChatChosen))),
+        tool_choice=optional(union(ToolMode, label_member("<an object>", ChatChosen))),
         reasoning_effort=optional(Efforts),
         logit_bias=optional(mapping(float)),
         **_FOR_THE_SERVER,
@@ -252,12 +258,12 @@ def parse_response(http: HttpRequest, validation: Validation) -> Call:
 
 
 def _earlier(given: Iterable[Body]) -> Iterator[Message]:
-    for message in map(_with_role, given):
+    for message in map(_flatten_author, given):
         if isinstance(message.get("role"), str):
             yield message_of(message["role"], message.get("content"))
 
 
-def _with_role(message: Body) -> Body:
+def _flatten_author(message: Body) -> Body:
     author = message.get("author")
     if "role" in message or not isinstance(author, Mapping):
         return message
@@ -290,7 +296,7 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
 
 
 def _plain_message(message: Body, index: int) -> Body:
-    message = _with_role(message)
+    message = _flatten_author(message)
     if not isinstance(message.get("role"), str):
         raise refuse(Complaint("missing", ("messages", index, "role")))
     if not isinstance(message.get("content"), list):
@@ -373,14 +379,14 @@ MODELS = ("tzafon.northstar-cua-fast", "tzafon.sm-1")
 
 
 def _parse_responses(http: HttpRequest, validation: Validation) -> Call:
-    return _checked(parse_response(http, validation), validation)
+    return _check_live(parse_response(http, validation), validation)
 
 
 def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
-    return _checked(parse_chat(http, validation), validation)
+    return _check_live(parse_chat(http, validation), validation)
 
 
-def _checked(call: Call, validation: Validation) -> Call:
+def _check_live(call: Call, validation: Validation) -> Call:
     if validation is Validation.LIVE:
         refuse_first(vllm_live_only(call.raw), refuse)
     return call
@@ -467,6 +473,6 @@ DIALECT = Dialect(
     credential=bearer,
     fail=_fail,
     models=MODELS,
-    features=frozenset(FEATURES) - {"filter_annotations", "finish_error", "embedding", "moderation"},
+    own_features=frozenset(OWN_FEATURES) - {"filter_annotations", "finish_error"},
     variables=CLIENT_CONFIGS[NAME].variables,
 )

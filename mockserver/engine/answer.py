@@ -3,7 +3,7 @@
 Knows neither who wrote the draft nor how the answer will look on the wire.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import chain, islice
 from operator import itemgetter
@@ -13,19 +13,18 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from mockserver.core.call import Call, IdShape, has_namespaces
-from mockserver.core.draft import DocumentDraft, Draft, DraftChoice
+from mockserver.core.draft import ArtifactDraft, Draft, DraftChoice
 from mockserver.core.episode import Recorded
 from mockserver.core.lazy import LazySequence, lazy_property
 from mockserver.core.plan import (
     OWN_FINISHES,
     Answer,
+    Artifact,
     Choice,
-    Embeddings,
     Failure,
     Forward,
     Item,
     Logprob,
-    Moderations,
     Outcome,
     Part,
     Plan,
@@ -41,9 +40,10 @@ from mockserver.core.plan import (
     words_of,
 )
 from mockserver.core.seed import Seed, WallClock
-from mockserver.core.tokens import Chunks, Tokenizer, ended
+from mockserver.core.tokens import APPROX, Chunks, Tokenizer, end_tokens
 from mockserver.engine.offload import LONG
-from mockserver.model.scores import dimensions_of, each_logprob, embedding, judgement
+from mockserver.kinds import KINDS
+from mockserver.model.logprobs import each_logprob
 
 T = TypeVar("T")
 Parts = tuple[Part, ...]
@@ -82,10 +82,13 @@ def answer(call: Call, draft: Draft, author: Author, mark: str = "") -> Answer:
         is_whole = not plain.calls or _takes_calls(call, plain.calls)
     if plain is not None and is_whole:
         choices = plain.choices if len(plain.choices) == options.n else _repeat(plain.choices, options.n)
-        for choice in choices:
-            for part in choice.parts:
-                words = part.call.arguments if type(part) is ToolUse else part.text  # type: ignore[union-attr]
-                written += tokenizer.count(words)
+        if plain.tokens is not None and tokenizer is APPROX and choices is plain.choices:
+            written = plain.tokens
+        else:
+            for choice in choices:
+                for part in choice.parts:
+                    words = part.call.arguments if type(part) is ToolUse else part.text  # type: ignore[union-attr]
+                    written += tokenizer.count(words)
     if plain is None or not is_whole or (most is not None and written > most):
         choices, written, thought = _limit_choices(call, draft, author, identity)
     elif plain.calls:
@@ -159,7 +162,7 @@ def _choice(call: Call, limited: _Limited, author: Author, identity: str) -> Cho
     is_text = _is_one_text(parts)
     if not is_text:
         parts = _complete(call, parts, author, identity)
-    echo = echoed(call) if call.options.echo else ()
+    echo = find_echo(call) if call.options.echo else ()
     asked = call.options.logprobs is not None or draft.logprobs
     weighed = _logprobs(call, draft, echo, limited.parts, author.seed) if asked else None
     finish, stop = draft.finish or limited.finish, "" if draft.finish else limited.stop
@@ -182,14 +185,14 @@ def _complete(call: Call, parts: Parts, author: Author, identity: str) -> Parts:
     for part in parts:
         if type(part) is ToolUse:
             if is_spaced:
-                part = _in_namespace(part, call)
+                part = _find_namespace(part, call)
         elif type(part) is Item:
-            part = _signed_item(part, author.seed, f"{identity}\0{len(completed)}")
+            part = _sign_item(part, author.seed, f"{identity}\0{len(completed)}")
         completed.append(part)
     return tuple(completed)
 
 
-def echoed(call: Call) -> tuple[str, ...]:
+def find_echo(call: Call) -> tuple[str, ...]:
     return call.prompts[0].tokens(call.tokenizer)[-call.options.echo :] if call.options.echo and call.prompts else ()
 
 
@@ -198,47 +201,47 @@ def _limit(call: Call, draft: DraftChoice) -> _Limited:
     options, tokenizer = call.options, call.tokenizer
     is_text = _is_one_text(draft.parts)
     is_free = options.parallel_tool_calls and options.max_tool_calls is None and not options.bare_functions
-    whole = draft.parts if is_text or (is_free and not call.prompts) else _allowed(call, draft.parts)
-    parts, stop = _stopped(whole, options.stop) if options.stop else (whole, "")
+    whole = draft.parts if is_text or (is_free and not call.prompts) else _keep_allowed(call, draft.parts)
+    parts, stop = _stop_parts(whole, options.stop) if options.stop else (whole, "")
     tokens, finish = weight(parts, tokenizer), "stop"
     trip, most = draft.filter_after, options.max_tokens
     if trip is not None and not (parts != whole and tokens <= trip) and (most is None or most >= min(trip, tokens)):
-        parts, finish, tokens = _shortened(parts, trip, tokenizer), "content_filter", min(trip, tokens)
+        parts, finish, tokens = _shorten_parts(parts, trip, tokenizer), "content_filter", min(trip, tokens)
     elif most is not None and tokens > most:
-        parts, finish, tokens = _shortened(parts, most, tokenizer), "length", most
+        parts, finish, tokens = _shorten_parts(parts, most, tokenizer), "length", most
     if finish == "stop" and not is_text and ToolUse in map(type, parts):
         finish = "function_call" if options.bare_functions else "tool_calls"
     return _Limited(draft, parts, finish, tokens, stop if finish == "stop" else "")
 
 
-def _allowed(call: Call, parts: Parts) -> Parts:
+def _keep_allowed(call: Call, parts: Parts) -> Parts:
     """Return the parts in the form and number that the call allows."""
     options = call.options
     if call.prompts:  # in a text completion a refusal is plain text
         parts = tuple([Text(part.text, part.chunks) if isinstance(part, Refusal) else part for part in parts])
     if options.max_tool_calls is not None:
-        parts = _few_items(parts, options.max_tool_calls)
+        parts = _keep_few_items(parts, options.max_tool_calls)
     if not options.parallel_tool_calls:
-        parts = _one_call(parts)
-    return tuple(map(_bared, parts)) if options.bare_functions else parts
+        parts = _keep_one_call(parts)
+    return tuple(map(_make_bare, parts)) if options.bare_functions else parts
 
 
-def _bared(part: Part) -> Part:
+def _make_bare(part: Part) -> Part:
     """Return the part for the legacy `functions` API."""
     return replace(part, call=replace(part.call, kind="bare")) if isinstance(part, ToolUse) else part
 
 
-def _one_call(parts: Parts) -> Parts:
+def _keep_one_call(parts: Parts) -> Parts:
     calls = [at for at, part in enumerate(parts) if isinstance(part, ToolUse)]
     return tuple(part for at, part in enumerate(parts) if at not in calls[1:])
 
 
-def _few_items(parts: Parts, most: int) -> Parts:
+def _keep_few_items(parts: Parts, most: int) -> Parts:
     items = [at for at, part in enumerate(parts) if isinstance(part, Item)]
     return tuple(part for at, part in enumerate(parts) if at not in items[max(most, 0) :])
 
 
-def _stopped(parts: Parts, stops: tuple[str, ...]) -> tuple[Parts, str]:
+def _stop_parts(parts: Parts, stops: tuple[str, ...]) -> tuple[Parts, str]:
     """Cut the parts at the first stop sequence, which may span several parts; return that sequence too."""
     text = "".join(part.text for part in parts if isinstance(part, Text))
     found = [(place, stop) for stop in stops if stop and (place := text.find(stop)) >= 0]
@@ -248,48 +251,48 @@ def _stopped(parts: Parts, stops: tuple[str, ...]) -> tuple[Parts, str]:
     for part in parts:
         if isinstance(part, Text):
             if left < len(part.text):
-                return (*kept, _first_characters(part, left)), stop
+                return (*kept, _keep_first_characters(part, left)), stop
             left -= len(part.text)
         kept.append(part)
     return tuple(kept), stop
 
 
-def _shortened(parts: Parts, most: int, tokenizer: Tokenizer) -> Parts:
+def _shorten_parts(parts: Parts, most: int, tokenizer: Tokenizer) -> Parts:
     kept: list[Part] = []
     for part in parts:
         tokens = tokens_of(part, tokenizer)
         if len(tokens) > most:
             if most or not kept:
-                kept.append(_first_tokens(part, tokens[:most]))
+                kept.append(_keep_first_tokens(part, tokens[:most]))
             break
         kept.append(part)
         most -= len(tokens)
     return tuple(kept)
 
 
-def _first_tokens(part: Part, tokens: tuple[str, ...]) -> Part:
+def _keep_first_tokens(part: Part, tokens: tuple[str, ...]) -> Part:
     """Return the part with its first tokens, which are kept: splitting the text again might give others."""
     if isinstance(part, Item):
         return part
-    shown, chunks = ended(tokens), _trimmed(part.chunks, sum(map(len, tokens)))
+    shown, chunks = end_tokens(tokens), _trim_chunks(part.chunks, sum(map(len, tokens)))
     if shown is not tokens and isinstance(chunks, tuple):
         chunks = (*chunks, shown[-1])
-    return replace(_with_text(part, "".join(shown), chunks), tokens=shown)
+    return replace(_replace_text(part, "".join(shown), chunks), tokens=shown)
 
 
-def _first_characters(part: Part, length: int) -> Part:
+def _keep_first_characters(part: Part, length: int) -> Part:
     if isinstance(part, Item):
         return part
-    return _with_text(part, words_of(part)[:length], _trimmed(part.chunks, length))
+    return _replace_text(part, words_of(part)[:length], _trim_chunks(part.chunks, length))
 
 
-def _with_text(part: Written, text: str, chunks: Chunks) -> Written:
+def _replace_text(part: Written, text: str, chunks: Chunks) -> Written:
     if isinstance(part, ToolUse):
         return replace(part, call=replace(part.call, arguments=text), chunks=chunks)
     return replace(part, text=text, chunks=chunks)
 
 
-def _trimmed(chunks: Chunks, length: int) -> Chunks:
+def _trim_chunks(chunks: Chunks, length: int) -> Chunks:
     """Cut an exact list of pieces to a total length; other kinds of chunks are unchanged."""
     if not isinstance(chunks, tuple):
         return chunks
@@ -306,7 +309,7 @@ def weight(parts: Iterable[Part], tokenizer: Tokenizer) -> int:
     return sum([count_tokens(part, tokenizer) for part in parts])
 
 
-def _in_namespace(part: ToolUse, call: Call) -> ToolUse:
+def _find_namespace(part: ToolUse, call: Call) -> ToolUse:
     """Return a tool call with name and namespace of its tool, if no namespace is stated and only one tool is meant."""
     if part.call.namespace:
         return part
@@ -316,7 +319,7 @@ def _in_namespace(part: ToolUse, call: Call) -> ToolUse:
     return replace(part, call=replace(part.call, name=found[0].name, namespace=found[0].namespace))
 
 
-def _signed_item(item: Item, seed: Seed, identity: str) -> Item:
+def _sign_item(item: Item, seed: Seed, identity: str) -> Item:
     missing = [key for key in _SIGNED if item.body.get(key) == ""]
     if not missing or item.kind.endswith("_output"):  # its id is that of the call before it
         return item
@@ -362,7 +365,7 @@ def _echo_logprobs(call: Call, echo: tuple[str, ...], seed: Seed) -> Iterator[Lo
     return islice(found, len(tokens) - len(echo), None)
 
 
-def together(outcomes: Sequence[Outcome]) -> Outcome:
+def join_outcomes(outcomes: Sequence[Outcome]) -> Outcome:
     """Join the outcomes of several prompts: their choices in order, and the tokens of all."""
     first = outcomes[0]
     if isinstance(first, Answer):
@@ -370,14 +373,8 @@ def together(outcomes: Sequence[Outcome]) -> Outcome:
         usage = Usage(*(sum(counts) for counts in zip(*(astuple(each.usage) for each in answers), strict=True)))
         choices = tuple(choice for each in answers for choice in each.choices)
         return replace(first, choices=choices, usage=usage, written=sum(each.weight for each in answers))
-    if isinstance(first, Embeddings):
-        several = [outcome for outcome in outcomes if isinstance(outcome, Embeddings)]
-        many = tuple(each.vectors for each in several)
-        vectors = LazySequence(lambda: chain.from_iterable(many), sum(map(len, many)))
-        return replace(first, vectors=vectors, prompt_tokens=sum(each.prompt_tokens for each in several))
-    if isinstance(first, Moderations):
-        judged = [outcome for outcome in outcomes if isinstance(outcome, Moderations)]
-        return replace(first, results=tuple(result for each in judged for result in each.results))
+    if isinstance(first, Artifact):
+        return first.join(outcomes[1:])
     return first
 
 
@@ -388,7 +385,7 @@ _SIGNED = {"call_id": ("call_", 24), "container_id": ("cntr_", 48)}
 ALONE = (Failure, Raw, Recorded, Forward)  # one of these for any prompt answers the whole call
 
 
-def with_tokenizer(call: Call, tokenizer: Tokenizer) -> Call:
+def use_tokenizer(call: Call, tokenizer: Tokenizer) -> Call:
     """Return the call with this tokenizer; prompts given as token ids are decoded."""
     if tokenizer is call.tokenizer:
         return call
@@ -400,24 +397,24 @@ def with_tokenizer(call: Call, tokenizer: Tokenizer) -> Call:
         call,
         prompts=tuple(replace(prompt, text=text) for prompt, text in zip(call.prompts, texts, strict=True)),
         messages=tuple(replace(message, text=text) for message, text in zip(call.messages, texts, strict=True)),
-        meaning={**call.meaning, _prompted(call): texts[0] if len(texts) == 1 else texts},
+        meaning={**call.meaning, _find_prompt_field(call): texts[0] if len(texts) == 1 else texts},
     )
 
 
-def _prompted(call: Call) -> str:
+def _find_prompt_field(call: Call) -> str:
     """Return the name of the field that holds the prompts."""
     return "prompt" if "prompt" in call.meaning else "input"
 
 
-def singles(call: Call) -> Iterator[Call]:
+def split_prompts(call: Call) -> Iterator[Call]:
     for prompt, message in zip(call.prompts, call.messages, strict=True):
-        meaning = {**call.meaning, _prompted(call): prompt.text}
+        meaning = {**call.meaning, _find_prompt_field(call): prompt.text}
         if message.parts:
             meaning["images"] = [dict(part) for part in message.parts]
         yield replace(call, prompts=(prompt,), messages=(message,), meaning=meaning)
 
 
-def joined(plans: Sequence[Plan]) -> Plan:
+def join_plans(plans: Sequence[Plan]) -> Plan:
     """Join the plans of all prompts, in order; the first failure wins."""
     alone = next((plan for plan in plans if isinstance(plan.outcome, ALONE)), None)
     if alone is not None:
@@ -425,11 +422,11 @@ def joined(plans: Sequence[Plan]) -> Plan:
     first = plans[0]
     # There is one reply, so only one rule's faults apply.
     faults = next((plan.faults for plan in plans if plan.faults), ())
-    outcome = together([plan.outcome for plan in plans])
-    return attributed(replace(first, outcome=outcome, faults=faults), plans)
+    outcome = join_outcomes([plan.outcome for plan in plans])
+    return attribute_plan(replace(first, outcome=outcome, faults=faults), plans)
 
 
-def attributed(plan: Plan, parts: Sequence[Plan]) -> Plan:
+def attribute_plan(plan: Plan, parts: Sequence[Plan]) -> Plan:
     """Return a plan with the sources, rules and remarks of its parts."""
     return replace(
         plan,
@@ -440,23 +437,10 @@ def attributed(plan: Plan, parts: Sequence[Plan]) -> Plan:
     )
 
 
-def document(call: Call, stated: DocumentDraft, author: Author, mark: str = "") -> Embeddings | Moderations:
-    """Turn a draft into vectors or scores; `mark` as for an answer."""
-    if call.operation == "embeddings":
-        return _embeddings(call, stated, author)
-    return _moderations(call, stated, author.drawer(call.ids, "id")(call.fingerprint + mark), author.seed)
+def finish_artifact(call: Call, draft: ArtifactDraft, author: Author, mark: str = "") -> Artifact:
+    """Turn a draft into the artifact of its operation's kind; `mark` as for an answer."""
 
+    def draw_id() -> str:
+        return author.drawer(call.ids, "id")(call.fingerprint + mark)
 
-def _embeddings(call: Call, stated: DocumentDraft, author: Author) -> Embeddings:
-    size = call.options.dimensions or dimensions_of(call.model)
-    own = stated.document if isinstance(stated.document, tuple) else None
-    texts = [prompt.text for prompt in call.prompts]
-    vectors = LazySequence(lambda: (own or embedding(text, size, author.seed) for text in texts), len(texts))
-    tokens = stated.usage.get("prompt", call.prompt_tokens)
-    return Embeddings(stated.model or call.model, vectors, tokens, stated.headers)
-
-
-def _moderations(call: Call, stated: DocumentDraft, identity: str, seed: Seed) -> Moderations:
-    scores = stated.document if isinstance(stated.document, Mapping) else {}
-    results = tuple(judgement(prompt.text, scores, seed) for prompt in call.prompts)
-    return Moderations(identity, stated.model or call.model, results, stated.headers)
+    return KINDS[call.operation].finish(call, draft, author.seed, draw_id)

@@ -4,9 +4,9 @@ Knows no wire shape and opens no connection.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import partial
+from itertools import cycle, islice
 from typing import Literal, cast
 
 from msgspec import Struct
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from mockserver.config.errors import RuleError
 from mockserver.core.call import OTHER, Call
 from mockserver.core.draft import (
-    DocumentDraft,
+    ArtifactDraft,
     Draft,
     DraftChoice,
     Generate,
@@ -27,11 +27,20 @@ from mockserver.core.draft import (
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
 from mockserver.core.memo import Memo
-from mockserver.core.plan import DOCUMENT_OPERATIONS, Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
+from mockserver.core.plan import Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
 from mockserver.core.protocols import CassettePlayer, Counters
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, Tokenizer
-from mockserver.engine.answer import ALONE, Author, answer, attributed, document, joined, singles, with_tokenizer
+from mockserver.engine.answer import (
+    ALONE,
+    Author,
+    answer,
+    attribute_plan,
+    finish_artifact,
+    join_plans,
+    split_prompts,
+    use_tokenizer,
+)
 from mockserver.engine.catalogue import ANSWERED, LONGEST, Catalogue, Known, Model, for_generator, within_limits
 from mockserver.engine.counters import (
     NO_OVERRIDES,
@@ -43,8 +52,9 @@ from mockserver.engine.counters import (
     ids_counter,
 )
 from mockserver.engine.lint import impossible, recall
-from mockserver.engine.memory import ABOUT_KEPT, KEPT, LOOK_UPS, Memory, following
+from mockserver.engine.memory import ABOUT_KEPT, KEPT, LOOK_UPS, Memory, continue_conversation
 from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thread
+from mockserver.kinds import KINDS
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
 from mockserver.rules.answer.checks import misfit
@@ -56,7 +66,7 @@ FORWARDED = "forwarded"
 _NO_CASSETTES = "a rule plays a cassette, but none are loaded"
 
 
-async def from_cassette(
+async def play_cassette(
     player: CassettePlayer | None, call: Call, counters: Counters, name: str | None = None
 ) -> Plan | None:
     """Look a call up in a cassette: the loaded one unless named. Return None where there is no cassette."""
@@ -143,7 +153,7 @@ class Engine:
             REQUEST_WORK.set(RequestWork())
         terms = self.policy.terms[call.dialect, call.model]
         if terms.tokenizer is not call.tokenizer:
-            call = with_tokenizer(call, terms.tokenizer)
+            call = use_tokenizer(call, terms.tokenizer)
         try:
             if len(call.prompts) > 1:
                 plan = await self._plan_each(call, asked)
@@ -163,10 +173,10 @@ class Engine:
 
     async def _plan_continuation(self, call: Call, asked: Call, terms: Terms) -> Plan:
         """Plan the answer to a call that continues a kept conversation."""
-        resumed = await self.memory.resumed(call)
+        resumed = await self.memory.resume(call)
         needed = self.policy.unmatched == "error" or call.operation == "chat"
         lost = isinstance(resumed, Failure) or (resumed is None and needed)
-        call = resumed if isinstance(resumed, Call) else following(call, ())
+        call = resumed if isinstance(resumed, Call) else continue_conversation(call, ())
         plan = await self.memory.leave(call, await self._plan_conversation(call, asked, terms, lost=lost))
         outcome = plan.outcome
         return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
@@ -260,12 +270,12 @@ class Engine:
 
     async def replay(self, call: Call) -> Plan | None:
         """Plan what the cassette has of a call, whatever rules and limits say; None without a cassette."""
-        return await from_cassette(self.tapes, call, self.counters)
+        return await play_cassette(self.tapes, call, self.counters)
 
     async def _replay_despite(self, refusal: Failure, call: Call, asked: Call) -> Plan:
         """Plan a call that its model would refuse: an answer in the cassette is what the provider really said."""
         self.policy.models.admit(call.model)
-        plan = await from_cassette(self.tapes, asked, self.counters)
+        plan = await play_cassette(self.tapes, asked, self.counters)
         if plan is None or isinstance(plan.outcome, Failure):
             raise refusal
         return plan
@@ -289,7 +299,7 @@ class Engine:
 
         A cassette or the provider's own server may give the answer for it.
         """
-        if type(outcome) is Draft or type(outcome) is DocumentDraft:  # isinstance takes far longer for a Struct
+        if type(outcome) is Draft or type(outcome) is ArtifactDraft:  # isinstance takes far longer for a Struct
             mark = ""
             if self.policy.unique_ids:
                 mark = str(await self.counters.count(call.http.namespace, ids_counter(call)))
@@ -299,12 +309,12 @@ class Engine:
         if type(outcome) is Forward:
             return Plan(outcome, FORWARDED)
         if type(outcome) is PlayCassette:
-            played = await from_cassette(self.tapes, asked, self.counters, outcome.cassette)
+            played = await play_cassette(self.tapes, asked, self.counters, outcome.cassette)
             return played or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
         return Plan(cast(Failure | Raw, outcome), source, terms.timing)
 
     def _finish_draft(
-        self, call: Call, draft: Draft | DocumentDraft, source: str, terms: Terms, mark: str = ""
+        self, call: Call, draft: Draft | ArtifactDraft, source: str, terms: Terms, mark: str = ""
     ) -> Plan:
         """Plan what a draft becomes within what the call asks for; a `mark` makes its ids unique."""
         if terms.model.name != call.model:
@@ -312,14 +322,14 @@ class Engine:
         author = self.policy.author
         if type(draft) is Draft:
             return Plan(answer(call, draft, author, mark), source, terms.timing)
-        return Plan(document(call, draft, author, mark), source, terms.timing)
+        return Plan(finish_artifact(call, draft, author, mark), source, terms.timing)
 
     async def _plan_unruled(self, call: Call, asked: Call, overrides: DeliveryOverrides, *, lost: bool) -> Plan:
         """Plan a call that no rule answers: by the cassette, what is kept, or the model."""
         is_kept = call.operation in LOOK_UPS and await self.memory.knows(call)
         plan = None
         if call.operation != OTHER and not is_kept and self.tapes is not None:
-            plan = await from_cassette(self.tapes, asked, self.counters)
+            plan = await play_cassette(self.tapes, asked, self.counters)
         if plan is None and lost:
             plan = Plan(Failure("previous_not_found"), "unmatched")
         elif plan is None:
@@ -327,6 +337,8 @@ class Engine:
         return plan if overrides is NO_OVERRIDES else overrides.applied(call, self.policy.seed, plan)
 
     async def _plan_without_rule(self, call: Call, overrides: DeliveryOverrides) -> Plan:
+        if call.operation in ANSWERED and self.policy.unmatched == "generate":  # as most are
+            return await self._generate(for_generator(call), overrides)
         if call.operation == OTHER:
             return Plan(Failure("route_not_found", details=await self._why_no_stub(call)), "unmatched")
         if call.operation in _CATALOGUE:
@@ -354,12 +366,12 @@ class Engine:
     async def _plan_each(self, call: Call, asked: Call) -> Plan:
         """Plan each prompt of a call; the first failure ends the work and answers the whole call."""
         plans = list[Plan]()
-        for single in singles(call):
+        for single in split_prompts(call):
             plans.append(await self.plan(single, part_of=asked))
             if isinstance(plans[-1].outcome, ALONE):
                 break
             await asyncio.sleep(0)  # let other requests run: there may be thousands of prompts
-        return joined(plans)
+        return join_plans(plans)
 
     async def explain(self, call: Call) -> str:
         """Say why no rule answers a call."""
@@ -377,12 +389,12 @@ class Engine:
         return {"report": report([each for each in near if each.held] or near[:1], entries)}
 
     async def _generate(self, call: Call, overrides: DeliveryOverrides) -> Plan:
-        draft = await drafted(call, self.policy.seed)
+        draft = await draft_answer(call, self.policy.seed)
         return await self._plan_generated(call, overrides.changed(draft, call))
 
-    async def _plan_generated(self, call: Call, outcome: RuleOutcome) -> Plan:
+    def _plan_generated(self, call: Call, outcome: RuleOutcome) -> Awaitable[Plan]:
         terms = self.policy.terms[call.dialect, call.model]
-        return await self._plan_outcome(call, call, outcome, "generated", terms, large=is_large(call))
+        return self._plan_outcome(call, call, outcome, "generated", terms, large=is_large(call))
 
     def _models(self, call: Call) -> Models:
         names = self.policy.models.names(call.model, self.listed.get(call.dialect, ()))
@@ -430,28 +442,27 @@ async def _batch(engine: Engine, call: Call) -> Plan:
     plan = await engine._plan_generated(call, _SILENCE)
     assert isinstance(plan.outcome, Answer)  # noqa: S101  # of a draft
     stored = await engine.memory.keep_batch(call, plan.outcome, tuple(results))
-    return attributed(Plan(stored, "generated"), plans)
+    return attribute_plan(Plan(stored, "generated"), plans)
 
 
-async def drafted(call: Call, seed: Seed) -> Draft | DocumentDraft:
+async def draft_answer(call: Call, seed: Seed) -> Draft | ArtifactDraft:
     """Generate an answer; other requests run between two choices."""
-    if call.operation in DOCUMENT_OPERATIONS:
-        return DocumentDraft()
+    if call.operation in KINDS:
+        return ArtifactDraft()
     choices: list[DraftChoice] = []
+    different = n = call.options.n
+    if n > _FEWEST_CHOICES:  # fewer different ones for a large request, which bounds its time
+        different = min(n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))
     budget = AnswerWork()
     generate = generator(call, seed, budget)
-    # Fewer different choices for a large request, which bounds its time.
-    demands = is_demanding(call)
-    different = min(call.options.n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))
+    demands = is_demanding(call) or not GENERATORS.is_imported("auto")  # an import must not keep others waiting
     for index in range(different):
         if index:
             await asyncio.sleep(0)
-        if budget.spent > STEPS or budget.request.is_scarce:
-            break
-        make = partial(generate, "auto", {}, index)
-        imported = GENERATORS.is_imported("auto")  # else the import must not keep other requests waiting
-        choices.append(make() if imported and not demands else await on_thread(make))
-    return Draft(tuple(choices[index % len(choices)] for index in range(call.options.n)))
+            if budget.spent > STEPS or budget.request.is_scarce:
+                break
+        choices.append(await on_thread(generate, "auto", {}, index) if demands else generate("auto", {}, index))
+    return Draft(tuple(islice(cycle(choices), n)))
 
 
 def generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> Generate:
@@ -459,14 +470,11 @@ def generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> Gener
     budget = budget or AnswerWork()
 
     def generate(kind: str, options: Mapping[str, Json], index: int) -> DraftChoice:
-        with budget.renewed():
-            return GENERATORS[kind](call, _seed_of(call, seed, index), options)
+        with budget:
+            own = seed.branch("generate", call.content_fingerprint, str(index))
+            return GENERATORS[kind](call, own, options)
 
     return generate
-
-
-def _seed_of(call: Call, seed: Seed, index: int) -> Seed:
-    return seed.branch("generate", call.content_fingerprint, str(index))
 
 
 def _misses_path(near: Near) -> bool:
@@ -483,12 +491,12 @@ _SILENCE = Draft((DraftChoice(()),))
 FEW = 8  # this many rules are tried without an index
 
 
-def behind(engine: Engine, rules: Sequence[Rule]) -> Engine:
+def put_rules_before(engine: Engine, rules: Sequence[Rule]) -> Engine:
     """Return the engine with more rules in front; its own are not indexed again."""
     conditions = [rule.when for rule in rules]
     front = FewIndex(len(rules)) if len(rules) <= FEW else RuleIndex(conditions)
     uses = frozenset[str]().union(*[condition.uses for condition in conditions])
-    return altered(
+    return alter_engine(
         engine,
         rules=(*rules, *engine.rules),
         _index=JoinedIndex(front, len(rules), engine._index),
@@ -497,7 +505,7 @@ def behind(engine: Engine, rules: Sequence[Rule]) -> Engine:
     )
 
 
-def altered(engine: Engine, **other: object) -> Engine:
+def alter_engine(engine: Engine, **other: object) -> Engine:
     """Return the engine with some parts replaced, cheaply: every test makes one."""
     made = object.__new__(Engine)
     for part in _PARTS:

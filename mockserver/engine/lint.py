@@ -11,7 +11,7 @@ from msgspec import Struct
 from mockserver.config.source import did_you_mean
 from mockserver.core.call import Call, Tool, ToolCall, Toolset
 from mockserver.core.draft import Draft, DraftChoice
-from mockserver.core.json import Json, parsed
+from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import OWN_FINISHES, Item, Part, Refusal, Text, ToolUse
 from mockserver.core.text import one_line, shown, truncate
 
@@ -133,7 +133,7 @@ def _of_unknown(call: Call, made: ToolCall) -> str | None:
 
 
 def _wrong_arguments(tool: Tool, arguments: str) -> str | None:
-    value = parsed(arguments if arguments.strip() else "{}", _NOT_JSON)
+    value = try_parse(arguments if arguments.strip() else "{}", _NOT_JSON)
     if value is _NOT_JSON:
         return "are no JSON"
     if not isinstance(value, dict):
@@ -159,7 +159,7 @@ def _of_text(call: Call, parts: Sequence[Part]) -> Iterator[str]:
     if not texts:
         return
     begins = max((at for at, part in enumerate(texts) if part.apart), default=0)  # the last message
-    value = parsed("".join(part.text for part in texts[begins:]), _NOT_JSON)
+    value = try_parse("".join(part.text for part in texts[begins:]), _NOT_JSON)
     kind, schema = call.options.response_format, call.options.schema if call.options.strict_schema else None
     if value is _NOT_JSON:
         yield f"has a text that is no JSON, but response_format is {kind}"

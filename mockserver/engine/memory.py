@@ -65,22 +65,22 @@ class Memory(Struct, frozen=True):
     shelf: Shelf[Stored]
     polls: int = 1
 
-    async def resumed(self, call: Call) -> Call | Failure | None:
+    async def resume(self, call: Call) -> Call | Failure | None:
         """Return the call with the conversation it continues in front, or None if that is unknown."""
         thread = call.operation == "chat"
         name = call.previous_response_id or ""
-        stored = await self._found(call, "chat" if thread else "responses", name)
-        stored = stored or await self._found(call, "create_cached_content", name)
+        stored = await self._find(call, "chat" if thread else "responses", name)
+        stored = stored or await self._find(call, "create_cached_content", name)
         if stored is None:
             return None
         if stored.gone:
             return Failure("previous_not_found")
         if (thread or stored.call.operation in KEPT) and not call.tools:
             call = replace(call, tools=stored.call.tools, tool_choice=stored.call.tool_choice)
-        return following(call, (*stored.call.spoken, *said(stored.answer)))
+        return continue_conversation(call, (*stored.call.spoken, *write_messages(stored.answer)))
 
     async def knows(self, call: Call) -> bool:
-        return call.operation in LOOK_UPS and await self._found(call, LOOK_UPS[call.operation], call.id) is not None
+        return call.operation in LOOK_UPS and await self._find(call, LOOK_UPS[call.operation], call.id) is not None
 
     async def leave(self, call: Call, plan: Plan) -> Plan:
         """Return the plan for a call, and keep what later calls may look up."""
@@ -133,7 +133,7 @@ class Memory(Struct, frozen=True):
     async def look_up(self, call: Call) -> Stored | Listing | Failure | None:
         """Perform a look-up and return what it finds, or None for an unknown id."""
         if call.operation in _LISTS:
-            return await self._listed(call)
+            return await self._list(call)
         key = _key(call.dialect, LOOK_UPS[call.operation], call.id)
         while (found := await self.shelf.get(call.http.namespace, key)) is not None:
             stored, version = found
@@ -141,7 +141,7 @@ class Memory(Struct, frozen=True):
                 return Failure("not_found")
             if call.operation == "cancel_response" and not stored.call.options.background:
                 return Failure("not_cancellable")
-            seen, changed = _looked_up(call, stored)
+            seen, changed = _look_up_stored(call, stored)
             if changed is None or await self.shelf.change(
                 call.http.namespace, key, (changed, version), size=changed.size
             ):
@@ -156,16 +156,16 @@ class Memory(Struct, frozen=True):
         stored = Stored(asked, answer, polls=int(cancelled), size=_BARE)
         if call.operation in _LISTS:
             return Listing((stored,))
-        seen, changed = _looked_up(call, stored)
+        seen, changed = _look_up_stored(call, stored)
         if call.operation in _CHANGING:
             await self._put(stored if changed is None else changed)
         return seen
 
-    async def _found(self, call: Call, operation: str, name: str) -> Stored | None:
+    async def _find(self, call: Call, operation: str, name: str) -> Stored | None:
         found = await self.shelf.get(call.http.namespace, _key(call.dialect, operation, name))
         return None if found is None else found[0]
 
-    async def _listed(self, call: Call) -> Listing:
+    async def _list(self, call: Call) -> Listing:
         wanted: Mapping[str, Json] = call.raw.get("metadata") or {}
         fitting = [
             stored
@@ -178,7 +178,7 @@ class Memory(Struct, frozen=True):
         return Listing(*call.page.of(fitting, lambda stored: stored.answer.id))
 
 
-def _looked_up(call: Call, stored: Stored) -> tuple[Stored, Stored | None]:
+def _look_up_stored(call: Call, stored: Stored) -> tuple[Stored, Stored | None]:
     """Return what a look-up finds, and what is kept from now on, if that is another."""
     changed: Stored | None = None
     match call.operation:
@@ -208,7 +208,7 @@ def _looked_up(call: Call, stored: Stored) -> tuple[Stored, Stored | None]:
     return stored, changed
 
 
-def following(call: Call, history: tuple[Message, ...]) -> Call:
+def continue_conversation(call: Call, history: tuple[Message, ...]) -> Call:
     """Return the call at the end of a conversation. Its meaning is what was said, whatever the conversation's id."""
     own = call.messages[: int(call.has_instructions)]
     results = (message for message in call.spoken if message.role == "tool")  # their calls may be in the history
@@ -216,7 +216,7 @@ def following(call: Call, history: tuple[Message, ...]) -> Call:
     return replace(call, messages=(*own, *history, *call.spoken), meaning=meaning)
 
 
-def said(answer: Answer) -> tuple[Message, ...]:
+def write_messages(answer: Answer) -> tuple[Message, ...]:
     parts = () if answer.phase == "cancelled" else answer.choices[0].parts
     message = Message(
         "assistant",

@@ -19,8 +19,9 @@ from typing import Any, ParamSpec, TypeVar
 from msgspec import Struct
 
 from mockserver.core.call import Call
-from mockserver.core.draft import DocumentDraft, Draft
-from mockserver.core.plan import Answer, Embeddings, Listing, Outcome, Stored, words_of
+from mockserver.core.draft import ArtifactDraft, Draft
+from mockserver.core.plan import Answer, Artifact, Listing, Outcome, Stored, words_of
+from mockserver.kinds.embeddings import USUAL_DIMENSIONS
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,10 +51,11 @@ def is_large(call: Call) -> bool:
 
 def is_demanding(call: Call) -> bool:
     """Return whether generating an answer to a call may take long: it reads all texts, and follows schemas."""
-    if sum([len(message.text) for message in call.messages]) > DEMANDING:
-        return True
-    if call.prompts:
-        return len(call.prompts) > 1 and len(call.http.body) > DEMANDING
+    if call.prompts or call.previous_response_id is not None:  # as above
+        if sum([len(message.text) for message in call.messages]) > DEMANDING:
+            return True
+        if call.prompts:
+            return len(call.prompts) > 1 and len(call.http.body) > DEMANDING
     if len(call.http.body) > DEMANDING:
         return True
     return bool(call.tools or call.options.schema) and _is_costly(call.http.body)
@@ -69,8 +71,8 @@ def is_long(call: Call, outcome: Outcome) -> bool:
     if type(outcome) is Answer:  # first, as most are; a match takes far longer
         return outcome.usage.completion * (1 + (call.options.logprobs or 0)) > LONG
     match outcome:
-        case Embeddings(vectors=vectors):
-            return len(vectors) * USUAL_DIMENSIONS > LONG
+        case Artifact(size=size):
+            return size > LONG
         case Stored(call=kept, answer=answer, size=size):
             return size > LARGE or is_long(kept, answer)
         case Listing(entries=entries):
@@ -78,11 +80,11 @@ def is_long(call: Call, outcome: Outcome) -> bool:
     return False
 
 
-def makes_long(call: Call, draft: Draft | DocumentDraft) -> bool:
+def makes_long(call: Call, draft: Draft | ArtifactDraft) -> bool:
     n, logprobs = call.options.n, call.options.logprobs
     if n == 1 and logprobs is None and type(draft) is Draft:
         return False
-    if isinstance(draft, DocumentDraft):
+    if isinstance(draft, ArtifactDraft):
         return len(call.prompts) * (call.options.dimensions or USUAL_DIMENSIONS) > LONG
     letters = sum([len(words_of(part)) for choice in draft.choices for part in choice.parts])
     return letters * max(1, n // max(1, len(draft.choices))) * (1 + (logprobs or 0)) > LONG * LETTERS
@@ -150,4 +152,3 @@ LARGE = 32_768  # bytes of a request, or characters of a conversation
 DEMANDING = 8_192  # the same, of one whose answer is generated
 LONG = 20_000  # tokens of an answer with their alternatives, or numbers of its vectors
 LETTERS = 4  # per token, roughly
-USUAL_DIMENSIONS = 1536

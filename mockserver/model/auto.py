@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from mockserver.core.call import Call
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json
-from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.prose.passages import is_plain, plain_prose
 
@@ -17,7 +16,7 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """
     said = None if options else plain_prose(call, seed)
     if said is not None:
-        return DraftChoice((Text(said[0]),), tokens=said[1])
+        return said
     from mockserver.model import replies  # 30 modules and 2 MB, for requests that want more than prose
 
     return (replies.reply if is_plain(call) else replies.answered)(call, seed, options)

@@ -24,12 +24,9 @@ class AnswerWork:
         self.left, self.spent = STEPS, 0
         self.request = REQUEST_WORK.get() or RequestWork()
 
-    def renewed(self) -> "AnswerWork":
-        """Return what lets the work of one choice spend from this budget, within a `with` block."""
-        self.left = STEPS
-        return self
-
     def __enter__(self) -> None:
+        """Let the work of one choice spend from this budget."""
+        self.left = STEPS
         self._before = _CURRENT.set(self)
 
     def __exit__(self, *_: object) -> None:

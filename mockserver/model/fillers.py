@@ -43,7 +43,7 @@ def pick(choices: Sequence[T], rng: Random) -> T:
 
 def word(rng: Random, locale: str = "en_US") -> str:
     words = lexicon(locale)
-    return words[rng.randrange(len(words))]
+    return words[rng.below(len(words))]
 
 
 def phrase(rng: Random, length: int) -> str:
@@ -51,9 +51,9 @@ def phrase(rng: Random, length: int) -> str:
 
 
 def sentence(rng: Random, locale: str = "en_US") -> str:
-    words = [word(rng, locale) for _ in range(rng.randrange(5, 15))]
+    words = [word(rng, locale) for _ in range(5 + rng.below(10))]
     if len(words) > 7:
-        words[rng.randrange(2, len(words) - 2)] += ","
+        words[2 + rng.below(len(words) - 4)] += ","
     words[0] = words[0].capitalize()
     return " ".join(words) + ("?" if rng.random() < 0.06 else ".")
 
@@ -67,7 +67,8 @@ def thing(rng: Random) -> str:
 
 
 def note(rng: Random) -> str:
-    return english("notes")[rng.randrange(len(english("notes")))]
+    notes = english("notes")
+    return notes[rng.below(len(notes))]
 
 
 def remark(rng: Random) -> str:
@@ -80,10 +81,7 @@ def remark(rng: Random) -> str:
 def some_aspects(rng: Random) -> list[str]:
     """Five aspects that a text keeps to."""
     left, random = list(english("aspects")), rng.random
-    taken: list[str] = []  # a comprehension takes longer for so few
-    for size in range(len(left), len(left) - 5, -1):
-        taken.append(left.pop(floor(random() * size)))
-    return taken
+    return [left.pop(floor(random() * size)) for size in range(len(left), len(left) - 5, -1)]
 
 
 def two_of(aspects: Sequence[str], rng: Random) -> tuple[str, str]:

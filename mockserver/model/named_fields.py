@@ -84,7 +84,7 @@ def _in_words(call: Call, fields: Sequence[str], seed: Seed) -> dict[str, Json]:
         if {*parts(name)} & _THOUGHTS:
             values[name] = next(speaker.thoughts())
         elif {*parts(name)} & _ANSWERS:
-            values[name] = in_format(asked, rng) or passage(call, about) or speaker.opening()[0]
+            values[name] = in_format(asked, rng) or passage(call, about) or speaker.opening()
     return values
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from mockserver.core.lazy import lazy_pattern
-from mockserver.core.pattern_size import written_out
+from mockserver.core.pattern_size import estimate_size
 from mockserver.core.seed import Random, worked
 
 Pattern = Any  # a LiteralPattern, or a compiled pattern, whose type `regex` does not export
@@ -50,7 +50,7 @@ def compile_pattern(source: str) -> Pattern:
     """Raises InvalidPatternError."""
     import regex  # type: ignore[import-untyped]  # slow to import, and few requests have a pattern
 
-    if written_out(source) > _MAX_SIZE:
+    if estimate_size(source) > _MAX_SIZE:
         raise InvalidPatternError("it repeats too much")
     try:
         return regex.compile(source, regex.VERSION0)

@@ -81,8 +81,7 @@ def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
         about, rng = topic_of(call), seed.stream("prose")
         is_english = about.language == ENGLISH  # and no word of another language orders anything
         if is_english or in_format(Request(about.text, excerpt(call.system), about), rng) is None:
-            text, tokens = prose_on(about, call, rng)
-            return DraftChoice((Text(text),), tokens=tokens)
+            return prose_on(about, call, rng)
     if (ordered_json := ordered(call, seed, options)) is not None:
         return ordered_json
     if (speaker := next_speaker(call)) is not None:

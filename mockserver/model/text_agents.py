@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
-from mockserver.core.json import Json, compact, parsed
+from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.shapes import read, shape
 from mockserver.model.tools.pending_calls import ending_tools
@@ -47,7 +47,7 @@ def _with_steps(call: Call, request: str, tools: Sequence[Tool], steps: Iterable
     messages = [Message("user", request.strip())]
     for at, (name, given, seen) in enumerate(steps):
         loose = read(given, given.find("{")) if given.lstrip().startswith("{") else None
-        value = parsed(given, loose[0] if loose else None)
+        value = try_parse(given, loose[0] if loose else None)
         only = next(iter(known[name].parameters["properties"]), "input") if name in known else "input"
         arguments = compact(value) if isinstance(value, Mapping) else compact({only: given.strip(" \"'")})
         made = ToolCall(f"step_{at}", name, arguments)
@@ -79,7 +79,7 @@ def _of_labels(call: Call, prompt: str) -> TextAgent | None:
         return f"Action:\n```json\n{compact({'action': name, 'action_input': value})}\n```"
 
     def step(made: Sequence[ToolCall]) -> str:
-        name, arguments = made[0].name, parsed(made[0].arguments)
+        name, arguments = made[0].name, try_parse(made[0].arguments)
         values = [*arguments.values()] if isinstance(arguments, Mapping) else []
         value = values[0] if len(values) == 1 and not is_json else arguments
         thought = "Do I need to use a tool? Yes" if "use a tool? Yes" in prompt else f"I should use {name}."
@@ -207,7 +207,7 @@ def _of_code(call: Call, prompt: str) -> TextAgent | None:
         return f"{before.replace(_GAP, thought)}{opening}\n{code}\n{closing}"
 
     def step(made: Sequence[ToolCall]) -> str:
-        calls = [f"{each.name}({_keywords(parsed(each.arguments))})" for each in made]
+        calls = [f"{each.name}({_keywords(try_parse(each.arguments))})" for each in made]
         return written(f"I will call {made[0].name}.", "\n".join(f"print({each})" for each in calls))
 
     def final(answer: str) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from mockserver.core.text import aligned, truncate
+from mockserver.core.text import align_columns, truncate
 
 if TYPE_CHECKING:
     from mockserver.core.exchange import Exchange
@@ -237,7 +237,7 @@ def write_table(coverage: Coverage) -> Iterator[str]:
         rows.append((file.name, *_write_cells(file.entries, kinds, "-"), unused))
     if len(coverage.files) > 1:
         rows.append(("TOTAL", *_write_cells(coverage.entries, kinds, "-"), ""))
-    yield from aligned(rows, right=range(1, len(kinds) + 2))
+    yield from align_columns(rows, right=range(1, len(kinds) + 2))
 
 
 def _write_cells(entries: Sequence[Entry], kinds: Iterable[str], none: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from mockserver.core.call import Call, Message, last_tool_result
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import map_texts
 from mockserver.core.json_diff import Pairs, find_differences, pair_items, pair_names
-from mockserver.core.text import one_line, shared_ends, shown, up_to
+from mockserver.core.text import count_shared_ends, one_line, shown, up_to
 from mockserver.reports.calls import mask_line
 from mockserver.rules.match.predicates import PREDICATES, Lens, part_of, pieces, same
 from mockserver.rules.nearest import MOST_LINES, closeness, lines
@@ -88,7 +88,7 @@ def _lower(text: str) -> str:
 
 
 def _compare_whole(wanted: str, text: str) -> range | None:
-    front, back = shared_ends(wanted, text)
+    front, back = count_shared_ends(wanted, text)
     alike = front + back >= min(_MIN_SHARED, len(wanted))
     return range(front, len(text) - back) if alike and wanted else None
 

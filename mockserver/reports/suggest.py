@@ -15,10 +15,10 @@ from mockserver.config.errors import RuleError
 from mockserver.core.call import OTHER, Call, last_tool_result
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json, compact
-from mockserver.core.plan import DOCUMENT_OPERATIONS
 from mockserver.core.text import one_line, plural
-from mockserver.engine.answer import singles
+from mockserver.engine.answer import split_prompts
 from mockserver.engine.memory import LOOK_UPS
+from mockserver.kinds import KINDS
 from mockserver.reports.diff import find_loosening, find_span, is_secret
 from mockserver.rules.answer.checks import GENERATIVE
 from mockserver.rules.match.fields import path_without_mount
@@ -118,7 +118,7 @@ def _find_matching(result: ConditionResult, stated: Json, secrets: "Secrets") ->
 def _make_specific(call: Call, secrets: "Secrets", *, lost: bool) -> When:
     """What distinguishes the call from others: its last message, tools and turn."""
     when: When = {}
-    if call.operation not in (*GENERATIVE, *DOCUMENT_OPERATIONS):
+    if call.operation not in (*GENERATIVE, *KINDS):
         when |= {"method": call.http.method} if call.operation == OTHER else {"operation": call.operation}
         path = path_without_mount(call)
         if _is_clean(path, secrets):
@@ -198,7 +198,7 @@ def _is_part(text: str, of: str) -> bool:
 def _matches(when: Mapping[str, Json], call: Call) -> bool:
     mistakes = list[str]()
     condition = compile_when(when, lambda message, path: mistakes.append(message))
-    calls = singles(call) if len(call.prompts) > 1 else (call,)
+    calls = split_prompts(call) if len(call.prompts) > 1 else (call,)
     try:
         return not mistakes and all(condition.holds(each) is not None for each in calls)
     except RuleError:  # a pattern that takes too long
@@ -214,10 +214,9 @@ def _choose_tool(call: Call, secrets: "Secrets") -> str | None:
 def _choose_answer(call: Call) -> Mapping[str, Json]:
     if call.operation in LOOK_UPS:
         return {"error": 404}
-    if call.operation == "embeddings":
-        return {"embedding": [0.1, 0.2, 0.3]}
-    if call.operation == "moderations":
-        return {"moderation": {"violence": 0.9}}
+    if call.operation in KINDS:
+        kind = KINDS[call.operation]
+        return {kind.key: kind.example}
     return (
         {"json": {}}
         if call.operation == OTHER or call.options.response_format in ("json_object", "json_schema")

@@ -75,7 +75,7 @@ def check_page(http: HttpRequest, settings: Settings, *, forwarded: bool = False
     """
     fields = http.fields
     host = fields.get(b"host")
-    if host and not _is_unchangeable(host) and (wrong := _of_host({"host": host.decode("latin-1")}, settings)):
+    if host and not _is_unchangeable(host) and (wrong := _check_host({"host": host.decode("latin-1")}, settings)):
         raise Failure("forbidden", wrong[1])
     if _is_of_browser(http.method, fields):
         _check_browser(http, settings, forwarded=forwarded)
@@ -107,9 +107,9 @@ def _check_browser(http: HttpRequest, settings: Settings, *, forwarded: bool) ->
         raise Failure("forbidden", "Answers of this server are not prefetched.")
     listed = canonical(fields.get("origin", "")) in settings.cors
     if not listed and "*" not in settings.cors:
-        wrong = _of_origin(fields, settings)
+        wrong = _check_origin(fields, settings)
         if wrong is None and "sec-fetch-site" not in fields:  # so the host must say what page may have asked
-            wrong = _of_host(fields, settings)
+            wrong = _check_host(fields, settings)
         if wrong is not None:
             raise Failure("forbidden", wrong[1])
     if forwarded and not listed:
@@ -129,7 +129,7 @@ def may_be_shown(http: HttpRequest) -> bool:
     return accept is not None and accept.find(b"text/html") >= 0  # far faster than `in`
 
 
-def against_scripts(http: HttpRequest, headers: Headers | HeaderLines) -> Headers:
+def forbid_scripts(http: HttpRequest, headers: Headers | HeaderLines) -> Headers:
     """Headers for an answer that a browser could show as a page of this server, now or from its cache: no scripts."""
     stated = [value for name, value in headers if name.lower() == "content-type"]
     if len(stated) == 1 and _NO_SCRIPT.fullmatch(stated[0]):
@@ -174,8 +174,12 @@ class Guard(Struct, frozen=True, eq=False):
         fields, method, settings = fields_of(scope["headers"]), scope["method"], self.live.settings
         status, headers = 403, dict[str, str]()
         visit = (method, fields.get("sec-fetch-mode"), fields.get("sec-fetch-dest")) == ("GET", "navigate", "document")
-        wrong = _of_host(fields, settings) or _of_origin(fields, settings, visit=visit) or _of_change(fields, method)
-        if wrong is None and scope["path"] not in self.open and (wrong := _of_token(fields, self.live)) is not None:
+        wrong = (
+            _check_host(fields, settings)
+            or _check_origin(fields, settings, visit=visit)
+            or _check_change(fields, method)
+        )
+        if wrong is None and scope["path"] not in self.open and (wrong := _check_token(fields, self.live)) is not None:
             status, headers = 401, {"www-authenticate": 'Bearer realm="mockserver"'}
         if wrong is None:
             return None
@@ -193,7 +197,7 @@ def fields_of(headers: Iterable[tuple[bytes, bytes]]) -> _Fields:
     return fields
 
 
-def _of_host(fields: _Fields, settings: Settings) -> tuple[str, str] | None:
+def _check_host(fields: _Fields, settings: Settings) -> tuple[str, str] | None:
     """Against DNS rebinding: a page whose name now leads here still sends that name."""
     host = host_of(fields.get("host", ""))
     if host is not None and (
@@ -203,14 +207,14 @@ def _of_host(fields: _Fields, settings: Settings) -> tuple[str, str] | None:
         or any(matches(host, pattern) for pattern in settings.allowed_hosts)
     ):
         return None
-    named = _quoted(fields["host"]) if fields.get("host") else ""
+    named = _quote(fields["host"]) if fields.get("host") else ""
     message = f"The host {named} is not allowed." if named else "The request has no Host header."
     if host is not None:
         message += f" To allow it, add it to allowed_hosts: --allowed-hosts {host}"
     return "host_not_allowed", message
 
 
-def _of_origin(fields: _Fields, settings: Settings, *, visit: bool = False) -> tuple[str, str] | None:
+def _check_origin(fields: _Fields, settings: Settings, *, visit: bool = False) -> tuple[str, str] | None:
     """Against pages of other origins. What a browser says of itself is believed; other clients say nothing.
 
     `visit`: a link was followed to a control path. The page that held the link sees nothing of the answer.
@@ -219,10 +223,10 @@ def _of_origin(fields: _Fields, settings: Settings, *, visit: bool = False) -> t
     if said is not None and canonical(said) in settings.cors:
         return None
     if said is not None and not _is_same(said, fields.get("host", "")):
-        message = f"Requests from pages at {_quoted(said)} are blocked. To allow them, add the origin to cors."
+        message = f"Requests from pages at {_quote(said)} are blocked. To allow them, add the origin to cors."
         return "origin_not_allowed", message
     if site not in ("none", "same-origin") and not visit:
-        return "cross_site", f"Requests from pages of other origins are blocked (sec-fetch-site: {_quoted(site)})."
+        return "cross_site", f"Requests from pages of other origins are blocked (sec-fetch-site: {_quote(site)})."
     return None
 
 
@@ -231,7 +235,7 @@ def _is_same(said: str, host: str) -> bool:
     return found is not None and found in {canonical(f"{scheme}://{host}") for scheme in ("http", "https")}
 
 
-def _of_change(fields: _Fields, method: str) -> tuple[str, str] | None:
+def _check_change(fields: _Fields, method: str) -> tuple[str, str] | None:
     """Against forms and simple fetches, which a browser lets any page send: they cannot send what is required here."""
     kind = fields.get("content-type", "")
     if method in _SAFE or _MEDIA.fullmatch(essence(kind)) or any(map(fields.get, _CUSTOM)):
@@ -242,10 +246,10 @@ def _of_change(fields: _Fields, method: str) -> tuple[str, str] | None:
 
 def has_token(fields: _Fields, live: Live) -> bool:
     """Whether a request has the token of control paths, if they need one."""
-    return _of_token(fields, live) is None
+    return _check_token(fields, live) is None
 
 
-def _of_token(fields: _Fields, live: Live) -> tuple[str, str] | None:
+def _check_token(fields: _Fields, live: Live) -> tuple[str, str] | None:
     wanted, given = live.control_token, list(_tokens(fields))
     if wanted is None or any(compare_digest(each.encode(), wanted.encode()) for each in given):
         return None
@@ -275,7 +279,7 @@ def _tokens(fields: _Fields) -> Iterator[str]:
         yield fields["x-mockserver-token"]
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return json.dumps(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...")
 
 
@@ -290,7 +294,7 @@ def _secured(send: Send) -> Send:
     return secured
 
 
-def with_cors(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
+def add_cors(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
     return CorsMiddleware(app, origins) if origins else app
 
 
@@ -348,7 +352,7 @@ async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer nothing."""
 
 
-def across_origins(
+def add_origin_headers(
     request: HttpRequest, reply: Headers | HeaderLines, origins: tuple[str, ...]
 ) -> tuple[Headers | HeaderLines, Headers]:
     """Return a reply's own headers, and those for pages of other origins, which win over its own."""

@@ -18,7 +18,7 @@ from mockserver.server.asgi import AsgiEntrance
 from mockserver.server.live import Live
 from mockserver.server.namespaces import DEFAULT, LONGEST, is_namespace, split_namespace
 from mockserver.server.respond import Responder, Visit
-from mockserver.server.routes import PARAMETERS, Endpoint, completed, nearest, own_places, owner, places, tidy
+from mockserver.server.routes import PARAMETERS, Endpoint, complete_path, nearest, own_places, owner, places, tidy
 from mockserver.server.snapshot import path_of, query_from
 
 
@@ -36,7 +36,7 @@ class Elsewhere(Struct, eq=False):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self.app is None:
-            self.app = _whole_app(self.live)
+            self.app = _build_whole_app(self.live)
         await self.app(scope, receive, send)
 
 
@@ -44,7 +44,7 @@ def _routes(live: Live, known: Sequence[Endpoint]) -> Sequence[Route]:
     return [Route(place.path, AsgiEntrance(Responder(live, place.dialect, place.operations))) for place in known]
 
 
-def _whole_app(live: Live) -> "FastRouter":
+def _build_whole_app(live: Live) -> "FastRouter":
     """Every dialect at its mounts, the default one at the bare paths, all again under `/ns/…`; the control paths."""
     from mockserver.server import inspector  # a server that only answers calls needs neither
     from mockserver.server.control import Control
@@ -207,7 +207,7 @@ class Unknown(Struct, eq=False):
             return
         path = path_of(scope)
         dialect = owner(path, discover(), self.live.settings.dialect)
-        if self.app is not None and (full := completed(path, dialect, self.known)) is not None:
+        if self.app is not None and (full := complete_path(path, dialect, self.known)) is not None:
             await self._answer_at(whole.removesuffix(path) + full, scope, receive, send)
             return
         meant = _control(scope, path) or nearest(scope["method"], path, self.known, scope["query_string"].decode())

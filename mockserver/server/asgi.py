@@ -8,7 +8,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import IN_PROCESS, WIRE, Line
 from mockserver.server.deliver import serve
-from mockserver.server.limits import parsed_size
+from mockserver.server.limits import estimate_parsed_size
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.respond import LARGE, Responder, Response, Visit
 from mockserver.server.snapshot import path_of, read_body, snapshot
@@ -36,7 +36,7 @@ class AsgiEntrance(Struct, eq=False):
         try:
             body = await read_body(receive, live.settings.max_body, scope["headers"], visit.take)
             if len(body) > LARGE or live.unsent.held > live.settings.max_unsent:
-                visit.take(parsed_size(body))
+                visit.take(estimate_parsed_size(body))
         except Failure as failure:
             request = snapshot(scope, b"", row.namespace)
             return self.responder.finish(self.responder.refuse(request, failure), request, visit)

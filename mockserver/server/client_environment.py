@@ -29,7 +29,7 @@ def environment(address: str, settings: Settings, environ: Mapping[str, str]) ->
         asked = settings.dialect if not spoken.variables and _OPENAI[0] in dialect.variables else name
         own = asked in settings.upstream and settings.keys is None
         real = own and not environ.get(UPSTREAM_KEY + asked.upper())
-        omitted = _omitted(dialect, environ, real=real)
+        omitted = _list_omitted(dialect, environ, real=real)
         for variable, text in dialect.variables.items():
             if variable in omitted or (not text and (own or variable not in environ)):
                 continue
@@ -45,7 +45,7 @@ def environment(address: str, settings: Settings, environ: Mapping[str, str]) ->
     return found
 
 
-def _omitted(dialect: ClientConfig | Dialect, environ: Mapping[str, str], *, real: bool) -> Sequence[str]:
+def _list_omitted(dialect: ClientConfig | Dialect, environ: Mapping[str, str], *, real: bool) -> Sequence[str]:
     """The variables of keys that stay unset: a client could take their key for the `real` one, or warn of a second."""
     keys = [name for name, text in dialect.variables.items() if text == "{key}"]
     if real and any(environ.get(name) for name, text in dialect.variables.items() if text in ("{key}", "")):
@@ -72,7 +72,7 @@ def bare_url(address: str, dialect: str) -> str:
     return address + bare(base_url("", dialect))
 
 
-def for_openai(dialect: str) -> str:
+def hint_for_openai(dialect: str) -> str:
     """What to say behind a base URL that is too short for OpenAI's client."""
     more = client_configs()[dialect].mounts[0].removeprefix(base_url("", dialect))
     return f"  (OpenAI's client: append {more})" if more else ""
@@ -87,7 +87,7 @@ def home(http: HttpRequest, settings: Settings) -> Reply:
     address = f"http://{http.header('host') or f'{settings.host}:{settings.port}'}"
     if "text/html" in (http.header("accept") or ""):
         bases = {name: escape(base_url(address, name)) for name in client_configs()}
-        rows = "".join(f"<tr><td>{name}<td><code>{base}</code>{for_openai(name)}" for name, base in bases.items())
+        rows = "".join(f"<tr><td>{name}<td><code>{base}</code>{hint_for_openai(name)}" for name, base in bases.items())
         usual, control = escape(bare_url(address, settings.dialect)), f"{CONTROL}/api/calls"
         kind = "text/html; charset=utf-8"
         body = _PAGE.format(usual=usual, dialect=settings.dialect, rows=rows, control=control).encode()

@@ -20,17 +20,18 @@ from mockserver.core.protocols import START, STATE, times_counter
 from mockserver.core.text import shown, truncate
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation, discover
-from mockserver.engine.answer import singles, with_tokenizer
+from mockserver.engine.answer import split_prompts, use_tokenizer
 from mockserver.engine.counters import next_attempt_of
-from mockserver.engine.engine import Engine, altered
-from mockserver.engine.memory import Memory, following
+from mockserver.engine.engine import Engine, alter_engine
+from mockserver.engine.memory import Memory, continue_conversation
 from mockserver.engine.offload import on_thread
+from mockserver.kinds import KINDS
 from mockserver.rules.answer.checks import ASKED
 from mockserver.rules.load import Rule, suited
 from mockserver.rules.nearest import lines, why_closed
 from mockserver.rules.nearest import nearest as nearest_rules
 from mockserver.server.namespaces import DEFAULT
-from mockserver.server.routes import Endpoint, completed, located, nearest, operation_for, owner, places
+from mockserver.server.routes import Endpoint, complete_path, locate, nearest, operation_for, owner, places
 from mockserver.server.snapshot import query_from
 from mockserver.server.stubs import other
 from mockserver.state.in_memory import MemoryCounters, MemoryShelf
@@ -148,8 +149,8 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
     except ValueError as error:
         raise ConfigError(f"invalid path {described.path}: {error}") from error
     path = url.path
-    if located(path, discover(), dialect) is None:
-        path = completed(path, owner(path, discover(), dialect), places(discover(), dialect)) or path
+    if locate(path, discover(), dialect) is None:
+        path = complete_path(path, owner(path, discover(), dialect), places(discover(), dialect)) or path
     found = find_place(described.method, path, dialect, stubs=stubs)
     if found is None:
         near = nearest(described.method, path, places(discover(), dialect), url.query)
@@ -176,7 +177,7 @@ def find_place(
     method: str, path: str, dialect: str, *, stubs: bool
 ) -> tuple[Endpoint, Operation | None, Mapping[str, str]] | None:
     """Where a method and path lead, and the path parameters; with `stubs`, also where no dialect knows the path."""
-    if (found := located(path, discover(), dialect)) is not None:
+    if (found := locate(path, discover(), dialect)) is not None:
         return found[0], operation_for(method, found[0].operations), found[1]
     spoken = owner(path, discover(), dialect)
     return (Endpoint(path, spoken, {}), other(spoken.name), {}) if stubs else None
@@ -199,14 +200,12 @@ BODIES: Mapping[str, Callable[[str], dict[str, Json]]] = {
     "chat": lambda text: {"messages": [{"role": "user", "content": text}]},
     "completions": lambda text: {"prompt": text},
     "responses": lambda text: {"input": text},
-    "embeddings": lambda text: {"input": [text]},
-    "moderations": lambda text: {"input": text},
+    **{kind.operation: kind.body for kind in KINDS.values()},
 }
 # Which operation a body is for that is no chat's: by a key, and by a word in its model's name.
 _LOOKS = (
     ("completions", "prompt", ""),
-    ("embeddings", "input", "embed"),
-    ("moderations", "input", "moderation"),
+    *((kind.operation, "input", kind.model_word) for kind in KINDS.values()),
     ("responses", "input", ""),
 )
 
@@ -263,7 +262,7 @@ async def explain_call(engine: Engine, call: Call, limit: int | None = None) -> 
     plan = await plan_answer(engine, call, entries)
     failure = plan.outcome if isinstance(plan.outcome, Failure) else None
     why = str(failure) if plan.source == "invalid" or (failure is not None and "cassette" in failure.details) else ""
-    singly = singles(known) if len(known.prompts) > 1 else (known,)
+    singly = split_prompts(known) if len(known.prompts) > 1 else (known,)
     prompts = [(shown(single.last_user), await _check_rules(engine.rules, single, entries, limit)) for single in singly]
     return Explanation(call, plan.source, why, tuple(prompts), plan.faults, plan.modified_by)
 
@@ -278,7 +277,7 @@ async def copy_engine(engine: Engine, namespace: str, entries: Entries) -> Engin
     memory = Memory(MemoryShelf(count=sys.maxsize, size=sys.maxsize), engine.memory.polls)
     for stored in await engine.memory.shelf.values(namespace):
         memory.put(stored)
-    return altered(engine, counters=MemoryCounters().filled(namespace, entries), memory=memory)
+    return alter_engine(engine, counters=MemoryCounters().filled(namespace, entries), memory=memory)
 
 
 def describe_faults(faults: Sequence[Fault]) -> str:
@@ -288,10 +287,10 @@ def describe_faults(faults: Sequence[Fault]) -> str:
 
 async def complete_call(engine: Engine, call: Call, entries: Entries) -> Call:
     """The call with all that the engine knows of it: its tokens, the conversation before it, and which try it is."""
-    call = with_tokenizer(call, engine.policy.tokenizer(call.model))
+    call = use_tokenizer(call, engine.policy.tokenizer(call.model))
     if call.previous_response_id is not None:
-        resumed = await engine.memory.resumed(call)
-        call = resumed if isinstance(resumed, Call) else following(call, ())
+        resumed = await engine.memory.resume(call)
+        call = resumed if isinstance(resumed, Call) else continue_conversation(call, ())
     return replace(call, attempt=next_attempt_of(call, entries))
 
 

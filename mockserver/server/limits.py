@@ -17,9 +17,9 @@ from mockserver.config.models_and_limits import KeySettings
 from mockserver.core.call import fingerprint
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers
-from mockserver.core.plan import Answer, Embeddings, Failure, Outcome, Raw
+from mockserver.core.plan import Answer, Artifact, Failure, Outcome, Raw
 from mockserver.core.protocols import Draw, Turnstile
-from mockserver.core.rates import Kind, Limits, Rate, Rates, Standing, Standings, layered
+from mockserver.core.rates import Kind, Limits, Rate, Rates, Standing, Standings, layer_rates
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import client_left
 from mockserver.engine.catalogue import Catalogue
@@ -59,7 +59,7 @@ class Unsent:
         exchange.held = 0
 
 
-def parsed_size(body: bytes) -> int:
+def estimate_parsed_size(body: bytes) -> int:
     """Roughly how many bytes a JSON body takes once it is parsed."""
     marks = body.translate(None, _NO_MARKS)  # one pass, however many are counted
     return 3 * len(body) + 40 * marks.count(b",") + 60 * marks.count(b"[") + 400 * marks.count(b"{")
@@ -86,7 +86,7 @@ class Limiter:
     def _charge_of(self, key: str | None, model: str) -> "Charge":
         """The buckets that a request of this key to this model draws from; all names of a model share theirs."""
         known, entry = self._models.find(model), self._keys.get(key or "")
-        rates = layered(self.limits.rates, known.stated.limits or (), (entry and entry.limits) or ())
+        rates = layer_rates(self.limits.rates, known.stated.limits or (), (entry and entry.limits) or ())
         name = fingerprint(key or "", known.name)
         return Charge(
             rates,
@@ -190,7 +190,7 @@ class Reservation(Struct):
             raise Failure("overloaded")
         if draws:
             if too_large is not None:
-                raise _over_limit(too_large, charge, self._remaining(charge, entry.waits))
+                raise _refuse_over_limit(too_large, charge, self._remaining(charge, entry.waits))
             if entry.result == "empty":
                 raise _limit_failure(charge, draws, entry.waits, self._remaining(charge, entry.waits))
             self._drawn, self._headers = (charge, entry.waits), None
@@ -221,7 +221,7 @@ class Reservation(Struct):
 
     async def settle(self, charge: Charge, outcome: Outcome) -> Charge:
         """Draw what the answer took beyond its prompt; return the charge for the same request from now on."""
-        spent = _spent(outcome, charge.needed)
+        spent = _count_spent(outcome, charge.needed)
         waits: Sequence[float] = () if self._drawn is None else self._drawn[1]
         if charge.counts_tokens and spent != charge.needed:
             waits = await self.limiter.turnstile.take(self.namespace, charge.more(spent - charge.needed))
@@ -246,7 +246,7 @@ def _without(headers: Headers, names: frozenset[str]) -> Headers:
     return tuple([header for header in headers if header[0] not in names])
 
 
-def _over_limit(rate: Rate, charge: Charge, headers: Headers) -> Failure:
+def _refuse_over_limit(rate: Rate, charge: Charge, headers: Headers) -> Failure:
     details = {"kind": rate.kind, "window": rate.window, "most": rate.limit, "asked": charge.needed}
     return Failure("over_limit", details=details, headers=headers)
 
@@ -273,13 +273,13 @@ def _standings(rates: Rates, waits: Sequence[float]) -> Standings:
     return Standings(found.get("requests"), found.get("tokens"))
 
 
-def _spent(outcome: Outcome, needed: int) -> int:
+def _count_spent(outcome: Outcome, needed: int) -> int:
     """The tokens that an outcome takes: 0 if it is a failure, those of the prompt if it does not say."""
     match outcome:
         case Answer():
             return outcome.usage.total
-        case Embeddings():
-            return outcome.prompt_tokens
+        case Artifact(tokens=int(tokens)):
+            return tokens
         case Failure():
             return 0
     return needed

@@ -26,7 +26,7 @@ from mockserver.core.protocols import Counters, Shelf, Turnstile
 from mockserver.core.seed import Seed, WallClock, monotonic, token
 from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
-from mockserver.engine.engine import Engine, Policy, altered
+from mockserver.engine.engine import Engine, Policy, alter_engine
 from mockserver.engine.memory import Memory
 from mockserver.engine.offload import on_thread
 from mockserver.server.cassette_store import CassetteStore, Player, check
@@ -122,7 +122,7 @@ class Live(Struct):
     def share(self, fleet: Sharing, counters: Counters, shelf: Shelf[Stored], turnstile: Turnstile) -> None:
         """Remember in a state that several servers share from now on."""
         self.fleet, self.counters, self._limiter = fleet, counters, Limiter(turnstile)
-        self.engine = altered(self.engine, counters=counters, memory=replace(self.engine.memory, shelf=shelf))
+        self.engine = alter_engine(self.engine, counters=counters, memory=replace(self.engine.memory, shelf=shelf))
 
     @property
     def is_lost(self) -> bool:

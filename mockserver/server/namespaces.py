@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.engine.engine import Engine, altered, behind
+from mockserver.engine.engine import Engine, alter_engine, put_rules_before
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteChoice, CassetteStore, Player
 from mockserver.server.sources import find_cassettes
@@ -63,9 +63,9 @@ class Namespace(Struct):
         if not rules and choice is None:
             return base
         if made is None or made.rules is not rules or made.choice is not choice or made.base is not base:
-            engine = behind(base, rules) if rules else base
+            engine = put_rules_before(base, rules) if rules else base
             if choice is not None and isinstance(base.tapes, Player):
-                engine = altered(engine, tapes=replace(base.tapes, choice=choice))
+                engine = alter_engine(engine, tapes=replace(base.tapes, choice=choice))
             self._made = made = _MadeEngine(engine, base, rules, choice)
         return made.engine
 

@@ -17,7 +17,7 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, wire_format
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import WITHOUT_BODY
-from mockserver.core.json import parsed
+from mockserver.core.json import try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic, wall
@@ -72,7 +72,7 @@ def misconfiguration(reply: Recorded, call: Call) -> str | None:
 
 def _names_what_is_missing(call: Call, body: str) -> bool:
     """Whether an error names the model or the id of the request, outside of paths: a server with a wrong URL can't."""
-    if not isinstance(parsed(body), dict | list):
+    if not isinstance(try_parse(body), dict | list):
         return False
     said = _PATH.sub("", body)
     return any(name and name in said for name in (call.model, call.id)) or _ASKED.search(said) is not None

@@ -19,7 +19,7 @@ from mockserver.core.plan import Failure, Forward
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import CLIENT_LEFT, Line, client_left, drive
 from mockserver.dialects import Dialect
-from mockserver.server.access import across_origins, against_scripts
+from mockserver.server.access import add_origin_headers, forbid_scripts
 from mockserver.server.live import Live
 from mockserver.server.recorder import MAX_RECORDED, Recorder, Take
 from mockserver.server.respond import Response
@@ -126,10 +126,10 @@ class Relay(Struct, eq=False):
             headers = [(name, length if name == b"content-length" else value) for name, value in headers]
         texts = _texts(headers)
         self.exchange.status, self.exchange.reply_headers = status, texts
-        more = (*more, *against_scripts(asked, texts))
+        more = (*more, *forbid_scripts(asked, texts))
         shown = with_own_upload_urls(texts, asked, self.dialect)
         if origins := self.live.settings.cors:
-            shown, across = across_origins(asked, shown, origins)
+            shown, across = add_origin_headers(asked, shown, origins)
             more = (*more, *across)
         added = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in (*shown, *more)]
         await line.send({"type": "http.response.start", "status": status, "headers": added})

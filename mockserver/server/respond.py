@@ -27,30 +27,30 @@ from mockserver.core.protocols import StateLostError
 from mockserver.core.seed import Seed
 from mockserver.core.text import lines, printable
 from mockserver.core.validation import validation_of
-from mockserver.delivery.script import AT_ONCE, Pace, joined, parted
+from mockserver.delivery.script import AT_ONCE, Pace, join_frames, part_frames
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._reply import merge_headers, without_headers
-from mockserver.engine.answer import with_tokenizer
+from mockserver.dialects._reply import drop_headers, merge_headers
+from mockserver.engine.answer import use_tokenizer
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import is_large, is_long, on_thread
 from mockserver.server.access import (
-    across_origins,
-    against_scripts,
+    add_origin_headers,
     check_key,
     check_model_allowed,
     check_page,
+    forbid_scripts,
     is_control,
     may_be_shown,
 )
 from mockserver.server.cassette_store import parse_recorded, replayed
 from mockserver.server.client_environment import home
-from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation, parsed_size
+from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation, estimate_parsed_size
 from mockserver.server.live import Live
 from mockserver.server.masking import find_request_secrets
 from mockserver.server.routes import operation_for
 from mockserver.server.snapshot import ClientLeftError, decode_body
 from mockserver.server.sockets import refuse_socket
-from mockserver.server.stubs import is_stubbed, missing, other
+from mockserver.server.stubs import is_stubbed, other, suggest_rule
 from mockserver.server.upstreams import with_own_upload_urls
 from mockserver.state.journal import Journal
 
@@ -259,7 +259,7 @@ class Responder(Struct, eq=False):
         """Return the response at a path that no dialect knows where no rule answers; `report` names the nearest."""
         if request.path == "/" and request.method in ("GET", "HEAD"):
             return Response(HOME, home(request, self.live.settings), call)
-        hints = {"nearest": self.nearest, "rule": missing(request, self.dialect), "report": report}
+        hints = {"nearest": self.nearest, "rule": suggest_rule(request, self.dialect), "report": report}
         details = {name: hint for name, hint in hints.items() if hint and not self.refusal}
         reply = self.dialect.fail(request, Failure("route_not_found", self.refusal, details=details), call)
         return Response(Plan(None, "invalid" if report is None else "unmatched"), reply, call)
@@ -311,7 +311,7 @@ class Responder(Struct, eq=False):
             reply = Reply(outcome.status, outcome.headers, outcome.body, outcome.frames)
         elif isinstance(outcome, Recorded):
             reply, pace = replayed(outcome, pace, settings.replay_speed if timed else 0.0)
-            reply = self._with_own_urls(operation, reply, call.http)
+            reply = self._use_own_urls(operation, reply, call.http)
             if reply is outcome.reply and pace is AT_ONCE and not plan.faults:  # which need each frame by itself
                 reply = outcome.joined_reply
         else:
@@ -323,7 +323,7 @@ class Responder(Struct, eq=False):
             reply = _prepare(reply, pace, plan)
         return Response(plan.rendered, reply, call, pace)
 
-    def _with_own_urls(self, operation: Operation, reply: Reply, request: HttpRequest) -> Reply:
+    def _use_own_urls(self, operation: Operation, reply: Reply, request: HttpRequest) -> Reply:
         """Return a recorded reply with this server's URLs where clients request them next."""
         own_urls = operation.own_urls
         if own_urls is not None and reply.body:
@@ -343,9 +343,9 @@ class Responder(Struct, eq=False):
         own = reply.headers
         is_safe = type(own) is HeaderLines and not plan.faults  # which may change the type
         if not is_safe and response.forwarded is None and may_be_shown(request):
-            own = (*own, *against_scripts(request, () if plan.faults else own))
+            own = (*own, *forbid_scripts(request, () if plan.faults else own))
         if limits:
-            own = without_headers(own, dict(limits))
+            own = drop_headers(own, dict(limits))
         if own is not reply.headers:
             response.reply = replace(reply, headers=own)
         row.plan, row.status = plan, reply.status
@@ -364,7 +364,7 @@ class Responder(Struct, eq=False):
                 more += "x-mockserver-state: lost\r\n"
         response.extra_headers = extra = HeaderLines(more)
         if settings.cors and response.forwarded is None:  # what an upstream answers is not known yet
-            own, across = across_origins(request, own, settings.cors)
+            own, across = add_origin_headers(request, own, settings.cors)
             response.reply, response.extra_headers = replace(reply, headers=own), (*extra, *across)
         return response
 
@@ -376,7 +376,7 @@ async def _decode(request: HttpRequest, visit: Visit, settings: Settings) -> Htt
     else:
         plain = decode_body(request, settings.max_body)
     if plain is not request and len(plain.body) > LARGE:
-        visit.take(parsed_size(plain.body))
+        visit.take(estimate_parsed_size(plain.body))
     return plain
 
 
@@ -419,7 +419,7 @@ async def _reserve(reservation: Reservation, engine: Engine, call: Call, key: st
     engine.policy.models.admit(call.model)
     charge, tokens = reservation.limiter.charge(key, call.model), 0
     if charge.counts_tokens:
-        call = with_tokenizer(call, engine.policy.tokenizer(call.model))
+        call = use_tokenizer(call, engine.policy.tokenizer(call.model))
         tokens = await on_thread(getattr, call, "prompt_tokens") if is_large(call) else call.prompt_tokens
     charge = charge.of(tokens, tokens)
     await reservation.take(charge)
@@ -442,9 +442,9 @@ def _prepare(reply: Reply, pace: Pace, plan: Plan) -> Reply:
         length = ("content-length", str(len(body)))
         return replace(reply, headers=(*reply.headers, length), body=body, pieces=None)
     if pace is AT_ONCE or pace.at_once:
-        return joined(reply)
+        return join_frames(reply)
     few = isinstance(plan.outcome, Answer) and plan.outcome.weight <= MAX_PARTED_TOKENS
-    return parted(reply, pace) if few else reply
+    return part_frames(reply, pace) if few else reply
 
 
 def read_timing(request: HttpRequest) -> bool | None:

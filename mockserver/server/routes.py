@@ -41,7 +41,7 @@ def own_places(dialect: Dialect) -> tuple[Endpoint, ...]:
     return places({dialect.name: dialect}, dialect.name)
 
 
-def located(path: str, dialects: Mapping[str, Dialect], default: str) -> tuple[Endpoint, dict[str, str]] | None:
+def locate(path: str, dialects: Mapping[str, Dialect], default: str) -> tuple[Endpoint, dict[str, str]] | None:
     """The place that serves a path, and its path parameters. Other dialects are not imported for the default one's."""
     return find(path, own_places(dialects[default])) or find(path, places(dialects, default))
 
@@ -52,7 +52,7 @@ def bare(mount: str) -> str:
     return f"/{rest}" if rest else ""
 
 
-def completed(path: str, dialect: Dialect, known: Sequence[Endpoint]) -> str | None:
+def complete_path(path: str, dialect: Dialect, known: Sequence[Endpoint]) -> str | None:
     """An unknown path of a dialect with what clients may leave out behind the mount, if that is a known path."""
     for mount in (*dialect.mounts, *map(bare, dialect.mounts)) if dialect.omissible else ():
         whole = mount + dialect.omissible + path.removeprefix(mount)
@@ -85,7 +85,7 @@ def nearest(method: str, path: str, known: Sequence[Endpoint], query: str = "") 
     here = [place for place in known if place.shown.startswith(front)]
     meant = [place for place in here or known if place.path.endswith(path[len(front) - 1 :])]
     others = [] if here and meant else [place for place in known if _asks_a_model(method, place)]
-    if found := _by_ending(method, path, here, query) or _by_ending(method, path, others, query):
+    if found := _find_by_ending(method, path, here, query) or _find_by_ending(method, path, others, query):
         return f"{method} {found.shown}"
     known = here or known
     known = [place for place in meant if _always_asked(method, query, place)] or known
@@ -99,7 +99,7 @@ def nearest(method: str, path: str, known: Sequence[Endpoint], query: str = "") 
     return None
 
 
-def _by_ending(method: str, path: str, known: Sequence[Endpoint], query: str) -> Endpoint | None:
+def _find_by_ending(method: str, path: str, known: Sequence[Endpoint], query: str) -> Endpoint | None:
     """The place whose own path ends the path: the client's base URL is too long, or another provider's."""
     usual, found = {"", *(segment for place in known for segment in place.shown.split("/"))}, []
     for place in known:

@@ -20,7 +20,7 @@ from starlette.types import Lifespan
 
 from mockserver.config.errors import ConfigError
 from mockserver.core.http import is_everywhere
-from mockserver.server.access import with_cors
+from mockserver.server.access import add_cors
 from mockserver.server.app import Site
 from mockserver.server.http.acceptor import Acceptor
 from mockserver.server.http.parser import Deadlines
@@ -109,7 +109,7 @@ COLLECT = (10_000, 20, 50)
 
 
 def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[str], None]) -> None:
-    server = _Server(configured(live, watching(live, sources, say), GRACE, DRAIN))
+    server = _Server(configure_uvicorn(live, watch_sources(live, sources, say), GRACE, DRAIN))
 
     def stop(*_: object) -> None:
         server.should_exit = True
@@ -124,12 +124,12 @@ def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[
     server.run(sockets=[listener])
 
 
-def configured(live: Live, lifespan: Lifespan[Router], grace: int, drain: float = 0) -> uvicorn.Config:
+def configure_uvicorn(live: Live, lifespan: Lifespan[Router], grace: int, drain: float = 0) -> uvicorn.Config:
     """uvicorn's configuration; when the server stops, open streams get `grace` seconds, quiet connections `drain`."""
     logging.getLogger("uvicorn.error").addFilter(_is_fault)
     site = Site(live, lifespan)
     return uvicorn.Config(
-        with_cors(site, live.settings.cors),
+        add_cors(site, live.settings.cors),
         http=protocol_factory(
             refusal(live),
             Deadlines(drain=drain),
@@ -146,7 +146,7 @@ def configured(live: Live, lifespan: Lifespan[Router], grace: int, drain: float 
     )
 
 
-def watching(live: Live, sources: Sources, say: Callable[[str], None]) -> Lifespan[Router]:
+def watch_sources(live: Live, sources: Sources, say: Callable[[str], None]) -> Lifespan[Router]:
     """Watch rules files and cassettes while the server runs, if `reload` is on; then close the upstreams."""
 
     @asynccontextmanager
@@ -190,8 +190,8 @@ class Running:
         self.address = _address(self._listener)
         self._ready, self._process = Event(), os.getpid()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._watching = watching(live, sources or Sources(), say or (lambda _: None))
-        self._server = _Prompt(configured(live, self._lifespan, THREAD_GRACE))
+        self._watching = watch_sources(live, sources or Sources(), say or (lambda _: None))
+        self._server = _Prompt(configure_uvicorn(live, self._lifespan, THREAD_GRACE))
         self._thread = Thread(target=self._run, name="mockserver", daemon=True)
 
     def start(self) -> None:

@@ -19,7 +19,7 @@ from mockserver.core.tokens import Tokenizer
 from mockserver.server.fleet import Fleet
 from mockserver.server.live import Live
 from mockserver.state.redis.line import RedisLine
-from mockserver.state.redis.opening import Address, UnusableStateError, address, opened
+from mockserver.state.redis.opening import Address, UnusableStateError, address, open_line
 from mockserver.state.redis.stores import RedisCounters, RedisShelf, RedisTurnstile
 
 
@@ -45,7 +45,7 @@ def check_state(url: str) -> tuple[Address, RedisLine]:
     try:
         where = address(url)
         shown = f"--state {where.shown}"
-        return where, opened(where)
+        return where, open_line(where)
     except UnusableStateError as error:
         raise ConfigError(f"{shown}: {error}") from None
     except ImportError:

@@ -71,7 +71,7 @@ def is_stubbed(http: HttpRequest, dialect: str, rules: Iterable[Rule]) -> bool:
     return any(all(one.ok for one in found if one.field in ("path", "method")) for found in results)
 
 
-def missing(http: HttpRequest, dialect: Dialect) -> str | None:
+def suggest_rule(http: HttpRequest, dialect: Dialect) -> str | None:
     """A rule, ready to paste, for an endpoint that the provider has and its dialect does not; None if it is none."""
     fronts = sorted({*dialect.mounts, *map(bare, dialect.mounts)}, key=len, reverse=True)
     front = next((front for front in fronts if http.path.startswith(f"{front}/")), http.path)
@@ -101,7 +101,7 @@ def unreachable(rules: Sequence[Rule], dialect: str) -> Iterator[Remark]:
 
 
 @cache
-def _known(dialect: str) -> Sequence[Endpoint]:
+def _list_places(dialect: str) -> Sequence[Endpoint]:
     """Every path, with the bare ones of each dialect, as rules see paths with and without their mounts."""
     return [place for name in (dialect, *discover()) for place in places(discover(), name)]
 
@@ -112,16 +112,18 @@ def _never(rule: Rule, dialect: str) -> str | None:
         operations = pinned(rule.when, "operation")
         if methods is None or operations is None:
             return None
-        served = [place.operations for place in _known(dialect)]
+        served = [place.operations for place in _list_places(dialect)]
         taken = [operation_for(str(method), each) for method in methods for each in served]
         if any(each and each.name in operations for each in taken):
             return None
-        return f"no {', '.join(sorted(map(str, operations)))} is called by {_listed(methods)}; add a path"
-    reasons = [_unreachable(path, rule, methods, _known(dialect)) for path in _stated(rule.spec.get("when"))]
+        return f"no {', '.join(sorted(map(str, operations)))} is called by {_join_names(methods)}; add a path"
+    reasons = [
+        _unreachable(path, rule, methods, _list_places(dialect)) for path in _find_stated_paths(rule.spec.get("when"))
+    ]
     return reasons[0] if reasons and all(reasons) else None
 
 
-def _stated(when: Json) -> Sequence[str]:
+def _find_stated_paths(when: Json) -> Sequence[str]:
     """The paths, often with wildcards, of which a request must have one; none if that is not obvious."""
     value = when.get("path") if isinstance(when, Mapping) else None
     if isinstance(value, Mapping) and len(value) == 1:
@@ -141,7 +143,7 @@ def _unreachable(path: str, rule: Rule, methods: frozenset[Json] | None, known: 
     found = [] if rest else [place.operations for place in known if find(path, (place,))]
     if found and methods and not any(operation_for(str(method), taken) for method in methods for taken in found):
         taken = {name for taken in found for name in taken}
-        return f"{path} is called by {_listed(taken)}, not by {_listed(methods)}"
+        return f"{path} is called by {_join_names(taken)}, not by {_join_names(methods)}"
     alike = found or (rest and any(_may_begin(place.path, start) for place in known))
     if alike or rule.stubs:
         return None
@@ -164,5 +166,5 @@ def _may_begin(template: str, start: str) -> bool:
 _SPANNING = re.compile(r"\{\w+:(?:path|models)\}")  # parameters of several segments
 
 
-def _listed(names: Iterable[Json]) -> str:
+def _join_names(names: Iterable[Json]) -> str:
     return ", ".join(sorted(map(str, names)))

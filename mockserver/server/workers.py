@@ -27,7 +27,7 @@ from mockserver.rules.load import order_dependence
 from mockserver.server.cassette_store import Player, file_of
 from mockserver.server.limits import Limiter
 from mockserver.server.live import Live, Worker, compose, start
-from mockserver.server.run import COLLECT, DRAIN, GRACE, configured, watching
+from mockserver.server.run import COLLECT, DRAIN, GRACE, configure_uvicorn, watch_sources
 from mockserver.server.shared_state import check_state, share
 from mockserver.server.sources import Sources, find_cassettes
 from mockserver.state.in_memory import MemoryCounters
@@ -100,7 +100,7 @@ class _WorkerConfig(uvicorn.Config):
             log.error("worker %s: %s", self.worker.number, error.mistakes[0])  # a mistake of the user
             sys.exit(1)
         say = self.prepare(live)
-        self.__dict__.update(configured(live, watching(live, live.sources, say), GRACE, DRAIN).__dict__)
+        self.__dict__.update(configure_uvicorn(live, watch_sources(live, live.sources, say), GRACE, DRAIN).__dict__)
         super().load()
         gc.collect()
         gc.freeze()

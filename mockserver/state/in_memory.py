@@ -26,7 +26,7 @@ class MemoryCounters:
         for index, (counter, times, state, becomes) in enumerate(gates):
             if state is not None and (found or space.get(STATE, START)) != state:
                 continue
-            if times is not None and self._counted(space, counter) > times:
+            if times is not None and self._count_up(space, counter) > times:
                 continue
             if becomes is not None:
                 self._keep(space, STATE, becomes)
@@ -34,7 +34,7 @@ class MemoryCounters:
         return None
 
     async def count(self, namespace: str, name: str) -> int:
-        return self._counted(self._space(namespace), name)
+        return self._count_up(self._space(namespace), name)
 
     async def entries(self, namespace: str) -> Mapping[str, str]:
         return dict(self._spaces.get(namespace, {}))
@@ -54,7 +54,7 @@ class MemoryCounters:
         self._space(namespace).update(entries)
         return self
 
-    def _counted(self, space: OrderedDict[str, str], name: str) -> int:
+    def _count_up(self, space: OrderedDict[str, str], name: str) -> int:
         value = int(space.get(name, "0")) + 1
         self._keep(space, name, str(value))
         return value
@@ -99,13 +99,13 @@ class MemoryTurnstile:
 
     async def enter(self, namespace: str, draws: Sequence[Draw], limits: Limits) -> Admission:
         if limits.concurrent is None:
-            drawn, waits = self._drawn(namespace, draws)
+            drawn, waits = self._draw(namespace, draws)
             return Admission("entered" if drawn else "empty", waits)
         queue, active = self._queues.get(namespace, _NOBODY), self._active.get(namespace, 0)
         free = active < limits.concurrent and not queue
         if not free and len(queue) >= limits.queue:
             return Admission("no_room")
-        drawn, waits = self._drawn(namespace, draws)
+        drawn, waits = self._draw(namespace, draws)
         if not drawn:
             return Admission("empty", waits)
         self._places += 1
@@ -122,7 +122,7 @@ class MemoryTurnstile:
             await slot
 
     async def take(self, namespace: str, draws: Sequence[Draw]) -> Sequence[float]:
-        return self._drawn(namespace, draws)[1]
+        return self._draw(namespace, draws)[1]
 
     def leave(self, namespace: str, place: str, limits: Limits) -> None:
         """Give a place back; the requests that have waited longest get the slots that are free now."""
@@ -145,11 +145,11 @@ class MemoryTurnstile:
     async def clear(self, namespace: str) -> None:
         self._spaces.pop(namespace, None)
 
-    def _drawn(self, namespace: str, draws: Sequence[Draw]) -> tuple[bool, list[float]]:
+    def _draw(self, namespace: str, draws: Sequence[Draw]) -> tuple[bool, list[float]]:
         """Draw all or nothing. Return whether it was drawn, and each bucket's seconds until it is full."""
         now, space = self._now(), self._spaces.get(namespace)
         if space is None:
-            space = self._opened(namespace)
+            space = self._open_space(namespace)
         soon = now + _HAIR
         waits: list[float] = []  # annotated: `list[float]()` is ten times slower
         drawn: dict[str, float] = {}
@@ -167,7 +167,7 @@ class MemoryTurnstile:
             self._tidy(space, now)
         return True, waits
 
-    def _opened(self, namespace: str) -> dict[str, float]:
+    def _open_space(self, namespace: str) -> dict[str, float]:
         if len(self._spaces) >= self._max_namespaces:
             del self._spaces[next(iter(self._spaces))]
         return self._spaces.setdefault(namespace, {})
@@ -220,7 +220,7 @@ class MemoryShelf(Generic[Value]):
             space.versions += 1
             entries[key] = (value, space.versions, size)
         if len(entries) > self._count or space.size > self._size:
-            self._within_bounds(space)
+            self._drop_oldest(space)
         self._whole += space.size - before
         if self._whole > self._size * NAMESPACES_IN_FULL:
             self._forget_longest_idle()
@@ -232,7 +232,7 @@ class MemoryShelf(Generic[Value]):
         space = self._space(namespace)
         before = space.size
         space.change(key, value[0], size)
-        self._within_bounds(space)
+        self._drop_oldest(space)
         self._whole += space.size - before
         self._forget_longest_idle()
         return True
@@ -249,7 +249,7 @@ class MemoryShelf(Generic[Value]):
         if namespace in self._spaces:
             self._whole -= self._spaces.pop(namespace).size
 
-    def _within_bounds(self, space: _Space[Value]) -> None:
+    def _drop_oldest(self, space: _Space[Value]) -> None:
         while len(space.entries) > self._count or space.size > self._size:
             space.size -= space.entries.popitem(last=False)[1][2]
 

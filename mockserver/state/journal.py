@@ -72,13 +72,13 @@ class Tally:
         source = row.source
         if source.startswith("cassette "):
             source = source.partition("#")[0]  # without the number of the episode
-        way = row.dialect, row.operation, row.status, self._known(source), row.ended
+        way = row.dialect, row.operation, row.status, self._limit_sources(source), row.ended
         sums = self.ways.get(way)
         if sums is None:
             sums = self.ways[way] = Sums()
         return sums
 
-    def _known(self, source: str) -> str:
+    def _limit_sources(self, source: str) -> str:
         """Return the source; beyond the maximum, a single one for all others."""
         if source not in self._sources and len(self._sources) >= MOST_SOURCES:
             return OTHER

@@ -17,8 +17,8 @@ from mockserver.config.source import Document, did_you_mean
 from mockserver.config.types import seconds
 from mockserver.core.action import POSITIONS, options
 from mockserver.core.exchange import MOST_KEPT
-from mockserver.core.json import Json, parsed
-from mockserver.core.text import aligned, plural
+from mockserver.core.json import Json, try_parse
+from mockserver.core.text import align_columns, plural
 from mockserver.delivery.faults import FAULTS
 from mockserver.reports.calls import ReceivedCall, describe_call
 from mockserver.rules.answer.faults import ANSWER_FAULTS
@@ -68,7 +68,7 @@ def write_matrix(rows: Sequence[FaultRow]) -> Iterator[str]:
 def write_rows(rows: Sequence[FaultRow], width: int) -> Iterator[str]:
     """A line for each run; `width` is the length of the longest name of a fault."""
     verdict = {True: "  BAD", False: "  ok "}
-    return aligned([(verdict[row.bad], row.fault.ljust(width), f"{row.asked:6}", row.details) for row in rows])
+    return align_columns([(verdict[row.bad], row.fault.ljust(width), f"{row.asked:6}", row.details) for row in rows])
 
 
 def write_totals(rows: Sequence[FaultRow]) -> str:
@@ -337,7 +337,7 @@ class _Run(Struct, frozen=True):
             return False
         if row.streams:
             return not any(_FINISH.search(frame) for frame in call.frames)
-        said = parsed(call.reply.decode("utf-8", "replace"))
+        said = try_parse(call.reply.decode("utf-8", "replace"))
         return said is None or (isinstance(said, Mapping) and said.get("error") is not None)
 
 

@@ -19,7 +19,7 @@ from mockserver.core.json import Json, map_texts
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
 from mockserver.dialects import discover
-from mockserver.engine.engine import altered
+from mockserver.engine.engine import alter_engine
 from mockserver.reports.calls import list_sources
 from mockserver.reports.coverage import find_watch
 from mockserver.reports.failures import (
@@ -236,7 +236,7 @@ class MockServer(Assertions):
         self._setup = setup or self.default_setup
         settings, engine = self._composer.compose(self._setup)
         if isinstance(engine.tapes, Player):
-            engine = altered(engine, tapes=replace(engine.tapes, worded=self.worded))
+            engine = alter_engine(engine, tapes=replace(engine.tapes, worded=self.worded))
         journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
         journal.keeps_calls = True
         if (watch := find_watch()) is not None:

@@ -13,7 +13,7 @@ from mockserver.config.settings import Keywords, Settings
 from mockserver.config.timing import Profiles
 from mockserver.core.json import Json
 from mockserver.core.plan import Stored
-from mockserver.engine.engine import Engine, altered
+from mockserver.engine.engine import Engine, alter_engine
 from mockserver.engine.memory import Memory
 from mockserver.reports.calls import ReceivedCall, describe_call
 from mockserver.reports.failures import PlayedCassette, Problem
@@ -140,7 +140,9 @@ class Composer:
             self._cached[key] = compose(setup.sources, MemoryCounters())
         settings, engine = self._cached[key]
         shelf: MemoryShelf[Stored] = MemoryShelf(count=settings.stored_answers, size=settings.stored_bytes)
-        return settings, altered(engine, counters=MemoryCounters(), memory=Memory(shelf, settings.background_polls))
+        return settings, alter_engine(
+            engine, counters=MemoryCounters(), memory=Memory(shelf, settings.background_polls)
+        )
 
 
 def load_rules(path: Path, profiles: Profiles | None) -> tuple[Rule, ...]:

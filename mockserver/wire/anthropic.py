@@ -13,7 +13,7 @@ from mockserver.core.http import Frame
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, tokens_of
 from mockserver.core.seed import Seed
-from mockserver.core.tokens import Chunks, weighed
+from mockserver.core.tokens import Chunks, weigh_pieces
 from mockserver.wire.template import Outline, Renderer
 from mockserver.wire.thinking import Prefix, sign
 
@@ -69,7 +69,7 @@ def _ending(answer: Answer) -> dict[str, Json]:
     return {
         "stop_reason": reason,
         "stop_sequence": choice.stop or None,
-        "stop_details": _refused(choice) if reason == "refusal" else None,
+        "stop_details": _describe_refusal(choice) if reason == "refusal" else None,
     }
 
 
@@ -80,7 +80,7 @@ def stop_reason(choice: Choice) -> str:
     return _REASONS.get(choice.finish, choice.finish)
 
 
-def _refused(choice: Choice) -> Body:
+def _describe_refusal(choice: Choice) -> Body:
     said = "".join(part.text for part in choice.parts if isinstance(part, Refusal))
     category = "general_harms" if any(verdict.filtered for verdict in choice.safety) else None
     return {"type": "refusal", "category": category, "explanation": said or None}
@@ -158,19 +158,19 @@ def _blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
                 yield Block({"type": "thinking", "thinking": text, "signature": ""}, part)
             case ToolUse(call):
                 if call.kind == "custom" or call.arguments.lstrip()[:1] not in ("{", ""):  # Anthropic has objects only
-                    part = _as_object(part)
+                    part = _wrap_arguments(part)
                     call = part.call
                 used = {"id": call.id, "name": call.name, "input": _input(call.arguments), "caller": _DIRECT}
                 if options.toolset and call.name not in options.tools:
                     used["toolset_name"] = options.toolset
                 yield Block({"type": "tool_use", **used}, part)
             case Item():
-                for body in _hosted(part, partial(_name, answer.id, str(at)), last):
+                for body in _hosted_blocks(part, partial(_name, answer.id, str(at)), last):
                     last = body.get("id", last)
                     yield Block(body, part if body["type"].endswith("tool_use") else None)
 
 
-def _as_object(part: ToolUse) -> ToolUse:
+def _wrap_arguments(part: ToolUse) -> ToolUse:
     arguments = to_json({"input": part.call.arguments}).decode()
     chunks: Chunks = "token"
     if isinstance(part.chunks, tuple):
@@ -198,7 +198,7 @@ def _citations(note: Body, text: str) -> Iterator[Body]:
     cited = inner if isinstance(inner, Mapping) else note
     start, end = (at if isinstance(at := cited.get(key), int) else None for key in ("start_index", "end_index"))
     url, title = cited.get("url") or "", cited.get("title")
-    sealed = _sealed(f"{url}{title}")
+    sealed = _seal_text(f"{url}{title}")
     yield {
         "type": "web_search_result_location",
         "cited_text": text[start:end],
@@ -208,7 +208,7 @@ def _citations(note: Body, text: str) -> Iterator[Body]:
     }
 
 
-def _hosted(item: Item, name: Callable[[str], str], last: str) -> Iterator[Body]:
+def _hosted_blocks(item: Item, name: Callable[[str], str], last: str) -> Iterator[Body]:
     """A use of the provider's tool as its call and its result; of other providers' tools, those that Anthropic has."""
     body = item.body
     match item.kind:
@@ -242,10 +242,10 @@ def _hosted(item: Item, name: Callable[[str], str], last: str) -> Iterator[Body]
             yield {"type": kind, **body}
 
 
-def compacted(answer: Answer, options: MessageOptions) -> tuple[Answer, MessageOptions]:
+def compact_answer(answer: Answer, options: MessageOptions) -> tuple[Answer, MessageOptions]:
     """The answer as the summary of its conversation: one block; what it cost stands apart from the usage."""
     text = "".join(part.text for part in answer.choices[0].parts if isinstance(part, Text))
-    block = Item("compaction", {"content": text, "encrypted_content": _sealed(text)})
+    block = Item("compaction", {"content": text, "encrypted_content": _seal_text(text)})
     cost = {"type": "compaction", **_input_tokens(answer.usage), "output_tokens": answer.usage.completion}
     silent = replace(answer, choices=(Choice((block,), "compaction"),), usage=Usage())
     return silent, replace(options, usage={**options.usage, "iterations": [cost]})
@@ -253,7 +253,7 @@ def compacted(answer: Answer, options: MessageOptions) -> tuple[Answer, MessageO
 
 def _search_result(url: str) -> Body:
     title = url.removeprefix("https://").removeprefix("http://")
-    sealed = _sealed(url)
+    sealed = _seal_text(url)
     return {"type": "web_search_result", "title": title, "url": url, "encrypted_content": sealed, "page_age": None}
 
 
@@ -261,7 +261,7 @@ def _name(answer: str, at: str, prefix: str) -> str:
     return prefix + Seed().base58(22, "server tool", answer, at)
 
 
-def _sealed(text: str) -> str:
+def _seal_text(text: str) -> str:
     """A text that nobody can read; equal texts give equal ones."""
     return b64encode(Seed().digest("sealed", text, size=48)).decode()
 
@@ -307,7 +307,7 @@ def _completion(answer: Answer, text: str, ended: Choice | None = None) -> dict[
 def completion_events(answer: Answer) -> Iterator[Frame]:
     for part in answer.choices[0].parts:
         if isinstance(part, Text | Refusal):
-            for piece, weight in weighed(tokens_of(part, answer.tokenizer), part.chunks):
+            for piece, weight in weigh_pieces(tokens_of(part, answer.tokenizer), part.chunks):
                 yield Frame(to_json(_completion(answer, piece)), "completion", weight)
     yield Frame(to_json(_completion(answer, "", answer.choices[0])), "completion", part="finish")
 
@@ -363,7 +363,7 @@ def _thinking_deltas(block: Block, answer: Answer) -> Deltas:
 def _input_deltas(block: Block, answer: Answer) -> Deltas:
     if not isinstance(block.part, ToolUse):
         yield _NO_INPUT, 0
-        ((text, _),) = _spaced([(to_json(block.body["input"]).decode(), 0)])
+        ((text, _),) = _space_out([(to_json(block.body["input"]).decode(), 0)])
         yield _delta(b"input_json_delta", b"partial_json", text), 0
         return
     pieces = list(_pieces(block, answer))
@@ -372,11 +372,11 @@ def _input_deltas(block: Block, answer: Answer) -> Deltas:
         yield _NO_INPUT, sum(weight for _, weight in pieces)
         return
     yield _NO_INPUT, 0
-    for piece, weight in pieces if as_stated else _spaced(pieces):
+    for piece, weight in pieces if as_stated else _space_out(pieces):
         yield _delta(b"input_json_delta", b"partial_json", piece), weight
 
 
-def _spaced(pieces: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+def _space_out(pieces: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
     """The pieces of a JSON text, with a space after each colon and comma, as Anthropic streams it."""
     text, at = "".join(piece for piece, _ in pieces), 0
     spaced = {found.end() for found in _SEPARATOR.finditer(text) if found[0] in ":,"}
@@ -399,7 +399,7 @@ def _compaction_deltas(block: Block, answer: Answer) -> Deltas:
 
 def _pieces(block: Block, answer: Answer) -> Iterable[tuple[str, int]]:
     assert block.part is not None  # noqa: S101  # only such blocks have deltas
-    return weighed(tokens_of(block.part, answer.tokenizer), block.part.chunks)
+    return weigh_pieces(tokens_of(block.part, answer.tokenizer), block.part.chunks)
 
 
 _EMPTY: Body = {"text": "", "thinking": "", "signature": "", "input": {}, "citations": []}

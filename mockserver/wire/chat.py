@@ -15,7 +15,7 @@ from pydantic_core import to_json
 from mockserver.core.call import Options, ToolCall
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
-from mockserver.core.lazy import mapped
+from mockserver.core.lazy import map_lazily
 from mockserver.core.plan import (
     DETECTIONS_OF_COMPLETION,
     DETECTIONS_OF_PROMPT,
@@ -32,7 +32,7 @@ from mockserver.core.plan import (
     Usage,
     tokens_of,
 )
-from mockserver.core.tokens import Tokenizer, cut, weighed
+from mockserver.core.tokens import Tokenizer, cut, weigh_pieces
 from mockserver.wire.logprobs import (
     Block,
     LogprobsShape,
@@ -103,16 +103,16 @@ class ChatRenderer(Renderer[Options]):
         return _outline_options(options.include_usage, tier)
 
     def mark(self, options: Options, marks: Marks) -> Options:
-        return replace(options, service_tier=marks.text(served_tier(options.service_tier)))
+        return replace(options, service_tier=marks.text(find_served_tier(options.service_tier)))
 
 
 @lru_cache(maxsize=256)
 def _outline_options(include_usage: bool, tier: str | None) -> Outline:  # a memo's key
-    served = served_tier(tier)
+    served = find_served_tier(tier)
     return Outline((include_usage, bool(served)), encode_texts((served,)))
 
 
-def served_tier(requested: str | None) -> str:
+def find_served_tier(requested: str | None) -> str:
     """Return the tier that served a request: the one it named, unless it left the choice open."""
     return "default" if requested in (None, "auto") else requested
 
@@ -124,9 +124,9 @@ def completion(answer: Answer, layout: ChatLayout, tier: str | None = None) -> O
         "object": "chat.completion",
         "created": answer.created,
         "model": answer.model,
-        "choices": mapped(lambda index: _choice(index, answer.choices[index], layout), range(len(answer.choices))),
+        "choices": map_lazily(lambda index: _choice(index, answer.choices[index], layout), range(len(answer.choices))),
         "usage": chat_usage(answer.usage, layout),
-        "service_tier": served_tier(tier),
+        "service_tier": find_served_tier(tier),
         "system_fingerprint": system_fingerprint(answer, layout),
     }
     if "prompt_filter_results" in layout.completion:
@@ -278,7 +278,7 @@ class _ChatChunkBuilder:
             "object": "chat.completion.chunk",
             "created": answer.created,
             "model": answer.model,
-            "service_tier": served_tier(tier),
+            "service_tier": find_served_tier(tier),
             "system_fingerprint": system_fingerprint(answer, layout),
         }
         if layout.stream_usage == "null" or (include_usage and layout.stream_usage == "requested"):
@@ -304,12 +304,12 @@ class _ChatChunkBuilder:
             self._unfinished -= 1
             if layout.stream_usage == "finish" and not self._include_usage and not self._unfinished:
                 more["usage"] = chat_usage(answer.usage, layout)
-        return self._picked([pick_shown(choice, layout.chunk_choice, layout)], **more)
+        return self._make_chunk([pick_shown(choice, layout.chunk_choice, layout)], **more)
 
     def usage_chunk(self) -> dict[str, Json]:
-        return self._picked([], usage=chat_usage(self._answer.usage, self._layout))
+        return self._make_chunk([], usage=chat_usage(self._answer.usage, self._layout))
 
-    def _picked(self, choices: list[dict[str, Json]], **more: Json) -> dict[str, Json]:
+    def _make_chunk(self, choices: list[dict[str, Json]], **more: Json) -> dict[str, Json]:
         return pick({**self._head, "choices": choices, **more}, self._layout.chunk)
 
 
@@ -337,9 +337,9 @@ def _increments(choice: Choice, layout: ChatLayout, tokenizer: Tokenizer) -> Ite
             end = replace(end, tokens=hidden)
     if layout.opening is None:
         yield _Increment({}, part="open", opens=True)
-        yield _with_role(first or _Increment({"content": ""}), {})
+        yield _add_role(first or _Increment({"content": ""}), {})
     elif first is not None and not first.delta.keys().isdisjoint(("tool_calls", "function_call")):
-        yield _with_role(first, layout.opening_of_call)
+        yield _add_role(first, layout.opening_of_call)
     else:
         yield _Increment(layout.opening, part="open", opens=True)
         yield from () if first is None else (first,)
@@ -347,7 +347,7 @@ def _increments(choice: Choice, layout: ChatLayout, tokenizer: Tokenizer) -> Ite
     yield end
 
 
-def _with_role(step: _Increment, more: Mapping[str, Json]) -> _Increment:
+def _add_role(step: _Increment, more: Mapping[str, Json]) -> _Increment:
     return replace(step, delta={"role": "assistant", **more, **step.delta})
 
 
@@ -355,7 +355,7 @@ def _part_increments(choice: Choice, layout: ChatLayout, tokenizer: Tokenizer) -
     parts = [(part, tokens_of(part, tokenizer)) for part in visible_parts(choice.parts, layout)]
     calls, logprobs = 0, _logprobs(parts, choice, layout)
     for part, tokens in parts:
-        pieces = weighed(tokens, part.chunks)
+        pieces = weigh_pieces(tokens, part.chunks)
         match part:
             case Text():
                 for (piece, weight), block in zip(pieces, logprobs, strict=False):

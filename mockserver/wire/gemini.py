@@ -13,7 +13,7 @@ from pydantic_core import to_json
 
 from mockserver.core.call import fingerprint
 from mockserver.core.http import Frame, FrameRun, Frames
-from mockserver.core.json import Json, parsed
+from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import (
     Answer,
     Choice,
@@ -28,7 +28,7 @@ from mockserver.core.plan import (
     tokens_of,
 )
 from mockserver.core.seal import Seal, claim
-from mockserver.core.tokens import spelled, token_id, weighed
+from mockserver.core.tokens import spell_token, token_id, weigh_pieces
 from mockserver.wire.holes import HOLE, fill_holes
 from mockserver.wire.template import Outline, Renderer, encode_texts
 
@@ -67,7 +67,7 @@ class GeminiRenderer(Renderer[GeminiOptions]):
                 made += encode_texts([_signature(answer, index)])
             for part in calls:
                 call = _function_call(part)
-                made.append(b"" if call is None else _within_part(call["args"], options.indent))
+                made.append(b"" if call is None else _indent_arguments(call["args"], options.indent))
         return Outline((options.thoughts, options.signed, options.indent, *map(bool, made)), tuple(made))
 
     def frames(self, answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
@@ -121,7 +121,7 @@ class CountedFrames(Frames):
         return fill_holes(self._uncounted.join(write), chain.from_iterable(zip(seen, total, strict=True)))
 
 
-def _within_part(arguments: Json, indent: int | None) -> bytes:
+def _indent_arguments(arguments: Json, indent: int | None) -> bytes:
     """Return JSON as it stands in a part: so far from the left that lines of a body begin there."""
     if indent is None:
         return to_json(arguments)
@@ -140,7 +140,7 @@ def _feedback(answer: Answer) -> Object:
     return {"promptFeedback": {"safetyRatings": ratings}} if ratings else {}
 
 
-def blocked_prompt(answer: Answer, verdicts: Sequence[Verdict], options: GeminiOptions) -> Object:
+def render_blocked_prompt(answer: Answer, verdicts: Sequence[Verdict], options: GeminiOptions) -> Object:
     """The response to a prompt that a filter blocks: without candidates."""
     tripped = next((verdict for verdict in verdicts if verdict.filtered), None)
     reason = "SAFETY"
@@ -195,7 +195,7 @@ def modalities(tokens: int, media: Mapping[str, int]) -> list[Object]:
 
 def _candidate(choice: Choice, index: int, answer: Answer, options: GeminiOptions) -> Object:
     parts = [part for shown in choice.parts for part in _parts(shown, options)]
-    return _finished(_signed(parts, answer, index, options), choice, index, options)
+    return _make_candidate(_sign_first_call(parts, answer, index, options), choice, index, options)
 
 
 def _parts(part: Part, options: GeminiOptions) -> Iterator[Object]:
@@ -216,7 +216,7 @@ def _parts(part: Part, options: GeminiOptions) -> Iterator[Object]:
 def _function_call(part: ToolUse) -> Object | None:
     """The call; None if its arguments are no JSON object, which no call of Gemini can say."""
     call = part.call
-    arguments = {"input": call.arguments} if call.kind == "custom" else parsed(call.arguments or "{}")
+    arguments = {"input": call.arguments} if call.kind == "custom" else try_parse(call.arguments or "{}")
     if not isinstance(arguments, dict):
         return None
     return {"name": call.name, "args": arguments, **({"id": call.id} if call.id else {})}
@@ -231,7 +231,7 @@ def _code_parts(item: Item) -> Iterator[Object]:
         yield {"codeExecutionResult": {"outcome": outcome, **({"output": output} if output else {})}}
 
 
-def _signed(parts: list[Object], answer: Answer, index: int, options: GeminiOptions) -> list[Object]:
+def _sign_first_call(parts: list[Object], answer: Answer, index: int, options: GeminiOptions) -> list[Object]:
     """The parts, the first call among them with its signature."""
     first = next((at for at, part in enumerate(parts) if "functionCall" in part), None)
     if first is None or not options.signed:
@@ -246,7 +246,7 @@ def _signature(answer: Answer, index: int) -> str:
 SIGNATURE = Seal("thought", b"\x0a\xc8\x01\x01", 210)
 
 
-def _finished(parts: Sequence[Object], choice: Choice, index: int, options: GeminiOptions) -> Object:
+def _make_candidate(parts: Sequence[Object], choice: Choice, index: int, options: GeminiOptions) -> Object:
     """A candidate with its end; `parts` are all that a plain answer has, or the last of a stream."""
     reason, why = _finish(choice, options)
     made: Object = {"content": _content(parts, choice, options), "finishReason": reason, "index": index}
@@ -272,10 +272,10 @@ def _content(parts: Sequence[Object], choice: Choice, options: GeminiOptions) ->
         return {"role": "model"}  # thoughts took all tokens
     if not spoken and choice.finish != "length":
         return {}  # a stop sequence came first, or all was blocked
-    return _of_model(parts, options)
+    return _make_content(parts, options)
 
 
-def _of_model(parts: Sequence[Object], options: GeminiOptions) -> Object:
+def _make_content(parts: Sequence[Object], options: GeminiOptions) -> Object:
     return {"role": "model", "parts": list(parts)} if options.vertex else {"parts": list(parts), "role": "model"}
 
 
@@ -388,7 +388,7 @@ def _logprobs(logprobs: Sequence[Logprob], options: GeminiOptions) -> Object:
 
 
 def _token(token: str, logprob: float) -> Object:
-    return {"token": spelled(token), "tokenId": token_id(token), "logProbability": logprob}
+    return {"token": spell_token(token), "tokenId": token_id(token), "logProbability": logprob}
 
 
 def stream_frames(answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
@@ -405,7 +405,7 @@ def array_frames(answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
     yield Frame(b"\n]\n", part="end", framing="bare")
 
 
-def whole_frames(response: Object, *, events: bool) -> Iterator[Frame]:
+def frame_response(response: Object, *, events: bool) -> Iterator[Frame]:
     """Yield one response as a whole stream."""
     if events:
         yield Frame(_one_line(response), part="finish", framing="crlf")
@@ -454,17 +454,17 @@ class _Stream:
                     yield Frame(self._event(index, part, templated=not thoughts), None, tokens, kind, "crlf")
                     continue
                 left -= 1
-                parts = [] if part is None else [_as_part(part)]
+                parts = [] if part is None else [_make_part(part)]
                 usage = self._usage() if left else usage_metadata(answer.usage, options)
-                candidate = _finished(parts, answer.choices[index], index, options)
+                candidate = _make_candidate(parts, answer.choices[index], index, options)
                 if parts and parts[0].get("text") == "":  # a rule states this piece
-                    candidate["content"] = _of_model(parts, options)
+                    candidate["content"] = _make_content(parts, options)
                 more = {} if left else _feedback(answer)
-                yield Frame(self._whole(candidate, usage, more), None, tokens, "finish", "crlf")
+                yield Frame(self._encode_response(candidate, usage, more), None, tokens, "finish", "crlf")
 
     def _event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
         if not (templated and self._templated and self._visible and type(part) is str):
-            return self._whole(self._candidate(index, _as_part(part)), self._usage())
+            return self._encode_response(self._candidate(index, _make_part(part)), self._usage())
         around = self._templates.get((index, self._thoughts))
         if around is None:
             around = self._templates[index, self._thoughts] = self._template(index)
@@ -478,27 +478,29 @@ class _Stream:
         holes = _HOLES if "candidatesTokensDetails" in usage else _HOLES[:3]
         if holes[3:]:
             usage["candidatesTokensDetails"] = modalities(holes[3], {})
-        rest, made = self._whole(self._candidate(index, {"text": _HOLES[0]}), usage), list[bytes]()
+        rest, made = self._encode_response(self._candidate(index, {"text": _HOLES[0]}), usage), list[bytes]()
         for hole in holes:
             before, _, rest = rest.partition(to_json(hole))
             made.append(before)
         return [*made, rest]
 
     def _candidate(self, index: int, part: Object) -> Object:
-        return {"content": _of_model([part], self._options), "index": index}
+        return {"content": _make_content([part], self._options), "index": index}
 
     def _usage(self) -> Object:
         counted = Usage(self._answer.usage.prompt, self._visible + self._thoughts, self._thoughts, self._options.cached)
         return usage_metadata(counted, self._options)
 
-    def _whole(self, candidate: Object, usage: Object, more: Mapping[str, Json] = MappingProxyType({})) -> bytes:
+    def _encode_response(
+        self, candidate: Object, usage: Object, more: Mapping[str, Json] = MappingProxyType({})
+    ) -> bytes:
         return self._encode(_response({"candidates": [candidate], **more}, usage, self._answer, self._options))
 
 
 class _UncountedStream(_Stream):
     def _event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
         usage = {**self._usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
-        made = self._whole(self._candidate(index, _as_part(part)), usage)
+        made = self._encode_response(self._candidate(index, _make_part(part)), usage)
         return made.replace(_COUNTS[0], HOLE).replace(_COUNTS[1], HOLE)
 
 
@@ -506,7 +508,7 @@ _HOLES: tuple[Json, ...] = ("\ue000text\ue000", *range(987_654_321_000_001, 987_
 _COUNTS = tuple([to_json(hole) for hole in _HOLES[1:3]])
 
 
-def _as_part(part: str | Object | None) -> Object:
+def _make_part(part: str | Object | None) -> Object:
     return part if isinstance(part, dict) else {"text": part or ""}
 
 
@@ -520,11 +522,11 @@ def _steps(choice: Choice, index: int, answer: Answer, options: GeminiOptions) -
         if not made:
             hidden, thoughts = hidden + len(tokens), thoughts + len(tokens) * isinstance(part, Reasoning)
         elif hidden:
-            made[0] = _with_hidden(made[0], hidden, thoughts)
+            made[0] = _count_hidden(made[0], hidden, thoughts)
             hidden = thoughts = 0
         steps += made
     if hidden or not steps:
-        steps.append(_with_hidden(steps.pop() if steps else (None, 0, "text", 0), hidden, thoughts))
+        steps.append(_count_hidden(steps.pop() if steps else (None, 0, "text", 0), hidden, thoughts))
     for at, (said, weight, kind, thought) in enumerate(steps if options.signed else ()):
         if isinstance(said, dict) and "functionCall" in said:
             steps[at] = ({**said, "thoughtSignature": _signature(answer, index)}, weight, kind, thought)
@@ -532,7 +534,7 @@ def _steps(choice: Choice, index: int, answer: Answer, options: GeminiOptions) -
     return steps
 
 
-def _with_hidden(step: _Step, hidden: int, thoughts: int) -> _Step:
+def _count_hidden(step: _Step, hidden: int, thoughts: int) -> _Step:
     return step[0], step[1] + hidden, step[2], step[3] + thoughts
 
 
@@ -541,7 +543,7 @@ def _steps_of(part: Part, tokens: tuple[str, ...], options: GeminiOptions) -> li
         whole = list(_parts(part, options))
         last = len(whole) - 1
         return [(each, len(tokens) if at == last else 0, "arguments", 0) for at, each in enumerate(whole)]
-    pieces = weighed(tokens, part.chunks)
+    pieces = weigh_pieces(tokens, part.chunks)
     if isinstance(part, Reasoning):
         return [
             ({"text": piece, "thought": True}, weight, "text", weight) for piece, weight in pieces if options.thoughts

@@ -14,10 +14,10 @@ from msgspec import Struct, to_builtins
 from msgspec.json import encode
 
 from mockserver.core.json import Json
-from mockserver.core.lazy import LazySequence, mapped
+from mockserver.core.lazy import LazySequence, map_lazily
 from mockserver.core.memo import Memo
 from mockserver.core.plan import Choice, Logprob
-from mockserver.core.tokens import Token, raw, spans, spelled, token_id
+from mockserver.core.tokens import Token, raw, spans, spell_token, token_id
 
 Block = dict[str, Json]
 MANY = 1000  # tokens of a choice whose log probabilities are shown while they are sent
@@ -26,7 +26,7 @@ MANY = 1000  # tokens of a choice whose log probabilities are shown while they a
 def logprobs_block(choice: Choice) -> Block | None:
     if choice.logprobs is None:
         return None
-    return {"content": mapped(_token_logprob, choice.logprobs, few=MANY), "refusal": None}
+    return {"content": map_lazily(_token_logprob, choice.logprobs, few=MANY), "refusal": None}
 
 
 def spread_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Iterator[Block]:
@@ -77,12 +77,12 @@ def _show_token(logprob: Logprob) -> _WeighedToken:
     token = logprob.token
     if type(token) is str:
         return _WeighedToken(token, logprob.logprob, _BYTES[token], others)
-    return _WeighedToken(spelled(token), logprob.logprob, [*raw(token)], others)
+    return _WeighedToken(spell_token(token), logprob.logprob, [*raw(token)], others)
 
 
 def _show_published(token: str, value: float) -> _Alternative:
     """Return the same of a token of a vocabulary, whose bytes need not be those of its text."""
-    return _Alternative(spelled(token), value, [*raw(token)])
+    return _Alternative(spell_token(token), value, [*raw(token)])
 
 
 class _Bytes(Memo[str, list[int]]):
@@ -132,7 +132,7 @@ def ending_within(pieces: Sequence[str], tokens: Sequence[OffsetLogprob]) -> Ite
     return (list(islice(coming, span.stop - span.start)) for span in spans(pieces, names))
 
 
-def shaped_logprobs(tokens: Sequence[OffsetLogprob], shape: LogprobsShape, *, echoes: bool) -> Block:
+def shape_logprobs(tokens: Sequence[OffsetLogprob], shape: LogprobsShape, *, echoes: bool) -> Block:
     """Return these tokens in a shape; `echoes`: the text begins with the prompt."""
     return _legacy(tokens, shape, echoes=echoes) if shape.kind == "legacy" else content_logprobs(tokens, shape)
 
@@ -162,7 +162,7 @@ def _legacy(tokens: Sequence[OffsetLogprob], shape: LogprobsShape, *, echoes: bo
 
 def _legacy_name(token: str) -> str:
     """Spell a token that is no whole character as `bytes:...`."""
-    return f"bytes:{spelled(token)}" if isinstance(token, Token) and raw(token) != token.encode() else token
+    return f"bytes:{spell_token(token)}" if isinstance(token, Token) and raw(token) != token.encode() else token
 
 
 def _top(logprob: Logprob) -> Mapping[str, float]:
@@ -172,12 +172,12 @@ def _top(logprob: Logprob) -> Mapping[str, float]:
 def _content_token(offset: int, logprob: Logprob, shape: LogprobsShape) -> Block:
     top = _top(logprob) if shape.alternatives else {}
     return {
-        "token": spelled(logprob.token),
+        "token": spell_token(logprob.token),
         "logprob": logprob.logprob,
         "sampling_logprob": logprob.logprob,
         "bytes": list(raw(logprob.token)),
         "top_logprobs": [
-            {"token": spelled(token), "logprob": value, "token_id": token_id(token), "bytes": list(raw(token))}
+            {"token": spell_token(token), "logprob": value, "token_id": token_id(token), "bytes": list(raw(token))}
             for token, value in top.items()
         ],
         "token_id": token_id(logprob.token),

@@ -328,7 +328,7 @@ class _ItemBuilder(Struct, frozen=True):
                 thought = next((n for n in reversed(range(at)) if before[n].body["type"] == "reasoning"), at)
                 return _tool_call(use, status, item_id(self.answer_id, at, reasoning=at - thought, stored=stored))
             case Item() as item:
-                return hosted_tool_item(item, self.options, name, _last_call(before))
+                return make_hosted_tool_item(item, self.options, name, _last_call(before))
         return self._message(parts, status, name)
 
     def _message(self, parts: tuple[Part, ...], status: ItemStatus, name: str) -> dict[str, Json]:
@@ -402,7 +402,7 @@ def _tool_call(use: ToolUse, status: ItemStatus, name: str) -> dict[str, Json]:
     }
 
 
-def hosted_tool_item(item: Item, options: ResponseOptions, name: str, call_id: str = "") -> dict[str, Json]:
+def make_hosted_tool_item(item: Item, options: ResponseOptions, name: str, call_id: str = "") -> dict[str, Json]:
     """Return the item of a hosted tool, without values that `options.include` does not name.
 
     Its ids derive from `name`; `call_id` is the id of the call before it, which an output refers to.

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 from mockserver.core.http import Frame, FrameRun, Frames
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text, ToolUse, tokens_of, words_of
-from mockserver.core.tokens import APPROX, Chunks, Tokenizer, spans, weighed
+from mockserver.core.tokens import APPROX, Chunks, Tokenizer, spans, weigh_pieces
 from mockserver.wire.holes import HOLE, fill_holes
 from mockserver.wire.logprobs import Block
 from mockserver.wire.responses import (
@@ -183,7 +183,7 @@ class ItemStream(Struct, frozen=True):
         return tokens_of(part, self.tokenizer) if text == words_of(part) else self.tokenizer.split(text)
 
     def text_deltas(self, event: str, place: Mapping[str, Json], text: str, part: Part) -> Events:
-        pieces = weighed(self.tokens(part, text), _chunks(part, text))
+        pieces = weigh_pieces(self.tokens(part, text), _chunks(part, text))
         return self.deltas(event, {**self.place, **place}, zip(pieces, repeat(b"}"), strict=False))
 
     def deltas(self, event: str, place: Mapping[str, Json], pieces: Iterable[tuple[tuple[str, int], bytes]]) -> Events:
@@ -216,10 +216,10 @@ def item_events(stream: ItemStream) -> Events:
 def item_in_progress(body: Mapping[str, Json]) -> dict[str, Json]:
     blank = _BLANK.get(body["type"]) or item_kind(body["type"]).blank
     started = {"status": "in_progress", **blank}
-    return {key: _blanked(value, started[key]) if key in started else value for key, value in body.items()}
+    return {key: _blank_values(value, started[key]) if key in started else value for key, value in body.items()}
 
 
-def _blanked(value: Json, blank: Json) -> Json:
+def _blank_values(value: Json, blank: Json) -> Json:
     return {**value, **blank} if isinstance(value, Mapping) and isinstance(blank, Mapping) else blank
 
 
@@ -240,8 +240,8 @@ def _message(stream: ItemStream) -> Events:
 
 def _text(stream: ItemStream, place: Mapping[str, Json], part: Part, content: Mapping[str, Json]) -> Events:
     tokens = stream.tokens(part, content["text"])
-    pieces = tuple(weighed(tokens, part.chunks))
-    logprobs = [_without_bytes(logprob) for logprob in content["logprobs"]]
+    pieces = tuple(weigh_pieces(tokens, part.chunks))
+    logprobs = [_drop_bytes(logprob) for logprob in content["logprobs"]]
     if logprobs:
         ends = spans((piece for piece, _ in pieces), tokens)
         tails: Iterator[bytes] = (b',"logprobs":' + to_json(logprobs[span]) + b"}" for span in ends)
@@ -253,7 +253,7 @@ def _text(stream: ItemStream, place: Mapping[str, Json], part: Part, content: Ma
     yield stream.event("output_text.done", {**place, "text": content["text"], "logprobs": logprobs})
 
 
-def _without_bytes(logprob: Block) -> dict[str, Json]:
+def _drop_bytes(logprob: Block) -> dict[str, Json]:
     top = [{"token": other["token"], "logprob": other["logprob"]} for other in logprob["top_logprobs"]]
     return {"token": logprob["token"], "logprob": logprob["logprob"], "top_logprobs": top}
 
@@ -295,7 +295,7 @@ def _tool_call(stream: ItemStream) -> Events:
     yield stream.event("function_call_arguments.done", {"name": body["name"], "arguments": body["arguments"]})
 
 
-def _hosted_tool(stream: ItemStream) -> Events:
+def _stream_hosted_tool(stream: ItemStream) -> Events:
     body = stream.item.body
     for events in item_kind(body["type"]).events:
         match events:
@@ -325,7 +325,7 @@ def _commands(stream: ItemStream) -> Events:
     for at, command in enumerate(stream.item.body["action"]["commands"]):
         place = {"output_index": stream.index, "command_index": at}
         yield Event(_COMMAND + "added", to_json({**place, "command": ""})[1:], 0, stream.part)
-        pieces = zip(weighed(stream.tokenizer.split(command), "token"), repeat(b"}"), strict=False)
+        pieces = zip(weigh_pieces(stream.tokenizer.split(command), "token"), repeat(b"}"), strict=False)
         yield from stream.deltas("shell_call_command", place, pieces)
         yield Event(_COMMAND + "done", to_json({**place, "command": command})[1:], 0, stream.part)
 
@@ -352,5 +352,5 @@ _INNER: Mapping[type, Callable[[ItemStream], Events]] = {
     Refusal: _message,
     Reasoning: _reasoning,
     ToolUse: _tool_call,
-    Item: _hosted_tool,
+    Item: _stream_hosted_tool,
 }

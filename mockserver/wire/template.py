@@ -33,7 +33,7 @@ from mockserver.core.plan import (
     Usage,
     tokens_of,
 )
-from mockserver.core.tokens import Tokenizer, weighed
+from mockserver.core.tokens import Tokenizer, weigh_pieces
 
 Form = tuple[Hashable, ...]
 Options = TypeVar("Options")
@@ -454,7 +454,7 @@ class Renderer(Generic[Options]):
         if given is None:
             return None
         choice = given.choices[0]
-        spoken = _spoken_of(choice, answer.tokenizer)
+        spoken = _find_spoken(choice, answer.tokenizer)
         if spoken is None or spoken.pieces > MAX_PIECES:
             return None
         key = (self, given.form, answer.model, answer.system_fingerprint, answer.stated_fingerprint, spoken.counts)
@@ -626,7 +626,7 @@ class Spoken(Struct, frozen=True):
     pieces: int
 
 
-def _spoken_of(choice: Choice, tokenizer: Tokenizer) -> Spoken | None:
+def _find_spoken(choice: Choice, tokenizer: Tokenizer) -> Spoken | None:
     """Return the pieces of a choice, which are kept with it; None if there are lone surrogates."""
     found: Spoken | None = vars(choice).get("spoken")
     if found is None or found.tokenizer is not tokenizer:
@@ -644,7 +644,7 @@ def _cut_part(part: Part, tokenizer: Tokenizer) -> Pieces:
     tokens = tokens_of(part, tokenizer)
     if part.chunks == "token" and all(tokens):
         return Pieces(_encode_pieces(tokens), (1,) * len(tokens))
-    pieces = [*weighed(tokens, part.chunks)]
+    pieces = [*weigh_pieces(tokens, part.chunks)]
     return Pieces(_encode_pieces([piece for piece, _ in pieces]), [weight for _, weight in pieces])
 
 

@@ -13,9 +13,9 @@ from pydantic_core import to_json
 from mockserver.core.call import Prompt
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
-from mockserver.core.lazy import mapped
+from mockserver.core.lazy import map_lazily
 from mockserver.core.plan import Answer, Choice, Text, Usage, tokens_of
-from mockserver.core.tokens import Tokenizer, spans, token_id, weighed
+from mockserver.core.tokens import Tokenizer, spans, token_id, weigh_pieces
 from mockserver.wire.chat import DONE, ChunkTemplate, completion_filter, pick, prompt_filter, prompt_filter_chunk
 from mockserver.wire.logprobs import (
     LogprobsShape,
@@ -23,7 +23,7 @@ from mockserver.wire.logprobs import (
     content_logprobs,
     ending_within,
     offset_logprobs,
-    shaped_logprobs,
+    shape_logprobs,
 )
 from mockserver.wire.template import Outline, Renderer
 
@@ -80,7 +80,7 @@ def text_completion(answer: Answer, layout: TextLayout, options: CompletionOptio
         "object": "text_completion",
         "created": answer.created,
         "model": answer.model,
-        "choices": mapped(lambda index: _choice(answer, index, layout, options), range(len(answer.choices))),
+        "choices": map_lazily(lambda index: _choice(answer, index, layout, options), range(len(answer.choices))),
         "usage": _usage(answer.usage, layout),
     }
     if "prompt_filter_results" in layout.completion:
@@ -114,7 +114,7 @@ def _choice(answer: Answer, index: int, layout: TextLayout, options: CompletionO
     choice = answer.choices[index]
     full: dict[str, Json] = {
         "index": index,
-        "text": choice.echo + _generated_text(choice),
+        "text": choice.echo + _join_texts(choice),
         "logprobs": _logprobs(choice, list(offset_logprobs(choice)), options),
         "finish_reason": _finish(choice, layout),
     }
@@ -124,7 +124,7 @@ def _choice(answer: Answer, index: int, layout: TextLayout, options: CompletionO
         full["raw_output"] = _raw_output(answer, index, options)
     if options.token_ids:
         full["prompt_token_ids"] = _token_ids(_prompt(answer, index, options))
-        full["token_ids"] = _token_ids(_generated_tokens(choice, answer.tokenizer))
+        full["token_ids"] = _token_ids(_list_tokens(choice, answer.tokenizer))
     return pick(full, layout.choice)
 
 
@@ -132,11 +132,11 @@ def _prompt_filters(answer: Answer, options: CompletionOptions) -> list[dict[str
     return [prompt_filter(answer.prompt_safety, index) for index in range(len(options.prompts) or 1)]
 
 
-def _generated_text(choice: Choice) -> str:
+def _join_texts(choice: Choice) -> str:
     return "".join(part.text for part in choice.parts if isinstance(part, Text))
 
 
-def _generated_tokens(choice: Choice, tokenizer: Tokenizer) -> list[str]:
+def _list_tokens(choice: Choice, tokenizer: Tokenizer) -> list[str]:
     return [token for part in choice.parts if isinstance(part, Text) for token in tokens_of(part, tokenizer)]
 
 
@@ -149,18 +149,18 @@ def _finish(choice: Choice, layout: TextLayout) -> str:
 
 
 def _logprobs(choice: Choice, tokens: Sequence[OffsetLogprob], options: CompletionOptions) -> Any:
-    return None if choice.logprobs is None else shaped_logprobs(tokens, options.logprobs, echoes=bool(choice.echo))
+    return None if choice.logprobs is None else shape_logprobs(tokens, options.logprobs, echoes=bool(choice.echo))
 
 
 def _raw_output(answer: Answer, index: int, options: CompletionOptions) -> dict[str, Json]:
-    choice, prompt, sent = answer.choices[index], _prompt(answer, index, options), _sent(answer, index, options)
+    choice, prompt, sent = answer.choices[index], _prompt(answer, index, options), _find_prompt(answer, index, options)
     logprobs = [(offset, token) for offset, token in offset_logprobs(choice) if offset >= len(choice.echo)]
-    images = list(_for_prompt(options.images, answer, index) or ())
+    images = list(_find_value_of_prompt(options.images, answer, index) or ())
     return {
         "prompt_fragments": ["".join(prompt)] if sent.numbers is None else list(sent.numbers),
         "prompt_token_ids": _token_ids(prompt),
-        "completion": _generated_text(choice),
-        "completion_token_ids": _token_ids(_generated_tokens(choice, answer.tokenizer)),
+        "completion": _join_texts(choice),
+        "completion_token_ids": _token_ids(_list_tokens(choice, answer.tokenizer)),
         "completion_logprobs": None if choice.logprobs is None else content_logprobs(logprobs, options.logprobs),
         "images": images or None,
         "videos": None,
@@ -169,14 +169,14 @@ def _raw_output(answer: Answer, index: int, options: CompletionOptions) -> dict[
 
 
 def _prompt(answer: Answer, index: int, options: CompletionOptions) -> Sequence[str]:
-    return _sent(answer, index, options).tokens(answer.tokenizer)
+    return _find_prompt(answer, index, options).tokens(answer.tokenizer)
 
 
-def _sent(answer: Answer, index: int, options: CompletionOptions) -> Prompt:
-    return _for_prompt(options.prompts, answer, index) or Prompt("")
+def _find_prompt(answer: Answer, index: int, options: CompletionOptions) -> Prompt:
+    return _find_value_of_prompt(options.prompts, answer, index) or Prompt("")
 
 
-def _for_prompt(values: Sequence[Any], answer: Answer, index: int) -> Any:
+def _find_value_of_prompt(values: Sequence[Any], answer: Answer, index: int) -> Any:
     """Return the value of a choice's prompt; each prompt has equally many choices, in the order of the prompts."""
     return values[index * len(values) // len(answer.choices)] if values else None
 
@@ -202,11 +202,13 @@ class _Piece(Struct, frozen=True):
 
 def _pieces(choice: Choice, options: CompletionOptions, tokenizer: Tokenizer) -> Iterator[_Piece]:
     parts = [(part, tokens_of(part, tokenizer)) for part in choice.parts]
-    pieces = [piece for part, tokens in parts if isinstance(part, Text) for piece in weighed(tokens, part.chunks)]
+    pieces = [piece for part, tokens in parts if isinstance(part, Text) for piece in weigh_pieces(tokens, part.chunks)]
     shown = [(choice.echo, 0), *pieces] if choice.echo else pieces
     texts = [text for text, _ in shown]
     logprobs = repeat(None) if choice.logprobs is None else ending_within(texts, offset_logprobs(choice))
-    written = _written(choice, texts, _generated_tokens(choice, tokenizer)) if options.token_ids else repeat(None)
+    written = (
+        _pick_written_tokens(choice, texts, _list_tokens(choice, tokenizer)) if options.token_ids else repeat(None)
+    )
     # The first piece waits for parts that a text completion does not show, such as reasoning.
     wait = sum(len(tokens) for part, tokens in parts if not isinstance(part, Text))
     for at, ((piece, weight), own, tokens) in enumerate(zip(shown, logprobs, written, strict=False)):
@@ -216,7 +218,7 @@ def _pieces(choice: Choice, options: CompletionOptions, tokenizer: Tokenizer) ->
     yield _Piece("", wait, written=() if options.token_ids else None, begins=not shown, ends=True)
 
 
-def _written(choice: Choice, shown: Sequence[str], tokens: Sequence[str]) -> Iterator[Sequence[str]]:
+def _pick_written_tokens(choice: Choice, shown: Sequence[str], tokens: Sequence[str]) -> Iterator[Sequence[str]]:
     """Yield for each piece the generated tokens that end within it: none for the echoed prompt."""
     if choice.echo:
         yield ()
@@ -254,10 +256,10 @@ class _CompletionChunkBuilder:
                 shown["prompt_token_ids"] = _token_ids(_prompt(answer, index, options))
         if piece.ends and options.raw_output:
             shown["raw_output"] = _raw_output(answer, index, options)
-        return self._picked([pick(shown, self._layout.choice)], **(self._ending() if piece.ends else {}))
+        return self._make_chunk([pick(shown, self._layout.choice)], **(self._ending() if piece.ends else {}))
 
     def usage_chunk(self) -> dict[str, Any]:
-        return self._picked([], usage=_usage(self._answer.usage, self._layout))
+        return self._make_chunk([], usage=_usage(self._answer.usage, self._layout))
 
     def _ending(self) -> dict[str, Json]:
         self._unfinished -= 1
@@ -267,5 +269,5 @@ class _CompletionChunkBuilder:
         ending: dict[str, Json] = {"usage": _usage(self._answer.usage, self._layout)}
         return ending if metrics is None else {**ending, "perf_metrics": metrics}
 
-    def _picked(self, choices: list[dict[str, Json]], **more: Json) -> dict[str, Json]:
+    def _make_chunk(self, choices: list[dict[str, Json]], **more: Json) -> dict[str, Json]:
         return pick({**self._head, "choices": choices, **more}, self._layout.completion)

@@ -22,7 +22,7 @@ class Prefix:
     """What comes before a thinking block: the system prompt and the tools of a request, then each block in turn."""
 
     def __init__(self, body: Body) -> None:
-        self.system = claim(_json([_said(block) for block in _blocks(body.get("system"))]))
+        self.system = claim(_json([_make_block(block) for block in _blocks(body.get("system"))]))
         self.thought = _NOTHING  # the signature of the latest thought
         self._role = ""
         self._said = blake2b(self.system, digest_size=CLAIM)
@@ -38,7 +38,7 @@ class Prefix:
             self.thought = claim(text_bytes(str(block.get("signature") or block.get("data"))))
         elif block.get("text") != "":
             turn, self._role = "" if role == self._role else role, role
-            self._said.update(_json([turn, _said(block)]))
+            self._said.update(_json([turn, _make_block(block)]))
 
     @property
     def has_thought(self) -> bool:
@@ -94,14 +94,14 @@ def _blocks(content: Json) -> list[Body]:
     return list(content or ())
 
 
-def _said(block: Body) -> Json:
+def _make_block(block: Body) -> Json:
     match block:
         case {"type": "text", "text": text}:
             return ["text", text]
         case {"type": "tool_use"}:
             return ["tool_use", block.get("id"), block.get("name"), _plain(block.get("input"))]
         case {"type": "tool_result"}:
-            content = [_said(inner) for inner in _blocks(block.get("content"))]
+            content = [_make_block(inner) for inner in _blocks(block.get("content"))]
             return ["tool_result", block.get("tool_use_id"), bool(block.get("is_error")), content]
     return _plain(block)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from mockserver.core.json import Json, canonical, compact, parsed
+from mockserver.core.json import Json, canonical, compact, try_parse
 
 
 def test_texts_are_written_without_blanks_and_as_they_read() -> None:
@@ -8,14 +8,14 @@ def test_texts_are_written_without_blanks_and_as_they_read() -> None:
 
 
 def test_what_is_no_json_is_something_else() -> None:
-    assert parsed('{"a": 1}', "none") == {"a": 1}
-    assert parsed("null", "none") is None
-    assert parsed("{a: 1}") is None
-    assert parsed("{a: 1}", "none") == "none"
+    assert try_parse('{"a": 1}', "none") == {"a": 1}
+    assert try_parse("null", "none") is None
+    assert try_parse("{a: 1}") is None
+    assert try_parse("{a: 1}", "none") == "none"
 
 
 def test_what_is_nested_too_deeply_is_none() -> None:
-    assert parsed("[" * 1_000_000, "none") == "none"
+    assert try_parse("[" * 1_000_000, "none") == "none"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from mockserver.core.call import Message, Prompt, Tool, ToolCall, declared
+from mockserver.core.call import Message, Prompt, Tool, ToolCall, declare_tools
 from mockserver.core.tokens import image_tokens, part_tokens
 from mockserver.tokenizers import named
 from tests.core.test_images import PNG, url
@@ -87,7 +87,7 @@ def test_tools_are_laid_out_as_typescript() -> None:
         Tool("stop", "", {"type": "object", "properties": {}}),
         Tool("say", kind="custom", grammar=("regex", "[a-z]+")),
     )
-    assert declared(tools).splitlines() == [
+    assert declare_tools(tools).splitlines() == [
         "namespace functions {",
         "",
         "// Send it.",
@@ -126,29 +126,29 @@ def test_tools_are_laid_out_as_typescript() -> None:
     ],
 )
 def test_odd_parameters_cost_something(parameters: Any) -> None:
-    assert "namespace" in declared((Tool("odd", parameters=parameters),))
+    assert "namespace" in declare_tools((Tool("odd", parameters=parameters),))
 
 
 def test_tools_that_are_equal_in_python_but_not_in_json_are_told_apart() -> None:
     one, one_point_zero, true = (
-        declared((Tool("pick", parameters={"properties": {"a": {"enum": [value]}}}),)) for value in (1, 1.0, True)
+        declare_tools((Tool("pick", parameters={"properties": {"a": {"enum": [value]}}}),)) for value in (1, 1.0, True)
     )
     assert ["a?: 1," in one, "a?: 1.0," in one_point_zero, "a?: true," in true] == [True] * 3
 
 
 def test_the_same_tools_are_laid_out_once() -> None:
-    assert declared((Tool("send", "Send it.", NESTED),)) is declared((Tool("send", "Send it.", {**NESTED}),))
+    assert declare_tools((Tool("send", "Send it.", NESTED),)) is declare_tools((Tool("send", "Send it.", {**NESTED}),))
 
 
 def test_half_a_character_in_a_tool_is_laid_out() -> None:
-    assert "// \ud800" in declared((Tool("send", "\ud800"),))
+    assert "// \ud800" in declare_tools((Tool("send", "\ud800"),))
 
 
 def test_hostile_parameters_are_laid_out_in_no_time() -> None:
     deep: dict[str, Any] = {"type": "string"}
     for _ in range(12):
         deep = {"type": ["object", "array"] * 20, "properties": {"a": deep}, "items": {"anyOf": [deep]}}
-    assert len(declared((Tool("deep", parameters={"properties": {"a": deep}}),))) < 100_000
+    assert len(declare_tools((Tool("deep", parameters={"properties": {"a": deep}}),))) < 100_000
 
 
 @pytest.mark.parametrize(
@@ -185,5 +185,5 @@ def test_tools_of_many_required_parameters_are_declared_soon() -> None:
     names = [f"parameter_{at}" for at in range(20_000)]
     many = Tool("make", parameters={"properties": {name: {"type": "string"} for name in names}, "required": names})
     began = time.process_time()
-    assert declared((many,)).count("?") == 0
+    assert declare_tools((many,)).count("?") == 0
     assert time.process_time() - began < 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.rates import UNLIMITED, Rate, Standing, layered
+from mockserver.core.rates import UNLIMITED, Rate, Standing, layer_rates
 
 MINUTE, DAY = Rate("requests", "minute", 3), Rate("requests", "day", 100)
 TOKENS = Rate("tokens", "minute", 1000)
@@ -22,7 +22,7 @@ TOKENS = Rate("tokens", "minute", 1000)
 def test_the_later_win_each_kind_and_window_by_itself(
     layers: tuple[tuple[Rate, ...], ...], held: tuple[Rate, ...]
 ) -> None:
-    assert layered(*layers) == held
+    assert layer_rates(*layers) == held
 
 
 def test_refill() -> None:

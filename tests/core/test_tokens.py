@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.core import tokens
-from mockserver.core.tokens import Chunks, _in_part, _token, count, cut, split, token_id, token_of
+from mockserver.core.tokens import Chunks, _count_in_part, _token, count, cut, split, token_id, token_of
 
 WAYS: tuple[Chunks, ...] = ("token", "word", "char", 1, 7)
 
@@ -213,7 +213,7 @@ def test_a_part_of_a_text_is_counted_as_the_pattern_splits_it(
     text = "".join(map("".join, words))
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
-    assert _in_part(text, start, end) == len(_token(is_ascii=text.isascii()).findall(text, start, end))
+    assert _count_in_part(text, start, end) == len(_token(is_ascii=text.isascii()).findall(text, start, end))
 
 
 @given(st.text() | st.text(" \n\t\xa0a.9é"))

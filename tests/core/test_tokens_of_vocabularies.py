@@ -4,7 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.tokens import APPROX, Chunks, Token, count, ended, raw, spans, spelled, split, token_id, weighed
+from mockserver.core.tokens import (
+    APPROX,
+    Chunks,
+    Token,
+    count,
+    end_tokens,
+    raw,
+    spans,
+    spell_token,
+    split,
+    token_id,
+    weigh_pieces,
+)
 
 WAYS: tuple[Chunks, ...] = ("token", "word", "char", 1, 7)
 FACE = (Token("", 1, b"\xf0\x9f"), Token("\U0001f642", 2, b"\x99\x82"))
@@ -26,12 +38,12 @@ BOTH = (Token("a", 3, b"a"), *FACE, Token("b", 4, b"b"))
 def test_pieces_weigh_the_tokens_that_end_within_them(
     tokens: tuple[str, ...], chunks: Chunks, pieces: list[tuple[str, int]]
 ) -> None:
-    assert list(weighed(tokens, chunks)) == pieces
+    assert list(weigh_pieces(tokens, chunks)) == pieces
 
 
 @given(st.text(), st.sampled_from(WAYS))
 def test_pieces_weigh_as_much_as_the_text(text: str, chunks: Chunks) -> None:
-    assert sum(weight for _, weight in weighed(split(text), chunks)) == count(text)
+    assert sum(weight for _, weight in weigh_pieces(split(text), chunks)) == count(text)
 
 
 def test_a_token_without_text_goes_with_the_one_after_it() -> None:
@@ -41,16 +53,16 @@ def test_a_token_without_text_goes_with_the_one_after_it() -> None:
 def test_a_token_knows_its_number_and_bytes() -> None:
     assert [token_id(token) for token in BOTH] == [3, 1, 2, 4]
     assert b"".join(map(raw, BOTH)) == "a\U0001f642b".encode()
-    assert [spelled(token) for token in BOTH] == ["a", "\\xf0\\x9f", "\\x99\\x82", "b"]
-    assert (raw("é"), spelled("é")) == ("é".encode(), "é")
+    assert [spell_token(token) for token in BOTH] == ["a", "\\xf0\\x9f", "\\x99\\x82", "b"]
+    assert (raw("é"), spell_token("é")) == ("é".encode(), "é")
 
 
 def test_a_text_that_ends_within_a_character_says_so() -> None:
-    whole, cut_off = ended(BOTH), ended(BOTH[:2])
+    whole, cut_off = end_tokens(BOTH), end_tokens(BOTH[:2])
     assert whole is BOTH
     assert [(token, token_id(token), raw(token)) for token in cut_off] == [("a", 3, b"a"), ("\ufffd", 1, b"\xf0\x9f")]
-    assert ended(("a", "")) == ("a", "")
-    assert ended(()) == ()
+    assert end_tokens(("a", "")) == ("a", "")
+    assert end_tokens(()) == ()
 
 
 def test_the_estimate_reads_numbers_as_such() -> None:

@@ -32,4 +32,4 @@ def test_it_is_written_as_its_numbers_are(palette: list[float], drawn: bytes, ch
     indexes = bytes(byte % len(palette) for byte in drawn)
     vector = PaletteVector(palette, indexes, {at % len(drawn): number for at, number in changes.items()})
     assert loads(vector.json()) == list(vector)
-    assert vector.packed() == pack(f"<{len(vector)}f", *vector)
+    assert vector.pack() == pack(f"<{len(vector)}f", *vector)

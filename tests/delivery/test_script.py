@@ -9,7 +9,7 @@ from mockserver.core.action import Action, Head, Wait, Write
 from mockserver.core.http import Frame, Reply
 from mockserver.core.plan import Distribution, Timing
 from mockserver.core.seed import Seed
-from mockserver.delivery.script import AT_ONCE, Pace, joined, parted, script, sse
+from mockserver.delivery.script import AT_ONCE, Pace, join_frames, part_frames, script, sse
 
 HEADERS = (("content-type", "application/json"),)
 PLAIN = Reply(200, HEADERS, b"{}", tokens=10)
@@ -55,7 +55,7 @@ def test_without_timing_a_huge_stream_is_made_while_it_is_sent() -> None:
             made += 1
             yield Frame(b"x" * 1000)
 
-    reply = joined(Reply(200, HEADERS, frames=frames()))
+    reply = join_frames(Reply(200, HEADERS, frames=frames()))
     assert 0 < made < 200
     head, *writes = script(reply, AT_ONCE)
     assert (head, made) == (Head(200, HEADERS), 10_000)
@@ -108,7 +108,7 @@ def sent_at(actions: Iterable[Action]) -> Mapping[float, bytes]:
 @pytest.mark.parametrize("timing", [Timing(0.5, 0.1), Timing(0.5, 0.1, jitter=0.5), Timing(total=3.0), Timing(0.5)])
 def test_the_parts_of_a_body_leave_when_its_frames_would(timing: Timing) -> None:
     pace = Pace(timing, Seed(3))
-    reply = parted(STREAM, pace)
+    reply = part_frames(STREAM, pace)
     assert (reply.frames, reply.body) == (None, b"".join(map(sse, FRAMES)))
     assert sent_at(script(reply, pace)) == sent_at(script(STREAM, pace))
     assert list(script(reply, AT_ONCE)) == list(script(STREAM, AT_ONCE))

@@ -10,19 +10,16 @@ from pydantic_core import to_json
 
 from mockserver.core.call import Prompt
 from mockserver.core.lazy import FEW
-from mockserver.core.plan import Embeddings, Judgement, Moderations
 from mockserver.core.validation import Validation
-from mockserver.dialects._embeddings_moderations import (
-    DEFAULT_MODERATION_MODEL,
+from mockserver.dialects._embeddings import (
     ENCODINGS,
     embeddings_reply,
-    moderated_input_types,
-    moderations,
     parse_embeddings,
-    parse_moderations,
     too_long,
 )
-from mockserver.dialects._errors import refuse
+from mockserver.dialects._moderations import USUAL_MODEL, list_input_types, moderations, parse_moderations
+from mockserver.kinds.embeddings import Embeddings
+from mockserver.kinds.moderations import Judgement, Moderations
 from tests.kit.calls import call as some_call
 
 HTTP = some_call().http
@@ -77,11 +74,11 @@ MODERATED = [
 @pytest.mark.parametrize(("given", "texts", "kinds", "images"), MODERATED)
 def test_moderated_inputs(given, texts, kinds, images):
     http = replace(HTTP, body=json.dumps({"input": given}).encode())
-    call = parse_moderations(http, dialect="openai", refuse=refuse, validation=Validation.PUBLISHED)
+    call = parse_moderations("openai", http, Validation.PUBLISHED)
     assert tuple(prompt.text for prompt in call.prompts) == texts
-    assert moderated_input_types(call) == kinds
+    assert list_input_types(call) == kinds
     assert sum(len(message.parts) for message in call.messages) == images
-    assert (call.operation, call.model) == ("moderations", DEFAULT_MODERATION_MODEL)
+    assert (call.operation, call.model) == ("moderations", USUAL_MODEL)
 
 
 VECTOR = (0.5, -0.25, 0.0, 1.0, -1.0, 0.1, -0.1, 0.2, 0.3)

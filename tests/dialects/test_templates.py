@@ -15,9 +15,9 @@ from mockserver.core.plan import Answer, Choice, Reasoning, Refusal, Text, ToolU
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import split
 from mockserver.core.validation import Validation
-from mockserver.delivery.script import joined, sse
+from mockserver.delivery.script import join_frames, sse
 from mockserver.dialects import discover
-from mockserver.model.scores import logprobs
+from mockserver.model.logprobs import logprobs
 from mockserver.wire.chat import ChatRenderer
 from mockserver.wire.template import Outline, Renderer
 from tests.dialects.conftest import Speaker
@@ -120,7 +120,7 @@ def wire(name: str, operation: str, answer: Answer, body: Mapping[str, Any]) -> 
     reply = reply_of(name, operation, answer, body)
     frames = None if reply.frames is None else [*reply.frames]
     sent = replace(reply, frames=frames) if isinstance(reply.frames, Iterator) else reply
-    return reply.headers, reply.body, frames, joined(sent).body
+    return reply.headers, reply.body, frames, join_frames(sent).body
 
 
 @pytest.mark.parametrize(("name", "operation"), OPERATIONS)

@@ -7,14 +7,12 @@ import pytest
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, IdShape, Message, Prompt, ToolCall
-from mockserver.core.draft import AFTER_LAST_TOKEN, DocumentDraft, Draft, DraftChoice
+from mockserver.core.draft import AFTER_LAST_TOKEN, ArtifactDraft, Draft, DraftChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import (
     Answer,
     Broken,
-    Embeddings,
     Item,
-    Moderations,
     Part,
     Reasoning,
     Refusal,
@@ -25,8 +23,9 @@ from mockserver.core.plan import (
 )
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, split
-from mockserver.engine.answer import Author, answer, document, singles, with_tokenizer
-from mockserver.model.scores import embedding, judgement
+from mockserver.engine.answer import Author, answer, finish_artifact, split_prompts, use_tokenizer
+from mockserver.kinds.embeddings import Embeddings, embed
+from mockserver.kinds.moderations import Moderations, judge
 from mockserver.tokenizers import named
 from tests.kit.calls import call, in_options
 from tests.kit.local import Answered, Local, local
@@ -189,6 +188,16 @@ def test_usage_is_counted_over_all_choices() -> None:
     assert made.usage.total == made.usage.prompt + 6
 
 
+def test_a_count_that_is_known_is_for_answers_counted_the_same_way() -> None:
+    given = Draft((DraftChoice((Text(STORY),), tokens=40), DraftChoice((Text(STORY),), tokens=2)))
+    asked, limited = chat(n=2), chat(n=2, max_tokens=41)
+    assert answer(asked, given, AUTHOR).usage.completion == 42
+    assert answer(limited, given, AUTHOR).usage.completion == 2 * len(split(STORY))
+    assert answer(chat(n=3), given, AUTHOR).usage.completion == 3 * len(split(STORY))
+    exact = use_tokenizer(asked, named("o200k_base"))
+    assert answer(exact, given, AUTHOR).usage.completion == 2 * named("o200k_base").count(STORY)
+
+
 def test_usage_that_a_rule_states_wins() -> None:
     given = Draft((DraftChoice((Text("One two"),)),), usage={"prompt": 100, "cached": 64})
     assert answer(chat(), given, AUTHOR).usage == Usage(prompt=100, completion=2, reasoning=0, cached=64)
@@ -280,15 +289,15 @@ def several(*prompts: Prompt) -> Call:
 
 
 def test_single_calls_ask_for_one_prompt() -> None:
-    one, other = singles(several(Prompt("One"), Prompt("Two")))
+    one, other = split_prompts(several(Prompt("One"), Prompt("Two")))
     assert (one.meaning, one.last_user, one.prompts) == ({"prompt": "One"}, "One", (Prompt("One"),))
     assert (other.meaning, other.last_user, other.prompts) == ({"prompt": "Two"}, "Two", (Prompt("Two"),))
 
 
 def test_numbers_read_as_the_tokenizer_knows_them() -> None:
     asked = several(Prompt("<|15339|><|1917|>", (15339, 1917)))
-    assert with_tokenizer(asked, APPROX) is asked
-    read = with_tokenizer(asked, named("cl100k_base"))
+    assert use_tokenizer(asked, APPROX) is asked
+    read = use_tokenizer(asked, named("cl100k_base"))
     assert (read.last_user, read.prompts[0].text, read.meaning) == (
         "hello world",
         "hello world",
@@ -322,7 +331,7 @@ def test_images_belong_to_their_prompt() -> None:
     assert [choice["raw_output"]["images"] for choice in choices] == [["data:image/png;base64,AA=="], None]
 
 
-DOCUMENT_AUTHOR = Author(Seed(), WallClock())
+ARTIFACT_AUTHOR = Author(Seed(), WallClock())
 EMBEDDINGS, MODERATIONS = "/v1/embeddings", "/v1/moderations"
 
 
@@ -332,22 +341,26 @@ def asked(operation: str, **fields: object) -> Call:
 
 
 def test_a_vector_for_a_prompt() -> None:
-    made = document(asked("embeddings"), DocumentDraft(), DOCUMENT_AUTHOR)
-    assert made == Embeddings("gpt-4o", (embedding("a sea", 1536, Seed()),), 2)
-    made = document(asked("embeddings", dimensions=3), DocumentDraft(), DOCUMENT_AUTHOR)
-    assert made == Embeddings("gpt-4o", (embedding("a sea", 3, Seed()),), 2)
+    made = finish_artifact(asked("embeddings"), ArtifactDraft(), ARTIFACT_AUTHOR)
+    assert made == Embeddings("gpt-4o", (embed("a sea", 1536, Seed()),), 2)
+    made = finish_artifact(asked("embeddings", dimensions=3), ArtifactDraft(), ARTIFACT_AUTHOR)
+    assert made == Embeddings("gpt-4o", (embed("a sea", 3, Seed()),), 2)
 
 
 def test_a_vector_that_is_stated() -> None:
-    stated = DocumentDraft((0.5, 1.0), "m", {"prompt": 7}, (("a", "b"),))
-    assert document(asked("embeddings"), stated, DOCUMENT_AUTHOR) == Embeddings("m", ((0.5, 1.0),), 7, (("a", "b"),))
+    stated = ArtifactDraft((0.5, 1.0), "m", {"prompt": 7}, (("a", "b"),))
+    assert finish_artifact(asked("embeddings"), stated, ARTIFACT_AUTHOR) == Embeddings(
+        "m", ((0.5, 1.0),), 7, (("a", "b"),)
+    )
 
 
 def test_a_moderation_of_a_prompt() -> None:
-    made = document(asked("moderations"), DocumentDraft({"hate": 0.7}, "m", headers=(("a", "b"),)), DOCUMENT_AUTHOR)
+    made = finish_artifact(
+        asked("moderations"), ArtifactDraft({"hate": 0.7}, "m", headers=(("a", "b"),)), ARTIFACT_AUTHOR
+    )
     assert isinstance(made, Moderations)
     assert (made.model, made.headers) == ("m", (("a", "b"),))
-    assert made.results == (judgement("a sea", {"hate": 0.7}, Seed()),)
+    assert made.results == (judge("a sea", {"hate": 0.7}, Seed()),)
     assert made.id.startswith("modr-")
     assert len(made.id) == 37
 

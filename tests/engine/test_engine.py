@@ -4,12 +4,16 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from mockserver.core.call import Call, Message, Prompt
+from mockserver.core.call import Call, Message, Options, Prompt
+from mockserver.core.draft import Draft
 from mockserver.core.episode import Recorded
 from mockserver.core.http import HttpRequest
-from mockserver.engine.engine import FEW, Engine, altered, behind
+from mockserver.core.seed import Seed
+from mockserver.engine.engine import FEW, Engine, alter_engine, draft_answer, put_rules_before
 from mockserver.engine.memory import Memory
+from mockserver.model.budget import REQUEST_WORK, RequestWork
 from mockserver.server.live import start
 from mockserver.server.sources import Sources
 from mockserver.state.in_memory import MemoryCounters, MemoryShelf
@@ -202,6 +206,16 @@ def test_all_choices_of_a_small_request_are_different() -> None:
     assert len(set(told)) > 48
 
 
+async def test_the_first_choice_is_made_even_if_earlier_calls_of_a_batch_left_little_work() -> None:
+    before = REQUEST_WORK.set(RequestWork(left=0))
+    asked = replace(several(1), operation="chat", options=Options(n=3), prompts=())
+    draft = await draft_answer(asked, Seed())
+    REQUEST_WORK.reset(before)
+    assert isinstance(draft, Draft)
+    assert len(draft.choices) == 3
+    assert len(set(map(id, draft.choices))) == 1
+
+
 RULES = """
 rules:
   - {name: ruled, when: {last_user: ruled}, then: {text: by a rule}}
@@ -331,7 +345,7 @@ def test_an_engine_behind_more_rules_tries_these_first_and_shares_what_is_rememb
     server = local(FRONT_RULES)
     more = local("rules: [{name: more, when: {last_user: a, attempt: 2}, then: {text: more}}]").live.engine.rules
     engine = server.live.engine
-    made = behind(engine, more)
+    made = put_rules_before(engine, more)
     assert [rule.name for rule in made.rules] == ["more", "first", "second"]
     assert [planned(made, "a"), planned(engine, "ab"), planned(made, "a")] == ["first", "second", "more"]
     assert [rule.name for rule in engine.rules] == ["first", "second"]
@@ -342,13 +356,13 @@ def test_many_rules_in_front_are_found_too() -> None:
         f"{{when: {{last_user: text {number}}}, then: {{text: x}}, name: n{number}}}" for number in range(FEW + 1)
     ]
     more = local(f"rules: [{', '.join(written)}]").live.engine.rules
-    made = behind(local(FRONT_RULES).live.engine, more)
+    made = put_rules_before(local(FRONT_RULES).live.engine, more)
     assert [planned(made, f"text {FEW}"), planned(made, "text 0"), planned(made, "a")] == [f"n{FEW}", "n0", "first"]
 
 
 async def test_an_engine_that_remembers_elsewhere_leaves_no_trace() -> None:
     engine = local(FRONT_RULES).live.engine
-    elsewhere = altered(engine, counters=MemoryCounters(), memory=Memory(MemoryShelf(count=9, size=9_999)))
+    elsewhere = alter_engine(engine, counters=MemoryCounters(), memory=Memory(MemoryShelf(count=9, size=9_999)))
     asked = calls.call("ab")
     sources = [(await each.plan(asked)).source.split()[-1] for each in (elsewhere, elsewhere, engine, engine)]
     assert sources == ["first", "second", "first", "second"]
@@ -362,6 +376,6 @@ def planned(engine: Engine, text: str) -> str:
 
 def test_an_engine_that_plays_other_cassettes_shares_the_rest() -> None:
     engine = local(FRONT_RULES).live.engine
-    made = altered(engine, tapes=local().live.player)
+    made = alter_engine(engine, tapes=local().live.player)
     assert made.tapes is not engine.tapes
     assert (made.rules, made.counters) == (engine.rules, engine.counters)

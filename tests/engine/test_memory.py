@@ -23,7 +23,7 @@ from mockserver.core.plan import (
     ToolUse,
     Usage,
 )
-from mockserver.engine.memory import Memory, following, said
+from mockserver.engine.memory import Memory, continue_conversation, write_messages
 from mockserver.state.in_memory import MemoryShelf
 from tests.kit.calls import Web, call
 
@@ -73,12 +73,12 @@ def phase(found: object) -> str:
 )
 def test_an_answer_is_a_message_of_the_conversation(parts: tuple[Part, ...], message: Message | None) -> None:
     expected = message or Message("assistant", "a\nb", parts=({"type": "web_search_call", "x": 1},))
-    assert said(answer("resp_1", *parts)) == (expected,)
+    assert write_messages(answer("resp_1", *parts)) == (expected,)
 
 
 def test_an_answer_that_says_nothing_is_none() -> None:
-    assert said(answer("resp_1", Reasoning("hm"))) == said(answer("resp_1", Text(""))) == ()
-    assert said(replace(answer("resp_1"), phase="cancelled")) == ()
+    assert write_messages(answer("resp_1", Reasoning("hm"))) == write_messages(answer("resp_1", Text(""))) == ()
+    assert write_messages(replace(answer("resp_1"), phase="cancelled")) == ()
 
 
 async def test_a_call_goes_on_from_an_answer() -> None:
@@ -88,12 +88,12 @@ async def test_a_call_goes_on_from_an_answer() -> None:
     next_ = response(
         Message("system", "be long"), Message("user", "more"), has_instructions=True, previous_response_id="resp_1"
     )
-    resumed = await kept.resumed(next_)
+    resumed = await kept.resume(next_)
     assert resumed is not None
     assert [message.text for message in resumed.messages] == ["be long", "hello", "hi", "more"]
     assert (resumed.turn, resumed.last_user) == (1, "more")
     await kept.keep(resumed, answer("resp_2", Text("bye")))
-    last = await kept.resumed(response(Message("user", "last"), previous_response_id="resp_2"))
+    last = await kept.resume(response(Message("user", "last"), previous_response_id="resp_2"))
     assert last is not None
     assert [message.text for message in last.messages] == ["hello", "hi", "more", "bye", "last"]
 
@@ -106,15 +106,15 @@ async def test_nobody_goes_on_from_what_is_unknown_deleted_or_elsewhere() -> Non
     elsewhere = response(previous_response_id="resp_1", web=Web(namespace="mine"))
     foreign = response(previous_response_id="resp_1", dialect="tzafon")
     for lost in (response(previous_response_id="resp_0"), elsewhere, foreign):
-        assert await kept.resumed(lost) is None
-    assert await kept.resumed(response(previous_response_id="resp_2")) == Failure("previous_not_found")
-    assert isinstance(await kept.resumed(response(previous_response_id="resp_1")), Call)
+        assert await kept.resume(lost) is None
+    assert await kept.resume(response(previous_response_id="resp_2")) == Failure("previous_not_found")
+    assert isinstance(await kept.resume(response(previous_response_id="resp_1")), Call)
 
 
 def test_a_conversation_means_what_was_said_not_how_it_was_called() -> None:
     def meant(name: str, text: str) -> str:
         asked = Message("assistant", tool_calls=(ToolCall(name, "f", "{}"),), parts=({"type": "x", "id": name},))
-        return following(response(), (asked, Message("tool", text, tool_call_id=name))).fingerprint
+        return continue_conversation(response(), (asked, Message("tool", text, tool_call_id=name))).fingerprint
 
     assert meant("call_1", "a") == meant("call_2", "a") != meant("call_1", "b")
 
@@ -124,7 +124,7 @@ def test_results_mean_which_call_they_are_of() -> None:
 
     def meant(*names: str) -> str:
         results = (Message("tool", str(at), tool_call_id=name) for at, name in enumerate(names))
-        return following(response(*results), (asked,)).fingerprint
+        return continue_conversation(response(*results), (asked,)).fingerprint
 
     assert len({meant("a", "b"), meant("b", "a"), meant("b", "c")}) == 3
 

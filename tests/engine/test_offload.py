@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, Message
 from mockserver.core.draft import Draft, DraftChoice
 from mockserver.core.http import HttpRequest
-from mockserver.core.plan import Answer, Embeddings, Failure, Listing, Stored, Text, Usage
+from mockserver.core.plan import Answer, Failure, Listing, Stored, Text, Usage
 from mockserver.engine.offload import (
     IN_PROCESS_DRIVER,
     LARGE,
@@ -28,6 +28,7 @@ from mockserver.engine.offload import (
     makes_long,
     on_thread,
 )
+from mockserver.kinds.embeddings import Embeddings
 from tests.kit.asgi import app
 from tests.kit.served import ROOT
 

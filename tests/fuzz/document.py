@@ -14,8 +14,9 @@ from pydantic.json_schema import GenerateJsonSchema
 from mockserver.dialects import Operation, discover
 from mockserver.dialects._chat import CHAT
 from mockserver.dialects._completions import COMPLETION
-from mockserver.dialects._embeddings_moderations import AZURE_EMBEDDING, EMBEDDING, MODERATION
+from mockserver.dialects._embeddings import AZURE_EMBEDDING, EMBEDDING
 from mockserver.dialects._fields import Model
+from mockserver.dialects._moderations import MODERATION
 from mockserver.dialects._responses_models import RESPONSE
 from mockserver.dialects._stored import UPDATE
 from mockserver.dialects.anthropic.batches import BATCH

@@ -13,7 +13,7 @@ from msgspec import Struct
 from starlette.types import Message, Receive, Scope, Send
 
 from mockserver.core.exchange import Exchange
-from mockserver.server.access import with_cors
+from mockserver.server.access import add_cors
 from mockserver.server.app import Site
 from mockserver.server.asgi import AsgiEntrance
 from mockserver.server.live import Live, reload, start
@@ -106,7 +106,7 @@ class ByAsgi:
     """The application as any ASGI server calls it."""
 
     def __init__(self, live: Live) -> None:
-        self.live, self._app = live, with_cors(Site(live), live.settings.cors)
+        self.live, self._app = live, add_cors(Site(live), live.settings.cors)
 
     def ask(self, request: Request) -> Heard:
         return asyncio.run(self._ask(request))

@@ -13,7 +13,7 @@ import pytest
 
 from mockserver.core.seed import monotonic
 from mockserver.state.redis.line import RedisLine
-from mockserver.state.redis.opening import address, opened
+from mockserver.state.redis.opening import address, open_line
 from tests.kit.programs import find_program
 
 
@@ -94,7 +94,7 @@ def start_redis() -> Iterator[Callable[..., RedisServer]]:
 
 
 def line_to(server: RedisServer, prefix: str = "mockserver") -> RedisLine:
-    return opened(address(f"{server.url}?prefix={prefix}"))
+    return open_line(address(f"{server.url}?prefix={prefix}"))
 
 
 def free_ports(count: int) -> list[int]:

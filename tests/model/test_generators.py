@@ -12,6 +12,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Text, ToolUse
 from mockserver.core.seed import Seed
+from mockserver.core.tokens import count
 from mockserver.model import GENERATORS
 from tests.kit.calls import in_options
 
@@ -55,7 +56,7 @@ def test_kinds() -> None:
     ],
 )
 def test_auto_does_what_the_format_asks_for(asked: dict[str, Any], kind: str) -> None:
-    assert made("auto", messages=TEA, **asked) == made(kind, messages=TEA, **asked)
+    assert made("auto", messages=TEA, **asked).parts == made(kind, messages=TEA, **asked).parts
 
 
 @pytest.mark.parametrize("kind", sorted(set(GENERATORS) - {"echo", "arguments"}))
@@ -102,3 +103,10 @@ def test_arguments_fit_the_tool() -> None:
     assert use(made("arguments", {"tool": "shell"})).kind == "custom"
     for tool in ("stop", "any", "unknown"):
         assert use(made("arguments", {"tool": tool})) == ToolCall("", tool, "{}")
+
+
+@pytest.mark.parametrize("tokens", [1, 30, 200, 900])
+def test_the_tokens_of_prose_are_counted_while_it_is_made(tokens: int) -> None:
+    for seed in range(20):
+        choice = made("prose", {"tokens": tokens}, seed, messages=TEA)
+        assert choice.tokens == count(text(choice))

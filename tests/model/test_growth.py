@@ -102,10 +102,10 @@ def test_yaml_is_read_up_to_its_limit() -> None:
 
 def test_what_is_spent_is_left_out_and_another_choice_has_its_own() -> None:
     budget = AnswerWork()
-    with budget.renewed():
+    with budget:
         assert spend(STEPS)
         assert not spend(1)
-    with budget.renewed():
+    with budget:
         assert spend(1)
     assert budget.spent == STEPS + 1
     assert spend(10 * STEPS)  # nothing bounds what is no answer to a client

@@ -12,7 +12,7 @@ from mockserver.core.tokens import count
 from mockserver.model import auto, replies
 from mockserver.model.fillers import pick, word_lists
 from mockserver.model.prose import passages
-from mockserver.model.prose.orders import is_plain_english, may_order
+from mockserver.model.prose.orders import may_order, plain_english
 from mockserver.model.prose.topic import languages
 from tests.determinism.unruled import PROMPTS
 from tests.model.test_more_phrasings import PHRASINGS as MORE
@@ -72,7 +72,7 @@ def mixed(number: int) -> list[str]:
 def test_what_orders_nothing_is_answered_as_if_it_were_read(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = (*TEXTS, *mixed(300))
     quick = [answers(text) for text in texts]
-    monkeypatch.setattr(passages, "is_plain_english", lambda call: False)
+    monkeypatch.setattr(passages, "plain_english", lambda call: None)
     for module in (passages, replies):
         monkeypatch.setattr(module, "orders_nothing", lambda call: False)
     for text, found in zip(texts, quick, strict=True):
@@ -81,7 +81,24 @@ def test_what_orders_nothing_is_answered_as_if_it_were_read(monkeypatch: pytest.
 
 def is_english(text: str, rules: str = "") -> bool:
     messages = (Message("system", rules), Message("user", text))
-    return is_plain_english(Call("openai", "chat", "m", HttpRequest("POST", "/"), {}, messages=messages))
+    return asked(*messages) is not None
+
+
+def asked(*messages: Message) -> str | None:
+    return plain_english(Call("openai", "chat", "m", HttpRequest("POST", "/"), {}, messages=messages))
+
+
+def test_a_plain_prompt_is_what_the_user_says_last() -> None:
+    first, other, said = (
+        Message("user", "wave"),
+        Message("assistant", "say a, b"),
+        Message("user", "tell me about tides"),
+    )
+    assert asked(first, other, said) == asked(first, said, Message("system", "You are Max.")) == said.text
+    assert asked(first, other) is None
+    assert asked(Message("user", "say a, b"), other, said) is None
+    assert asked(Message("system", "You are Max.")) is None
+    assert asked() is None
 
 
 def test_plain_prompts_are_not_read_for_orders() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.draft import DocumentDraft, Draft
+from mockserver.core.draft import ArtifactDraft, Draft
 from mockserver.core.plan import Failure
 from mockserver.rules.answer.checks import GENERATIVE, misfit
 from mockserver.rules.match.fields import OPERATIONS
@@ -132,8 +132,16 @@ FITS = [
     (Draft(()), "chat", None),
     (Draft(()), "create_batch", 'this rule gives a text, which cannot answer the operation "create_batch"'),
     (Draft(()), "embeddings", 'this rule gives a text, which cannot answer the operation "embeddings"'),
-    (DocumentDraft((1.0,)), "chat", 'this rule gives a vector, which cannot answer the operation "chat"'),
-    (DocumentDraft({}), "embeddings", 'this rule gives scores, which cannot answer the operation "embeddings"'),
+    (
+        ArtifactDraft((1.0,), key="embedding"),
+        "chat",
+        'this rule gives a vector, which cannot answer the operation "chat"',
+    ),
+    (
+        ArtifactDraft({}, key="moderation"),
+        "embeddings",
+        'this rule gives scores, which cannot answer the operation "embeddings"',
+    ),
     (Failure("quota"), "models", None),
 ]
 

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from mockserver.config.timing import PROFILES
 from mockserver.core.call import Message
-from mockserver.core.draft import DocumentDraft, Draft, DraftChoice, PlayCassette
+from mockserver.core.draft import ArtifactDraft, Draft, DraftChoice, PlayCassette
 from mockserver.core.plan import Failure, Forward, Text, Timing, Verdict
 from tests.kit.calls import call
 from tests.kit.rules import draft, loaded, respond, scope, text, then_mistakes
@@ -169,13 +169,17 @@ def test_what_a_then_can_come_to_and_where_it_stands():
 
 
 STATED = {
-    "{embedding: [1, -0.5]}": DocumentDraft((1.0, -0.5)),
-    "{embedding: [1], model: m, usage: {prompt_tokens: 3}, headers: {A: b}}": DocumentDraft(
-        (1.0,), "m", {"prompt": 3}, (("a", "b"),)
+    "{embedding: [1, -0.5]}": ArtifactDraft((1.0, -0.5), key="embedding"),
+    "{embedding: [1], model: m, usage: {prompt_tokens: 3}, headers: {A: b}}": ArtifactDraft(
+        (1.0,), "m", {"prompt": 3}, (("a", "b"),), key="embedding"
     ),
-    "{moderation: {violence: 0.92, self-harm/intent: 0}}": DocumentDraft({"violence": 0.92, "self-harm/intent": 0.0}),
-    "{moderation: {}}": DocumentDraft({}),
-    "{moderation: [hate, sexual/minors], model: m}": DocumentDraft({"hate": 0.95, "sexual/minors": 0.95}, "m"),
+    "{moderation: {violence: 0.92, self-harm/intent: 0}}": ArtifactDraft(
+        {"violence": 0.92, "self-harm/intent": 0.0}, key="moderation"
+    ),
+    "{moderation: {}}": ArtifactDraft({}, key="moderation"),
+    "{moderation: [hate, sexual/minors], model: m}": ArtifactDraft(
+        {"hate": 0.95, "sexual/minors": 0.95}, "m", key="moderation"
+    ),
 }
 
 

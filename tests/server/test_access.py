@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mockserver.config.models_and_limits import KeySettings
 from mockserver.core.plan import Failure
 from mockserver.engine.catalogue import Catalogue, Model
-from mockserver.server.access import SECURITY, Guard, check_key, check_model_allowed, is_control, with_cors
+from mockserver.server.access import SECURITY, Guard, add_cors, check_key, check_model_allowed, is_control
 from tests.kit.local import local
 
 Headers = Mapping[str, str] | list[tuple[str, str]]
@@ -252,7 +252,7 @@ PREFLIGHT = {"access-control-request-method": "POST", "access-control-request-he
 def crossing(
     headers: Headers, origins: tuple[str, ...] = (APP,), *, path: str = CHAT, method: str = "POST"
 ) -> tuple[int, dict[str, str]]:
-    return asked(with_cors(inner, origins), headers, method, path)[:2]
+    return asked(add_cors(inner, origins), headers, method, path)[:2]
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ def test_allowed_origins(origin: str, origins: tuple[str, ...], allowed: str | N
 
 def test_other_clients_see_no_difference_but_vary() -> None:
     assert crossing({}) == (200, {"x-request-id": "req_1", "cache-control": "max-age=1", "vary": "Origin"})
-    assert with_cors(inner, ()) is inner
+    assert add_cors(inner, ()) is inner
 
 
 @pytest.mark.parametrize("path", ["/__mockserver__", "/__mockserver__/api/rules", "//__mockserver__//metrics/"])

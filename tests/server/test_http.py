@@ -21,7 +21,7 @@ from mockserver.core.http import tabulate
 from mockserver.core.plan import Failure
 from mockserver.delivery.drive import WIRE
 from mockserver.server.http import protocol
-from mockserver.server.http.parser import Deadlines, RequestHead, RequestParser, origin, path_of, vet
+from mockserver.server.http.parser import Deadlines, RequestHead, RequestParser, check_clear, find_target, path_of
 from mockserver.server.http.protocol import refusal
 from tests.kit.app_server import serve_app
 from tests.kit.local import local
@@ -55,10 +55,10 @@ UPGRADE = post(b"abc", "connection: Upgrade, HTTP2-Settings", "upgrade: h2c", "h
 )
 def test_ambiguous_heads_are_refused(version: str, headers: list[Field], status: int | None) -> None:
     if status is None:
-        vet(version, headers)
+        check_clear(version, headers)
         return
     with pytest.raises(Failure) as refused:
-        vet(version, headers)
+        check_clear(version, headers)
     assert refused.value.status == status
 
 
@@ -68,7 +68,7 @@ def test_ambiguous_heads_are_refused(version: str, headers: list[Field], status:
 )
 def test_a_target_has_a_path(target: bytes, path: bytes, host: bytes) -> None:
     headers = [(b"a", b"b"), HOST]
-    assert origin("GET", target, headers) == path
+    assert find_target("GET", target, headers) == path
     assert headers == [(b"a", b"b"), (b"host", host)]
 
 
@@ -429,11 +429,11 @@ async def connected() -> AsyncIterator[tuple[asyncio.Transport, socket.socket]]:
 
 async def test_bytes_that_a_client_has_not_received_are_unsent() -> None:
     async with connected() as (transport, client):
-        assert protocol.unsent(transport) == 0
+        assert protocol.count_unsent(transport) == 0
         transport.write(b"x" * 1_000_000)
-        assert protocol.unsent(transport) > 500_000
+        assert protocol.count_unsent(transport) > 500_000
         client.settimeout(10)
-        while protocol.unsent(transport):
+        while protocol.count_unsent(transport):
             await asyncio.to_thread(client.recv, 65536)
 
 
@@ -441,12 +441,12 @@ async def test_a_client_that_stops_sending_is_noticed_before_all_is_read() -> No
     async with connected() as (transport, client):
         transport.pause_reading()
         client.sendall(b"unread")
-        assert not protocol.abandoned(transport)
+        assert not protocol.is_abandoned(transport)
         client.shutdown(socket.SHUT_WR)
-        assert protocol.abandoned(transport)
+        assert protocol.is_abandoned(transport)
         protocol.reset(transport)
         protocol.reset(transport)  # once is enough
         await asyncio.sleep(0)
         with pytest.raises(ConnectionResetError):
             await asyncio.to_thread(client.recv, 1)
-        assert not protocol.abandoned(transport)
+        assert not protocol.is_abandoned(transport)

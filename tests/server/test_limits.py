@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from mockserver.config.settings import Settings
-from mockserver.core.plan import Answer, Choice, Embeddings, Failure, Outcome, Raw, Text
+from mockserver.core.plan import Answer, Choice, Failure, Outcome, Raw, Text
 from mockserver.core.plan import Usage as Used
 from mockserver.core.rates import Limits, Rate, Standings
 from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
+from mockserver.kinds.embeddings import Embeddings
 from mockserver.server.limits import Charge, Limiter, Reservation
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.state.in_memory import MemoryTurnstile

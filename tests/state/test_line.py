@@ -14,7 +14,7 @@ import redis
 from mockserver.core.protocols import Draw, Precondition, StateLostError
 from mockserver.core.rates import Limits
 from mockserver.state.redis.line import MAX_BATCH, RedisLine
-from mockserver.state.redis.opening import address, opened
+from mockserver.state.redis.opening import address, open_line
 from mockserver.state.redis.stores import RedisCounters, RedisShelf, RedisTurnstile
 from tests.kit.processes import until
 from tests.kit.shared import RedisServer, free_ports, line_to, sentinel
@@ -297,6 +297,6 @@ async def test_a_primary_that_sentinel_names(start_redis: Callable[..., RedisSer
     start_redis("--port", str(port))
     with sentinel(tmp_path, other, port) as ask:
         until(lambda: ask("PING"))
-        line = opened(address(f"sentinel://127.0.0.1:{other}/main/0"))
+        line = open_line(address(f"sentinel://127.0.0.1:{other}/main/0"))
         assert [await RedisCounters(line).count("a", "x") for _ in range(2)] == [1, 2]
         await line.close()

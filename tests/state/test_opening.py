@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from mockserver.state.redis.opening import UnusableStateError, address, opened, unusable
+from mockserver.state.redis.opening import UnusableStateError, address, open_line, unusable
 from tests.kit.program import run
 from tests.kit.shared import RedisServer
 
@@ -31,7 +31,7 @@ def test_a_url_is_shown_without_its_password(url: str, prefix: str, shown: str) 
 
 def refusal(url: str) -> str:
     with pytest.raises(UnusableStateError) as raised:
-        opened(address(url))
+        open_line(address(url))
     assert SECRET not in str(raised.value)
     assert raised.value.__cause__ is None
     return str(raised.value)
@@ -82,7 +82,7 @@ def test_a_wrong_password(start_redis: Callable[..., RedisServer]) -> None:
     server = start_redis("--requirepass", "right")
     for url in (f"{server.url}?password={SECRET}", server.url, f"{server.url}?username=u&password={SECRET}"):
         assert refusal(url) == "the user or the password is wrong; give them as redis://USER:PASSWORD@HOST"
-    assert opened(address(f"{server.url}?password=right")).epoch
+    assert open_line(address(f"{server.url}?password=right")).epoch
 
 
 @pytest.fixture
@@ -133,14 +133,14 @@ def test_the_state_of_another_release(shared: RedisServer) -> None:
         "it holds the state of another release (schema 2, this one has 1); give this one a place of its own with"
         " ?prefix=NAME"
     )
-    assert opened(address(f"{shared.url}?prefix=mine")).epoch
+    assert open_line(address(f"{shared.url}?prefix=mine")).epoch
 
 
 def test_the_epoch_stays_while_the_state_does(shared: RedisServer) -> None:
-    first, again = opened(address(shared.url)), opened(address(shared.url))
+    first, again = open_line(address(shared.url)), open_line(address(shared.url))
     assert first.epoch == again.epoch
     shared.command("FLUSHALL")
-    assert opened(address(shared.url)).epoch != first.epoch
+    assert open_line(address(shared.url)).epoch != first.epoch
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_the_epoch_stays_while_the_state_does(shared: RedisServer) -> None:
 )
 def test_a_redis_that_evicts(start_redis: Callable[..., RedisServer], policy: str, memory: str, *, warns: bool) -> None:
     server = start_redis("--maxmemory", memory, "--maxmemory-policy", policy)
-    warnings = opened(address(server.url)).warnings
+    warnings = open_line(address(server.url)).warnings
     assert warnings == (
         (f"counts may vanish: Redis evicts keys when it is full (maxmemory-policy {policy}); set noeviction",)
         if warns

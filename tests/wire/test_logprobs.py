@@ -12,7 +12,7 @@ from mockserver.wire.logprobs import (
     ending_within,
     logprobs_block,
     offset_logprobs,
-    shaped_logprobs,
+    shape_logprobs,
 )
 
 TOKENS = (Logprob("Hi", -0.5, (("Hi", -0.5), ("Ho", -2.0))), Logprob(" é", -0.25, ((" é", -0.25),)), Logprob("!", -1.0))
@@ -62,13 +62,13 @@ def test_a_piece_has_the_tokens_that_end_within_it(pieces: list[str], ends: list
     ],
 )
 def test_arrays(shape: LogprobsShape, echoes: bool, expected: Any) -> None:
-    assert shaped_logprobs(offset_logprobs(CHOICE), shape, echoes=echoes) == expected
+    assert shape_logprobs(offset_logprobs(CHOICE), shape, echoes=echoes) == expected
 
 
 def test_a_character_of_several_tokens_has_null_for_its_first_alone() -> None:
     halves = Token("", 1, b"\xc3"), Token("é", 2, b"\xa9")
     choice = Choice((Text(""),), logprobs=tuple(Logprob(token, -0.5) for token in halves), echo="é")
-    made = shaped_logprobs(offset_logprobs(choice), LogprobsShape(alternatives=1, null_first=True), echoes=True)
+    made = shape_logprobs(offset_logprobs(choice), LogprobsShape(alternatives=1, null_first=True), echoes=True)
     assert made == {
         "tokens": ["bytes:\\xc3", "bytes:\\xa9"],
         "token_logprobs": [None, -0.5],

@@ -14,7 +14,7 @@ from mockserver.wire.responses import (
     OutputItem,
     ResponseLayout,
     ResponseOptions,
-    hosted_tool_item,
+    make_hosted_tool_item,
     output_items,
 )
 from tests.wire.answers import CALL, EVERYTHING, ITEMS, NOTE, OPENAI, PLAIN, TZAFON, answer, used, weighed
@@ -140,16 +140,16 @@ SHOWN: tuple[tuple[Item, dict[str, Any]], ...] = (
 
 @pytest.mark.parametrize(("item", "says"), SHOWN)
 def test_what_is_shown_of_a_use(item: Item, says: dict[str, Any]) -> None:
-    found = hosted_tool_item(item, PLAIN, "0" * 32)
+    found = make_hosted_tool_item(item, PLAIN, "0" * 32)
     assert list(found)[:3] == ["id", "type", "status"]
     assert (found["type"], found["status"]) == (item.kind, "completed")
     assert {key: found[key] for key in found if key not in ("id", "type", "status")} == says
 
 
 def test_statuses_of_hosted_tools() -> None:
-    assert hosted_tool_item(used("web_search_call", status="failed"), PLAIN, "0")["status"] == "failed"
-    assert hosted_tool_item(used("mcp_call", error={"type": "x"}), PLAIN, "0")["status"] == "failed"
-    assert "status" not in hosted_tool_item(used("mcp_list_tools"), PLAIN, "0")
+    assert make_hosted_tool_item(used("web_search_call", status="failed"), PLAIN, "0")["status"] == "failed"
+    assert make_hosted_tool_item(used("mcp_call", error={"type": "x"}), PLAIN, "0")["status"] == "failed"
+    assert "status" not in make_hosted_tool_item(used("mcp_list_tools"), PLAIN, "0")
 
 
 def test_ids_of_hosted_tools() -> None:

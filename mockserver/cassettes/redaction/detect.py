@@ -21,7 +21,7 @@ from mockserver.cassettes.redaction.json_edit import joined_deltas, path_of
 from mockserver.cassettes.sse_yaml import data_of
 from mockserver.config.errors import ConfigError
 from mockserver.core.episode import Episode, RecordedEvent
-from mockserver.core.json import parsed
+from mockserver.core.json import try_parse
 
 
 def is_random(text: str) -> bool:
@@ -393,14 +393,14 @@ def _named(text: str, where: str) -> Surface:
 
 
 def _in_body(of: str, data: bytes, found: bytes) -> str:
-    path = path_of(parsed(_text(data)), _text(found))
+    path = path_of(try_parse(_text(data)), _text(found))
     return f"{of}, {path or f'line {data.count(bytes((10,)), 0, data.index(found)) + 1}'}"
 
 
 def _in_frames(frames: Sequence[RecordedEvent], _data: bytes, found: bytes) -> str:
     for number, frame in enumerate((_unescaped(frame) for _, frame in frames), 1):
         if found in frame:
-            path = path_of(parsed(data_of(frame) or ""), _text(found))
+            path = path_of(try_parse(data_of(frame) or ""), _text(found))
             return f"answer, event {number}" + (f", {path}" if path else "")
     return "answer"
 

@@ -12,7 +12,7 @@ from mockserver.cassettes.bodies import COMPACT, Style, Verbatim, as_json, likel
 from mockserver.cassettes.redaction.find import Edit
 from mockserver.config.errors import CassetteError
 from mockserver.config.types import JsonPath
-from mockserver.core.json import Json, parsed
+from mockserver.core.json import Json, try_parse
 
 Key = str | int
 Path = tuple[Key, ...]
@@ -145,7 +145,7 @@ def joined_deltas(events: Sequence[str | None]) -> tuple[JoinedText, ...]:
     """The texts that are split across events, or across the tokens of a plain body (a single event)."""
     found: dict[Path, list[Fragment]] = {}
     for number, data in enumerate(events):
-        value = parsed(data) if data is not None and any(word in data for word in _WORDS) else None
+        value = try_parse(data) if data is not None and any(word in data for word in _WORDS) else None
         if data and data[0] not in '{["':  # no JSON, or a number: the events may be one text
             found.setdefault((), []).append(Fragment(number, (), data))
         outer = tuple(str(value.get(name)) for name in _OF_EVENT) if isinstance(value, Mapping) else ()

@@ -43,7 +43,7 @@ from mockserver.config.recording import Scrub
 from mockserver.config.types import JsonPath, steps
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.http import HOP_BY_HOP, Headers, HttpRequest
-from mockserver.core.json import Json, compact, parsed
+from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.seed import monotonic
 from mockserver.core.text import hiding
 
@@ -404,7 +404,7 @@ class Redactor(Struct, frozen=True, dict=True):
         return pair if left == meant else name + equals + quote_plus(left, "<>", errors="surrogateescape")
 
     def _model(self, model: str, hidden: Credentials) -> str:
-        left = parsed(self._rules.either(compact({"model": hidden.text(model)}))) if self.scrubs else None
+        left = try_parse(self._rules.either(compact({"model": hidden.text(model)}))) if self.scrubs else None
         return str(left["model"]) if left else hidden.text(model)
 
 

@@ -23,7 +23,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.text import plural
 from mockserver.dialects import discover
-from mockserver.engine.answer import singles
+from mockserver.engine.answer import split_prompts
 from mockserver.rules.match.fields import Field, find
 from mockserver.server.cassette_store import parse_episode
 from mockserver.server.routes import operation_at, places
@@ -130,7 +130,7 @@ def recorded_calls(episode: Episode, source: str) -> Iterator[RecordedCall]:
     if episode.operation != "completions":
         yield RecordedCall(source, episode.dialect, _fields(call), response, retry_after)
         return
-    for at, single in enumerate(singles(call)):
+    for at, single in enumerate(split_prompts(call)):
         yield RecordedCall(source, episode.dialect, _fields(single), _of_prompt(response, at, call), retry_after)
 
 

@@ -31,9 +31,9 @@ from mockserver.config.errors import CassetteError, ConfigError, MockserverError
 from mockserver.config.source import did_you_mean
 from mockserver.core.call import Call, Message
 from mockserver.core.episode import Episode
-from mockserver.core.json import Json, compact, parsed
+from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.seed import wall
-from mockserver.core.text import aligned, one_line, plural, printable, truncate
+from mockserver.core.text import align_columns, one_line, plural, printable, truncate
 from mockserver.dialects import discover
 from mockserver.server.cassette_store import parse_episode, parse_sent
 
@@ -65,7 +65,7 @@ def _list_all(where: Folder) -> int:
         except MockserverError as error:
             broken += 1
             click.echo(f"mockserver: {error.mistakes[0]}", err=True)
-    for row in aligned(rows):
+    for row in align_columns(rows):
         click.echo(row)
     if not rows and not broken:
         click.echo(f"no cassettes in {where.path}", err=True)
@@ -229,7 +229,7 @@ def _summary(response: ParsedResponse) -> str:
 
 
 def _item_count(episode: Episode) -> str:
-    body = parsed(episode.reply.bytes.decode("utf-8", "replace"))
+    body = try_parse(episode.reply.bytes.decode("utf-8", "replace"))
     values = body.values() if isinstance(body, Mapping) else ()
     found = next((value for value in values if isinstance(value, list)), None)
     return "-" if found is None else plural(len(found), episode.operation.removesuffix("s"))

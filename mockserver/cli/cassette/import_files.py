@@ -19,7 +19,7 @@ from mockserver.cli.cassette.folder import Folder, cassettes_flag, folder, leaks
 from mockserver.config.errors import CassetteError, ConfigError, MockserverError
 from mockserver.core.episode import SUFFIX, Episode
 from mockserver.core.json import Json
-from mockserver.core.text import aligned, plural, up_to
+from mockserver.core.text import align_columns, plural, up_to
 from mockserver.dialects import discover
 from mockserver.testing.options import name_cassette
 
@@ -196,7 +196,7 @@ def _print_table(reports: Sequence[FileReport], root: Path) -> None:
         file = line(str(PurePath(*report.source.parts)), _LONGEST_REASON)
         rows.append((str(report.imported), str(report.left_out), file, name, first))
         rows += [("", "", "", "", reason) for reason in others]
-    for row in aligned(rows, right=(0, 1)):
+    for row in align_columns(rows, right=(0, 1)):
         click.echo(row)
     imported, left_out = sum(report.imported for report in reports), sum(report.left_out for report in reports)
     click.echo(f"{plural(len(reports), 'file')}: {plural(imported, 'episode')} imported, {left_out} skipped")

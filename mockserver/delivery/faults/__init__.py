@@ -34,13 +34,13 @@ from mockserver.delivery.faults.positions import (
     HERE,
     Marked,
     behind_head,
-    from_start,
-    marked,
+    find_target,
+    mark_from_start,
+    mark_position,
+    replace_header,
     since,
-    with_header,
-    with_length,
-    with_target,
-    with_true_length,
+    state_length,
+    state_true_length,
 )
 from mockserver.delivery.script import comment, sse
 
@@ -62,10 +62,10 @@ def apply_faults(
     for fault in faults:
         if fault.bend is not None:
             actions = fault.bend(actions, FaultContext(fault.seed.stream("fault", fault.name), error, streamed))
-    return _compared(_sendable(actions, head=head), _sendable(intact, head=head), on_unchanged)
+    return _compare_with_intact(_sendable(actions, head=head), _sendable(intact, head=head), on_unchanged)
 
 
-def _compared(
+def _compare_with_intact(
     actions: Iterable[Action], intact: Iterator[Action], on_unchanged: Callable[[], None]
 ) -> Iterator[Action]:
     same = True
@@ -93,7 +93,7 @@ class CutShort(Struct, frozen=True):
     at: At = Position("before_done")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return with_true_length(_until(marked(actions, self.at, scene), "end"))
+        return state_true_length(_until(mark_position(actions, self.at, scene), "end"))
 
 
 class Disconnect(Struct, frozen=True):
@@ -102,7 +102,7 @@ class Disconnect(Struct, frozen=True):
     at: At = Position("at_start")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return _until(from_start(actions, self.at, scene), "close")
+        return _until(mark_from_start(actions, self.at, scene), "close")
 
 
 class Reset(Struct, frozen=True):
@@ -111,7 +111,7 @@ class Reset(Struct, frozen=True):
     at: At = Position("at_start")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return _until(from_start(actions, self.at, scene), "reset")
+        return _until(mark_from_start(actions, self.at, scene), "reset")
 
 
 class Stall(Struct, frozen=True):
@@ -121,7 +121,7 @@ class Stall(Struct, frozen=True):
     for_: Annotated[float, Settable("duration", "how long (default: until the client disconnects)")] = math.inf
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        for action in from_start(actions, self.at, scene):
+        for action in mark_from_start(actions, self.at, scene):
             yield Wait(self.for_) if action is HERE else action
 
 
@@ -140,7 +140,7 @@ class WrongContentType(Struct, frozen=True):
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         for action in actions:
-            yield with_header(action, "content-type", self.type_) if isinstance(action, Head) else action
+            yield replace_header(action, "content-type", self.type_) if isinstance(action, Head) else action
 
 
 class WrongContentLength(Struct, frozen=True):
@@ -161,7 +161,7 @@ class WrongContentLength(Struct, frozen=True):
         ended = known and isinstance(known[-1], Cut)
         last = known[-1] if ended else Cut("end")
         for action in self._stated(known[:-1] if ended else known, stated):
-            yield with_length(action, stated) if isinstance(action, Head) else action
+            yield state_length(action, stated) if isinstance(action, Head) else action
         if stated > size and last == Cut("end"):
             yield from (Wait(self.for_), Cut("close")) if self.for_ else (Cut("close"),)
         elif ended:
@@ -185,7 +185,7 @@ class EmptyBody(Struct, frozen=True):
     """Send headers and an empty body."""
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return with_true_length(_until(behind_head(actions), "end"))
+        return state_true_length(_until(behind_head(actions), "end"))
 
 
 TICK = 0.05  # seconds between two pieces, where these are more than a byte
@@ -228,7 +228,7 @@ class KeepAlive(Struct, frozen=True):
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         sign = Write(comment("keepalive") if scene.streamed else b"\n")
         ordered = actions if scene.streamed else _head_first(actions)
-        return with_true_length(self._alive(since(ordered, self.at, scene), sign))
+        return state_true_length(self._alive(since(ordered, self.at, scene), sign))
 
     def _alive(self, actions: Iterable[tuple[Action, bool]], sign: Write) -> Iterator[Action]:
         for action, past in actions:
@@ -277,11 +277,11 @@ class ErrorEvent(Struct, frozen=True):
     reason: Annotated[str, Settable("reason", "the short form of an error")] = "server_error"
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return with_true_length(self._replaced(actions, scene))
+        return state_true_length(self._replaced(actions, scene))
 
     def _replaced(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         frames = 0
-        for action in marked(actions, self.at, scene, exact=False) if scene.streamed else behind_head(actions):
+        for action in mark_position(actions, self.at, scene, exact=False) if scene.streamed else behind_head(actions):
             if action is HERE:
                 frame = scene.error(self.reason, frames)
                 yield Write(sse(frame), frame=frame) if scene.streamed else Write(frame.data)
@@ -299,7 +299,7 @@ class MissingField(Struct, frozen=True):
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         steps = tuple(step.replace("~1", "/").replace("~0", "~") for step in self.field.removeprefix("/").split("/"))
-        return with_true_length(_changed(since(actions, self.at, scene), lambda value: _removed(value, steps)))
+        return state_true_length(_change_json(since(actions, self.at, scene), lambda value: _remove_at(value, steps)))
 
 
 class DropUsage(Struct, frozen=True):
@@ -307,7 +307,7 @@ class DropUsage(Struct, frozen=True):
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         told = ((action, True) for action in actions if not _is_usage(action))
-        return with_true_length(_changed(told, lambda value: _all_removed(value, _USAGE)))
+        return state_true_length(_change_json(told, lambda value: _all_removed(value, _USAGE)))
 
 
 _USAGE: tuple[Steps, ...] = (("usage",), ("response", "usage"), ("message", "usage"), ("usageMetadata",))
@@ -318,7 +318,7 @@ def _is_usage(action: Action) -> bool:
     return isinstance(frame, Frame) and frame.part == "usage"
 
 
-def _changed(actions: Iterable[tuple[Action, bool]], change: Callable[[Json], bool]) -> Iterator[Action]:
+def _change_json(actions: Iterable[tuple[Action, bool]], change: Callable[[Json], bool]) -> Iterator[Action]:
     """The actions, the JSON of whose Writes has been changed in place, where `change` says that it was."""
     for action, wanted in actions:
         yield _rewritten(action, change) if wanted and isinstance(action, Write) else action
@@ -337,10 +337,10 @@ def _rewritten(write: Write, change: Callable[[Json], bool]) -> Write:
 
 
 def _all_removed(value: Json, fields: Iterable[Steps]) -> bool:
-    return sum([_removed(value, steps) for steps in fields]) > 0
+    return sum([_remove_at(value, steps) for steps in fields]) > 0
 
 
-def _removed(value: Json, steps: Steps) -> bool:
+def _remove_at(value: Json, steps: Steps) -> bool:
     first, *rest = steps
     if isinstance(value, list) and first == "*":
         return _all_removed(value, [(str(at), *rest) for at in reversed(range(len(value)))])
@@ -349,7 +349,7 @@ def _removed(value: Json, steps: Steps) -> bool:
     if not there:
         return False
     if rest:
-        return _removed(value[key], tuple(rest))
+        return _remove_at(value[key], tuple(rest))
     del value[key]
     return True
 
@@ -363,8 +363,8 @@ class MalformedJson(Struct, frozen=True):
     at: At = Position("after_tokens", 1)
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        strikes = with_target(actions, self.at, scene)
-        return with_true_length(_opened(action) if struck else action for action, struck in strikes)
+        strikes = find_target(actions, self.at, scene)
+        return state_true_length(_open_last_bracket(action) if struck else action for action, struck in strikes)
 
 
 class SplitFrame(Struct, frozen=True):
@@ -374,7 +374,7 @@ class SplitFrame(Struct, frozen=True):
     pause: Annotated[float, Settable("duration", _PAUSE)] = 0.01
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return _split(since(actions, self.at, scene), _middle, self.pause)
+        return _split_writes(since(actions, self.at, scene), _middle, self.pause)
 
 
 class SplitUtf8(Struct, frozen=True):
@@ -384,7 +384,7 @@ class SplitUtf8(Struct, frozen=True):
     pause: Annotated[float, Settable("duration", _PAUSE)] = 0.01
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return _split(since(actions, self.at, scene), _in_character, self.pause)
+        return _split_writes(since(actions, self.at, scene), _find_within_character, self.pause)
 
 
 class JoinFrames(Struct, frozen=True):
@@ -415,9 +415,9 @@ class Duplicate(Struct, frozen=True):
     at: At = Position("after_tokens", 1)
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return with_true_length(
+        return state_true_length(
             each
-            for action, strikes in with_target(actions, self.at, scene)
+            for action, strikes in find_target(actions, self.at, scene)
             for each in ((action, action) if strikes else (action,))
         )
 
@@ -429,7 +429,7 @@ class Reorder(Struct, frozen=True):
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         first: Write | None = None
-        for action, strikes in with_target(actions, self.at, scene):
+        for action, strikes in find_target(actions, self.at, scene):
             if strikes and isinstance(action, Write):
                 first = action
             elif first is not None and not isinstance(action, Wait | Flush):
@@ -446,7 +446,7 @@ class Crlf(Struct, frozen=True):
     at: At = Position("at_start")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return with_true_length(
+        return state_true_length(
             replace(action, data=action.data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
             if past and isinstance(action, Write)
             else action
@@ -454,7 +454,7 @@ class Crlf(Struct, frozen=True):
         )
 
 
-def _opened(action: Action) -> Action:
+def _open_last_bracket(action: Action) -> Action:
     """A Write without its last bracket; one that has none gets one that nothing closes."""
     if not isinstance(action, Write):
         return action
@@ -462,7 +462,9 @@ def _opened(action: Action) -> Action:
     return replace(action, data=action.data[:at] + action.data[at + 1 :] if at >= 0 else b"{" + action.data)
 
 
-def _split(actions: Iterable[tuple[Action, bool]], place: Callable[[bytes], int], pause: float) -> Iterator[Action]:
+def _split_writes(
+    actions: Iterable[tuple[Action, bool]], place: Callable[[bytes], int], pause: float
+) -> Iterator[Action]:
     for action, past in actions:
         if past and isinstance(action, Write) and len(action.data) > 1:
             at = place(action.data)
@@ -476,7 +478,7 @@ def _middle(data: bytes) -> int:
     return len(data) // 2
 
 
-def _in_character(data: bytes) -> int:
+def _find_within_character(data: bytes) -> int:
     """Behind the first byte of the first character that has several; the middle, where none has."""
     return next((at for at, byte in enumerate(data[1:], start=1) if byte & 0xC0 == 0x80), _middle(data))
 

@@ -18,7 +18,7 @@ from mockserver.core.http import Frame, Headers
 LENGTH = "content-length"
 
 
-def with_true_length(actions: Iterable[Action]) -> Iterator[Action]:
+def state_true_length(actions: Iterable[Action]) -> Iterator[Action]:
     """The actions, whose head states the body's new length if it stated one; a cut body keeps the old promise."""
     coming = iter(actions)
     for action in coming:
@@ -26,8 +26,8 @@ def with_true_length(actions: Iterable[Action]) -> Iterator[Action]:
         if isinstance(action, Head) and promised is not None:
             rest = tuple(coming)
             size = sum(len(each.data) for each in rest if isinstance(each, Write))
-            whole = not any(map(_broken, rest))
-            yield with_length(action, size if whole else max(size, promised))
+            whole = not any(map(_is_broken, rest))
+            yield state_length(action, size if whole else max(size, promised))
             yield from rest
         else:
             yield action
@@ -38,17 +38,17 @@ def length(headers: Headers) -> int | None:
     return int(stated) if stated.isdecimal() else None
 
 
-def with_length(head: Head, size: int) -> Head:
-    return with_header(head, LENGTH, str(size))
+def state_length(head: Head, size: int) -> Head:
+    return replace_header(head, LENGTH, str(size))
 
 
-def with_header(head: Head, wanted: str, value: str) -> Head:
+def replace_header(head: Head, wanted: str, value: str) -> Head:
     headers = tuple((name, value if name.lower() == wanted else old) for name, old in head.headers)
     there = any(name.lower() == wanted for name, _ in headers)
     return replace(head, headers=headers if there else (*headers, (wanted, value)))
 
 
-def _broken(action: Action) -> bool:
+def _is_broken(action: Action) -> bool:
     match action:
         case Cut(how):
             return how != "end"
@@ -70,12 +70,12 @@ HERE: Literal[Mark.HERE] = Mark.HERE
 Marked = Iterator[Action | Literal[Mark.HERE]]
 
 
-def marked(actions: Iterable[Action], at: Position, scene: FaultContext, *, exact: bool = True) -> Marked:
+def mark_position(actions: Iterable[Action], at: Position, scene: FaultContext, *, exact: bool = True) -> Marked:
     """The actions, with HERE at the position if they reach it; it parts a Write only if it must be `exact`."""
     if at.where == "at_start":
         return behind_head(actions)
     if not scene.streamed:
-        return _in_body(tuple(actions), at, exact=exact)
+        return _mark_in_body(tuple(actions), at, exact=exact)
     return _IN_STREAM[at.where](actions, at.count, exact)
 
 
@@ -84,14 +84,14 @@ def since(
 ) -> Iterator[tuple[Action, bool]]:
     """Each action, and whether it stands behind the position."""
     past = False
-    for action in marked(actions, at, scene, exact=exact):
+    for action in mark_position(actions, at, scene, exact=exact):
         if action is HERE:
             past = True
         else:
             yield action, past
 
 
-def with_target(actions: Iterable[Action], at: Position, scene: FaultContext) -> Iterator[tuple[Action, bool]]:
+def find_target(actions: Iterable[Action], at: Position, scene: FaultContext) -> Iterator[tuple[Action, bool]]:
     """Each action, and whether it is the first Write behind the position."""
     done = False
     for action, past in since(actions, at, scene):
@@ -100,9 +100,9 @@ def with_target(actions: Iterable[Action], at: Position, scene: FaultContext) ->
         yield action, strikes
 
 
-def from_start(actions: Iterable[Action], at: Position, scene: FaultContext) -> Marked:
+def mark_from_start(actions: Iterable[Action], at: Position, scene: FaultContext) -> Marked:
     """As `marked`; what is to be at the start is before the head, so that nothing at all is sent before it."""
-    return chain((HERE,), actions) if at.where == "at_start" else marked(actions, at, scene)
+    return chain((HERE,), actions) if at.where == "at_start" else mark_position(actions, at, scene)
 
 
 def behind_head(actions: Iterable[Action]) -> Marked:
@@ -112,7 +112,7 @@ def behind_head(actions: Iterable[Action]) -> Marked:
             yield HERE
 
 
-def _counted(actions: Iterable[Action], count: int, weight: Callable[[Write], int]) -> Marked:
+def _mark_after_count(actions: Iterable[Action], count: int, weight: Callable[[Write], int]) -> Marked:
     left, met = count, False
     for action in actions:
         yield action
@@ -123,13 +123,13 @@ def _counted(actions: Iterable[Action], count: int, weight: Callable[[Write], in
             yield HERE
 
 
-def _after_bytes(actions: Iterable[Action], count: int, exact: bool) -> Marked:
+def _mark_after_bytes(actions: Iterable[Action], count: int, exact: bool) -> Marked:
     left, met = count, False
     for action in actions:
         size = len(action.data) if isinstance(action, Write) else 0
         if isinstance(action, Write) and not met and (left < size or (left == size and exact)):
             met = True
-            yield from _parted(action, left if exact else 0)
+            yield from _split_write(action, left if exact else 0)
             continue
         left -= size
         yield action
@@ -138,7 +138,7 @@ def _after_bytes(actions: Iterable[Action], count: int, exact: bool) -> Marked:
             yield HERE
 
 
-def _parted(write: Write, at: int) -> Marked:
+def _split_write(write: Write, at: int) -> Marked:
     """The Write in two, and the mark between them; its frame is whole when the second part is out."""
     if 0 < at < len(write.data):
         yield from (Write(write.data[:at]), HERE, replace(write, data=write.data[at:]))
@@ -146,14 +146,14 @@ def _parted(write: Write, at: int) -> Marked:
         yield from (HERE, write) if at <= 0 else (write, HERE)
 
 
-def _before_done(actions: Iterable[Action], _count: int, _exact: bool) -> Marked:
+def _mark_before_done(actions: Iterable[Action], _count: int, _exact: bool) -> Marked:
     held = list[Action]()  # the latest frame, and what led to it
     for action in actions:
         if isinstance(action, Cut):
             held.append(action)
             break
-        if _whole(action) and any(map(_whole, held)):
-            ends = max(at for at, one in enumerate(held) if _whole(one)) + 1
+        if _is_whole_frame(action) and any(map(_is_whole_frame, held)):
+            ends = max(at for at, one in enumerate(held) if _is_whole_frame(one)) + 1
             yield from held[:ends]
             held = held[ends:]
         held.append(action)
@@ -161,11 +161,11 @@ def _before_done(actions: Iterable[Action], _count: int, _exact: bool) -> Marked
     yield from (*held[:first], HERE, *held[first:])
 
 
-def _whole(action: Action) -> bool:
+def _is_whole_frame(action: Action) -> bool:
     return isinstance(action, Write) and action.frame is not None
 
 
-def _in_tool_arguments(actions: Iterable[Action], _count: int, exact: bool) -> Marked:
+def _mark_in_tool_arguments(actions: Iterable[Action], _count: int, exact: bool) -> Marked:
     """Between two pieces of arguments; inside the one that is alone, or before it."""
     held, met = list[Action](), False  # the first piece, and what stands behind it
     for action in actions:
@@ -175,7 +175,7 @@ def _in_tool_arguments(actions: Iterable[Action], _count: int, exact: bool) -> M
             first, *rest = held
             held = []
             if isinstance(first, Write) and alone:
-                yield from (*_parted(first, _middle(first.data) if exact else 0), *rest, action)
+                yield from (*_split_write(first, _middle(first.data) if exact else 0), *rest, action)
             else:
                 yield from (first, HERE, *rest, action)
         elif held or (not met and _is_piece(action)):
@@ -196,13 +196,13 @@ def _middle(data: bytes) -> int:
     return sum(found.span(found.lastgroup or 0)) // 2 if found else len(data) // 2
 
 
-def _in_body(actions: tuple[Action, ...], at: Position, *, exact: bool) -> Marked:
+def _mark_in_body(actions: tuple[Action, ...], at: Position, *, exact: bool) -> Marked:
     writes = [action for action in actions if isinstance(action, Write)]
     body = b"".join(write.data for write in writes)
     offset = _offset(at, body, sum(write.tokens for write in writes))
     if offset is None or (not exact and at.where == "after_frames" and at.count):
         return iter(actions)
-    return _after_bytes(actions, offset, True) if exact else behind_head(actions)
+    return _mark_after_bytes(actions, offset, True) if exact else behind_head(actions)
 
 
 def _offset(at: Position, body: bytes, tokens: int) -> int | None:
@@ -229,9 +229,11 @@ _ARGUMENTS = re.compile(
 
 # By kind of position: the actions, how much stands before it, and whether it must be met to the byte.
 _IN_STREAM: Mapping[str, Callable[[Iterable[Action], int, bool], Marked]] = {
-    "after_frames": lambda actions, count, _: _counted(actions, count, lambda write: int(write.frame is not None)),
-    "after_tokens": lambda actions, count, _: _counted(actions, count, lambda write: write.tokens),
-    "after_bytes": _after_bytes,
-    "before_done": _before_done,
-    "in_tool_arguments": _in_tool_arguments,
+    "after_frames": lambda actions, count, _: _mark_after_count(
+        actions, count, lambda write: int(write.frame is not None)
+    ),
+    "after_tokens": lambda actions, count, _: _mark_after_count(actions, count, lambda write: write.tokens),
+    "after_bytes": _mark_after_bytes,
+    "before_done": _mark_before_done,
+    "in_tool_arguments": _mark_in_tool_arguments,
 }

@@ -68,7 +68,7 @@ DIALECT = Dialect(
         *("claude-fable-5-2", "claude-mythos-5-2", "claude-haiku-5-5", "claude-sonnet-5-5", "claude-opus-5-5"),
         *("claude-opus-4-8", "claude-opus-4-6", "claude-sonnet-4-6", "claude-haiku-4-5", "claude-sonnet-4-5"),
     ),
-    features=frozenset({"content_filter", "refusal", "annotations", "call_pieces", "items"}),
+    own_features=frozenset({"content_filter", "refusal", "annotations", "call_pieces", "items"}),
     missing=dict.fromkeys(
         ("/v1/skills", "/v1/organizations", "/v1/agents", "/v1/sessions", "/v1/vaults", "/v1/tunnels"), "{json: {}}"
     ),

@@ -56,13 +56,13 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
     twice = next((name for name, count in named.items() if count > 1), None)
     if twice is not None and validation is not Validation.OFF:
         raise refuse(f"requests: custom_id must be unique; found duplicate custom_id: {twice}")
-    asked = tuple(_asked(http, request["params"], validation=validation) for request in body["requests"])
+    asked = tuple(_parse_request(http, request["params"], validation=validation) for request in body["requests"])
     remarks = (remark for call in asked if isinstance(call, Call) for remark in call.remarks)
     unique = tuple(dict.fromkeys(remarks))
     return Call(NAME, "create_batch", "", http, body, body, ids=_IDS, batch=asked, remarks=unique)
 
 
-def _asked(http: HttpRequest, params: Mapping[str, Json], *, validation: Validation) -> Call | Failure:
+def _parse_request(http: HttpRequest, params: Mapping[str, Json], *, validation: Validation) -> Call | Failure:
     try:
         if params.get("stream") and validation is not Validation.OFF:
             raise refuse("stream: Extra inputs are not permitted")
@@ -95,7 +95,7 @@ def _batch(call: Call, stored: Stored) -> dict[str, Json]:
     status = (
         "canceling" if call.operation == "cancel_batch" and cancelled else "in_progress" if stored.polls else "ended"
     )
-    kinds = Counter(_kind(_answered(*result), cancelled=cancelled) for result in stored.results)
+    kinds = Counter(_kind(_word_refusal(*result), cancelled=cancelled) for result in stored.results)
     counts = kinds if status == "ended" else {"processing": len(stored.results)}
     return {
         "id": answer.id,
@@ -121,7 +121,7 @@ def _own_urls(http: HttpRequest, body: bytes) -> bytes:
     return _RESULTS_URL.sub(lambda found: found[1] + own + found[2], body)
 
 
-def _answered(call: Call, outcome: Outcome) -> Outcome:
+def _word_refusal(call: Call, outcome: Outcome) -> Outcome:
     return (refusal_of(outcome, call) if isinstance(outcome, Failure) else None) or outcome
 
 
@@ -151,7 +151,7 @@ def _render_results(call: Call, kept: Stored) -> Reply:
 
 
 def _result(call: Call, outcome: Outcome, *, cancelled: bool) -> dict[str, Json]:
-    outcome = _answered(call, outcome)
+    outcome = _word_refusal(call, outcome)
     match _kind(outcome, cancelled=cancelled), outcome:
         case "succeeded" as kind, Answer() as answer:
             options = message_options(call)

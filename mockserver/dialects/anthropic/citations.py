@@ -29,7 +29,7 @@ def _sources(messages: Iterable[Body]) -> Iterator[Body]:
                     yield each
 
 
-def _of_document(block: Body, index: int) -> Iterator[Body]:
+def _cite_document(block: Body, index: int) -> Iterator[Body]:
     source = block["source"]
     named = {"document_index": index, "document_title": block.get("title")}
     if source["type"] == "content":
@@ -42,7 +42,7 @@ def _of_document(block: Body, index: int) -> Iterator[Body]:
         yield {"type": "char_location", "cited_text": found[0], **named, **span}
 
 
-def _of_search_result(block: Body, index: int) -> Iterator[Body]:
+def _cite_search_result(block: Body, index: int) -> Iterator[Body]:
     named = {"source": block["source"], "title": block["title"], "search_result_index": index}
     for at, content in enumerate(block["content"]):
         span = {"start_block_index": at, "end_block_index": at + 1}
@@ -61,6 +61,6 @@ def source_texts(source: Body) -> list[str]:
 
 _SENTENCE = re.compile(r"[^\s.!?][^.!?\n]{0,2000}[.!?]*")
 _PLACES: Mapping[str, Callable[[Body, int], Iterator[Body]]] = {
-    "document": _of_document,
-    "search_result": _of_search_result,
+    "document": _cite_document,
+    "search_result": _cite_search_result,
 }

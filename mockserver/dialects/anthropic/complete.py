@@ -12,7 +12,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, closed_shape, fields_of, integer
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import read_object
-from mockserver.dialects._reply import EVENT_TYPE, json_reply, merge_headers, with_lines
+from mockserver.dialects._reply import EVENT_TYPE, json_reply, merge_headers, prepend_lines
 from mockserver.dialects.anthropic.conflicts import BLANK_STOP
 from mockserver.dialects.anthropic.models import NAME, MessagesBody, read_as_anthropic, refuse
 from mockserver.dialects.anthropic.replies import error_event, request_id_line
@@ -80,4 +80,4 @@ def _render(call: Call, outcome: Answer) -> Reply:
         reply = Reply(200, headers, frames=completion_events(outcome))
     else:
         reply = json_reply(200, completion(outcome), "", outcome.headers, tokens=outcome.weight)
-    return with_lines(reply, request_id_line(call.http, call))
+    return prepend_lines(reply, request_id_line(call.http, call))

@@ -27,9 +27,9 @@ def conflicts(body: Body, version: str, betas: Sequence[str]) -> Messages:
         yield NO_MESSAGES
     yield from _empty(body, blocks)
     if "tools" in body or "tool_choice" in body:
-        yield from _of_tools(body)
+        yield from _check_tools(body)
     if "thinking" in body:
-        yield from _of_thinking(body, interleaved=INTERLEAVED_THINKING in betas)
+        yield from _check_thinking(body, interleaved=INTERLEAVED_THINKING in betas)
     kinds = {block["type"] for *_, block in blocks}
     if not _PAIRED.isdisjoint(kinds):
         yield from find_unpaired(body)
@@ -78,7 +78,7 @@ def _has_empty_text(content: Json) -> bool:
     return isinstance(content, list) and any(block["type"] == "text" and block["text"] == "" for block in content)
 
 
-def _of_tools(body: Body) -> Messages:
+def _check_tools(body: Body) -> Messages:
     for at, tool in enumerate(body.get("tools") or ()):
         if tool.get("allowed_domains") and tool.get("blocked_domains"):
             yield f"tools.{at}: Only one of `allowed_domains` and `blocked_domains` may be specified."
@@ -93,7 +93,7 @@ def _of_tools(body: Body) -> Messages:
             yield f"Tool '{clip(choice['name'])}' not found in provided tools"
 
 
-def _of_thinking(body: Body, *, interleaved: bool) -> Messages:
+def _check_thinking(body: Body, *, interleaved: bool) -> Messages:
     """Yield what this kind of thinking excludes: most of it with a stated budget, next to nothing if it is adaptive.
 
     A budget of `interleaved` thinking is for the whole turn with its tool calls, so that it may exceed `max_tokens`.
@@ -113,8 +113,8 @@ def _of_thinking(body: Body, *, interleaved: bool) -> Messages:
         yield f"`temperature` may only be set to 1 when thinking is enabled or in adaptive mode{_DOCS}"
 
 
-def _of_caching(body: Body, blocks: Blocks) -> Messages:
-    found = list(_cached(body, blocks))
+def _check_caching(body: Body, blocks: Blocks) -> Messages:
+    found = list(_find_cache_controls(body, blocks))
     count = len(found) + bool(body.get("cache_control"))
     if count > _MOST_CACHED:
         yield f"A maximum of {_MOST_CACHED} blocks with cache_control may be provided. Found {count}."
@@ -125,7 +125,7 @@ def _of_caching(body: Body, blocks: Blocks) -> Messages:
         short = short or control.get("ttl") != "1h"
 
 
-def _cached(body: Body, blocks: Blocks) -> Iterator[tuple[str, Body]]:
+def _find_cache_controls(body: Body, blocks: Blocks) -> Iterator[tuple[str, Body]]:
     """Each cache_control and its place, in the order in which prompts are cached."""
     held = [(f"tools.{at}", tool) for at, tool in enumerate(body.get("tools") or ())]
     system = body.get("system")
@@ -196,23 +196,23 @@ def live_only(body: Body) -> Messages:
     """Yield what only the live provider refuses: what depends on the model or on policy, or is not in its reference."""
     if any(not stop.strip() for stop in body.get("stop_sequences") or ()):
         yield BLANK_STOP
-    yield from _of_caching(body, _blocks(body["messages"]))
+    yield from _check_caching(body, _blocks(body["messages"]))
     if form := output_format(body):
-        yield from (f"output_config.format.schema: {why}" for why in _unsupported(form["schema"]))
+        yield from (f"output_config.format.schema: {why}" for why in _find_unsupported(form["schema"]))
     for at, tool in enumerate(body.get("tools") or ()):
         if tool.get("strict") and "input_schema" in tool:
-            yield from (f"tools.{at}.custom.input_schema: {why}" for why in _unsupported(tool["input_schema"]))
-    yield from _of_model(body)
+            yield from (f"tools.{at}.custom.input_schema: {why}" for why in _find_unsupported(tool["input_schema"]))
+    yield from _check_model(body)
     if (text := prefill(body["messages"])) != text.rstrip():
         yield "messages: final assistant content cannot end with trailing whitespace"
     for place, block in _places(_blocks(body["messages"])):
         if block["type"] == "image" and block["source"]["type"] == "base64":
-            yield from _of_image(f"{place}.image.source.base64", block["source"]["data"])
+            yield from _check_image(f"{place}.image.source.base64", block["source"]["data"])
     yield from _unthinking(body)
     yield from find_unpaired(body, first=True)
 
 
-def _of_model(body: Body) -> Messages:
+def _check_model(body: Body) -> Messages:
     """Yield what the family of the model takes no longer."""
     model = body["model"]
     if prefill(body["messages"]) and "fallback_credit_token" not in body and _WITHOUT_PREFILL.match(model):
@@ -234,7 +234,7 @@ def _places(blocks: Blocks) -> Iterator[tuple[str, Body]]:
             yield from ((f"{place}.tool_result.content.{n}", one) for n, one in enumerate(inner))
 
 
-def _of_image(place: str, data: str) -> Messages:
+def _check_image(place: str, data: str) -> Messages:
     size = len(data) * 3 // 4
     if size > _LARGEST_IMAGE:
         yield f"{place}: image exceeds 5 MB maximum: {size} bytes > {_LARGEST_IMAGE} bytes"
@@ -255,11 +255,11 @@ def _unthinking(body: Body) -> Messages:
             yield _THOUGHTLESS.format(at=at, index=index, kind=first["type"])
 
 
-def _unsupported(schema: Json) -> Messages:
+def _find_unsupported(schema: Json) -> Messages:
     """Why a schema is outside of the part that structured outputs support."""
     if isinstance(schema, list):
         for each in schema:
-            yield from _unsupported(each)
+            yield from _find_unsupported(each)
     if not isinstance(schema, dict):
         return
     match schema.get("type"):
@@ -274,9 +274,9 @@ def _unsupported(schema: Json) -> Messages:
             yield f"For '{kind}' type, {which} not supported"
     for key in ("properties", "$defs", "definitions"):
         if isinstance(named := schema.get(key), dict):
-            yield from _unsupported(list(named.values()))
+            yield from _find_unsupported(list(named.values()))
     for key in ("items", "anyOf", "allOf"):
-        yield from _unsupported(schema.get(key))
+        yield from _find_unsupported(schema.get(key))
 
 
 _PAIRED = frozenset({"tool_use", "tool_result"})

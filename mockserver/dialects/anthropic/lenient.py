@@ -6,7 +6,7 @@ What is in Anthropic's own form stays as it is, for the request model to judge.
 import re
 from collections.abc import Iterator, Mapping
 
-from mockserver.core.json import Json, compact, parsed
+from mockserver.core.json import Json, compact, try_parse
 from mockserver.dialects._loose import read_content, read_function, read_list, read_role, read_tool_call
 
 Body = Mapping[str, Json]
@@ -56,7 +56,7 @@ def _tool_use(identity: str, called: Body) -> Body:
 
 def _arguments(given: Json) -> Body:
     """The arguments of a call, which may be JSON text; what is no object is one argument."""
-    value = parsed(given, given) if isinstance(given, str) else given
+    value = try_parse(given, given) if isinstance(given, str) else given
     return value if isinstance(value, Mapping) else {} if value in (None, "") else {"input": value}
 
 

@@ -18,14 +18,14 @@ from mockserver.dialects._fields import (
     Type,
     closed_shape,
     integer,
-    labelled,
+    label_member,
     list_of,
     literal,
     not_null,
     number,
     open_shape,
     optional,
-    tagged_by,
+    tag_union,
     text,
     union_by,
     usually,
@@ -89,8 +89,8 @@ def _refusal(error: ErrorDetails, body: Body) -> Failure:
 def _steps(error: ErrorDetails) -> list[str | int]:
     """The path without the labels of unions; the name of an unknown key may look like one."""
     *path, last = error["loc"]
-    labelled = is_label(last) and error["type"] != "extra_forbidden"
-    return [step for step in path if not is_label(step)] + ([] if labelled else [last])
+    label_member = is_label(last) and error["type"] != "extra_forbidden"
+    return [step for step in path if not is_label(step)] + ([] if label_member else [last])
 
 
 _MESSAGES: Mapping[str, str] = {
@@ -99,13 +99,13 @@ _MESSAGES: Mapping[str, str] = {
 }
 
 
-def _in_range(value: Json) -> Json:
+def _check_range(value: Json) -> Json:
     if isinstance(value, int | float) and not 0 <= value <= 1:
         raise PydanticCustomError("range", "range: 0..1")
     return value
 
 
-Share = usually(number(0, 1), read_by(_in_range)(number()))
+Share = usually(number(0, 1), read_by(_check_range)(number()))
 # `scope` is of a beta that the official client does not name, but coding agents send.
 CacheControl = closed_shape(type=literal("ephemeral"), ttl=not_null(literal("5m", "1h")), scope=optional(str))
 
@@ -114,8 +114,8 @@ def _text_or_list(kind: Type) -> Type:
     """A text or a list; what is neither is refused as no text."""
     return union_by(
         lambda value: "<a list>" if isinstance(value, list) else "<a string>",
-        labelled("<a string>", str),
-        labelled("<a list>", list_of(kind)),
+        label_member("<a string>", str),
+        label_member("<a list>", list_of(kind)),
     )
 
 
@@ -123,27 +123,27 @@ def _text_or_object(kind: Type) -> Type:
     """The same with an object."""
     return union_by(
         lambda value: "<an object>" if isinstance(value, dict) else "<a string>",
-        labelled("<a string>", str),
-        labelled("<an object>", kind),
+        label_member("<a string>", str),
+        label_member("<an object>", kind),
     )
 
 
-def _of_type(kind: str, **fields: Type) -> Type:
+def _make_block_type(kind: str, **fields: Type) -> Type:
     return closed_shape(type=literal(kind), **fields)
 
 
 def _block(kind: str, **fields: Type) -> Type:
-    return _of_type(kind, cache_control=optional(CacheControl), **fields)
+    return _make_block_type(kind, cache_control=optional(CacheControl), **fields)
 
 
-_URL, _FILE = _of_type("url", url=str), _of_type("file", file_id=str)
+_URL, _FILE = _make_block_type("url", url=str), _make_block_type("file", file_id=str)
 _CITATIONS = optional(closed_shape(enabled=not_null(bool)))
 Text = _block("text", text=str, citations=optional(list_of(Object)))
 Image = _block(
     "image",
-    source=tagged_by(
+    source=tag_union(
         "type",
-        _of_type("base64", media_type=literal("image/jpeg", "image/png", "image/gif", "image/webp"), data=str),
+        _make_block_type("base64", media_type=literal("image/jpeg", "image/png", "image/gif", "image/webp"), data=str),
         _URL,
         _FILE,
     ),
@@ -151,11 +151,11 @@ Image = _block(
 )
 Document = _block(
     "document",
-    source=tagged_by(
+    source=tag_union(
         "type",
-        _of_type("base64", media_type=literal("application/pdf"), data=str),
-        _of_type("text", media_type=literal("text/plain"), data=str),
-        _of_type("content", content=_text_or_list(tagged_by("type", Text, Image))),
+        _make_block_type("base64", media_type=literal("application/pdf"), data=str),
+        _make_block_type("text", media_type=literal("text/plain"), data=str),
+        _make_block_type("content", content=_text_or_list(tag_union("type", Text, Image))),
         _URL,
         _FILE,
     ),
@@ -177,7 +177,7 @@ ToolResult = _block(
     **_RESULT_ID,
     content=optional(
         _text_or_list(
-            tagged_by(
+            tag_union(
                 "type",
                 *(Text, Image, Document, SearchResult, ToolReference),
                 open_shape(type=literal("browser_state")),
@@ -196,11 +196,11 @@ _BETA = (
     *("mcp_tool_use", "mcp_tool_result", "mcp_tool_listing", "advisor_tool_result", "compaction", "fallback"),
     *("tool_addition", "tool_removal"),
 )
-Block = tagged_by(
+Block = tag_union(
     "type",
     *(Text, Image, Document, SearchResult),
-    _of_type("thinking", thinking=str, signature=str),
-    _of_type("redacted_thinking", data=str),
+    _make_block_type("thinking", thinking=str, signature=str),
+    _make_block_type("redacted_thinking", data=str),
     _block("tool_use", **_CALL, toolset_name=optional(str)),
     ToolResult,
     _block("server_tool_use", **_CALL),
@@ -218,11 +218,11 @@ SystemMessage = closed_shape(
     clear_at=optional(literal("next_user_message", "never")),
 )
 RequestMessage = usually(
-    tagged_by("role", Turn, SystemMessage),
+    tag_union("role", Turn, SystemMessage),
     union_by(
         lambda message: "<a system message>" if _is_of_system(message) else "<a turn>",
-        labelled("<a turn>", Turn),
-        labelled("<a system message>", SystemMessage),
+        label_member("<a turn>", Turn),
+        label_member("<a system message>", SystemMessage),
     ),
 )
 
@@ -243,7 +243,7 @@ _SEARCHED = {
     "response_inclusion": not_null(literal("full", "excluded")),
     **_DOMAINS,
 }
-_PLACE = _of_type("approximate", **dict.fromkeys(("city", "region", "country", "timezone"), optional(str)))
+_PLACE = _make_block_type("approximate", **dict.fromkeys(("city", "region", "country", "timezone"), optional(str)))
 _EXAMPLES = {"input_examples": optional(list_of(Object))}
 _SCREEN = {"display_width_px": int, "display_height_px": int, "display_number": optional(int)}
 # The options of tools whose schema Anthropic supplies, by the beginning of their type (a date follows).
@@ -303,32 +303,32 @@ Tool = usually(
     Custom,
     union_by(
         _tool_tag,
-        labelled("custom", Custom),
-        *(labelled(name, closed_shape(type=str, **own, **_OPTIONS)) for name, own in _DATED.items()),
-        labelled("<a toolset>", Object),
+        label_member("custom", Custom),
+        *(label_member(name, closed_shape(type=str, **own, **_OPTIONS)) for name, own in _DATED.items()),
+        label_member("<a toolset>", Object),
     ),
 )
 _ONE_CALL = {"disable_parallel_tool_use": not_null(bool)}
-ToolChoice = tagged_by(
+ToolChoice = tag_union(
     "type",
-    _of_type("auto", **_ONE_CALL),
-    _of_type("any", **_ONE_CALL),
-    _of_type("tool", name=str, **_ONE_CALL),
-    _of_type("none"),
+    _make_block_type("auto", **_ONE_CALL),
+    _make_block_type("any", **_ONE_CALL),
+    _make_block_type("tool", name=str, **_ONE_CALL),
+    _make_block_type("none"),
 )
 _DISPLAY = {"display": optional(literal("summarized", "omitted", "updates"))}
 _BINDING = {
     "block_binding": optional(closed_shape(prefix_mismatch_behavior=optional(literal("error", "drop_block")))),
 }
-Thinking = tagged_by(
+Thinking = tag_union(
     "type",
-    _of_type("enabled", budget_tokens=integer(1024), **_DISPLAY, **_BINDING),
-    _of_type("adaptive", **_DISPLAY, **_BINDING),
-    _of_type("disabled"),
-    _of_type("between_tools", **_DISPLAY),
+    _make_block_type("enabled", budget_tokens=integer(1024), **_DISPLAY, **_BINDING),
+    _make_block_type("adaptive", **_DISPLAY, **_BINDING),
+    _make_block_type("disabled"),
+    _make_block_type("between_tools", **_DISPLAY),
 )
-OutputFormat = _of_type("json_schema", schema=Object)
-Thread = tagged_by("type", _of_type("create"), _of_type("continue", previous_message_id=str))
+OutputFormat = _make_block_type("json_schema", schema=Object)
+Thread = tag_union("type", _make_block_type("create"), _make_block_type("continue", previous_message_id=str))
 _SKILL = closed_shape(skill_id=str, type=literal("anthropic", "custom"), version=not_null(str))
 Container = _text_or_object(closed_shape(id=optional(str), skills=optional(list_of(_SKILL))))
 
@@ -342,7 +342,7 @@ _COUNTED: dict[str, Type] = {
         closed_shape(
             **_EFFORT,
             format=optional(OutputFormat),
-            task_budget=optional(_of_type("tokens", total=int, remaining=optional(int))),
+            task_budget=optional(_make_block_type("tokens", total=int, remaining=optional(int))),
         )
     ),
     "cache_control": optional(CacheControl),

@@ -64,14 +64,14 @@ def _thoughts(call: Call) -> Sequence[_Thought] | None:
     if not held:
         return None
     return [
-        _Thought(f"messages.{at}.content.{index}", block, at == latest, *_read(block.get("signature")))
+        _Thought(f"messages.{at}.content.{index}", block, at == latest, *_read_signature(block.get("signature")))
         for at, content in held
         for index, block in enumerate(content)
         if isinstance(block, dict) and block.get("type") == "thinking"
     ]
 
 
-def _read(signature: object) -> tuple[SignatureClaims | None, bool]:
+def _read_signature(signature: object) -> tuple[SignatureClaims | None, bool]:
     try:
         return (read_signature(signature) if isinstance(signature, str) else None), True
     except SealError:
@@ -116,7 +116,7 @@ def _find_displaced(call: Call, thoughts: Sequence[_Thought]) -> Problems:
     prefix = Prefix(call.raw)
     for at, message in enumerate(call.raw["messages"]):
         for index, block in enumerate(blocks_of(message)):
-            claims, _ = _read(block.get("signature") if block["type"] == "thinking" else None)
+            claims, _ = _read_signature(block.get("signature") if block["type"] == "thinking" else None)
             if claims is not None and claims.said and (why := _describe_difference(claims, prefix)) is not None:
                 place = f"messages.{at}.content.{index}"
                 setting = "" if _BETA in (call.http.header("anthropic-beta") or "") else _SETTING

@@ -23,7 +23,7 @@ from mockserver.dialects._parse import Body, bearer
 from mockserver.dialects._reply import EVENT_TYPE, answer_reply, json_reply, moment, request_hex
 from mockserver.dialects.anthropic.models import refuse
 from mockserver.dialects.anthropic.replay import defer_prefix
-from mockserver.wire.anthropic import MessageOptions, MessageRenderer, compacted
+from mockserver.wire.anthropic import MessageOptions, MessageRenderer, compact_answer
 
 
 def credential(http: HttpRequest) -> str | None:
@@ -44,7 +44,7 @@ _request_id = Seed().drawer("req_01", "base58", 22, "request")
 def render_message(call: Call, outcome: Answer) -> Reply:
     options = message_options(call)
     if call.raw.get("compaction") is not None:
-        outcome, options = compacted(outcome, options)
+        outcome, options = compact_answer(outcome, options)
     own = request_id_line(call.http, call)
     return answer_reply(outcome, _MESSAGES, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
 
@@ -160,7 +160,7 @@ def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[
         failure = failure.changed(reason="overloaded")
     if failure.reason == "too_large" and call is None:  # the server's own words, which name its limit
         failure = failure.changed(message=None)
-    if (place := _of_schema(failure, call)) is not None:
+    if (place := _word_schema_failure(failure, call)) is not None:
         failure = failure.changed(message=place, param="")
     resolved = ERRORS.resolve(failure, http, call)
     kind = failure.kind or _TYPES.get(resolved.status) or (INVALID_REQUEST if resolved.status < 500 else "api_error")
@@ -172,7 +172,7 @@ def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[
     return {"type": "error", "error": error, "request_id": request_id(http, call)}, resolved.status
 
 
-def _of_schema(failure: Failure, call: Call | None) -> str | None:
+def _word_schema_failure(failure: Failure, call: Call | None) -> str | None:
     """What is wrong with a schema, with its place."""
     schema = failure.details.get("schema")
     if call is None or schema is None:
@@ -199,13 +199,13 @@ def rate_limit_headers(standings: Standings) -> Headers:
         if standing is not None
         for key, value in (
             ("limit", str(standing.limit)),
-            ("remaining", str(standing.left if name == "requests" else _rounded(standing))),
+            ("remaining", str(standing.left if name == "requests" else _round_left(standing))),
             ("reset", moment(ceil(wall() + standing.reset))),
         )
     )
 
 
-def _rounded(tokens: Standing) -> int:
+def _round_left(tokens: Standing) -> int:
     """What is left, to thousands; a limit below a thousand has none."""
     return tokens.left if tokens.limit < _ROUND else min((tokens.left + _ROUND // 2) // _ROUND * _ROUND, tokens.limit)
 

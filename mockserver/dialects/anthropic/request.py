@@ -290,7 +290,7 @@ def _meaning(body: Body, *, is_plain: bool) -> dict[str, Json]:
     if type(kept.get("system")) is list:
         kept["system"] = _plain(kept["system"], ordinals)
     if tools := kept.get("tools"):
-        kept["tools"] = [schema_as_text(_uncached(tool), "input_schema") for tool in tools]
+        kept["tools"] = [schema_as_text(_drop_caching(tool), "input_schema") for tool in tools]
     if kept.get("output_format"):
         kept["output_format"] = schema_as_text(kept["output_format"], "schema")
     if (config := kept.get("output_config")) and config.get("format"):
@@ -317,7 +317,7 @@ def _plain_block(block: Body, ordinals: dict[str, str]) -> dict[str, Json]:
     return plain
 
 
-def _uncached(tool: Body) -> Body:
+def _drop_caching(tool: Body) -> Body:
     return {key: value for key, value in tool.items() if key not in _UNSAID}
 
 

@@ -19,7 +19,7 @@ def usable_schema(schema: Schema) -> Schema:
     """
     if _KEYWORDS.isdisjoint(schema):
         return {"type": "object"}
-    return _restored(schema) if _mentions(schema) else schema
+    return _restore_schema(schema) if _mentions(schema) else schema
 
 
 def _mentions(schema: Json) -> bool:
@@ -34,12 +34,12 @@ def _mentions(schema: Json) -> bool:
 _NESTED = (dict, list)
 
 
-def _restored(schema: Json) -> Json:
+def _restore_schema(schema: Json) -> Json:
     match schema:
         case list():
-            return [_restored(each) for each in schema]
+            return [_restore_schema(each) for each in schema]
         case Mapping():
-            whole = {key: value if key in _DATA else _restored(value) for key, value in schema.items()}
+            whole = {key: value if key in _DATA else _restore_schema(value) for key, value in schema.items()}
             said = schema.get("description")
             return {**_constraints(said, schema), **whole} if isinstance(said, str) and said.endswith("}") else whole
     return schema

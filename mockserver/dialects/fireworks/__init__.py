@@ -59,7 +59,7 @@ def _answer_lines(call: Call, answer: Answer) -> str:
     body = call.raw
     speculated = _metric_lines(speculation_metrics(body, answer))
     sampling = "{}" if _SAMPLING.isdisjoint(body) else _show_sampling(body)
-    return f"{own}{_performed(answer.usage)}{speculated}fireworks-sampling-options: {sampling}\r\n"
+    return f"{own}{_usual_metric_lines(answer.usage)}{speculated}fireworks-sampling-options: {sampling}\r\n"
 
 
 def _show_sampling(body: Mapping[str, Json]) -> str:
@@ -67,7 +67,7 @@ def _show_sampling(body: Mapping[str, Json]) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _performed(usage: Usage) -> str:
+def _usual_metric_lines(usage: Usage) -> str:
     return _metric_lines(usual_metrics(usage))
 
 
@@ -196,7 +196,7 @@ DIALECT = Dialect(
         "accounts/fireworks/models/gpt-oss-120b",
         "accounts/fireworks/models/qwen3-8b",
     ),
-    features=frozenset({"custom_tools", "call_pieces", "finish_error"}),
+    own_features=frozenset({"custom_tools", "call_pieces", "finish_error"}),
     missing=dict.fromkeys(
         ("/messages", "/embeddings", "/rerank", "/responses", "/accounts", "/workflows"), "{json: {}}"
     ),

@@ -23,7 +23,7 @@ from mockserver.dialects._fields import (
     Model,
     Object,
     closed_shape,
-    labelled,
+    label_member,
     list_of,
     literal,
     mapping,
@@ -31,13 +31,13 @@ from mockserver.dialects._fields import (
     optional,
     schema_of,
     shape,
-    tagged_by,
+    tag_union,
     union,
     usually,
 )
 
 
-def whole(value: Any) -> Any:
+def read_integer(value: Any) -> Any:
     """An integer, however it is written; anything else is refused here or by the type."""
     if isinstance(value, str):
         raise PydanticKnownError("int_type" if _reads_as(int, value) else "int_parsing")
@@ -86,9 +86,9 @@ _MANY = 64
 
 def integer(least: int | None = None, most: int | None = None) -> Any:
     """An integer, of which a complaint about its bounds shows what was written."""
-    read = checked_by(partial(_within, least, most))(read_by(whole)(schema_of(int)))
+    read = checked_by(partial(_within, least, most))(read_by(read_integer)(schema_of(int)))
     usual = _fields.integer(-_LARGEST if least is None else least, _LARGEST if most is None else most)
-    return labelled("int", usually(usual, read))
+    return label_member("int", usually(usual, read))
 
 
 _LARGEST = 2**53  # of the integers that are not looked at more closely
@@ -109,10 +109,10 @@ def number(least: float | None = None, most: float | None = None) -> Any:
 
 Int = integer()
 Number = number()
-Bool = labelled("bool", usually(bool, read_by(_truth)(schema_of(bool))))
-Text = labelled("str", str)
-Texts = labelled("list[str]", list_of(str))
-Ints = labelled("list[int]", list_of(Int))
+Bool = label_member("bool", usually(bool, read_by(_truth)(schema_of(bool))))
+Text = label_member("str", str)
+Texts = label_member("list[str]", list_of(str))
+Ints = label_member("list[int]", list_of(Int))
 Pairs = usually(mapping(str), read_by(_one_refused)(mapping(str)))
 Bias = number(-100.0, 100.0)
 Biases = usually(mapping(Bias), read_by(_one_refused)(mapping(Bias)))
@@ -125,7 +125,7 @@ VideoURL = closed_shape(
 )
 Content = closed_shape(type=str, text=optional(str), image_url=optional(ImageURL), video_url=optional(VideoURL))
 PredictedOutput = closed_shape(
-    content=union(Text, labelled("list[ChatMessageContent]", list_of(Content))), type=not_null(literal("content"))
+    content=union(Text, label_member("list[ChatMessageContent]", list_of(Content))), type=not_null(literal("content"))
 )
 ThinkingConfigEnabled = closed_shape(
     type=literal("enabled"),
@@ -135,16 +135,16 @@ ThinkingConfigEnabled = closed_shape(
 )
 ThinkingConfigDisabled = closed_shape(type=literal("disabled"))
 Thinking = usually(
-    tagged_by("type", ThinkingConfigEnabled, ThinkingConfigDisabled),
+    tag_union("type", ThinkingConfigEnabled, ThinkingConfigDisabled),
     union(
-        labelled("ThinkingConfigEnabled", ThinkingConfigEnabled),
-        labelled("ThinkingConfigDisabled", ThinkingConfigDisabled),
+        label_member("ThinkingConfigEnabled", ThinkingConfigEnabled),
+        label_member("ThinkingConfigDisabled", ThinkingConfigDisabled),
     ),
 )
-Schema = union(Text, labelled("dict[str,any]", Object))
+Schema = union(Text, label_member("dict[str,any]", Object))
 
 
-def _with_schema(answer: dict[str, Json]) -> dict[str, Json]:
+def _complete_format(answer: dict[str, Json]) -> dict[str, Json]:
     if answer["type"] == "json_schema" and answer.get("json_schema") is None and answer.get("schema") is None:
         raise ValueError('a response_format of type "json_schema" needs a json_schema')
     if answer["type"] == "grammar" and answer.get("grammar") is None:
@@ -158,13 +158,13 @@ ResponseFormat = closed_shape(
     grammar=optional(str),
     json_schema=optional(Schema),
 )
-Effort = labelled(
+Effort = label_member(
     "literal['low','medium','high','xhigh','max','none']", literal("low", "medium", "high", "xhigh", "max", "none")
 )
-_FewTexts = labelled("list[str]", list_of(str, most=MAX_PROMPTS))
+_FewTexts = label_member("list[str]", list_of(str, most=MAX_PROMPTS))
 Prompts = usually(
     union(Text, _FewTexts),
-    union(Text, _FewTexts, Ints, labelled("list[list[int]]", list_of(Ints, most=MAX_PROMPTS))),
+    union(Text, _FewTexts, Ints, label_member("list[list[int]]", list_of(Ints, most=MAX_PROMPTS))),
 )
 _SAMPLING: dict[str, Any] = {
     "model": str,
@@ -176,7 +176,7 @@ _SAMPLING: dict[str, Any] = {
     "stream": optional(Bool),
     "n": not_null(integer(1, 128)),
     "service_tier": not_null(literal("auto", "default", "flex", "priority")),
-    "stop": optional(union(Text, labelled("list[str]", list_of(str, most=4)))),
+    "stop": optional(union(Text, label_member("list[str]", list_of(str, most=4)))),
     "max_tokens": optional(Int),
     "max_completion_tokens": optional(Int),
     "temperature": optional(FromZeroToTwo),
@@ -196,10 +196,10 @@ _SAMPLING: dict[str, Any] = {
     "echo_last": optional(Int),
     "ignore_eos": not_null(Bool),
     "context_length_exceeded_behavior": not_null(literal("error", "truncate")),
-    "response_format": optional(checked_by(_with_schema)(ResponseFormat)),
+    "response_format": optional(checked_by(_complete_format)(ResponseFormat)),
     "logit_bias": optional(Biases),
     "speculation": optional(union(Text, Ints)),
-    "prediction": optional(union(labelled("PredictedOutput", PredictedOutput), Text)),
+    "prediction": optional(union(label_member("PredictedOutput", PredictedOutput), Text)),
     "metadata": optional(Pairs),
     "reasoning_effort": optional(union(Effort, integer(1), Bool)),
     "reasoning_history": optional(literal("disabled", "interleaved", "preserved")),
@@ -208,7 +208,7 @@ _SAMPLING: dict[str, Any] = {
 }
 # `POST /completions`: closed, as the seed says.
 CompletionRequest = closed_shape(
-    **_SAMPLING, prompt=Prompts, images=optional(union(Texts, labelled("list[list[str]]", list_of(Texts))))
+    **_SAMPLING, prompt=Prompts, images=optional(union(Texts, label_member("list[list[str]]", list_of(Texts))))
 )
 # `POST /chat/completions`: OpenAI's messages and tools; no seed closes it, so unknown fields are left alone.
 ChatCompletionRequest = shape(

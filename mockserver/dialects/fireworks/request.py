@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails, ValidationError, to_json
 from mockserver.core.call import Call, IdShape, Message, Options
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
-from mockserver.core.json import parsed as parsed_json
+from mockserver.core.json import try_parse as parsed_json
 from mockserver.core.plan import Answer, Failure, Usage
 from mockserver.core.tokens import Tokenizer
 from mockserver.core.validation import Validation
@@ -120,17 +120,17 @@ def _step(step: str | int) -> str | int:
 
 def _detail(kind: str, path: Sequence[str | int], message: str, value: Json) -> dict[str, Json]:
     steps = (clip(step) if isinstance(step, str) else step for step in path)
-    return {"loc": ["body", *steps], "msg": message, "type": kind, "input": shortened(value)}
+    return {"loc": ["body", *steps], "msg": message, "type": kind, "input": shorten(value)}
 
 
-def shortened(value: Json) -> Json:
+def shorten(value: Json) -> Json:
     match value:
         case str():
             return clip(value, _MAX_QUOTED_TEXT)
         case list():
-            return [shortened(item) for item in value[:_MAX_QUOTED_ITEMS]]
+            return [shorten(item) for item in value[:_MAX_QUOTED_ITEMS]]
         case dict():
-            return {clip(str(key)): shortened(item) for key, item in list(value.items())[:_MAX_QUOTED_ITEMS]}
+            return {clip(str(key)): shorten(item) for key, item in list(value.items())[:_MAX_QUOTED_ITEMS]}
         case int() if abs(value) >> 64:
             return clip(str(value))
     return value
@@ -178,7 +178,7 @@ def parse_completion(http: HttpRequest, validation: Validation) -> Call:
         raise refuse(Complaint("conflict", (field,), got=body[field], message=message))
     if _RESHAPED.isdisjoint(body):
         return call
-    messages = _with_images(call.messages, parsed.get("images"))
+    messages = _add_images(call.messages, parsed.get("images"))
     response_format, schema = _format(parsed, validation)
     return replace(
         call,
@@ -222,7 +222,7 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
         _refuse_conflicts(parsed)
         refuse_first((*unmet_tool_choice(parsed), *empty_messages(parsed["messages"])), refuse)
     response_format, schema = _format(parsed, validation)
-    plain = {**body, "response_format": _as_openai(response_format, schema)}
+    plain = {**body, "response_format": _name_as_openai(response_format, schema)}
     call = chat_call(http, plain, {**parsed, "response_format": plain["response_format"]}, dialect=NAME)
     return replace(
         call,
@@ -240,11 +240,11 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
 
 
 def _effort(parsed: Body) -> str | None:
-    wanted = _stated_effort(parsed)
+    wanted = _find_effort(parsed)
     return next(name for most, name in _BUDGETS if wanted <= most) if isinstance(wanted, int) else wanted
 
 
-def _stated_effort(parsed: Body) -> str | int | None:
+def _find_effort(parsed: Body) -> str | int | None:
     """The effort as a name or in tokens, whichever way it is stated."""
     stated: str | int | None = parsed.get("reasoning_effort")
     if (thinking := parsed.get("thinking")) is not None:
@@ -261,12 +261,12 @@ def completion_options(call: Call, answer: Answer) -> CompletionOptions:
         token_ids=body.get("return_token_ids") is True,
         raw_output=body.get("raw_output") is True,
         perf_metrics=perf_metrics(body, answer) if body.get("perf_metrics_in_response") is True else None,
-        images=_shown_images(call.messages) if "images" in body else (),
+        images=_list_images(call.messages) if "images" in body else (),
         grammar=_grammar(body.get("response_format"), options.schema),
     )
 
 
-def _shown_images(messages: Sequence[Message]) -> tuple[tuple[str, ...], ...]:
+def _list_images(messages: Sequence[Message]) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(part["image_url"]["url"] for part in message.parts) for message in messages)
 
 
@@ -288,16 +288,16 @@ def usual_metrics(usage: Usage) -> dict[str, Json]:
 
 def speculation_metrics(body: Body, answer: Answer) -> dict[str, Json]:
     """Those of an answer that the client predicts."""
-    guess = _predicted(body, answer.tokenizer)
+    guess = _find_prediction(body, answer.tokenizer)
     if not guess:
         return {}
     return {
         "speculation-prompt-tokens": len(guess),
-        "speculation-prompt-matched-tokens": _matched(guess, answer),
+        "speculation-prompt-matched-tokens": _count_matched(guess, answer),
     }
 
 
-def _predicted(body: Body, tokenizer: Tokenizer) -> Sequence[str]:
+def _find_prediction(body: Body, tokenizer: Tokenizer) -> Sequence[str]:
     guess = body.get("speculation")
     if isinstance(guess, list):
         return tuple(map(str, guess))
@@ -311,7 +311,7 @@ def _predicted(body: Body, tokenizer: Tokenizer) -> Sequence[str]:
     return tokenizer.split(guess)
 
 
-def _matched(guess: Sequence[str], answer: Answer) -> int:
+def _count_matched(guess: Sequence[str], answer: Answer) -> int:
     texts = [getattr(part, "text", "") for choice in answer.choices[:1] for part in choice.parts]
     tokens = answer.tokenizer.split("".join(texts))
     return next(
@@ -327,7 +327,7 @@ def _refuse_conflicts(parsed: Body) -> None:
         if parsed.get(one) is not None and parsed.get(other) is not None:
             message = f"{one} and {other} cannot be specified together"
             raise refuse(Complaint("conflict", (), got=parsed, message=message))
-    effort = _stated_effort(parsed)
+    effort = _find_effort(parsed)
     if effort not in (None, *_LEVELS) and any(name in parsed["model"].lower() for name in _ALWAYS_REASONING):
         raise Failure("bad_parameter", f"Invalid reasoning effort: {effort}", param="reasoning_effort")
 
@@ -362,13 +362,13 @@ def _format(parsed: Body, validation: Validation) -> tuple[str, Json]:
     name = "schema" if answer.get("json_schema") is None else "json_schema"
     schema = answer.get(name)
     if isinstance(schema, str):
-        schema = parsed_json(schema) if validation is Validation.OFF else _parsed(schema, name)
+        schema = parsed_json(schema) if validation is Validation.OFF else _parse_schema(schema, name)
     if isinstance(schema, Mapping) and isinstance(schema.get("schema"), Mapping):
         schema = schema["schema"]  # as OpenAI writes it: with a name
     return ("json_object", None) if schema is None else ("json_schema", schema)
 
 
-def _parsed(text: str, name: str) -> Json:
+def _parse_schema(text: str, name: str) -> Json:
     try:
         schema = from_json(text.encode(), allow_inf_nan=False)
         if isinstance(schema, Mapping):
@@ -380,7 +380,7 @@ def _parsed(text: str, name: str) -> Json:
     raise refuse(Complaint("conflict", ("response_format", name), got=text, message=message))
 
 
-def _as_openai(response_format: str, schema: Json) -> Json:
+def _name_as_openai(response_format: str, schema: Json) -> Json:
     if response_format == "json_schema":
         return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
     return None if response_format == "text" else {"type": response_format}
@@ -392,7 +392,7 @@ def _grammar(answer: Json, schema: Json) -> str | None:
     return answer.get("grammar") if isinstance(answer, Mapping) else None
 
 
-def _with_images(messages: Sequence[Message], images: Json) -> tuple[Message, ...]:
+def _add_images(messages: Sequence[Message], images: Json) -> tuple[Message, ...]:
     if not images:
         return tuple(messages)
     several = isinstance(images[0], list)

@@ -41,11 +41,11 @@ from mockserver.wire.gemini import (
     GeminiOptions,
     GeminiRenderer,
     array_frames,
-    blocked_prompt,
+    frame_response,
     generate_content,
     modalities,
     pretty,
-    whole_frames,
+    render_blocked_prompt,
 )
 
 
@@ -54,7 +54,7 @@ def _render(call: Call, outcome: Answer) -> Reply:
     if call.previous_response_id is not None and not outcome.usage.cached:
         cached = max(outcome.usage.prompt - call.prompt_tokens, 0)  # which the call itself does not have
         outcome = replace(outcome, usage=replace(outcome.usage, cached=cached))
-        options = _with_cached(options, cached, outcome.prompt)
+        options = _count_cached(options, cached, outcome.prompt)
     if not call.stream:
         data = _RENDERER.fill_body(outcome, options)
         if data is not None:
@@ -72,7 +72,7 @@ def _render_count(call: Call, outcome: Stored) -> Reply:
         raise Failure("previous_not_found")
     tokens, options = outcome.answer.usage.prompt, _options(call)
     cached = max(tokens - call.prompt_tokens, 0) if call.previous_response_id is not None else 0
-    options = _with_cached(options, cached, asked.messages) if cached else options
+    options = _count_cached(options, cached, asked.messages) if cached else options
     body = {"totalTokens": tokens, "promptTokensDetails": modalities(tokens, options.media)}
     if cached:
         body |= {"cachedContentTokenCount": cached, "cacheTokensDetails": modalities(cached, options.cached_media)}
@@ -100,7 +100,7 @@ def _options(call: Call) -> GeminiOptions:
     )
 
 
-def _with_cached(options: GeminiOptions, cached: int, messages: Iterable[Message]) -> GeminiOptions:
+def _count_cached(options: GeminiOptions, cached: int, messages: Iterable[Message]) -> GeminiOptions:
     """The options of a call of which so many tokens are cached; `messages`: those of its cached content and its own."""
     media, own = _media(messages), options.media
     of_cached = {modality: count - own.get(modality, 0) for modality, count in media.items()}
@@ -128,7 +128,7 @@ _MODALITIES = {"video/": "VIDEO", "audio/": "AUDIO"}
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if failure.reason == "content_filter" and failure.status is None and call is not None and call.operation == "chat":
-        return _blocked(call, failure)
+        return _render_blocked(call, failure)
     status, body = error_body(http, failure, call)
     again = "" if "window" in failure.details else retry_lines(failure)
     headers = (*HeaderLines(again), *failure.headers)
@@ -139,15 +139,15 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     return pretty_reply(http, body, headers, status=status)
 
 
-def _blocked(call: Call, failure: Failure) -> Reply:
+def _render_blocked(call: Call, failure: Failure) -> Reply:
     """A blocked prompt is no error: it is a response without candidates."""
     answer = Answer(call.fingerprint[:23], FROZEN_AT, call.model, (), Usage(call.prompt_tokens))
-    body = blocked_prompt(answer, failure.details.get("safety", ()), _options(call))
+    body = render_blocked_prompt(answer, failure.details.get("safety", ()), _options(call))
     if not call.stream:
         return pretty_reply(call.http, body, failure.headers)
     events = _wants_events(call.http)
     headers = merge_headers(HeaderLines(EVENT_TYPE if events else JSON_TYPE), failure.headers)
-    return Reply(200, headers, frames=tuple(whole_frames(body, events=events)))
+    return Reply(200, headers, frames=tuple(frame_response(body, events=events)))
 
 
 def _error_event(failed: Reply, frames: int) -> Frame:
@@ -193,7 +193,7 @@ DIALECT = Dialect(
     credential=credential,
     fail=_fail,
     models=tuple(MODELS),
-    features=frozenset({"content_filter", "filter_annotations", "refusal", "annotations", "items", "embedding"}),
+    own_features=frozenset({"content_filter", "filter_annotations", "refusal", "annotations", "items"}),
     variables=CLIENT_CONFIGS[NAME].variables,
     one_key=CLIENT_CONFIGS[NAME].one_key,
     missing={

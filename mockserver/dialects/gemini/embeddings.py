@@ -6,7 +6,7 @@ from itertools import chain
 from mockserver.core.call import Call, Message, Options, Prompt
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
-from mockserver.core.plan import Embeddings, Failure
+from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body
@@ -14,7 +14,8 @@ from mockserver.dialects.gemini.checks import MAX_BATCH, MAX_INSTANCES, Line, ha
 from mockserver.dialects.gemini.messages import BATCH_EMBED, EMBED, PREDICT
 from mockserver.dialects.gemini.models import USUAL_PARAMS
 from mockserver.dialects.gemini.parse import NAME, is_vertex, make_renamer, model_of, read
-from mockserver.dialects.gemini.replies import rendered
+from mockserver.dialects.gemini.replies import render_with
+from mockserver.kinds.embeddings import Embeddings
 
 MAX_DIMENSIONS, SMALL_DIMENSIONS = 3072, 768
 
@@ -31,7 +32,7 @@ def embedding_operations(model: str) -> tuple[Operation, ...]:
             "POST",
             f"{model}:{verb}",
             parse,
-            rendered(body),
+            render_with(body),
             params=USUAL_PARAMS,
             body=lambda text: {"content": {"parts": [{"text": text}]}},
             unify=make_renamer(kind),
@@ -42,20 +43,20 @@ def embedding_operations(model: str) -> tuple[Operation, ...]:
 
 def _parse_one(http: HttpRequest, validation: Validation) -> Call:
     body = read(http, EMBED, validation)
-    request = _configured(body)
+    request = _apply_config(body)
     if validation is Validation.OFF:
         request = _mend(request)
     refuse("EmbedContentRequest", _lines("", request))
     return _call(http, body, [request])
 
 
-def _configured(request: Body) -> Body:
+def _apply_config(request: Body) -> Body:
     return {**request, **(request.get("embedContentConfig") or {})}
 
 
 def _parse_batch(http: HttpRequest, validation: Validation) -> Call:
     body = read(http, BATCH_EMBED, validation)
-    requests = list(map(_configured, body.get("requests") or ()))
+    requests = list(map(_apply_config, body.get("requests") or ()))
     if validation is Validation.OFF:
         requests = [{**_mend(request), "model": model_of(http)} for request in requests]
         body["requests"] = requests
@@ -162,7 +163,7 @@ def _one(call: Call, outcome: Embeddings) -> Body:
 
 
 def _batch(call: Call, outcome: Embeddings) -> Body:
-    found, sizes = _values(outcome), _sizes(call.model, map(_configured, call.raw["requests"]))
+    found, sizes = _values(outcome), _sizes(call.model, map(_apply_config, call.raw["requests"]))
     if len(set(sizes)) > 1:  # they are made with as many numbers as the longest has
         found = [{"values": each["values"][:size]} for each, size in zip(found, sizes, strict=True)]
     return {"embeddings": found}

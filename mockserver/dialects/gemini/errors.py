@@ -87,7 +87,7 @@ def _status(failure: Failure, status: int) -> str:
 
 
 def _details(variant: str, failure: Failure, message: str, facts: Body) -> Details:
-    stated, usual = list(_stated(failure, message)), _usual_details(variant, failure, message, facts)
+    stated, usual = list(_show_stated(failure, message)), _usual_details(variant, failure, message, facts)
     kinds = {each["@type"] for each in stated}
     return [*(each for each in usual if each["@type"] not in kinds), *stated, *_retry_info(failure)]
 
@@ -107,7 +107,7 @@ def _usual_details(variant: str, failure: Failure, message: str, facts: Body) ->
     return failure.details.get("google") or []
 
 
-def _stated(failure: Failure, message: str) -> Iterator[dict[str, Json]]:
+def _show_stated(failure: Failure, message: str) -> Iterator[dict[str, Json]]:
     """Yield where a code and a parameter go that a rule states."""
     if isinstance(failure.code, str):
         yield _error_info(failure.code, service=SERVICE)

@@ -307,7 +307,7 @@ def json_schema(schema: Schema) -> Json:
         made["$ref"] = schema["ref"].replace("#/defs/", "#/$defs/", 1)
     for key, name in (("properties", "properties"), ("defs", "$defs")):
         if key in schema:
-            made[name] = {field: json_schema(inner) for field, inner in _ordered(schema, key)}
+            made[name] = {field: json_schema(inner) for field, inner in _order_fields(schema, key)}
     if "items" in schema:
         made["items"] = json_schema(schema["items"])
     if "anyOf" in schema:
@@ -366,8 +366,8 @@ def normalize_schema(schema: Json) -> Json:
     if isinstance(made.get("enum"), list):
         made["enum"] = _choices(made["enum"], made.get("type"))
     if isinstance(made.get("properties"), Mapping) and isinstance(schema.get("propertyOrdering"), list):
-        made["properties"] = dict(_ordered({**schema, "properties": made["properties"]}, "properties"))
-    return _with_null(made) if schema.get("nullable") is True else made
+        made["properties"] = dict(_order_fields({**schema, "properties": made["properties"]}, "properties"))
+    return _allow_null(made) if schema.get("nullable") is True else made
 
 
 def _normalize_keyword(key: str, value: Json) -> Json:
@@ -386,7 +386,7 @@ def _plain_type(name: Json) -> Json:
     return _TYPES.get(name.upper(), name) if isinstance(name, str) else name
 
 
-def _with_null(schema: Schema) -> dict[str, Json]:
+def _allow_null(schema: Schema) -> dict[str, Json]:
     made = dict(schema)
     if isinstance(kind := made.get("type"), str | list):
         kinds = [kind] if isinstance(kind, str) else kind
@@ -398,7 +398,7 @@ def _with_null(schema: Schema) -> dict[str, Json]:
     return made
 
 
-def _ordered(schema: Schema, key: str) -> Iterable[tuple[str, Json]]:
+def _order_fields(schema: Schema, key: str) -> Iterable[tuple[str, Json]]:
     fields: Schema = schema[key]
     first = [name for name in schema.get("propertyOrdering") or () if isinstance(name, str) and name in fields]
     return ((name, fields[name]) for name in dict.fromkeys((*first, *fields)))

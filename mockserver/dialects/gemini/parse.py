@@ -103,7 +103,7 @@ def read(http: HttpRequest, kind: proto.Message, validation: Validation) -> dict
     try:
         given = read_object(http) if http.body.strip() else {}
     except Failure as failure:
-        raise Failure(failure.reason, f"Invalid JSON payload received. {_broken(http.body, failure)}") from None
+        raise Failure(failure.reason, f"Invalid JSON payload received. {_explain_broken(http.body, failure)}") from None
     body, found = proto.read_message(kind, given, vertex=is_vertex(http))
     if found and validation is not Validation.OFF:
         told = [(each.where, each.text) for each in found]
@@ -113,7 +113,7 @@ def read(http: HttpRequest, kind: proto.Message, validation: Validation) -> dict
     return body
 
 
-def _broken(body: bytes, failure: Failure) -> str:
+def _explain_broken(body: bytes, failure: Failure) -> str:
     """What is wrong with a text that is no JSON, and the text around that with a caret below it."""
     why = (failure.message or "").removeprefix("We could not parse the JSON body of your request: ")
     found = _PLACE.fullmatch(why)
@@ -266,17 +266,17 @@ def messages_of(body: Body) -> Iterator[Message]:
                 pending = _PendingCalls()
             pending.add(calls)
             made += len(calls)
-            yield _spoken("assistant", parts, calls)
+            yield _make_message("assistant", parts, calls)
             continue
         for part in parts:
             if "functionResponse" in part:
                 yield _result(part["functionResponse"], pending)
         rest = [part for part in parts if "functionResponse" not in part]
         if len(rest) == len(parts) or any(map(has_data, rest)):
-            yield _spoken("user", rest)
+            yield _make_message("user", rest)
 
 
-def _spoken(role: str, parts: Sequence[Body], calls: tuple[ToolCall, ...] = ()) -> Message:
+def _make_message(role: str, parts: Sequence[Body], calls: tuple[ToolCall, ...] = ()) -> Message:
     text = "".join([part["text"] for part in parts if "text" in part and not part.get("thought")])
     others = [part for part in parts if "text" not in part]
     return Message(role, text, parts=tuple(chain.from_iterable(map(_neutral, others))), tool_calls=calls)
@@ -342,11 +342,11 @@ def _result(result: Body, pending: _PendingCalls) -> Message:
     named, name = result.get("id"), result["name"]
     call = pending.take(name, named)
     parts = tuple(chain.from_iterable(map(_neutral, result.get("parts") or ())))
-    text, of_call = _said(name, result.get("response") or {}), named or "" if call is None else call.id
+    text, of_call = _unwrap_result(name, result.get("response") or {}), named or "" if call is None else call.id
     return Message("tool", text, parts=parts, tool_call_id=of_call, name=name)
 
 
-def _said(name: str, response: Body) -> str:
+def _unwrap_result(name: str, response: Body) -> str:
     """The value of a function, which its client wraps: `{"result": ...}`, or with its name once more."""
     wrapped = {key: value for key, value in response.items() if (key, value) != ("name", name)}
     value = next(iter(wrapped.values())) if len(wrapped) == 1 and next(iter(wrapped)) in _WRAPPED else response
@@ -443,7 +443,7 @@ def _meaning(body: Body, model: str, contents: list[Body]) -> dict[str, Json]:
 
 def _plain_contents(contents: Sequence[Body]) -> list[Body]:
     return [
-        {"role": content.get("role") or "user", "parts": list(map(_without_ids, _whole_parts(content["parts"])))}
+        {"role": content.get("role") or "user", "parts": list(map(_drop_ids, _complete_parts(content["parts"])))}
         for content in contents
     ]
 
@@ -451,7 +451,7 @@ def _plain_contents(contents: Sequence[Body]) -> list[Body]:
 _FORM = ("responseSchema", "responseJsonSchema", "responseMimeType")
 
 
-def _whole_parts(parts: Sequence[Body]) -> Iterator[Body]:
+def _complete_parts(parts: Sequence[Body]) -> Iterator[Body]:
     """Yield parts with what the parts after them say of their media: those have no data of their own."""
     whole: Body | None = None
     for part in parts:
@@ -465,7 +465,7 @@ def _whole_parts(parts: Sequence[Body]) -> Iterator[Body]:
         yield whole
 
 
-def _without_ids(part: Body) -> Body:
+def _drop_ids(part: Body) -> Body:
     if _WITH_IDS.isdisjoint(part):
         return part
     kept = {key: value for key, value in part.items() if key != "thoughtSignature"}

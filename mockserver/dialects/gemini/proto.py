@@ -21,7 +21,7 @@ from mockserver.dialects._fields import (
     Schema,
     closed_shape,
     integer,
-    labelled,
+    label_member,
     list_of,
     literal,
     mapping,
@@ -81,7 +81,7 @@ class Message(Struct, frozen=True, dict=True):
     @cached_property
     def known(self) -> "tuple[Mapping[str, _Field], Mapping[str, _Field]]":
         """Fields by both their names: those of the Developer API, and those of Vertex AI."""
-        return _by_names(self.fields), _by_names({**self.fields, **self.vertex})
+        return _index_by_names(self.fields), _index_by_names({**self.fields, **self.vertex})
 
     @cached_property
     def typed(self) -> tuple[TypedModel, TypedModel]:
@@ -92,7 +92,7 @@ class Message(Struct, frozen=True, dict=True):
 _Field = tuple[str, str, Type]  # its name in camelCase and in snake_case, and its type
 
 
-def _by_names(fields: Mapping[str, Type]) -> Mapping[str, _Field]:
+def _index_by_names(fields: Mapping[str, Type]) -> Mapping[str, _Field]:
     known = dict[str, _Field]()
     for camel, kind in fields.items():  # without the underscore of _responseJsonSchema
         field = camel.lstrip("_"), snake_case(camel.lstrip("_")), kind() if callable(kind) else kind
@@ -181,7 +181,7 @@ class _Reader:
                 continue
             else:
                 name, step, kind = field
-                if isinstance(value, _NESTED) and (misplaced := _misplaced(kind, value)):
+                if isinstance(value, _NESTED) and (misplaced := _find_misplaced(kind, value)):
                     self._unknown(key, misplaced, path)
                     read = self._remainder(value)
                 else:
@@ -204,7 +204,7 @@ class _Reader:
                     return kind.read(value)
                 except (ValueError, OverflowError) as error:
                     why = str(error) if error.args and kind.name == "TYPE_BYTES" else ""
-                    return self._invalid(kind.name, why or _shown(value), value, path)
+                    return self._invalid(kind.name, why or _show_value(value), value, path)
             case Message() if isinstance(value, dict):
                 return self.message(kind, value, path)
             case Repeated():
@@ -222,7 +222,7 @@ class _Reader:
                     return name
                 if type(value) is int and 0 <= value < len(kind.values):
                     return kind.values[value]
-        return self._invalid(TYPE_URL + getattr(kind, "name", "Map"), _shown(value), value, path)
+        return self._invalid(TYPE_URL + getattr(kind, "name", "Map"), _show_value(value), value, path)
 
     def _remainder(self, value: Json) -> Any:
         """What stays of a value that is wrong."""
@@ -238,15 +238,15 @@ class _Reader:
 
     def _note(self, path: _Path, text: Callable[[str], str]) -> None:
         if len(self.found) < _MAX_VIOLATIONS:
-            where = _shown_path(path)
+            where = _show_path(path)
             self.found.append(Violation(where, text(where and f" at '{where}'")))
 
 
-def _shown_path(path: _Path) -> str:
+def _show_path(path: _Path) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
 
 
-def _misplaced(kind: Type, value: Json) -> str | None:
+def _find_misplaced(kind: Type, value: Json) -> str | None:
     if isinstance(value, list) and not isinstance(kind, Repeated) and kind is not VALUE:
         return "Proto field is not repeating, cannot start list."
     if isinstance(value, dict):
@@ -256,11 +256,11 @@ def _misplaced(kind: Type, value: Json) -> str | None:
     return None
 
 
-def _shown(value: Json) -> str:
+def _show_value(value: Json) -> str:
     return clip(to_json(value).decode(), 200)
 
 
-def _of_type(kind: type[T]) -> Callable[[Json], T]:
+def _read_type(kind: type[T]) -> Callable[[Json], T]:
     def read(value: Json) -> T:
         if not isinstance(value, kind):
             raise ValueError
@@ -269,7 +269,7 @@ def _of_type(kind: type[T]) -> Callable[[Json], T]:
     return read
 
 
-_string = _of_type(str)
+_string = _read_type(str)
 
 
 def _integer(bits: int) -> Callable[[Json], int]:
@@ -331,13 +331,13 @@ _TIMESTAMP = re.compile(
 )
 _URL_SAFE = str.maketrans("-_", "+/")
 
-STRING, BOOL = Scalar("TYPE_STRING", _string), Scalar("TYPE_BOOL", _of_type(bool))
+STRING, BOOL = Scalar("TYPE_STRING", _string), Scalar("TYPE_BOOL", _read_type(bool))
 INT32, INT64 = Scalar("TYPE_INT32", _integer(32)), Scalar("TYPE_INT64", _integer(64))
 FLOAT, DOUBLE = Scalar("TYPE_FLOAT", _float), Scalar("TYPE_DOUBLE", _float)
 BYTES = Scalar("TYPE_BYTES", _bytes)
 DURATION = Scalar("type.googleapis.com/google.protobuf.Duration", _like(_DURATION))
 TIMESTAMP = Scalar("type.googleapis.com/google.protobuf.Timestamp", _timestamp)
-STRUCT = Scalar("type.googleapis.com/google.protobuf.Struct", _of_type(dict))
+STRUCT = Scalar("type.googleapis.com/google.protobuf.Struct", _read_type(dict))
 VALUE = Scalar("type.googleapis.com/google.protobuf.Value", lambda value: value)
 _BASE64 = r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 _USUAL: Mapping[str, Schema] = {
@@ -349,9 +349,9 @@ _USUAL: Mapping[str, Schema] = {
     BYTES.name: text(pattern=_BASE64),
     STRUCT.name: Object,
     VALUE.name: union(
-        *(labelled(each["type"], each) for each in (schema_of(str), schema_of(bool), number())),
-        labelled("list", list_of(Any)),
-        labelled("dict", Object),
+        *(label_member(each["type"], each) for each in (schema_of(str), schema_of(bool), number())),
+        label_member("list", list_of(Any)),
+        label_member("dict", Object),
     ),
 }
 STRINGS = Repeated(STRING)

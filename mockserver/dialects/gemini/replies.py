@@ -36,6 +36,6 @@ def json_lines(http: HttpRequest, status: int) -> str:
     return JSON_TYPE if is_vertex(http) or status not in (200, 429) else _TIERED
 
 
-def rendered(body: Callable[[Call, Any], Body]) -> Callable[[Call, Any], Reply]:
+def render_with(body: Callable[[Call, Any], Body]) -> Callable[[Call, Any], Reply]:
     """Return the `render` of an operation whose body this makes of a call and its outcome."""
     return lambda call, outcome: pretty_reply(call.http, body(call, outcome))

@@ -25,7 +25,7 @@ from mockserver.dialects.gemini.messages import CACHED_CONTENT, CREATE_FILE
 from mockserver.dialects.gemini.models import MODELS, page_of
 from mockserver.dialects.gemini.parse import NAME, generate_call, is_vertex, make_renamer, read
 from mockserver.dialects.gemini.proto import read_message
-from mockserver.dialects.gemini.replies import pretty_reply, rendered
+from mockserver.dialects.gemini.replies import pretty_reply, render_with
 
 CACHE_IDS, FILE_IDS = IdShape("cachedContents/", 40, "hex"), IdShape("files/", 12, "hex")
 USUAL_TTL, FILE_TTL = 3600.0, 172_800.0  # seconds
@@ -41,7 +41,7 @@ def stored_operations() -> tuple[Operation, ...]:
 
 def _cache_operations(parent: str) -> tuple[Operation, ...]:
     every, one, names = f"{parent}/cachedContents", f"{parent}/cachedContents/{{id}}", make_renamer(CACHED_CONTENT)
-    cache, caches, nothing = rendered(_cache), rendered(_list_of("cachedContents", _cache)), rendered(_nothing)
+    cache, caches, nothing = render_with(_cache), render_with(_list_of("cachedContents", _cache)), render_with(_nothing)
     return (
         Operation("create_cached_content", "POST", every, _parse_cache, cache, unify=names),
         Operation("update_cached_content", "PATCH", one, _parse_update, cache, unify=names),
@@ -52,13 +52,13 @@ def _cache_operations(parent: str) -> tuple[Operation, ...]:
 
 
 def _file_operations() -> tuple[Operation, ...]:
-    one, file, files = f"{_FILES}/{{id}}", rendered(_file), rendered(_list_of("files", _file))
+    one, file, files = f"{_FILES}/{{id}}", render_with(_file), render_with(_list_of("files", _file))
     return (
-        Operation("create_file", "POST", _UPLOAD, _parse_upload, _uploaded),
-        Operation("create_file", "POST", _FILES, _parse_upload, _uploaded),
+        Operation("create_file", "POST", _UPLOAD, _parse_upload, _render_upload),
+        Operation("create_file", "POST", _FILES, _parse_upload, _render_upload),
         Operation("files", "GET", _FILES, _look_up("files"), files),
         Operation("file", "GET", one, _look_up("file", FILE_IDS), file),
-        Operation("delete_file", "DELETE", one, _look_up("delete_file", FILE_IDS), rendered(_nothing)),
+        Operation("delete_file", "DELETE", one, _look_up("delete_file", FILE_IDS), render_with(_nothing)),
     )
 
 
@@ -105,12 +105,12 @@ def _parse_upload(http: HttpRequest, validation: Validation) -> Call:
         size, kind = (http.header(f"x-goog-upload-header-content-{name}") for name in ("length", "type"))
         raw = {"mimeType": kind or "application/octet-stream", "sizeBytes": size or "0", **file}
         return _file_call(http, raw, whole="start" not in (command or ""))
-    file, hashed = _described(upload), b64encode(sha256(http.body).hexdigest().encode()).decode()
+    file, hashed = _find_description(upload), b64encode(sha256(http.body).hexdigest().encode()).decode()
     raw = {**({"upload": upload} if file is None else file), "sha256Hash": hashed}
     return _file_call(http, raw, whole=file is not None and "finalize" in (command or "finalize"))
 
 
-def _described(upload: str) -> dict[str, Json] | None:
+def _find_description(upload: str) -> dict[str, Json] | None:
     """What an upload began with; None if it began elsewhere, as one that is recorded did."""
     try:
         file = json.loads(urlsafe_b64decode(upload + "=" * (-len(upload) % 4)))
@@ -128,7 +128,7 @@ def _file_call(http: HttpRequest, raw: Body, *, whole: bool) -> Call:
     )
 
 
-def _uploaded(call: Call, stored: Stored) -> Reply:
+def _render_upload(call: Call, stored: Stored) -> Reply:
     http = call.http
     if "upload" in call.raw:
         raise Failure("bad_parameter", "Invalid upload id.")

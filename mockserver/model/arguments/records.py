@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from mockserver.core.json import Json, compact, parsed
+from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.assigning import Candidate, matches, read_properties
 from mockserver.model.arguments.properties import Property
@@ -37,7 +37,7 @@ def object_mentions(
 
 def record_in(result: str, asked: str) -> list[str]:
     """Return, as JSON, the record of a list in JSON that a text asks for, "the cheapest one": else the first."""
-    value = parsed(result)
+    value = try_parse(result)
     lists = [value, *(value.values() if isinstance(value, dict) else ())]
     records = next((each for each in lists if isinstance(each, list) and each and isinstance(each[0], dict)), [])
     if not records:

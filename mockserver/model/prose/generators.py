@@ -5,9 +5,11 @@ English sentences come from templates, those of other languages are random words
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import accumulate, chain, cycle, islice, repeat, takewhile
+from itertools import accumulate, cycle, islice, repeat, takewhile
 from math import floor
+from typing import Literal
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.call import Call
@@ -21,15 +23,16 @@ from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.model.fillers import capitalized, english, note, pick, sentence, some_aspects, word
 from mockserver.model.prose.topic import ENGLISH, UNSPACED, Topic, languages, lexicon, topic
 
-Piece = tuple[str, int]  # of a text, with its tokens
-# A sentence with `%(topic)s` for the gap `topic`; its tokens but for words with gaps, and what counts these, by gap.
-Sentence = tuple[str, int, Sequence[tuple[str, Callable[[str], int]]]]
+Piece = tuple[str, int]  # of a text, with its tokens: 0 if nobody counted them
 
 
 def prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Prose on the prompt's subject, in its language: about `options["tokens"]` tokens, or a few sentences."""
-    text, _ = text_on(topic_of(call), call, seed.stream("prose"), options)
-    return _draft(separator_after_prompt(call) + text)
+    about = topic_of(call)
+    text, tokens = text_on(about, call, seed.stream("prose"), options)
+    if call.prompts or about.language != ENGLISH:
+        return _draft(separator_after_prompt(call) + text)
+    return DraftChoice((Text(text),), tokens=tokens)
 
 
 def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
@@ -99,10 +102,11 @@ def topic_of(call: Call) -> Topic:
 def text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) -> Piece:
     wanted = _length(call, rng, options)
     continues = bool(call.prompts) and about.kind == "state"
-    speaker = Speaker(replace(about, subject="") if continues else about, rng)
-    has_begun = continues and call.prompts[0].text.rstrip()[-1:].isalnum()
-    first = speaker.ending() if has_begun else speaker.sentence() if continues else speaker.opening()
-    spoken = chain((first,), iter(speaker.sentence, None))  # a generator would take longer
+    begin: Begin = "openers"
+    if continues:
+        about = replace(about, subject="")
+        begin = "endings" if call.prompts[0].text.rstrip()[-1:].isalnum() else "middles"
+    spoken = Speaker(about, rng).sentences(begin)
     return _limited(*_paragraphs(spoken, rng, blank(about), wanted), call, options)
 
 
@@ -113,39 +117,40 @@ def separator_after_prompt(call: Call) -> str:
 
 def _limited(texts: list[str], counts: list[int], call: Call, options: Mapping[str, Json]) -> Piece:
     """The texts that fit into the request's limit, but always the first; all if a length is stated."""
-    most = call.options.max_tokens
-    if "tokens" not in options and most is not None and not call.options.ignore_eos:
+    most, tokens = call.options.max_tokens, sum(counts)
+    if most is not None and tokens > most and "tokens" not in options and not call.options.ignore_eos:
         fitting = max(1, sum(1 for _ in takewhile(lambda total: total <= most, accumulate(counts))))
-        texts, counts = texts[:fitting], counts[:fitting]
-    return "".join(texts), sum(counts)
+        return "".join(texts[:fitting]), sum(counts[:fitting])
+    return "".join(texts), tokens
 
 
 def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
-    wanted = call.options
-    natural = int((20 + rng.below(60)) * _VERBOSITY.get(wanted.verbosity or "", 1) * _EFFORT.get(wanted.effort, 1))
+    wanted, natural = call.options, 20 + rng.below(60)
+    if wanted.verbosity is not None or wanted.effort is not None:
+        natural = int(natural * _VERBOSITY.get(wanted.verbosity or "", 1) * _EFFORT.get(wanted.effort, 1))
     if wanted.ignore_eos and wanted.max_tokens is not None:
         natural = min(wanted.max_tokens + 1, MAX_TEXT_TOKENS)  # it does not end, but is cut
     tokens = options.get("tokens", natural)
-    if isinstance(tokens, bool) or not isinstance(tokens, int) or not 0 < tokens <= MAX_TEXT_TOKENS:
+    if type(tokens) is not int or not 0 < tokens <= MAX_TEXT_TOKENS:
         raise Failure("server_error", f"generate: tokens must be a number from 1 to {MAX_TEXT_TOKENS}, not {tokens!r}")
     return tokens
 
 
 def _paragraphs(sentences: Iterator[Piece], rng: Random, between: str, tokens: int) -> tuple[list[str], list[int]]:
     """Return sentences of about so many tokens, each with what separates it from the one before, and their tokens."""
-    before, left = "", -1  # sentences to the end of the paragraph
+    before, left = "", 0  # sentences to the end of the paragraph
     texts: list[str] = []  # annotated: `list[str]()` takes twenty times as long
     counts: list[int] = []
     for text, known in sentences:
-        texts.append(before + text)
-        weight = known or count(texts[-1].lstrip("\n"))  # the blank line is part of the full stop's token
+        text = before + text
+        weight = known or count(text.lstrip("\n"))  # the blank line is part of the full stop's token
+        texts.append(text)
         counts.append(weight)
         tokens -= weight
         if tokens <= 0:
             break
-        left = left if left >= 0 else 3 + rng.below(4)
+        left = left - 1 if left else 3 + rng.below(4)
         before = between if left else "\n\n"
-        left -= 1
     return texts, counts
 
 
@@ -186,105 +191,138 @@ _BLOCKS = (
 
 
 def sentences(topic: Topic, rng: Random, *, opened: bool = True) -> Iterator[str]:
-    return (text for text, _ in Speaker(topic, rng).sentences(opened=opened))
+    return (text for text, _ in Speaker(topic, rng).sentences("openers" if opened else "middles"))
 
 
 def blank(topic: Topic) -> str:
     return "" if topic.language in UNSPACED else " "
 
 
+Begin = Literal["openers", "endings", "middles"]  # the list that the first sentence is of; an ending continues a prompt
+
+
+class Sentence(Struct, frozen=True):
+    """A sentence with `%(topic)s` for the gap `topic`; its tokens but for words with gaps that need to be counted."""
+
+    text: str
+    tokens: int
+    counted: Sequence["Gap"]
+
+
+class Gap(Struct, frozen=True):
+    """A gap in a sentence; `count` returns the tokens of its word with a filling."""
+
+    name: str
+    count: Callable[[str], int]
+
+
 def sentence_of(source: str) -> Sentence:
-    first, *words = source.split(" ")
-    split = [_GAP.split(first), *[_GAP.split(f" {word}") for word in words]]
-    others = [(word[1], _counter(*word)) for word in (word for word in split if len(word) > 1)]
-    tokens = sum([count(word[0]) for word in split if len(word) == 1])
-    return _GAP.sub(r"%(\1)s", source.replace("%", "%%")), tokens, others
+    first, *others = source.split(" ")
+    tokens, counted = 0, list[Gap]()
+    for piece in (first, *[f" {other}" for other in others]):
+        before, *gap = _GAP.split(piece)
+        if not gap:
+            tokens += count(piece)
+        elif gap[0] in _ASPECTS:  # each of them is one token
+            tokens += count(before + english("aspects")[0] + gap[1])
+        else:
+            counted.append(Gap(gap[0], _counter(before, gap[1])))
+    return Sentence(_GAP.sub(r"%(\1)s", source.replace("%", "%%")), tokens, counted)
 
 
-def _counter(before: str, gap: str, after: str) -> Callable[[str], int]:
-    most = None if gap in _OF_ASPECTS else 64  # fillings that are remembered; there are not so many aspects
-    return lru_cache(maxsize=most)(lambda filling: count(f"{before}{filling}{after}"))
+_ASPECTS = ("a", "b")
+
+
+def _counter(before: str, after: str) -> Callable[[str], int]:
+    def count_filled(filling: str) -> int:
+        if filling != filling.strip():  # a blank at its edge goes with another token
+            return _UNKNOWN
+        return count(f"{before}{filling}{after}")
+
+    return lru_cache(maxsize=64)(count_filled)
+
+
+_UNKNOWN = -(1 << 30)  # tokens: no sum with it is positive
 
 
 class Speaker:
-    """Makes sentences on a topic that keep to the same few aspects, each with its tokens: 0 if nobody counted them."""
+    """Makes sentences on a topic that keep to the same few aspects."""
 
-    __slots__ = ("_aspects", "_fillings", "_gaps", "_is_english", "_is_exact", "_left", "_rng", "_topic", "_words")
+    __slots__ = ("_aspects", "_fillings", "_gaps", "_rng", "_topic")
 
     def __init__(self, topic: Topic, rng: Random) -> None:
-        self._topic, self._rng, self._aspects, self._words = topic, rng, some_aspects(rng), topic.words or ("this",)
-        self._is_english = topic.language == ENGLISH
-        self._left: list[Sentence] = []
-        self._fillings = {"topic": topic.subject} if topic.subject else {}
+        self._topic, self._rng, self._aspects = topic, rng, some_aspects(rng)
+        fillings = self._fillings = {"topic": topic.subject} if topic.subject else {}
         if topic.said:
-            self._fillings |= {"said": topic.said, "Said": capitalized(topic.said)}
+            fillings["said"], fillings["Said"] = topic.said, capitalized(topic.said)
         if topic.act:
-            self._fillings["act"] = topic.act
-        self._gaps = frozenset(self._fillings)
-        edges = [topic.subject, topic.said, topic.act, self._words[0]]
-        self._is_exact = [*map(str.strip, edges)] == edges  # or a blank would go with another token
+            fillings["act"] = topic.act
+        self._gaps = frozenset(fillings)
 
-    def opening(self) -> Piece:
+    def sentences(self, begin: Begin = "openers") -> Iterator[Piece]:
+        """Return sentences without end."""
+        if self._topic.language != ENGLISH:
+            return self._foreign(opened=begin == "openers")
+        first = _beginnings(self._gaps, self._topic.kind, begin)
+        return self.speak(pick(first, self._rng) if first else None)
+
+    def opening(self) -> str:
         """Return a first sentence."""
-        if not self._is_english:
-            return self._foreign(opened=True), 0
-        openers = _sayable(self._gaps, self._topic.kind, "openers") or _sayable(self._gaps, "any", "openers")
-        return self.filled(pick(openers, self._rng))
-
-    def ending(self) -> Piece:
-        """Return the end of a sentence that the prompt has begun."""
-        return self.filled(pick(_sayable(self._gaps, "endings"), self._rng)) if self._is_english else self.sentence()
-
-    def sentence(self) -> Piece:
-        """Return a sentence that may follow any other."""
-        if not self._is_english:
-            return self._foreign(opened=False), 0
-        left = self._left = self._left or [*_sayable(self._gaps, "middles")]
-        return self.filled(left.pop(floor(self._rng.random() * len(left))))
-
-    def sentences(self, *, opened: bool = True) -> Iterator[Piece]:
-        """Yield sentences without end."""
-        if opened:
-            yield self.opening()
-        while True:
-            yield self.sentence()
+        return next(self.sentences())[0]
 
     def thoughts(self) -> Iterator[str]:
-        if not self._is_english:
+        """Yield sentences of reasoning without end, those in English in the order of their list."""
+        if self._topic.language != ENGLISH:
             yield from (text for text, _ in self.sentences())
         while True:
-            yield from (self.filled(each)[0] for each in _sayable(self._gaps, "thoughts"))
+            yield from (next(self.speak(each))[0] for each in _sayable(self._gaps, "thoughts"))
 
-    def filled(self, sentence: Sentence) -> Piece:
-        fillings, aspects, words, random = self._fillings, self._aspects, self._words, self._rng.random
-        at = floor(random() * 4)  # from here on as `two_of`, which takes twice as long
-        other = at + 1 + floor(random() * (4 - at))
-        one, two = (aspects[other], aspects[at]) if random() < 0.5 else (aspects[at], aspects[other])
-        fillings["a"], fillings["b"], fillings["A"] = one, two, _capitals()[one]
-        fillings["word"] = words[floor(random() * len(words))]
-        text, tokens, others = sentence
-        for gap, tokens_of in others:
-            tokens += tokens_of(fillings[gap])
-        return text % fillings, tokens if self._is_exact else 0
+    def speak(self, sentence: Sentence | None = None) -> Iterator[Piece]:
+        """Yield a sentence with its gaps filled, then others without end: none comes back before all were said."""
+        fillings, aspects, random = self._fillings, self._aspects, self._rng.random
+        words, middles = self._topic.words or ("this",), _sayable(self._gaps, "middles")
+        left: list[Sentence] = []
+        while True:
+            if sentence is None:
+                left = left or [*middles]
+                sentence = left.pop(floor(random() * len(left)))
+            at = floor(random() * 4)  # from here on as `two_of`, which takes twice as long
+            other = at + 1 + floor(random() * (4 - at))
+            if random() < 0.5:
+                fillings["a"], fillings["b"] = aspects[other], aspects[at]
+            else:
+                fillings["a"], fillings["b"] = aspects[at], aspects[other]
+            drawn, tokens = random(), sentence.tokens
+            if sentence.counted:
+                fillings["word"] = words[floor(drawn * len(words))]
+                fillings["A"] = fillings["a"].capitalize()
+                for gap in sentence.counted:
+                    tokens += gap.count(fillings[gap.name])
+                tokens = max(tokens, 0)
+            yield sentence.text % fillings, tokens
+            sentence = None
 
-    def _foreign(self, *, opened: bool) -> str:
-        topic, rng, words = self._topic, self._rng, lexicon(self._topic.language)
-        made = [pick(words, rng) for _ in range(rng.randrange(5, 12))]
-        if opened and topic.subject:
-            made.insert(rng.randrange(2, 4), f"“{topic.subject}”")
-        return capitalized(blank(topic).join(made)) + languages()[topic.language].get("full_stop", ".")
+    def _foreign(self, *, opened: bool) -> Iterator[Piece]:
+        topic, rng, random = self._topic, self._rng, self._rng.random
+        words, subject = lexicon(topic.language), topic.subject if opened else ""
+        between, full_stop = blank(topic), languages()[topic.language].get("full_stop", ".")
+        while True:
+            made = [words[floor(random() * len(words))] for _ in range(5 + rng.below(7))]
+            if subject:
+                made.insert(2 + rng.below(2), f"“{subject}”")
+                subject = ""
+            yield capitalized(between.join(made)) + full_stop, 0
 
 
 @cache
-def _capitals() -> Mapping[str, str]:
-    return {aspect: aspect.capitalize() for aspect in english("aspects")}
-
-
-_OF_ASPECTS = {"a", "b", "A"}  # gaps
+def _beginnings(gaps: frozenset[str], kind: str, begin: Begin) -> Sequence[Sentence]:
+    if begin == "openers":
+        return _sayable(gaps, kind, "openers") or _sayable(gaps, "any", "openers")
+    return _sayable(gaps, begin) if begin == "endings" else ()
 
 
 @cache
-def _sayable(gaps: frozenset[str], name: str, group: str = "") -> tuple[Sentence, ...]:
+def _sayable(gaps: frozenset[str], name: str, group: str = "") -> Sequence[Sentence]:
     """Return the sentences of a list whose gaps can be filled."""
     listed = map(sentence_of, english(name, group))
-    return tuple([each for each in listed if {gap for gap, _ in each[2]} <= gaps | _OF_ASPECTS | {"word"}])
+    return [each for each in listed if {gap.name for gap in each.counted} <= gaps | {"A", "word"}]

@@ -11,7 +11,7 @@ from mockserver.core.call import Call
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.fillers import english, word_lists
 from mockserver.model.prose.topic import LETTERS_ALONE, foreign_words, requested_language
-from mockserver.model.vocabulary import NUMBER_WORDS, excerpt
+from mockserver.model.vocabulary import NUMBER_WORDS, RULING, excerpt
 
 
 @cache
@@ -58,12 +58,21 @@ def orders_nothing(call: Call) -> bool:
     return bool(said) and not (any(map(may_order, said)) or may_order(call.system, ruling=True))
 
 
-def is_plain_english(call: Call) -> bool:
-    """Whether a call surely orders nothing, and neither speaks nor asks for another language; most are so."""
-    said = _said_by_user(call)
-    if not said or len(call.system) > _LONGEST_PLAIN:  # a system prompt is remembered
-        return False
-    return all(map(_is_plain, said)) and _rules_nothing(call.system)
+def plain_english(call: Call) -> str | None:
+    """Return what the user says last, in a call that surely orders nothing and is in English alone; most are so."""
+    said: list[str] = []
+    rules: list[str] = []
+    for message in call.messages:
+        if message.role == "user":
+            said.append(message.text)
+        elif message.role in RULING:
+            rules.append(message.text)
+    if not said or call.options.ignore_eos or (call.messages[-1].role != "user" and not _said_by_user(call)):
+        return None
+    if not _is_plain(said[-1]) or (len(said) > 1 and not _is_plain(said[0])):
+        return None
+    ruled = "\n".join(rules)
+    return said[-1] if len(ruled) <= _LONGEST_PLAIN and _rules_nothing(ruled) else None  # which is remembered
 
 
 def _said_by_user(call: Call) -> Sequence[str]:
@@ -93,7 +102,7 @@ def _is_plain(text: str) -> bool:
     if len(text) > _LONGEST_PLAIN or not text.isascii() or "  " in text:
         return False
     said = text.encode().translate(_HARMLESS)
-    if said.find(b"{") >= 0 or said.find(b"\n ") >= 0:  # which may be `5 words`
+    if b"{" in said or b"\n " in said:  # which may be `5 words`
         return False
     return _marked_words().isdisjoint(said.decode().split())
 

@@ -10,12 +10,13 @@ from itertools import islice
 from msgspec import Struct
 
 from mockserver.core.call import Call, Message, ToolCall
-from mockserver.core.json import Json, parsed
+from mockserver.core.draft import DraftChoice
+from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Text
 from mockserver.core.seed import Random, Seed
 from mockserver.model.prose.generators import text_on, topic_of
-from mockserver.model.prose.orders import is_plain_english, orders_nothing
+from mockserver.model.prose.orders import orders_nothing, plain_english
 from mockserver.model.prose.topic import (
     ENGLISH,
     QUESTION_SIGNS,
@@ -39,7 +40,7 @@ class _Statement(Struct, frozen=True):
     keys: frozenset[str]
 
 
-def plain_prose(call: Call, seed: Seed) -> tuple[str, int | None] | None:
+def plain_prose(call: Call, seed: Seed) -> DraftChoice | None:
     """Return what `prose_on` does, in English; None if a call wants something else, or more."""
     about = _plain_topic(call) if is_plain(call) else None
     return None if about is None else prose_on(about, call, seed.stream("prose"))
@@ -47,8 +48,8 @@ def plain_prose(call: Call, seed: Seed) -> tuple[str, int | None] | None:
 
 def _plain_topic(call: Call) -> Topic | None:
     """Return the topic of a call that orders nothing in English; None of all others."""
-    if is_plain_english(call):
-        return english_topic(call.last_user)
+    if (said := plain_english(call)) is not None:
+        return english_topic(said)
     about = topic_of(call) if orders_nothing(call) else None
     return about if about is not None and about.language == ENGLISH else None
 
@@ -65,13 +66,13 @@ def is_plain(call: Call) -> bool:
     return True
 
 
-def prose_on(about: Topic, call: Call, rng: Random) -> tuple[str, int | None]:
-    """Return what the conversation says of a topic, or prose; and its tokens if they are known."""
+def prose_on(about: Topic, call: Call, rng: Random) -> DraftChoice:
+    """Return what the conversation says of a topic, or prose."""
     found = passage(call, about)
     if found:
-        return found, None
+        return DraftChoice((Text(found),))
     text, tokens = text_on(about, call, rng, {})
-    return text, tokens if about.language == ENGLISH else None
+    return DraftChoice((Text(text),), tokens=tokens if about.language == ENGLISH else None)
 
 
 def passage(call: Call, about: Topic) -> str | None:
@@ -257,7 +258,7 @@ def results_text(call: Call) -> str | None:
 
 def facts(call: Call) -> tuple[tuple[str, str], ...]:
     """Return what the results since the last user message say: names, which may be empty, and values."""
-    values = (parsed(text, text) for text in result_texts(call))
+    values = (try_parse(text, text) for text in result_texts(call))
     return tuple(islice((pair for value in values for pair in _named(value)), _MAX_LEAVES))
 
 
@@ -290,7 +291,7 @@ def _result_sentence(made: ToolCall, result: Message) -> str:
     subject = _subject(made)
     if len(text) > _MAX_LINE and "\n" in text:
         return f"{subject}:\n\n{_cut(text)}"
-    spoken = ", ".join(islice(_leaves(parsed(text, text)), _MAX_LEAVES))
+    spoken = ", ".join(islice(_leaves(try_parse(text, text)), _MAX_LEAVES))
     text = f"{subject}: {_cut(spoken) or ('an image' if result.parts else '–')}"
     return text if text.endswith((".", "!", "?", "…", "。", "！", "？", "।")) else text + "."
 
@@ -298,7 +299,7 @@ def _result_sentence(made: ToolCall, result: Message) -> str:
 def _subject(made: ToolCall) -> str:
     verb, *rest = _WORD.findall(made.name[:_MAX_NAME]) or ["result"]
     words = " ".join(rest if rest and verb.lower() in _VERBS else (verb, *rest))
-    arguments = parsed(made.arguments)
+    arguments = try_parse(made.arguments)
     values = islice(arguments.values(), 2) if isinstance(arguments, Mapping) else ()
     shown = [_scalar(value) for value in values if isinstance(value, str | int | float)]
     shown = [value for value in shown if 0 < len(value) <= _MAX_NAME]

@@ -100,8 +100,13 @@ def content_words(text: str, language: str) -> tuple[str, ...]:
     if language in UNSPACED:
         return (text,) if text else ()
     silent = stop_words(language)
-    found = [word for word in _found(_WORD, text) if 2 < len(word) <= _MAX_WORD and word.lower() not in silent]
-    return tuple(dict.fromkeys(found))[:8]
+    found: dict[str, None] = {}
+    for word in _found(_WORD, text):
+        if word.lower() not in silent and 2 < len(word) <= _MAX_WORD:
+            found[word] = None
+            if len(found) == 8:
+                break
+    return tuple(found)
 
 
 def _found(words: re.Pattern[str], text: str) -> list[str]:

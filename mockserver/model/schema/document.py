@@ -16,7 +16,7 @@ from pydantic_core import to_json
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
-from mockserver.core.pattern_size import written_out
+from mockserver.core.pattern_size import estimate_size
 
 Schema = Mapping[str, Json]
 
@@ -206,7 +206,7 @@ def pattern_work(pattern: str) -> int:
         each = 250  # a class of Unicode's letters is written out for each repeat
     else:
         each = 50 if backtracks or _LARGE_CLASS.search(pattern) else 5
-    return 50 + each * written_out(_UP_TO.sub(r"{\1}", pattern))
+    return 50 + each * estimate_size(_UP_TO.sub(r"{\1}", pattern))
 
 
 def _shorten(pointer: str) -> str:

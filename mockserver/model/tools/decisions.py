@@ -7,7 +7,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Tool
-from mockserver.core.json import Json, parsed
+from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.scoring import alike
 from mockserver.model.prose.choices import options_in
@@ -225,7 +225,7 @@ def _decision(message: Message, workers: Sequence[str]) -> str:
     """The worker that an earlier answer of the supervisor itself chose."""
     if message.role != "assistant":
         return ""
-    said = [parsed(made.arguments) for made in message.tool_calls] or [parsed(message.text, message.text.strip())]
+    said = [try_parse(made.arguments) for made in message.tool_calls] or [try_parse(message.text, message.text.strip())]
     values = [value for each in said for value in (each.values() if isinstance(each, Mapping) else [each])]
     return next((value for value in values if isinstance(value, str) and value in workers), "")
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Tool, ToolChoice, recent_tool_calls, tool_calls
 from mockserver.core.hosted_tools import item
-from mockserver.core.json import Json, parsed
+from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Item
 from mockserver.core.seed import Random, Seed
@@ -178,7 +178,7 @@ def _computer_step(tool: Tool, call: Call, seed: Seed) -> Item | None:
     size = tuple(_size(tool.options.get(f"display_{side}"), usual) for side, usual in _USUAL_SIZE.items())
     wanted = actions(call.last_user[:_MOST_READ], size, seed.stream("computer"))
     steps = [*([] if looked else [{"type": "screenshot"}]), *wanted]
-    known = [parsed(arguments) for arguments in earlier]
+    known = [try_parse(arguments) for arguments in earlier]
     action = next((step for step in steps[len(done) :] if step not in known), None)
     if action is None:
         return None

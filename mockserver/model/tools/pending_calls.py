@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, Tool, ToolCall, recent_tool_calls, tool_calls, tool_results
-from mockserver.core.json import Json, parsed
+from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.arguments.records import record_in
@@ -370,12 +370,12 @@ def earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolCall |
         return alike
     given = _given(pending, made)
     turns_before = earlier[: len(earlier) - sum(old.name == made.name for old in recent_tool_calls(call))]
-    telling = (old for old in reversed(turns_before) if given and _holds(parsed(old.arguments), given))
+    telling = (old for old in reversed(turns_before) if given and _holds(try_parse(old.arguments), given))
     return next(telling, None)
 
 
 def _given(pending: PendingCall, made: ToolCall) -> dict[str, Json]:
-    arguments = parsed(made.arguments)
+    arguments = try_parse(made.arguments)
     names = _stated(pending.tool, pending.said)
     return {name: arguments[name] for name in names if name in arguments} if isinstance(arguments, dict) else {}
 
@@ -393,7 +393,7 @@ def _holds(arguments: Json, given: Mapping[str, Json]) -> bool:
 
 def same_arguments(one: str, other: str) -> bool:
     """Whether the arguments of two calls mean the same as JSON."""
-    return one == other or _canonical(parsed(one, one)) == _canonical(parsed(other, other))
+    return one == other or _canonical(try_parse(one, one)) == _canonical(try_parse(other, other))
 
 
 def _canonical(value: Json) -> str:

@@ -1,17 +1,17 @@
 """Checks of a rule's answer: which keys go together, which operations it can answer, which dialects can send it.
 
-Texts answer chats, completions and responses; vectors embeddings; scores moderations; errors and raw bytes anything.
+Texts answer chats, completions and responses; other operations what their kinds say; errors and raw bytes anything.
 """
 
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 
 from mockserver.config.source import Path, suggestion
 from mockserver.core.call import OTHER
-from mockserver.core.draft import DocumentDraft, Draft, RuleOutcome
+from mockserver.core.draft import ArtifactDraft, Draft, RuleOutcome
 from mockserver.core.episode import wire_format
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
-from mockserver.core.plan import DOCUMENT_OPERATIONS
+from mockserver.kinds import KINDS
 from mockserver.rules.match.conditions import All, Condition, implied, pinned
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import ContentSpec, ThenSpec
@@ -76,8 +76,7 @@ OUTCOMES: Mapping[str, str] = {
     "forward": "forward",
     "steps": "steps",
     "one_of": "one_of",
-    "embedding": "embedding",
-    "moderation": "moderation",
+    **{kind.key: kind.key for kind in KINDS.values()},
     "failed": "content",  # alone; otherwise it follows a text
     "faults": "delivery",  # alone: they change later rules' answers; otherwise this one's
     "timing": "delivery",  # likewise
@@ -101,8 +100,7 @@ BESIDE: Mapping[str, frozenset[str]] = {
     "delivery": _SENT,
     "steps": frozenset(),
     "one_of": frozenset(),
-    "embedding": _REPLY - {"system_fingerprint"},
-    "moderation": _SENT | {"model", "headers"},
+    **{kind.key: kind.then_keys for kind in KINDS.values()},
 }
 
 _HINTS: Mapping[str, str] = {"content_filter": ", or write on: completion"}
@@ -120,7 +118,7 @@ _INSTEAD: Mapping[tuple[str, str], str] = {
 
 
 GENERATIVE = ("chat", "completions", "responses")  # the default operations of a rule
-ASKED = (*GENERATIVE, *DOCUMENT_OPERATIONS)  # operations that ask a model; others look something up
+ASKED = (*GENERATIVE, *KINDS)  # operations that ask a model; others look something up
 
 
 def for_its_operations(when: Condition, purposes: Sequence[tuple[Path, str]]) -> Condition:
@@ -173,8 +171,8 @@ def misfit(outcome: RuleOutcome, operation: str) -> str | None:
     """Return why an outcome cannot answer an operation, or None if it can."""
     if type(outcome) is Draft:  # isinstance takes far longer for a Struct
         purpose = "text"
-    elif type(outcome) is DocumentDraft:
-        purpose = "embedding" if isinstance(outcome.document, tuple) else "moderation"
+    elif type(outcome) is ArtifactDraft:
+        purpose = outcome.key
     else:
         return None
     if _suits(purpose, operation):
@@ -208,17 +206,13 @@ def _for(operations: tuple[str, ...]) -> Condition:
 _STUBS = _SENT | {"json", "raw", "error"}
 _PURPOSES: Mapping[str, tuple[str, ...]] = {
     "text": GENERATIVE,
-    "embedding": ("embeddings",),
-    "moderation": ("moderations",),
+    **{kind.key: (kind.operation,) for kind in KINDS.values()},
 }
-_WORDS: Mapping[str, str] = {"text": "a text", "embedding": "a vector", "moderation": "scores"}
-_WITHOUT_TEXT = frozenset(
-    ("embeddings", "moderations", "models", "model", "delete_model", "info", "create_batch", OTHER)
-)
+_WORDS: Mapping[str, str] = {"text": "a text", **{kind.key: kind.states for kind in KINDS.values()}}
+_WITHOUT_TEXT = frozenset((*KINDS, "models", "model", "delete_model", "info", "create_batch", OTHER))
 _PURPOSE_OF: Mapping[str, str] = {
     **{key: "text" for key, kind in OUTCOMES.items() if kind in ("content", "parts", "choices", "generate", "echo")},
-    "embedding": "embedding",
-    "moderation": "moderation",
+    **{kind.key: kind.key for kind in KINDS.values()},
 }
 # The operations whose answers cannot contain these keys.
 _NOT_SENT: Mapping[str, tuple[str, ...]] = {
@@ -229,8 +223,7 @@ _NOT_SENT: Mapping[str, tuple[str, ...]] = {
     "system_fingerprint": ("completions", "responses"),
 }
 _OPERATIONS_INSTEAD: Mapping[str, str] = {
-    "embeddings": "; write embedding: [...]",
-    "moderations": "; write moderation: {...}",
+    **{kind.operation: f"; write {kind.key}: {kind.form}" for kind in KINDS.values()},
     "input_tokens": '; for a count, write text: "" and usage: {prompt_tokens: 9}',
 }
 _IMPLIED: Mapping[str, Condition] = {purpose: _for(operations) for purpose, operations in _PURPOSES.items()}
@@ -325,8 +318,7 @@ WORDS: Mapping[str, str] = {
     "call_pieces": "a tool call in pieces",
     "items": "response items",
     "failed": "an answer that breaks off",
-    "embedding": "embeddings",
-    "moderation": "moderations",
+    **{kind.key: kind.operation for kind in KINDS.values()},
 }
 
 _NOT_KEYS = ("custom_tools", "call_pieces", "filter_annotations", "finish_error")

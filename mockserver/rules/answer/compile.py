@@ -4,7 +4,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import accumulate
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,10 +12,12 @@ from mockserver.config.errors import SourceLocation
 from mockserver.config.source import suggestion
 from mockserver.config.timing import both_speeds, compiled, unknown_profile
 from mockserver.core.call import OTHER, Call
-from mockserver.core.draft import DocumentDraft, Draft, DraftChoice, PlayCassette, RenderContext, RuleAnswer
+from mockserver.core.draft import ArtifactDraft, Draft, DraftChoice, PlayCassette, RenderContext, RuleAnswer
 from mockserver.core.json import Json
 from mockserver.core.plan import Forward, Raw, Text, Timing
 from mockserver.core.tokens import Chunks
+from mockserver.kinds import KINDS_BY_KEY
+from mockserver.kinds.kind import OperationKind
 from mockserver.model import GENERATORS
 from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.rules.answer.checks import kind_of
@@ -110,8 +111,8 @@ def _unbent(then: ThenSpec, context: CompileContext) -> Compiled[RuleAnswer]:
             return constant(RuleAnswer(PlayCassette(then.cassette), timing))
         case "forward":
             return constant(RuleAnswer(Forward()))
-        case "embedding" | "moderation":
-            return constant(RuleAnswer(_stated(then, context), timing))
+        case str() as key if key in KINDS_BY_KEY:
+            return constant(RuleAnswer(_artifact(KINDS_BY_KEY[key], then, context), timing))
         case "delivery":
             return constant(RuleAnswer(None, timing))
         case "steps":
@@ -151,11 +152,14 @@ def _draft(kind: str, then: ThenSpec, context: CompileContext) -> Compiled[Draft
     )
 
 
-def _stated(then: ThenSpec, context: CompileContext) -> DocumentDraft:
-    headers = compile_headers(then.headers, context.at("headers"))
-    said: Any = then.moderation if then.embedding is None else tuple(map(float, then.embedding))
-    document = dict.fromkeys(said, _SURE) if isinstance(said, list) else said
-    return DocumentDraft(document, _model(then, context), _usage(then.usage), headers)
+def _artifact(kind: OperationKind, then: ThenSpec, context: CompileContext) -> ArtifactDraft:
+    return ArtifactDraft(
+        stated=kind.compile(getattr(then, kind.key)),
+        model=_model(then, context),
+        usage=_usage(then.usage),
+        headers=compile_headers(then.headers, context.at("headers")),
+        key=kind.key,
+    )
 
 
 def _model(then: ThenSpec, context: CompileContext) -> str | None:
@@ -281,7 +285,6 @@ def _timing(timing: TimingSpec, context: CompileContext) -> Timing:
     return compiled(timing, known or {})
 
 
-_SURE = 0.95  # the score of a category without a stated score
 # The kinds that `generate` accepts; arguments belong to a tool call.
 KINDS = tuple(name for name in GENERATORS if name != "arguments")
 _OF_GIVEN_LENGTH = ("echo", "schema", "json")

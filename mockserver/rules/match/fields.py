@@ -11,12 +11,13 @@ from msgspec import Struct
 
 from mockserver.core.call import OTHER, Call, Toolset, last_tool_result, names_of
 from mockserver.core.json import Json
+from mockserver.kinds import KINDS
 
 Read = Callable[[Call], Json]
 
 
 OPERATIONS = (
-    *("chat", "completions", "responses", "embeddings", "moderations", "models", "model", "delete_model", "info"),
+    *("chat", "completions", "responses", *KINDS, "models", "model", "delete_model", "info"),
     *("response", "delete_response", "cancel_response", "input_items", "input_tokens", "compact_response"),
     *("stored_chats", "stored_chat", "update_chat", "delete_chat", "chat_messages"),
     *("create_batch", "batches", "batch", "delete_batch", "cancel_batch", "batch_results"),

@@ -16,7 +16,7 @@ from msgspec import Struct
 from mockserver.config.errors import RuleError
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
-from mockserver.core.pattern_size import bounded
+from mockserver.core.pattern_size import check_size
 
 # One element of a pattern. Anything else, such as (?i), \p{L} or a nested set, counts as unknown.
 _ELEMENT = lazy_pattern(
@@ -249,7 +249,7 @@ def _compiled(pattern: str, *, fold: bool) -> Any:
     import regex  # type: ignore[import-untyped]  # slow to import, and many rules files have no pattern
 
     try:
-        return regex.compile(bounded(pattern), regex.IGNORECASE if fold else 0)
+        return regex.compile(check_size(pattern), regex.IGNORECASE if fold else 0)
     except (regex.error, ValueError, OverflowError, RecursionError) as error:
         raise UnfitError(f"cannot read the pattern: {error}") from None
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json
 from mockserver.core.json_diff import ABSENT, JsonDifference, find_differences
-from mockserver.core.text import shared_ends
+from mockserver.core.text import count_shared_ends
 from mockserver.engine.offload import on_thread
 from mockserver.server.control.detail import show_answer, show_bodies
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
@@ -59,7 +59,7 @@ def _shorten(value: Json) -> Json:
 
 def _cut_texts(one: str, other: str) -> dict[str, Json]:
     """Two texts, cut around what differs, and which of their characters that are."""
-    front, back = shared_ends(one, other)
+    front, back = count_shared_ends(one, other)
     start = max(0, front - _BEFORE) if max(len(one), len(other)) > _LONGEST else 0
     sides = {"one": one, "other": other}
     spans = {name: {"at": front - start, "size": len(text) - back - front} for name, text in sides.items()}

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from mockserver.cassettes.sse_yaml import with_data
 from mockserver.cassettes.to_rules import UnsupportedError, then_of
 from mockserver.core.exchange import Exchange, frames
-from mockserver.core.json import Json, parsed
+from mockserver.core.json import Json, try_parse
 from mockserver.dialects import client_configs
 from mockserver.engine.offload import on_thread
 from mockserver.reports.suggest import suggest_rule, write_python, write_python_rule, write_yaml_rule
@@ -109,7 +109,7 @@ def _hide_credentials(row: Exchange) -> tuple[str, str, Mapping[str, str]]:
 
     secrets, fields = replace(find_secrets(row), instead=lambda _: _GAP), CredentialFields(lambda _: _GAP)
     sent = secrets.data(fields.body(decode_request(rebuild_request(row)).body)).decode("utf-8", "replace")
-    found = parsed(sent)
+    found = try_parse(sent)
     text = sent if found is None else json.dumps(found).replace("\\ue000", _GAP)
     headers = fields.headers(tuple(field for field in row.headers if not _OF_CONNECTIONS.fullmatch(field[0])))
     named = {name.decode("latin-1"): secrets.data(value).decode("utf-8", "replace") for name, value in headers}
@@ -126,7 +126,7 @@ def _write_request_file(row: Exchange, _: ControlRequest) -> str:
     """A request file, as `mockserver explain` and `POST explain` take it."""
     text, query, headers = _hide_credentials(row)
     path = f"{row.path}{f'?{query}' if query else ''}"
-    content = {"method": row.method, "path": path, "headers": dict(headers), "body": parsed(text, text)}
+    content = {"method": row.method, "path": path, "headers": dict(headers), "body": try_parse(text, text)}
     return json.dumps(content, indent=2).replace("\\ue000", "...") + "\n"
 
 

@@ -12,7 +12,7 @@ from mockserver.core.call import OTHER, Call, Message, Options
 from mockserver.core.episode import Recorded, wire_format
 from mockserver.core.exchange import ConditionResult, Exchange, frames
 from mockserver.core.http import Frame
-from mockserver.core.json import Json, parsed
+from mockserver.core.json import Json, try_parse
 from mockserver.core.text import SHOWN, truncate
 from mockserver.delivery.script import sse
 from mockserver.engine.offload import on_thread
@@ -43,7 +43,7 @@ def show_bodies(row: Exchange) -> dict[str, Json]:
         "path": row.path,
         "query": query_from(secrets.query(row.query)),
         "headers": _merge_headers((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers),
-        "body": parsed(body, body or None),
+        "body": try_parse(body, body or None),
         **_describe_cut(len(row.body), row.received),
     }
     return {"request": request, "reply": show_reply(row, secrets)}
@@ -235,13 +235,13 @@ def show_reply(row: Exchange, secrets: "Secrets") -> dict[str, Json]:
     head = {"status": row.status or None, "headers": _merge_headers(row.reply_headers)}
     if not row.streams:
         (text,) = secrets.joined((b"".join(data for _, data in row.sent).decode("utf-8", "replace"),))
-        return {**head, "body": parsed(text, text or None), **cut_off}
+        return {**head, "body": try_parse(text, text or None), **cut_off}
     left, sent, before = frames(row.sent), list[Json](), row.began
     texts = secrets.joined([frame.text for frame in left])
     for frame, text, adds in zip(left, texts, _find_added_texts(row, texts), strict=True):
         event, broken = {"event": frame.event} if frame.event else {}, {} if frame.whole else {"whole": False}
         times = {"at_ms": to_milliseconds(frame.at - row.began), "gap_ms": to_milliseconds(frame.at - before)}
-        sent.append({**times, **event, **({"adds": adds} if adds else {}), "data": parsed(text, text), **broken})
+        sent.append({**times, **event, **({"adds": adds} if adds else {}), "data": try_parse(text, text), **broken})
         before = frame.at
     return {**head, "frames": sent, **cut_off}
 

@@ -33,11 +33,11 @@ _HANDSHAKE, _TLS = b"\x16\x03", "This is a TLS handshake: the URL must begin wit
 TELLING = (b"host", b"transfer-encoding", b"expect")  # the headers that `vet` looks at
 
 
-def size(target: bytes, headers: Iterable[tuple[bytes, bytes]]) -> int:
+def measure_head(target: bytes, headers: Iterable[tuple[bytes, bytes]]) -> int:
     return len(target) + sum([len(name) + len(value) + 4 for name, value in headers])
 
 
-def oversized(target: bytes, headers: Fields, arrived: int) -> Failure | None:
+def check_size(target: bytes, headers: Fields, arrived: int) -> Failure | None:
     if len(target) > MAX_TARGET:
         return Failure("bad_parameter", f"The target of the request is longer than {MAX_TARGET} bytes.", status=414)
     if len(headers) > MAX_HEADERS:
@@ -47,34 +47,34 @@ def oversized(target: bytes, headers: Fields, arrived: int) -> Failure | None:
     return None
 
 
-def vet(version: str, telling: Fields) -> None:
+def check_clear(version: str, telling: Fields) -> None:
     """Raise Failure for an ambiguous request; `telling`: those of its headers that matter here."""
     if version not in ("1.1", "1.0"):
-        raise unclear("This server speaks HTTP/1.1 and 1.0.")
+        raise refuse_unclear("This server speaks HTTP/1.1 and 1.0.")
     hosts, codings, expected = [[value.lower() for name, value in telling if name == each] for each in TELLING]
     if len(hosts) != 1 and (hosts or version == "1.1"):
-        raise unclear("More than one Host header." if hosts else "No Host header.")
+        raise refuse_unclear("More than one Host header." if hosts else "No Host header.")
     if hosts and not _HOST.fullmatch(hosts[0]):
-        raise unclear("The Host header names no host.")
+        raise refuse_unclear("The Host header names no host.")
     if codings and version == "1.0":
-        raise unclear("HTTP/1.0 knows no Transfer-Encoding.")
+        raise refuse_unclear("HTTP/1.0 knows no Transfer-Encoding.")
     if codings not in ([], [b"chunked"]):
-        raise unclear("Transfer-Encoding can be nothing but chunked.")
+        raise refuse_unclear("Transfer-Encoding can be nothing but chunked.")
     if version == "1.1" and expected not in ([], [b"100-continue"]):  # 1.0 knows none (RFC 9110, 10.1.1)
         raise Failure("bad_parameter", "Only `Expect: 100-continue` is supported.", status=417)
 
 
-def origin(method: str, target: bytes, headers: list[tuple[bytes, bytes]]) -> bytes:
+def find_target(method: str, target: bytes, headers: list[tuple[bytes, bytes]]) -> bytes:
     """The path and query of a target; its host replaces the header (RFC 9112, 3.2.2). Raises Failure if it has none."""
     if method == "CONNECT":
         raise Failure("method_not_allowed", "This server is no proxy: it does not CONNECT.")
     if b"#" in target:
-        raise unclear("The target of the request holds a #; a fragment is not sent.")
+        raise refuse_unclear("The target of the request holds a #; a fragment is not sent.")
     if target.startswith(b"/") or (target == b"*" and method == "OPTIONS"):
         return target
     whole = _URL.fullmatch(target)
     if whole is None or not _HOST.fullmatch(whole[1]):
-        raise unclear("The target of the request is neither a path nor a whole URL.")
+        raise refuse_unclear("The target of the request is neither a path nor a whole URL.")
     headers[:] = [(name, whole[1] if name == b"host" else value) for name, value in headers]
     rest = whole[2] or b""
     return rest if rest.startswith(b"/") else b"/" + rest
@@ -88,7 +88,7 @@ def path_of(target: bytes, headers: Fields) -> str:
     return secrets_of(tuple(headers), query).text(path) if path.startswith("/") else "/"
 
 
-def without_upgrade(method: bytes, target: bytes, version: str, headers: Fields) -> bytes:
+def drop_upgrade(method: bytes, target: bytes, version: str, headers: Fields) -> bytes:
     lines = [b"%b %b HTTP/%b\r\n" % (method, target, version.encode())]
     for name, value in headers:
         if name == b"connection":
@@ -99,7 +99,7 @@ def without_upgrade(method: bytes, target: bytes, version: str, headers: Fields)
     return b"".join(lines) + b"\r\n"
 
 
-def unclear(why: str) -> Failure:
+def refuse_unclear(why: str) -> Failure:
     return Failure("bad_parameter", why, status=400)
 
 
@@ -377,18 +377,18 @@ class RequestParser(asyncio.Protocol):
         self._fed += len(data)
         self._begun, self.known = 0, None
         try:
-            while (rest := self._parsed(data)) is not None:
+            while (rest := self._parse(data)) is not None:
                 data = rest
         except HttpParserError as error:
             self._take_head()
-            self.refuse(unclear(_TLS) if bytes(data[:2]) == _HANDSHAKE else self._why(error))
+            self.refuse(refuse_unclear(_TLS) if bytes(data[:2]) == _HANDSHAKE else self._why(error))
         else:
             head = self.head
             if head is not None and head.is_plain and self._is_whole and is_start and self._begun == 1:
                 self.known = remember(head, bytes(data), self._body)
             self._take_head()
             if self.stage != BETWEEN:
-                self._unfinished()
+                self._wait_for_rest()
 
     def resume(self, data: bytes | memoryview) -> None:
         """Go on with bytes that had to wait."""
@@ -407,14 +407,14 @@ class RequestParser(asyncio.Protocol):
         """What has come of the body of the request that has just come."""
         return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
 
-    def _parsed(self, data: bytes | memoryview) -> memoryview | None:
+    def _parse(self, data: bytes | memoryview) -> memoryview | None:
         """Let llhttp parse; where it stops as the client would change protocols, go on as if it would not."""
         try:
             self.parser.feed_data(data)
         except HttpParserUpgrade as upgrade:
             version = self.parser.get_http_version()
             method = self.parser.get_method()
-            head = without_upgrade(method, self.url, version, self.headers)
+            head = drop_upgrade(method, self.url, version, self.headers)
             self._asks_for_socket = method == b"GET" and any(
                 name == UPGRADE[0] and UPGRADE[1] in value.lower() for name, value in self.headers
             )
@@ -429,19 +429,19 @@ class RequestParser(asyncio.Protocol):
         if reason is not None and not isinstance(reason, Failure):
             raise error
         if reason is None and self.stage == HEAD:
-            reason = oversized(self.url, self.headers, size(self.url, self.headers))
-        return reason or unclear(f"This is not HTTP: {error}.")
+            reason = check_size(self.url, self.headers, measure_head(self.url, self.headers))
+        return reason or refuse_unclear(f"This is not HTTP: {error}.")
 
-    def _unfinished(self) -> None:
+    def _wait_for_rest(self) -> None:
         if first := self.cut == inf:
             self.cut = self.time_limit
             self.due = min(self.due, self.cut)
         if self.stage == HEAD:
-            failure = oversized(self.url, self.headers, self._fed)
+            failure = check_size(self.url, self.headers, self._fed)
         else:
             if first:
-                self._fed -= size(self.url, self.cycle.scope["headers"])
-            failure = unclear("The body is framed at too great length.") if self._fed > MAX_FRAMING else None
+                self._fed -= measure_head(self.url, self.cycle.scope["headers"])
+            failure = refuse_unclear("The body is framed at too great length.") if self._fed > MAX_FRAMING else None
         if failure is not None:
             self.refuse(failure)
 
@@ -465,17 +465,17 @@ class RequestParser(asyncio.Protocol):
     def on_headers_complete(self) -> None:
         """The head of a request is there: have it answered, if it is clear. Raises Failure if not."""
         parser, headers, target, telling = self.parser, self.headers, self.url, self._telling
-        arrived = size(target, headers) if self._fed > MAX_HEAD else 0
-        if failure := oversized(target, headers, arrived):
+        arrived = measure_head(target, headers) if self._fed > MAX_HEAD else 0
+        if failure := check_size(target, headers, arrived):
             raise failure
         method, version = parser.get_method().decode(), parser.get_http_version()
         if telling != self._vetted or version != "1.1":
-            vet(version, telling)
+            check_clear(version, telling)
             self._vetted = telling if version == "1.1" else None
         if target[0] != _SLASH or b"#" in target:
-            target = origin(method, target, headers)
+            target = find_target(method, target, headers)
         if parser.should_upgrade():
-            origin(method, target, headers)  # refuses to CONNECT to paths, too
+            find_target(method, target, headers)  # refuses to CONNECT to paths, too
             return  # soon all of it is read again
         raw_path, _, query = target.partition(b"?")
         path = raw_path.decode()
@@ -517,8 +517,8 @@ class RequestParser(asyncio.Protocol):
         head, cycle = self.head, self.cycle
         if self.stage != BODY or (head is None and cycle is None):
             return
-        if self.headers and size(b"", self.headers) > MAX_TRAILERS:
-            raise unclear("The trailers are too large.")
+        if self.headers and measure_head(b"", self.headers) > MAX_TRAILERS:
+            raise refuse_unclear("The trailers are too large.")
         self.stage, self._fed, self.cut = BETWEEN, 0, inf
         if head is not None:
             self._is_whole = True

@@ -117,7 +117,7 @@ class Resumed:
                 return response
 
 
-async def completed(response: Response) -> Response:
+async def return_response(response: Response) -> Response:
     """Return a response that is there already."""
     return response
 
@@ -177,7 +177,7 @@ class ConnectionProtocol(RequestParser):
         """Send a response that is ready."""
         lines = find_lines(response)
         if lines is None:
-            self._serve(completed(response), visit, responder, head)
+            self._serve(return_response(response), visit, responder, head)
         elif response.pace is AT_ONCE:
             body = response.reply.body
             self.write_head(response.reply.status, lines, frame_body(lines, body))
@@ -214,19 +214,19 @@ class ConnectionProtocol(RequestParser):
         self.flow.pause_writing()
 
     def resume_writing(self) -> None:
-        self._taken()
+        self._release_stalled()
         self.flow.resume_writing()
         stream = None if self._running is None else self._running.stream
         if stream is not None and stream.stalled:
             stream.stalled = False
             self._wheel.add(stream)
 
-    def _taken(self) -> None:
+    def _release_stalled(self) -> None:
         self._unread.add(-self._stalled)
         self._stalled = 0
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._taken()
+        self._release_stalled()
         self.connections.discard(self)
         self.deadline_watch.leave(self)
         self._leaving = self.deaf = True
@@ -252,7 +252,7 @@ class ConnectionProtocol(RequestParser):
             self.pipeline.clear()
         elif drain := self.deadline_watch.deadlines.drain:
             self._stopping = True
-            self.loop.call_later(drain, self._drained)
+            self.loop.call_later(drain, self._close_if_idle)
         else:
             self.close()
 
@@ -261,7 +261,7 @@ class ConnectionProtocol(RequestParser):
         """Whether the server stops, so that an answer without an end should end."""
         return self._stopping
 
-    def _drained(self) -> None:
+    def _close_if_idle(self) -> None:
         if self._running is None:
             self.close()
 
@@ -349,7 +349,7 @@ class ConnectionProtocol(RequestParser):
 
     @property
     def unsent(self) -> int:
-        return unsent(self.transport)
+        return count_unsent(self.transport)
 
     def whole(self, status: int, head: bytes, body: bytes) -> bool:
         return self._running is not None and not self._leaving and self._running.whole(status, head, body)
@@ -404,7 +404,7 @@ class ConnectionProtocol(RequestParser):
             self.transport.abort()
         elif self.half or self.flow.read_paused:
             cycle.moved = False
-            self.half = self.half or abandoned(self.transport)
+            self.half = self.half or is_abandoned(self.transport)
             self.due = now + (limits.farewell if self.half else PATIENCE)
         else:
             self.due = self.cut
@@ -421,7 +421,7 @@ class ConnectionProtocol(RequestParser):
 _NAMES: Mapping[int, str] = {HEAD: "head", BODY: "body"}
 
 
-def unsent(transport: asyncio.Transport) -> int:
+def count_unsent(transport: asyncio.Transport) -> int:
     """How many bytes were written and have not reached the client, as far as the system reports."""
     waiting = transport.get_write_buffer_size()
     if waiting or sys.platform != "linux" or transport.is_closing():
@@ -429,7 +429,7 @@ def unsent(transport: asyncio.Transport) -> int:
     return int.from_bytes(ioctl(_socket(transport).fileno(), TIOCOUTQ, bytes(4)), sys.byteorder)
 
 
-def abandoned(transport: asyncio.Transport) -> bool:
+def is_abandoned(transport: asyncio.Transport) -> bool:
     """Whether the client has stopped sending, although bytes may stand unread before its end."""
     if transport.is_closing() or not hasattr(select, "poll"):
         return False

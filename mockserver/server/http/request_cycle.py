@@ -138,10 +138,10 @@ class RequestCycle(RequestResponseCycle):
         if self._open or (self.chunked_encoding is False and self.response_started and self._lies(message)):
             return self._rest(message)
         if not self.response_started and (self.more_body or not self.keep_alive or self.scope["http_version"] == "1.0"):
-            message = self._fitted(message)
+            message = self._fit_head(message)
         return RequestResponseCycle.send(self, message)
 
-    def _fitted(self, start: Message) -> Message:
+    def _fit_head(self, start: Message) -> Message:
         """The head as it suits a connection that may end after it, or a client that knows no chunks."""
         headers = [(name.lower(), value) for name, value in start.get("headers", ())]
         keep_alive = self.keep_alive and not self.more_body and (b"connection", b"close") not in headers

@@ -75,7 +75,7 @@ class RedisLine:
         if loop is not self._loop:  # each loop needs a connection of its own
             self._loop, self._connection, self._sender, self._waiting = loop, None, None, []
         reply: asyncio.Future[Any] = loop.create_future()
-        reply.add_done_callback(_retrieved)
+        reply.add_done_callback(_retrieve_error)
         words = tuple([word.encode("utf-8", "surrogatepass") if isinstance(word, str) else word for word in command])
         self._waiting.append(_Command(words, reply, script))
         if self._sender is None:
@@ -106,13 +106,13 @@ class RedisLine:
         try:
             if self.lost:
                 await self._reopen()
-            replies = await self._exchanged([each.words for each in batch])
+            replies = await self._exchange([each.words for each in batch])
             again = [at for at, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
             if again:  # Redis was restarted: these scripts did not run
                 await self._reopen()
                 texts = dict.fromkeys(each.script.text for at in again if (each := batch[at]).script is not None)
-                await self._exchanged([("SCRIPT", "LOAD", text) for text in texts])
-                for at, reply in zip(again, await self._exchanged([batch[at].words for at in again]), strict=True):
+                await self._exchange([("SCRIPT", "LOAD", text) for text in texts])
+                for at, reply in zip(again, await self._exchange([batch[at].words for at in again]), strict=True):
                     replies[at] = reply
         except Exception as error:
             if self._connection is not None:
@@ -132,7 +132,7 @@ class RedisLine:
                 else:
                     each.reply.set_result(reply)
 
-    async def _exchanged(self, commands: Sequence[Sequence[Argument]]) -> list[Any]:
+    async def _exchange(self, commands: Sequence[Sequence[Argument]]) -> list[Any]:
         """Send commands at once and read their replies; one that Redis refuses has an exception."""
         from redis.exceptions import ResponseError
 
@@ -151,7 +151,7 @@ class RedisLine:
         return replies
 
     async def _reopen(self) -> None:
-        self._check(*await self._exchanged([self._join]))
+        self._check(*await self._exchange([self._join]))
 
     async def check(self) -> None:
         """Look whether this is still the state that was there before, and start over if not. Raises StateLostError."""
@@ -209,7 +209,7 @@ def other_schema(found: bytes) -> str | None:
     )
 
 
-def _retrieved(reply: asyncio.Future[Any]) -> None:
+def _retrieve_error(reply: asyncio.Future[Any]) -> None:
     """Nobody may wait for a reply, such as that to a released slot: its error is no news then."""
     if not reply.cancelled():
         reply.exception()

@@ -114,7 +114,7 @@ class Member:
     async def listening(self) -> AsyncIterator[None]:
         """Listen to the others, and keep the lease that the block gets; then leave."""
         ready = asyncio.Event()
-        news = _listen(self._connect, self._channel, self._heard, ready)
+        news = _listen(self._connect, self._channel, self._hear, ready)
         tasks = [asyncio.create_task(news), asyncio.create_task(self._keep())]
         with suppress(TimeoutError):
             await asyncio.wait_for(ready.wait(), LEASE)
@@ -131,9 +131,9 @@ class Member:
     async def _keep(self) -> None:
         while True:
             await asyncio.sleep(RENEWAL)
-            await self._renewed()
+            await self._renew_if_possible()
 
-    def _heard(self, message: bytes) -> None:
+    def _hear(self, message: bytes) -> None:
         if message.startswith(b"{"):
             self._start(self._reply(json.loads(message)))
             return
@@ -142,9 +142,9 @@ class Member:
             self.rev = self.changed[namespace.decode()] = int(rev)
             self._acknowledge()
         elif int(rev) > self.rev:
-            self._start(self._renewed())
+            self._start(self._renew_if_possible())
 
-    async def _renewed(self) -> None:
+    async def _renew_if_possible(self) -> None:
         with suppress(StateLostError):
             await self.renew()
 

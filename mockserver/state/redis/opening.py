@@ -93,7 +93,7 @@ def _client(url: str, module: str) -> Any:
     return known.master_for(name or "mymaster", db=int(number or 0), **login)
 
 
-def opened(where: Address) -> RedisLine:
+def open_line(where: Address) -> RedisLine:
     """Check what listens there, take part in its state, and return the line to it. Raises UnusableStateError."""
     from redis import exceptions
 

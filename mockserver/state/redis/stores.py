@@ -78,7 +78,7 @@ class RedisShelf(Generic[Value]):
 
     async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
         found = await self._line.send("HGET", self._line.key("a", namespace), key)
-        return None if found is None else self._read(found)
+        return None if found is None else self._decode_entry(found)
 
     async def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
         await self._keep(namespace, key, self._encode(value), "", size)
@@ -88,7 +88,7 @@ class RedisShelf(Generic[Value]):
 
     async def values(self, namespace: str) -> tuple[Value, ...]:
         found = await self._line.run(_VALUES, self._keys(namespace)[:2])
-        return tuple([self._read(each)[0] for each in found])
+        return tuple([self._decode_entry(each)[0] for each in found])
 
     async def count(self, namespace: str) -> int:
         return int(await self._line.send("ZCARD", self._line.key("o", namespace)))
@@ -99,7 +99,7 @@ class RedisShelf(Generic[Value]):
     async def _keep(self, namespace: str, *words: Argument) -> bool:
         return bool(await self._line.run(_KEEP, self._keys(namespace), *words, self._count, self._size))
 
-    def _read(self, found: bytes) -> tuple[Value, int]:
+    def _decode_entry(self, found: bytes) -> tuple[Value, int]:
         version, _, value = found.partition(b" ")
         return self._decode(value), int(version)
 
@@ -120,10 +120,10 @@ class RedisTurnstile:
         self._renewing: asyncio.Task[None] | None = None
 
     async def enter(self, namespace: str, draws: Sequence[Draw], limits: Limits) -> Admission:
-        entry = await self._entered(namespace, draws, limits)
+        entry = await self._enter(namespace, draws, limits)
         if entry.result == "no_room":  # the client's own call before may be about to leave
             await asyncio.sleep(LOOKED_EVERY)
-            entry = await self._entered(namespace, draws, limits)
+            entry = await self._enter(namespace, draws, limits)
         return entry
 
     async def wait(self, namespace: str, place: str, limits: Limits) -> None:
@@ -147,7 +147,7 @@ class RedisTurnstile:
     async def clear(self, namespace: str) -> None:
         await self._line.send("DEL", self._line.key("b", namespace))
 
-    async def _entered(self, namespace: str, draws: Sequence[Draw], limits: Limits) -> Admission:
+    async def _enter(self, namespace: str, draws: Sequence[Draw], limits: Limits) -> Admission:
         place = ""
         if limits.concurrent is not None:
             self._places += 1

@@ -23,7 +23,7 @@ from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Wri
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import WITHOUT_BODY, tabulate
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import CUT, IN_PROCESS, Line, Note, encoded
+from mockserver.delivery.drive import CUT, IN_PROCESS, Line, Note, encode_header
 from mockserver.engine.offload import IN_PROCESS_DRIVER, Work
 from mockserver.server.snapshot import ClientLeftError
 
@@ -238,7 +238,7 @@ class ClientResponse:
 
         `bare`: the answer to HEAD, without a body. `last`: the client closes the connection afterwards.
         """
-        self._begun, headers = True, list(map(encoded, head.headers))
+        self._begun, headers = True, list(map(encode_header, head.headers))
         if last:
             headers = [*(header for header in headers if header[0] != b"connection"), (b"connection", b"close")]
         for name, value in headers:

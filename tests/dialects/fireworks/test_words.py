@@ -10,7 +10,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._parse import Complaint
 from mockserver.dialects.fireworks.models import CHAT, COMPLETION
-from mockserver.dialects.fireworks.request import read, read_or_detail, refuse, shortened
+from mockserver.dialects.fireworks.request import read, read_or_detail, refuse, shorten
 
 
 def details(body: Any, adapter: Any = COMPLETION) -> Any:
@@ -97,7 +97,7 @@ def test_an_exclusion() -> None:
 
 @pytest.mark.parametrize("value", ["x" * 10**6, [1] * 10**5, {str(n): n for n in range(10**5)}, 10**300])
 def test_long_values_are_quoted_shortened(value: Any) -> None:
-    assert len(json.dumps(shortened(value))) < 2000
+    assert len(json.dumps(shorten(value))) < 2000
 
 
 def test_of_endlessly_many_unknown_keys_some_are_told() -> None:

@@ -9,14 +9,14 @@ from mockserver.core.plan import Failure
 from mockserver.dialects._fields import (
     Model,
     integer,
-    labelled,
+    label_member,
     list_of,
     literal,
     mapping,
     not_null,
     number,
     shape,
-    tagged_by,
+    tag_union,
     text,
     text_or,
     union,
@@ -98,7 +98,7 @@ def test_other_media_types_are_refused() -> None:
     )
 
 
-Part = tagged_by("type", shape(type=literal("text"), text=str), shape(type=literal("function"), function=mapping(int)))
+Part = tag_union("type", shape(type=literal("text"), text=str), shape(type=literal("function"), function=mapping(int)))
 Parts = list_of(Part)
 Shape = shape(
     name=str,
@@ -108,7 +108,7 @@ Shape = shape(
     some=not_null(list_of(int, 1)),
     parts=not_null(Parts),
     either=not_null(text_or("<an array of objects>", Parts)),
-    mode=not_null(union(labelled("<a string>", literal("on", "off")), labelled("<an object>", Part))),
+    mode=not_null(union(label_member("<a string>", literal("on", "off")), label_member("<an object>", Part))),
     named=not_null(shape(type=literal("content"), content=str)),
     keyed=not_null(mapping(int, keys=text(most=2))),
     even=not_null(number(multiple_of=1)),

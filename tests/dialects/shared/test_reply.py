@@ -5,7 +5,7 @@ from pydantic_core import to_json
 
 from mockserver.core.call import Call
 from mockserver.core.http import HeaderLines, Headers, HttpRequest
-from mockserver.dialects._reply import json_reply, merge_headers, request_hex, with_lines, without_headers
+from mockserver.dialects._reply import drop_headers, json_reply, merge_headers, prepend_lines, request_hex
 
 
 def test_merged() -> None:
@@ -16,12 +16,12 @@ def test_merged() -> None:
 
 @pytest.mark.parametrize("stated", [(), (("a", "5"), ("content-length", "7"))])
 def test_header_lines_are_as_good_as_pairs(stated: Headers) -> None:
-    made = with_lines(json_reply(200, {}, "b: 2\r\n", stated), "a: x: y\r\nc: \r\n")
+    made = prepend_lines(json_reply(200, {}, "b: 2\r\n", stated), "a: x: y\r\nc: \r\n")
     own = (("a", "x: y"), ("c", ""), ("content-type", "application/json"), ("content-length", "2"), ("b", "2"))
     assert made.headers == merge_headers(own, stated) == (*made.headers,)
     assert (len(made.headers), hash(made.headers)) == (5, hash((*made.headers,)))
-    left = without_headers(made.headers, ("b", "a"))
-    assert left == without_headers((*made.headers,), ("b", "a"))
+    left = drop_headers(made.headers, ("b", "a"))
+    assert left == drop_headers((*made.headers,), ("b", "a"))
     assert dict(left).keys() == {"c", "content-type", "content-length"}
     assert isinstance(left, HeaderLines) == (not stated)
 

@@ -9,7 +9,7 @@ from mockserver.core.plan import Failure
 from mockserver.dialects._errors import (
     PLAIN_UNSUPPORTED_MESSAGES,
     UNSUPPORTED_MESSAGES,
-    unsupported_feature,
+    find_unsupported_feature,
     value_at,
 )
 from tests.kit.calls import call
@@ -22,7 +22,7 @@ CHAT: Json = {"messages": [{"role": "system", "content": "a"}, {"role": "user", 
 def found(feature: str, raw: Json, operation: str = "chat", **details: Any) -> tuple[str, str, str | None, Json]:
     """The parameter, which words, the code, and what stands at the place."""
     asked = call("a", raw=raw, operation=operation)
-    said = unsupported_feature(Failure("unsupported", details={"feature": feature, **details}), asked)
+    said = find_unsupported_feature(Failure("unsupported", details={"feature": feature, **details}), asked)
     return said.param, said.message, said.code, value_at(raw, said.path)
 
 

@@ -203,10 +203,15 @@ def said(text: str, number: int, seed: int = 0) -> list[str]:
 def test_every_sentence_can_be_said(kind: str) -> None:
     speaker = Speaker(Topic("x", "en", kind, "boats", "row", "why do boats float", ("boats",)), Seed(0).stream(kind))
     for sentence in (*english(kind, "openers"), *english("middles"), *english("thoughts")):
-        made, tokens = speaker.filled(sentence_of(sentence))
-        assert "%" not in made
-        assert made[0].isupper()
-        assert tokens == count(made) == count(f" {made}")
+        for _ in range(10):
+            made, tokens = next(speaker.speak(sentence_of(sentence)))
+            assert "%" not in made
+            assert made[0].isupper()
+            assert tokens == count(made) == count(f" {made}")
+
+
+def test_each_aspect_is_one_token() -> None:
+    assert {count(f"of {aspect} and") for aspect in english("aspects")} == {3}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from mockserver.core.plan import Item
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
 from mockserver.model.tools.hosted import allowed, chosen, free_text, hosted_use
-from mockserver.wire.responses import ResponseOptions, hosted_tool_item
+from mockserver.wire.responses import ResponseOptions, make_hosted_tool_item
 from tests.engine.test_own_tools import OFFICIAL
 from tests.kit.calls import call
 
@@ -21,7 +21,7 @@ SIZE = {"display_width": 800, "display_height": 600, "environment": "browser"}
 def use(kind: str, conversation: Call, **options: Any) -> Item | None:
     made = hosted_use(Tool(kind, kind=kind, options={"type": kind, **options}), conversation, Seed(1))
     if made is not None:
-        OFFICIAL.validate_python(hosted_tool_item(made, ResponseOptions(), "0"), strict=True)
+        OFFICIAL.validate_python(make_hosted_tool_item(made, ResponseOptions(), "0"), strict=True)
     return made
 
 
@@ -69,7 +69,7 @@ def test_images_are_tiny_and_as_they_are_wanted() -> None:
     assert made is not None
     asked = {"revised_prompt": "Draw a cat", "size": "1024x1024", "background": "opaque"}
     assert {key: made.body[key] for key in made.body if key != "result"} == asked
-    assert b64decode(hosted_tool_item(made, ResponseOptions(), "0")["result"]).startswith(b"\x89PNG")
+    assert b64decode(make_hosted_tool_item(made, ResponseOptions(), "0")["result"]).startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(("text", "command"), [("What is here?", "ls"), ("Please run `pytest -q` now", "pytest -q")])

@@ -1,6 +1,6 @@
-"""Embeddings and moderations: requests as Calls, for OpenAI, similar APIs and Azure's own, and outcomes as bodies."""
+"""Embeddings: requests as Calls, for OpenAI, similar APIs and Azure's own, and outcomes as bodies."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from struct import pack
 from typing import Any
 
@@ -8,25 +8,23 @@ from msgspec import Raw
 from msgspec.json import encode
 from pydantic_core import to_json
 
-from mockserver.core.call import Call, IdShape, Message, Options, Prompt
+from mockserver.core.call import Call, Message, Options
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.lazy import FEW, LazySequence, mapped
-from mockserver.core.plan import CATEGORIES, Embeddings, Failure, Judgement, Moderations, Vector
+from mockserver.core.lazy import FEW, LazySequence
+from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.core.vectors import PaletteVector
-from mockserver.dialects._chat import TextPart
 from mockserver.dialects._completions import parse_prompts
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import (
     Model,
     integer,
-    labelled,
+    label_member,
     list_of,
     literal,
     optional,
     shape,
-    tagged_by,
     text_or,
     union_by,
     usually,
@@ -40,6 +38,7 @@ from mockserver.dialects._parse import (
     unknown_fields,
 )
 from mockserver.dialects._reply import data_reply, json_reply
+from mockserver.kinds.embeddings import Embeddings, Vector
 
 MAX_INPUTS = 2048
 MAX_DIMENSIONS = 4096  # more than any model has
@@ -59,9 +58,9 @@ Inputs = usually(
     _few(str),
     union_by(
         _embedding_input_tag,
-        labelled("<strings>", _few(str)),
-        labelled("<numbers>", Tokens),
-        labelled("<arrays>", _few(Tokens)),
+        label_member("<strings>", _few(str)),
+        label_member("<numbers>", Tokens),
+        label_member("<arrays>", _few(Tokens)),
     ),
 )
 Dimensions = optional(integer(1, MAX_DIMENSIONS))
@@ -155,60 +154,6 @@ _BOOKKEEPING = ("encoding_format", "user")
 _USUAL = Options()
 
 
-DEFAULT_MODERATION_MODEL = "omni-moderation-latest"
-
-
-def _moderation_input_tag(value: Any) -> str:
-    return "<parts>" if isinstance(value, list) and value and isinstance(value[0], dict) else "<strings>"
-
-
-Part = tagged_by("type", TextPart, shape(type=literal("image_url"), image_url=shape(url=str)))
-ModerationInputs = usually(
-    _few(str),
-    union_by(_moderation_input_tag, labelled("<strings>", _few(str)), labelled("<parts>", _few(Part))),
-)
-
-# `POST /moderations`.
-ModerationBody = shape(input=text_or("<an array>", ModerationInputs), model=optional(str))
-MODERATION = Model(ModerationBody)
-
-
-def parse_moderations(http: HttpRequest, *, dialect: str, refuse: Refuse, validation: Validation) -> Call:
-    """The Call of a body: several texts are judged one by one, the parts of one input together."""
-    body, parsed = read_request(MODERATION, http, refuse, validation)
-    messages = _messages(parsed["input"])
-    texts = [message.text for message in messages]
-    meaning = {"input": parsed["input"] if messages[0].parts else texts[0] if len(texts) == 1 else texts}
-    return Call(
-        dialect=dialect,
-        operation="moderations",
-        model=parsed.get("model") or DEFAULT_MODERATION_MODEL,
-        http=http,
-        meaning={**body, "model": parsed.get("model") or DEFAULT_MODERATION_MODEL, **meaning},
-        raw=body,
-        messages=messages,
-        prompts=tuple(map(Prompt, texts)),
-        ids=IdShape("modr-", 32, "hex"),
-    )
-
-
-def moderated_input_types(call: Call) -> tuple[str, ...]:
-    given = call.raw["input"]
-    if isinstance(given, list) and given and isinstance(given[0], dict):
-        kinds = {"image" if part["type"] == "image_url" else "text" for part in given}
-        return tuple(kind for kind in ("text", "image") if kind in kinds)
-    return ("text",)
-
-
-def _messages(given: Json) -> tuple[Message, ...]:
-    if isinstance(given, str):
-        return (Message("user", given),)
-    if given and isinstance(given[0], str):
-        return tuple(Message("user", text) for text in given)
-    text = "\n".join(part["text"] for part in given if part["type"] == "text")
-    return (Message("user", text, parts=tuple(part for part in given if part["type"] != "text")),)
-
-
 def embeddings_reply(outcome: Embeddings, encoding: str | None, lines: str, identity: str = "") -> Reply:
     """A body with these header lines, and with an `identity` if it is stated."""
     body = embeddings(outcome, encoding)
@@ -235,64 +180,39 @@ def embeddings(outcome: Embeddings, encoding: str | None) -> dict[str, Json]:
     }
 
 
-def _floats(vector: Vector) -> Json:
+def _write_floats(vector: Vector) -> Json:
     return Raw(vector.json() if isinstance(vector, PaletteVector) else to_json([*vector]))
 
 
-def _base64(vector: Vector) -> Json:
+def _write_base64(vector: Vector) -> Json:
     """Little-endian floats of 32 bits, which msgspec writes in base64."""
-    packed = vector.packed() if isinstance(vector, PaletteVector) else pack(f"<{len(vector)}f", *vector)
+    packed = vector.pack() if isinstance(vector, PaletteVector) else pack(f"<{len(vector)}f", *vector)
     return Raw(encode(packed))
 
 
-def _int8(vector: Vector) -> list[int]:
+def _round_to_int8(vector: Vector) -> list[int]:
     return [max(-128, min(127, round(number * 127))) for number in vector]
 
 
-def _uint8(vector: Vector) -> list[int]:
-    return [number + 128 for number in _int8(vector)]
+def _round_to_uint8(vector: Vector) -> list[int]:
+    return [number + 128 for number in _round_to_int8(vector)]
 
 
-def _bits(vector: Vector) -> list[int]:
+def _pack_bits(vector: Vector) -> list[int]:
     """Eight signs to a byte, the first being the highest bit."""
     bits = "".join("1" if number > 0 else "0" for number in vector)
     return [int(bits[at : at + 8].ljust(8, "0"), 2) for at in range(0, len(bits), 8)]
 
 
-def _signed_bits(vector: Vector) -> list[int]:
-    return [byte - 128 for byte in _bits(vector)]
+def _pack_signed_bits(vector: Vector) -> list[int]:
+    return [byte - 128 for byte in _pack_bits(vector)]
 
 
 ENCODINGS: Mapping[str, Callable[[Vector], Json]] = {
-    "float": _floats,
-    "base64": _base64,
-    "int8": _int8,
-    "uint8": _uint8,
-    "binary": _signed_bits,
-    "ubinary": _bits,
+    "float": _write_floats,
+    "base64": _write_base64,
+    "int8": _round_to_int8,
+    "uint8": _round_to_uint8,
+    "binary": _pack_signed_bits,
+    "ubinary": _pack_bits,
 }
-
-
-def moderations(outcome: Moderations, inputs: Sequence[str]) -> dict[str, Json]:
-    """The body; `inputs` names the kinds of input that were judged: text, image."""
-    return {
-        "id": outcome.id,
-        "model": outcome.model,
-        "results": mapped(lambda result: _result(result, inputs), outcome.results),
-    }
-
-
-def _result(result: Judgement, inputs: Sequence[str]) -> Mapping[str, Json]:
-    applied = {name: [kind for kind in inputs if kind == "text" or name in _OF_IMAGES] for name in CATEGORIES}
-    return {
-        "flagged": bool(result.flagged),
-        "categories": {name: name in result.flagged for name in CATEGORIES},
-        "category_scores": {name: result.scores.get(name, 0.0) for name in CATEGORIES},
-        "category_applied_input_types": applied,
-    }
-
-
-# What is looked for in images too.
-_OF_IMAGES = frozenset(
-    ("self-harm", "self-harm/instructions", "self-harm/intent", "sexual", "violence", "violence/graphic")
-)

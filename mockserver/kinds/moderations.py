@@ -1,0 +1,89 @@
+"""Moderations: whether texts are harmful, as scores by category."""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mockserver.core.call import Call
+from mockserver.core.draft import ArtifactDraft
+from mockserver.core.http import Headers
+from mockserver.core.plan import Artifact
+from mockserver.core.seed import Seed
+from mockserver.kinds.kind import OperationKind
+
+CATEGORIES = (
+    *("harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent"),
+    *("self-harm", "self-harm/instructions", "self-harm/intent", "sexual", "sexual/minors"),
+    *("violence", "violence/graphic"),
+)
+
+
+class Judgement(Struct, frozen=True):
+    """The moderation of one prompt; categories that are not named score near zero."""
+
+    scores: Mapping[str, float] = {}
+    flagged: frozenset[str] = frozenset()
+
+
+class Moderations(Artifact, frozen=True):
+    """The moderation of each prompt: scores from 0 to 1, and the flagged categories."""
+
+    id: str
+    model: str
+    results: tuple[Judgement, ...]
+    headers: Headers = ()
+
+    def join(self, others: "Sequence[Moderations]") -> "Moderations":
+        """Return these results with those of other prompts."""
+        return replace(self, results=tuple(chain(self.results, *[other.results for other in others])))
+
+    def show(self) -> str:
+        """Return what the first prompt is flagged for."""
+        return "flagged: " + (", ".join(sorted(self.results[0].flagged)) or "nothing")
+
+
+def judge(text: str, stated: Mapping[str, float], seed: Seed) -> Judgement:
+    """Return the stated scores, and tiny ones that follow from the text for all other categories."""
+    scores = {name: stated[name] if name in stated else _draw_tiny_score(name, text, seed) for name in CATEGORIES}
+    return Judgement(scores, frozenset(name for name, score in scores.items() if score >= _FLAGGED))
+
+
+def _draw_tiny_score(category: str, text: str, seed: Seed) -> float:
+    drawn = seed.fraction("moderation", category, text)
+    return drawn * drawn * drawn / 1000
+
+
+def _compile(stated: Mapping[str, float] | Sequence[str]) -> Mapping[str, float]:
+    return stated if isinstance(stated, Mapping) else dict.fromkeys(stated, _SURE)
+
+
+def _finish(call: Call, draft: ArtifactDraft, seed: Seed, draw_id: Callable[[], str]) -> Moderations:
+    scores: Mapping[str, float] = draft.stated or {}
+    results = tuple([judge(prompt.text, scores, seed) for prompt in call.prompts])
+    return Moderations(draw_id(), draft.model or call.model, results, draft.headers)
+
+
+_FLAGGED = 0.5  # the least score that flags a category
+_SURE = 0.95  # the score of a category that a rule only names
+
+MODERATIONS = OperationKind(
+    operation="moderations",
+    key="moderation",
+    then_keys=frozenset(("timing", "faults", "model", "headers")),
+    states="scores",
+    example={"violence": 0.9},
+    form="{...}",
+    body=lambda text: {"input": text},
+    model_word="moderation",
+    wire={
+        "id?": str | None,
+        "model?": str | None,
+        "results": [
+            {"flagged": bool, "categories": dict[str, bool | None], "category_scores": dict[str, float | None]},
+        ],
+    },
+    compile=_compile,
+    finish=_finish,
+)

@@ -394,7 +394,7 @@ class MockServer(Assertions):
 _POLL = 0.01  # seconds
 
 
-Asked = Call  # the parsed request, under the name that tests use
+Asked = Call  # under the name that tests use: the request as it was read, without its answer
 Function = Callable[[Asked], Any]  # returns a text, or a table like `then`
 
 

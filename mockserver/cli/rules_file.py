@@ -30,7 +30,9 @@ def check_command(rules: tuple[Path, ...]) -> None:
 
     given = find_sources(rules, {})
     if not given.files:
-        raise ConfigError("nothing to check: no rules.yaml is here; name a file, or make one with: mockserver init")
+        raise ConfigError(
+            "nothing to check: there is no rules.yaml here; name a file, or create one with: mockserver init"
+        )
     try:
         settings, loaded = _check_files(given)
     except MockserverError as error:

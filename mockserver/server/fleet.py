@@ -180,7 +180,7 @@ class Fleet:
     async def change(self, namespace: str, *, cleared: bool = False) -> AsyncIterator[Namespace]:
         """A copy of a namespace, to be changed; all servers know when the block has ended. Raises ConflictError."""
         if boottime() >= self.member.until:
-            raise StateLostError("the lease is over")
+            raise StateLostError("the lease of this server has ended")
         version, before = self._versions.get(namespace, _Version()), self.live.namespaces.get(namespace)
         read_at = abs(version.rev)
         if not (self.is_current(namespace) or (cleared and read_at == self.member.changed.get(namespace))):

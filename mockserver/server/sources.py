@@ -71,7 +71,7 @@ class Sources(Struct, frozen=True):
         try:
             return read(path.read_bytes(), shown)
         except OSError as error:
-            hint = f"; mockserver init {shown} writes a first one" if isinstance(error, FileNotFoundError) else ""
+            hint = f"; mockserver init {shown} creates one" if isinstance(error, FileNotFoundError) else ""
             raise ConfigError(f"{shown}: cannot be read: {error.strerror or error}{hint}") from error
 
 

@@ -42,8 +42,8 @@ async def _reload(live: Live, sources: Sources, cassettes: Sequence[str], say: C
     try:
         waiting = await reload(live, sources)
     except MockserverError as error:
-        before = "what was recorded before still holds" if cassettes else "the rules before still hold"
-        say("\n".join([f"not reloaded, {before}:", *(m.shown() for m in error.mistakes)]))
+        before = "the previous recordings stay in effect" if cassettes else "the previous rules stay in effect"
+        say("\n".join([f"not reloaded; {before}:", *(m.shown() for m in error.mistakes)]))
     else:
         what = ", ".join(_describe_cassette(live, name) for name in cassettes) or plural(len(live.engine.rules), "rule")
         later = f"; restart the server to apply {', '.join(waiting)}" if waiting else ""

@@ -235,7 +235,7 @@ def _give_advice(host: str, frames: Sequence[FrameType]) -> Iterator[str]:
     spoken = discover().get(dialect_at(host) or "")
     if spoken is None:
         yield "if its client speaks OpenAI's API: set its URL to mockserver.base_url()"
-        yield "else: replace the client in the test, as no dialect of mockserver serves this provider"
+        yield "otherwise: replace the client in the test, as no dialect of mockserver serves this provider"
         return
     base = "mockserver.base_url()" if spoken.name == "openai" else f'mockserver.base_url("{spoken.name}")'
     variable = next((name for name, text in spoken.variables.items() if "{address}" in text), "")

@@ -322,9 +322,9 @@ class _Run(Struct, frozen=True):
         if self.case.kind in ANSWER_FAULTS and not any(_CALLS_TOOL.search(call.reply) for call in self.hit):
             return "the answer has no tool call"
         if self.case.kind in _ENDING and all(call.ended == "complete" for call in self.hit):
-            return "the answer ends before that"
+            return "the answer ended before the fault"
         if self.case.kind in FAULTS and all(call.row.unaffected for call in self.hit):
-            return "the answer has nothing that it changes"
+            return "the answer has nothing that the fault changes"
         return ""
 
     def _is_truncated(self, call: ReceivedCall) -> bool:

@@ -178,7 +178,7 @@ def test_a_reload_goes_for_all_or_none(servers: Sequence[Served], tmp_path: Path
     (tmp_path / "c/rules.yaml").write_text("rules: [{then: {txt: a}}]")
     status, refused = servers[0].ask("/__mockserver__/api/reload", {})
     assert status == 400
-    assert refused["error"].startswith("not reloaded, the rules before still hold: rules.yaml:1")
+    assert refused["error"].startswith("not reloaded; the previous rules stay in effect: rules.yaml:1")
     assert [server.chat("hi") for server in servers] == ["from the new file"] * 3
 
 

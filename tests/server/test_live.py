@@ -183,7 +183,7 @@ async def test_changed_files_are_reloaded(file: Path) -> None:
         replacement.replace(file)  # as editors save
         while (text := await said.next()) == "reloaded: 1 rule":
             pass
-        assert text.startswith("not reloaded, the rules before still hold:\n")
+        assert text.startswith("not reloaded; the previous rules stay in effect:\n")
         assert "txt" in text
         assert names(live) == ["b"]
 
@@ -212,7 +212,7 @@ async def test_changed_cassettes_are_reloaded(tmp_path: Path) -> None:
         assert [await replayed(live), await replayed(live)] == ["2", "3"]  # the order continues
         path.write_text("hello\n")
         torn = await said.next()
-        assert torn.startswith("not reloaded, what was recorded before still holds:\n")
+        assert torn.startswith("not reloaded; the previous recordings stay in effect:\n")
         assert "chat.yaml:1:1: not a cassette" in torn
         path.unlink()
         assert 'there is no cassette "chat"' in await said.next()

@@ -309,7 +309,7 @@ def test_how_to_go_on(server: MockServer) -> None:
         ],
         [
             "if its client speaks OpenAI's API: set its URL to mockserver.base_url()",
-            "else: replace the client in the test, as no dialect of mockserver serves this provider",
+            "otherwise: replace the client in the test, as no dialect of mockserver serves this provider",
             'to let it connect: allow_hosts=["api.mistral.ai"]',
         ],
     ]

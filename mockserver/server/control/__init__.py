@@ -29,7 +29,7 @@ from mockserver.server.live import Live, Worker
 from mockserver.server.namespaces import ALL, DEFAULT, LONGEST, is_namespace
 from mockserver.server.snapshot import ClientLeftError, path_of, query_from, read_body
 
-_NO_FILES = "servers that share a state write no files; change them everywhere, then reload"
+_NO_FILES = "servers that share a state do not write files; change the file on each of them, then reload"
 
 # What is at each path, by method; of two paths that fit, the one without a parameter comes first.
 ROUTES: Mapping[str, Mapping[str, Route]] = {
@@ -100,7 +100,7 @@ class Control(Struct, frozen=True):
         except RefusedError as refused:
             response = refused.response
         except StateLostError as lost:
-            words = f"state lost: {lost}; nothing may have changed, try again when it is back"
+            words = f"state lost: {lost}; perhaps nothing was changed; try again when it is back"
             response = RefusedError(503, words, headers={"retry-after": "1"}).response
         except ClientLeftError:
             return
@@ -128,7 +128,7 @@ class Control(Struct, frozen=True):
         query = query_from(scope["query_string"])
         namespace = query.get("namespace", DEFAULT)
         if namespace != ALL and not is_namespace(namespace):
-            raise RefusedError(400, f"a namespace has 1 to {LONGEST} printable characters; give another ?namespace=")
+            raise RefusedError(400, f"a namespace has 1 to {LONGEST} printable characters; choose another ?namespace=")
         try:
             body = await read_body(receive, self.live.settings.max_body, scope["headers"])
         except Failure as failure:
@@ -179,6 +179,6 @@ async def _name_worker(response: Response, worker: Worker) -> Response:
 
 
 _SHARE_NOTHING = (
-    "nothing was changed: the {count} workers share nothing, and this would reach one of them;"
+    "nothing was changed: the {count} workers share nothing, so this would change only one of them;"
     " start the server with --state redis://HOST:6379/0, or with --workers 1"
 )

@@ -40,7 +40,7 @@ async def show_metrics(request: ControlRequest) -> Response:
         text = _label_series(text, live.fleet.slot)
     elif live.worker is not None:
         text = _label_series(text, live.worker.number)
-        text += b"# Only of this worker: without shared state it knows no other.\n"
+        text += b"# Of this worker only: without shared state, workers do not know each other.\n"
     return Response(text, media_type=CONTENT_TYPE_LATEST)
 
 

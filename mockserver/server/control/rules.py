@@ -308,7 +308,7 @@ async def write_rule(request: ControlRequest) -> Response:
     """Replace the lines of a rule in the first rules file, or put one in, if `inspector_writes` allows it."""
     live, wanted = request.live, request.table("from", "to", "text", "sha256")
     if not live.settings.inspector_writes:
-        raise RefusedError(403, "rules files are not changed here; the setting inspector_writes allows it")
+        raise RefusedError(403, "rules files cannot be changed here; to allow it, set inspector_writes")
     if request.item != "0" or not live.sources.files:
         raise RefusedError(404, "only the first rules file can be changed: PUT files/0")
     first, last = wanted.get("from"), wanted.get("to")
@@ -326,10 +326,10 @@ def _write_rule(live: Live, wanted: Mapping[str, Json], lines: tuple[int, int]) 
     path = live.sources.files[0]
     shown = live.sources.shown(path)
     if path.is_symlink() or not path.is_file():
-        raise RefusedError(409, f"{shown} is a link or no file")
+        raise RefusedError(409, f"{shown} is a link, or not a regular file")
     data = path.read_bytes()
     if sha256(data).hexdigest() != wanted["sha256"]:
-        raise RefusedError(409, f"{shown} has changed meanwhile; read the rules again")
+        raise RefusedError(409, f"{shown} has changed in the meantime; read the rules again")
     try:
         before = rules_file(data, shown)
         text = _splice(before, wanted["text"], lines)
@@ -357,7 +357,7 @@ def _splice(file: RulesFile, text: str, lines: tuple[int, int]) -> bytes:
     at = next((each for each in known if first in (each.first, each.last + 1)), None)
     whole = last == first - 1 or any((each.first, each.last) == lines for each in known)
     if at is None or not whole:
-        raise RefusedError(409, f"lines {first} to {last} are not those of one rule, nor a place between rules")
+        raise RefusedError(409, f"lines {first} to {last} are neither one rule nor a place between two")
     if not text.lstrip().startswith("-"):
         raise RefusedError(400, '"text" must be one item of `rules`: - name: ...')
     rule = indent(dedent(text).strip("\n"), " " * at.dash)
@@ -375,4 +375,4 @@ def _check_others(before: RulesFile, after: RulesFile, *, replaced: bool, shown:
     one, other = ([spec for spec, _ in file.rules.values()] for file in (before, after))
     same = sum(spec in one for spec in other)
     if rest[0] != rest[1] or len(other) != len(one) + (not replaced) or same < len(other) - 1:
-        raise RefusedError(409, f"the text would change more of {shown} than one rule")
+        raise RefusedError(409, f"the text would change more than one rule of {shown}")

@@ -167,7 +167,7 @@ async def share_reset(_: View, request: ControlRequest, fleet: "Fleet") -> Respo
     return json_response({"reset": sorted(names)})
 
 
-_NOT_RELOADED = "not reloaded, the rules before still hold:"
+_NOT_RELOADED = "not reloaded; the previous rules stay in effect:"
 
 
 async def reload_files(request: ControlRequest) -> Response:

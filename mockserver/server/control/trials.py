@@ -164,7 +164,7 @@ async def _rehearse(live: Live, engine: Engine, reached: Reached) -> tuple[Excha
     row = visit.row
     response = await responder.respond(http, visit)
     if response.plan is HOME:
-        raise RefusedError(400, f"nothing is asked at {http.path}")
+        raise RefusedError(400, f"there is no operation at {http.path}")
     if response.forwarded is not None:
         row.plan, row.status = (await plan_answer(engine, reached.call(alone.settings), entries)), 0
         visit.end(COMPLETE)
@@ -208,7 +208,7 @@ def _note_pieces(actions: Iterable[Action], row: Exchange) -> tuple[str, float]:
 def _read_draft(request: ControlRequest, text: Json) -> tuple[Rule, ...]:
     """The rules of a draft: YAML, as in a rules file, or items of its `rules`. Raises RefusedError."""
     if not isinstance(text, str):
-        raise RefusedError(400, '"rules" must be a text, the rules as YAML')
+        raise RefusedError(400, '"rules" must be a text: rules in YAML')
     file = f"rules:\n{text}" if _ITEMS.match(text) else text
     return read_rules(replace(request, body=file.encode("utf-8", "replace"), kind="application/yaml"), 0)[0]
 
@@ -222,7 +222,7 @@ def _put_draft(rules: Sequence[Rule], drafts: Sequence[Rule], instead_of: Json) 
         return (*drafts, *rules)
     at = next((at for at, rule in enumerate(rules) if rule.name == instead_of), None)
     if at is None:
-        raise RefusedError(404, f"there is no rule {str(instead_of)[:120]!r} to put the draft in the place of")
+        raise RefusedError(404, f"there is no rule {str(instead_of)[:120]!r} for the draft to replace")
     return (*rules[:at], *drafts, *rules[at + 1 :])
 
 
@@ -310,8 +310,10 @@ async def send_again(request: ControlRequest) -> Response:
     live, row = request.live, request.find_call()
     reached = find_target(row, live)
     if reached is None:
-        raise RefusedError(409, f"call {row.seq} cannot be sent again: it is not kept whole, or its path is unknown")
-    upstream = RefusedError(409, f'call {row.seq} would be sent upstream; send {{"forward": true}} if it may be')
+        raise RefusedError(
+            409, f"call {row.seq} cannot be sent again: its body was not kept whole, or its path is unknown"
+        )
+    upstream = RefusedError(409, f'call {row.seq} would be sent upstream; to allow that, send {{"forward": true}}')
     if not forward and (await _rehearse(live, live.find_engine(row.namespace), reached))[1]:
         raise upstream
     responder = Responder(live, reached.place.dialect, reached.place.operations)

@@ -33,7 +33,9 @@ PATHS = frozenset((CONTROL, *(CONTROL + path for path in ASSETS)))
 def send_asset(path: str, fields: Mapping[str, str]) -> Response:
     """The file at a path of ASSETS, for a request with these headers: the page only to those who navigate to it."""
     if ASSETS[path].suffix == ".html" and fields.get("sec-fetch-mode", "navigate") != "navigate":
-        return Response("This page is for the address bar of a browser.\n", 403, media_type="text/plain")
+        return Response(
+            "This page can only be opened from the address bar of a browser.\n", 403, media_type="text/plain"
+        )
     content = ASSETS[path].read_bytes()
     tag = f'"{sha256(content).hexdigest()[:32]}"'
     headers = {"etag": tag, "cache-control": "no-cache", "content-security-policy": write_policy()}

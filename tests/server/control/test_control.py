@@ -221,7 +221,7 @@ def test_reload(server: ControlledServer, tmp_path: Path) -> None:
     got = server.api("reload", b"")
     assert got.status == 400
     assert got.json["mistakes"][0].startswith(f'{file}:1:17: unknown key "txt"; did you mean "text"?')
-    assert got.json["error"].startswith("not reloaded, the rules before still hold: ")
+    assert got.json["error"].startswith("not reloaded; the previous rules stay in effect: ")
     assert server.get("ready")["rules"] == 5
     file.write_text("settings: {journal_calls: 3, seed: 4}")
     assert server.post("reload") == {"rules": 0, "at_next_start": ["journal_calls"]}

@@ -91,7 +91,7 @@ def write_banner(live: Live, given: Sources, port: int) -> str:
     rules = f"{plural(len(live.engine.rules), 'rule')} from {files}" if files else "no rules"
     first = f"mockserver listens on {address}  ({rules}; {otherwise})"
     several = live.settings.workers > 1
-    alone = ", which share nothing: answers are not stored" if live.fleet is None else ""
+    alone = " without shared state: answers are not stored" if live.fleet is None else ""
     workers = [f"  {live.settings.workers} workers{alone}"] if several else []
     return "\n".join(
         (first, *workers, *_describe_recording(live), *bases, *_describe_inspector(live, address), *list_warnings(live))

@@ -186,7 +186,7 @@ def _wait_for_inspection(item: pytest.Item, server: MockServer) -> None:
     with capture.global_and_fixture_disabled(), suppress(KeyboardInterrupt):
         reporter.ensure_newline()
         reporter.write_line(f"mockserver: {item.nodeid} failed; look at its calls: {server.url}/__mockserver__/")
-        reporter.write_line("mockserver: Ctrl-C goes on")
+        reporter.write_line("mockserver: press Ctrl-C to continue")
         reporter.flush()
         Event().wait()
 

@@ -101,7 +101,7 @@ def mocked(*rules: str | Path, options: ServerOptions | None = None) -> Callable
 
     def decorate(function: T) -> T:
         if isinstance(function, type):
-            raise ConfigError("@mocked() is for functions; derive a class of tests from MockServerTestCase")
+            raise ConfigError("@mocked() is for functions; for a class of tests, subclass MockServerTestCase")
 
         @wraps(function)
         def call(*args: Any, **named: Any) -> Any:

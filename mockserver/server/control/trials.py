@@ -340,7 +340,7 @@ async def send_again(request: ControlRequest) -> Response:
             live.journal.forget(visit.row)
             return False
         except Exception:
-            log.exception("a fault of mockserver itself, on call %s that was sent again", row.seq)
+            log.exception("internal error of mockserver on call %s, which was sent again", row.seq)
         return True
 
     task = asyncio.create_task(run())

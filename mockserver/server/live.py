@@ -22,7 +22,7 @@ from mockserver.core.http import is_loopback
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazyMapping
 from mockserver.core.plan import Stored
-from mockserver.core.protocols import Counters, Shelf, Turnstile
+from mockserver.core.protocols import Counters, LimitStore, Shelf
 from mockserver.core.seed import Seed, WallClock, monotonic, token
 from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
@@ -35,7 +35,7 @@ from mockserver.server.namespaces import Namespace, Namespaces
 from mockserver.server.recorder import RecordingPolicy
 from mockserver.server.sources import Sources
 from mockserver.server.upstreams import UpstreamClient
-from mockserver.state.in_memory import MemoryCounters, MemoryShelf, MemoryTurnstile
+from mockserver.state.in_memory import MemoryCounters, MemoryLimitStore, MemoryShelf
 from mockserver.state.journal import Journal
 from mockserver.tokenizers import chosen
 
@@ -119,9 +119,9 @@ class Live(Struct):
     _limiter: Limiter = field(default_factory=Limiter)
     _limited: Settings | None = None  # that the limiter is configured by
 
-    def share(self, fleet: Sharing, counters: Counters, shelf: Shelf[Stored], turnstile: Turnstile) -> None:
+    def share(self, fleet: Sharing, counters: Counters, shelf: Shelf[Stored], limits: LimitStore) -> None:
         """Remember in a state that several servers share from now on."""
-        self.fleet, self.counters, self._limiter = fleet, counters, Limiter(turnstile)
+        self.fleet, self.counters, self._limiter = fleet, counters, Limiter(limits)
         self.engine = alter_engine(self.engine, counters=counters, memory=replace(self.engine.memory, shelf=shelf))
 
     @property
@@ -146,7 +146,7 @@ class Live(Struct):
     def renew(self, settings: Settings, engine: Engine, journal: Journal, *, timed: bool = True) -> None:
         """Forget everything, start over with these; `timed`: answers take their time unless overridden."""
         self.namespaces = Namespaces(timed=timed)
-        self._limiter = Limiter(MemoryTurnstile(self.now))
+        self._limiter = Limiter(MemoryLimitStore(self.now))
         self.settings, self.engine, self.counters, self.journal = settings, engine, engine.counters, journal
         self._limited = None
 
@@ -177,7 +177,7 @@ class Live(Struct):
 
     async def forget_counted(self, namespace: str) -> None:
         """Forget what may be shared: counters, limits and kept answers."""
-        await self._limiter.turnstile.clear(namespace)  # requests that are being served keep their slots
+        await self._limiter.store.clear(namespace)  # requests that are being served keep their slots
         await self.counters.clear(namespace)
         await self.engine.memory.shelf.clear(namespace)
 

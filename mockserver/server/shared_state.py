@@ -20,7 +20,7 @@ from mockserver.server.fleet import Fleet
 from mockserver.server.live import Live
 from mockserver.state.redis.line import RedisLine
 from mockserver.state.redis.opening import Address, UnusableStateError, address, open_line
-from mockserver.state.redis.stores import RedisCounters, RedisShelf, RedisTurnstile
+from mockserver.state.redis.stores import RedisCounters, RedisLimitStore, RedisShelf
 
 
 def share(live: Live) -> None:
@@ -36,7 +36,7 @@ def share(live: Live) -> None:
     answers = codec(lambda model: live.engine.policy.tokenizer(model))  # of a reloaded engine, too
     shelf = RedisShelf(line, answers, count=settings.stored_answers, size=settings.stored_bytes)
     fleet = Fleet(live, line, where.connection, Control(live).answer_question)
-    live.share(fleet, RedisCounters(line), shelf, RedisTurnstile(line))
+    live.share(fleet, RedisCounters(line), shelf, RedisLimitStore(line))
 
 
 def check_state(url: str) -> tuple[Address, RedisLine]:

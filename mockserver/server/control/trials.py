@@ -23,7 +23,7 @@ from mockserver.core.exchange import COMPLETE, Exchange, Piece
 from mockserver.core.http import HttpRequest, weigh
 from mockserver.core.json import Json
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import CUT, Line
+from mockserver.delivery.drive import CUT, ClientConnection
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule, suited
@@ -335,7 +335,7 @@ async def send_again(request: ControlRequest) -> Response:
         """Answer it; return whether that was not left to the upstream."""
         scope = {"raw_path": quote(http.path, safe="/:").encode(), "http_version": "1.1"}
         try:
-            await serve(responder, respond(), visit, Line(_leave_later, send), scope)
+            await serve(responder, respond(), visit, ClientConnection(_leave_later, send), scope)
         except RefusedError:
             live.journal.forget(visit.row)
             return False

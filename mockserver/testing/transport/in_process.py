@@ -23,7 +23,7 @@ from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Wri
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import WITHOUT_BODY, tabulate
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import CUT, IN_PROCESS, Line, Note, encode_header
+from mockserver.delivery.drive import CUT, IN_PROCESS, ClientConnection, Note, encode_header
 from mockserver.engine.offload import IN_PROCESS_DRIVER, Work
 from mockserver.server.snapshot import ClientLeftError
 
@@ -197,8 +197,8 @@ class Steps:
         request, visit = found.admit(scope["method"], scope["query_string"], tabulate(scope["headers"]), body)
         visit.in_process, visit.patient, self._body = True, self.patient, None
         visit.receive = self._receive
-        line = Line(self._receive, self._send, in_process=self)
-        await serve(found.responder, found.responder.respond(request, visit), visit, line, scope)
+        client = ClientConnection(self._receive, self._send, in_process=self)
+        await serve(found.responder, found.responder.respond(request, visit), visit, client, scope)
 
     async def _receive(self) -> Message:
         """The body of the request, then nothing: `leave` raises if the client leaves."""

@@ -41,3 +41,22 @@ def test_the_responder_needs_no_other() -> None:
     needed = annotated(classes(PACKAGE / "server" / "respond.py")["Responder"]) & known
     assert len(needed) >= 8
     assert needed <= set(listed())
+
+
+DECIDING = ("core", "kinds", "wire", "dialects", "rules", "model", "delivery", "engine", "reports")
+WAITS = {"sleep", "call_later", "call_at", "wait", "wait_for"}
+
+
+def waits(module: Path) -> list[str]:
+    """Return the calls of a module that wait for a time, but for `sleep(0)`, which only lets others run."""
+    found = []
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        name = getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
+        if name in WAITS and ast.unparse(node) != "asyncio.sleep(0)":
+            found.append(f"{module.relative_to(PACKAGE)}:{node.lineno}")
+    return found
+
+
+def test_of_what_decides_only_the_driver_waits() -> None:
+    waiting = {path.relative_to(PACKAGE): waits(path) for part in DECIDING for path in (PACKAGE / part).rglob("*.py")}
+    assert {str(path) for path, found in waiting.items() if found} == {"delivery/drive.py"}

@@ -38,7 +38,7 @@ async def list_calls(request: ControlRequest) -> Response:
     if unknown is not None:
         raise RefusedError(400, f'unknown filter "{unknown[:60]}"{did_you_mean(unknown, known)}')
     filters = [(FILTERS[name], FILTERS[name].wanted(name, request)) for name in request.query if name in FILTERS]
-    rows, limit = _select_between(request.rows.of(request.namespaces), request), request.number("limit")
+    rows, limit = _select_between(request.rows.select(request.namespaces), request), request.number("limit")
     if filters:
         rows = [row for row in rows if all(each.fits(row, value) for each, value in filters)]
     rows = await _select_containing(request, rows, limit)
@@ -95,7 +95,7 @@ async def _encode_rows(rows: Sequence[Exchange], request: ControlRequest) -> Asy
     for at, row in enumerate(rows):
         if not at % _TURN:
             await sleep(0)
-        listed = request.rows.listed(row, known)
+        listed = request.rows.encode_call(row, known)
         shown = listed.compact if compact else listed.whole
         if digests:
             shown = shown[:-1] + b"," + encode((await find_digest(row, request, known)).short)[1:]
@@ -104,7 +104,7 @@ async def _encode_rows(rows: Sequence[Exchange], request: ControlRequest) -> Asy
 
 async def find_digest(row: Exchange, request: ControlRequest, known: tuple[str, ...]) -> Digest:
     """What a call says in short, worked out on a thread the first time; `known` are the environment's credentials."""
-    listed = request.rows.listed(row, known)  # which is kept if the call is closed
+    listed = request.rows.encode_call(row, known)  # which is kept if the call is closed
     if listed.digest is None:
         listed.digest = await on_thread(
             lambda: make_digest(row, parse_call(row, request.live), find_secrets(row, known))
@@ -120,17 +120,17 @@ async def _add_bodies(rows: Sequence[Exchange], known: Rows) -> AsyncIterator[Js
 
 
 def _add_body(row: Exchange, known: Rows) -> Json:
-    return mask_texts({**known.summary(row), **show_bodies(row)}, find_secrets(row))
+    return mask_texts({**known.summarize(row), **show_bodies(row)}, find_secrets(row))
 
 
 async def show_call(request: ControlRequest) -> Response:
     """Return one call in full, from any namespace."""
     row = request.find_call()
-    rows = request.rows.of((row.namespace,))
+    rows = request.rows.select((row.namespace,))
     whole = {
-        **request.rows.summary(row),
-        **await show_detail(row, request.rows.attempt(row)[0], request.live),
-        "chain": {"conversation": await _find_conversation(row, rows, request), "tries": request.rows.tries(row)},
+        **request.rows.summarize(row),
+        **await show_detail(row, request.rows.find_attempt(row)[0], request.live),
+        "chain": {"conversation": await _find_conversation(row, rows, request), "tries": request.rows.find_tries(row)},
         **await on_thread(show_bodies, row),
     }
     return await on_thread(lambda: json_response(mask_texts(whole, find_secrets(row))))

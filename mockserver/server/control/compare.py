@@ -20,7 +20,7 @@ async def compare_calls(request: ControlRequest) -> Response:
     if not isinstance(numbers, list) or len(numbers) != 2 or not all(type(each) is int for each in numbers):
         raise RefusedError(400, 'the body must be {"calls": [7, 9]}, with the numbers of two calls')
     rows = [request.find_call(number) for number in numbers]
-    request.rows.of(sorted({row.namespace for row in rows}))
+    request.rows.select(sorted({row.namespace for row in rows}))
     return json_response(await on_thread(_compare, rows, request))
 
 
@@ -30,12 +30,12 @@ def _compare(rows: list[Exchange], request: ControlRequest) -> Json:
         part: [_show_difference(each) for each in islice(find_differences(one[part], other[part]), MOST_DIFFERENCES)]
         for part in one
     }
-    heads = [request.rows.summary(row) for row in rows]
+    heads = [request.rows.summarize(row) for row in rows]
     return {**found, "times": {name: [head[name] for head in heads] for name in ("first_byte_ms", "elapsed_ms")}}
 
 
 def _read_parts(row: Exchange, request: ControlRequest) -> dict[str, Json]:
-    summary, sent, said = request.rows.summary(row), show_bodies(row), show_answer(row)
+    summary, sent, said = request.rows.summarize(row), show_bodies(row), show_answer(row)
     head = {name: summary.get(name) for name in _HEAD}
     head |= {f"header {name}": value for name, value in sent["request"]["headers"].items()}
     if not said["choices"] and "error" not in said and "body" in sent["reply"]:

@@ -95,7 +95,7 @@ class Feed:
         last = rows.journal.last
         since = self._since if self._rows is None and 0 < self._since <= last else last
         self._rows, self._last = rows, since
-        kept = [row for row in rows.of(self._request.namespaces) if row.seq <= since]
+        kept = [row for row in rows.select(self._request.namespaces) if row.seq <= since]
         self._open = {row.seq: (row, _find_state(row)) for row in kept if not row.ended}
         self._first = {} if since == last else dict.fromkeys(self._request.namespaces, 1)
         self._rules, self._problem = self._all_rules(), self._request.live.reloading.problem
@@ -116,7 +116,7 @@ class Feed:
         changed = sorted(changed, key=lambda row: not row.ended)[:MOST_CHANGED]
         fresh = list[Exchange]()
         if rows.journal.last > self._last:
-            every = rows.of(self._request.namespaces)
+            every = rows.select(self._request.namespaces)
             fresh = every[bisect_right(every, self._last, key=attrgetter("seq")) :]
             self._last = rows.journal.last
         for row in (*changed, *fresh):
@@ -126,7 +126,7 @@ class Feed:
         if changed or fresh:
             room, known = MOST_ROWS - len(changed), find_known_secrets()
             later = fresh[: max(0, len(fresh) - room)]
-            listed = b",".join([rows.listed(row, known).compact for row in (*changed, *fresh[len(later) :])])
+            listed = b",".join([rows.encode_call(row, known).compact for row in (*changed, *fresh[len(later) :])])
             more = b',"more":%b' % encode([later[0].seq, later[-1].seq]) if later else b""
             yield sse(Frame(b'{"rows":[%b]%b}' % (listed, more), "calls"))
 

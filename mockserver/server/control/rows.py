@@ -48,7 +48,7 @@ class Digest(Struct, frozen=True):
         return msgspec.structs.replace(self, said=said, answered=answered)
 
 
-class Listed(Struct):
+class EncodedCall(Struct):
     """A closed call as JSON, whole and compact, as long as what it says stays the same."""
 
     stamp: tuple[Json, ...]
@@ -63,10 +63,10 @@ class Rows:
     def __init__(self, journal: Journal) -> None:
         self.journal, self.boot = journal, token()
         self.again: dict[int, int] = {}  # calls that were sent again, by the number of the new one
-        self._listed: dict[int, Listed] = {}
+        self._encoded: dict[int, EncodedCall] = {}
         self._attempts: dict[str, Attempts] = {}
 
-    def of(self, namespaces: Sequence[str]) -> list[Exchange]:
+    def select(self, namespaces: Sequence[str]) -> list[Exchange]:
         """The calls of namespaces in order, with their attempts counted."""
         found = list[Exchange]()
         for name in namespaces:
@@ -75,36 +75,37 @@ class Rows:
                 self._attempts.setdefault(name, Attempts()).update(rows)
             found += rows
         self._attempts = {name: counted for name, counted in self._attempts.items() if self.journal.first(name)}
-        if len(self._listed) > 2 * len(self.journal) + 100:
+        if len(self._encoded) > 2 * len(self.journal) + 100:
             there = {row.seq for row in self.journal}
-            self._listed = {seq: listed for seq, listed in self._listed.items() if seq in there}
+            self._encoded = {seq: listed for seq, listed in self._encoded.items() if seq in there}
             self.again = {seq: of for seq, of in self.again.items() if seq in there}
         return sorted(found, key=attrgetter("seq")) if len(namespaces) > 1 else found
 
-    def attempt(self, row: Exchange) -> tuple[int, int | None]:
+    def find_attempt(self, row: Exchange) -> tuple[int, int | None]:
         """Which attempt a call is, and the number of the first one."""
         counted = self._attempts.get(row.namespace)
         return (1, None) if counted is None else counted.found.get(row.seq, (1, None))
 
-    def tries(self, row: Exchange) -> list[int]:
+    def find_tries(self, row: Exchange) -> list[int]:
         """The calls that are attempts of one, of which this is one."""
-        counted, first = self._attempts.get(row.namespace), self.attempt(row)[1] or row.seq
+        counted, first = self._attempts.get(row.namespace), self.find_attempt(row)[1] or row.seq
         found = {} if counted is None else counted.found
         return [seq for seq, (_, start) in found.items() if (seq if start is None else start) == first] or [row.seq]
 
-    def listed(self, row: Exchange, known: tuple[str, ...]) -> Listed:
+    def encode_call(self, row: Exchange, known: tuple[str, ...]) -> EncodedCall:
         """A call as JSON, without credentials; `known` are those of the environment."""
-        kept, stamp = self._listed.get(row.seq), (row.recorded, row.unrecorded, self.attempt(row))
+        kept, stamp = self._encoded.get(row.seq), (row.recorded, row.unrecorded, self.find_attempt(row))
         if kept is not None and kept.stamp == stamp:
             return kept
-        secrets, whole = find_head_secrets(row, known), self.summary(row)
-        made = Listed(stamp, _encode_masked(whole, secrets), _encode_masked(_shorten_summary(whole), secrets))
+        secrets, whole = find_head_secrets(row, known), self.summarize(row)
+        made = EncodedCall(stamp, _encode_masked(whole, secrets), _encode_masked(_shorten_summary(whole), secrets))
         if row.ended:
-            self._listed[row.seq] = made
+            self._encoded[row.seq] = made
         return made
 
-    def summary(self, row: Exchange) -> dict[str, Json]:
-        attempt, first = self.attempt(row)
+    def summarize(self, row: Exchange) -> dict[str, Json]:
+        """Show a call in short, as lists do."""
+        attempt, first = self.find_attempt(row)
         again, streamed = self.again.get(row.seq), row.streams
         return {
             "call": row.seq,

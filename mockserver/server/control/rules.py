@@ -29,7 +29,7 @@ from mockserver.server.namespaces import ADDED, Namespace
 from mockserver.server.sources import Sources, compile_rules, find_rules
 from mockserver.server.stubs import unreachable
 
-MOST = 10_000  # rules that a namespace may have of its own
+MOST_RULES = 10_000  # rules that a namespace may have of its own
 MOST_VALUES = 100_000  # of the YAML of one request: texts, numbers, lists and tables
 MOST_BYTES = 1_000_000  # of a file that is changed here
 
@@ -55,18 +55,18 @@ class RulesFile(Struct, frozen=True):
 
 
 @lru_cache(maxsize=16)
-def rules_file(data: bytes, shown: str) -> RulesFile:
-    """Raises MockserverError if it is no YAML."""
+def read_rules_file(data: bytes, shown: str) -> RulesFile:
+    """Read a rules file. Raises MockserverError if it is not YAML."""
     document, lines = read(data, shown), tuple(data.decode("utf-8", "replace").splitlines(keepends=True))
     found = dict[int, tuple[Json, RuleLines | None]]()
     for at, spec in enumerate(find_rules(document)):
         place = document.place(("rules", at))
         if place is not None:
-            found[place.line] = spec, _lines(lines, place.line, place.column)
+            found[place.line] = spec, _find_lines(lines, place.line, place.column)
     return RulesFile(document, lines, sha256(data).hexdigest(), found)
 
 
-def _lines(lines: Sequence[str], first: int, column: int) -> RuleLines | None:
+def _find_lines(lines: Sequence[str], first: int, column: int) -> RuleLines | None:
     """The lines of an item of a block list; None if it is written in another way."""
     before = lines[first - 1][: column - 1]
     if before.strip() != "-":
@@ -137,7 +137,7 @@ def _read_files(sources: Sources) -> Mapping[str, RulesFile]:
     for path in sources.files:
         shown = sources.shown(path)
         with suppress(OSError, MockserverError):
-            found[shown] = rules_file(path.read_bytes(), shown)
+            found[shown] = read_rules_file(path.read_bytes(), shown)
     return found
 
 
@@ -209,8 +209,10 @@ def _name_rules(document: Document, named: int) -> tuple[Document, int]:
     listed = document.data.get("rules") if isinstance(document.data, Mapping) else None
     if not isinstance(listed, list):
         return document, 0
-    if len(listed) > MOST:
-        raise RefusedError(409, f"a namespace has at most {MOST} rules of its own, and the body holds {len(listed)}")
+    if len(listed) > MOST_RULES:
+        raise RefusedError(
+            409, f"a namespace has at most {MOST_RULES} rules of its own, and the body holds {len(listed)}"
+        )
     rules, given = list[Json](), 0
     for rule in listed:
         if isinstance(rule, Mapping) and rule.get("name") is None:
@@ -292,8 +294,8 @@ def _check_names(rules: Sequence[Rule], space: Namespace, others: Sequence[Rule]
     taken = [f'the name "{name}" is taken{words}' for name, words in found]
     if taken:
         raise refuse_mistakes([Mistake(words) for words in taken], 409)
-    if len(rules) + len(space.rules) > MOST:
-        raise RefusedError(409, f"a namespace has at most {MOST} rules of its own; remove some with DELETE rules")
+    if len(rules) + len(space.rules) > MOST_RULES:
+        raise RefusedError(409, f"a namespace has at most {MOST_RULES} rules of its own; remove some with DELETE rules")
 
 
 def _explain_missing(name: str, space: Namespace, others: Sequence[Rule]) -> str:
@@ -331,11 +333,11 @@ def _write_rule(live: Live, wanted: Mapping[str, Json], lines: tuple[int, int]) 
     if sha256(data).hexdigest() != wanted["sha256"]:
         raise RefusedError(409, f"{shown} has changed in the meantime; read the rules again")
     try:
-        before = rules_file(data, shown)
+        before = read_rules_file(data, shown)
         text = _splice(before, wanted["text"], lines)
         if len(text) > MOST_BYTES:
             raise RefusedError(409, f"{shown} would be larger than {MOST_BYTES} bytes")
-        after = rules_file(text, shown)
+        after = read_rules_file(text, shown)
         _check_others(before, after, replaced=lines[0] <= lines[1], shown=shown)
         documents = [after.document, *live.sources.documents()[1:]]
         compile_rules(documents, live.settings.profiles)

@@ -232,7 +232,7 @@ async def try_rules(request: ControlRequest) -> Response:
     most, instead = wanted.get("calls", MOST_CALLS), wanted.get("instead_of")
     if type(most) is not int or not 0 <= most <= 10_000:
         raise RefusedError(400, '"calls" must be a number of calls, at most 10000')
-    rows = request.rows.of((request.one_namespace,))
+    rows = request.rows.select((request.one_namespace,))
     found: dict[str, Json] = {"mistakes": [], "looked_at": 0, "of": len(rows), "answers": [], "lost": [], "hidden": []}
     engine = request.live.find_engine(request.namespace)
     try:

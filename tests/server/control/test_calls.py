@@ -228,7 +228,7 @@ def test_rows_that_are_open_or_broken() -> None:
     assert [frame["data"] for frame in shown["reply"]["frames"]] == [{"a": 1}, ": ping", "da"]
     assert [frame.get("whole", True) for frame in shown["reply"]["frames"]] == [True, True, False]
     assert shown["request"]["body"] == "�{"
-    said = Rows(Journal()).summary(row())
+    said = Rows(Journal()).summarize(row())
     assert (said["ended"], said["elapsed_ms"], said["status"], said["source"]) == ("open", None, None, None)
 
 
@@ -255,9 +255,9 @@ def test_nothing_is_kept_of_namespaces_whose_calls_were_forgotten() -> None:
     for number in range(50):
         name = f"test-{number}"
         journal.open("POST", CHAT, "openai", name)
-        assert len(rows.of((name,))) == 1
+        assert len(rows.select((name,))) == 1
         journal.clear(name)
-    assert rows.of(("default",)) == []
+    assert rows.select(("default",)) == []
     assert not rows._attempts
 
 
@@ -338,6 +338,6 @@ def test_a_comparison_stops_at_the_most_differences(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(compare, "_cut_texts", lambda one, other: found.append(one) or {})
     parts = [{"head": {}, "answer": {}, "request": [f"{side} {at}" for at in range(20)]} for side in "ab"]
     monkeypatch.setattr(compare, "_read_parts", lambda row, _: parts[row.seq])
-    asked: Any = SimpleNamespace(rows=SimpleNamespace(summary=lambda row: {"first_byte_ms": 1, "elapsed_ms": 1}))
+    asked: Any = SimpleNamespace(rows=SimpleNamespace(summarize=lambda row: {"first_byte_ms": 1, "elapsed_ms": 1}))
     compared: Any = compare._compare([row(seq=0), row(seq=1)], asked)
     assert len(compared["request"]) == len(found) == 3

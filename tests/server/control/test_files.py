@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.server.control.rules import rules_file
+from mockserver.server.control.rules import read_rules_file
 from tests.kit.control import ControlledServer, controlled_server, rule
 
 RULES = """\
@@ -240,6 +240,6 @@ def test_the_nearest_rules_are_explained_first(server: ControlledServer) -> None
 
 def test_a_file_is_parsed_once(server: ControlledServer) -> None:
     rules(server)
-    parsed = rules_file.cache_info().misses
+    parsed = read_rules_file.cache_info().misses
     assert rules(server)["order"]["where"]["end"] == 16
-    assert rules_file.cache_info().misses == parsed
+    assert read_rules_file.cache_info().misses == parsed

@@ -21,12 +21,12 @@ class DialectRoutes(Struct, frozen=True):
     decode: Callable[[Headers, bytes], bytes]
 
 
-def dialect_of(url: str, routes: DialectRoutes) -> str | None:
-    """The dialect of a URL: by its host or, for a mockserver, by its path. None if no provider is known."""
+def find_dialect(url: str, routes: DialectRoutes) -> str | None:
+    """Return the dialect of a URL: by its host or, for a mockserver, by its path. None if no provider is known."""
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
     if is_loopback(host) or not host:
-        path = _without_namespace(parts.path)
+        path = _remove_namespace(parts.path)
         if path.startswith(_AZURE_OPENAI):
             return "azure_openai"
         mounted = (name for name, mounts in routes.mounts.items() for mount in mounts if path.startswith(f"{mount}/"))
@@ -35,14 +35,14 @@ def dialect_of(url: str, routes: DialectRoutes) -> str | None:
     return max(served, key=lambda row: len(row[1]))[2] if served else None
 
 
-def dialect_at(host: str) -> str | None:
-    """The first dialect of a host in lower case; None if it belongs to no known provider."""
+def find_dialect_at(host: str) -> str | None:
+    """Return the first dialect of a host in lower case; None if it belongs to no known provider."""
     return next((dialect for pattern, _, dialect in _HOSTS if pattern.fullmatch(host)), None)
 
 
-def local_target(method: str, url: str, dialect: str, routes: DialectRoutes) -> tuple[str, str] | None:
-    """The path and the operation of a URL of this dialect here, or None if the dialect has no such operation."""
-    segments = unquote(_without_namespace(urlsplit(url).path)).split("/")[1:]
+def find_local_target(method: str, url: str, dialect: str, routes: DialectRoutes) -> tuple[str, str] | None:
+    """Return the path and the operation of a URL of this dialect here, or None if the dialect has no such operation."""
+    segments = unquote(_remove_namespace(urlsplit(url).path)).split("/")[1:]
     tails = ["/".join(segments[at:]) for at in range(len(segments))]
     for path in (f"{mount}/{tail}" for tail in tails for mount in routes.mounts[dialect]):
         if operation := routes.operation(method, path):
@@ -50,7 +50,7 @@ def local_target(method: str, url: str, dialect: str, routes: DialectRoutes) -> 
     return None
 
 
-def _without_namespace(path: str) -> str:
+def _remove_namespace(path: str) -> str:
     return _NAMESPACE.sub("/", path, count=1)
 
 

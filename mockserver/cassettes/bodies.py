@@ -1,131 +1,44 @@
-"""The YAML that cassettes use, and bodies in it: as JSON if that restores the same bytes, else as text or base64.
+"""Bodies and the events of streams in a cassette: as JSON if that restores the same bytes, else as text or base64.
 
-YAML has no aliases, tags or repeated keys here, and scalars stay as they are written: `1.50` is not `1.5`. The layout
-of JSON has a name of a few words: `spaced ascii newline`.
+The layout of JSON has a name of a few words: `spaced ascii newline`. An event is a line such as
+`{at: 12, data: {"id": "x"}}`.
 """
 
 import json
 import re
 from base64 import b64decode, b64encode
 from binascii import Error
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from json import JSONDecoder, JSONEncoder
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any
 
-import yaml
 from msgspec import Struct
-from yaml.events import (
-    AliasEvent,
-    DocumentEndEvent,
-    DocumentStartEvent,
-    MappingEndEvent,
-    MappingStartEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-    StreamEndEvent,
+
+from mockserver.cassettes.yaml_text import (
+    Flow,
+    JsonLayout,
+    Node,
+    Refused,
+    Verbatim,
+    escape_controls,
+    put_json,
+    quote,
+    read_text,
+    write_flow,
+    write_word,
 )
-
 from mockserver.config.source import did_you_mean
-from mockserver.config.yaml_reader import LOADER, explain, resolve, shortened, unprintable
+from mockserver.config.yaml_reader import resolve
+from mockserver.core.episode import RecordedEvent
 from mockserver.core.json import Json
-
-MAX_DEPTH = 100
-
-Spot = tuple[int, int]  # line and column in the document, from 0
-
-
-class Refused(Exception):  # noqa: N818  # the caller says in which file
-    """What is wrong with a document, and where."""
-
-    def __init__(self, words: str, spot: Spot) -> None:
-        super().__init__(words)
-        self.words = words
-        self.spot = spot
-
-
-class Node(Struct):
-    """A scalar as its text, a list of nodes, or a table of them; `bare`: a scalar without quotes."""
-
-    value: Any
-    spot: Spot
-    bare: bool = False
-    keys: dict[str, Spot] | None = None  # the places of the keys of a table
-
-
-def parse(text: str) -> Node | None:
-    """The only document of a text; None if it is empty. Raises Refused."""
-    try:
-        return _document(yaml.parse(text, Loader=LOADER))
-    except yaml.MarkedYAMLError as error:
-        words, line, column = explain(error, text)
-        raise Refused(words, (line, column)) from None
-    except yaml.YAMLError as error:
-        words, line, column = unprintable(text) or (f"not YAML: {error}", 0, 0)
-        raise Refused(words, (line, column)) from None
-
-
-def _document(events: Iterator[Any]) -> Node | None:
-    found = None
-    next(events)  # the stream's start
-    if type(event := next(events)) is DocumentStartEvent:
-        found = _node(next(events), events, 0)
-        while type(event) is not DocumentEndEvent:
-            event = next(events)
-        event = next(events)
-    if type(event) is not StreamEndEvent:
-        raise Refused('a document begins with "---" on a line of its own', _spot(event))
-    empty = found is not None and found.bare and found.value == ""
-    return None if empty else found
-
-
-def _node(event: Any, events: Iterator[Any], depth: int) -> Node:
-    if type(event) is AliasEvent:
-        raise Refused("aliases (*) are not allowed in a cassette; write the value itself", _spot(event))
-    if event.tag is not None and not (type(event) is ScalarEvent and event.tag == "!" and event.implicit[1]):
-        raise Refused("tags (!) are not allowed in a cassette; remove it", _spot(event))
-    if event.anchor is not None:
-        raise Refused("anchors (&) are not allowed in a cassette; remove it", _spot(event))
-    if type(event) is ScalarEvent:
-        return Node(event.value, _spot(event), event.implicit[0])
-    if depth >= MAX_DEPTH:
-        raise Refused(f"this is nested more than {MAX_DEPTH} levels deep", _spot(event))
-    if type(event) is MappingStartEvent:
-        return _table(event, events, depth + 1)
-    items = []
-    while type(item := next(events)) is not SequenceEndEvent:
-        items.append(_node(item, events, depth + 1))
-    return Node(items, _spot(event))
-
-
-def _table(event: Any, events: Iterator[Any], depth: int) -> Node:
-    table: dict[str, Node] = {}
-    keys: dict[str, Spot] = {}
-    while type(key := next(events)) is not MappingEndEvent:
-        name = _node(key, events, depth).value
-        if not isinstance(name, str):
-            raise Refused("a key must be a text", _spot(key))
-        if name in table:
-            raise Refused(f'duplicate key "{shortened(name)}"', _spot(key))
-        keys[name] = _spot(key)
-        table[name] = _node(next(events), events, depth)
-    return Node(table, _spot(event), keys=keys)
-
-
-def _spot(event: Any) -> Spot:
-    mark = event.start_mark
-    return mark.line, mark.column
-
 
 MAX_JSON_DEPTH = 60  # of JSON that is shown as JSON
 
 
-class Verbatim(str):
-    """A number of JSON as it was written, which gets no quotes."""
-
-    __slots__ = ()
-
-
 class Style(Struct, frozen=True):
+    """How a JSON text is written: the layout, the escapes of its texts, and what follows it."""
+
     layout: str = "compact"
     letters: str = ""
     end: str = ""
@@ -135,8 +48,8 @@ class Style(Struct, frozen=True):
         return " ".join(word for word in (self.layout, self.letters, self.end) if word not in ("", "compact"))
 
     @classmethod
-    def named(cls, name: str) -> "Style":
-        """The style of these words. Raises ValueError."""
+    def parse(cls, name: str) -> "Style":
+        """Return the style of these words. Raises ValueError."""
         found: dict[str, str] = {}
         for word in name.split():
             kind = next((kind for kind, words in _WORDS.items() if word in words), None)
@@ -148,54 +61,56 @@ class Style(Struct, frozen=True):
             found[kind] = word
         return cls(**found)
 
-    def text(self, tree: Json) -> str:
-        return "".join(_pieces(tree, _LAYOUTS[self.layout], _LETTERS[self.letters], "\n")) + _ENDS[self.end]
+    def write(self, tree: Json) -> str:
+        pieces: list[str] = []
+        put_json(pieces, tree, _LAYOUTS[self.layout], quote=_LETTERS[self.letters])
+        return "".join((*pieces, _ENDS[self.end]))
 
 
 COMPACT = Style()
 
 
-def as_yaml(body: bytes, *, plain: bool = False) -> Mapping[str, Json]:
-    """A body as a table: json and its style, text, or base64; `plain`: never as JSON."""
+def write_body(body: bytes, *, plain: bool = False) -> Mapping[str, Json]:
+    """Return a body as a table: json and its style, text, or base64; `plain`: never as JSON."""
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
         return {"base64": b64encode(body).decode("ascii")}
-    if not plain and (found := as_json(text)) is not None:
+    if not plain and (found := parse_json(text)) is not None:
         tree, style = found
         return {"json": tree, **({"style": style.name} if style.name else {})}
     return {"base64": b64encode(body).decode("ascii")} if _ODD.search(text) else {"text": text}
 
 
-def as_json(text: str) -> tuple[Json, Style] | None:
-    """The JSON of a text and the style that restores it, if there is one."""
+def parse_json(text: str) -> tuple[Json, Style] | None:
+    """Return the JSON of a text and the style that restores it, if there is one."""
     try:
         tree = _DECODER.decode(text)
-        if not _too_deep(tree):
-            return next(((tree, style) for style in likely_styles(text) if style.text(tree) == text), None)
+        if not _is_too_deep(tree):
+            return next(((tree, style) for style in guess_styles(text) if style.write(tree) == text), None)
     except (ValueError, RecursionError):
         pass
     return None
 
 
 def read_body(node: Node) -> bytes:
-    """The bytes of a body. Raises Refused."""
+    """Return the bytes of a body. Raises Refused."""
     kind = read_kind(node, "a body", _KINDS)
     value = node.value[kind]
     if kind == "base64":
         return read_base64(value)
-    text = read_text(value) if kind == "text" else read_style(node.value.get("style")).text(read_json(value))
-    return encoded(text, value)
+    text = read_text(value) if kind == "text" else read_style(node.value.get("style")).write(read_json(value))
+    return encode_text(text, value)
 
 
 def read_kind(node: Node, what: str, kinds: Mapping[str, tuple[str, ...]]) -> str:
-    """Which of these kinds a table has: one of them, with the further keys that it allows. Raises Refused."""
+    """Return which of these kinds a table has: one of them, with the further keys that it allows. Raises Refused."""
     found = [kind for kind in kinds if isinstance(node.value, dict) and kind in node.value]
     if len(found) != 1:
         raise Refused(f"{what} has one of {', '.join(kinds)}", node.spot)
     for key in node.value:
         if key != found[0] and key not in kinds[found[0]]:
-            raise Refused(f'{what} has no "{key[:60]}"', (node.keys or {})[key])
+            raise Refused(f'{what} has no "{key[:60]}"', node.key_spot(key))
     return found[0]
 
 
@@ -203,15 +118,9 @@ def read_style(node: Node | None, usual: Style = COMPACT) -> Style:
     if node is None:
         return usual
     try:
-        return Style.named(read_text(node))
+        return Style.parse(read_text(node))
     except ValueError as error:
         raise Refused(str(error), node.spot) from None
-
-
-def read_text(node: Node) -> str:
-    if not isinstance(node.value, str):
-        raise Refused("write a text here", node.spot)
-    return node.value
 
 
 def read_base64(node: Node) -> bytes:
@@ -222,16 +131,16 @@ def read_base64(node: Node) -> bytes:
 
 
 def read_json(node: Node) -> Json:
-    """The JSON of a node, with numbers as they are written."""
+    """Return the JSON of a node, with numbers as they are written."""
     value = node.value
     if isinstance(value, dict):
         return {key: read_json(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [read_json(inner) for inner in value]
-    return _scalar(node) if node.bare else value
+    return _read_scalar(node) if node.bare else value
 
 
-def _scalar(node: Node) -> Json:
+def _read_scalar(node: Node) -> Json:
     text: str = node.value
     if text[:1] in _NUMERAL and _NUMBER.fullmatch(text):
         return Verbatim(text)
@@ -242,47 +151,19 @@ def _scalar(node: Node) -> Json:
         raise Refused("JSON has no such number", node.spot) from None
 
 
-def encoded(text: str, node: Node) -> bytes:
+def encode_text(text: str, node: Node) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
         raise Refused("half of a surrogate pair is not valid text", node.spot) from None
 
 
-def _pieces(tree: Json, layout: tuple[str, str, str], quote: Callable[[str], str], line: str) -> Iterator[str]:
-    """JSON piece by piece; `line`: the start of a line at this depth, for layouts with lines."""
-    if isinstance(tree, str):
-        yield tree if type(tree) is Verbatim else quote(tree)
-    elif isinstance(tree, dict | list):
-        yield from _collection(tree, layout, quote, line)
-    else:
-        yield json.dumps(tree)
-
-
-def _collection(
-    tree: dict[str, Json] | list[Json], layout: tuple[str, str, str], quote: Callable[[str], str], line: str
-) -> Iterator[str]:
-    indent, comma, colon = layout
-    opening, closing = "{}" if isinstance(tree, dict) else "[]"
-    inner = line + indent
-    between = opening + (inner if indent else "")
-    for item in tree:
-        yield between
-        if isinstance(tree, dict):
-            yield quote(item)
-            yield colon
-            item = tree[item]
-        yield from _pieces(item, layout, quote, inner)
-        between = comma + (inner if indent else "")
-    yield (line if indent else "") + closing if tree else opening + closing
-
-
-def likely_styles(text: str) -> Iterator[Style]:
-    """The styles that a text may have, the most likely first."""
+def guess_styles(text: str) -> Iterator[Style]:
+    """Yield the styles that a text may have, the most likely first."""
     end = "newline" if text.endswith("\n") else ""
     bare = text.removesuffix("\n")
     if found := _INDENTED.match(bare):
-        layouts: tuple[str, ...] = tuple(name for name, (indent, _, _) in _LAYOUTS.items() if indent == found[1])
+        layouts: tuple[str, ...] = tuple(name for name, layout in _LAYOUTS.items() if layout.indent == found[1])
     else:
         layouts = ("spaced", "compact") if _SPACED.search(bare[:2000]) else ("compact", "spaced")
     letters = [name for name in _LETTERS if name != "slashes" or r"\/" in text]
@@ -291,34 +172,34 @@ def likely_styles(text: str) -> Iterator[Style]:
     yield from (Style(layout, letter, end) for layout in layouts for letter in letters)
 
 
-def _too_deep(tree: Json, depth: int = 0) -> bool:
+def _is_too_deep(tree: Json, depth: int = 0) -> bool:
     if not isinstance(tree, dict | list):
         return False
     inner = tree.values() if isinstance(tree, dict) else tree
-    return depth >= MAX_JSON_DEPTH or any(_too_deep(item, depth + 1) for item in inner)
+    return depth >= MAX_JSON_DEPTH or any(_is_too_deep(item, depth + 1) for item in inner)
 
 
-def _pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+def _make_table(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     table = dict(pairs)
     if len(table) < len(pairs):
         raise ValueError("repeated key")
     return table
 
 
-def no_constant(name: str) -> Any:
+def refuse_constant(name: str) -> Any:
     raise ValueError(f"JSON has no {name}")
 
 
 _HTML = re.compile("[<>&\u2028\u2029]")
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_pairs, parse_float=Verbatim, parse_int=Verbatim, parse_constant=no_constant
+    object_pairs_hook=_make_table, parse_float=Verbatim, parse_int=Verbatim, parse_constant=refuse_constant
 )
-_LAYOUTS: dict[str, tuple[str, str, str]] = {  # indentation, between items, after a key
-    "compact": ("", ",", ":"),
-    "spaced": ("", ", ", ": "),
-    "indent2": ("  ", ",", ": "),
-    "indent4": ("    ", ",", ": "),
-    "tabs": ("\t", ",", ": "),
+_LAYOUTS = {
+    "compact": JsonLayout("", ",", ":"),
+    "spaced": JsonLayout("", ", ", ": "),
+    "indent2": JsonLayout("  ", ",", ": "),
+    "indent4": JsonLayout("    ", ",", ": "),
+    "tabs": JsonLayout("\t", ",", ": "),
 }
 _LETTERS: dict[str, Callable[[str], str]] = {  # how strings are written
     "": encode_basestring,
@@ -339,3 +220,168 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
 _INDENTED = re.compile(r"[\[{]\n([ \t]+)")
 _SPACED = re.compile(r'": |, ["{\[\d]')
 _ODD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
+
+
+# The events of a stream.
+
+
+def join_data(event: bytes) -> str | None:
+    """Return the joined data lines of an event; None if it has none."""
+    lines = [found[2] for found in _DATA.finditer(event)]
+    return b"\n".join(lines).decode("utf-8", "surrogateescape") if lines else None
+
+
+def replace_data(event: bytes, data: str) -> bytes:
+    """Return the event with other data of as many lines."""
+    lines = iter(data.encode("utf-8", "surrogateescape").split(b"\n"))
+    return _DATA.sub(lambda found: found[1] + next(lines, b""), event)
+
+
+_DATA = re.compile(rb"((?:^|(?<=[\r\n]))data:[ ]?)([^\r\n]*+)")
+
+
+LINE_ENDS = {"lf": "\n", "crlf": "\r\n"}  # of the lines of an event
+
+
+class EventLayout(Struct, frozen=True):
+    """How the events of a stream are laid out, unless one states another style."""
+
+    style: Style = COMPACT
+    ends: str = "lf"
+
+
+def find_layout(frames: Sequence[RecordedEvent]) -> EventLayout:
+    """Return the layout of the first event with JSON."""
+    for _, data in frames:
+        ends = "crlf" if data.endswith(b"\r\n\r\n") else "lf"
+        if (parts := _split_event(data, LINE_ENDS[ends])) and (found := _find_style(parts[1])):
+            return EventLayout(found, ends)
+    return EventLayout()
+
+
+def write_event(recorded: RecordedEvent, layout: EventLayout, *, plain: bool = False) -> Flow:
+    at, data = recorded
+    parts = None if plain else _split_event(data, LINE_ENDS[layout.ends])
+    if parts is None:
+        return Flow(f"{{at: {write_milliseconds(at)}, {_write_raw(data)}}}")
+    event, text = parts
+    named = f", event: {write_word(event)}" if event is not None else ""
+    if text[:1] not in ("{", "[") or (found := parse_json(text)) is None or not isinstance(found[0], dict | list):
+        return Flow(f"{{at: {write_milliseconds(at)}{named}, data: {quote(text)}}}")
+    styled = f", style: {quote(found[1].name or 'compact')}" if found[1] != layout.style else ""
+    return Flow(f"{{at: {write_milliseconds(at)}{named}{styled}, data: {write_flow(found[0])}}}")
+
+
+def read_event(node: Node, layout: EventLayout) -> RecordedEvent:
+    """Return the event of a line. Raises Refused."""
+    kind = read_kind(node, "an event", _EVENT_KINDS)
+    table, value = node.value, node.value[kind]
+    at = read_seconds(table["at"]) if "at" in table else 0.0
+    if kind == "base64":
+        return at, read_base64(value)
+    if kind == "raw":
+        return at, encode_text(read_text(value), value)
+    is_text = isinstance(value.value, str)
+    text = value.value if is_text else read_style(table.get("style"), layout.style).write(read_json(value))
+    event = read_text(table["event"]) if "event" in table else None
+    return at, encode_text(_join_event(event, text, LINE_ENDS[layout.ends]), value)
+
+
+def read_events_fast(lines: Sequence[str], layout: EventLayout) -> tuple[RecordedEvent, ...] | None:
+    """Return what `read_event` makes of these lines; None if one of them is not just as `write_event` writes it.
+
+    Long streams are most of what cassettes hold, and with this one of 100 events loads four times as fast: in 1.3 ms
+    instead of 5.6 ms. What YAML might read in another way is left to YAML.
+    """
+    encode = _ENCODERS.get(layout.style)
+    if encode is None:
+        return None
+    events, end = list[RecordedEvent](), LINE_ENDS[layout.ends]
+    try:
+        for line in lines:
+            found = _LINE.fullmatch(line)
+            text = None if found is None else _read_data_fast(found[3], encode)
+            if found is None or text is None:
+                return None
+            events.append((parse_milliseconds(found[1]), _join_event(found[2], text, end).encode()))
+    except (ValueError, RecursionError):
+        return None
+    return tuple(events)
+
+
+def write_milliseconds(seconds: float) -> str:
+    """Return seconds as milliseconds, with at most three decimals."""
+    return f"{max(0.0, seconds) * 1000:.3f}".rstrip("0").rstrip(".")
+
+
+def read_seconds(node: Node) -> float:
+    if not (isinstance(node.value, str) and _MILLISECONDS.fullmatch(node.value)):
+        raise Refused("write milliseconds here, such as 12 or 12.5", node.spot)
+    return parse_milliseconds(node.value)
+
+
+def parse_milliseconds(text: str) -> float:
+    return round(float(text) / 1000, 6)
+
+
+def _split_event(data: bytes, end: str) -> tuple[str | None, str] | None:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    event, rest = None, text
+    if text.startswith("event: "):
+        event, _, rest = text[7:].partition(end)
+    if not rest.startswith("data: ") or not rest.endswith(end * 2):
+        return None
+    said = rest[6 : -len(end) * 2].replace(f"{end}data: ", "\n")
+    return (event, said) if _join_event(event, said, end) == text and "\r" not in said else None
+
+
+def _join_event(event: str | None, text: str, end: str) -> str:
+    data = text.replace("\n", f"{end}data: ") if "\n" in text else text
+    return f"data: {data}{end}{end}" if event is None else f"event: {event}{end}data: {data}{end}{end}"
+
+
+def _read_data_fast(shown: str, encode: Callable[[Json], str]) -> str | None:
+    """Return the data of an event, parsed as JSON; None if YAML might read it differently."""
+    if shown.count("{") + shown.count("[") > _DEEP or r"\ud" in shown:
+        return None
+    parsed = _PLAIN_DECODER.decode(shown)
+    if escape_controls(_write_spaced(parsed)) != shown or (len(shown) > _LONG and _has_long_key(parsed)):
+        return None
+    return parsed if isinstance(parsed, str) else encode(parsed)
+
+
+def _has_long_key(tree: Json) -> bool:
+    """Return whether a key is longer than YAML allows in a flow."""
+    if isinstance(tree, dict):
+        return any(len(key) > _LONG // 8 or _has_long_key(inner) for key, inner in tree.items())
+    return isinstance(tree, list) and any(_has_long_key(inner) for inner in tree)
+
+
+def _find_style(text: str) -> Style | None:
+    found = parse_json(text) if text[:1] in ("{", "[") else None
+    return found[1] if found else None
+
+
+def _write_raw(data: bytes) -> str:
+    try:
+        return f"raw: {quote(data.decode('utf-8'))}"
+    except UnicodeDecodeError:
+        return f"base64: {quote(b64encode(data).decode('ascii'))}"
+
+
+_EVENT_KINDS = {"data": ("at", "event", "style"), "raw": ("at",), "base64": ("at",)}
+_MILLISECONDS = re.compile(r"[0-9]{1,12}+(?:\.[0-9]{1,6}+)?")
+_LINE = re.compile(
+    r" *+- \{at: ([0-9]{1,12}+(?:\.[0-9]{1,6}+)?)(?:, event: ([A-Za-z][A-Za-z0-9_.-]*+))?, data: ([\[{\"].*)\}"
+)
+_DEEP, _LONG = 50, 1000
+_PLAIN_DECODER = JSONDecoder(parse_constant=refuse_constant)
+_write_spaced = JSONEncoder(ensure_ascii=False).encode
+_ENCODERS = {
+    Style(layout, letters): JSONEncoder(ensure_ascii=letters == "ascii", separators=separators).encode
+    for layout, separators in (("compact", (",", ":")), ("spaced", (", ", ": ")))
+    for letters in ("", "ascii")
+}

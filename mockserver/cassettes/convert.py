@@ -10,9 +10,8 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from msgspec import Struct
 
-from mockserver.cassettes.addresses import DialectRoutes, dialect_of, local_target
-from mockserver.cassettes.recordings import read_recording
-from mockserver.cassettes.recordings.foreign_exchange import ForeignExchange, UnreadableError, read_time
+from mockserver.cassettes.addresses import DialectRoutes, find_dialect, find_local_target
+from mockserver.cassettes.recordings import ForeignExchange, UnreadableError, read_recording, read_time
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, header_value
 from mockserver.core.http import HOP_BY_HOP, Headers
 from mockserver.core.json import Json, try_parse
@@ -41,7 +40,7 @@ def import_file(data: bytes, file: str, routes: DialectRoutes, dialect: str | No
             skipped.append((where, str(found)))
             continue
         try:
-            episodes.append((where, episode_of(found, routes, dialect)))
+            episodes.append((where, make_episode(found, routes, dialect)))
         except UnreadableError as error:
             skipped.append((where, str(error)))
         except UnknownHostError as error:
@@ -49,29 +48,29 @@ def import_file(data: bytes, file: str, routes: DialectRoutes, dialect: str | No
     return Imported(tuple(episodes), tuple(skipped), hosts)
 
 
-def episode_of(found: ForeignExchange, routes: DialectRoutes, dialect: str | None = None) -> Episode:
-    """The episode of an exchange. Raises UnreadableError or UnknownHostError."""
+def make_episode(found: ForeignExchange, routes: DialectRoutes, dialect: str | None = None) -> Episode:
+    """Return the episode of an exchange. Raises UnreadableError or UnknownHostError."""
     try:
         host, path = urlsplit(found.url).hostname, urlsplit(found.url).path
-        name = dialect or dialect_of(found.url, routes)
+        name = dialect or find_dialect(found.url, routes)
     except ValueError:
         raise UnreadableError(f"{found.url[:80]!r} is not a URL") from None
     if name is None:
         raise UnknownHostError(host or found.url[:60])
-    target = local_target(found.method, found.url, name, routes)
+    target = find_local_target(found.method, found.url, name, routes)
     if target is None:
         raise UnreadableError(f"{name} has no {found.method} {path[:80]}")
     if not 200 <= found.status <= 599 or 300 <= found.status < 400:
         raise UnreadableError(f"its answer cannot be replayed (status {found.status})")
     path, operation = target
-    headers, body = _decoded(found.headers, found.body, routes, "request")
+    headers, body = _decode(found.headers, found.body, routes, "request")
     sent = Sent(found.method, path, urlsplit(found.url).query, headers, body)
     at = found.at or read_time(header_value(found.reply_headers, "date"))
-    return Episode(name, operation, _model(sent), sent, _reply(found, sent, routes), at)
+    return Episode(name, operation, _find_model(sent), sent, _make_reply(found, sent, routes), at)
 
 
-def _reply(found: ForeignExchange, sent: Sent, routes: DialectRoutes) -> Recorded:
-    headers, body = _decoded(found.reply_headers, found.reply, routes, "answer")
+def _make_reply(found: ForeignExchange, sent: Sent, routes: DialectRoutes) -> Recorded:
+    headers, body = _decode(found.reply_headers, found.reply, routes, "answer")
     kind = header_value(headers, "content-type")
     is_stream = "event-stream" in kind or _is_event_stream(body, requested=_requests_stream(sent))
     is_empty = found.status in (204, 205) or header_value(found.reply_headers, "content-length") == "0"
@@ -85,7 +84,7 @@ def _reply(found: ForeignExchange, sent: Sent, routes: DialectRoutes) -> Recorde
 
 
 def split_events(body: bytes) -> tuple[RecordedEvent, ...]:
-    """The events of a joined stream, each with the blank line that ends it; their times are unknown, hence 0."""
+    """Return the events of a joined stream, each with the blank line that ends it; their times are unknown, hence 0."""
     ends = [found.end() for found in _END.finditer(body)]
     if not ends or ends[-1] < len(body):
         ends.append(len(body))
@@ -98,7 +97,7 @@ def _requests_stream(sent: Sent) -> bool:
 
 
 def _is_event_stream(body: bytes, *, requested: bool) -> bool:
-    """Whether a body is a stream of events, whatever its headers say: many recordings have none.
+    """Return whether a body is a stream of events, whatever its headers say: many recordings have none.
 
     If its request did not ask for a stream, or is unknown, every line has to be one of an event.
     """
@@ -109,7 +108,7 @@ def _is_event_stream(body: bytes, *, requested: bool) -> bool:
 
 
 def _find_media_type(body: bytes) -> str:
-    """The content type of a body by its look: JSON, or lines of JSON; empty for any other."""
+    """Return the content type of a body by its look: JSON, or lines of JSON; empty for any other."""
     lines = [line for line in body.splitlines() if line.strip()]
     if _is_json(body):
         return "application/json"
@@ -120,8 +119,8 @@ def _is_json(body: bytes) -> bool:
     return body.lstrip()[:1] in (b"{", b"[") and try_parse(body.decode("utf-8", "replace")) is not None
 
 
-def _decoded(headers: Headers, body: bytes, routes: DialectRoutes, what: str) -> tuple[Headers, bytes]:
-    """The headers to keep, and a body without its content codings.
+def _decode(headers: Headers, body: bytes, routes: DialectRoutes, what: str) -> tuple[Headers, bytes]:
+    """Return the headers to keep, and a body without its content codings.
 
     Most tools undo codings and leave the header, so text is not encoded any more; others remove the header only.
     """
@@ -139,7 +138,7 @@ def _decoded(headers: Headers, body: bytes, routes: DialectRoutes, what: str) ->
 
 
 def _is_filtered(name: str, value: str) -> bool:
-    """Whether a content type was replaced by a word such as `**REDACTED**`."""
+    """Return whether a content type was replaced by a word such as `**REDACTED**`."""
     return name == "content-type" and not _MEDIA_TYPE.match(value)
 
 
@@ -151,7 +150,7 @@ def _is_text(body: bytes) -> bool:
     return True
 
 
-def _model(sent: Sent) -> str:
+def _find_model(sent: Sent) -> str:
     body = try_parse(sent.body.decode("utf-8", "replace"))
     named = body.get("model") if isinstance(body, dict) else None
     deployed = _DEPLOYMENT.search(sent.path)
@@ -168,40 +167,40 @@ _DEPLOYMENT = re.compile(r"/deployments/([^/]+)/")
 _LEFT_OUT = HOP_BY_HOP | {"content-length", "content-encoding", "host", "accept-encoding"}
 
 
-def har(episodes: Iterable[Episode], version: str, addresses: Mapping[str, str]) -> Json:
-    """A HAR log; `addresses`: the URL of each provider, by the mount of its dialect."""
+def make_har(episodes: Iterable[Episode], version: str, addresses: Mapping[str, str]) -> Json:
+    """Return a HAR log; `addresses`: the URL of each provider, by the mount of its dialect."""
     return {
         "log": {
             "version": "1.2",
             "creator": {"name": "mockserver", "version": version},
-            "entries": [_entry(episode, addresses) for episode in episodes],
+            "entries": [_write_entry(episode, addresses) for episode in episodes],
         }
     }
 
 
-def _entry(episode: Episode, addresses: Mapping[str, str]) -> Json:
+def _write_entry(episode: Episode, addresses: Mapping[str, str]) -> Json:
     reply = episode.reply
     first = reply.frames[0][0] if reply.frames else reply.took
     took = max(reply.took, first)
     return {
         "startedDateTime": datetime.fromtimestamp(episode.at, UTC).isoformat(timespec="milliseconds"),
-        "time": _ms(took),
-        "request": _request(episode.request, addresses),
-        "response": _response(reply),
+        "time": _write_milliseconds(took),
+        "request": _write_request(episode.request, addresses),
+        "response": _write_response(reply),
         "cache": {},
-        "timings": {"send": 0, "wait": _ms(first), "receive": _ms(took - first)},
+        "timings": {"send": 0, "wait": _write_milliseconds(first), "receive": _write_milliseconds(took - first)},
         "comment": f"{episode.dialect} {episode.operation} {episode.model}".strip(),
     }
 
 
-def _request(sent: Sent, addresses: Mapping[str, str]) -> Json:
-    posted = {"postData": _post_data(sent)} if sent.body else {}
+def _write_request(sent: Sent, addresses: Mapping[str, str]) -> Json:
+    posted = {"postData": _write_post_data(sent)} if sent.body else {}
     return {
         "method": sent.method,
-        "url": _url(sent, addresses),
+        "url": _find_url(sent, addresses),
         "httpVersion": "HTTP/1.1",
         "cookies": [],
-        "headers": _headers(sent.headers),
+        "headers": _write_headers(sent.headers),
         "queryString": [
             {"name": name, "value": value} for name, value in parse_qsl(sent.query, keep_blank_values=True)
         ],
@@ -211,8 +210,8 @@ def _request(sent: Sent, addresses: Mapping[str, str]) -> Json:
     }
 
 
-def _url(sent: Sent, addresses: Mapping[str, str]) -> str:
-    """The URL of the request at the provider, or at a local server if that is unknown."""
+def _find_url(sent: Sent, addresses: Mapping[str, str]) -> str:
+    """Return the URL of the request at the provider, or at a local server if that is unknown."""
     query = f"?{sent.query}" if sent.query else ""
     path = quote(sent.path, safe="/:@!$&'()*+,;=~-._")
     for mount, address in addresses.items():
@@ -221,28 +220,28 @@ def _url(sent: Sent, addresses: Mapping[str, str]) -> str:
     return f"http://127.0.0.1:8000{path}{query}"
 
 
-def _post_data(sent: Sent) -> Json:
+def _write_post_data(sent: Sent) -> Json:
     # HAR has no base64 here: bytes that are not text are replaced.
     kind = next((value for name, value in sent.headers if name == "content-type"), "application/json")
     return {"mimeType": kind, "text": sent.body.decode("utf-8", "replace")}
 
 
-def _response(reply: Recorded) -> Json:
+def _write_response(reply: Recorded) -> Json:
     body = reply.bytes
     return {
         "status": reply.status,
-        "statusText": _phrase(reply.status),
+        "statusText": _find_phrase(reply.status),
         "httpVersion": "HTTP/1.1",
         "cookies": [],
-        "headers": _headers(reply.headers),
-        "content": _content(body, reply.headers),
+        "headers": _write_headers(reply.headers),
+        "content": _write_content(body, reply.headers),
         "redirectURL": "",
         "headersSize": -1,
         "bodySize": len(body),
     }
 
 
-def _content(body: bytes, headers: Headers) -> Json:
+def _write_content(body: bytes, headers: Headers) -> Json:
     kind = next((value for name, value in headers if name == "content-type"), "application/octet-stream")
     content = {"size": len(body), "mimeType": kind}
     try:
@@ -251,16 +250,16 @@ def _content(body: bytes, headers: Headers) -> Json:
         return {**content, "text": b64encode(body).decode(), "encoding": "base64"}
 
 
-def _headers(headers: Headers) -> Json:
+def _write_headers(headers: Headers) -> Json:
     return [{"name": name, "value": value} for name, value in headers]
 
 
-def _phrase(status: int) -> str:
+def _find_phrase(status: int) -> str:
     try:
         return HTTPStatus(status).phrase
     except ValueError:
         return ""
 
 
-def _ms(seconds: float) -> float:
+def _write_milliseconds(seconds: float) -> float:
     return round(seconds * 1000, 3)

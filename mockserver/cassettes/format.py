@@ -7,17 +7,31 @@ YAML or JSON would not restore byte for byte is written as plain text or base64.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.cassettes import sse_yaml
-from mockserver.cassettes.bodies import Node, Refused, Verbatim, as_yaml, parse, read_body, read_style, read_text
-from mockserver.cassettes.sse_yaml import flow, yaml_lines
+from mockserver.cassettes.bodies import (
+    LINE_ENDS,
+    EventLayout,
+    find_layout,
+    parse_milliseconds,
+    read_body,
+    read_event,
+    read_events_fast,
+    read_seconds,
+    read_style,
+    write_body,
+    write_event,
+    write_milliseconds,
+)
+from mockserver.cassettes.yaml_text import Node, Refused, Verbatim, parse, read_text, write_flow, write_yaml
 from mockserver.config.errors import CassetteError, Mistake, SourceLocation
 from mockserver.config.source import did_you_mean
 from mockserver.config.yaml_reader import collector_at_rest
@@ -37,59 +51,60 @@ MAX_SUMMARY = 80  # characters of what the user said
 UNKNOWN = "unknown"  # the hash of a body written by hand
 
 Read = TypeVar("Read")
-EventLines = tuple[int, list[str]]  # lines of events, from a line of their document on
 
 
 class EpisodeDocument(Struct, frozen=True):
-    """An episode, its document, and the hash that this states of the answer's body."""
+    """An episode, its document, and the hash of the answer's body that this states."""
 
     episode: Episode
     text: str
-    stated: str
+    stated_hash: str
 
     @property
     def is_edited(self) -> bool:
-        return self.stated not in (UNKNOWN, sha256(self.episode.reply.bytes).hexdigest())
+        return self.stated_hash not in (UNKNOWN, sha256(self.episode.reply.bytes).hexdigest())
 
 
-class ReadPosition(Struct, frozen=True):
-    """How far a file was read."""
+def read_documents(
+    data: bytes, file: str, known: Mapping[str, EpisodeDocument] = MappingProxyType({})
+) -> tuple[EpisodeDocument, ...]:
+    """Return the episodes of a file with their documents. Those that are `known`, by their text, are not parsed again.
 
-    episodes: int = 0
-    lines: int = 0
+    Raises CassetteError, with the place of each mistake.
+    """
+    sections = tuple(_split(_decode(data, file), file))
+    found: list[EpisodeDocument] = []
+    mistakes: list[Mistake] = []
+    with collector_at_rest():
+        for number, section in enumerate(sections[_check_head(sections) :], 1):
+            try:
+                document = known.get(section.text) or _read_document(section.text)
+                found.append(_with_source(document, f"cassette {PurePath(file).name}#{number}"))
+            except Refused as refused:
+                mistakes.append(section.locate(refused))
+                if len(mistakes) == MAX_MISTAKES:
+                    break
+    if mistakes:
+        raise CassetteError(*mistakes)
+    return tuple(found)
 
 
-def episodes(data: bytes, file: str) -> tuple[Episode, ...]:
-    return tuple(entry.episode for entry in entries(data, file))
-
-
-def entries(data: bytes, file: str, known: Mapping[str, EpisodeDocument] | None = None) -> tuple[EpisodeDocument, ...]:
-    """The episodes with their documents. Documents that are `known`, by their text, are not parsed again."""
-    documents = tuple(_documents(_decoded(data, file), ReadPosition(), file))
-    behind = _checked_head(documents)
-    return _entries(documents[behind:], file, 0, known)
-
-
-def following(data: bytes, file: str, position: ReadPosition) -> tuple[EpisodeDocument, ...]:
-    """The documents in the rest of a file that was read up to this position, the end of an episode."""
-    documents = tuple(_documents(_decoded(data, file), position, file))
-    return _entries(documents, file, position.episodes)
-
-
-def document_of(text: str) -> Episode:
-    """The episode of one document, parsed as YAML without the fast way for events."""
+def read_episode(text: str) -> Episode:
+    """Return the episode of one document, parsed as YAML without the fast way for events. Raises CassetteError."""
     try:
-        return _episode(parse(text))[0]
+        return _read_episode(parse(text))[0]
     except Refused as refused:
-        raise CassetteError(_Document(text, 0, "").mistake(refused)) from None
+        raise CassetteError(_Section(text, 0, "").locate(refused)) from None
 
 
-class _Document(Struct, frozen=True):
+class _Section(Struct, frozen=True):
+    """A YAML document, which begins at a line of its file (from 0)."""
+
     text: str
-    line: int  # of the file, from 0
+    line: int
     file: str
 
-    def mistake(self, refused: Refused) -> Mistake:
+    def locate(self, refused: Refused) -> Mistake:
         lines = self.text.splitlines() or [""]
         line, column = min(refused.spot[0], len(lines) - 1), refused.spot[1]
         text = lines[line]
@@ -98,7 +113,7 @@ class _Document(Struct, frozen=True):
         return Mistake(refused.words, SourceLocation(self.file, self.line + line + 1, column + 1, text))
 
 
-def _decoded(data: bytes, file: str) -> str:
+def _decode(data: bytes, file: str) -> str:
     try:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -109,34 +124,34 @@ def _decoded(data: bytes, file: str) -> str:
         ) from None
 
 
-def _documents(text: str, position: ReadPosition, file: str) -> Iterator[_Document]:
+def _split(text: str, file: str) -> Iterator[_Section]:
     """Split a stream. By the rules of YAML, no line within a document starts with `---`."""
-    start, line = 0, position.lines
+    start = line = 0
     while start < len(text) or start == 0:
         end = text.find("\n---", start)
         while end >= 0 and text[end + 4 : end + 5] not in ("\n", "\r", " ", "\t", ""):
             end = text.find("\n---", end + 1)
         end = len(text) if end < 0 else end + 1
-        yield _Document(text[start:end], line, file)
+        yield _Section(text[start:end], line, file)
         line += text.count("\n", start, end)
         start = end or 1
 
 
-def _checked_head(documents: Sequence[_Document]) -> int:
+def _check_head(sections: Sequence[_Section]) -> int:
     """Check the version; return how many documents precede the first episode: the head may follow comments and ---."""
-    for number, document in enumerate(documents):
+    for number, section in enumerate(sections, 1):
         try:
-            if (node := parse(document.text)) is not None:
+            if (node := parse(section.text)) is not None:
                 _check_version(node)
-                return number + 1
+                return number
         except Refused as refused:
-            raise CassetteError(document.mistake(refused)) from None
-        if document.text.startswith("---"):
+            raise CassetteError(section.locate(refused)) from None
+        if section.text.startswith("---"):
             break
     raise CassetteError(
         Mistake(
             f"not a cassette: the file is empty; a cassette begins with {_BEGIN}",
-            SourceLocation(documents[0].file, 1, 1),
+            SourceLocation(sections[0].file, 1, 1),
         )
     )
 
@@ -150,140 +165,124 @@ def _check_version(node: Node) -> None:
         raise Refused(f"this cassette has version {shown}; this server reads version {VERSION}", version.spot)
 
 
-def _entries(
-    documents: Sequence[_Document], file: str, before: int, known: Mapping[str, EpisodeDocument] | None = None
-) -> tuple[EpisodeDocument, ...]:
-    found: list[EpisodeDocument] = []
-    mistakes: list[Mistake] = []
-    with collector_at_rest():
-        for number, document in enumerate(documents, before + 1):
-            try:
-                entry = (known or {}).get(document.text) or _entry(document)
-                found.append(_with_source(entry, f"cassette {PurePath(file).name}#{number}"))
-            except Refused as refused:
-                mistakes.append(document.mistake(refused))
-                if len(mistakes) == MAX_MISTAKES:
-                    break
-    if mistakes:
-        raise CassetteError(*mistakes)
-    return tuple(found)
+def _with_source(document: EpisodeDocument, source: str) -> EpisodeDocument:
+    episode = document.episode
+    if episode.reply.source == source:
+        return document
+    return replace(document, episode=replace(episode, reply=replace(episode.reply, source=source)))
 
 
-def _entry(document: _Document) -> EpisodeDocument:
-    episode, stated = _episode_fast(document.text) or _episode(parse(document.text))
-    return EpisodeDocument(episode, document.text, stated)
+class _EventLines(Struct, frozen=True):
+    """The lines of a document that hold events, from `line` on, which are read without YAML if that is possible."""
+
+    line: int
+    texts: Sequence[str]
 
 
-def _with_source(entry: EpisodeDocument, source: str) -> EpisodeDocument:
-    if entry.episode.reply.source == source:
-        return entry
-    return replace(entry, episode=replace(entry.episode, reply=replace(entry.episode.reply, source=source)))
-
-
-def _episode_fast(text: str) -> tuple[Episode, str] | None:
-    """The same for a stream, several times as fast; None if its events are not laid out as we write them."""
-    if (found := _FRAMES.search(text)) is None:
-        return None
-    events = text.count("\n", 0, found.start()), found[1].split("\n")[:-1]
-    try:
-        read = _episode(parse(f"{text[: found.start()]}  frames: []\n{text[found.end() :]}"), events)
-    except Refused:
-        return None
-    return read if read[0].reply.frames else None
+def _read_document(text: str) -> EpisodeDocument:
+    """Parse an episode: its events line by line, or as YAML if they are not laid out as we write them."""
+    if found := _FRAMES.search(text):
+        lines = _EventLines(text.count("\n", 0, found.start()), found[1].split("\n")[:-1])
+        with suppress(Refused):
+            node = parse(f"{text[: found.start()]}  frames: []\n{text[found.end() :]}")
+            episode, stated_hash = _read_episode(node, lines)
+            if episode.reply.frames:
+                return EpisodeDocument(episode, text, stated_hash)
+    episode, stated_hash = _read_episode(parse(text))
+    return EpisodeDocument(episode, text, stated_hash)
 
 
 _BEGIN = f'"version: {VERSION}"'
 
 
-def _episode(node: Node | None, events: EventLines | None = None) -> tuple[Episode, str]:
-    """The episode, and the stated hash of its answer's body. Raises Refused."""
+def _read_episode(node: Node | None, events: _EventLines | None = None) -> tuple[Episode, str]:
+    """Return the episode, and the stated hash of its answer's body. Raises Refused."""
     if node is None:
         raise Refused("an episode is missing here: was the file cut off?", (0, 0))
-    table = _table(node, "an episode", _EPISODE, ("dialect", "request", "reply"))
-    reply, stated = _reply(table["reply"], events)
+    table = _read_table(node, "an episode", _EPISODE, ("dialect", "request", "reply"))
+    reply, stated = _read_reply(table["reply"], events)
     names = {name: read_text(table[name]) for name in ("dialect", "operation", "model") if name in table}
-    at = _optional(table.get("at"), _moment, 0.0)
-    request = _request(table["request"])
+    at = _read_optional(table.get("at"), _read_time, 0.0)
+    request = _read_request(table["request"])
     return Episode(names["dialect"], names.get("operation", ""), names.get("model", ""), request, reply, at), stated
 
 
-def _request(node: Node) -> Sent:
-    table = _table(node, "a request", _REQUEST, ("method", "path"))
+def _read_request(node: Node) -> Sent:
+    table = _read_table(node, "a request", _REQUEST, ("method", "path"))
     return Sent(
         method=read_text(table["method"]),
         path=read_text(table["path"]),
-        query=_optional(table.get("query"), read_text, ""),
-        headers=_optional(table.get("headers"), _headers, ()),
-        body=_optional(table.get("body"), read_body, b""),
+        query=_read_optional(table.get("query"), read_text, ""),
+        headers=_read_optional(table.get("headers"), _read_headers, ()),
+        body=_read_optional(table.get("body"), read_body, b""),
     )
 
 
-def _reply(node: Node, events: EventLines | None) -> tuple[Recorded, str]:
-    table = _table(node, "a reply", _REPLY, ("status",))
+def _read_reply(node: Node, events: _EventLines | None) -> tuple[Recorded, str]:
+    table = _read_table(node, "a reply", _REPLY, ("status",))
     hashed = table.get("sha256")
     if hashed is None:
         raise Refused(_CUT_OFF, node.spot)
     if not (isinstance(hashed.value, str) and (_HASH.fullmatch(hashed.value) or hashed.value == UNKNOWN)):
         raise Refused(f"write 64 hex digits here, or {UNKNOWN}; was the file cut off?", hashed.spot)
-    layout = _layout(table)
+    layout = _read_layout(table)
     reply = Recorded(
-        status=_status(table["status"]),
-        headers=_optional(table.get("headers"), _headers, ()),
-        body=_optional(table.get("body"), read_body, b""),
-        frames=_frames(table["frames"], layout, events) if "frames" in table else None,
-        took=_optional(table.get("took"), sse_yaml.seconds, 0.0),
+        status=_read_status(table["status"]),
+        headers=_read_optional(table.get("headers"), _read_headers, ()),
+        body=_read_optional(table.get("body"), read_body, b""),
+        frames=_read_frames(table["frames"], layout, events) if "frames" in table else None,
+        took=_read_optional(table.get("took"), read_seconds, 0.0),
     )
     return reply, hashed.value
 
 
-def _layout(reply: Mapping[str, Node]) -> sse_yaml.Layout:
-    ends = _optional(reply.get("ends"), read_text, "lf")
-    if ends not in sse_yaml.ENDS:
-        raise Refused(f"lines end with {' or '.join(sse_yaml.ENDS)}", reply["ends"].spot)
-    return sse_yaml.Layout(read_style(reply.get("style")), ends)
+def _read_layout(reply: Mapping[str, Node]) -> EventLayout:
+    ends = _read_optional(reply.get("ends"), read_text, "lf")
+    if ends not in LINE_ENDS:
+        raise Refused(f"lines must end with {' or '.join(LINE_ENDS)}", reply["ends"].spot)
+    return EventLayout(read_style(reply.get("style")), ends)
 
 
-def _frames(node: Node, layout: sse_yaml.Layout, events: EventLines | None) -> tuple[RecordedEvent, ...]:
+def _read_frames(node: Node, layout: EventLayout, events: _EventLines | None) -> tuple[RecordedEvent, ...]:
     if not isinstance(node.value, list):
         raise Refused("write a list of events here", node.spot)
     if events is None:
-        return tuple(sse_yaml.read_event(item, layout) for item in node.value)
-    line, texts = events
-    found = tuple(event for event in sse_yaml.read_events_fast(texts, layout) if event is not None)
-    if node.spot[0] != line or len(found) < len(texts):
+        return tuple(read_event(item, layout) for item in node.value)
+    found = read_events_fast(events.texts, layout)
+    if found is None or node.spot[0] != events.line:
         raise Refused("read this as YAML", node.spot)
     return found
 
 
-def _headers(node: Node) -> Headers:
-    pairs = [*_pairs(node)]
+def _read_headers(node: Node) -> Headers:
+    pairs = [*_list_pairs(node)]
     for name, value in pairs:
         if not _NAME.fullmatch(read_text(name)):
-            raise Refused(f"no header can have the name {read_text(name)[:60]!a}", name.spot)
+            raise Refused(f"{read_text(name)[:60]!a} is not a valid header name", name.spot)
         if not _VALUE.fullmatch(read_text(value)):
-            raise Refused("a header is one line of Latin-1 characters", value.spot)
+            raise Refused("a header must be one line of Latin-1 characters", value.spot)
     return tuple((read_text(name), read_text(value)) for name, value in pairs)
 
 
-def _pairs(node: Node) -> Iterator[tuple[Node, Node]]:
+def _list_pairs(node: Node) -> Iterator[tuple[Node, Node]]:
     if isinstance(node.value, dict):
         for name, value in node.value.items():
-            yield Node(name, (node.keys or {})[name]), value
+            yield Node(name, node.keys[name]), value
         return
     pairs = node.value if isinstance(node.value, list) else (node,)
     for pair in pairs:
         if not isinstance(pair.value, list) or len(pair.value) != 2:
-            raise Refused("headers are a table, or a list of [name, value]", pair.spot)
+            raise Refused("headers must be a table, or a list of [name, value]", pair.spot)
         yield pair.value[0], pair.value[1]
 
 
-def _status(node: Node) -> int:
+def _read_status(node: Node) -> int:
     if not (isinstance(node.value, str) and _STATUS.fullmatch(node.value)):
         raise Refused("write a status from 200 to 599 here", node.spot)
     return int(node.value)
 
 
-def _moment(node: Node) -> float:
+def _read_time(node: Node) -> float:
     try:
         moment = datetime.fromisoformat(read_text(node))
         if moment.tzinfo is not None:
@@ -293,19 +292,19 @@ def _moment(node: Node) -> float:
     raise Refused("write a time in UTC here, such as 2026-01-31T12:00:00Z", node.spot)
 
 
-def _table(node: Node, what: str, known: tuple[str, ...], needed: tuple[str, ...]) -> Mapping[str, Node]:
+def _read_table(node: Node, what: str, known: tuple[str, ...], needed: tuple[str, ...]) -> Mapping[str, Node]:
     if not isinstance(node.value, dict):
         raise Refused(f"{what} must be a table", node.spot)
     for key in node.value:
         if key not in known:
-            raise Refused(f'{what} has no "{key[:60]}"{did_you_mean(key, known)}', (node.keys or {})[key])
+            raise Refused(f'{what} has no "{key[:60]}"{did_you_mean(key, known)}', node.key_spot(key))
     for key in needed:
         if key not in node.value:
             raise Refused(f'{what} needs "{key}"; was the file cut off?', node.spot)
     return node.value
 
 
-def _optional(node: Node | None, read: Callable[[Node], Read], otherwise: Read) -> Read:
+def _read_optional(node: Node | None, read: Callable[[Node], Read], otherwise: Read) -> Read:
     return otherwise if node is None else read(node)
 
 
@@ -322,27 +321,27 @@ _CUT_OFF = (
 )
 
 
-def summary(episode: Episode) -> str:
-    """Such as `openai chat gpt-4o, streamed: "What is the weather in Oslo?" -> 200, 12 events`."""
+def summarize(episode: Episode) -> str:
+    """Return a summary such as `openai chat gpt-4o, streamed: "What is the weather in Oslo?" -> 200, 12 events`."""
     request, reply = episode.request, episode.reply
     body = try_parse(request.body.decode("utf-8", "replace"))
-    said = _short(_said(body)) if isinstance(body, Mapping) else ""
-    shown = f': "{said}"' if said else f": {_short(request.method)} {_short(request.path)}"
+    said = _shorten(_find_question(body)) if isinstance(body, Mapping) else ""
+    shown = f': "{said}"' if said else f": {_shorten(request.method)} {_shorten(request.path)}"
     streamed = ", streamed" if reply.frames is not None else ""
     events = "" if reply.frames is None else f", {plural(len(reply.frames), 'event')}"
-    named = " ".join(_short(word) for word in (episode.dialect, episode.operation, episode.model) if word)
+    named = " ".join(_shorten(word) for word in (episode.dialect, episode.operation, episode.model) if word)
     return f"{named}{streamed}{shown} -> {reply.status}{events}"
 
 
-def _said(body: Mapping[str, Json]) -> str:
+def _find_question(body: Mapping[str, Json]) -> str:
     messages = body.get("messages", body.get("input", body.get("contents")))
     if isinstance(messages, list):
         users = [each for each in messages if isinstance(each, Mapping) and each.get("role") == "user"]
-        return _text(users[-1].get("content", users[-1].get("parts"))) if users else _text(messages)
-    return _text(messages if messages is not None else body.get("prompt"))
+        return _join_text(users[-1].get("content", users[-1].get("parts"))) if users else _join_text(messages)
+    return _join_text(messages if messages is not None else body.get("prompt"))
 
 
-def _text(content: Json) -> str:
+def _join_text(content: Json) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else ()
@@ -350,47 +349,47 @@ def _text(content: Json) -> str:
     return " ".join(text for text in texts if isinstance(text, str))
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in text[: 4 * MAX_SUMMARY]).split())
     return line if len(line) <= MAX_SUMMARY and len(text) <= 4 * MAX_SUMMARY else line[: MAX_SUMMARY - 1] + "…"
 
 
-def document(episode: Episode) -> str:
-    """The YAML document of an episode, from `---` on. Raises CassetteError if it cannot be written."""
-    episode = rounded(episode)
+def write_document(episode: Episode) -> str:
+    """Return the YAML document of an episode, from `---` on. Raises CassetteError if it cannot be written."""
+    episode = round_times(episode)
     for plain in (False, True):
-        text = _written(episode, plain=plain)
+        text = _write(episode, plain=plain)
         if _restores(text, episode):
             return text
     raise CassetteError(
         f"a call to {episode.dialect} cannot be recorded: its path, query or headers are not valid text "
-        f"({summary(episode)[:200]!a})"
+        f"({summarize(episode)[:200]!a})"
     )
 
 
-def rounded(episode: Episode) -> Episode:
-    """The episode as a cassette stores it: times in milliseconds, those of events in microseconds."""
+def round_times(episode: Episode) -> Episode:
+    """Return the episode as a cassette stores it: times in milliseconds, those of events in microseconds."""
     reply = episode.reply
-    frames = None if reply.frames is None else tuple((_rounded(at), data) for at, data in reply.frames)
+    frames = None if reply.frames is None else tuple((_round_time(at), data) for at, data in reply.frames)
     at = datetime.fromtimestamp(round(max(0.0, episode.at) * 1000) / 1000, UTC).timestamp()
-    return replace(episode, at=at, reply=replace(reply, frames=frames, took=_rounded(reply.took)))
+    return replace(episode, at=at, reply=replace(reply, frames=frames, took=_round_time(reply.took)))
 
 
-def _rounded(seconds: float) -> float:
-    return sse_yaml.seconds_of(sse_yaml.milliseconds(seconds))
+def _round_time(seconds: float) -> float:
+    return parse_milliseconds(write_milliseconds(seconds))
 
 
 def _restores(text: str, episode: Episode) -> bool:
     try:
-        return document_of(text) == episode and len(text.encode()) > 0
+        return read_episode(text) == episode and len(text.encode()) > 0
     except (CassetteError, UnicodeEncodeError):
         return False
 
 
-def _written(episode: Episode, *, plain: bool) -> str:
+def _write(episode: Episode, *, plain: bool) -> str:
     at = datetime.fromtimestamp(episode.at, UTC).isoformat(timespec="milliseconds")
     table = {
-        "call": summary(episode),
+        "call": summarize(episode),
         "at": Verbatim(at.replace("+00:00", "Z")),
         "dialect": episode.dialect,
         "operation": episode.operation,
@@ -398,7 +397,7 @@ def _written(episode: Episode, *, plain: bool) -> str:
         "request": _write_request(episode.request, plain=plain),
         "reply": _write_reply(episode.reply, plain=plain),
     }
-    return "\n".join(("---", *yaml_lines(table), ""))
+    return "\n".join(("---", *write_yaml(table), ""))
 
 
 def _write_request(sent: Sent, *, plain: bool) -> Mapping[str, Json]:
@@ -408,7 +407,7 @@ def _write_request(sent: Sent, *, plain: bool) -> Mapping[str, Json]:
     if sent.headers:
         table["headers"] = _write_headers(sent.headers, plain=plain)
     if sent.body:
-        table["body"] = as_yaml(sent.body, plain=plain)
+        table["body"] = write_body(sent.body, plain=plain)
     return table
 
 
@@ -416,17 +415,17 @@ def _write_reply(reply: Recorded, *, plain: bool) -> Mapping[str, Json]:
     table: dict[str, Json] = {"status": Verbatim(str(reply.status))}
     if reply.headers:
         table["headers"] = _write_headers(reply.headers, plain=plain)
-    table["took"] = Verbatim(sse_yaml.milliseconds(reply.took))
+    table["took"] = Verbatim(write_milliseconds(reply.took))
     if reply.body:
-        table["body"] = as_yaml(reply.body, plain=plain)
+        table["body"] = write_body(reply.body, plain=plain)
     if reply.frames is not None:
-        layout = sse_yaml.layout_of(reply.frames)
+        layout = find_layout(reply.frames)
         table |= {"style": layout.style.name} if layout.style.name else {}
         table |= {"ends": layout.ends} if layout.ends != "lf" else {}
-        table["frames"] = [sse_yaml.event_line(event, layout, plain=plain) for event in reply.frames]
+        table["frames"] = [write_event(event, layout, plain=plain) for event in reply.frames]
     return table | {"sha256": Verbatim(sha256(reply.bytes).hexdigest())}
 
 
 def _write_headers(headers: Headers, *, plain: bool) -> Json:
     table = dict(headers)
-    return [flow(list(pair)) for pair in headers] if plain or len(table) < len(headers) else table
+    return [write_flow(list(pair)) for pair in headers] if plain or len(table) < len(headers) else table

@@ -42,7 +42,7 @@ class ParsedChoice(Struct, frozen=True):
     annotations: tuple[Table, ...] = ()
     filters: Table | None = None
 
-    def joined(self, kind: str) -> str:
+    def join_texts(self, kind: str) -> str:
         return "".join(part.text for part in self.parts if part.kind == kind)
 
     @property
@@ -79,7 +79,7 @@ class Event(Struct, frozen=True):
 
     @property
     def table(self) -> Table:
-        return table(self.json)
+        return as_table(self.json)
 
     @property
     def error(self) -> Json:
@@ -89,14 +89,14 @@ class Event(Struct, frozen=True):
         return self.table.get("error") if "choices" not in self.table and "response" not in self.table else None
 
 
-def events(recorded: Sequence[RecordedEvent]) -> tuple[Event, ...]:
-    """The events of a stream, without comments."""
+def parse_events(recorded: Sequence[RecordedEvent]) -> tuple[Event, ...]:
+    """Return the events of a stream, without comments."""
     found = (frame for frame in frames(recorded) if b"data:" in frame.raw)
     return tuple(Event(frame.at, frame.event or "", frame.text, try_parse(frame.text)) for frame in found)
 
 
 def parse_response(reply: Recorded, form: str) -> ParsedResponse:
-    streamed = () if reply.frames is None else events(reply.frames)
+    streamed = () if reply.frames is None else parse_events(reply.frames)
     if reply.status >= 400:
         if reply.frames is not None:
             text = "".join(event.text for event in streamed)
@@ -108,9 +108,9 @@ def parse_response(reply: Recorded, form: str) -> ParsedResponse:
         return ParsedResponse(error=error, status=reply.status, body=whole)
     body = try_parse(reply.body.decode("utf-8", "replace")) if reply.frames is None else None
     if form == "contents":
-        bodies = [event.table for event in streamed] if reply.frames is not None else rows([body]) or rows(body)
-        error = _error_of(streamed)
-        return _from_contents(bodies, error)
+        bodies = [event.table for event in streamed] if reply.frames is not None else as_rows([body]) or as_rows(body)
+        error = _find_error(streamed)
+        return _read_contents(bodies, error)
     from_events, from_body = _READERS.get(form, (None, None))
     if from_events is not None and reply.frames is not None:
         return from_events(streamed)
@@ -119,56 +119,56 @@ def parse_response(reply: Recorded, form: str) -> ParsedResponse:
     return ParsedResponse(status=reply.status)
 
 
-def table(value: Json) -> Table:
-    """The value if it is a table, else an empty one."""
+def as_table(value: Json) -> Table:
+    """Return the value if it is a table, else an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
-def rows(value: Json) -> list[Table]:
+def as_rows(value: Json) -> list[Table]:
     return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
 
 
-def _text(value: Json) -> str:
+def _as_text(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _number(value: Json, default: int) -> int:
+def _as_number(value: Json, default: int) -> int:
     return value if isinstance(value, int) else default
 
 
-def _error_of(found: Sequence[Event]) -> Json:
+def _find_error(found: Sequence[Event]) -> Json:
     return next((event.error for event in found if event.error is not None), None)
 
 
-def _from_chunks(found: Sequence[Event]) -> ParsedResponse:
-    error = _error_of(found)
+def _read_chunks(found: Sequence[Event]) -> ParsedResponse:
+    error = _find_error(found)
     complete = any(event.text == DONE for event in found)
-    return _from_choices([event.table for event in found], error, complete=complete)
+    return _read_choices([event.table for event in found], error, complete=complete)
 
 
-def _from_choices(bodies: Sequence[Table], error: Json = None, *, complete: bool = True) -> ParsedResponse:
-    """A chat or text completion, from its body or its chunks: texts add up, of other fields the last counts."""
+def _read_choices(bodies: Sequence[Table], error: Json = None, *, complete: bool = True) -> ParsedResponse:
+    """Return a chat or text completion, from its body or its chunks: texts add up, of other fields the last counts."""
     messages, last = dict[int, _Message](), dict[int, dict[str, Json]]()
     for body in bodies:
-        for position, choice in enumerate(rows(body.get("choices"))):
-            at = _number(choice.get("index"), position)
+        for position, choice in enumerate(as_rows(body.get("choices"))):
+            at = _as_number(choice.get("index"), position)
             message = {"content": choice["text"]} if "text" in choice else choice.get("message", choice.get("delta"))
-            messages.setdefault(at, _Message()).add(table(message))
+            messages.setdefault(at, _Message()).add(as_table(message))
             last.setdefault(at, {}).update({key: value for key, value in choice.items() if value is not None})
     return ParsedResponse(
-        choices=tuple(messages[at].choice(last[at]) for at in sorted(messages)),
-        model=next((model for body in bodies if (model := _text(body.get("model")))), ""),
-        usage=next((usage for body in reversed(bodies) if (usage := table(body.get("usage")))), None),
-        prompt_filters=next((filters for body in bodies if (filters := _prompt_filters(body))), None),
+        choices=tuple(messages[at].build(last[at]) for at in sorted(messages)),
+        model=next((model for body in bodies if (model := _as_text(body.get("model")))), ""),
+        usage=next((usage for body in reversed(bodies) if (usage := as_table(body.get("usage")))), None),
+        prompt_filters=next((filters for body in bodies if (filters := _find_prompt_filters(body))), None),
         error=error,
         broken=error is not None,
         complete=complete,
     )
 
 
-def _prompt_filters(body: Table) -> Table | None:
-    found = rows(body.get("prompt_filter_results"))
-    return table(found[0].get("content_filter_results")) or None if found else None
+def _find_prompt_filters(body: Table) -> Table | None:
+    found = as_rows(body.get("prompt_filter_results"))
+    return as_table(found[0].get("content_filter_results")) or None if found else None
 
 
 class _Message(Struct):
@@ -178,101 +178,105 @@ class _Message(Struct):
 
     def add(self, delta: Table) -> None:
         for key, kind in _TEXTS.items():
-            self.texts[kind] = self.texts.get(kind, "") + _text(delta.get(key))
-        for position, call in enumerate(rows(delta.get("tool_calls"))):
-            self._add_call(_number(call.get("index"), position), call)
-        if function_call := table(delta.get("function_call")):
+            self.texts[kind] = self.texts.get(kind, "") + _as_text(delta.get(key))
+        for position, call in enumerate(as_rows(delta.get("tool_calls"))):
+            self._add_call(_as_number(call.get("index"), position), call)
+        if function_call := as_table(delta.get("function_call")):
             self._add_call(-1, {"function": function_call})
-        self.annotations += rows(delta.get("annotations"))
+        self.annotations += as_rows(delta.get("annotations"))
 
     def _add_call(self, at: int, delta: Table) -> None:
         before = self.calls.get(at, ParsedToolCall("", ""))
         custom = before.custom or "custom" in delta
-        used = table(delta.get("custom" if custom else "function"))
-        name, text = _text(used.get("name")), _text(used.get("input" if custom else "arguments"))
+        used = as_table(delta.get("custom" if custom else "function"))
+        name, text = _as_text(used.get("name")), _as_text(used.get("input" if custom else "arguments"))
         self.calls[at] = ParsedToolCall(before.name + name, before.text + text, custom)
 
-    def choice(self, fields: Table) -> ParsedChoice:
+    def build(self, fields: Table) -> ParsedChoice:
         texts = [ParsedPart(kind, text) for kind, text in self.texts.items() if text]
         calls = [ParsedPart("call", call=self.calls[at]) for at in sorted(self.calls)]
         return ParsedChoice(
             parts=(*texts, *calls),
-            finish=_text(fields.get("finish_reason")),
+            finish=_as_text(fields.get("finish_reason")),
             annotations=tuple(self.annotations),
-            filters=table(fields.get("content_filter_results")) or None,
+            filters=as_table(fields.get("content_filter_results")) or None,
         )
 
 
-def _from_response(body: Table) -> ParsedResponse:
-    items = rows(body.get("output"))
-    contents = [content for item in items for content in rows(item.get("content"))]
-    notes = tuple(note for content in contents for note in rows(content.get("annotations")))
+def _read_response(body: Table) -> ParsedResponse:
+    items = as_rows(body.get("output"))
+    contents = [content for item in items for content in as_rows(item.get("content"))]
+    notes = tuple(note for content in contents for note in as_rows(content.get("annotations")))
     return ParsedResponse(
-        choices=(ParsedChoice(_parts(items), _finish(body, items), notes, _filters(body, "completion")),),
-        model=_text(body.get("model")),
-        usage=table(body.get("usage")) or None,
+        choices=(
+            ParsedChoice(_read_parts(items), _find_finish(body, items), notes, _find_filters(body, "completion")),
+        ),
+        model=_as_text(body.get("model")),
+        usage=as_table(body.get("usage")) or None,
         error=body.get("error"),
         broken=body.get("status") == "failed" or body.get("error") is not None,
-        prompt_filters=_filters(body, "prompt"),
+        prompt_filters=_find_filters(body, "prompt"),
     )
 
 
-def _from_steps(found: Sequence[Event]) -> ParsedResponse:
+def _read_steps(found: Sequence[Event]) -> ParsedResponse:
     last = next((event for event in reversed(found) if event.table.get("type") in FINAL), None)
     if last is not None:
-        return _from_response(table(last.table.get("response")))
-    choice = ParsedChoice(_parts(_items_so_far(found)))
-    error = _error_of(found)
+        return _read_response(as_table(last.table.get("response")))
+    choice = ParsedChoice(_read_parts(_collect_items(found)))
+    error = _find_error(found)
     return ParsedResponse((choice,), error=error, broken=error is not None, complete=error is not None)
 
 
-def _items_so_far(found: Sequence[Event]) -> list[Table]:
-    """The finished items, and the text of unfinished messages."""
+def _collect_items(found: Sequence[Event]) -> list[Table]:
+    """Return the finished items, and the text of unfinished messages."""
     items, texts = dict[int, Table](), dict[int, str]()
     for event in found:
-        at = _number(event.table.get("output_index"), 0)
+        at = _as_number(event.table.get("output_index"), 0)
         match event.table.get("type"):
             case "response.output_item.done":
-                items[at] = table(event.table.get("item"))
+                items[at] = as_table(event.table.get("item"))
             case "response.output_text.delta":
-                texts[at] = texts.get(at, "") + _text(event.table.get("delta"))
+                texts[at] = texts.get(at, "") + _as_text(event.table.get("delta"))
     for at, text in texts.items():
         items.setdefault(at, {"type": "message", "content": [{"type": "output_text", "text": text}]})
     return [items[at] for at in sorted(items)]
 
 
-def _from_contents(bodies: Sequence[Table], error: Json) -> ParsedResponse:
-    """A response of Gemini, or the responses of its stream: pieces of a text add up."""
+def _read_contents(bodies: Sequence[Table], error: Json) -> ParsedResponse:
+    """Return a response of Gemini, or the responses of its stream: pieces of a text add up."""
     found, ends = dict[int, list[ParsedPart]](), dict[int, str]()
     for body in bodies:
-        for position, candidate in enumerate(rows(body.get("candidates"))):
-            at = _number(candidate.get("index"), position)
+        for position, candidate in enumerate(as_rows(body.get("candidates"))):
+            at = _as_number(candidate.get("index"), position)
             parts = found.setdefault(at, [])
-            for part in filter(None, map(_content_part, rows(table(candidate.get("content")).get("parts")))):
+            for part in filter(None, map(_read_content_part, as_rows(as_table(candidate.get("content")).get("parts")))):
                 if parts and part.text and parts[-1].kind == part.kind:
                     part = ParsedPart(part.kind, parts.pop().text + part.text)
                 parts.append(part)
-            ends[at] = _text(candidate.get("finishReason")) or ends.get(at, "")
-    choices = [ParsedChoice(tuple(found[at]), _content_finish(ends[at], found[at])) for at in sorted(found)]
-    feedback = next((said for body in bodies if (said := table(body.get("promptFeedback")))), {})
+            ends[at] = _as_text(candidate.get("finishReason")) or ends.get(at, "")
+    choices = [ParsedChoice(tuple(found[at]), _map_content_finish(ends[at], found[at])) for at in sorted(found)]
+    feedback = next((said for body in bodies if (said := as_table(body.get("promptFeedback")))), {})
     blocked = "blockReason" in feedback
     return ParsedResponse(
         choices=tuple(choices),
-        model=next((model for body in bodies if (model := _text(body.get("modelVersion")))), ""),
-        usage=next((_content_usage(table(body.get("usageMetadata"))) for body in reversed(bodies)), None),
+        model=next((model for body in bodies if (model := _as_text(body.get("modelVersion")))), ""),
+        usage=next((_read_content_usage(as_table(body.get("usageMetadata"))) for body in reversed(bodies)), None),
         error=error,
         broken=error is not None,
         complete=blocked or (bool(ends) and all(ends.values())),
-        prompt_filters=_content_filters(feedback) or None,
+        prompt_filters=_read_content_filters(feedback) or None,
         blocked=blocked,
     )
 
 
-def _content_filters(feedback: Table) -> dict[str, Json]:
-    """The ratings of a prompt as filters of chats, of the harms that both know."""
-    found = ((_HARMS.get(_text(rating.get("category"))), rating) for rating in rows(feedback.get("safetyRatings")))
+def _read_content_filters(feedback: Table) -> dict[str, Json]:
+    """Return the ratings of a prompt as filters of chats, of the harms that both know."""
+    found = (
+        (_HARMS.get(_as_text(rating.get("category"))), rating) for rating in as_rows(feedback.get("safetyRatings"))
+    )
     return {
-        harm: {"filtered": rating.get("blocked") is True, "severity": _text(rating.get("probability")).lower()}
+        harm: {"filtered": rating.get("blocked") is True, "severity": _as_text(rating.get("probability")).lower()}
         for harm, rating in found
         if harm
     }
@@ -285,22 +289,22 @@ _HARMS = {
 }
 
 
-def _content_part(part: Table) -> ParsedPart | None:
-    if call := table(part.get("functionCall")):
-        return ParsedPart("call", call=ParsedToolCall(_text(call.get("name")), compact(call.get("args") or {})))
-    if code := table(part.get("executableCode")):
-        return ParsedPart("item", item={"type": "code_interpreter_call", "code": _text(code.get("code"))})
-    text = _text(part.get("text"))
+def _read_content_part(part: Table) -> ParsedPart | None:
+    if call := as_table(part.get("functionCall")):
+        return ParsedPart("call", call=ParsedToolCall(_as_text(call.get("name")), compact(call.get("args") or {})))
+    if code := as_table(part.get("executableCode")):
+        return ParsedPart("item", item={"type": "code_interpreter_call", "code": _as_text(code.get("code"))})
+    text = _as_text(part.get("text"))
     return ParsedPart("reasoning" if part.get("thought") else "text", text) if text else None
 
 
-def _content_finish(reason: str, parts: Sequence[ParsedPart]) -> str:
+def _map_content_finish(reason: str, parts: Sequence[ParsedPart]) -> str:
     if reason == "STOP":
         return "tool_calls" if any(part.call for part in parts) else "stop"
     return {"MAX_TOKENS": "length", "SAFETY": "content_filter"}.get(reason, reason)
 
 
-def _content_usage(counts: Table) -> Table | None:
+def _read_content_usage(counts: Table) -> Table | None:
     return {snake: counts[key] for key, snake in _COUNTS.items() if key in counts} or None
 
 
@@ -312,72 +316,74 @@ _COUNTS = {
 }
 
 
-def _parts(items: Sequence[Table]) -> tuple[ParsedPart, ...]:
-    return tuple(part for item in items for part in _item_parts(item))
+def _read_parts(items: Sequence[Table]) -> tuple[ParsedPart, ...]:
+    return tuple(part for item in items for part in _read_item(item))
 
 
-def _item_parts(item: Table) -> Iterator[ParsedPart]:
+def _read_item(item: Table) -> Iterator[ParsedPart]:
     match item.get("type"):
         case "message":
-            for content in rows(item.get("content")):
+            for content in as_rows(item.get("content")):
                 for kind in ("text", "refusal"):
-                    if text := _text(content.get(kind)):
+                    if text := _as_text(content.get(kind)):
                         yield ParsedPart(kind, text)
         case "reasoning":
-            texts = rows(item.get("content")) or rows(item.get("summary"))
-            if text := "\n".join(_text(row.get("text")) for row in texts):
+            texts = as_rows(item.get("content")) or as_rows(item.get("summary"))
+            if text := "\n".join(_as_text(row.get("text")) for row in texts):
                 yield ParsedPart("reasoning", text)
         case "function_call" | "custom_tool_call" as kind:
-            name, namespace = _text(item.get("name")), _text(item.get("namespace"))
+            name, namespace = _as_text(item.get("name")), _as_text(item.get("namespace"))
             custom = kind == "custom_tool_call"
-            text = _text(item.get("input" if custom else "arguments"))
+            text = _as_text(item.get("input" if custom else "arguments"))
             yield ParsedPart("call", call=ParsedToolCall(name, text, custom, namespace))
         case _:
             yield ParsedPart("item", item=item)
 
 
-def _finish(body: Table, items: Sequence[Table]) -> str:
-    reason = _text(table(body.get("incomplete_details")).get("reason"))
+def _find_finish(body: Table, items: Sequence[Table]) -> str:
+    reason = _as_text(as_table(body.get("incomplete_details")).get("reason"))
     if reason:
         return "length" if reason.startswith("max_") else reason
     return "tool_calls" if any(item.get("type") in ("function_call", "custom_tool_call") for item in items) else "stop"
 
 
-def _filters(body: Table, on: str) -> Table | None:
-    for row in rows(body.get("content_filters")):
+def _find_filters(body: Table, on: str) -> Table | None:
+    for row in as_rows(body.get("content_filters")):
         if row.get("source_type") == on:
-            return table(row.get("content_filter_results")) or None
+            return as_table(row.get("content_filter_results")) or None
     return None
 
 
-def _from_message(body: Table) -> ParsedResponse:
-    """A message of Anthropic's."""
-    blocks = rows(body.get("content"))
-    stopped = _text(body.get("stop_reason"))
+def _read_message(body: Table) -> ParsedResponse:
+    """Return a message of Anthropic's."""
+    blocks = as_rows(body.get("content"))
+    stopped = _as_text(body.get("stop_reason"))
     finish = _STOP_REASONS.get(stopped, stopped)
-    parts = tuple(part for block in blocks for part in _block_parts(block))
+    parts = tuple(part for block in blocks for part in _read_block(block))
     if finish == "content_filter" and parts:
         finish = "stop"
         parts = tuple(replace(part, kind="refusal") if part.kind == "text" else part for part in parts)
-    notes = tuple(note for block in blocks for note in rows(block.get("citations")))
+    notes = tuple(note for block in blocks for note in as_rows(block.get("citations")))
     return ParsedResponse(
-        (ParsedChoice(parts, finish, notes),), model=_text(body.get("model")), usage=table(body.get("usage")) or None
+        (ParsedChoice(parts, finish, notes),),
+        model=_as_text(body.get("model")),
+        usage=as_table(body.get("usage")) or None,
     )
 
 
-def _block_parts(block: Table) -> Iterator[ParsedPart]:
+def _read_block(block: Table) -> Iterator[ParsedPart]:
     match block.get("type"):
         case "text":
-            yield ParsedPart("text", _text(block.get("text")))
+            yield ParsedPart("text", _as_text(block.get("text")))
         case "thinking":
-            yield ParsedPart("reasoning", _text(block.get("thinking")))
+            yield ParsedPart("reasoning", _as_text(block.get("thinking")))
         case "tool_use":
-            yield ParsedPart("call", call=ParsedToolCall(_text(block.get("name")), _input_text(block.get("input"))))
+            yield ParsedPart("call", call=ParsedToolCall(_as_text(block.get("name")), _write_input(block.get("input"))))
         case _:
             yield ParsedPart("item", item=block)
 
 
-def _input_text(arguments: Json) -> str:
+def _write_input(arguments: Json) -> str:
     """Arguments as a plain answer has them, or as they were streamed if that differs by more than usual spaces."""
     if not isinstance(arguments, str):
         return compact(arguments)
@@ -386,42 +392,42 @@ def _input_text(arguments: Json) -> str:
     return compact(whole) if usual else arguments or "{}"
 
 
-def _from_message_events(found: Sequence[Event]) -> ParsedResponse:
-    """A streamed message: the blocks as they began, with what was added to each, and what the last events say."""
+def _read_message_events(found: Sequence[Event]) -> ParsedResponse:
+    """Return a streamed message: its blocks with what was added to each, and what the last events say."""
     message, blocks, usage = dict[str, Json](), dict[int, dict[str, Json]](), dict[str, Json]()
     for event in found:
-        body, at = event.table, _number(event.table.get("index"), 0)
+        body, at = event.table, _as_number(event.table.get("index"), 0)
         match body.get("type"):
             case "message_start":
-                message |= table(body.get("message"))
-                usage |= table(message.get("usage"))
+                message |= as_table(body.get("message"))
+                usage |= as_table(message.get("usage"))
             case "content_block_start":
-                blocks[at] = {**table(body.get("content_block"))}
+                blocks[at] = {**as_table(body.get("content_block"))}
             case "content_block_delta":
-                _add_to_block(blocks.setdefault(at, {}), table(body.get("delta")))
+                _add_to_block(blocks.setdefault(at, {}), as_table(body.get("delta")))
             case "message_delta":
-                message |= table(body.get("delta"))
-                usage |= table(body.get("usage"))
+                message |= as_table(body.get("delta"))
+                usage |= as_table(body.get("usage"))
     content = [{**block, "input": try_parse(block["input"])} if _is_ran(block) else block for block in blocks.values()]
-    error = _error_of(found)
+    error = _find_error(found)
     complete = any(event.table.get("type") == "message_stop" for event in found)
-    whole = _from_message({**message, "content": content, "usage": usage})
+    whole = _read_message({**message, "content": content, "usage": usage})
     return replace(whole, error=error, broken=error is not None, complete=complete)
 
 
 def _is_ran(block: Table) -> bool:
-    """Whether the provider ran it: its input is a table then, not a text that may be cut."""
+    """Return whether the provider ran it: its input is a table then, not a text that may be cut."""
     return isinstance(block.get("input"), str) and block.get("type") != "tool_use"
 
 
 def _add_to_block(block: dict[str, Json], delta: Table) -> None:
     for key in ("text", "thinking"):
         if key in delta:
-            block[key] = _text(block.get(key)) + _text(delta.get(key))
+            block[key] = _as_text(block.get(key)) + _as_text(delta.get(key))
     if "partial_json" in delta:
-        block["input"] = _text(block.get("input")) + _text(delta.get("partial_json"))
+        block["input"] = _as_text(block.get("input")) + _as_text(delta.get("partial_json"))
     if "citation" in delta:
-        block["citations"] = [*rows(block.get("citations")), table(delta["citation"])]
+        block["citations"] = [*as_rows(block.get("citations")), as_table(delta["citation"])]
 
 
 _STOP_REASONS = {"end_turn": "stop", "max_tokens": "length", "tool_use": "tool_calls", "refusal": "content_filter"}
@@ -432,8 +438,8 @@ _TEXTS = {"reasoning_content": "reasoning", "reasoning": "reasoning", "content":
 
 # How the events of a stream, and a whole body, are read in each format; the contents of Gemini are alike in both.
 _READERS: Mapping[str, tuple[Callable[[Sequence[Event]], ParsedResponse] | None, Callable[[Table], ParsedResponse]]] = {
-    **dict.fromkeys(("responses", "response"), (_from_steps, _from_response)),
-    **dict.fromkeys(("chat", "completions"), (_from_chunks, lambda body: _from_choices([body]))),
-    "stored_chat": (None, lambda body: _from_choices([body])),
-    "messages": (_from_message_events, _from_message),
+    **dict.fromkeys(("responses", "response"), (_read_steps, _read_response)),
+    **dict.fromkeys(("chat", "completions"), (_read_chunks, lambda body: _read_choices([body]))),
+    "stored_chat": (None, lambda body: _read_choices([body])),
+    "messages": (_read_message_events, _read_message),
 }

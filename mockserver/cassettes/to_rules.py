@@ -8,8 +8,15 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.cassettes.parse_response import ParsedChoice, ParsedPart, ParsedResponse, ParsedToolCall, rows, table
-from mockserver.cassettes.sse_yaml import yaml_lines
+from mockserver.cassettes.parse_response import (
+    ParsedChoice,
+    ParsedPart,
+    ParsedResponse,
+    ParsedToolCall,
+    as_rows,
+    as_table,
+)
+from mockserver.cassettes.yaml_text import write_yaml
 from mockserver.core.json import Json, compact, map_texts, try_parse
 from mockserver.core.plan import FINISHES, OWN_FINISHES
 
@@ -57,19 +64,19 @@ def make_rules(calls: Iterable[RecordedCall]) -> tuple[list[RuleDraft], list[tup
         try:
             if call.fields.get("operation") not in _OPERATIONS:
                 raise UnsupportedError(f"{call.fields.get('operation')} cannot become a rule; keep the cassette")
-            then = dict(then_of(call.response, call.retry_after))
+            then = dict(make_then(call.response, call.retry_after))
             if _SURROGATE.search(compact([then, call.fields])):
-                raise UnsupportedError("it contains half of a character")
+                raise UnsupportedError("it contains half of a surrogate pair")
             answered.append((call, then))
         except UnsupportedError as error:
             skipped.append((call.source, str(error)))
-    made = with_conditions(answered)
+    made = add_conditions(answered)
     for field in ("last_user", "last_message"):
         made = generalise(made, field)
-    return sorted(made, key=_generality), skipped
+    return sorted(made, key=_rank_generality), skipped
 
 
-def _generality(rule: RuleDraft) -> tuple[bool, int, int, int]:
+def _rank_generality(rule: RuleDraft) -> tuple[bool, int, int, int]:
     text = rule.when.get("last_user", rule.when.get("last_message"))
     if text is None:
         pattern, fixed = 2, 0
@@ -83,90 +90,93 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _OPERATIONS = ("chat", "completions", "responses")
 
 
-def with_conditions(answered: Iterable[_Answered]) -> list[RuleDraft]:
+def add_conditions(answered: Iterable[_Answered]) -> list[RuleDraft]:
     """Rules with conditions that tell each from the others; answers to equal requests are given in turn."""
-    groups = _grouped(answered, _base_conditions)
-    return [rule for group in groups.values() for rule in _split(group, _base_conditions(group[0][0]))]
+    groups = _group(answered, _make_base_conditions)
+    return [rule for group in groups.values() for rule in _split(group, _make_base_conditions(group[0][0]))]
 
 
-def _grouped(answered: Iterable[_Answered], key: Callable[[RecordedCall], Json]) -> dict[str, list[_Answered]]:
+def _group(answered: Iterable[_Answered], key: Callable[[RecordedCall], Json]) -> dict[str, list[_Answered]]:
     groups = defaultdict[str, list[_Answered]](list)
     for one in answered:
         groups[compact(key(one[0]))].append(one)
     return groups
 
 
-def _by_field(answered: Iterable[_Answered], name: str) -> dict[str, list[_Answered]]:
-    return _grouped(answered, lambda call: call.fields.get(name))
+def _group_by_field(answered: Iterable[_Answered], name: str) -> dict[str, list[_Answered]]:
+    return _group(answered, lambda call: call.fields.get(name))
 
 
-def _base_conditions(call: RecordedCall) -> When:
+def _make_base_conditions(call: RecordedCall) -> When:
     fields = call.fields
     when = {"operation": fields["operation"]}
     for name in ("last_user", "last_message"):
         if isinstance(fields.get(name), str):
-            when[name] = exact(fields[name])
+            when[name] = match_exactly(fields[name])
             break
     if fields.get("tool_result.name") is not None:
-        when["tool_result"] = {"name": exact(fields["tool_result.name"])}
+        when["tool_result"] = {"name": match_exactly(fields["tool_result.name"])}
     elif fields.get("tool_result.text") is not None:
-        when["tool_result"] = {"text": exact(fields["tool_result.text"])}
+        when["tool_result"] = {"text": match_exactly(fields["tool_result.text"])}
     return when
 
 
 def _split(group: Sequence[_Answered], when: When) -> Iterator[RuleDraft]:
-    if len(_answers(group)) == 1:
-        yield _rule(group, when)
+    if len(_list_answers(group)) == 1:
+        yield _make_rule(group, when)
         return
-    name = _distinctive_field(group)
+    name = _find_distinctive_field(group)
     if name is None:
-        yield from _in_turn(group, when)
+        yield from _answer_in_turn(group, when)
         return
-    parts = _by_field(group, name)
+    parts = _group_by_field(group, name)
     absent = parts.pop("null", [])
     for part in parts.values():
-        yield from _split(part, _narrowed(when, name, part[0][0].fields[name]))
+        yield from _split(part, _narrow(when, name, part[0][0].fields[name]))
     if absent:
         yield from _split(absent, when)
 
 
-def _distinctive_field(group: Sequence[_Answered]) -> str | None:
-    """The field that tells these apart best: one for each of whose values answers agree, else any that differs."""
+def _find_distinctive_field(group: Sequence[_Answered]) -> str | None:
+    """Return the field that tells these apart best.
+
+    It is one for each of whose values all answers agree, else any that differs.
+    """
     params = {name for call, _ in group for name in call.fields if name.startswith("param.")}
     names = (*FIELDS, *sorted(params - _CONVERSATION), "stream")
-    parts = {name: _by_field(group, name).values() for name in names}
+    parts = {name: _group_by_field(group, name).values() for name in names}
     differing = [name for name in names if len(parts[name]) > 1]
-    decisive = (name for name in differing if all(len(_answers(part)) == 1 for part in parts[name]))
+    decisive = (name for name in differing if all(len(_list_answers(part)) == 1 for part in parts[name]))
     return next(decisive, next(iter(differing), None))
 
 
-def _in_turn(group: Sequence[_Answered], when: When) -> Iterator[RuleDraft]:
+def _answer_in_turn(group: Sequence[_Answered], when: When) -> Iterator[RuleDraft]:
     runs = list[list[_Answered]]()
     for one in group:
-        if runs and _answers(runs[-1][:1]) == _answers([one]):
+        if runs and _list_answers(runs[-1][:1]) == _list_answers([one]):
             runs[-1].append(one)
         else:
             runs.append([one])
     for at, run in enumerate(runs, 1):
-        yield _rule(run, when, None if at == len(runs) else len(run))
+        yield _make_rule(run, when, None if at == len(runs) else len(run))
 
 
-def _rule(group: Sequence[_Answered], when: When, times: int | None = None) -> RuleDraft:
+def _make_rule(group: Sequence[_Answered], when: When, times: int | None = None) -> RuleDraft:
     return RuleDraft(tuple(dict.fromkeys(call.source for call, _ in group)), when, group[0][1], times)
 
 
-def _answers(group: Sequence[_Answered]) -> set[str]:
+def _list_answers(group: Sequence[_Answered]) -> set[str]:
     return {compact(then) for _, then in group}
 
 
-def _narrowed(when: When, name: str, value: Json) -> When:
+def _narrow(when: When, name: str, value: Json) -> When:
     if name == "tool_result.text":
-        return {**when, "tool_result": {**when.get("tool_result", {}), "text": exact(value)}}
-    return {**when, name: exact(value)}
+        return {**when, "tool_result": {**when.get("tool_result", {}), "text": match_exactly(value)}}
+    return {**when, name: match_exactly(value)}
 
 
-def exact(value: Json) -> Json:
-    """A condition that only this value satisfies; a text stands bare unless it would be a pattern."""
+def match_exactly(value: Json) -> Json:
+    """Return a condition that only this value satisfies; a text stands bare unless it would be a pattern."""
     if isinstance(value, bool | int | float) or (isinstance(value, str) and not {"*", "\\"} & set(value)):
         return value
     return {"equals": value}
@@ -178,61 +188,61 @@ _CONVERSATION = frozenset(
 )
 
 
-def then_of(response: ParsedResponse, retry_after: str = "") -> Then:
-    """The `then` of a rule that gives this answer. Raises UnsupportedError."""
+def make_then(response: ParsedResponse, retry_after: str = "") -> Then:
+    """Return the `then` of a rule that gives this answer. Raises UnsupportedError."""
     if response.status >= 400:
-        return _error(response, retry_after)
+        return _make_error(response, retry_after)
     if not response.complete:
         raise UnsupportedError("its stream breaks off")
     if response.blocked:
-        tripped = _tripped(response.prompt_filters)
+        tripped = _find_tripped(response.prompt_filters)
         return {"content_filter": {"on": "prompt", **tripped}} if tripped else {"error": "content_filter"}
     if not response.choices:
         raise UnsupportedError("its answer has no content that a rule can give")
     if len(response.choices) > 1:
-        then: dict[str, Json] = {"choices": [_choice(choice) for choice in response.choices]}
+        then: dict[str, Json] = {"choices": [_make_choice(choice) for choice in response.choices]}
     else:
-        then = _choice(response.choices[0])
-    if seen := _severities(response.prompt_filters):
+        then = _make_choice(response.choices[0])
+    if seen := _find_severities(response.prompt_filters):
         then["annotate"] = {"prompt": seen, **then.get("annotate", {})}
     if response.broken:
-        then["failed"] = _failed(response.error)
+        then["failed"] = _make_failed(response.error)
     if not then:
         then["text"] = ""
     return then
 
 
-def literal(text: str) -> str:
-    """A template that renders as this text."""
+def escape_template(text: str) -> str:
+    """Return a template that renders as this text."""
     return _TAG.sub('{{ "{" }}', text)
 
 
-def _choice(choice: ParsedChoice) -> dict[str, Json]:
+def _make_choice(choice: ParsedChoice) -> dict[str, Json]:
     kinds = [part.kind for part in choice.parts]
     texts = [kind for kind in kinds if kind in ("reasoning", "text", "refusal")]
     repeated = len(set(texts)) < len(texts) or {"text", "refusal"} <= {*texts}
     in_order = kinds == sorted(kinds, key=_ORDER.index) and not repeated
-    then: dict[str, Json] = _flat(choice) if in_order else {"parts": [_part(part) for part in choice.parts]}
+    then: dict[str, Json] = _flatten(choice) if in_order else {"parts": [_make_part(part) for part in choice.parts]}
     if then.keys() <= {"reasoning"}:
         then["text"] = ""
     if choice.annotations and "text" in kinds:
-        then["annotations"] = _literals(list(choice.annotations))
-    tripped = _tripped(choice.filters)
+        then["annotations"] = _escape_templates(list(choice.annotations))
+    tripped = _find_tripped(choice.filters)
     if tripped:
         then["content_filter"] = {"on": "completion", **tripped}
     elif choice.finish not in ("", "tool_calls" if choice.calls else "stop"):
         if choice.finish not in _FINISHES:
             raise UnsupportedError(f"no rule can end with the reason {choice.finish}")
         then["finish"] = choice.finish
-    if seen := _severities(choice.filters, besides=tripped.get("category")):
+    if seen := _find_severities(choice.filters, besides=tripped.get("category")):
         then["annotate"] = {"completion": seen}
     return then
 
 
-def _flat(choice: ParsedChoice) -> dict[str, Json]:
+def _flatten(choice: ParsedChoice) -> dict[str, Json]:
     then: dict[str, Json] = {}
     for part in choice.parts:
-        ((kind, value),) = _part(part).items()
+        ((kind, value),) = _make_part(part).items()
         if kind in _LISTS:
             then.setdefault(_LISTS[kind], []).append(value)
         else:
@@ -240,40 +250,40 @@ def _flat(choice: ParsedChoice) -> dict[str, Json]:
     return then
 
 
-def _part(part: ParsedPart) -> Mapping[str, Json]:
+def _make_part(part: ParsedPart) -> Mapping[str, Json]:
     if part.kind == "call":
-        return {"tool_call": _call(part.call)}
+        return {"tool_call": _make_call(part.call)}
     if part.kind == "item":  # a hosted tool, without what the server generates
         kept = {key: value for key, value in (part.item or {}).items() if key not in _MADE and value is not None}
-        return {"item": _literals(kept)}
-    return {part.kind: literal(part.text)}
+        return {"item": _escape_templates(kept)}
+    return {part.kind: escape_template(part.text)}
 
 
-def _call(call: ParsedToolCall | None) -> Mapping[str, Json]:
+def _make_call(call: ParsedToolCall | None) -> Mapping[str, Json]:
     if call is None or not call.name:
         raise UnsupportedError("it calls a tool without a name")
     named = {"name": call.name, **({"namespace": call.namespace} if call.namespace else {})}
     if call.custom:
-        return {**named, "input": literal(call.text)}
+        return {**named, "input": escape_template(call.text)}
     arguments = try_parse(call.text)
     if isinstance(arguments, dict) and compact(arguments) == call.text:
-        return {**named, "arguments": _literals(arguments)}
-    return {**named, "arguments": literal(call.text)}
+        return {**named, "arguments": _escape_templates(arguments)}
+    return {**named, "arguments": escape_template(call.text)}
 
 
-def _literals(value: Json) -> Any:
-    return map_texts(value, literal)
+def _escape_templates(value: Json) -> Any:
+    return map_texts(value, escape_template)
 
 
-def _error(response: ParsedResponse, retry_after: str) -> Then:
-    """An error by its fields; one whose envelope has no such fields byte by byte."""
+def _make_error(response: ParsedResponse, retry_after: str) -> Then:
+    """Return an error by its fields; one whose envelope has no such fields byte by byte."""
     found = response.error
-    if isinstance(found, Mapping) and (tripped := _tripped_prompt(found)):
+    if isinstance(found, Mapping) and (tripped := _find_tripped_prompt(found)):
         return {"content_filter": {"on": "prompt", **tripped}}
     if not isinstance(found, Mapping) or not isinstance(found.get("message"), str):
         waits = {"headers": {"retry-after": retry_after}} if retry_after else {}
         return {"raw": {"status": response.status, **waits, "body": response.body}}
-    error: dict[str, Json] = {"status": response.status, "message": literal(found["message"])}
+    error: dict[str, Json] = {"status": response.status, "message": escape_template(found["message"])}
     error |= {key: found[key] for key in ("type", "param") if isinstance(found.get(key), str)}
     if isinstance(found.get("code"), str | int):
         error["code"] = found["code"]
@@ -282,20 +292,21 @@ def _error(response: ParsedResponse, retry_after: str) -> Then:
     return {"error": error, **({"retry_after": f"{retry_after}s"} if _SECONDS.fullmatch(retry_after) else {})}
 
 
-def _failed(error: Json) -> Json:
+def _make_failed(error: Json) -> Json:
     if not isinstance(error, Mapping):
         return True
     found = {key: error[key] for key in ("code", "message") if isinstance(error.get(key), str) and error[key]}
-    return {**found, "message": literal(found["message"])} if "message" in found else found or True
+    return {**found, "message": escape_template(found["message"])} if "message" in found else found or True
 
 
-def _tripped_prompt(error: Mapping[str, Json]) -> dict[str, Json]:
-    azure = table(table(error.get("innererror")).get("content_filter_result"))
-    skytells = rows(table(error.get("details")).get("prompt_filter_results"))
-    return _tripped(azure) or _tripped(table(skytells[0].get("content_filter_results")) if skytells else None)
+def _find_tripped_prompt(error: Mapping[str, Json]) -> dict[str, Json]:
+    azure = as_table(as_table(error.get("innererror")).get("content_filter_result"))
+    skytells = as_rows(as_table(error.get("details")).get("prompt_filter_results"))
+    own = as_table(skytells[0].get("content_filter_results")) if skytells else None
+    return _find_tripped(azure) or _find_tripped(own)
 
 
-def _tripped(filters: Mapping[str, Json] | None) -> dict[str, Json]:
+def _find_tripped(filters: Mapping[str, Json] | None) -> dict[str, Json]:
     for category, seen in (filters or {}).items():
         if isinstance(seen, Mapping) and seen.get("filtered") is True and category in _HARMS + _DETECTIONS:
             severity = {"severity": seen["severity"]} if seen.get("severity") in _SEVERITIES else {}
@@ -303,7 +314,7 @@ def _tripped(filters: Mapping[str, Json] | None) -> dict[str, Json]:
     return {}
 
 
-def _severities(filters: Mapping[str, Json] | None, besides: Json = None) -> dict[str, Json]:
+def _find_severities(filters: Mapping[str, Json] | None, besides: Json = None) -> dict[str, Json]:
     found: dict[str, Json] = {}
     for category, seen in (filters or {}).items():
         if not isinstance(seen, Mapping) or category == besides:
@@ -337,10 +348,10 @@ MAX_SPAN = 6  # words
 def generalise(rules: Sequence[RuleDraft], field: str) -> list[RuleDraft]:
     """Merge rules that are equal except for a span of this field."""
     taken, made = set[int](), list[RuleDraft]()
-    for key, members in _ranked(rules, field):
+    for key, members in _rank(rules, field):
         fresh = {at: span for at, span in members if at not in taken}
         if len(set(fresh.values())) > 1:
-            made.append(_merged([rules[at] for at in fresh], key, field, next(iter(fresh.values()))))
+            made.append(_merge([rules[at] for at in fresh], key, field, next(iter(fresh.values()))))
             taken |= fresh.keys()
     return [*(rule for at, rule in enumerate(rules) if at not in taken), *made]
 
@@ -348,18 +359,18 @@ def generalise(rules: Sequence[RuleDraft], field: str) -> list[RuleDraft]:
 _Key = tuple[str, str, str, str, bool]  # before and after the span, then, other conditions; the answer repeats the span
 
 
-def _ranked(rules: Sequence[RuleDraft], field: str) -> list[tuple[_Key, list[tuple[int, str]]]]:
-    """What rules have in common, the most common and most certain first, with the rules and their spans."""
+def _rank(rules: Sequence[RuleDraft], field: str) -> list[tuple[_Key, list[tuple[int, str]]]]:
+    """Return what rules have in common, the most common and most certain first, with the rules and their spans."""
     found = defaultdict[_Key, list[tuple[int, str]]](list)
     for at, rule in enumerate(rules):
-        for key, span in _cuts(rule, field) if rule.times is None else ():
+        for key, span in _list_cuts(rule, field) if rule.times is None else ():
             found[key].append((at, span))
     several = [(key, members) for key, members in found.items() if len(members) > 1]
     return sorted(several, key=lambda pair: (-len(pair[1]), not pair[0][4], -len(pair[0][0]) - len(pair[0][1])))
 
 
-def _cuts(rule: RuleDraft, field: str) -> Iterator[tuple[_Key, str]]:
-    """Every way to take a span of whole words out of a rule that leaves enough to recognise it."""
+def _list_cuts(rule: RuleDraft, field: str) -> Iterator[tuple[_Key, str]]:
+    """Yield every way to take a span of whole words out of a rule that leaves enough to recognise it."""
     stated = rule.when.get(field)
     stated = stated["equals"] if isinstance(stated, Mapping) and stated.keys() == {"equals"} else stated
     text = stated if isinstance(stated, str) else ""
@@ -372,31 +383,31 @@ def _cuts(rule: RuleDraft, field: str) -> Iterator[tuple[_Key, str]]:
             start, end = words[first].start(), words[last].end()
             if "\n" in text[start:end]:
                 break
-            then = compact(_with_span(rule.then, text[start:end], MARK))
+            then = compact(_replace_span(rule.then, text[start:end], MARK))
             quoted, kept = MARK in then, len(words) - (last - first + 1)
             if kept >= (1 if quoted else max(2, last - first + 2)):
                 yield (text[:start], text[end:], then, others, quoted), text[start:end]
 
 
-def _with_span(then: Then, span: str, instead: str) -> Any:
-    """The answer with each whole-word occurrence of the span replaced, except in tags of a template."""
+def _replace_span(then: Then, span: str, instead: str) -> Any:
+    """Return the answer with each whole-word occurrence of the span replaced, except in tags of a template."""
     found = re.compile(rf"(?<![\w{{]){re.escape(span)}(?!\w)")
     return map_texts(then, lambda text: found.sub(instead, text), _NOT_TEMPLATES)
 
 
-def _merged(rules: Sequence[RuleDraft], key: _Key, field: str, span: str) -> RuleDraft:
+def _merge(rules: Sequence[RuleDraft], key: _Key, field: str, span: str) -> RuleDraft:
     before, after, _, _, quoted = key
     first = rules[0]
-    then = _with_span(first.then, span, f"{{{{ match.{NAME} }}}}") if quoted else first.then
+    then = _replace_span(first.then, span, f"{{{{ match.{NAME} }}}}") if quoted else first.then
     if not quoted and "\\" not in before + after:
         when: Json = "*".join(text.replace("*", r"\*") for text in (before, after))
     else:
-        when = {"regex": f"^{_regex_escaped(before)}(?P<{NAME}>.+?){_regex_escaped(after)}$"}
+        when = {"regex": f"^{_escape_regex(before)}(?P<{NAME}>.+?){_escape_regex(after)}$"}
     sources = tuple(dict.fromkeys(source for rule in rules for source in rule.sources))
     return replace(first, sources=sources, when={**first.when, field: when}, then=then)
 
 
-def _regex_escaped(text: str) -> str:
+def _escape_regex(text: str) -> str:
     return _SPECIAL.sub(r"\\\g<0>", text)
 
 
@@ -411,16 +422,16 @@ _NOT_TEMPLATES = frozenset(
 MAX_NAME = 120
 
 
-def rules_file(rules: Sequence[RuleDraft]) -> str:
+def write_rules_file(rules: Sequence[RuleDraft]) -> str:
     listed = [
         {"name": name, "when": rule.when, **({} if rule.times is None else {"times": rule.times}), "then": rule.then}
-        for rule, name in zip(rules, _names(rules), strict=True)
+        for rule, name in zip(rules, _name_rules(rules), strict=True)
     ]
-    return "\n".join((*yaml_lines({"version": 1, "rules": listed}), ""))
+    return "\n".join((*write_yaml({"version": 1, "rules": listed}), ""))
 
 
-def _names(rules: Sequence[RuleDraft]) -> list[str]:
-    """Each rule is named after its episodes; a repeated name gets a number."""
+def _name_rules(rules: Sequence[RuleDraft]) -> list[str]:
+    """Name each rule after its episodes; a repeated name gets a number."""
     names = list[str]()
     for rule in rules:
         text = ", ".join(rule.sources)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from pydantic import Discriminator, Tag, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from mockserver.cassettes.parse_response import DONE, events, parse_response
+from mockserver.cassettes.parse_response import DONE, parse_events, parse_response
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json
 from mockserver.core.text import plural
@@ -38,27 +38,27 @@ class Checks(Struct, frozen=True):
     pruning: str = "mockserver cassette prune NAME --unplayed URL"
 
 
-def findings(episodes: Sequence[Episode], checks: Checks) -> Iterator[Finding]:
+def list_findings(episodes: Sequence[Episode], checks: Checks) -> Iterator[Finding]:
     for number, episode in enumerate(episodes, 1):
         if number in checks.mismatches:
             yield number, _EDITED
-        yield from ((number, words) for words in _of_episode(episode, checks))
+        yield from ((number, words) for words in _check_episode(episode, checks))
         if checks.played is not None and f"{checks.source}#{number}" not in checks.played:
             yield number, f"was not played; to remove all such episodes: {checks.pruning}"
 
 
-def _of_episode(episode: Episode, checks: Checks) -> Iterator[str]:
+def _check_episode(episode: Episode, checks: Checks) -> Iterator[str]:
     yield from checks.unplayable(episode)
-    yield from misshapen(episode)
+    yield from find_misshapen(episode)
     if _breaks_off(episode):
         yield "the stream breaks off before its end; record it again"
     age = checks.now - episode.at
     if checks.max_age is not None and episode.at and age > checks.max_age:
-        yield f"is {_age(age)} old; record it again"
+        yield f"is {_format_age(age)} old; record it again"
     yield from checks.leaks(episode)
 
 
-def _age(age: float) -> str:
+def _format_age(age: float) -> str:
     unit, name = (DAY, "day") if age >= DAY else (HOUR, "hour") if age >= HOUR else (60, "minute")
     return plural(int(age / unit), name)
 
@@ -70,8 +70,8 @@ def _breaks_off(episode: Episode) -> bool:
     return not response.complete and response.error is None
 
 
-def misshapen(episode: Episode) -> Iterator[str]:
-    """Where an answer lacks what clients of its dialect need, with the path of each place.
+def find_misshapen(episode: Episode) -> Iterator[str]:
+    """Yield where an answer lacks what clients of its dialect need, with the path of each place.
 
     Errors are not judged: clients read them in any shape, and gateways send many.
     """
@@ -79,22 +79,22 @@ def misshapen(episode: Episode) -> Iterator[str]:
     if reply.status >= 300:
         return
     if reply.frames is not None:
-        found = list(_of_events(episode, _STREAMED[form])) if form in _STREAMED else []
+        found = list(_check_events(episode, _STREAMED[form])) if form in _STREAMED else []
         yield from found[:MAX_FINDINGS]
         if len(found) > MAX_FINDINGS:  # a stream repeats its mistakes
             yield f"{len(found) - MAX_FINDINGS} more of its events have such mistakes"
     elif reply.body and form in _SHAPES:
         listed = form == "contents" and reply.body.startswith(b"[")  # a stream as one array
-        yield from _mistakes(reply.body, _adapter("contents list" if listed else form), "the answer")
+        yield from _check_json(reply.body, _make_adapter("contents list" if listed else form), "the answer")
 
 
-def _of_events(episode: Episode, shape: str) -> Iterator[str]:
-    for at, event in enumerate(events(episode.reply.frames or ()), 1):
+def _check_events(episode: Episode, shape: str) -> Iterator[str]:
+    for at, event in enumerate(parse_events(episode.reply.frames or ()), 1):
         if event.text != DONE and event.error is None:
-            yield from _mistakes(event.text.encode(), _adapter(shape), f"event {at} of the stream")
+            yield from _check_json(event.text.encode(), _make_adapter(shape), f"event {at} of the stream")
 
 
-def _mistakes(text: bytes, adapter: TypeAdapter[Any], what: str) -> Iterator[str]:
+def _check_json(text: bytes, adapter: TypeAdapter[Any], what: str) -> Iterator[str]:
     try:
         value: Json = json.loads(text)
     except (ValueError, RecursionError):
@@ -106,15 +106,15 @@ def _mistakes(text: bytes, adapter: TypeAdapter[Any], what: str) -> Iterator[str
         adapter.validate_python(value, strict=True)
     except ValidationError as error:
         for details in error.errors(include_url=False, include_input=False)[:MAX_FINDINGS]:
-            path, message = _path(details["loc"]), details["msg"]
+            path, message = _write_path(details["loc"]), details["msg"]
             if details["type"] == "missing":
                 yield f"{what} has no {path}; add it, or record it again"
             else:
                 yield f"{what} is wrong at {path}: {message[0].lower()}{message[1:]}; correct it, or record it again"
 
 
-def _path(steps: Sequence[str | int]) -> str:
-    """A place as JSONPath, without the names of union members that pydantic inserts."""
+def _write_path(steps: Sequence[str | int]) -> str:
+    """Return a place as JSONPath, without the names of union members that pydantic inserts."""
     steps = [step for step in steps if isinstance(step, int) or step.isidentifier()]
     return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
 
@@ -139,28 +139,31 @@ class OneOf(Struct, frozen=True):
     shapes: Mapping[str, Any]
 
 
-def _type(shape: Any) -> Any:
-    """The type of a shape: a table of fields (absent ones end in ?), a list of one shape, OneOf, or (shape, None)."""
+def _make_type(shape: Any) -> Any:
+    """Return the type of a shape.
+
+    A shape is a type, a table of fields (absent ones end in ?), a list of one shape, OneOf, or (shape, None).
+    """
     if isinstance(shape, OneOf):
         # Names in brackets are not taken for a step of a path.
-        members = [Annotated[_type(inner), Tag(f"<{name}>")] for name, inner in shape.shapes.items()]
+        members = [Annotated[_make_type(inner), Tag(f"<{name}>")] for name, inner in shape.shapes.items()]
         return Annotated[Union[*members], Discriminator(lambda value: f"<{shape.pick(value)}>")]
     if isinstance(shape, dict):
-        fields = {name.removesuffix("?"): _type(inner) for name, inner in shape.items()}
+        fields = {name.removesuffix("?"): _make_type(inner) for name, inner in shape.items()}
         absent = {name: NotRequired[fields[name]] for name in fields if f"{name}?" in shape}
         return TypedDict("Shape", {**fields, **absent})  # type: ignore[operator]
     if isinstance(shape, list):
-        return list[_type(shape[0])]  # type: ignore[misc]
-    return _type(shape[0]) | None if isinstance(shape, tuple) else shape
+        return list[_make_type(shape[0])]  # type: ignore[misc]
+    return _make_type(shape[0]) | None if isinstance(shape, tuple) else shape
 
 
 @cache
-def _adapter(shape: str) -> TypeAdapter[Any]:
-    return TypeAdapter(_type(_SHAPES[shape]))
+def _make_adapter(shape: str) -> TypeAdapter[Any]:
+    return TypeAdapter(_make_type(_SHAPES[shape]))
 
 
-def _by_type(**shapes: Any) -> OneOf:
-    """A table by its `type`; only the types that are named here are looked into."""
+def _choose_by_type(**shapes: Any) -> OneOf:
+    """Return a table by its `type`; only the types that are named here are looked into."""
 
     def pick(value: Json) -> str:
         kind = value.get("type") if isinstance(value, dict) else None
@@ -170,8 +173,11 @@ def _by_type(**shapes: Any) -> OneOf:
     return OneOf(pick, {**tables, "other": {"type": str}})
 
 
-def _unless_filtered(shape: Mapping[str, Any]) -> OneOf:
-    """A choice; Azure leaves out the message, text or delta of one that it filters, and sends filter results alone."""
+def _allow_filtered(shape: Mapping[str, Any]) -> OneOf:
+    """Return the shape of a choice.
+
+    Azure leaves out the message, text or delta of one that it filters, and sends filter results alone.
+    """
 
     def pick(value: Json) -> str:
         filtered = isinstance(value, dict) and not value.keys().isdisjoint(_FILTERS)
@@ -188,7 +194,7 @@ _NUMBER = float | None
 _USAGE = dict[str, Any] | None
 # Servers that speak OpenAI's chat leave out some of this; the official client takes what is there.
 _HEAD = {"id?": str, "created?": float, "model?": str, "usage?": _USAGE}
-_CALL = _by_type(
+_CALL = _choose_by_type(
     function={"id?": _TEXT, "function": {"name": str, "arguments": str}},
     custom={"id?": _TEXT, "custom": {"name": str, "input": str}},
 )
@@ -200,7 +206,7 @@ _DELTA_CALL = {
 _MESSAGE = {"content?": _TEXT, "tool_calls?": ([_CALL], None)}
 _DELTA = {"content?": _TEXT, "tool_calls?": ([_DELTA_CALL], None)}
 _ENDED = {"index?": _NUMBER, "finish_reason?": _TEXT}
-_ITEM = _by_type(
+_ITEM = _choose_by_type(
     message={"content": [_TABLE]},
     function_call={"name": str, "arguments": str},
     custom_tool_call={"name": str, "input": str},
@@ -233,7 +239,7 @@ _VECTORS = {
     "predictions?": ([{"embeddings": _VECTOR}], None),
 }
 _NAMED = {"name?": _TEXT}
-_BLOCK = _by_type(
+_BLOCK = _choose_by_type(
     text={"text": str},
     thinking={"thinking": str},
     tool_use={"id": str, "name": str},
@@ -242,9 +248,9 @@ _BLOCK = _by_type(
 
 # What clients need of an answer or an event, by wire format.
 _SHAPES: Mapping[str, Any] = {
-    "chat": {**_HEAD, "choices": [_unless_filtered({**_ENDED, "message": _MESSAGE})]},
-    "chunk": {**_HEAD, "choices": [_unless_filtered({**_ENDED, "delta": _DELTA})]},
-    "completions": {**_HEAD, "choices": [_unless_filtered({**_ENDED, "text": str})]},
+    "chat": {**_HEAD, "choices": [_allow_filtered({**_ENDED, "message": _MESSAGE})]},
+    "chunk": {**_HEAD, "choices": [_allow_filtered({**_ENDED, "delta": _DELTA})]},
+    "completions": {**_HEAD, "choices": [_allow_filtered({**_ENDED, "text": str})]},
     "responses": _RESPONSE,
     "response": _RESPONSE,
     "step": {"type": str, "sequence_number?": _NUMBER, "output_index?": int, "response?": _RESPONSE, "item?": _ITEM},

@@ -31,10 +31,11 @@ from mockserver.core.text import plural, printable, ranges
 from mockserver.engine.answer import use_tokenizer
 from mockserver.engine.engine import FORWARDED, Engine
 from mockserver.rules.nearest import without_rule
-from mockserver.server.cassette_store import CassetteChoice, Player, file_of
+from mockserver.server.cassette_store import name_file
 from mockserver.server.explain import explain_call, is_unmatched
 from mockserver.server.live import Live, SaveEpisode, start
-from mockserver.server.masking import find_secrets
+from mockserver.server.masking import find_row_secrets
+from mockserver.server.player import CassetteChoice, Player
 
 MAX_REPORTED = 10  # calls that are explained, and reasons that are listed
 _WITHOUT_RULES = frozenset(("generated", "invalid", "limited", "stored"))  # sources that need neither rule nor cassette
@@ -61,7 +62,7 @@ def run_command(program: tuple[str, ...], rules: tuple[Path, ...], inspect: bool
     resume_collection()
     given = find_server_sources(rules, flags)
     live = start(given)
-    report = Report(live, live.player.cassettes.sizes)
+    report = Report(live, live.player.store.sizes)
     live.journal.on_close = report.counting(make_request_logger(live.settings.log, err=True))
     if live.save_episode is not None:
         live.save_episode = report.counting_episodes(live.save_episode)
@@ -132,14 +133,14 @@ class Report(Struct):
 
     def note(self, exchange: Exchange) -> None:
         engine = self.live.find_engine(exchange.namespace)
-        choice = engine.tapes.choice if isinstance(engine.tapes, Player) else CassetteChoice()
+        choice = engine.player.choice if isinstance(engine.player, Player) else CassetteChoice()
         expects_rules = bool(engine.rules or choice.name) or exchange.source not in _WITHOUT_RULES
         self.calls += 1
         self.expects_rules |= expects_rules
         unmatched, rejected = expects_rules and is_unmatched(exchange), exchange.source == "invalid"
         self.shares[_find_share(exchange, unmatched=unmatched)] += 1
         if exchange.source == FORWARDED and choice.name and (choice.forwards or exchange.unrecorded):
-            self.targets.add(file_of(choice.name))
+            self.targets.add(name_file(choice.name))
         if exchange.source.startswith("cassette "):
             self.replayed[exchange.source] += 1
         self.new.update((exchange.recorded,) if exchange.recorded else ())
@@ -149,7 +150,7 @@ class Report(Struct):
         if (unmatched or rejected) and len(self.unanswered) < MAX_REPORTED:
             request, call = f"{exchange.method} {exchange.path}", exchange.call if unmatched else None
             call = call and without_rule(engine.rules, call)[0]
-            secrets = find_secrets(exchange)
+            secrets = find_row_secrets(exchange)
             self.unanswered.append(Unanswered(exchange.seq, request, exchange.status, call, secrets, engine))
 
     def counting(self, log: Callable[[Exchange], None] | None) -> Callable[[Exchange], None]:
@@ -166,9 +167,9 @@ class Report(Struct):
         """A function that records an episode, then counts it."""
 
         async def kept(cassette: str, episode: Episode) -> str:
-            self.targets.add(file_of(cassette))
+            self.targets.add(name_file(cassette))
             source = await save(cassette, episode)
-            self.recorded[file_of(cassette)] += 1
+            self.recorded[name_file(cassette)] += 1
             return source
 
         return kept
@@ -195,15 +196,15 @@ class Report(Struct):
         return f": {', '.join(counts)}" if counts else ""
 
     def _cassettes(self) -> Iterator[str]:
-        choice, cassettes = self.live.player.choice, self.live.player.cassettes
-        targets = {*self.targets, *((file_of(choice.name),) if choice.name and choice.forwards else ())}
+        choice, store = self.live.player.choice, self.live.player.store
+        targets = {*self.targets, *((name_file(choice.name),) if choice.name and choice.forwards else ())}
         for file in dict.fromkeys((*self.sizes, *self.recorded, *sorted(targets))):
             if self.recorded[file]:
                 yield f"cassette {file}: {plural(self.recorded[file], 'episode')} recorded"
             elif file in targets:
                 yield f"cassette {file}: nothing recorded"
             size = self.sizes.get(file, 0)
-            size = min(size, cassettes.sizes.get(file, size))  # recording may have merged equal ones
+            size = min(size, store.sizes.get(file, size))  # recording may have merged equal ones
             sources = {number: f"cassette {file}#{number}" for number in range(1, size + 1)}
             idle = [number for number, source in sources.items() if not (self.replayed[source] or source in self.new)]
             if idle:

@@ -22,10 +22,11 @@ from mockserver.core.http import CONTROL, is_loopback
 from mockserver.core.json import Json
 from mockserver.core.text import LONGEST, lines, plural, printable
 from mockserver.dialects import client_configs
-from mockserver.server.cassette_store import CassetteChoice, file_of
+from mockserver.server.cassette_store import name_file
 from mockserver.server.client_environment import bare_url, base_url, hint_for_openai
 from mockserver.server.live import Live, Worker, start
-from mockserver.server.masking import find_secrets
+from mockserver.server.masking import find_row_secrets
+from mockserver.server.player import CassetteChoice
 from mockserver.server.sources import Sources
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def write_banner(live: Live, given: Sources, port: int) -> str:
     name = live.player.choice.name
     stated = live.settings.unmatched
     unmatched = stated if isinstance(stated, str) else f"error {stated.status or ''}".rstrip()
-    otherwise = f"unmatched: {unmatched}" if name is None else f"then cassette {file_of(name)}"
+    otherwise = f"unmatched: {unmatched}" if name is None else f"then cassette {name_file(name)}"
     files = ", ".join(map(str, given.files))
     rules = f"{plural(len(live.engine.rules), 'rule')} from {files}" if files else "no rules"
     first = f"mockserver listens on {address}  ({rules}; {otherwise})"
@@ -108,10 +109,10 @@ def _describe_inspector(live: Live, address: str) -> Iterator[str]:
 def _describe_recording(live: Live) -> Iterator[str]:
     choice, parts = live.player.choice, list[str]()
     if choice.name is not None:
-        library = live.player.cassettes.get(choice.name)
-        count = 0 if library is None else library.size
-        size = plural(count, "episode") if live.player.cassettes.exists(choice.name) else "does not exist yet"
-        parts += [f"cassette {file_of(choice.name)}: {size}", f"record: {choice.record}"]
+        cassette = live.player.store.get(choice.name)
+        count = 0 if cassette is None else cassette.size
+        size = plural(count, "episode") if live.player.store.exists(choice.name) else "does not exist yet"
+        parts += [f"cassette {name_file(choice.name)}: {size}", f"record: {choice.record}"]
     if live.settings.upstream:
         parts.append("upstream: " + ", ".join(f"{name}={url}" for name, url in live.settings.upstream.items()))
     if parts:
@@ -182,14 +183,14 @@ def make_remark_logger() -> Callable[[Exchange], None]:
 
 def list_remarks(exchange: Exchange) -> list[str]:
     """The remarks on an answer, on one line each and without credentials."""
-    return [printable(find_secrets(exchange).text(remark), _LONGEST_REMARK) for remark in exchange.remarks]
+    return [printable(find_row_secrets(exchange).text(remark), _LONGEST_REMARK) for remark in exchange.remarks]
 
 
 _MAX_REMARKS, _LONGEST_REMARK = 1_000, 1_500  # a remark may quote a whole error of the provider
 
 
 def _write_text_line(exchange: Exchange, worker: Worker | None) -> str:
-    secrets = find_secrets(exchange)
+    secrets = find_row_secrets(exchange)
     path, source = (printable(secrets.text(text)) for text in (exchange.path, exchange.source))
     result = f"{exchange.status} {source}, {exchange.elapsed * 1000:.1f} ms, {exchange.ending}"
     name = "" if worker is None else f"worker {worker.number}: "
@@ -197,7 +198,7 @@ def _write_text_line(exchange: Exchange, worker: Worker | None) -> str:
 
 
 def _write_json_line(exchange: Exchange, worker: Worker | None) -> str:
-    secrets = find_secrets(exchange)
+    secrets = find_row_secrets(exchange)
     values = {name: getattr(exchange, name) for name in _LOGGED} | {"remarks": list_remarks(exchange)}
     values |= {} if worker is None else {"worker": worker.number}
     return json.dumps(
@@ -239,7 +240,7 @@ class RedactingFormatter(logging.Formatter):
 
 
 def _find_environment_secrets() -> "Secrets":
-    from mockserver.cassettes.redaction.find import environment_secrets  # slow: a hundred patterns
-    from mockserver.cassettes.redaction.redact import secrets_of
+    from mockserver.cassettes.redaction.find import find_environment_secrets  # slow: a hundred patterns
+    from mockserver.cassettes.redaction.redact import find_secrets
 
-    return secrets_of((), more=environment_secrets(os.environ))
+    return find_secrets((), more=find_environment_secrets(os.environ))

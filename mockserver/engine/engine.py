@@ -124,14 +124,14 @@ _TERMS_SIZE = 1_000  # bytes, about
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Rules, policy and memory. `listed` names each dialect's own models; `tapes` plays cassettes."""
+    """Rules, policy and memory. `listed` names each dialect's own models; `player` plays cassettes."""
 
     rules: tuple[Rule, ...]
     policy: Policy
     counters: Counters
     memory: Memory
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    tapes: CassettePlayer | None = None
+    player: CassettePlayer | None = None
     _index: Index = field(init=False)
     _counts_attempts: bool = field(init=False)
     stubs: bool = field(init=False)  # whether a rule names a path, which may be one that no dialect knows
@@ -270,12 +270,12 @@ class Engine:
 
     async def replay(self, call: Call) -> Plan | None:
         """Plan what the cassette has of a call, whatever rules and limits say; None without a cassette."""
-        return await play_cassette(self.tapes, call, self.counters)
+        return await play_cassette(self.player, call, self.counters)
 
     async def _replay_despite(self, refusal: Failure, call: Call, asked: Call) -> Plan:
         """Plan a call that its model would refuse: an answer in the cassette is what the provider really said."""
         self.policy.models.admit(call.model)
-        plan = await play_cassette(self.tapes, asked, self.counters)
+        plan = await play_cassette(self.player, asked, self.counters)
         if plan is None or isinstance(plan.outcome, Failure):
             raise refusal
         return plan
@@ -309,7 +309,7 @@ class Engine:
         if type(outcome) is Forward:
             return Plan(outcome, FORWARDED)
         if type(outcome) is PlayCassette:
-            played = await play_cassette(self.tapes, asked, self.counters, outcome.cassette)
+            played = await play_cassette(self.player, asked, self.counters, outcome.cassette)
             return played or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
         return Plan(cast(Failure | Raw, outcome), source, terms.timing)
 
@@ -328,8 +328,8 @@ class Engine:
         """Plan a call that no rule answers: by the cassette, what is kept, or the model."""
         is_kept = call.operation in LOOK_UPS and await self.memory.knows(call)
         plan = None
-        if call.operation != OTHER and not is_kept and self.tapes is not None:
-            plan = await play_cassette(self.tapes, asked, self.counters)
+        if call.operation != OTHER and not is_kept and self.player is not None:
+            plan = await play_cassette(self.player, asked, self.counters)
         if plan is None and lost:
             plan = Plan(Failure("previous_not_found"), "unmatched")
         elif plan is None:

@@ -181,10 +181,12 @@ class ReceivedCall(Struct, frozen=True, eq=False):
     @property
     def secrets(self) -> "Secrets":
         """Its credentials and those of the environment, which reports mask."""
-        from mockserver.cassettes.redaction.find import environment_secrets  # slow: a hundred patterns
-        from mockserver.cassettes.redaction.redact import secrets_of
+        from mockserver.cassettes.redaction.find import find_environment_secrets  # slow: a hundred patterns
+        from mockserver.cassettes.redaction.redact import find_secrets
 
-        return secrets_of(tuple(self.row.headers), self.row.query, self.row.body, environment_secrets(os.environ))
+        return find_secrets(
+            tuple(self.row.headers), self.row.query, self.row.body, find_environment_secrets(os.environ)
+        )
 
     @property
     def usage(self) -> Usage | None:

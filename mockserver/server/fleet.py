@@ -26,9 +26,9 @@ from mockserver.core.seed import boottime
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
-from mockserver.server.cassette_store import CassetteChoice
 from mockserver.server.live import ConflictError, Live, compose, show_settings
 from mockserver.server.namespaces import ADDED, Namespace
+from mockserver.server.player import CassetteChoice
 from mockserver.server.sources import compile_rules
 from mockserver.state.redis.line import RedisLine
 from mockserver.state.redis.member import SLOTS, Connect, Member

@@ -29,9 +29,10 @@ from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.engine.engine import Engine, Policy, alter_engine
 from mockserver.engine.memory import Memory
 from mockserver.engine.offload import on_thread
-from mockserver.server.cassette_store import CassetteStore, Player, check
+from mockserver.server.cassette_store import CassetteStore, check_cassettes
 from mockserver.server.limits import Limiter, Unsent
 from mockserver.server.namespaces import Namespace, Namespaces
+from mockserver.server.player import Player
 from mockserver.server.recorder import RecordingPolicy
 from mockserver.server.sources import Sources
 from mockserver.server.upstreams import UpstreamClient
@@ -140,8 +141,8 @@ class Live(Struct):
 
     @property
     def player(self) -> Player:
-        assert isinstance(self.engine.tapes, Player)  # noqa: S101  # `compose` made it
-        return self.engine.tapes
+        assert isinstance(self.engine.player, Player)  # noqa: S101  # `compose` made it
+        return self.engine.player
 
     def renew(self, settings: Settings, engine: Engine, journal: Journal, *, timed: bool = True) -> None:
         """Forget everything, start over with these; `timed`: answers take their time unless overridden."""
@@ -218,31 +219,31 @@ def start(sources: Sources) -> Live:
 def compose(sources: Sources, counters: Counters, before: "Live | None" = None) -> tuple[Settings, Engine]:
     """Settings and engine of the sources; what `before`, a running server, has kept stays. Raises MockserverError."""
     loaded = sources.load()
-    settings, errors, tapes = loaded.settings, loaded.errors, None
+    settings, errors, player = loaded.settings, loaded.errors, None
     if not errors.found or before is None:  # else the running server would miss changes of cassettes that are read here
-        tapes = errors.attempt(partial(make_player, sources, settings, before))
-        folder = CassetteStore(settings.cassettes, settings.match) if tapes is None else tapes.cassettes
-        errors.attempt(partial(check, loaded.documents, folder))
-    if errors.found or tapes is None:
+        player = errors.attempt(partial(make_player, sources, settings, before))
+        store = CassetteStore(settings.cassettes, settings.match) if player is None else player.store
+        errors.attempt(partial(check_cassettes, loaded.documents, store))
+    if errors.found or player is None:
         raise errors.merged
     listed = LazyMapping(discover(), lambda name: discover()[name].models)
     if before is None:
         shelf: Shelf[Stored] = MemoryShelf(count=settings.stored_answers, size=settings.stored_bytes)
     else:
         shelf = before.engine.memory.shelf
-        before.namespaces.load_cassettes(tapes.cassettes)
+        before.namespaces.load_cassettes(player.store)
     return settings, Engine(
-        loaded.rules, make_policy(settings), counters, Memory(shelf, settings.background_polls), listed, tapes
+        loaded.rules, make_policy(settings), counters, Memory(shelf, settings.background_polls), listed, player
     )
 
 
 def make_player(sources: Sources, settings: Settings, before: "Live | None" = None) -> Player:
-    cassettes, fresh = CassetteStore(settings.cassettes, settings.match), False
+    store, fresh = CassetteStore(settings.cassettes, settings.match), False
     if before is not None and before.settings.cassettes == settings.cassettes:
-        cassettes, choice = before.player.cassettes.reloaded(settings.match), before.player.choice
+        store, choice = before.player.store.copy_unloaded(settings.match), before.player.choice
         fresh = choice.fresh and (choice.name, choice.record) == (settings.cassette, settings.record)
-    made = Player(cassettes, upstreams=tuple(settings.upstream), keeping=RecordingPolicy(settings, sources.environ))
-    return made.chosen(settings.cassette, settings.record, fresh=fresh)
+    made = Player(store, upstreams=tuple(settings.upstream), policy=RecordingPolicy(settings, sources.environ))
+    return made.choose(settings.cassette, settings.record, fresh=fresh)
 
 
 def make_policy(settings: Settings) -> Policy:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mockserver.cassettes.redaction.redact import Secrets
 
 
-def find_secrets(row: Exchange, known: tuple[str, ...] | None = None) -> "Secrets":
+def find_row_secrets(row: Exchange, known: tuple[str, ...] | None = None) -> "Secrets":
     """The credentials of a row's request and of the server's environment (`known`, if they were found before)."""
     return _find_secrets(tuple(row.headers), row.query, decode_request(rebuild_request(row)).body, known)
 
@@ -32,9 +32,9 @@ def find_head_secrets(row: Exchange, known: tuple[str, ...]) -> "Secrets":
 
 @lru_cache(64)
 def _find_head_secrets(headers: tuple[tuple[bytes, bytes], ...], query: bytes, known: tuple[str, ...]) -> "Secrets":
-    from mockserver.cassettes.redaction.redact import secrets_of
+    from mockserver.cassettes.redaction.redact import find_secrets  # slow: a hundred patterns
 
-    return secrets_of(headers, query, more=known)
+    return find_secrets(headers, query, more=known)
 
 
 def rebuild_request(row: Exchange) -> HttpRequest:
@@ -61,16 +61,16 @@ def find_request_secrets(http: HttpRequest) -> "Secrets":
 def _find_secrets(
     headers: tuple[tuple[bytes, bytes], ...], query: bytes, body: bytes, known: tuple[str, ...] | None = None
 ) -> "Secrets":
-    from mockserver.cassettes.redaction.redact import secrets_of  # slow: a hundred patterns
+    from mockserver.cassettes.redaction.redact import find_secrets  # slow: a hundred patterns
 
-    return secrets_of(headers, query, body, find_known_secrets() if known is None else known)
+    return find_secrets(headers, query, body, find_known_secrets() if known is None else known)
 
 
 def find_known_secrets() -> tuple[str, ...]:
     """The credentials of the environment, which take a while to find."""
-    from mockserver.cassettes.redaction.find import environment_secrets
+    from mockserver.cassettes.redaction.find import find_environment_secrets
 
-    return environment_secrets(os.environ)
+    return find_environment_secrets(os.environ)
 
 
 def mask_texts(value: Json, secrets: "Secrets") -> Json:

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from mockserver.engine.engine import Engine, alter_engine, put_rules_before
 from mockserver.rules.load import Rule
-from mockserver.server.cassette_store import CassetteChoice, CassetteStore, Player
+from mockserver.server.cassette_store import CassetteStore
+from mockserver.server.player import CassetteChoice, Player
 from mockserver.server.sources import find_cassettes
 from mockserver.state.in_memory import MAX_NAMESPACES
 
@@ -64,8 +65,8 @@ class Namespace(Struct):
             return base
         if made is None or made.rules is not rules or made.choice is not choice or made.base is not base:
             engine = put_rules_before(base, rules) if rules else base
-            if choice is not None and isinstance(base.tapes, Player):
-                engine = alter_engine(engine, tapes=replace(base.tapes, choice=choice))
+            if choice is not None and isinstance(base.player, Player):
+                engine = alter_engine(engine, player=replace(base.player, choice=choice))
             self._made = made = _MadeEngine(engine, base, rules, choice)
         return made.engine
 

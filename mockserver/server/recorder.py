@@ -39,24 +39,25 @@ class RecordingPolicy:
         self._settings, self._environ = settings, environ
 
     @cached_property
-    def scrubber(self) -> "Redactor":
-        from mockserver.cassettes.redaction.find import environment_secrets
+    def redactor(self) -> "Redactor":
+        from mockserver.cassettes.redaction.find import find_environment_secrets
         from mockserver.cassettes.redaction.redact import Redactor
 
         settings = self._settings
         compared = tuple(name.partition(".")[2] for name in settings.match.also if name.startswith("header."))
-        return Redactor(settings.scrub, environment_secrets(self._environ), settings.allow_secrets, compared)
+        return Redactor(settings.scrub, find_environment_secrets(self._environ), settings.allow_secrets, compared)
 
-    def kept(self, episode: Episode) -> Episode:
-        from mockserver.cassettes.redaction.detect import leaks
+    def redact(self, episode: Episode) -> Episode:
+        """Return the episode to record. Raises CassetteError if it may still hold secrets."""
+        from mockserver.cassettes.redaction.detect import find_leaks
 
-        kept = self.scrubber.episode(episode)
-        if found := leaks(kept, self._settings.allow_secrets):
+        redacted = self.redactor.redact_episode(episode)
+        if found := find_leaks(redacted, self._settings.allow_secrets):
             raise CassetteError(*map(str, found))
-        return kept
+        return redacted
 
 
-def misconfiguration(reply: Recorded, call: Call) -> str | None:
+def find_misconfiguration(reply: Recorded, call: Call) -> str | None:
     """Return what an answer says about a wrong key or URL and what to do next, or None."""
     status, dialect = reply.status, call.dialect
     if status == 403 and _HIDDEN.search(reply.bytes):
@@ -71,7 +72,10 @@ def misconfiguration(reply: Recorded, call: Call) -> str | None:
 
 
 def _names_what_is_missing(call: Call, body: str) -> bool:
-    """Whether an error names the model or the id of the request, outside of paths: a server with a wrong URL can't."""
+    """Return whether an error names the model or the id of the request, outside of paths.
+
+    A server at a wrong URL cannot do that.
+    """
     if not isinstance(try_parse(body), dict | list):
         return False
     said = _PATH.sub("", body)
@@ -95,7 +99,7 @@ Save = Callable[[Episode], Awaitable[str]]  # returns where it is once it is on 
 Fields = Sequence[tuple[bytes, bytes]]
 
 
-class Take(Struct, frozen=True):
+class RecordingJob(Struct, frozen=True):
     """A request to record, and where. `errors`: keep answers of 400 and above; None: not those of a wrong setup."""
 
     cassette: str
@@ -107,77 +111,77 @@ class Take(Struct, frozen=True):
 class Recorder:
     """Gets one answer piece by piece, has it saved as an episode, and notes in the exchange what came of that."""
 
-    def __init__(self, take: Take, save: Save, exchange: Exchange) -> None:
-        self._take, self._save, self._exchange = take, save, exchange
+    def __init__(self, job: RecordingJob, save: Save, exchange: Exchange) -> None:
+        self._job, self._save, self._exchange = job, save, exchange
         self.began = monotonic()  # when the request was sent
         self._at = wall()
         self._body: _Body | None = None
-        self._keeping: asyncio.Task[None] | None = None
+        self._saving: asyncio.Task[None] | None = None
 
     def open(self, status: int, headers: Fields) -> None:
-        if status < 400 or self._take.errors is not False:
-            end = _ENDS.get(wire_format(self._take.call.dialect, self._take.call.operation))
+        if status < 400 or self._job.errors is not False:
+            end = _ENDS.get(wire_format(self._job.call.dialect, self._job.call.operation))
             self._body = _Body(status, headers, end if status < 300 else None)
 
     def receive(self, piece: bytes) -> None:
-        if self._body is not None and self._keeping is None and not self._body.receive(monotonic() - self.began, piece):
+        if self._body is not None and self._saving is None and not self._body.receive(monotonic() - self.began, piece):
             self._drop(f"the answer is larger than {MAX_RECORDED} bytes")
 
     @property
-    def ripe(self) -> bool:
+    def is_ready(self) -> bool:
         """Whether the answer is complete by its last event or its length, and not yet saved."""
-        return self._body is not None and self._keeping is None and self._body.ripe
+        return self._body is not None and self._saving is None and self._body.is_complete
 
-    async def keep(self) -> None:
+    async def save(self) -> None:
         """Save the answer, which has ended, or say in log and exchange why not. Cancelling does not stop the saving."""
-        if self._keeping is None:
+        if self._saving is None:
             if self._body is None:
                 return
-            if why := self._body.incomplete:
+            if why := self._body.explain_incomplete():
                 self._drop(why)
                 return
-            self._keeping = asyncio.create_task(self._kept(self._body, monotonic() - self.began))
-        await asyncio.shield(self._keeping)
+            self._saving = asyncio.create_task(self._save_body(self._body, monotonic() - self.began))
+        await asyncio.shield(self._saving)
 
     async def settle(self) -> None:
         """Save the answer if it is complete by its last event or its length: nothing more will come."""
-        if self.ripe or self._keeping is not None:
-            await self.keep()
+        if self.is_ready or self._saving is not None:
+            await self.save()
         elif self._body is not None:
-            self.forget("it ended before it was whole")
+            self.forget("it ended before it was complete")
 
     def forget(self, why: str) -> None:
         """Keep nothing of it, unless it is saved already."""
-        if self._keeping is None:
+        if self._saving is None:
             self._body, self._exchange.unrecorded = None, printable(why, _LONGEST)
 
-    async def _kept(self, body: "_Body", took: float) -> None:
-        take, call = self._take, self._take.call
+    async def _save_body(self, body: "_Body", took: float) -> None:
+        job, call = self._job, self._job.call
         try:
-            reply = body.recorded(took)
-            if take.errors is None and (why := misconfiguration(reply, call)):
+            reply = body.build(took)
+            if job.errors is None and (why := find_misconfiguration(reply, call)):
                 raise CassetteError(why)
-            episode = Episode(call.dialect, call.operation, call.model, take.request, reply, self._at)
+            episode = Episode(call.dialect, call.operation, call.model, job.request, reply, self._at)
             self._exchange.recorded = await self._save(episode)
         except Exception as error:
             self._drop(str(error) or type(error).__name__)
 
     def _drop(self, why: str) -> None:
         self._body, self._exchange.unrecorded = None, printable(why, _LONGEST)
-        log.error("cassette %s: an answer is not recorded: %s", self._take.cassette, self._exchange.unrecorded)
+        log.error("cassette %s: an answer is not recorded: %s", self._job.cassette, self._exchange.unrecorded)
 
 
 class _Body:
     def __init__(self, status: int, headers: Fields, end: re.Pattern[bytes] | None) -> None:
         self._status, self._headers = status, headers
-        self._coded, self._decoding = _decoding(headers)
+        self._coded, self._decoding = _make_decoding(headers)
         self._plain: list[bytes] = []
         lengths = (int(value) for name, value in headers if name == b"content-length" and value.isdigit())
         self._size, self._length = 0, next(lengths, None)
-        streams = self._is(b"event-stream") and (self._decoding or not self._coded)
+        streams = self._has_type(b"event-stream") and (self._decoding or not self._coded)
         self._events = _Events(end) if streams else None
 
-    def _is(self, media: bytes) -> bool:
+    def _has_type(self, media: bytes) -> bool:
         return any(name == b"content-type" and media in value.lower() for name, value in self._headers)
 
     def receive(self, at: float, piece: bytes) -> bool:
@@ -194,34 +198,33 @@ class _Body:
         return self._size <= MAX_RECORDED
 
     @property
-    def ripe(self) -> bool:
-        return self._size == self._length or (self._events is not None and self._events.ended)
+    def is_complete(self) -> bool:
+        return self._size == self._length or (self._events is not None and self._events.has_ended)
 
-    @property
-    def incomplete(self) -> str | None:
-        """Why an answer that has ended is not complete, or None."""
+    def explain_incomplete(self) -> str | None:
+        """Return why an answer that has ended is not complete, or None."""
         if self._events is not None:
-            unended = self._events.end is not None and not self._events.ended
-            return "the stream ended without the event that ends such a stream" if unended else None
+            unended = self._events.end is not None and not self._events.has_ended
+            return "the stream ended without its final event" if unended else None
         announced = self._length is not None or self._status in WITHOUT_BODY
-        if announced or self._coded or not self._is(b"application/json"):
+        if announced or self._coded or not self._has_type(b"application/json"):
             return None
         try:
             json.loads(b"".join(self._plain))
         except (ValueError, RecursionError):  # as in HTTP/1.0, where a body ends with its connection
-            return "its length is unknown, and its JSON ended before it was whole"
+            return "its length is unknown, and its JSON is incomplete"
         return None
 
-    def recorded(self, took: float) -> Recorded:
-        """The answer, which is complete. Raises CassetteError if it is coded and can't be decoded."""
+    def build(self, took: float) -> Recorded:
+        """Return the answer, which is complete. Raises CassetteError if it is coded and can't be decoded."""
         decoded = self._decoding is not None and self._decoding.whole and self._size > 0
         if self._coded and self._size and not decoded:
-            raise CassetteError("its content coding cannot be undone, so nobody knows what is in it")
+            raise CassetteError("its content encoding cannot be decoded, so it cannot be searched for secrets")
         dropped = _OF_CODED if decoded else ()
         kept = [field for field in self._headers if field[0] not in dropped]
         headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in kept)
         if self._events is not None:
-            return Recorded(self._status, headers, frames=self._events.all(), took=took)
+            return Recorded(self._status, headers, frames=self._events.finish(), took=took)
         return Recorded(self._status, headers, b"".join(self._plain), took=took)
 
 
@@ -229,7 +232,7 @@ class _Events:
     """The events of a stream, each with the time of the last of its bytes; `end` finds the last event."""
 
     def __init__(self, end: re.Pattern[bytes] | None) -> None:
-        self.end, self.ended = end, False
+        self.end, self.has_ended = end, False
         self._events: list[RecordedEvent] = []
         self._rest = bytearray()  # of an event whose end has not come
         self._late = 0.0
@@ -242,17 +245,17 @@ class _Events:
             event = bytes(rest[start : found.end()])
             start = found.end()
             self._events.append((at, event))
-            self.ended = self.ended or (self.end is not None and self.end.search(event) is not None)
+            self.has_ended = self.has_ended or (self.end is not None and self.end.search(event) is not None)
         if piece:
             self._late = at
         if start:
             self._rest = rest[start:]
 
-    def all(self) -> tuple[RecordedEvent, ...]:
+    def finish(self) -> tuple[RecordedEvent, ...]:
         return (*self._events, (self._late, bytes(self._rest))) if self._rest else tuple(self._events)
 
 
-def _decoding(headers: Fields) -> tuple[bool, Decoding | None]:
+def _make_decoding(headers: Fields) -> tuple[bool, Decoding | None]:
     try:
         codings = find_codings(headers)
         return bool(codings), Decoding(codings, MAX_RECORDED) if codings else None

@@ -21,9 +21,16 @@ from mockserver.delivery.drive import CLIENT_LEFT, ClientConnection, client_left
 from mockserver.dialects import Dialect
 from mockserver.server.access import add_origin_headers, forbid_scripts
 from mockserver.server.live import Live
-from mockserver.server.recorder import MAX_RECORDED, Recorder, Take
+from mockserver.server.recorder import MAX_RECORDED, Recorder, RecordingJob
 from mockserver.server.respond import Response
-from mockserver.server.upstreams import PASSED_BY, Upstream, onward, relaying, upstream_of, with_own_upload_urls
+from mockserver.server.upstreams import (
+    PASSED_BY,
+    Upstream,
+    find_upstream,
+    relaying,
+    replace_upload_urls,
+    select_forwarded,
+)
 
 if TYPE_CHECKING:
     from httpx2 import Response as Received
@@ -47,100 +54,103 @@ class Relay(Struct, eq=False):
 
     async def run(self, scope: Scope, more: Headers | HeaderLines) -> str:
         """Relay it, with more headers on the answer, and return how it ended. Raises Failure if no answer begins."""
-        pump = asyncio.create_task(self._relayed(scope, more))
+        pump = asyncio.create_task(self._relay(scope, more))
         watch = asyncio.create_task(client_left(self.client.receive))
         try:
             await asyncio.wait((pump, watch), return_when=asyncio.FIRST_COMPLETED)
             return pump.result() if pump.done() else CLIENT_LEFT
         finally:
             watch.cancel()
-            await _ended(pump)
+            await _cancel(pump)
             if self._recorder is not None:
                 await self._recorder.settle()
 
-    async def _relayed(self, scope: Scope, more: Headers | HeaderLines) -> str:
+    async def _relay(self, scope: Scope, more: Headers | HeaderLines) -> str:
         from httpx2 import HTTPError
 
         relaying.set(True)  # this task is for nothing else
         asked, call, forward = self.response.forwarded, self.response.call, self.response.plan.outcome
         assert asked is not None and call is not None and isinstance(forward, Forward)  # noqa: PT018, S101
         live = self.live
-        way, keep = upstream_of(self.dialect, live.settings.upstream, live.sources.environ), live.save_episode
+        upstream, keep = find_upstream(self.dialect, live.settings.upstream, live.sources.environ), live.save_episode
         if forward.cassette is not None and keep is not None and asked.method != "HEAD":  # which has not all of it
-            take = Take(forward.cassette, call, self._sent(asked, call), live.settings.record_errors)
-            self._recorder = Recorder(take, partial(keep, forward.cassette), self.exchange)
-        received = await self._asked(way, asked, scope)
+            job = RecordingJob(forward.cassette, call, self._describe_request(asked, call), live.settings.record_errors)
+            self._recorder = Recorder(job, partial(keep, forward.cassette), self.exchange)
+        received = await self._send_request(upstream, asked, scope)
         try:
-            return await self._poured(received, way, more)
+            return await self._send_answer(received, upstream, more)
         except HTTPError as error:
-            _broken(self._recorder, way.broken(error, live.settings.upstream_timeout))
-            await self._let_go()
+            _report_break(self._recorder, upstream.explain_break(error, live.settings.upstream_timeout))
+            await self._release_held()
             # what ends with its connection, as in HTTP/1.0, would be taken for whole
             return await drive((Cut("reset" if scope["http_version"] == "1.0" else "close"),), self.client)
         finally:
             await received.aclose()
 
-    def _sent(self, asked: HttpRequest, call: Call) -> Sent:
-        """The request as it is recorded, decoded; with all headers, so that every credential is found when saving."""
+    def _describe_request(self, asked: HttpRequest, call: Call) -> Sent:
+        """Return the request to record, decoded; with all headers, so that every credential is found when saving."""
         dropped = b"content-encoding" if call.http.body != asked.body else b""
-        headers = _texts([(name.lower(), value) for name, value in asked.headers if name.lower() != dropped])
+        headers = _decode_headers([(name.lower(), value) for name, value in asked.headers if name.lower() != dropped])
         query = self.exchange.query.decode("latin-1")
         return Sent(asked.method, asked.path, query, headers, call.http.body)
 
-    async def _asked(self, way: Upstream, asked: HttpRequest, scope: Scope) -> "Received":
+    async def _send_request(self, upstream: Upstream, asked: HttpRequest, scope: Scope) -> "Received":
         from httpx2 import HTTPError, InvalidURL, Request, Timeout
 
-        upstreams, seconds = self.live.upstreams, self.live.settings.upstream_timeout
-        headers = [*way.headers(asked.headers), *upstreams.signed(asked.headers)]
+        client, seconds = self.live.upstreams, self.live.settings.upstream_timeout
+        headers = [*upstream.build_headers(asked.headers), *client.sign(asked.headers)]
         if self.own_urls is not None:  # which are not to be found in coded bodies
             others = (field for field in headers if field[0] != b"accept-encoding")
             headers = [*others, (b"accept-encoding", b"identity")]
         body = asked.body if asked.body or asked.method not in _BODILESS else None
-        client = await upstreams.client()
+        http = await client.get_client()
         try:
-            url = way.url(asked.path, scope["raw_path"], self.exchange.query)
+            url = upstream.build_url(asked.path, scope["raw_path"], self.exchange.query)
             extensions = {"trace": self._trace, "timeout": Timeout(seconds).as_dict()}  # also between two pieces
             request = Request(asked.method, url, headers=headers, content=body, extensions=extensions)
             async with asyncio.timeout(seconds):  # for the whole head
-                return await client.send(request, stream=True)
+                return await http.send(request, stream=True)
         except (HTTPError, InvalidURL, OSError, TimeoutError) as error:
-            failure = way.unreachable(error, seconds)
-            _broken(self._recorder, str(failure.message))
+            failure = upstream.make_failure(error, seconds)
+            _report_break(self._recorder, str(failure.message))
             raise failure from None
 
     async def _trace(self, event: str, _: object) -> None:
         if self._recorder is not None and event.endswith("send_request_body.complete"):
             self._recorder.began = monotonic()
 
-    async def _poured(self, response: "Received", way: Upstream, more: Headers | HeaderLines) -> str:
+    async def _send_answer(self, response: "Received", upstream: Upstream, more: Headers | HeaderLines) -> str:
         recorder, client, status, asked = self._recorder, self.client, response.status_code, self.response.forwarded
         assert asked is not None  # noqa: S101
         if status > _LAST_STATUS:
             raise Failure("bad_gateway", f"The upstream of {self.dialect.name} answers with a status of {status}.")
-        headers = [way.redirected(asked, str(response.url), field) for field in _received(response.headers.raw)]
+        headers = [
+            upstream.translate_location(asked, str(response.url), field)
+            for field in _select_headers(response.headers.raw)
+        ]
         if recorder is not None and PASSED_BY.decode() not in response.headers:
             recorder.open(status, headers)
         if self.own_urls is not None and asked.method != "HEAD":
-            self._held.append(self.own_urls(asked, await self._whole(response, way)))
+            self._held.append(self.own_urls(asked, await self._receive_whole(response, upstream)))
             length = str(len(self._held[0])).encode()
             headers = [(name, length if name == b"content-length" else value) for name, value in headers]
-        texts = _texts(headers)
+        texts = _decode_headers(headers)
         self.exchange.status, self.exchange.reply_headers = status, texts
         more = (*more, *forbid_scripts(asked, texts))
-        shown = with_own_upload_urls(texts, asked, self.dialect)
+        shown = replace_upload_urls(texts, asked, self.dialect)
         if origins := self.live.settings.cors:
             shown, across = add_origin_headers(asked, shown, origins)
             more = (*more, *across)
         added = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in (*shown, *more)]
         await client.send({"type": "http.response.start", "status": status, "headers": added})
         if not self._held:
-            await self._passed(response.aiter_raw())
+            await self._pass_on(response.aiter_raw())
         if recorder is not None:
-            await recorder.keep()
-        await self._let_go(last=True)
+            await recorder.save()
+        await self._release_held(last=True)
         return CLIENT_LEFT if client.wire is not None and client.wire.gone else COMPLETE
 
-    async def _whole(self, response: "Received", way: Upstream) -> bytes:
+    async def _receive_whole(self, response: "Received", upstream: Upstream) -> bytes:
         """Receive all of the body, before anything is sent. Raises Failure."""
         from httpx2 import HTTPError
 
@@ -149,45 +159,45 @@ class Relay(Struct, eq=False):
             async for piece in response.aiter_raw():
                 whole += piece
                 if len(whole) > MAX_RECORDED:
-                    raise Failure("bad_gateway", f"The upstream of {self.dialect.name} answers with too long a body.")
+                    raise Failure("bad_gateway", f"The upstream of {self.dialect.name} sent a body that is too long.")
         except HTTPError as error:
-            failure = way.unreachable(error, self.live.settings.upstream_timeout)
-            _broken(self._recorder, str(failure.message))
+            failure = upstream.make_failure(error, self.live.settings.upstream_timeout)
+            _report_break(self._recorder, str(failure.message))
             raise failure from None
         if self._recorder is not None:
             self._recorder.receive(bytes(whole))
         return bytes(whole)
 
-    async def _passed(self, pieces: AsyncIterator[bytes]) -> None:
+    async def _pass_on(self, pieces: AsyncIterator[bytes]) -> None:
         """Pass the pieces on, each at once; but hold the last one until it is known to be that, and saved."""
         recorder = self._recorder
-        while (piece := await self._next(pieces)) is not None:
+        while (piece := await self._receive_next(pieces)) is not None:
             if recorder is not None:
                 recorder.receive(piece)
-            if recorder is not None and recorder.ripe:
+            if recorder is not None and recorder.is_ready:
                 self._held.append(piece)
             else:
-                await self._pass(piece)
+                await self._send_piece(piece)
 
-    async def _next(self, pieces: AsyncIterator[bytes]) -> bytes | None:
-        """The next piece, None at the end. What is held waits for it only a moment."""
+    async def _receive_next(self, pieces: AsyncIterator[bytes]) -> bytes | None:
+        """Return the next piece, None at the end. What is held waits for it only a moment."""
 
-        async def following() -> bytes | None:
+        async def receive() -> bytes | None:
             return await anext(pieces, None)
 
         if not self._held or self._recorder is None:
-            return await following()
-        coming = asyncio.ensure_future(following())
+            return await receive()
+        coming = asyncio.ensure_future(receive())
         try:
             await asyncio.wait((coming,), timeout=GRACE)
             if not coming.done():
-                await self._recorder.keep()
-                await self._let_go()
+                await self._recorder.save()
+                await self._release_held()
             return await coming
         finally:
-            await _ended(coming)
+            await _cancel(coming)
 
-    async def _let_go(self, *, last: bool = False) -> None:
+    async def _release_held(self, *, last: bool = False) -> None:
         held = b"".join(self._held)
         self._held.clear()
         if last:
@@ -195,36 +205,38 @@ class Relay(Struct, eq=False):
                 self.exchange.note(held)
             await self.client.send({"type": "http.response.body", "body": held, "more_body": False})
         elif held:
-            await self._pass(held)
+            await self._send_piece(held)
 
-    async def _pass(self, piece: bytes) -> None:
+    async def _send_piece(self, piece: bytes) -> None:
         self.exchange.note(piece)
         if self.client.wire is None or not self.client.wire.piece(piece):
             await self.client.send({"type": "http.response.body", "body": piece, "more_body": True})
 
 
-def _broken(recorder: Recorder | None, why: str) -> None:
+def _report_break(recorder: Recorder | None, why: str) -> None:
     if recorder is not None:
         recorder.forget(why)
     log.warning("%s", why)
 
 
-async def _ended(task: "asyncio.Future[Any]") -> None:
+async def _cancel(task: "asyncio.Future[Any]") -> None:
     task.cancel()
     await asyncio.wait((task,))
     if not task.cancelled():
         task.exception()
 
 
-def _received(headers: HeaderFields) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer that concern its client; this server sends its own date."""
+def _select_headers(headers: HeaderFields) -> list[tuple[bytes, bytes]]:
+    """Return the headers of an answer that concern its client; this server sends its own date."""
     lower = [(name.lower(), value) for name, value in headers]
     chunked = any(name == b"transfer-encoding" for name, _ in lower)
     length = [] if chunked else [field for field in lower if field[0] == b"content-length"][:1]
-    return [field for field in (*onward(lower), *length) if field[0] != b"date" and not _UNFIT.search(field[1])]
+    return [
+        field for field in (*select_forwarded(lower), *length) if field[0] != b"date" and not _UNFIT.search(field[1])
+    ]
 
 
-def _texts(headers: HeaderFields) -> Headers:
+def _decode_headers(headers: HeaderFields) -> Headers:
     return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
 
 

@@ -42,16 +42,17 @@ from mockserver.server.access import (
     is_control,
     may_be_shown,
 )
-from mockserver.server.cassette_store import parse_recorded, replayed
+from mockserver.server.cassette_store import parse_recorded
 from mockserver.server.client_environment import home
 from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation, estimate_parsed_size
 from mockserver.server.live import Live
 from mockserver.server.masking import find_request_secrets
+from mockserver.server.player import pace_reply
 from mockserver.server.routes import operation_for
 from mockserver.server.snapshot import ClientLeftError, decode_body
 from mockserver.server.sockets import refuse_socket
 from mockserver.server.stubs import is_stubbed, other, suggest_rule
-from mockserver.server.upstreams import with_own_upload_urls
+from mockserver.server.upstreams import replace_upload_urls
 from mockserver.state.journal import Journal
 
 LARGE = 32_768  # bytes of a request that is parsed on a thread
@@ -268,7 +269,7 @@ class Responder(Struct, eq=False):
         self, refusal: Failure, operation: Operation, request: HttpRequest, engine: Engine
     ) -> tuple[Call, Plan]:
         """Return what was recorded of a request that is refused here: the provider took it. Raises the refusal else."""
-        if engine.tapes is None or engine.tapes.is_empty:
+        if engine.player is None or engine.player.is_empty:
             raise refusal
         if len(request.body) > LARGE:
             call = await on_thread(parse_recorded, operation, self.dialect.name, request)
@@ -310,7 +311,7 @@ class Responder(Struct, eq=False):
         elif isinstance(outcome, Raw):
             reply = Reply(outcome.status, outcome.headers, outcome.body, outcome.frames)
         elif isinstance(outcome, Recorded):
-            reply, pace = replayed(outcome, pace, settings.replay_speed if timed else 0.0)
+            reply, pace = pace_reply(outcome, pace, settings.replay_speed if timed else 0.0)
             reply = self._use_own_urls(operation, reply, call.http)
             if reply is outcome.reply and pace is AT_ONCE and not plan.faults:  # which need each frame by itself
                 reply = outcome.joined_reply
@@ -330,7 +331,7 @@ class Responder(Struct, eq=False):
             body = own_urls(request, reply.body)
             length = (("content-length", str(len(body))),)
             reply = replace(reply, headers=merge_headers(reply.headers, length), body=body)
-        headers = with_own_upload_urls(reply.headers, request, self.dialect)
+        headers = replace_upload_urls(reply.headers, request, self.dialect)
         return reply if headers is reply.headers else replace(reply, headers=headers)
 
     def finish(self, response: Response, request: HttpRequest, visit: Visit, *, tells_limits: bool = True) -> Response:

@@ -40,14 +40,14 @@ class UpstreamClient(Struct, eq=False):
     _client: "AsyncClient | None" = None
     _making: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def client(self) -> "AsyncClient":
+    async def get_client(self) -> "AsyncClient":
         if self._client is None:
             async with self._making:
                 if self._client is None:
-                    self._client = await on_thread(self._made)
+                    self._client = await on_thread(self._make_client)
         return self._client
 
-    def _made(self) -> "AsyncClient":
+    def _make_client(self) -> "AsyncClient":
         from http.cookiejar import CookieJar, DefaultCookiePolicy
 
         from httpx2 import AsyncClient, Limits
@@ -67,8 +67,8 @@ class UpstreamClient(Struct, eq=False):
             with suppress(Exception):
                 await client.aclose()
 
-    def signed(self, headers: Fields) -> Fields:
-        """The header that says that a request has passed here. Raises Failure for a request that has it already."""
+    def sign(self, headers: Fields) -> Fields:
+        """Return the header that says that a request has passed here. Raises Failure if it has that already."""
         named = [name for key, value in headers if key == PASSED_BY for name in value.replace(b" ", b"").split(b",")]
         if self.name in named:
             raise Failure("bad_gateway", _CIRCLE, headers=((PASSED_BY.decode(), "circle"),))
@@ -88,23 +88,23 @@ class Upstream(Struct, frozen=True):
     def host(self) -> str:
         return urlsplit(self.address).netloc
 
-    def url(self, path: str, raw: bytes, query: bytes) -> str:
-        """The URL for a path without its namespace; `raw` is the path as it was sent, with its namespace."""
-        rest = path[len(self._front(path)) :]
+    def build_url(self, path: str, raw: bytes, query: bytes) -> str:
+        """Return the URL for a path without its namespace; `raw` is the path as it was sent, with its namespace."""
+        rest = path[len(self._find_prefix(path)) :]
         if _has_dot_segment(rest):
-            raise Failure("bad_parameter", "A path that goes to an upstream may not have . and .. as segments.")
-        written = _ending(raw, rest)
+            raise Failure("bad_parameter", "A path that is relayed to an upstream may not contain . or .. segments.")
+        written = _find_written_end(raw, rest)
         target = quote(rest.encode("utf-8", "surrogateescape"), safe=_SAFE) if written is None else written
         if self.key is not None:  # which replaces the client's
             query = b"&".join(pair for pair in query.split(b"&") if not self._is_credential(pair))
         return f"{self.address}{target}{'?' if query else ''}{quote(query, safe=_SAFE_IN_QUERY)}"
 
-    def _front(self, path: str) -> str:
+    def _find_prefix(self, path: str) -> str:
         fronts = (front for mount in self.dialect.mounts for front in (mount, bare(mount)))
         return max((front for front in fronts if path.startswith(f"{front}/")), key=len, default="")
 
-    def redirected(self, http: HttpRequest, url: str, field: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
-        """A header of the answer from `url`: a location at the upstream becomes one at this server."""
+    def translate_location(self, http: HttpRequest, url: str, field: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
+        """Return a header of the answer from `url`: a location at the upstream becomes one at this server."""
         if field[0] != b"location":
             return field
         try:
@@ -114,14 +114,17 @@ class Upstream(Struct, frozen=True):
         rest = target.removeprefix(self.address)
         if rest == target or not rest.startswith("/"):
             return field
-        return b"location", f"{http.prefix}{self._front(http.path)}{rest}".encode("latin-1", "replace")
+        return b"location", f"{http.prefix}{self._find_prefix(http.path)}{rest}".encode("latin-1", "replace")
 
     def _is_credential(self, pair: bytes) -> bool:
         return self.dialect.credential(HttpRequest("POST", "/", query=query_from(pair))) is not None
 
-    def headers(self, headers: Fields) -> list[tuple[bytes, bytes]]:
-        """The headers of a request that go on, with the upstream's own key, if there is one, for the client's."""
-        passed, key = list(onward(headers)), self.key
+    def build_headers(self, headers: Fields) -> list[tuple[bytes, bytes]]:
+        """Return the headers of a request that go on.
+
+        The upstream's own key, if there is one, replaces the client's.
+        """
+        passed, key = list(select_forwarded(headers)), self.key
         if key is None:
             return passed
         found = [(name, written % key.encode("latin-1", "replace")) for name, written in _CREDENTIALS.items()]
@@ -129,28 +132,28 @@ class Upstream(Struct, frozen=True):
         taken = (each for each in found if self.dialect.credential(HttpRequest("POST", "/", headers=(each,))) == key)
         return [*(field for field in passed if field[0] not in _CREDENTIALS), next(taken, found[-1])]
 
-    def unreachable(self, error: BaseException, seconds: float | None = None) -> Failure:
-        """The failure of a request without an answer; `seconds` is the time limit."""
+    def make_failure(self, error: BaseException, seconds: float | None = None) -> Failure:
+        """Return the failure of a request without an answer; `seconds` is the time limit."""
         from httpx2 import LocalProtocolError, TimeoutException
 
         late = isinstance(error, TimeoutError | TimeoutException)
         if isinstance(error, LocalProtocolError):  # its words hold the header, which may be a key
-            why = "was not asked: a header of the request, or the key for it, has characters that none may have"
+            why = "was not called: a header of the request, or the key for it, has characters that no header may have"
         else:
             limit = "in time" if seconds is None else f"within {seconds:g} s (upstream_timeout)"
-            why = f"did not answer {limit}" if late else _why(error)
+            why = f"did not answer {limit}" if late else _explain(error)
         message = f"The upstream of {self.dialect.name}, {self.host}, {why}."
         return Failure("gateway_timeout" if late else "bad_gateway", message)
 
-    def broken(self, error: BaseException, seconds: float | None = None) -> str:
+    def explain_break(self, error: BaseException, seconds: float | None = None) -> str:
         from httpx2 import TimeoutException
 
         late = isinstance(error, TimeoutException) and seconds is not None
-        why = f"sent nothing for {seconds:g} s (upstream_timeout)" if late else printable(_words(error))
-        return f"The upstream of {self.dialect.name}, {self.host}, broke its answer off: {why}."
+        why = f"sent nothing for {seconds:g} s (upstream_timeout)" if late else printable(_describe(error))
+        return f"The upstream of {self.dialect.name}, {self.host}, broke off its answer: {why}."
 
 
-def upstream_of(dialect: Dialect, upstreams: Mapping[str, str], environ: Mapping[str, str]) -> Upstream:
+def find_upstream(dialect: Dialect, upstreams: Mapping[str, str], environ: Mapping[str, str]) -> Upstream:
     address = upstreams.get(dialect.name)
     if address is None:
         why = f"No upstream is known for {dialect.name}: name it, as in --upstream {dialect.name}=https://..."
@@ -158,8 +161,8 @@ def upstream_of(dialect: Dialect, upstreams: Mapping[str, str], environ: Mapping
     return Upstream(dialect, address, environ.get(UPSTREAM_KEY + dialect.name.upper(), "").strip() or None)
 
 
-def onward(headers: Fields) -> Iterator[tuple[bytes, bytes]]:
-    """The headers, in lower case, without those of the connection they came on, of a page and this server's own."""
+def select_forwarded(headers: Fields) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the headers, in lower case, without those of the connection, of a page and this server's own."""
     lower = [(name.lower(), value) for name, value in headers]
     named = {name.strip().lower() for key, value in lower if key == b"connection" for name in value.split(b",")}
     if any(name == b"origin" for name, _ in lower):
@@ -169,17 +172,19 @@ def onward(headers: Fields) -> Iterator[tuple[bytes, bytes]]:
             yield name, value.strip(b" \t")
 
 
-def with_own_upload_urls(headers: Headers | HeaderLines, http: HttpRequest, dialect: Dialect) -> Headers | HeaderLines:
-    """The headers of a provider's answer, in which URLs of operations that this server has are its own.
+def replace_upload_urls(headers: Headers | HeaderLines, http: HttpRequest, dialect: Dialect) -> Headers | HeaderLines:
+    """Return the headers of a provider's answer, in which URLs of operations that this server has are its own.
 
     A client would send what follows, with its key, to the provider, past the recording.
     """
     if _UPLOAD_URLS.isdisjoint(dict(headers)):
         return headers
-    return tuple((name, _own_url(value, http, dialect) if name in _UPLOAD_URLS else value) for name, value in headers)
+    return tuple(
+        (name, _replace_url(value, http, dialect) if name in _UPLOAD_URLS else value) for name, value in headers
+    )
 
 
-def _own_url(url: str, http: HttpRequest, dialect: Dialect) -> str:
+def _replace_url(url: str, http: HttpRequest, dialect: Dialect) -> str:
     try:
         parts = urlsplit(url)
     except ValueError:  # it is none
@@ -197,7 +202,7 @@ _UPLOAD_URLS = frozenset(("x-goog-upload-url", "x-goog-upload-control-url"))
 
 
 def _has_dot_segment(path: str) -> bool:
-    """Whether some server may take a segment for `.` or `..`: encoded several times, padded, in other dots."""
+    """Return whether some server may take a segment for `.` or `..`: encoded several times, padded, in other dots."""
     for _ in range(_MOST_DECODED):
         path = normalize("NFKC", path)
         if any(segment.partition(";")[0].strip(_PADDING) in (".", "..") for segment in re.split(r"[/\\]", path)):
@@ -206,24 +211,24 @@ def _has_dot_segment(path: str) -> bool:
     return False
 
 
-def _ending(raw: bytes, rest: str) -> str | None:
-    """The end of a path as it was written, where it means `rest`."""
+def _find_written_end(raw: bytes, rest: str) -> str | None:
+    """Return the end of a path as it was written, where it means `rest`."""
     whole = rest.encode("utf-8", "surrogateescape")
     starts = [at for at, letter in enumerate(raw) if letter == _SLASH]
     ends = (raw[at:] for at in starts[:_MOST_TRIED])
     return next((quote(end, safe=_SAFE + "%") for end in ends if unquote_to_bytes(end) == whole), None)
 
 
-def _why(error: BaseException) -> str:
+def _explain(error: BaseException) -> str:
     causes = [error]
     while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
         causes.append(cause)
     found = ((why, cause) for kind, why in _REASONS for cause in causes if isinstance(cause, kind))
     why, cause = next(found, ("gave no answer: {}", error))
-    return why.format(printable(_words(cause)))
+    return why.format(printable(_describe(cause)))
 
 
-def _words(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return error.verify_message + (_TRUST if error.verify_code in _OF_NO_KNOWN_SIGNER else "")
     text = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
@@ -231,15 +236,15 @@ def _words(error: BaseException) -> str:
 
 
 _CIRCLE = (
-    "This request has passed this server before: the upstream is the server itself, or leads back to it. Name the "
-    "provider's own server with --upstream."
+    "This request has passed through this server before: the upstream is the server itself, or leads back to it. "
+    "Name the provider's own server with --upstream."
 )
-_TRUST = "; to trust it, set SSL_CERT_FILE to a file of all certificates that are trusted"
+_TRUST = "; to trust it, set SSL_CERT_FILE to a file with all trusted certificates"
 _OF_NO_KNOWN_SIGNER = (2, 18, 19, 20, 21)  # OpenSSL's codes; a trusted certificate does not help with others
 _REASONS: Sequence[tuple[type[BaseException], str]] = (
     (socket.gaierror, "cannot be found: {}"),
-    (ssl.SSLCertVerificationError, "shows a certificate that is not trusted: {}"),
-    (ssl.SSLError, "does not speak TLS as it should: {}"),
+    (ssl.SSLCertVerificationError, "has a certificate that is not trusted: {}"),
+    (ssl.SSLError, "failed the TLS handshake: {}"),
     (ConnectionRefusedError, "refuses connections"),
     (ConnectionResetError, "reset the connection"),
 )

@@ -9,7 +9,7 @@ from threading import Event
 from mockserver.config.errors import MockserverError
 from mockserver.core.text import plural
 from mockserver.engine.offload import on_thread
-from mockserver.server.cassette_store import file_of
+from mockserver.server.cassette_store import name_file
 from mockserver.server.live import Live, reload
 from mockserver.server.sources import Sources
 
@@ -31,7 +31,7 @@ async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> Non
     try:
         while True:
             changed = await to_thread(next, changes)  # not awatch, whose tasks and threads are slow to import
-            cassettes = () if changed else await on_thread(live.player.cassettes.changed)
+            cassettes = () if changed else await on_thread(live.player.store.list_changed)
             if changed or cassettes:
                 await _reload(live, sources, cassettes, say)
     finally:
@@ -51,5 +51,5 @@ async def _reload(live: Live, sources: Sources, cassettes: Sequence[str], say: C
 
 
 def _describe_cassette(live: Live, name: str) -> str:
-    library = live.player.cassettes.get(name)
-    return f"cassette {file_of(name)}, " + ("not there" if library is None else plural(library.size, "episode"))
+    cassette = live.player.store.get(name)
+    return f"cassette {name_file(name)}, " + ("not there" if cassette is None else plural(cassette.size, "episode"))

@@ -24,9 +24,10 @@ from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.config.settings import Settings
 from mockserver.engine.engine import Engine
 from mockserver.rules.load import order_dependence
-from mockserver.server.cassette_store import Player, file_of
+from mockserver.server.cassette_store import name_file
 from mockserver.server.limits import Limiter
 from mockserver.server.live import Live, Worker, compose, start
+from mockserver.server.player import Player
 from mockserver.server.run import COLLECT, DRAIN, GRACE, configure_uvicorn, watch_sources
 from mockserver.server.shared_state import check_state, share
 from mockserver.server.sources import Sources, find_cassettes
@@ -61,12 +62,13 @@ def _stateful(settings: Settings, engine: Engine) -> Iterator[str]:
         yield "there are limits"
     if settings.stored_answers and "stored_answers" in settings.model_fields_set:
         yield f"stored_answers is {settings.stored_answers}"
-    assert isinstance(engine.tapes, Player)  # noqa: S101  # `compose` made it
+    assert isinstance(engine.player, Player)  # noqa: S101  # `compose` made it
     named = (name for rule in engine.rules for name in find_cassettes(rule.spec["then"]))
     for name in dict.fromkeys(filter(None, (settings.cassette, *named))):
-        library = engine.tapes.cassettes.get(name)
-        if library is not None and (repeated := library.repeated):
-            yield f"cassette {file_of(name)} answers a request several times (episodes {repeated[0]} and {repeated[1]})"
+        cassette = engine.player.store.get(name)
+        if cassette is not None and (repeated := cassette.repeated):
+            first, second = repeated
+            yield f"cassette {name_file(name)} answers a request several times (episodes {first} and {second})"
 
 
 def run_workers(live: Live, prepare: Prepare, listener: socket.socket, announce: Callable[[], None]) -> None:

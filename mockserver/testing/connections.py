@@ -21,7 +21,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from mockserver.cassettes.addresses import dialect_at
+from mockserver.cassettes.addresses import find_dialect_at
 from mockserver.config.errors import ConfigError
 from mockserver.dialects import discover
 from mockserver.reports.failures import Problem, make_problem
@@ -107,7 +107,7 @@ def _check(hosts: Sequence[object], port: object) -> None:
 
 
 def _is_providers(host: str) -> bool:
-    return dialect_at(host) is not None or any(fnmatchcase(host, pattern) for pattern in _OTHERS)
+    return find_dialect_at(host) is not None or any(fnmatchcase(host, pattern) for pattern in _OTHERS)
 
 
 def _list_targets() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
@@ -232,7 +232,7 @@ _ALLOW = "to let it connect: allow_hosts="
 
 
 def _give_advice(host: str, frames: Sequence[FrameType]) -> Iterator[str]:
-    spoken = discover().get(dialect_at(host) or "")
+    spoken = discover().get(find_dialect_at(host) or "")
     if spoken is None:
         yield "if its client speaks OpenAI's API: set its URL to mockserver.base_url()"
         yield "otherwise: replace the client in the test, as no dialect of mockserver serves this provider"

@@ -40,10 +40,10 @@ from mockserver.reports.failures import (
 from mockserver.rules.answer.compile import Responder
 from mockserver.rules.load import Remark, Rule, repeated_calls
 from mockserver.rules.templates import is_template
-from mockserver.server.cassette_store import Player
 from mockserver.server.client_environment import base_url, environment
 from mockserver.server.live import start
 from mockserver.server.namespaces import DEFAULT
+from mockserver.server.player import Player
 from mockserver.server.sources import compile_rules
 from mockserver.server.stubs import unreachable
 from mockserver.state.journal import Journal
@@ -235,8 +235,8 @@ class MockServer(Assertions):
         self.close_open()
         self._setup = setup or self.default_setup
         settings, engine = self._composer.compose(self._setup)
-        if isinstance(engine.tapes, Player):
-            engine = alter_engine(engine, tapes=replace(engine.tapes, worded=self.worded))
+        if isinstance(engine.player, Player):
+            engine = alter_engine(engine, player=replace(engine.player, worded=self.worded))
         journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
         journal.keeps_calls = True
         if (watch := find_watch()) is not None:

@@ -65,10 +65,10 @@ class LoadedCassette(Struct, frozen=True):
     @classmethod
     def of(cls, live: Live) -> "LoadedCassette | None":
         """The cassette of the settings; None if there is none, or if it is recorded from scratch."""
-        library = live.player.loaded
-        if library is None or live.player.choice.record == "all":
+        cassette = live.player.cassette
+        if cassette is None or live.player.choice.record == "all":
             return None
-        return cls(library.file, Path(live.settings.cassettes, library.file), library.size)
+        return cls(cassette.file, Path(live.settings.cassettes, cassette.file), cassette.size)
 
     def played(self, calls: Iterable[ReceivedCall]) -> PlayedCassette:
         """What these calls played of it."""

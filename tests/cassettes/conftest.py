@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cassettes.store import CassetteFile
+from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.config.errors import CassetteError
 
 
 @pytest.fixture
 def cassette(tmp_path: Path) -> CassetteFile:
-    return CassetteFile(tmp_path / "tapes" / "chat.yaml")
+    return CassetteFile(tmp_path / "cassettes" / "chat.yaml")
 
 
 def complaint(action: object, *given: object) -> str:

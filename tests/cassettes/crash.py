@@ -9,8 +9,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from mockserver.cassettes.format import rounded
-from mockserver.cassettes.store import CassetteFile
+from mockserver.cassettes.cassette_file import CassetteFile
+from mockserver.cassettes.format import round_times
 from mockserver.core.episode import Episode
 from mockserver.core.seed import Seed
 from tests.cassettes import samples
@@ -23,7 +23,7 @@ def episode(name: str, number: int) -> Episode:
     """The episode of a process; some take many pages on disk."""
     size = int(Seed(number).fraction(name) ** 6 * 400_000)
     whole = samples.plain(number, text=f"{name} ", size=size)
-    return whole if number % 3 else rounded(samples.stream(number, events=number % 40))
+    return whole if number % 3 else round_times(samples.stream(number, events=number % 40))
 
 
 def a_little(descriptor: int, data: bytes, *, write: Callable[[int, bytes], int] = os.write) -> int:

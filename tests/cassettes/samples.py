@@ -2,6 +2,7 @@
 
 import json
 
+from mockserver.cassettes.format import read_documents
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.json import compact
 
@@ -36,3 +37,7 @@ def _event(number: int, text: str) -> bytes:
         "choices": [{"index": 0, "delta": {"content": text}, "logprobs": None, "finish_reason": None}],
     }
     return f"data: {compact(chunk)}\n\n".encode()
+
+
+def read_episodes(data: bytes, file: str) -> tuple[Episode, ...]:
+    return tuple(document.episode for document in read_documents(data, file))

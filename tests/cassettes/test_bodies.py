@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from mockserver.cassettes.bodies import Refused, Style, as_json, as_yaml, parse, read_body
+from mockserver.cassettes.bodies import Style, parse_json, read_body, write_body
+from mockserver.cassettes.yaml_text import Refused, parse
 
 TREE = {"a": [1, 2.5, None, True], "b": {}, "c": [], "é": "é<&>/\u2028\n"}
 
@@ -30,11 +31,11 @@ TREE = {"a": [1, 2.5, None, True], "b": {}, "c": [], "é": "é<&>/\u2028\n"}
     ],
 )
 def test_json_is_known_by_its_style(text: str, style: str) -> None:
-    found = as_json(text)
+    found = parse_json(text)
     assert found is not None
     assert found[1].name == style
-    assert Style.named(style) == found[1]
-    assert found[1].text(found[0]) == text
+    assert Style.parse(style) == found[1]
+    assert found[1].write(found[0]) == text
 
 
 @pytest.mark.parametrize(
@@ -56,8 +57,8 @@ def test_json_is_known_by_its_style(text: str, style: str) -> None:
     ],
 )
 def test_what_would_not_come_out_the_same_is_no_json(text: str) -> None:
-    assert as_json(text) is None
-    assert as_yaml(text.encode()) == {"text": text}
+    assert parse_json(text) is None
+    assert write_body(text.encode()) == {"text": text}
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,7 @@ def test_what_would_not_come_out_the_same_is_no_json(text: str) -> None:
     ],
 )
 def test_bodies_are_shown_as_well_as_can_be(data: bytes, kinds: list[str]) -> None:
-    assert list(as_yaml(data)) == kinds
+    assert list(write_body(data)) == kinds
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import BaseModel
 
-from mockserver.cassettes.verify import misshapen
+from mockserver.cassettes.verify import find_misshapen
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.json import Json
 
@@ -99,7 +99,7 @@ STREAMS: list[tuple[tuple[str, str], Any]] = [
 
 
 def blame(where: tuple[str, str], reply: Recorded) -> list[str]:
-    return list(misshapen(Episode(*where, "m", Sent("POST", "/"), reply)))
+    return list(find_misshapen(Episode(*where, "m", Sent("POST", "/"), reply)))
 
 
 def name(value: Any) -> str:

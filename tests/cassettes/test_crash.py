@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cassettes import store
-from mockserver.cassettes.store import CassetteFile
+from mockserver.cassettes.cassette_file import AppendNote, CassetteFile
 from mockserver.core.episode import Episode
 from mockserver.core.seed import Seed
 from tests.cassettes.crash import episode
@@ -49,16 +48,16 @@ def killed(process: Child, name: str, seconds: float) -> Kept:
 
 
 def check(path: Path, kept: Kept, processes: int) -> None:
-    for cassette in (CassetteFile(path), CassetteFile(path)):  # the second time from its index
+    for cassette in (CassetteFile(path), CassetteFile(path)):  # the second time with what the first has read
         found = cassette.load()
         assert {number: found[number - 1] for number in kept} == kept
         assert len(found) - len(kept) in range(processes + 1)
-    assert not any(document.is_edited for document in cassette.documents())
+    assert not any(document.is_edited for document in cassette.load_documents())
 
 
 @pytest.mark.parametrize("number", range(ROUNDS))
 def test_killed_at_any_moment(tmp_path: Path, number: int) -> None:
-    path = tmp_path / "tapes" / "chat.yaml"
+    path = tmp_path / "cassettes" / "chat.yaml"
     chance = Seed(number).stream("crash")
     with child(path, "one") as one, child(path, "two") as two:
         kept = killed(one, "one", chance.uniform(0.05, 0.4))
@@ -69,12 +68,12 @@ def test_killed_at_any_moment(tmp_path: Path, number: int) -> None:
     check(path, kept, 3)
     assert sorted(each.name for each in path.parent.iterdir() if each.name[0] != ".") == ["chat.yaml"]
     assert CassetteFile(path).append(episode("four", 1)) == len(CassetteFile(path).load())
-    assert not store.note_path(path).exists()
+    assert not AppendNote(path).path.exists()
 
 
 @pytest.mark.parametrize("number", range(ROUNDS))
 def test_killed_as_the_file_is_begun(tmp_path: Path, number: int) -> None:
-    path = tmp_path / "tapes" / "chat.yaml"
+    path = tmp_path / "cassettes" / "chat.yaml"
     with child(path, "one") as one:
         kept = killed(one, "one", Seed(number).fraction("begin") / 30)
     if path.exists():

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.match import SHOWN, EpisodeIndex, differences, miss_report, varying_pattern
+from mockserver.cassettes.cassette import Cassette
+from mockserver.cassettes.miss import SHOWN, find_differences, find_varying_pattern, report_miss
 from mockserver.config.recording import MatchSettings
 from mockserver.core.episode import Episode
 from mockserver.core.text import shown
@@ -79,31 +80,31 @@ MISSES: Mapping[str, tuple[str, Any]] = {
 }
 
 
-def library(*episodes: Episode, match: MatchSettings | None = None) -> EpisodeIndex:
-    made = EpisodeIndex("chat.yaml", parse_episode, match or MatchSettings())
+def cassette(*episodes: Episode, match: MatchSettings | None = None) -> Cassette:
+    made = Cassette("chat.yaml", parse_episode, match or MatchSettings())
     for number, each in enumerate(episodes, 1):
         made.add(each, number)
     return made
 
 
-def told(path: str, body: Any, held: EpisodeIndex) -> str:
+def told(path: str, body: Any, held: Cassette) -> str:
     dialect = "skytells" if "skytells" in path else "openai"
     call = parse_sent(dialect, episode(body, "", path=path, method="GET" if body is None else "POST").request)
     assert call is not None
-    assert not held.find(held.key(call))
-    return miss_report(held, call)
+    assert not held.find(held.make_key(call))
+    return report_miss(held, call)
 
 
 @pytest.mark.parametrize("name", MISSES)
 def test_the_nearest_episode_is_told(name: str, update: bool) -> None:
-    report, golden = told(*MISSES[name], library(*EPISODES)), HERE / f"{name}.txt"
+    report, golden = told(*MISSES[name], cassette(*EPISODES)), HERE / f"{name}.txt"
     if update:
         golden.write_text(report + "\n")
     assert report + "\n" == golden.read_text()
 
 
 def test_what_is_compared_as_well_is_told() -> None:
-    held = library(episode(TALK, "{}", headers={"x-tenant": "acme"}), match=MatchSettings(also=("header.x-tenant",)))
+    held = cassette(episode(TALK, "{}", headers={"x-tenant": "acme"}), match=MatchSettings(also=("header.x-tenant",)))
     assert '    header.x-tenant: only in the recording: "acme"\n' in told(CHAT, TALK, held)
 
 
@@ -121,13 +122,13 @@ def test_what_is_compared_because_somebody_said_so_is_taken_out_where_that_stand
     more: dict[str, Any], advice: str
 ) -> None:
     also = MatchSettings(also=("header.x-tenant", "user"))
-    held = library(episode(TALK, "{}", headers={"x-tenant": "acme"}), match=also)
+    held = cassette(episode(TALK, "{}", headers={"x-tenant": "acme"}), match=also)
     report = told(CHAT, {**TALK, **more}, held)
     assert report.splitlines()[-1] == f"{advice}to record it, start with --record new_episodes"
 
 
 def test_what_changes_with_every_run_may_be_scrubbed() -> None:
-    held = library(episode(chat("Today is 2026-01-31. What is on?"), "{}"))
+    held = cassette(episode(chat("Today is 2026-01-31. What is on?"), "{}"))
     assert told(CHAT, chat("Today is 2026-02-01. What is on?"), held).splitlines()[-1] == (
         r"if that changes with every run, remove it: set scrub: [{regex: '\d+-\d+-\d+'}], and apply it to the "
         "recording with `mockserver cassette scrub chat`; to record it, start with --record new_episodes"
@@ -145,19 +146,19 @@ def test_what_changes_with_every_run_may_be_scrubbed() -> None:
     ],
 )
 def test_what_changes_is_found_wherever_it_stands(recorded: str, asked: str, pattern: str) -> None:
-    held = library(episode(chat(recorded), "{}"))
+    held = cassette(episode(chat(recorded), "{}"))
     assert f"set scrub: [{{regex: '{pattern}'}}]" in told(CHAT, chat(asked), held)
 
 
 def test_a_recording_from_before_the_scrub_is_to_be_scrubbed() -> None:
-    held = library(episode(chat("Today is 2026-01-31. What is on?"), "{}"))
+    held = cassette(episode(chat("Today is 2026-01-31. What is on?"), "{}"))
     assert told(CHAT, chat("Today is <scrubbed>. What is on?"), held).splitlines()[-1] == (
         "the recording is not scrubbed yet: `mockserver cassette scrub chat` does that"
     )
 
 
 def test_for_texts_that_differ_otherwise_nothing_is_suggested() -> None:
-    held = library(episode(chat("What is the weather in Oslo on 2026-11-28?"), "{}"))
+    held = cassette(episode(chat("What is the weather in Oslo on 2026-11-28?"), "{}"))
     assert "scrub" not in told(CHAT, chat("What is the weather in Rome on 2026-11-28?"), held)
 
 
@@ -222,18 +223,20 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
 
 @pytest.mark.parametrize(("recorded", "asked", "told"), CASES)
 def test_each_is_a_line(recorded: dict[str, Any], asked: dict[str, Any], told: list[str]) -> None:
-    assert list(map(str, differences(recorded, asked))) == told
+    assert list(map(str, find_differences(recorded, asked))) == told
 
 
 def test_long_texts_are_cut_around_what_differs() -> None:
     one, other = "x" * 5000 + "Oslo" + "y" * 5000, "x" * 5000 + "Bergen" + "y" * 5000
-    (found,) = differences({"prompt": one}, {"prompt": other})
+    (found,) = find_differences({"prompt": one}, {"prompt": other})
     assert str(found) == (f'prompt: recorded "…{"x" * 16}Oslo{"y" * 16}…" | request "…{"x" * 16}Bergen{"y" * 16}…"')
 
 
 def test_no_request_writes_a_line_of_its_own() -> None:
     text = "a\n\u202e\x1b[31m"
-    found = differences({"messages": [user("b", name=text)]}, {"messages": [user(text)], text: text, "tools": [text]})
+    found = find_differences(
+        {"messages": [user("b", name=text)]}, {"messages": [user(text)], text: text, "tools": [text]}
+    )
     assert found
     assert all(str(each).isprintable() for each in found)
 
@@ -290,10 +293,10 @@ NONE = [
 @pytest.mark.parametrize("pattern", FOUND)
 def test_what_changes_is_found(pattern: str) -> None:
     one, other = FOUND[pattern]
-    assert varying_pattern(one, other) == pattern
+    assert find_varying_pattern(one, other) == pattern
     assert re.sub(pattern, "<>", one) == re.sub(pattern, "<>", other)
 
 
 @pytest.mark.parametrize(("one", "other"), NONE)
 def test_what_differs_in_more_is_another_text(one: str, other: str) -> None:
-    assert varying_pattern(one, other) is None
+    assert find_varying_pattern(one, other) is None

@@ -98,7 +98,7 @@ def test_choices_grow_in_parallel(operation: str) -> None:
 
     rows = chunks(piece(1, "b"), piece(0, "a"), piece(1, "c", finish_reason="length"))
     found = streamed(*rows, operation=operation)
-    assert [(choice.joined("text"), choice.finish) for choice in found.choices] == [("a", ""), ("bc", "length")]
+    assert [(choice.join_texts("text"), choice.finish) for choice in found.choices] == [("a", ""), ("bc", "length")]
     assert not found.complete
     assert streamed(*rows, "[DONE]", operation=operation).complete
 
@@ -123,7 +123,7 @@ ITEMS: list[Any] = [
 def test_items_are_parts() -> None:
     (found,) = plain({"output": ITEMS, "status": "completed"}, "responses").choices
     assert [part.kind for part in found.parts] == ["reasoning", "item", "text", "call", "call"]
-    assert found.joined("reasoning") == "Hm.\nSo."
+    assert found.join_texts("reasoning") == "Hm.\nSo."
     assert found.calls == (ParsedToolCall("f", "{}"), ParsedToolCall("g", "x", custom=True))
     assert (found.finish, len(found.annotations)) == ("tool_calls", 1)
 

@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from mockserver.cassettes.cassette_file import MAX_SIZE, CassetteFile, find_path
 from mockserver.cassettes.format import HEAD
-from mockserver.cassettes.store import MAX_SIZE, CassetteFile, named
 from tests.cassettes import samples
 from tests.cassettes.conftest import complaint, left
 
@@ -71,7 +71,7 @@ def test_a_file_that_may_not_be_written_or_read(own: Path) -> None:
 FULL = """
 import resource, sys
 from pathlib import Path
-from mockserver.cassettes.store import CassetteFile
+from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.config.errors import CassetteError
 from tests.cassettes import samples
 from tests.cassettes.conftest import complaint, left
@@ -111,17 +111,21 @@ def test_a_file_that_is_too_large(cassette: CassetteFile) -> None:
     cassette.append(samples.plain(1))
     with cassette.path.open("a") as file:
         file.write("#" + "x" * (MAX_SIZE - file.tell() - 100) + "\n")
-    assert "are more than a cassette may have (50,000,000); split it" in complaint(cassette.append, samples.plain(2))
+    assert "are more than the limit for a cassette (50,000,000); split it" in complaint(
+        cassette.append, samples.plain(2)
+    )
     assert cassette.load() == (samples.plain(1),)
     os.truncate(cassette.path, 100_000_000)
     for action in (cassette.load, lambda: cassette.append(samples.plain(2)), lambda: cassette.rewrite(lambda _: ())):
-        assert complaint(action).startswith(f"{cassette.path}: 100,000,000 bytes are more than a cassette may have")
+        assert complaint(action).startswith(
+            f"{cassette.path}: 100,000,000 bytes are more than the limit for a cassette"
+        )
     assert cassette.path.stat().st_size == 100_000_000
 
 
 def test_a_folder_in_its_place(cassette: CassetteFile) -> None:
     cassette.path.mkdir(parents=True)
-    assert complaint(cassette.load) == f"{cassette.path}: not a regular file, as a cassette must be"
+    assert complaint(cassette.load) == f"{cassette.path}: a cassette must be a regular file"
     assert complaint(cassette.append, samples.plain()).startswith(f"{cassette.path}: cannot be written: Is a directory")
     other = CassetteFile(cassette.path.parent / "file" / "b.yaml")
     (cassette.path.parent / "file").write_text("")
@@ -143,7 +147,7 @@ def test_a_folder_in_its_place(cassette: CassetteFile) -> None:
     ],
 )
 def test_names(tmp_path: Path, name: str, path: str) -> None:
-    assert named(tmp_path, name) == tmp_path / path
+    assert find_path(tmp_path, name) == tmp_path / path
 
 
 @pytest.mark.parametrize(
@@ -155,22 +159,22 @@ def test_names(tmp_path: Path, name: str, path: str) -> None:
     ],
 )
 def test_names_that_are_none(tmp_path: Path, name: str) -> None:
-    assert complaint(named, tmp_path, name) == (
+    assert complaint(find_path, tmp_path, name) == (
         f"{name[:100]!a} is not a valid cassette name: use letters, digits and characters such as - _ . [ ], "
         f"and / for folders within {tmp_path}"
     )
 
 
 def test_links_lead_nowhere_else(tmp_path: Path) -> None:
-    folder = tmp_path / "tapes"
+    folder = tmp_path / "cassettes"
     folder.mkdir()
     (folder / "out").symlink_to(tmp_path)
     (folder / "passwd.yaml").symlink_to("/etc/passwd")
     (folder / "alias.yaml").symlink_to("real.yaml")
     for name in ("out/a", "passwd"):
-        assert "this link leads out of" in complaint(named, folder, name)
+        assert "this link leads out of" in complaint(find_path, folder, name)
     (folder / "real.yaml").write_text(HEAD)
-    cassette = CassetteFile(named(folder, "alias"))
+    cassette = CassetteFile(find_path(folder, "alias"))
     cassette.append(samples.plain(1))
     cassette.rewrite(lambda episodes: (*episodes, samples.plain(2)))
     assert (folder / "alias.yaml").is_symlink()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from mockserver.cassettes.verify import DAY, Checks, findings
+from mockserver.cassettes.verify import DAY, Checks, list_findings
 from mockserver.core.episode import Episode, Recorded
 from tests.kit.episodes import AT, chat, episode
 from tests.kit.local import local
@@ -16,7 +16,7 @@ ASKED = {"model": "m", "messages": [{"role": "user", "content": "a"}]}
 
 
 def words(one: Episode, checks: Checks = NOW) -> list[str]:
-    return [words for _, words in findings([one], checks)]
+    return [words for _, words in list_findings([one], checks)]
 
 
 def answered(body: Any, **changed: Any) -> Episode:

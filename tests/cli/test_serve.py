@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.store import CassetteFile
+from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.cli.serve import (
     RedactingFormatter,
     list_warnings,

@@ -13,7 +13,7 @@ RARE = (
     "brotli faker httpx httpx2 jsonschema_rs lark openai prometheus_client pytest redis tiktoken"
     " mockserver.model.arguments mockserver.model.auto mockserver.model.schema"
 )
-CASSETTES = "mockserver.cassettes.match mockserver.cassettes.store mockserver.cassettes.redaction.find"
+CASSETTES = "mockserver.cassettes.cassette mockserver.cassettes.cassette_file mockserver.cassettes.redaction.find"
 OTHERS = " ".join(f"mockserver.dialects.{name}" for name in discover() if name != "openai")
 CONTROL = "mockserver.server.control"
 ALSO = {

@@ -376,6 +376,6 @@ def planned(engine: Engine, text: str) -> str:
 
 def test_an_engine_that_plays_other_cassettes_shares_the_rest() -> None:
     engine = local(FRONT_RULES).live.engine
-    made = alter_engine(engine, tapes=local().live.player)
-    assert made.tapes is not engine.tapes
+    made = alter_engine(engine, player=local().live.player)
+    assert made.player is not engine.player
     assert (made.rules, made.counters) == (engine.rules, engine.counters)

@@ -51,8 +51,9 @@ def waits(module: Path) -> list[str]:
     """Return the calls of a module that wait for a time, but for `sleep(0)`, which only lets others run."""
     found = []
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
-        name = getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
-        if name in WAITS and ast.unparse(node) != "asyncio.sleep(0)":
+        if not isinstance(node, ast.Call) or ast.unparse(node) == "asyncio.sleep(0)":
+            continue
+        if getattr(node.func, "attr", getattr(node.func, "id", "")) in WAITS:
             found.append(f"{module.relative_to(PACKAGE)}:{node.lineno}")
     return found
 

@@ -8,7 +8,7 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 
-from mockserver.cassettes.store import CassetteFile
+from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.config.recording import MatchSettings
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.server.cassette_store import CassetteStore

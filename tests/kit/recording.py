@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mockserver.cassettes.store import CassetteFile
+from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.core.episode import Episode
 from mockserver.server.live import start
 from mockserver.server.run import Running

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from mockserver.cassettes.store import CassetteFile
+from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.testing import MockServer, Setup
 from tests.cassettes.samples import plain
 

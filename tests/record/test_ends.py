@@ -20,7 +20,7 @@ def test_what_breaks_off_is_broken_off(up: Upstream, script: str, caplog: pytest
     assert not came.endswith(b"0\r\n\r\n")
     assert (ANSWER if script == "too short" else HELLO) in came
     assert relay.episodes == []
-    assert f"The upstream of openai, 127.0.0.1:{up.port}, broke its answer off: " in caplog.text
+    assert f"The upstream of openai, 127.0.0.1:{up.port}, broke off its answer: " in caplog.text
 
 
 def test_the_last_event_does_not_wait_long_for_the_end(up: Upstream) -> None:
@@ -67,7 +67,7 @@ def test_an_upstream_that_stalls(up: Upstream, caplog: pytest.LogCaptureFixture)
     with relaying(base(up, "stalled"), upstream_timeout="200ms") as relay, Raw(relay.port) as raw:
         came = raw.send(STREAM).rest()
         assert up.left() == "stalled"
-    assert "broke its answer off: sent nothing for 0.2 s (upstream_timeout)." in caplog.text
+    assert "broke off its answer: sent nothing for 0.2 s (upstream_timeout)." in caplog.text
     assert HELLO in came
     assert not came.endswith(b"0\r\n\r\n")
     assert relay.episodes == []

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.store import CassetteFile
+from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.server.live import start
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
@@ -86,8 +86,8 @@ def test_the_journal_says_where_an_answer_was_recorded(up: Upstream, tmp_path: P
             "My key is sk-proj-8fK2qLmN0pR4sT6vX9zB1dF3",
             "request, body, $.messages[0].content: sk-p...(masked)",
         ),
-        ("unterminated", "hi", "the stream ended without the event that ends such a stream"),
-        ("dropped", "hi", "broke its answer off"),
+        ("unterminated", "hi", "the stream ended without its final event"),
+        ("dropped", "hi", "broke off its answer"),
     ],
 )
 def test_the_journal_says_why_it_was_not(up: Upstream, tmp_path: Path, script: str, text: str, told: str) -> None:
@@ -122,4 +122,4 @@ def test_two_servers_lose_nothing(up: Upstream, tmp_path: Path, record: str) -> 
     assert answers == [ANSWER] * 2 * len(asked)
     kept = [] if record == "all" else [(text, "before") for text in old]
     assert sorted(held(tmp_path)) == sorted([*kept, *((text, ANSWER.decode()) for text in asked for _ in range(2))])
-    assert not any(document.is_edited for document in tape(tmp_path).documents())
+    assert not any(document.is_edited for document in tape(tmp_path).load_documents())

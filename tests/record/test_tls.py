@@ -40,8 +40,8 @@ def test_a_certificate_that_nobody_trusts(
         got = relay.ask(request_)
     assert got.status == 502
     assert failed(got) == (
-        f"The upstream of openai, 127.0.0.1:{secure.port}, shows a certificate that is not trusted: "
-        "self-signed certificate; to trust it, set SSL_CERT_FILE to a file of all certificates that are trusted."
+        f"The upstream of openai, 127.0.0.1:{secure.port}, has a certificate that is not trusted: "
+        "self-signed certificate; to trust it, set SSL_CERT_FILE to a file with all trusted certificates."
     )
     assert failed(got) in caplog.messages
     assert relay.episodes == ()

@@ -48,7 +48,7 @@ HINDRANCES: dict[str, tuple[Callable[[Path], None], str]] = {
     "a folder in the cassette's place": (in_its_place, "cannot be written: Is a directory"),
     "a file that is no cassette": (foreign, "chat.yaml:1:1: "),
     "a cassette that was cut off": (torn, "chat.yaml:3:"),
-    "a file of 100 MB": (immense, "100,000,000 bytes are more than a cassette may have"),
+    "a file of 100 MB": (immense, "100,000,000 bytes are more than the limit for a cassette"),
     "a link to elsewhere": (led_away, "this link leads out of"),
 }
 

@@ -18,17 +18,9 @@ from mockserver.core.episode import Recorded
 from mockserver.core.plan import Failure, Forward, Timing
 from mockserver.core.protocols import Lookup
 from mockserver.delivery.script import AT_ONCE, Pace
-from mockserver.server.cassette_store import (
-    CassetteStore,
-    Player,
-    Record,
-    check,
-    parse_episode,
-    parse_sent,
-    replayed,
-    sent_of,
-)
+from mockserver.server.cassette_store import CassetteStore, check_cassettes, parse_episode, parse_sent
 from mockserver.server.live import start
+from mockserver.server.player import Player, Record, make_sent, pace_reply
 from mockserver.server.recorder import RecordingPolicy
 from mockserver.server.sources import Sources
 from mockserver.state.in_memory import MemoryCounters
@@ -44,9 +36,9 @@ ONE, TWO, THREE = (episode(chat(text), text) for text in "abc")
 def test_a_cassette_is_loaded_once_under_both_of_its_names() -> None:
     store = folder(chat=[ONE]).store()
     assert store.get("chat") is None
-    index = store.load("chat.yaml")
-    assert (index.file, index.size) == ("chat.yaml", 1)
-    assert store.load("chat") is store.get("chat") is store.get("chat.yaml") is index
+    cassette = store.load("chat.yaml")
+    assert (cassette.file, cassette.size) == ("chat.yaml", 1)
+    assert store.load("chat") is store.get("chat") is store.get("chat.yaml") is cassette
 
 
 def test_a_missing_cassette() -> None:
@@ -80,13 +72,13 @@ def test_saved_episodes_are_replayed_and_in_the_file() -> None:
 def test_stale_episodes_are_replaced_once_in_a_run() -> None:
     files = folder(chat=[said("a1"), said("b2"), said("a3")])
     store = files.store()
-    store.renew("chat.yaml")
+    store.mark_stale("chat.yaml")
     assert store.save("chat", said("a4")) == 1
     assert contents(files) == ["a4", "b2"]
     assert [store.save("chat", said(text)) for text in ("a5", "c6")] == [3, 4]
-    assert [entry.number for entry in store.load("chat").alike(said("a"))] == [1, 3]
-    store = store.reloaded(MatchSettings())
-    store.renew("chat")
+    assert [entry.number for entry in store.load("chat").find_alike(said("a"))] == [1, 3]
+    store = store.copy_unloaded(MatchSettings())
+    store.mark_stale("chat")
     assert [store.save("chat", said(text)) for text in ("a7", "b8")] == [5, 2]
     assert contents(files) == ["a4", "b8", "a5", "c6", "a7"]
 
@@ -94,16 +86,16 @@ def test_stale_episodes_are_replaced_once_in_a_run() -> None:
 def test_a_removed_file_is_started_again() -> None:
     files = folder(chat=[said("a1")])
     store = files.store()
-    store.renew("chat")
+    store.mark_stale("chat")
     files.file("chat").path.unlink()
-    assert store.reloaded(MatchSettings()).save("chat", said("a2")) == 1
+    assert store.copy_unloaded(MatchSettings()).save("chat", said("a2")) == 1
     assert contents(files) == ["a2"]
 
 
 def test_a_failed_replacement_leaves_the_episodes_stale() -> None:
     files = folder(chat=[said("a1")])
     store, path = files.store(), files.file("chat").path
-    store.renew("chat")
+    store.mark_stale("chat")
     before = path.read_bytes()
     path.write_bytes(before + b"---\nhello\n")
     with pytest.raises(CassetteError):
@@ -122,9 +114,9 @@ def test_cassettes_in_rules_must_exist(tmp_path: Path) -> None:
     (mistake,) = refused.value.mistakes
     assert re.search(rf'rules.yaml:2:\d+: rule "played": {MISSING}', str(mistake))
     live = start(Sources((file,), {"cassettes": str(folder(chat=[], other=[]).path)}, {}))
-    assert live.player.cassettes.get("other") is not None
+    assert live.player.store.get("other") is not None
     with pytest.raises(MockserverError, match=r"r\.yaml:1:9: '\.\./a' is not a valid cassette name"):
-        check([read("rules: [{then: {cassette: ../a}}]", "r.yaml")], folder().store())
+        check_cassettes([read("rules: [{then: {cassette: ../a}}]", "r.yaml")], folder().store())
 
 
 @pytest.fixture
@@ -141,24 +133,24 @@ def store(files: Folder) -> CassetteStore:
 
 def test_own_writes_are_no_change(store: CassetteStore) -> None:
     assert store.save("chat", THREE) == 3
-    store.renew("chat")
+    store.mark_stale("chat")
     store.save("chat", ONE)
     assert not store.exists("new")
     assert store.save("new", ONE) == 1
-    assert not store.changed()
+    assert not store.list_changed()
 
 
 def test_changes_by_others_are_reported_once(store: CassetteStore, files: Folder) -> None:
     files.file("chat").append(THREE)
-    assert [store.changed(), store.changed()] == [("chat",), ()]
+    assert [store.list_changed(), store.list_changed()] == [("chat",), ()]
     files.file("chat").append(THREE)
     assert store.save("chat", ONE) == 5
-    assert [store.changed(), store.changed()] == [("chat",), ()]
+    assert [store.list_changed(), store.list_changed()] == [("chat",), ()]
     assert not store.exists("new")
     files.file("new").append(ONE)
-    assert store.changed() == ("new",)
+    assert store.list_changed() == ("new",)
     files.file("chat").path.unlink()
-    assert [store.changed(), store.changed()] == [("chat",), ()]
+    assert [store.list_changed(), store.list_changed()] == [("chat",), ()]
 
 
 def test_a_changed_cassette_is_loaded_again(store: CassetteStore, files: Folder) -> None:
@@ -211,7 +203,7 @@ def test_other_recorded_requests_are_no_calls(path: str, dialect: str, method: s
 def test_a_live_request_is_looked_up_as_it_would_be_recorded() -> None:
     call = parse_sent("openai", episode(chat("é"), "", path=f"{CHAT}?a=b+c&d=", headers={"x-tenant": "é"}).request)
     assert call is not None
-    sent = sent_of(call.http)
+    sent = make_sent(call.http)
     assert (sent.method, sent.path, sent.query) == ("POST", CHAT, "a=b+c&d=")
     assert ("x-tenant", "é") in sent.headers
     again = parse_sent("openai", sent)
@@ -233,7 +225,7 @@ def asked(text: str, namespace: str = "default") -> Call:
 
 def player(held: Folder, record: Record = "none", name: str | None = "chat", **more: Any) -> Player:
     """A player of one cassette; openai has an upstream."""
-    return Player(held.store(), **{"upstreams": ("openai",), **more}).chosen(name, record)
+    return Player(held.store(), **{"upstreams": ("openai",), **more}).choose(name, record)
 
 
 def found(made: Player, *calls: Call, cassette: str | None = None) -> list[Lookup | None]:
@@ -327,8 +319,8 @@ def test_a_named_cassette_is_never_recorded() -> None:
 
 def test_live_requests_are_redacted_before_they_are_looked_up() -> None:
     settings = read('settings: {scrub: [{regex: sk-secret, with: "<scrubbed>"}]}', "r")
-    keeping = RecordingPolicy(assemble({}, {}, [settings]), {})
-    made = player(folder(chat=[episode(chat("my key is <scrubbed>"), "1"), *TWICE]), keeping=keeping)
+    policy = RecordingPolicy(assemble({}, {}, [settings]), {})
+    made = player(folder(chat=[episode(chat("my key is <scrubbed>"), "1"), *TWICE]), policy=policy)
     known, other, missed = got(made, asked("my key is sk-secret"), asked("two", "mine"), asked("the key sk-secret"))
     assert (known, other) == ("1", "2")
     assert "sk-secret" not in missed
@@ -342,16 +334,16 @@ PLAIN = Recorded(200, (("Content-Type", "text/plain"),), b"abc", took=0.5)
 
 
 def test_a_reply_has_the_recorded_bytes_at_the_chosen_speed() -> None:
-    reply, pace = replayed(STREAM, AT_ONCE, 0)
+    reply, pace = pace_reply(STREAM, AT_ONCE, 0)
     assert (reply.status, reply.frames, reply.beats) == (200, (b"data: 1\n\n", b"data: [DONE]\n\n"), ())
     assert pace is AT_ONCE
-    assert replayed(PLAIN, AT_ONCE, 0)[0].body == b"abc"
+    assert pace_reply(PLAIN, AT_ONCE, 0)[0].body == b"abc"
     for recorded, speed, beats in ((STREAM, 2, (0.1, 0.2)), (PLAIN, 0.5, (1.0,))):
-        reply, pace = replayed(recorded, AT_ONCE, speed)
+        reply, pace = pace_reply(recorded, AT_ONCE, speed)
         assert (reply.beats, pace.at_once) == (beats, False)
-    assert replayed(Recorded(200, frames=()), AT_ONCE, 1)[1] is AT_ONCE
+    assert pace_reply(Recorded(200, frames=()), AT_ONCE, 1)[1] is AT_ONCE
     stated = Pace(Timing(per_token=1.0))  # by a rule
-    reply, pace = replayed(STREAM, stated, 1)
+    reply, pace = pace_reply(STREAM, stated, 1)
     assert (reply.beats, pace) == ((), stated)
 
 
@@ -359,6 +351,6 @@ def test_a_reply_has_no_headers_of_the_recorded_connection() -> None:
     dropped = [("Content-Length", "99"), ("content-encoding", "gzip"), ("Transfer-Encoding", "chunked"), ("date", "x")]
     headers = (("Content-Type", "text/plain"), *dropped, ("retry-after", "7"))
     kept = (("content-type", "text/plain"), ("retry-after", "7"))
-    assert replayed(Recorded(429, headers, b"abc"), AT_ONCE, 0)[0].headers == (*kept, ("content-length", "3"))
-    assert replayed(Recorded(200, headers, frames=((0.1, b"abc"),)), AT_ONCE, 0)[0].headers == kept
-    assert replayed(Recorded(204), AT_ONCE, 0)[0].headers == ()
+    assert pace_reply(Recorded(429, headers, b"abc"), AT_ONCE, 0)[0].headers == (*kept, ("content-length", "3"))
+    assert pace_reply(Recorded(200, headers, frames=((0.1, b"abc"),)), AT_ONCE, 0)[0].headers == kept
+    assert pace_reply(Recorded(204), AT_ONCE, 0)[0].headers == ()

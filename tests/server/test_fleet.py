@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import redis
 
-from mockserver.cassettes.store import CassetteFile
+from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.server.live import start
 from mockserver.server.run import Running
 from mockserver.server.shared_state import share

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mockserver.cassettes.store import CassetteFile
+from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.config.errors import MockserverError
 from mockserver.config.models_and_limits import KeySettings
 from mockserver.config.settings import Settings

@@ -15,7 +15,7 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import HttpRequest
-from mockserver.server.recorder import Recorder, RecordingPolicy, Take, misconfiguration
+from mockserver.server.recorder import Recorder, RecordingJob, RecordingPolicy, find_misconfiguration
 
 Log = pytest.LogCaptureFixture
 JSON = (b"content-type", b"application/json")
@@ -46,7 +46,7 @@ class Kept(list[Episode]):
     def recorder(self, *headers: tuple[bytes, bytes], operation: str = "chat") -> Recorder:
         """A recorder that has the head of an answer."""
         self.row = Exchange(1, "POST", "/v1/chat/completions", "openai", "default")
-        made = Recorder(Take("chat.yaml", call(operation), SENT, errors=True), self.save, self.row)
+        made = Recorder(RecordingJob("chat.yaml", call(operation), SENT, errors=True), self.save, self.row)
         made.open(200, headers)
         return made
 
@@ -57,7 +57,7 @@ class Kept(list[Episode]):
         made = self.recorder(*headers, operation=operation)
         for piece in pieces:
             made.receive(piece)
-        await made.keep()
+        await made.save()
         return made
 
 
@@ -100,7 +100,7 @@ async def test_an_event_has_the_time_of_its_last_byte(kept: Kept) -> None:
     for piece in (EVENT[:5], EVENT[5:] + EVENT, DONE):
         await asyncio.sleep(0.02)
         made.receive(piece)
-    await made.keep()
+    await made.save()
     first, second, last = [at for at, _ in kept[0].reply.frames or ()]
     assert 0.03 < first == second < last <= kept[0].reply.took
 
@@ -130,7 +130,7 @@ async def test_undecodable_answers_are_not_kept(
 ) -> None:
     await kept.receive(by_size(body, 5), kind, (b"content-encoding", coding))
     assert list(kept) == []
-    assert "its content coding cannot be undone" in caplog.text
+    assert "its content encoding cannot be decoded" in caplog.text
 
 
 LAST: list[tuple[str, bytes, bool]] = [
@@ -154,30 +154,30 @@ async def test_a_stream_is_kept_if_its_last_event_came(
 ) -> None:
     made = kept.recorder(STREAM, operation=operation)
     made.receive(EVENT + last[:-1])
-    assert not made.ripe
+    assert not made.is_ready
     made.receive(last[-1:])
-    assert made.ripe is ends
-    await made.keep()
+    assert made.is_ready is ends
+    await made.save()
     assert [episode.reply.bytes for episode in kept] == [EVENT + last] * ends
-    assert ends or f"{NOT_RECORDED}the stream ended without the event" in caplog.text
+    assert ends or f"{NOT_RECORDED}the stream ended without its final event" in caplog.text
 
 
 async def test_an_announced_length_is_reached(kept: Kept) -> None:
     made = kept.recorder(JSON, (b"content-length", b"3"))
     made.receive(b"{ ")
-    assert not made.ripe
+    assert not made.is_ready
     made.receive(b"}")
-    assert made.ripe
+    assert made.is_ready
 
 
 async def test_cancelling_does_not_stop_the_saving(kept: Kept) -> None:
     made = kept.recorder(JSON)
     made.receive(b"{}")
-    waiting = asyncio.create_task(made.keep())
+    waiting = asyncio.create_task(made.save())
     await asyncio.sleep(0)
     waiting.cancel()
     await asyncio.wait([waiting])
-    await made.keep()
+    await made.save()
     made.forget("it broke off")
     await made.settle()
     assert (len(kept), kept.row.unrecorded) == (1, "")
@@ -202,9 +202,9 @@ async def test_incomplete_and_large_answers_are_not_kept(kept: Kept, monkeypatch
     made = kept.recorder(STREAM)
     made.receive(EVENT)
     await made.settle()
-    assert kept.row.unrecorded == "it ended before it was whole"
+    assert kept.row.unrecorded == "it ended before it was complete"
     await kept.receive([b'{"a": [1'], JSON)
-    assert kept.row.unrecorded == "its length is unknown, and its JSON ended before it was whole"
+    assert kept.row.unrecorded == "its length is unknown, and its JSON is incomplete"
     monkeypatch.setattr("mockserver.server.recorder.MAX_RECORDED", 5)
     await kept.receive([b"123", b"456"], JSON)
     assert kept.row.unrecorded == "the answer is larger than 5 bytes"
@@ -231,14 +231,14 @@ ERRORS: dict[str, tuple[int, str, bool]] = {  # status, body, whether it is an a
 
 @pytest.mark.parametrize(("status", "body", "keep"), ERRORS.values(), ids=ERRORS)
 def test_a_404_of_a_wrong_url_is_no_answer(status: int, body: str, keep: bool) -> None:
-    why = misconfiguration(Recorded(status, (), body.encode()), call(dialect="azure_openai", model="lab/x"))
+    why = find_misconfiguration(Recorded(status, (), body.encode()), call(dialect="azure_openai", model="lab/x"))
     wrong = "404: the URL in --upstream azure_openai=URL looks wrong (is /v1 too much?)"
     assert why == (None if keep else f"{wrong} (--record-errors records it too)")
 
 
 def test_a_wrong_key_is_no_answer() -> None:
     body = b'{"error": {"message": "no model for this key"}}'
-    assert misconfiguration(Recorded(403, (), body), call(dialect="azure_openai")) == (
+    assert find_misconfiguration(Recorded(403, (), body), call(dialect="azure_openai")) == (
         "403: the upstream rejected the API key; give the client a valid one, or set "
         "MOCKSERVER_UPSTREAM_KEY_AZURE_OPENAI (--record-errors records it too)"
     )
@@ -246,8 +246,8 @@ def test_a_wrong_key_is_no_answer() -> None:
 
 def test_google_answers_a_wrong_key_with_a_400() -> None:
     body = b'{"error": {"code": 400, "details": [{"reason": "API_KEY_INVALID"}], "status": "INVALID_ARGUMENT"}}'
-    assert misconfiguration(Recorded(400, (), body), call(dialect="gemini")) is not None
-    assert misconfiguration(Recorded(400, (), b'{"error": {"code": 400}}'), call(dialect="gemini")) is None
+    assert find_misconfiguration(Recorded(400, (), body), call(dialect="gemini")) is not None
+    assert find_misconfiguration(Recorded(400, (), b'{"error": {"code": 400}}'), call(dialect="gemini")) is None
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_google_answers_a_wrong_key_with_a_400() -> None:
 )
 def test_google_answers_what_there_is_not_with_a_403(words: str) -> None:
     body = json.dumps({"error": {"code": 403, "message": words, "status": "PERMISSION_DENIED"}}).encode()
-    assert misconfiguration(Recorded(403, (), body), call(dialect="gemini")) is None
+    assert find_misconfiguration(Recorded(403, (), body), call(dialect="gemini")) is None
 
 
 # --- redaction
@@ -276,18 +276,18 @@ def episode(answer: str, **headers: str) -> Episode:
 
 def test_credentials_of_the_request_and_the_environment_are_redacted() -> None:
     answer = f"{ENVIRON['MOCKSERVER_UPSTREAM_KEY_OPENAI']} abcdef-123456"
-    found = RecordingPolicy(Settings(), ENVIRON).kept(episode(answer, authorization="Bearer abcdef-123456"))
+    found = RecordingPolicy(Settings(), ENVIRON).redact(episode(answer, authorization="Bearer abcdef-123456"))
     assert (found.reply.body, found.request.headers) == (b"<API_KEY> <API_KEY>", ())
 
 
 def test_what_looks_like_a_secret_is_not_recorded_unless_allowed() -> None:
     with pytest.raises(CassetteError, match="allow_secrets"):
-        RecordingPolicy(Settings(), {}).kept(episode(LEAK))
+        RecordingPolicy(Settings(), {}).redact(episode(LEAK))
     allowing = RecordingPolicy(Settings(allow_secrets=("sk-proj-*",)), {})
-    assert allowing.kept(episode(LEAK)).reply.body == LEAK.encode()
+    assert allowing.redact(episode(LEAK)).reply.body == LEAK.encode()
 
 
 def test_headers_that_are_compared_are_kept() -> None:
     policy = RecordingPolicy(Settings(match={"also": ("header.x-tenant",)}), {})
-    found = policy.kept(episode("a", **{"x-tenant": "blue", "x-other": "red"}))
+    found = policy.redact(episode("a", **{"x-tenant": "blue", "x-other": "red"}))
     assert found.request.headers == (("x-tenant", "blue"),)

@@ -9,7 +9,14 @@ import pytest
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.dialects import discover
-from mockserver.server.upstreams import PASSED_BY, Upstream, UpstreamClient, onward, upstream_of, with_own_upload_urls
+from mockserver.server.upstreams import (
+    PASSED_BY,
+    Upstream,
+    UpstreamClient,
+    find_upstream,
+    replace_upload_urls,
+    select_forwarded,
+)
 
 DEPLOYED = "/openai/deployments/a/chat/completions"
 ADDRESS = "https://api.example/v1"
@@ -43,7 +50,7 @@ def to(dialect: str = "openai", key: str | None = None) -> Upstream:
     ],
 )
 def test_addresses(dialect: str, written: str, path: str, query: str, expected: str) -> None:
-    assert to(dialect).url(path, written.encode("latin-1"), query.encode()) == ADDRESS + expected
+    assert to(dialect).build_url(path, written.encode("latin-1"), query.encode()) == ADDRESS + expected
 
 
 @pytest.mark.parametrize(
@@ -61,18 +68,18 @@ def test_addresses(dialect: str, written: str, path: str, query: str, expected: 
 def test_redirects_within_the_upstream(location: str, expected: str) -> None:
     http = HttpRequest("GET", "/openai/v1/models", namespace="x")
     field = (b"location", location.encode())
-    assert to().redirected(http, f"{ADDRESS}/models", field) == (b"location", expected.encode())
+    assert to().translate_location(http, f"{ADDRESS}/models", field) == (b"location", expected.encode())
 
 
 def test_an_upload_url_that_is_none_stays_as_it_is() -> None:
     headers = (("x-goog-upload-url", "http://[no/upload/v1beta/files?upload_id=1"),)
     http = HttpRequest("POST", "/gemini/upload/v1beta/files")
-    assert with_own_upload_urls(headers, http, discover()["gemini"]) == headers
+    assert replace_upload_urls(headers, http, discover()["gemini"]) == headers
 
 
 def test_a_path_of_slashes_takes_no_time() -> None:
     path = "/v1/models/" + "/" * 60_000
-    assert to().url(path, b"/x" + path.encode(), b"").startswith(f"{ADDRESS}/models/")
+    assert to().build_url(path, b"/x" + path.encode(), b"").startswith(f"{ADDRESS}/models/")
 
 
 @pytest.mark.parametrize(
@@ -85,17 +92,17 @@ def test_a_path_of_slashes_takes_no_time() -> None:
 )
 def test_a_key_is_in_the_header_of_its_dialect(dialect: str, header: bytes, value: bytes) -> None:
     sent = [(b"authorization", b"Bearer mine"), (b"api-key", b"mine"), (b"x-api-key", b"mine"), (b"accept", b"*/*")]
-    assert to(dialect, "k-1").headers(sent) == [(b"accept", b"*/*"), (header, value)]
-    assert to(dialect).headers(sent) == sent
+    assert to(dialect, "k-1").build_headers(sent) == [(b"accept", b"*/*"), (header, value)]
+    assert to(dialect).build_headers(sent) == sent
 
 
 def test_the_upstream_of_a_dialect() -> None:
     openai = discover()["openai"]
     environ = {"MOCKSERVER_UPSTREAM_KEY_OPENAI": "k-1", "MOCKSERVER_UPSTREAM_KEY_AZURE": "k-2"}
-    assert upstream_of(openai, {"openai": ADDRESS}, environ) == Upstream(openai, ADDRESS, "k-1")
-    assert upstream_of(openai, {"openai": ADDRESS}, {"MOCKSERVER_UPSTREAM_KEY_OPENAI": ""}).key is None
+    assert find_upstream(openai, {"openai": ADDRESS}, environ) == Upstream(openai, ADDRESS, "k-1")
+    assert find_upstream(openai, {"openai": ADDRESS}, {"MOCKSERVER_UPSTREAM_KEY_OPENAI": ""}).key is None
     with pytest.raises(Failure, match="No upstream is known for openai: name it, as in --upstream openai=https"):
-        upstream_of(openai, {"azure": ADDRESS}, environ)
+        find_upstream(openai, {"azure": ADDRESS}, environ)
 
 
 def test_headers_of_a_connection_are_not_passed_on() -> None:
@@ -105,23 +112,23 @@ def test_headers_of_a_connection_are_not_passed_on() -> None:
         *((b"Content-Length", b"2"), (b"Upgrade", b"h2c"), (b"TE", b"trailers"), (b"keep-alive", b"1")),
         *((b"Proxy-Authorization", b"x"), (b"X-Mockserver-Timing", b"off"), (b"expect", b"100-continue")),
     ]
-    assert list(onward([*dropped, *kept])) == kept
+    assert list(select_forwarded([*dropped, *kept])) == kept
 
 
 def test_cookies_go_on_from_programs_and_not_from_pages() -> None:
     sent = [(b"cookie", b"session=of-another-port"), (b"accept", b"*/*")]
-    assert list(onward(sent)) == sent
-    assert list(onward([*sent, (b"Origin", b"https://app.example")])) == sent[1:]
+    assert list(select_forwarded(sent)) == sent
+    assert list(select_forwarded([*sent, (b"Origin", b"https://app.example")])) == sent[1:]
 
 
 def test_circles() -> None:
     ours, other = UpstreamClient(), UpstreamClient()
-    (signed,) = ours.signed([(b"accept", b"*/*")])
-    (twice,) = other.signed([signed])
+    (signed,) = ours.sign([(b"accept", b"*/*")])
+    (twice,) = other.sign([signed])
     assert twice == (PASSED_BY, ours.name + b", " + other.name)
     for upstreams in (ours, other):
         with pytest.raises(Failure, match="leads back to it") as failure:
-            upstreams.signed([twice])
+            upstreams.sign([twice])
         assert failure.value.headers == (("x-mockserver-relay", "circle"),)
 
 
@@ -137,8 +144,8 @@ def untrusted(code: int, message: str) -> ssl.SSLCertVerificationError:
     return error
 
 
-TRUST = "; to trust it, set SSL_CERT_FILE to a file of all certificates that are trusted"
-UNTRUSTED = "shows a certificate that is not trusted: "
+TRUST = "; to trust it, set SSL_CERT_FILE to a file with all trusted certificates"
+UNTRUSTED = "has a certificate that is not trusted: "
 
 
 @pytest.mark.parametrize(
@@ -146,7 +153,7 @@ UNTRUSTED = "shows a certificate that is not trusted: "
     [
         (caused(ConnectionRefusedError(111, "Connect call failed")), "refuses connections"),
         (caused(socket.gaierror(-2, "Name not known")), "cannot be found: Name not known"),
-        (ssl.SSLError(1, "[SSL: WRONG_VERSION] no"), "does not speak TLS as it should: [SSL: WRONG_VERSION] no"),
+        (ssl.SSLError(1, "[SSL: WRONG_VERSION] no"), "failed the TLS handshake: [SSL: WRONG_VERSION] no"),
         (caused(untrusted(18, "self-signed certificate")), f"{UNTRUSTED}self-signed certificate{TRUST}"),
         (caused(untrusted(10, "certificate has expired")), f"{UNTRUSTED}certificate has expired"),
         (TimeoutError(), "did not answer in time"),
@@ -156,15 +163,15 @@ UNTRUSTED = "shows a certificate that is not trusted: "
     ids=lambda each: str(each)[:20],
 )
 def test_why_there_is_no_answer(error: Exception, why: str) -> None:
-    failure = to(key="k-secret").unreachable(error)
+    failure = to(key="k-secret").make_failure(error)
     assert failure.reason == ("gateway_timeout" if "in time" in why else "bad_gateway")
     assert failure.message == f"The upstream of openai, api.example, {why}."
 
 
 async def test_one_client_for_all() -> None:
     upstreams = UpstreamClient()
-    first: Any = await upstreams.client()
-    assert await upstreams.client() is first
+    first: Any = await upstreams.get_client()
+    assert await upstreams.get_client() is first
     assert not first.follow_redirects
     assert first.trust_env
     await upstreams.close()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.store import CassetteFile
+from mockserver.cassettes.cassette_file import CassetteFile
 from tests.kit.cassette_folder import episode
 from tests.kit.local import Local, local
 

@@ -11,7 +11,7 @@ from threading import Event, Thread
 
 import pytest
 
-from mockserver.cassettes.store import CassetteFile
+from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.config.errors import ConfigError
 from mockserver.server.live import Worker, reload
 from mockserver.server.sources import Sources

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cassettes.store import named
+from mockserver.cassettes.cassette_file import find_path
 from mockserver.config.settings import Settings
 from mockserver.rules.match.fields import FIELDS
 from mockserver.rules.schema import ErrorSpec, ThenSpec
@@ -71,7 +71,7 @@ OTHER = {
 @pytest.mark.parametrize("name", SAME)
 def test_what_a_disk_takes_stays(name: str, tmp_path: Path) -> None:
     assert name_cassette([name]) == name
-    assert named(tmp_path, name_cassette(["test_it", name])).parent == tmp_path / "test_it"
+    assert find_path(tmp_path, name_cassette(["test_it", name])).parent == tmp_path / "test_it"
 
 
 @pytest.mark.parametrize(("name", "start"), OTHER.items(), ids=map(ascii, OTHER))
@@ -79,7 +79,7 @@ def test_what_it_may_not_take_ends_in_a_mark(name: str, start: str, tmp_path: Pa
     made = name_cassette([name])
     assert made[:-8] == start
     assert len(made.encode()) < 200
-    named(tmp_path, name_cassette(["test_it", name]))
+    find_path(tmp_path, name_cassette(["test_it", name]))
 
 
 def test_the_line_that_is_at_work() -> None:

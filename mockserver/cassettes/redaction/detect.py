@@ -16,32 +16,32 @@ from urllib.parse import unquote_plus
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mockserver.cassettes.bodies import join_data
 from mockserver.cassettes.redaction.find import is_page_token, mask
-from mockserver.cassettes.redaction.json_edit import joined_deltas, path_of
-from mockserver.cassettes.sse_yaml import data_of
+from mockserver.cassettes.redaction.json_edit import find_path, join_deltas
 from mockserver.config.errors import ConfigError
 from mockserver.core.episode import Episode, RecordedEvent
 from mockserver.core.json import try_parse
 
 
 def is_random(text: str) -> bool:
-    """Whether it may be a key: various letters and digits, hardly any words, and not an example."""
+    """Return whether it may be a key: various letters and digits, hardly any words, and not an example."""
     return _DIGIT.search(text) is not None and _LETTER.search(text) is not None and is_token(text)
 
 
 def is_token(text: str) -> bool:
-    """Whether it may be a key that can consist of letters alone."""
-    return len(set(text)) >= _KINDS and _in_words(text) < len(text) / 2 and not is_fake(text)
+    """Return whether it may be a key that can consist of letters alone."""
+    return len(set(text)) >= _KINDS and _count_word_letters(text) < len(text) / 2 and not is_fake(text)
 
 
 def is_password(text: str) -> bool:
-    """Whether it may be a real password: letters and digits, and neither an example nor code."""
+    """Return whether it may be a real password: letters and digits, and neither an example nor code."""
     mixed = _DIGIT.search(text) is not None and _LETTER.search(text) is not None
-    return mixed and not _CODE.search(text) and _in_words(text) < len(text) / 2 and not is_fake(text)
+    return mixed and not _CODE.search(text) and _count_word_letters(text) < len(text) / 2 and not is_fake(text)
 
 
 def is_fake(text: str) -> bool:
-    """Whether it is an example by its words, or a repeated or consecutive row of letters."""
+    """Return whether it is an example by its words, or a repeated or consecutive row of letters."""
     small = text.lower()
     if _ANYWHERE.search(small) or _REPEATED.search(small):
         return True
@@ -49,7 +49,7 @@ def is_fake(text: str) -> bool:
 
 
 def is_jwt(text: str) -> bool:
-    """Whether it begins with the header of a JWT, and is not the one of all tutorials."""
+    """Return whether it begins with the header of a JWT, and is not the one of all tutorials."""
     head, _, rest = text.partition(".")
     try:
         header = json.loads(urlsafe_b64decode(head + "=" * (-len(head) % 4)))
@@ -58,8 +58,8 @@ def is_jwt(text: str) -> bool:
     return isinstance(header, dict) and "alg" in header and not rest.startswith(_TUTORIAL) and not is_fake(rest)
 
 
-def _in_words(text: str) -> int:
-    """How many of its letters belong to what may be words."""
+def _count_word_letters(text: str) -> int:
+    """Return how many of its letters belong to what may be words."""
     words = (found[0] for found in _WORD.finditer(text))
     return sum(len(word) for word in words if len(_VOWEL.findall(word)) >= len(word) * 0.3)
 
@@ -90,11 +90,11 @@ Check = Callable[[str], bool]
 
 
 def is_apart(data: bytes, at: int) -> bool:
-    """Whether no letter precedes this place, except the end of an escape."""
+    """Return whether no letter precedes this place, except the end of an escape."""
     return at == 0 or data[at - 1] not in _LETTERS or _ESCAPE.search(data, max(0, at - 6), at) is not None
 
 
-def _anywhere(_data: bytes, _at: int) -> bool:
+def _is_anywhere(_data: bytes, _at: int) -> bool:
     return True
 
 
@@ -118,8 +118,8 @@ class Detector(Struct, frozen=True):
     begins: Callable[[bytes, int], bool] = is_apart
     back: int = 0
 
-    def found(self, data: bytes, small: bytes) -> Iterator[tuple[int, int]]:
-        """The start and end of each value in data; `small` is the data in lower case."""
+    def find(self, data: bytes, small: bytes) -> Iterator[tuple[int, int]]:
+        """Yield the start and end of each value in data; `small` is the data in lower case."""
         group = 1 if self.pattern.groups else 0
         within = small if self.pattern.flags & re.IGNORECASE else data
         for needle in self.needles:
@@ -132,21 +132,21 @@ class Detector(Struct, frozen=True):
                 at = within.find(needle, max(end, match.end()) if match else end)
 
 
-def _key(name: str, needle: str, rest: str, example: str) -> Detector:
+def _detect_key(name: str, needle: str, rest: str, example: str) -> Detector:
     pattern = re.escape(needle) + rest + r"(?![A-Za-z0-9])"
     return Detector(name, (needle.encode(),), re.compile(pattern.encode()), example)
 
 
-def _letters(name: str, needle: str, rest: str, example: str) -> Detector:
-    return replace(_key(name, needle, rest, example), check=is_token)
+def _detect_letters(name: str, needle: str, rest: str, example: str) -> Detector:
+    return replace(_detect_key(name, needle, rest, example), check=is_token)
 
 
-def _after(words: tuple[bytes, ...], between: bytes, value: bytes) -> re.Pattern[bytes]:
+def _make_cue_pattern(words: tuple[bytes, ...], between: bytes, value: bytes) -> re.Pattern[bytes]:
     return re.compile(b"(?:%b)%b(%b)" % (b"|".join(words), between, value), re.IGNORECASE)
 
 
 def _is_announced(small: bytes, at: int) -> bool:
-    """Whether a word announces a secret: not every key does, nor a token of something else."""
+    """Return whether a word announces a secret: not every key does, nor a token of something else."""
     before = small[max(0, at - _LONGEST_NAME) : at]
     if small.startswith(b"key", at):
         return before.rstrip(b"_ -").endswith(_OF_KEYS)
@@ -182,11 +182,13 @@ _PEM = (
 )
 
 DETECTORS = (
-    _key("OpenAI key", "sk-", r"(?:proj-|svcacct-|admin-|None-)?[\w-]{20,}+", "sk-proj-8fK2qLmN0pR4sT6vX9zB1dF3"),
-    _key("Anthropic key", "sk-ant-", r"[\w-]{20,}+", "sk-ant-api03-Qx7Lk2Vn9Rb4Tz8Ws1Ym6"),
-    _key("key of sk_", "sk_", r"(?!live_|test_)[\w-]{20,}+", "sk_9fK2qLmN0pR4sT6vX9zB1dF3"),
-    _key("OpenAI key for a session", "ek_", r"[A-Za-z0-9]{24,}+", "ek_8f2c9b4d6e0a7f3b5c1d2e4f6a8b"),
-    _key("Fireworks key", "fw_", r"[A-Za-z0-9]{20,}+", "fw_3ZkQ9vLm2Xr7Tb5Nw8Yc1Hd"),
+    _detect_key(
+        "OpenAI key", "sk-", r"(?:proj-|svcacct-|admin-|None-)?[\w-]{20,}+", "sk-proj-8fK2qLmN0pR4sT6vX9zB1dF3"
+    ),
+    _detect_key("Anthropic key", "sk-ant-", r"[\w-]{20,}+", "sk-ant-api03-Qx7Lk2Vn9Rb4Tz8Ws1Ym6"),
+    _detect_key("key of sk_", "sk_", r"(?!live_|test_)[\w-]{20,}+", "sk_9fK2qLmN0pR4sT6vX9zB1dF3"),
+    _detect_key("OpenAI key for a session", "ek_", r"[A-Za-z0-9]{24,}+", "ek_8f2c9b4d6e0a7f3b5c1d2e4f6a8b"),
+    _detect_key("Fireworks key", "fw_", r"[A-Za-z0-9]{20,}+", "fw_3ZkQ9vLm2Xr7Tb5Nw8Yc1Hd"),
     Detector(
         "Azure key",
         (b"JQQJ99",),
@@ -195,51 +197,59 @@ DETECTORS = (
         is_token,
         back=52,
     ),
-    _key("Google key", "AIza", r"[\w-]{35}", "AIzaSyD9x2Kq7Lm4Nv8Rb1Tz6Wc3Yf5Gh0JpQsU"),
-    _key("Google token", "ya29.", r"[\w-]{20,}+", "ya29.a0Ad52N3-8fK2qLmN0pR4sT6vX9z"),
-    _key("Google client secret", "GOCSPX-", r"[\w-]{28}", "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"),
-    _letters("AWS key id", "AKIA", r"[A-Z2-7]{16}", "AKIAQ4ZT7MWX2RNB5KLC"),
-    _letters("AWS key id", "ASIA", r"[A-Z2-7]{16}", "ASIAQ4ZT7MWX2RNB5KLC"),
+    _detect_key("Google key", "AIza", r"[\w-]{35}", "AIzaSyD9x2Kq7Lm4Nv8Rb1Tz6Wc3Yf5Gh0JpQsU"),
+    _detect_key("Google token", "ya29.", r"[\w-]{20,}+", "ya29.a0Ad52N3-8fK2qLmN0pR4sT6vX9z"),
+    _detect_key("Google client secret", "GOCSPX-", r"[\w-]{28}", "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"),
+    _detect_letters("AWS key id", "AKIA", r"[A-Z2-7]{16}", "AKIAQ4ZT7MWX2RNB5KLC"),
+    _detect_letters("AWS key id", "ASIA", r"[A-Z2-7]{16}", "ASIAQ4ZT7MWX2RNB5KLC"),
     *(
-        _key("GitHub token", f"gh{kind}_", r"[A-Za-z0-9]{36,}+", f"gh{kind}_8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1")
+        _detect_key(
+            "GitHub token", f"gh{kind}_", r"[A-Za-z0-9]{36,}+", f"gh{kind}_8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1"
+        )
         for kind in "pousr"
     ),
-    _key("GitHub token", "github_pat_", r"\w{40,}+", "github_pat_11ABCDEFG0q8fK2qLmN0pR_4sT6vX9zB1dF3hJ5kM7nP9qS1tV"),
-    _key("GitLab token", "glpat-", r"[\w-]{20,}+", "glpat-8fK2qLmN0pR4sT6vX9zB"),
+    _detect_key(
+        "GitHub token", "github_pat_", r"\w{40,}+", "github_pat_11ABCDEFG0q8fK2qLmN0pR_4sT6vX9zB1dF3hJ5kM7nP9qS1tV"
+    ),
+    _detect_key("GitLab token", "glpat-", r"[\w-]{20,}+", "glpat-8fK2qLmN0pR4sT6vX9zB"),
     *(
-        _key("Slack token", f"xox{kind}-", r"[A-Za-z0-9-]{20,}+", f"xox{kind}-2841750936-8fK2qLmN0pR4sT6v")
+        _detect_key("Slack token", f"xox{kind}-", r"[A-Za-z0-9-]{20,}+", f"xox{kind}-2841750936-8fK2qLmN0pR4sT6v")
         for kind in "abeoprs"
     ),
-    _key("Slack token", "xapp-", r"[A-Za-z0-9-]{20,}+", "xapp-1-A02B3C4D5E6-2841750936-8fK2qLmN0pR4sT6v"),
-    _key(
+    _detect_key("Slack token", "xapp-", r"[A-Za-z0-9-]{20,}+", "xapp-1-A02B3C4D5E6-2841750936-8fK2qLmN0pR4sT6v"),
+    _detect_key(
         "Slack webhook",
         "hooks.slack.com/services/",
         r"[\w/]{30,}+",
         "hooks.slack.com/services/T0A1/B2C3/8fK2qLmN0pR4sT6vX9zB1d",
     ),
-    _key("Stripe key", "sk_live_", r"[A-Za-z0-9]{20,}+", "sk_live_8fK2qLmN0pR4sT6vX9zB1dF3"),
-    _key("Stripe key", "rk_live_", r"[A-Za-z0-9]{20,}+", "rk_live_8fK2qLmN0pR4sT6vX9zB1dF3"),
-    _key("Stripe webhook secret", "whsec_", r"[A-Za-z0-9]{24,}+", "whsec_8fK2qLmN0pR4sT6vX9zB1dF3"),
-    _letters("Hugging Face token", "hf_", r"[A-Za-z0-9]{34,}+", "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"),
-    _key("npm token", "npm_", r"[A-Za-z0-9]{36}", "npm_8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1"),
-    _letters("PyPI token", "pypi-", r"[\w-]{50,}+", "pypi-AgEIcHlwaS5vcmcCJDhmSzJxTG1OMHBSNHNUNnZYOXpCMWRGMwACKlsz"),
-    _key(
+    _detect_key("Stripe key", "sk_live_", r"[A-Za-z0-9]{20,}+", "sk_live_8fK2qLmN0pR4sT6vX9zB1dF3"),
+    _detect_key("Stripe key", "rk_live_", r"[A-Za-z0-9]{20,}+", "rk_live_8fK2qLmN0pR4sT6vX9zB1dF3"),
+    _detect_key("Stripe webhook secret", "whsec_", r"[A-Za-z0-9]{24,}+", "whsec_8fK2qLmN0pR4sT6vX9zB1dF3"),
+    _detect_letters("Hugging Face token", "hf_", r"[A-Za-z0-9]{34,}+", "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"),
+    _detect_key("npm token", "npm_", r"[A-Za-z0-9]{36}", "npm_8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1"),
+    _detect_letters(
+        "PyPI token", "pypi-", r"[\w-]{50,}+", "pypi-AgEIcHlwaS5vcmcCJDhmSzJxTG1OMHBSNHNUNnZYOXpCMWRGMwACKlsz"
+    ),
+    _detect_key(
         "SendGrid key",
         "SG.",
         r"[\w-]{20,24}\.[\w-]{39,50}",
         "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",
     ),
-    _key("Groq key", "gsk_", r"[A-Za-z0-9]{40,}+", "gsk_8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1tV3wX5yZ7aB9"),
-    _key("xAI key", "xai-", r"[A-Za-z0-9]{40,}+", "xai-8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1tV3wX5yZ7aB9"),
-    _key("Perplexity key", "pplx-", r"[A-Za-z0-9]{40,}+", "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"),
-    _key("Replicate token", "r8_", r"[A-Za-z0-9]{37,}+", "r8_8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1t"),
-    _key("NVIDIA key", "nvapi-", r"[\w-]{40,}+", "nvapi-8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1tV3wX5yZ"),
-    _key("Cerebras key", "csk-", r"[a-z0-9]{40,}+", "csk-8fk2qlmn0pr4st6vx9zb1df3hj5km7np9qs1tv3wx5yz7ab9"),
-    _key("Tavily key", "tvly-", r"[\w-]{24,}+", "tvly-dev-8fK2qLmN0pR4sT6vX9zB1dF3"),
-    _key("LangSmith key", "lsv2_", r"\w{30,}+", "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"),
-    _key("Databricks token", "dapi", r"[0-9a-f]{32}(?:-\d)?", "dapi8f2a1b4c6d0e9f7a3b5c1d2e4f6a8b0c"),
-    _key("DigitalOcean token", "dop_v1_", r"[0-9a-f]{64}", "dop_v1_" + "8f2a1b4c6d0e9f7a3b5c1d2e4f6a8b0c" * 2),
-    _key("Notion token", "ntn_", r"[A-Za-z0-9]{40,}+", "ntn_8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1tV3wX5yZ"),
+    _detect_key("Groq key", "gsk_", r"[A-Za-z0-9]{40,}+", "gsk_8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1tV3wX5yZ7aB9"),
+    _detect_key("xAI key", "xai-", r"[A-Za-z0-9]{40,}+", "xai-8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1tV3wX5yZ7aB9"),
+    _detect_key(
+        "Perplexity key", "pplx-", r"[A-Za-z0-9]{40,}+", "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"
+    ),
+    _detect_key("Replicate token", "r8_", r"[A-Za-z0-9]{37,}+", "r8_8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1t"),
+    _detect_key("NVIDIA key", "nvapi-", r"[\w-]{40,}+", "nvapi-8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1tV3wX5yZ"),
+    _detect_key("Cerebras key", "csk-", r"[a-z0-9]{40,}+", "csk-8fk2qlmn0pr4st6vx9zb1df3hj5km7np9qs1tv3wx5yz7ab9"),
+    _detect_key("Tavily key", "tvly-", r"[\w-]{24,}+", "tvly-dev-8fK2qLmN0pR4sT6vX9zB1dF3"),
+    _detect_key("LangSmith key", "lsv2_", r"\w{30,}+", "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"),
+    _detect_key("Databricks token", "dapi", r"[0-9a-f]{32}(?:-\d)?", "dapi8f2a1b4c6d0e9f7a3b5c1d2e4f6a8b0c"),
+    _detect_key("DigitalOcean token", "dop_v1_", r"[0-9a-f]{64}", "dop_v1_" + "8f2a1b4c6d0e9f7a3b5c1d2e4f6a8b0c" * 2),
+    _detect_key("Notion token", "ntn_", r"[A-Za-z0-9]{40,}+", "ntn_8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1tV3wX5yZ"),
     Detector(
         "JWT",
         (b"eyJ",),
@@ -253,7 +263,7 @@ DETECTORS = (
         re.compile(_PEM),
         "-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ",
         is_token,
-        _anywhere,
+        _is_anywhere,
     ),
     Detector(
         "password in an address",
@@ -261,22 +271,22 @@ DETECTORS = (
         re.compile(_SLASHES),
         "postgres://me:8fK2qLmN0p@db/x",
         is_password,
-        _anywhere,
+        _is_anywhere,
     ),
     Detector(
         "secret after a word that announces it",
         _CUES,
-        _after(_CUES, _BETWEEN, rb"[\w+/=.~-]{16,}+"),
+        _make_cue_pattern(_CUES, _BETWEEN, rb"[\w+/=.~-]{16,}+"),
         "api key: 8fK2qLmN0pR4sT6vX9zB",
         begins=_is_announced,
     ),
     Detector(
         "password after a word that announces it",
         _CUES[2:6],
-        _after(_CUES[2:6], _STATED, rb"[^\s\"'\\<>,;&]{10,100}+"),
+        _make_cue_pattern(_CUES[2:6], _STATED, rb"[^\s\"'\\<>,;&]{10,100}+"),
         'password = "q8!fK2#Lm0pR"',
         is_password,
-        _anywhere,
+        _is_anywhere,
     ),
 )
 
@@ -297,7 +307,7 @@ class AllowedSecrets(Struct, frozen=True):
         return any(pattern.fullmatch(value) for pattern in self.patterns)
 
 
-def allowed(entries: tuple[str, ...]) -> AllowedSecrets:
+def parse_allowed(entries: tuple[str, ...]) -> AllowedSecrets:
     """Parse the setting allow_secrets. Raises ConfigError."""
     hashes = tuple(entry.removeprefix(HASH).lower() for entry in entries if entry.startswith(HASH))
     for digits in hashes:
@@ -306,11 +316,11 @@ def allowed(entries: tuple[str, ...]) -> AllowedSecrets:
                 f"allow_secrets: {HASH}{digits} must have {MIN_DIGITS} to 64 hexadecimal digits after {HASH}, as the "
                 "report of the secret shows them"
             )
-    return AllowedSecrets(hashes, tuple(_pattern(entry) for entry in entries if not entry.startswith(HASH)))
+    return AllowedSecrets(hashes, tuple(_make_pattern(entry) for entry in entries if not entry.startswith(HASH)))
 
 
-def entry_of(value: str) -> str:
-    """The entry of allow_secrets for a value, which does not reveal it."""
+def make_entry(value: str) -> str:
+    """Return the entry of allow_secrets for a value, which does not reveal it."""
     return HASH + _hash(value)[:SHOWN]
 
 
@@ -318,7 +328,7 @@ def _hash(value: str) -> str:
     return sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _pattern(entry: str) -> re.Pattern[str]:
+def _make_pattern(entry: str) -> re.Pattern[str]:
     pieces = re.split(r"(?<!\\)\*", entry)
     first, *others = (re.escape(piece.replace("\\*", "*")) for piece in pieces)
     if not others:
@@ -343,73 +353,78 @@ class Leak(Struct, frozen=True):
         return f"{self.where}: {self.shown} looks like a secret ({self.kind}); if it is not one, allow it: {self.how}"
 
 
-def leaks(episode: Episode, allow: tuple[str, ...] = ()) -> tuple[Leak, ...]:
-    """What looks like a secret, each value once; `allow` is the setting allow_secrets. Raises ConfigError for it."""
-    return tuple(islice(_leaks(episode, allowed(allow)), MAX_LEAKS))
+def find_leaks(episode: Episode, allow: tuple[str, ...] = ()) -> tuple[Leak, ...]:
+    """Return what looks like a secret, each value once; `allow` is the setting allow_secrets.
+
+    Raises ConfigError for it.
+    """
+    return tuple(islice(_find_leaks(episode, parse_allowed(allow)), MAX_LEAKS))
 
 
 Surface = tuple[bytes, Callable[[bytes, bytes], str]]  # bytes to search, and how to name the place of a value in them
 
 
-def _leaks(episode: Episode, allows: AllowedSecrets) -> Iterator[Leak]:
+def _find_leaks(episode: Episode, allows: AllowedSecrets) -> Iterator[Leak]:
     seen = set[bytes]()
-    for raw, where in _surfaces(episode):
-        data = _unescaped(raw)
+    for raw, where in _list_surfaces(episode):
+        data = _unescape(raw)
         small = data.lower()
         for detector in DETECTORS:
-            for start, end in detector.found(data, small):
+            for start, end in detector.find(data, small):
                 found, value = data[start:end], data[start:end].decode("utf-8", "replace")
                 if found not in seen and value not in allows:
                     seen.add(found)
-                    yield Leak(detector.name, where(data, found), mask(value), f'allow_secrets: ["{entry_of(value)}"]')
+                    yield Leak(
+                        detector.name, where(data, found), mask(value), f'allow_secrets: ["{make_entry(value)}"]'
+                    )
 
 
-def _surfaces(episode: Episode) -> Iterator[Surface]:
+def _list_surfaces(episode: Episode) -> Iterator[Surface]:
     sent, reply = episode.request, episode.reply
-    yield _named(episode.model, "model")
-    yield _named(sent.path, "request, path")
+    yield _name_surface(episode.model, "model")
+    yield _name_surface(sent.path, "request, path")
     for query in dict.fromkeys((sent.query, unquote_plus(sent.query))):
-        yield _named(query, "request, query")
+        yield _name_surface(query, "request, query")
     for of, headers in (("request", sent.headers), ("answer", reply.headers)):
-        yield from (_named(value, f"{of}, header {name}") for name, value in headers)
-    yield sent.body, partial(_in_body, "request, body")
+        yield from (_name_surface(value, f"{of}, header {name}") for name, value in headers)
+    yield sent.body, partial(_locate_in_body, "request, body")
     if reply.frames is None:
-        yield reply.body, partial(_in_body, "answer, body")
-        yield from _joined((_text(reply.body),), "answer, body, in pieces")
+        yield reply.body, partial(_locate_in_body, "answer, body")
+        yield from _list_joined((_decode(reply.body),), "answer, body, in pieces")
     else:
-        yield reply.bytes, partial(_in_frames, reply.frames)  # all at once, which is faster than one by one
-        yield from _joined(tuple(data_of(frame) for _, frame in reply.frames), "answer, in pieces")
+        yield reply.bytes, partial(_locate_in_frames, reply.frames)  # all at once, which is faster than one by one
+        yield from _list_joined(tuple(join_data(frame) for _, frame in reply.frames), "answer, in pieces")
 
 
-def _joined(events: tuple[str | None, ...], of: str) -> Iterator[Surface]:
-    for joined in joined_deltas(events):
+def _list_joined(events: tuple[str | None, ...], of: str) -> Iterator[Surface]:
+    for joined in join_deltas(events):
         first, last = joined.pieces[0], joined.pieces[-1]
         within = f", events {first.event + 1} to {last.event + 1}" if first.event != last.event else ""
-        yield _named(joined.text, of + within)
+        yield _name_surface(joined.text, of + within)
 
 
-def _named(text: str, where: str) -> Surface:
+def _name_surface(text: str, where: str) -> Surface:
     return text.encode("utf-8", "surrogatepass"), lambda _data, _found: where
 
 
-def _in_body(of: str, data: bytes, found: bytes) -> str:
-    path = path_of(try_parse(_text(data)), _text(found))
+def _locate_in_body(of: str, data: bytes, found: bytes) -> str:
+    path = find_path(try_parse(_decode(data)), _decode(found))
     return f"{of}, {path or f'line {data.count(bytes((10,)), 0, data.index(found)) + 1}'}"
 
 
-def _in_frames(frames: Sequence[RecordedEvent], _data: bytes, found: bytes) -> str:
-    for number, frame in enumerate((_unescaped(frame) for _, frame in frames), 1):
+def _locate_in_frames(frames: Sequence[RecordedEvent], _data: bytes, found: bytes) -> str:
+    for number, frame in enumerate((_unescape(frame) for _, frame in frames), 1):
         if found in frame:
-            path = path_of(try_parse(data_of(frame) or ""), _text(found))
+            path = find_path(try_parse(join_data(frame) or ""), _decode(found))
             return f"answer, event {number}" + (f", {path}" if path else "")
     return "answer"
 
 
-def _text(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _unescaped(data: bytes) -> bytes:
+def _unescape(data: bytes) -> bytes:
     if b"\\" not in data:
         return data
     return _ESCAPED.sub(lambda found: bytes((int(found[1], 16),)) if found[1] else b"/", data)

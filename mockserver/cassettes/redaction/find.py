@@ -1,17 +1,22 @@
-"""Find the credentials of a request by their names, and replace them wherever else they occur. Knows no provider."""
+r"""Find the credentials of a request by their names, and replace them wherever else they occur. Knows no provider.
+
+A value is found as it is, in URLs, in JSON, in hexadecimal, as a list of numbers, in base64 and in base64 of that, each
+with any of its letters escaped: `%73`, `%2573`, `\u0073`, `\\u0073`, `\x73`, `&#115;`, `&#x73;`, `&lowbar;` or `=73`.
+"""
 
 import json
 import re
-from base64 import b64decode
+from array import array
+from base64 import b64decode, b64encode
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING
-from urllib.parse import unquote_plus
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote, quote_plus, unquote_plus
 
 from msgspec import Struct
 
-from mockserver.cassettes.redaction.encodings import View, has_escapes, in_any_case, in_base64, views
 from mockserver.core.text import hiding
 
 if TYPE_CHECKING:
@@ -19,23 +24,24 @@ if TYPE_CHECKING:
 
 Fields = tuple[tuple[bytes, bytes], ...]
 MIN_ENVIRONMENT_SECRET = 6  # letters
+MIN_BASE64 = 6  # letters of base64 that identify a value
 
 
 def mask(value: str) -> str:
-    """The text to show for a credential: always the same, with the start of a long one."""
+    """Return the text to show for a credential: always the same, with the start of a long one."""
     plain = _BEGINNING.match(value)
     return f"{plain[0][: len(value) // 4] if plain else ''}...(masked)"
 
 
-def environment_secrets(environ: Mapping[str, str]) -> tuple[str, ...]:
+def find_environment_secrets(environ: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(
         value for name, value in environ.items() if len(value) >= MIN_ENVIRONMENT_SECRET and _VARIABLE.search(name)
     )
 
 
-def credentials(headers: Fields, query: bytes = b"", body: bytes = b"") -> Iterator[str]:
-    """The credentials of a request, however short; may repeat some."""
-    yield from _in_headers(headers)
+def find_credentials(headers: Fields, query: bytes = b"", body: bytes = b"") -> Iterator[str]:
+    """Yield the credentials of a request, however short; may repeat some."""
+    yield from _find_in_headers(headers)
     found = list[str]()
 
     def keep(value: str) -> str:
@@ -43,8 +49,8 @@ def credentials(headers: Fields, query: bytes = b"", body: bytes = b"") -> Itera
         return ""
 
     fields = CredentialFields(keep)
-    fields.query(query)
-    fields.body(body)
+    fields.redact_query(query)
+    fields.redact_body(body)
     for value in found:
         yield value
         if said := _SAID.fullmatch(value):
@@ -56,47 +62,47 @@ class CredentialFields(Struct, frozen=True):
 
     instead: Callable[[str], str] = mask
 
-    def headers(self, headers: Fields) -> Fields:
-        """Headers without credentials; schemes and the names of cookies stay."""
-        return tuple((name, self._header(name, value)) for name, value in headers)
+    def redact_headers(self, headers: Fields) -> Fields:
+        """Return headers without credentials; schemes and the names of cookies stay."""
+        return tuple((name, self._redact_header(name, value)) for name, value in headers)
 
-    def body(self, body: bytes) -> bytes:
+    def redact_body(self, body: bytes) -> bytes:
         if _ENDING.search(body):
-            body = _FIELD.sub(self._field, body)
-        return self.query(body) if _FORM.match(body) else body
+            body = _FIELD.sub(self._redact_field, body)
+        return self.redact_query(body) if _FORM.match(body) else body
 
-    def _header(self, name: bytes, value: bytes) -> bytes:
+    def _redact_header(self, name: bytes, value: bytes) -> bytes:
         if not is_secret_field(name):
             return value
         if name.lower() in (b"cookie", b"set-cookie"):
-            return _COOKIE.sub(lambda found: found[1] + self._plain(found[2]), value)
-        parts = _parts(name, value)
-        return value.strip()[: -len(parts[0])] + self._plain(parts[0]) if parts and parts[0] else value
+            return _COOKIE.sub(lambda found: found[1] + self._redact_plain(found[2]), value)
+        parts = _split_value(name, value)
+        return value.strip()[: -len(parts[0])] + self._redact_plain(parts[0]) if parts and parts[0] else value
 
-    def query(self, query: bytes) -> bytes:
-        return b"&".join(map(self._pair, query.split(b"&"))) if b"=" in query else query
+    def redact_query(self, query: bytes) -> bytes:
+        return b"&".join(map(self._redact_pair, query.split(b"&"))) if b"=" in query else query
 
-    def _field(self, found: re.Match[bytes]) -> bytes:
+    def _redact_field(self, found: re.Match[bytes]) -> bytes:
         name = found[1].split(b'"')[1]
-        return found[0] if is_page_token(name) else found[1] + self.instead(_unescaped(found[2])).encode() + b'"'
+        return found[0] if is_page_token(name) else found[1] + self.instead(_unescape(found[2])).encode() + b'"'
 
-    def _pair(self, pair: bytes) -> bytes:
+    def _redact_pair(self, pair: bytes) -> bytes:
         name, equals, value = pair.partition(b"=")
-        return name + equals + self._plain(value) if value and _is_secret_parameter(name) else pair
+        return name + equals + self._redact_plain(value) if value and _is_secret_parameter(name) else pair
 
-    def _plain(self, value: bytes) -> bytes:
+    def _redact_plain(self, value: bytes) -> bytes:
         return self.instead(unquote_plus(value.decode("latin-1"))).encode() if value else value
 
 
-def _in_headers(headers: Fields) -> Iterator[str]:
+def _find_in_headers(headers: Fields) -> Iterator[str]:
     for name, value in headers:
         if is_secret_field(name):
-            for part in _parts(name, value):
+            for part in _split_value(name, value):
                 yield part.decode("latin-1")
-                yield from _passwords(name, part)
+                yield from _find_passwords(name, part)
 
 
-def _parts(name: bytes, value: bytes) -> list[bytes]:
+def _split_value(name: bytes, value: bytes) -> list[bytes]:
     value = value.strip()
     if name.lower() in (b"cookie", b"set-cookie"):
         pairs = value.split(b";") if name.lower() == b"cookie" else value.split(b";")[:1]
@@ -107,7 +113,7 @@ def _parts(name: bytes, value: bytes) -> list[bytes]:
     return [token.strip()] if blank and _SCHEME.fullmatch(scheme) else [value] if value else []
 
 
-def _passwords(name: bytes, part: bytes) -> Iterator[str]:
+def _find_passwords(name: bytes, part: bytes) -> Iterator[str]:
     if not name.lower().endswith(_WITH_SCHEME) or len(part) > _LONGEST_BASIC:
         return
     try:
@@ -118,7 +124,7 @@ def _passwords(name: bytes, part: bytes) -> Iterator[str]:
         yield from (text.decode("latin-1") for text in (user + colon + password, password) if text)
 
 
-def _unescaped(text: bytes) -> str:
+def _unescape(text: bytes) -> str:
     try:
         value: str = json.loads(b'"' + text + b'"', strict=False)
     except ValueError:  # broken escapes, bytes that are no text
@@ -128,18 +134,18 @@ def _unescaped(text: bytes) -> str:
 
 @lru_cache(1024)
 def is_secret_field(name: bytes) -> bool:
-    """Whether a header of this name, as it is sent, holds a credential."""
+    """Return whether a header of this name, as it is sent, holds a credential."""
     return _HEADER.search(name) is not None
 
 
 @lru_cache(1024)
 def is_secret_header(name: str) -> bool:
-    """The same of a name that is text."""
+    """Return whether a header of this name, which is text, holds a credential."""
     return is_secret_field(name.encode("latin-1", "replace"))
 
 
 def has_credential_fields(body: bytes) -> bool:
-    """Whether a body may have fields with the names of credentials."""
+    """Return whether a body may have fields with the names of credentials."""
     return _ENDING.search(body) is not None or _FORM.match(body) is not None
 
 
@@ -150,7 +156,7 @@ def _is_secret_parameter(name: bytes) -> bool:
 
 
 def is_page_token(name: bytes) -> bool:
-    """Whether a name is, or ends with, that of a token of a page, which is not a credential: `nextPageToken`."""
+    """Return whether a name is, or ends with, that of a token of a page, which is not a credential: `nextPageToken`."""
     return _PAGE_TOKEN.search(name) is not None
 
 
@@ -203,18 +209,18 @@ Edit = tuple[int, int, str]  # start, end, replacement
 
 
 def is_distinctive(value: str) -> bool:
-    """Whether to replace a value everywhere; a short or plain one, such as `ollama`, is replaced in its field only."""
+    """Return whether to replace a value everywhere; a short or plain one, such as `ollama`, only in its field."""
     if PLACEHOLDER in value or value in PLACEHOLDER:
         return False
     return len(value) >= (MIN_PLAIN if value.isalpha() or value.isdigit() else MIN_MIXED)
 
 
-def placeholder_for(_: str) -> str:
-    """The text that replaces every credential in a recording."""
+def use_placeholder(_: str) -> str:
+    """Return the text that replaces every credential in a recording."""
     return PLACEHOLDER
 
 
-def credentials_of(values: Iterable[str], instead: Callable[[str], str] = placeholder_for) -> "Credentials":
+def make_credentials(values: Iterable[str], instead: Callable[[str], str] = use_placeholder) -> "Credentials":
     found = tuple(dict.fromkeys(filter(is_distinctive, values)))
     return (_cached if sum(map(len, found)) <= MAX_CACHED else Credentials)(found, instead)
 
@@ -223,17 +229,17 @@ class Credentials(Struct, frozen=True, dict=True):
     """Values to replace, in any case. Time depends on the length of a text, not on how many values there are."""
 
     values: tuple[str, ...] = ()
-    instead: Callable[[str], str] = placeholder_for
+    instead: Callable[[str], str] = use_placeholder
 
     __repr__, __rich_repr__ = hiding("values")
 
     @property
-    def too_many(self) -> bool:
+    def are_too_many(self) -> bool:
         """Whether only the first of them are looked for, as there are so many."""
         return sum(map(len, self.values)) > MAX_LETTERS
 
     def are_in(self, data: bytes) -> bool:
-        """Whether bytes may hold one of them."""
+        """Return whether bytes may hold one of them."""
         if not self.values:
             return False
         small = data.lower()
@@ -242,11 +248,11 @@ class Credentials(Struct, frozen=True, dict=True):
                 return True
         if not has_escapes(data):
             return False
-        return any(finder.find(view.data.lower()) for view in views(data) for finder in self._finders)
+        return any(finder.find(view.data.lower()) for view in list_views(data) for finder in self._finders)
 
-    def data(self, data: bytes) -> bytes:
-        """Bytes without any of them; the same object if none is in it."""
-        if not self.are_in(data) or not (found := self.edits(data)):
+    def redact(self, data: bytes) -> bytes:
+        """Return bytes without any of them; the same object if none is in it."""
+        if not self.are_in(data) or not (found := self.find_edits(data)):
             return data
         pieces, reached = list[bytes](), 0
         for start, end, instead in found:
@@ -254,17 +260,17 @@ class Credentials(Struct, frozen=True, dict=True):
             reached = end
         return b"".join((*pieces, data[reached:]))
 
-    def text(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         if not self.values:
             return text
         data = text.encode("utf-8", "surrogatepass")
-        left = self.data(data)
+        left = self.redact(data)
         return text if left is data else left.decode("utf-8", "replace")
 
-    def edits(self, data: bytes) -> list[Edit]:
-        """Where each occurs, and what replaces it; one in base64 includes all the base64 around it."""
+    def find_edits(self, data: bytes) -> list[Edit]:
+        """Return where each occurs, and what replaces it; one in base64 includes all the base64 around it."""
         found = list[Edit]()
-        every = (finder.edits(view) for view in views(data) for finder in self._finders)
+        every = (finder.find_edits(view) for view in list_views(data) for finder in self._finders)
         for start, end, instead in sorted(chain.from_iterable(every)):
             if found and start < found[-1][1]:  # the same in another view, or next to the base64 before it
                 start, before, instead = found.pop()
@@ -279,14 +285,14 @@ class Credentials(Struct, frozen=True, dict=True):
             if total > MAX_LETTERS:
                 break
             instead = self.instead(value)
-            for form in in_any_case(value):
+            for form in list_spellings(value):
                 plain.setdefault(form.lower(), _CredentialPattern(instead))
-            for form in in_base64(value):
+            for form in list_base64_cores(value):
                 before = coded.get(form.lower(), _CredentialPattern(instead))
                 coded[form.lower()] = _CredentialPattern(before.instead, (*before.exact, form))
         every = tuple((coded | plain).items())
         size = _FAST if len(every) <= _FAST * _MAX_FINDERS else len(every)
-        return tuple(_finder(dict(every[start : start + size])) for start in range(0, len(every), size))
+        return tuple(_make_finder(dict(every[start : start + size])) for start in range(0, len(every), size))
 
 
 class _CredentialPattern(Struct, frozen=True):
@@ -307,19 +313,19 @@ class _Finder(Struct, frozen=True):
         found: Sequence[tuple[int, int, int]] = self.automaton.find_matches_as_indexes(small)
         return found
 
-    def edits(self, view: View) -> Iterator[Edit]:
+    def find_edits(self, view: "View") -> Iterator[Edit]:
         data, reached = view.data, 0
         for number, start, end in self.find(data.lower()):
             pattern = self.patterns[number]
             if end <= reached or not pattern.matches(data[start:end]):
                 continue
             if pattern.exact:
-                start, end = _run(data, start, end, min(start, reached))
+                start, end = _extend_run(data, start, end, min(start, reached))
             reached = end
-            yield (*view.span(start, end), pattern.instead)
+            yield (*view.find_span(start, end), pattern.instead)
 
 
-def _finder(patterns: Mapping[bytes, _CredentialPattern]) -> _Finder:
+def _make_finder(patterns: Mapping[bytes, _CredentialPattern]) -> _Finder:
     from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind  # only if there is something to find
 
     patterns = {**patterns, PLACEHOLDER.lower().encode(): _NOWHERE}
@@ -328,8 +334,8 @@ def _finder(patterns: Mapping[bytes, _CredentialPattern]) -> _Finder:
     return _Finder(automaton, tuple(patterns.values()))
 
 
-def _run(data: bytes, start: int, end: int, reached: int) -> tuple[int, int]:
-    """The whole run of base64 around a piece of it, without the letters of an escape."""
+def _extend_run(data: bytes, start: int, end: int, reached: int) -> tuple[int, int]:
+    """Return the whole run of base64 around a piece of it, without the letters of an escape."""
     first = reached + len(data[reached:start].rstrip(_LETTERS))
     escape, tail = _ESCAPE.match(data, first - 1, start) if first else None, _RUN.match(data, end)
     return escape.end() if escape else first, tail.end() if tail else end
@@ -341,3 +347,174 @@ _NOWHERE = _CredentialPattern("", (b"",))  # a placeholder stays as it is
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
 _RUN = re.compile(rb"[A-Za-z0-9+/_-]*+={0,2}+")
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|[nrtbf/])|%[0-9a-fA-F]{2}")  # of JSON, or of a URL
+
+
+# How a known value may be written.
+
+
+def list_spellings(value: str) -> Iterator[bytes]:
+    """Yield the forms of a value in which case does not matter; may repeat some."""
+    for form in dict.fromkeys(_spell(value)):
+        yield form.encode("utf-8", "surrogatepass")
+        if _is_latin(form):
+            yield form.encode("latin-1")
+    for text in _list_texts(value):
+        data = text.encode("utf-8", "replace")
+        yield from (data.hex(*between).encode() for between in ((), (" ",), (":",)))
+        yield from (between.join(map(str, data)).encode() for between in (",", ", "))
+
+
+def list_base64_cores(value: str) -> Iterator[bytes]:
+    """Yield the letters that a value has in base64, and in base64 of that, wherever it begins in a longer text."""
+    for text in _list_texts(value):
+        for once in _list_cores(text.encode("utf-8", "replace")):
+            yield once
+            yield from _list_cores(once)
+
+
+def _spell(value: str) -> Iterator[str]:
+    """Yield a value as it is, in URLs and in JSON, and each of these within another."""
+    for text in _list_texts(value):
+        once = dict.fromkeys((text, *_write(text)))
+        yield from once
+        for form in once:
+            yield from _write(form) if form is not text else ()
+
+
+def _write(text: str) -> Iterator[str]:
+    if _SAME_EVERYWHERE.fullmatch(text):
+        return
+    yield quote_plus(text, errors="replace")
+    for safe in ("", "/", _COMPONENT, _ADDRESS):
+        yield (quoted := quote(text, safe=safe, errors="replace"))
+        yield _PERCENT.sub(lambda found: found[0].lower(), quoted)
+    for ascii_only in (True, False):
+        yield (once := json.dumps(text, ensure_ascii=ascii_only)[1:-1])
+        yield once.replace("/", "\\/")
+
+
+def _list_texts(value: str) -> Iterator[str]:
+    yield value
+    if _is_latin(value):  # the bytes of a header, which may be UTF-8
+        yield value.encode("latin-1").decode("utf-8", "replace")
+
+
+def _is_latin(text: str) -> bool:
+    return not text.isascii() and all(ord(letter) < 256 for letter in text)
+
+
+def _list_cores(data: bytes) -> Iterator[bytes]:
+    """For each of its three possible offsets."""
+    for before in range(3):
+        letters = b64encode(b"\0" * before + data)
+        core = letters[(0, 2, 3)[before] : (before + len(data)) * 4 // 3]
+        if len(core) >= MIN_BASE64:
+            yield from dict.fromkeys((core, core.translate(_URL_SAFE)))
+
+
+_COMPONENT = "!'()*"  # not escaped by JavaScript's encodeURIComponent, unlike Python
+_ADDRESS = ";,/?:@&=+$!'()*#"  # not escaped by encodeURI
+_SAME_EVERYWHERE = re.compile(r"[A-Za-z0-9_.~-]*+")
+_PERCENT = re.compile("%[0-9A-F]{2}")
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
+
+
+class View(Struct, frozen=True):
+    """A text, or what it means without one layer of escapes; then the place of each escape here and in that text."""
+
+    data: bytes
+    outer: "View | None" = None
+    starts: Sequence[int] = ()
+    ends: Sequence[int] = ()
+    lefts: Sequence[int] = ()
+    rights: Sequence[int] = ()
+
+    def find_span(self, start: int, end: int) -> tuple[int, int]:
+        """Return the start and end, in the text as it was, of what is between these; no escape is split."""
+        if self.outer is None:
+            return start, end
+        first, last = bisect_right(self.starts, start) - 1, bisect_left(self.starts, end) - 1
+        if first >= 0:
+            start = self.lefts[first] if start < self.ends[first] else self.rights[first] + start - self.ends[first]
+        if last >= 0:
+            end = self.rights[last] + max(0, end - self.ends[last])
+        return self.outer.find_span(start, end)
+
+    def unescape(self, escape: "Escape") -> "View | None":
+        """Return the view without these escapes, or None if it has none."""
+        if escape.letter not in self.data or escape.sign.search(self.data) is None:
+            return None
+        made, reached = bytearray(), 0
+        starts, ends, lefts, rights = (array("I") for _ in range(4))
+        for match in escape.pattern.finditer(self.data):
+            if (meant := escape.meaning(match)) is not None:
+                made += self.data[reached : match.start()]
+                starts.append(len(made))
+                made += meant
+                reached = match.end()
+                ends.append(len(made))
+                lefts.append(match.start())
+                rights.append(reached)
+        return View(bytes(made + self.data[reached:]), self, starts, ends, lefts, rights) if starts else None
+
+
+def has_escapes(data: bytes) -> bool:
+    for letter, search in _SIGNS:  # noqa: SIM110  # any() takes three times as long
+        if letter in data and search(data):
+            return True
+    return False
+
+
+def list_views(data: bytes) -> Iterator[View]:
+    """Yield the data, then without its escapes, layer by layer."""
+    view = View(data)
+    yield view
+    for _ in range(MAX_NESTED):
+        before = view
+        for escape in ESCAPES:
+            if inner := view.unescape(escape):
+                view = inner
+                yield view
+        if view is before:
+            return
+
+
+def _read_hexadecimal(match: re.Match[bytes]) -> bytes:
+    return bytes((int(match[1], 16),)) if match[1] else b""
+
+
+def _read_backslashed(match: re.Match[bytes]) -> bytes | None:
+    return _read_hexadecimal(match) or match[2]
+
+
+def _read_entity(match: re.Match[bytes]) -> bytes | None:
+    from html import unescape  # large, and hardly ever needed
+
+    letter = unescape(f"&{match[1].decode()};")
+    return letter.encode() if len(letter) == 1 and letter.isascii() else None
+
+
+class Escape(NamedTuple):
+    """A kind of escapes: the letter with which each begins, a quick sign of them, and what each match means, if any."""
+
+    letter: bytes
+    sign: re.Pattern[bytes]
+    pattern: re.Pattern[bytes]
+    meaning: Callable[[re.Match[bytes]], bytes | None]
+
+
+MAX_NESTED = 3  # kinds of escapes within others; those of one kind within each other are taken off at once
+_BACKSLASH = re.compile(rb"\\(?:(?:u00|x)[2-7]|/)")
+_BACKSLASHES = re.compile(rb"\\++(?:(?:u00|x)([2-7][0-9a-fA-F])|(/))?")  # all, so that none is read twice
+_PERCENT_SIGN = re.compile(rb"%(?:25)*([2-7][0-9a-fA-F]|0[aAdD])")
+_AMPERSAND = re.compile(rb"&(?:amp;)*(#[xX]0*[2-7][0-9a-fA-F]|#0*[0-9]{2,3}|[A-Za-z]{2,24}(?=;));?")
+_EQUALS = re.compile(rb"=(?:([2-7][0-9a-fA-F])|(?:\r|\\{1,64}r)?(?:\n|\\{1,64}n))")  # quoted-printable
+# Escapes of ASCII letters alone, as others have few forms.
+ESCAPES = (
+    Escape(b"\\", _BACKSLASH, _BACKSLASHES, _read_backslashed),
+    Escape(b"%", _PERCENT_SIGN, _PERCENT_SIGN, _read_hexadecimal),
+    Escape(b"&", _AMPERSAND, _AMPERSAND, _read_entity),
+    Escape(b"=", _EQUALS, _EQUALS, _read_hexadecimal),
+)
+# As numbers, which are found in bytes nine times as fast as letters.
+_SIGNS = tuple((escape.letter[0], escape.sign.search) for escape in ESCAPES)

@@ -8,8 +8,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from mockserver.cassettes.bodies import COMPACT, Style, Verbatim, as_json, likely_styles
+from mockserver.cassettes.bodies import COMPACT, Style, guess_styles, parse_json
 from mockserver.cassettes.redaction.find import Edit
+from mockserver.cassettes.yaml_text import Verbatim
 from mockserver.config.errors import CassetteError
 from mockserver.config.types import JsonPath
 from mockserver.core.json import Json, try_parse
@@ -19,76 +20,76 @@ Path = tuple[Key, ...]
 
 
 def read_json(text: str) -> tuple[Any, Style] | None:
-    """The value of a JSON text, with numbers as they are written, and its layout, or one like it; None if invalid.
+    """Return the value of a JSON text, with numbers as written, and its layout, or one like it; None if invalid.
 
     Raises CassetteError if an object repeats a key: its value would hide the others.
     """
     try:
-        return as_json(text) or (_LENIENT.decode(text), next(likely_styles(text), COMPACT))
+        return parse_json(text) or (_LENIENT.decode(text), next(guess_styles(text), COMPACT))
     except (ValueError, RecursionError):
         return None
 
 
 def edit_path(tree: Json, path: JsonPath, change: Callable[[Json], Json]) -> Json:
-    """The tree with every value changed that the path matches."""
+    """Return the tree with every value changed that the path matches."""
     if not path:
         return change(tree)
     step = path[0]
 
-    def edited(inner: Json, *, matches: bool) -> Json:
+    def edit(inner: Json, *, matches: bool) -> Json:
         inner = edit_path(inner, path[1:], change) if matches else inner
         return edit_path(inner, path, change) if step.deep else inner
 
     if isinstance(tree, dict):
-        return {key: edited(inner, matches=step.key in (None, key)) for key, inner in tree.items()}
+        return {key: edit(inner, matches=step.key in (None, key)) for key, inner in tree.items()}
     if isinstance(tree, list):
         wanted = step.key + len(tree) if isinstance(step.key, int) and step.key < 0 else step.key
-        return [edited(inner, matches=wanted in (None, at)) for at, inner in enumerate(tree)]
+        return [edit(inner, matches=wanted in (None, at)) for at, inner in enumerate(tree)]
     return tree
 
 
 def map_scalars(tree: Json, change: Callable[[Json], Json], *, keys: bool = False) -> Json:
-    """The tree with every scalar changed; `keys`: the names in objects too."""
+    """Return the tree with every scalar changed; `keys`: the names in objects too."""
     if isinstance(tree, dict):
         changed = dict[str, Json]()
         for key, inner in tree.items():
-            name = _unused(change(key), changed) if keys else key
+            name = _find_unused(change(key), changed) if keys else key
             changed[name] = map_scalars(inner, change, keys=keys)
         return changed
     return [map_scalars(inner, change, keys=keys) for inner in tree] if isinstance(tree, list) else change(tree)
 
 
-def _unused(name: str, taken: Mapping[str, Json]) -> str:
+def _find_unused(name: str, taken: Mapping[str, Json]) -> str:
     numbered = (f"{name} {number}" for number in count(2))
     return name if name not in taken else next(each for each in numbered if each not in taken)
 
 
-def path_of(tree: Json, value: str) -> str | None:
-    """The JSONPath of the first text that contains a value as JSON writes it; of a name, that of its object."""
+def find_path(tree: Json, value: str) -> str | None:
+    """Return the JSONPath of the first text that contains a value as JSON writes it; of a name, that of its object."""
     waiting = [("$", tree)]
     while waiting:
         path, place = waiting.pop()
         texts = place if isinstance(place, dict) else (place,)
-        if any(value in _escaped(text) for text in texts):
+        if any(value in _escape(text) for text in texts):
             return path
         if isinstance(place, dict | list):
             members = place.items() if isinstance(place, dict) else enumerate(place)
-            waiting += reversed([(path + _step(key), inner) for key, inner in members])
+            waiting += reversed([(path + _write_step(key), inner) for key, inner in members])
     return None
 
 
-def _escaped(text: Json) -> str:
+def _escape(text: Json) -> str:
     return json.dumps(text, ensure_ascii=False) if isinstance(text, str) else ""
 
 
-def _step(key: Key) -> str:
+def _write_step(key: Key) -> str:
     if isinstance(key, int):
         return f"[{key}]"
     return f".{key}" if _PLAIN.fullmatch(key) else f"[{json.dumps(key, ensure_ascii=False)}]"
 
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:
-    """The text after these edits, which are in order and do not overlap."""
+    """Return the text after these edits, which are in order and do not overlap."""
     pieces, reached = [], 0
     for start, end, instead in edits:
         pieces += [text[reached:start], instead]
@@ -96,7 +97,7 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
     return "".join((*pieces, text[reached:]))
 
 
-def _without_repeats(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+def _refuse_repeats(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     made = dict(pairs)
     if len(made) < len(pairs):
         raise CassetteError("scrub: an object in a JSON body has a key twice, so that not all of it can be redacted")
@@ -104,7 +105,7 @@ def _without_repeats(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 _LENIENT = json.JSONDecoder(
-    object_pairs_hook=_without_repeats, parse_float=Verbatim, parse_int=Verbatim, parse_constant=Verbatim, strict=False
+    object_pairs_hook=_refuse_repeats, parse_float=Verbatim, parse_int=Verbatim, parse_constant=Verbatim, strict=False
 )
 _PLAIN = re.compile(r"[^\W\d][\w-]*")
 
@@ -124,8 +125,8 @@ class JoinedText(Struct, frozen=True):
     def text(self) -> str:
         return "".join(piece.text for piece in self.pieces)
 
-    def edited(self, edits: Sequence[Edit]) -> Iterator[Fragment]:
-        """The pieces that change by edits of the whole text, which are in order; replacements go to the first piece."""
+    def apply(self, edits: Sequence[Edit]) -> Iterator[Fragment]:
+        """Yield the pieces that edits of the whole text change, in order; replacements go to the first piece."""
         start = first = 0
         for piece in self.pieces:
             end = start + len(piece.text)
@@ -141,21 +142,24 @@ class JoinedText(Struct, frozen=True):
             start = end
 
 
-def joined_deltas(events: Sequence[str | None]) -> tuple[JoinedText, ...]:
-    """The texts that are split across events, or across the tokens of a plain body (a single event)."""
+def join_deltas(events: Sequence[str | None]) -> tuple[JoinedText, ...]:
+    """Return the texts that are split across events, or across the tokens of a plain body (a single event)."""
     found: dict[Path, list[Fragment]] = {}
     for number, data in enumerate(events):
         value = try_parse(data) if data is not None and any(word in data for word in _WORDS) else None
         if data and data[0] not in '{["':  # no JSON, or a number: the events may be one text
             found.setdefault((), []).append(Fragment(number, (), data))
         outer = tuple(str(value.get(name)) for name in _OF_EVENT) if isinstance(value, Mapping) else ()
-        for joined, path, text in _texts(value):
+        for joined, path, text in _list_texts(value):
             found.setdefault((*outer, *joined), []).append(Fragment(number, path, text))
     return tuple(JoinedText(tuple(pieces)) for pieces in found.values() if len(pieces) > 1)
 
 
-def with_fragments(data: str, pieces: Sequence[Fragment]) -> str:
-    """The JSON of an event with other pieces, or null if it is too deep. What repeats a token next to it is removed."""
+def replace_fragments(data: str, pieces: Sequence[Fragment]) -> str:
+    """Return the JSON of an event with other pieces, or null if it is too deep.
+
+    What repeats a token next to it is removed.
+    """
     if not pieces[0].path:
         return pieces[0].text
     found = read_json(data)
@@ -164,26 +168,26 @@ def with_fragments(data: str, pieces: Sequence[Fragment]) -> str:
     tree, style = found
     for piece in pieces:
         *outer, last = piece.path
-        holder = _value_at(tree, outer)
+        holder = _find_value(tree, outer)
         holder[last] = piece.text
         if "logprobs" in outer:
-            token = _value_at(tree, outer[:-1]) if isinstance(last, int) else holder
+            token = _find_value(tree, outer[:-1]) if isinstance(last, int) else holder
             repeated: dict[str, Json] = {"bytes": None, "top_logprobs": None if isinstance(last, int) else []}
             token |= {name: instead for name, instead in repeated.items() if name in token}
     try:
-        return style.text(tree)
+        return style.write(tree)
     except RecursionError:
         return "null"
 
 
-def _value_at(tree: Any, path: Sequence[Key]) -> Any:
+def _find_value(tree: Any, path: Sequence[Key]) -> Any:
     for key in path:
         tree = tree[key]
     return tree
 
 
-def _texts(value: Json) -> Iterator[tuple[Path, Path, str]]:
-    """Each piece of a text in an event: which text it belongs to, its path and itself."""
+def _list_texts(value: Json) -> Iterator[tuple[Path, Path, str]]:
+    """Yield each piece of a text in an event: which text it belongs to, its path and itself."""
     waiting: list[tuple[Path, Path, Json]] = [((), (), value)]
     while waiting:
         joined, path, inner = waiting.pop()
@@ -194,13 +198,13 @@ def _texts(value: Json) -> Iterator[tuple[Path, Path, str]]:
         elif isinstance(inner, list):
             every = "logprobs" in path or not path  # of a list of events in one body, all belong together
             waiting += [
-                ((*joined, "*" if every else _number(each, index)), (*path, index), each)
+                ((*joined, "*" if every else _find_number(each, index)), (*path, index), each)
                 for index, each in reversed(tuple(enumerate(inner)))
             ]
 
 
-def _number(value: Json, index: int) -> int | str:
-    """The index of an item: as it states, or by its position."""
+def _find_number(value: Json, index: int) -> int | str:
+    """Return the index of an item: as it states, or by its position."""
     stated = value.get("index") if isinstance(value, Mapping) else None
     return f"#{stated}" if isinstance(stated, int) else index
 

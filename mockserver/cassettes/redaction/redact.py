@@ -12,8 +12,8 @@ from urllib.parse import quote_plus, unquote_plus
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.cassettes.bodies import Verbatim
-from mockserver.cassettes.redaction.detect import AllowedSecrets, allowed
+from mockserver.cassettes.bodies import join_data, replace_data
+from mockserver.cassettes.redaction.detect import AllowedSecrets, parse_allowed
 from mockserver.cassettes.redaction.find import (
     MAX_LETTERS,
     PLACEHOLDER,
@@ -21,23 +21,23 @@ from mockserver.cassettes.redaction.find import (
     Credentials,
     Edit,
     Fields,
-    credentials,
-    credentials_of,
+    find_credentials,
     has_credential_fields,
     is_secret_field,
     is_secret_header,
+    make_credentials,
     mask,
 )
 from mockserver.cassettes.redaction.json_edit import (
     Fragment,
     apply_edits,
     edit_path,
-    joined_deltas,
+    join_deltas,
     map_scalars,
     read_json,
-    with_fragments,
+    replace_fragments,
 )
-from mockserver.cassettes.sse_yaml import data_of, with_data
+from mockserver.cassettes.yaml_text import Verbatim
 from mockserver.config.errors import CassetteError
 from mockserver.config.recording import Scrub
 from mockserver.config.types import JsonPath, steps
@@ -54,12 +54,12 @@ class HeaderPolicy(Struct, frozen=True):
     names: frozenset[str]
     prefixes: tuple[str, ...] = ()
 
-    def of(self, headers: Headers, more: Collection[str] = ()) -> Headers:
-        """The headers that are kept, in order, with lower-case names; `more` names further ones."""
+    def select(self, headers: Headers, more: Collection[str] = ()) -> Headers:
+        """Return the headers that are kept, in order, with lower-case names; `more` names further ones."""
         small = ((name.lower(), value) for name, value in headers)
-        return tuple((name, value) for name, value in small if self.has(name) or (name in more and name not in NEVER))
+        return tuple((name, value) for name, value in small if self.keeps(name) or (name in more and name not in NEVER))
 
-    def has(self, name: str) -> bool:
+    def keeps(self, name: str) -> bool:
         if name in self.names:
             return True
         return name.startswith(self.prefixes) and name not in NEVER | ACCOUNT and not is_secret_header(name)
@@ -106,43 +106,45 @@ class RedactionRules(Struct, frozen=True, dict=True):
 
     rules: tuple[Scrub, ...] = ()
 
-    def text(self, text: str) -> str:
-        """A redacted text that is not JSON. Raises CassetteError, as all methods do, if a pattern takes too long."""
-        return self._replaced(text, _deadline(text)) if self._patterns else text
+    def redact_text(self, text: str) -> str:
+        """Redact a text that is not JSON. Raises CassetteError, as all methods do, if a pattern takes too long."""
+        return self._replace(text, _set_deadline(text)) if self._patterns else text
 
-    def json(self, text: str) -> str | None:
-        """A redacted JSON text; None if it is invalid. Only the values change, unless its layout is an unusual one."""
+    def redact_json(self, text: str) -> str | None:
+        """Redact a JSON text; None if it is invalid. Only the values change, unless its layout is an unusual one."""
         if (found := read_json(text)) is None:
             return None
         tree, style = found
         changed = tree
         try:
             for path, placeholder in self._paths:
-                changed = edit_path(changed, path, partial(self._replaced_value, placeholder=placeholder))
+                changed = edit_path(changed, path, partial(self._replace_value, placeholder=placeholder))
             if self._patterns:
-                changed = map_scalars(changed, partial(self._by_pattern, deadline=_deadline(text)), keys=True)
-            return text if changed == tree else style.text(changed)
+                changed = map_scalars(
+                    changed, partial(self._replace_by_pattern, deadline=_set_deadline(text)), keys=True
+                )
+            return text if changed == tree else style.write(changed)
         except RecursionError:
             raise CassetteError("scrub: a body of JSON is nested too deep") from None
 
-    def either(self, text: str) -> str:
+    def redact_any(self, text: str) -> str:
         if not self.rules:
             return text
-        changed = self.json(text) if text.lstrip()[:1] in ("{", "[", '"') else None
-        return self.text(text) if changed is None else changed
+        changed = self.redact_json(text) if text.lstrip()[:1] in ("{", "[", '"') else None
+        return self.redact_text(text) if changed is None else changed
 
-    def body(self, body: bytes) -> bytes:
-        """A redacted body that may be JSON; the same object if nothing changes."""
+    def redact_body(self, body: bytes) -> bytes:
+        """Redact a body that may be JSON; return the same object if nothing changes."""
         if not self.rules or not body:
             return body
         text = body.decode("utf-8", "surrogateescape")
-        changed = self.either(text)
+        changed = self.redact_any(text)
         return body if changed == text else changed.encode("utf-8", "surrogateescape")
 
-    def spans(self, text: str) -> Iterator[Edit]:
-        """What the patterns find in a text, in order and without overlaps."""
-        deadline, reached = _deadline(text), 0
-        every = [edit for rule in self._patterns for edit in self._found(*rule, text, deadline)]
+    def find_edits(self, text: str) -> Iterator[Edit]:
+        """Yield what the patterns find in a text, in order and without overlaps."""
+        deadline, reached = _set_deadline(text), 0
+        every = [edit for rule in self._patterns for edit in self._find(*rule, text, deadline)]
         for edit in sorted(every):
             if edit[0] >= reached:
                 reached = edit[1]
@@ -163,36 +165,38 @@ class RedactionRules(Struct, frozen=True, dict=True):
         every = sorted({PLACEHOLDER, *(rule.placeholder for rule in self.rules)}, key=len, reverse=True)
         return re.compile("|".join(map(re.escape, every)))
 
-    def _replaced_value(self, was: Json, placeholder: str) -> Json:
-        """The placeholder for a value, or for every scalar within it, but not for what another rule has inserted."""
+    def _replace_value(self, was: Json, placeholder: str) -> Json:
+        """Replace a value, or every scalar within it, but not what another rule has inserted."""
         inserted = {rule.placeholder for rule in self.rules}
-        return map_scalars(was, lambda scalar: scalar if scalar in inserted else _like(scalar, placeholder))
+        return map_scalars(
+            was, lambda scalar: scalar if scalar in inserted else _convert_placeholder(scalar, placeholder)
+        )
 
-    def _by_pattern(self, was: Json, deadline: float) -> Json:
+    def _replace_by_pattern(self, was: Json, deadline: float) -> Json:
         if not isinstance(was, str):  # true, false, null
             return was
-        now = self._replaced(was, deadline)
+        now = self._replace(was, deadline)
         if type(was) is not Verbatim:
             return now
         whole = now != was and any(now == placeholder for _, placeholder in self._patterns)
-        return _like(was, now) if whole else was  # of a number, all is meant or nothing
+        return _convert_placeholder(was, now) if whole else was  # of a number, all is meant or nothing
 
-    def _replaced(self, text: str, deadline: float) -> str:
+    def _replace(self, text: str, deadline: float) -> str:
         for pattern, placeholder in self._patterns:
-            text = apply_edits(text, list(self._found(pattern, placeholder, text, deadline)))
+            text = apply_edits(text, list(self._find(pattern, placeholder, text, deadline)))
         return text
 
-    def _found(self, pattern: Any, placeholder: str, text: str, deadline: float) -> Iterator[Edit]:
-        for start, end in self._free(text):
+    def _find(self, pattern: Any, placeholder: str, text: str, deadline: float) -> Iterator[Edit]:
+        for start, end in self._list_free(text):
             left = max(deadline - monotonic(), 0.001)
             try:
                 for match in pattern.finditer(text, start, end, timeout=left):
                     if match.end() > match.start():
                         yield match.start(), match.end(), placeholder
             except (TimeoutError, MemoryError):  # how the library fails on some patterns
-                raise CassetteError(_too_slow(pattern.pattern)) from None
+                raise CassetteError(_explain_slowness(pattern.pattern)) from None
 
-    def _free(self, text: str) -> Iterable[tuple[int, int]]:
+    def _list_free(self, text: str) -> Iterable[tuple[int, int]]:
         ends = [0]
         for match in self._placeholders.finditer(text):
             yield ends[-1], match.start()
@@ -200,17 +204,17 @@ class RedactionRules(Struct, frozen=True, dict=True):
         yield ends[-1], len(text)
 
 
-def _deadline(text: str) -> float:
+def _set_deadline(text: str) -> float:
     return monotonic() + REGEX_SECONDS * (1 + len(text) // 1_000_000)
 
 
-def _too_slow(pattern: str) -> str:
+def _explain_slowness(pattern: str) -> str:
     shown = json.dumps(pattern if len(pattern) <= 80 else pattern[:79] + "…", ensure_ascii=False)
     return f"scrub: the pattern {shown} takes over {REGEX_SECONDS:g} s, or all memory, on a text; make it simpler"
 
 
-def _like(was: Json, placeholder: str) -> Json:
-    """The placeholder for a scalar: for a number or a boolean the same kind if it can be one, nothing for null."""
+def _convert_placeholder(was: Json, placeholder: str) -> Json:
+    """Return the placeholder for a scalar, of its kind if it can be a number or a boolean; None for null."""
     if isinstance(was, bool):
         return placeholder == "true" if placeholder in ("true", "false") else placeholder
     is_number = type(was) is Verbatim and _NUMBER.fullmatch(placeholder)
@@ -224,68 +228,70 @@ Data = tuple[str | None, ...]  # of each event
 
 
 def redact_reply(reply: Recorded, hidden: Credentials, rules: RedactionRules) -> Recorded:
-    """An answer without these credentials and without what the rules find.
+    """Return an answer without these credentials and without what the rules find.
 
     Texts split across events go first: in a single event, a rule may find only a part.
     """
-    kept = (field for field in REPLY.of(reply.headers) if not hidden.are_in(field[0].encode("utf-8", "replace")))
-    headers = tuple((name, rules.text(hidden.text(value))) for name, value in kept)
+    kept = (field for field in REPLY.select(reply.headers) if not hidden.are_in(field[0].encode("utf-8", "replace")))
+    headers = tuple((name, rules.redact_text(hidden.redact_text(value))) for name, value in kept)
     if reply.frames is not None:
-        return replace(reply, headers=headers, frames=_frames(reply.frames, hidden, rules))
+        return replace(reply, headers=headers, frames=_redact_frames(reply.frames, hidden, rules))
     was = reply.body.decode("utf-8", "surrogateescape")
-    (joined,) = _without_joined((was,), hidden, rules)
+    (joined,) = _redact_joined((was,), hidden, rules)
     body = reply.body if joined == was or joined is None else joined.encode("utf-8", "surrogateescape")
-    return replace(reply, headers=headers, body=rules.body(hidden.data(body)))
+    return replace(reply, headers=headers, body=rules.redact_body(hidden.redact(body)))
 
 
-def _frames(frames: Sequence[RecordedEvent], hidden: Credentials, rules: RedactionRules) -> tuple[RecordedEvent, ...]:
-    was = tuple(data_of(frame) for _, frame in frames)
-    joined = zip(frames, was, _without_joined(was, hidden, rules), strict=True)
-    left = ((at, hidden.data(_with(frame, old, new))) for (at, frame), old, new in joined)
-    return tuple((at, _ruled(frame, rules)) for at, frame in left) if rules.rules else tuple(left)
+def _redact_frames(
+    frames: Sequence[RecordedEvent], hidden: Credentials, rules: RedactionRules
+) -> tuple[RecordedEvent, ...]:
+    was = tuple(join_data(frame) for _, frame in frames)
+    joined = zip(frames, was, _redact_joined(was, hidden, rules), strict=True)
+    left = ((at, hidden.redact(_replace_if_changed(frame, old, new))) for (at, frame), old, new in joined)
+    return tuple((at, _apply_rules(frame, rules)) for at, frame in left) if rules.rules else tuple(left)
 
 
-def _ruled(frame: bytes, rules: RedactionRules) -> bytes:
-    data = data_of(frame)
-    return frame if data in (None, _DONE) else _with(frame, data, rules.either(data))
+def _apply_rules(frame: bytes, rules: RedactionRules) -> bytes:
+    data = join_data(frame)
+    return frame if data in (None, _DONE) else _replace_if_changed(frame, data, rules.redact_any(data))
 
 
-def _with(frame: bytes, old: str | None, new: str | None) -> bytes:
-    return frame if new is None or new == old else with_data(frame, new)
+def _replace_if_changed(frame: bytes, old: str | None, new: str | None) -> bytes:
+    return frame if new is None or new == old else replace_data(frame, new)
 
 
-def _without_joined(events: Data, hidden: Credentials, rules: RedactionRules) -> Data:
+def _redact_joined(events: Data, hidden: Credentials, rules: RedactionRules) -> Data:
     events = redact_joined(events, hidden)
-    return _edited(events, lambda text: tuple(rules.spans(text))) if rules.rules else events
+    return _edit_joined(events, lambda text: tuple(rules.find_edits(text))) if rules.rules else events
 
 
 def redact_joined(events: Data, hidden: Credentials) -> Data:
-    """The events without credentials that are split across several of them."""
-    return _edited(events, lambda text: _credentials(text, hidden)) if hidden.values else events
+    """Return the events without credentials that are split across several of them."""
+    return _edit_joined(events, lambda text: _find_edits(text, hidden)) if hidden.values else events
 
 
-def _edited(events: Data, find: Callable[[str], Sequence[Edit]]) -> Data:
+def _edit_joined(events: Data, find: Callable[[str], Sequence[Edit]]) -> Data:
     pieces: dict[int, list[Fragment]] = defaultdict(list)
-    for joined in joined_deltas(events):
-        for piece in joined.edited(edits) if (edits := find(joined.text)) else ():
+    for joined in join_deltas(events):
+        for piece in joined.apply(edits) if (edits := find(joined.text)) else ():
             pieces[piece.event].append(piece)
     return tuple(
-        with_fragments(data, pieces[number]) if data is not None and number in pieces else data
+        replace_fragments(data, pieces[number]) if data is not None and number in pieces else data
         for number, data in enumerate(events)
     )
 
 
-def _credentials(text: str, hidden: Credentials) -> Sequence[Edit]:
+def _find_edits(text: str, hidden: Credentials) -> Sequence[Edit]:
     data = text.encode("utf-8", "surrogatepass")
     edits, letters, reached = list[Edit](), 0, 0
-    for start, end, instead in hidden.edits(data):
-        before, within = (_letters(data[left:right]) for left, right in ((reached, start), (start, end)))
+    for start, end, instead in hidden.find_edits(data):
+        before, within = (_count_letters(data[left:right]) for left, right in ((reached, start), (start, end)))
         edits.append((letters + before, letters + before + within, instead))
         letters, reached = letters + before + within, end
     return edits
 
 
-def _letters(data: bytes) -> int:
+def _count_letters(data: bytes) -> int:
     return len(data) if data.isascii() else sum(byte & 0xC0 != 0x80 for byte in data)
 
 
@@ -306,7 +312,7 @@ class Redactor(Struct, frozen=True, dict=True):
     __repr__, __rich_repr__ = hiding("known")
 
     def may_change(self, http: HttpRequest) -> bool:
-        """Whether `request` may change a live request: of most it is quickly said that it does not."""
+        """Return whether `redact_request` may change a live request: of most it is quickly said that it does not."""
         if self.scrubs or self._compares_credentials or http.query or has_credential_fields(http.body):
             return True
         secret: list[tuple[bytes, bytes]] = []
@@ -318,24 +324,29 @@ class Redactor(Struct, frozen=True, dict=True):
                 said.append(field[1])
         return self._hidden_by(tuple(secret)).are_in(b"\n".join(said))
 
-    def request(self, sent: Sent) -> Sent:
-        """A live request as it would be recorded, but with all headers; the same object if nothing changes."""
-        return self._sent(sent, _header_credentials(sent), _field_credentials(sent))
+    def redact_request(self, sent: Sent) -> Sent:
+        """Return a live request as it would be recorded, but with all headers; the same object if nothing changes."""
+        return self._redact_sent(sent, _find_header_credentials(sent), _find_field_credentials(sent))
 
-    def episode(self, episode: Episode) -> Episode:
-        """The episode to record. Raises CassetteError if it has too many credentials, or a rule takes too long."""
+    def redact_episode(self, episode: Episode) -> Episode:
+        """Return the episode to record.
+
+        Raises CassetteError for too many credentials, or a rule that takes too long.
+        """
         sent, reply = episode.request, episode.reply
-        in_fields, others = _field_credentials(sent), _header_credentials(sent)
-        of_reply = self._credentials((*others, *in_fields))
-        if of_reply.too_many:
+        in_fields, others = _find_field_credentials(sent), _find_header_credentials(sent)
+        of_reply = self._make_credentials((*others, *in_fields))
+        if of_reply.are_too_many:
             raise CassetteError(
-                f"the request has over {MAX_LETTERS} letters of credentials, too many to find in the answer, "
+                f"the request has over {MAX_LETTERS} characters of credentials, too many to find in the answer, "
                 "so nothing is recorded"
             )
         return replace(
             episode,
-            model=self._model(episode.model, of_reply),
-            request=self._sent(replace(sent, headers=REQUEST.of(sent.headers, self._compared)), others, in_fields),
+            model=self._redact_model(episode.model, of_reply),
+            request=self._redact_sent(
+                replace(sent, headers=REQUEST.select(sent.headers, self._compared)), others, in_fields
+            ),
             reply=redact_reply(reply, of_reply, self._rules),
         )
 
@@ -345,7 +356,7 @@ class Redactor(Struct, frozen=True, dict=True):
 
     @cached_property
     def _allows(self) -> AllowedSecrets:
-        return allowed(self.allowed)
+        return parse_allowed(self.allowed)
 
     @cached_property
     def _fields(self) -> CredentialFields:
@@ -362,71 +373,72 @@ class Redactor(Struct, frozen=True, dict=True):
     @cached_property
     def _hidden_by(self) -> Callable[[Fields], Credentials]:
         """What is hidden where these headers hold credentials: clients send the same ones each time."""
-        return lru_cache(32)(lambda fields: self._credentials(tuple(credentials(fields))))
+        return lru_cache(32)(lambda fields: self._make_credentials(tuple(find_credentials(fields))))
 
-    def _credentials(self, values: tuple[str, ...]) -> Credentials:
-        return credentials_of(value for value in (*self.known, *values) if value not in self._allows)
+    def _make_credentials(self, values: tuple[str, ...]) -> Credentials:
+        return make_credentials(value for value in (*self.known, *values) if value not in self._allows)
 
-    def _sent(self, sent: Sent, others: tuple[str, ...], in_fields: tuple[str, ...]) -> Sent:
-        hidden = self._credentials((*others, *in_fields))
+    def _redact_sent(self, sent: Sent, others: tuple[str, ...], in_fields: tuple[str, ...]) -> Sent:
+        hidden = self._make_credentials((*others, *in_fields))
         query, body = sent.query, sent.body
         if in_fields:
-            query = self._fields.query(query.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
-            body = self._fields.body(body)
-        query, body = self._query(hidden.text(query)), self._rules.body(hidden.data(body))
-        path, headers = self._text(sent.path, hidden), self._headers(sent.headers, hidden)
+            redacted = self._fields.redact_query(query.encode("utf-8", "surrogateescape"))
+            query = redacted.decode("utf-8", "surrogateescape")
+            body = self._fields.redact_body(body)
+        query, body = self._redact_query(hidden.redact_text(query)), self._rules.redact_body(hidden.redact(body))
+        path, headers = self._redact_text(sent.path, hidden), self._redact_headers(sent.headers, hidden)
         if body is sent.body and query == sent.query and path == sent.path and headers is sent.headers:
             return sent
         return replace(sent, path=path, query=query, headers=headers, body=body)
 
-    def _headers(self, headers: Headers, hidden: Credentials) -> Headers:
-        left = tuple((name, self._header(name, value, hidden)) for name, value in headers)
+    def _redact_headers(self, headers: Headers, hidden: Credentials) -> Headers:
+        left = tuple((name, self._redact_header(name, value, hidden)) for name, value in headers)
         return headers if left == headers else left
 
-    def _header(self, name: str, value: str, hidden: Credentials) -> str:
-        if not REQUEST.has(name) and name not in self._compared:
+    def _redact_header(self, name: str, value: str, hidden: Credentials) -> str:
+        if not REQUEST.keeps(name) and name not in self._compared:
             return value
         if is_secret_header(name):
-            ((_, raw),) = self._fields.headers(((name.encode(), value.encode("latin-1", "replace")),))
+            ((_, raw),) = self._fields.redact_headers(((name.encode(), value.encode("latin-1", "replace")),))
             value = raw.decode("latin-1")
-        return self._text(value, hidden)
+        return self._redact_text(value, hidden)
 
-    def _text(self, text: str, hidden: Credentials) -> str:
-        return self._rules.text(hidden.text(text))
+    def _redact_text(self, text: str, hidden: Credentials) -> str:
+        return self._rules.redact_text(hidden.redact_text(text))
 
-    def _query(self, query: str) -> str:
-        return "&".join(map(self._pair, query.split("&"))) if self.scrubs and query else query
+    def _redact_query(self, query: str) -> str:
+        return "&".join(map(self._redact_pair, query.split("&"))) if self.scrubs and query else query
 
-    def _pair(self, pair: str) -> str:
+    def _redact_pair(self, pair: str) -> str:
         name, equals, value = pair.partition("=")
         meant = unquote_plus(value, errors="surrogateescape")
-        left = self._rules.text(meant)
+        left = self._rules.redact_text(meant)
         return pair if left == meant else name + equals + quote_plus(left, "<>", errors="surrogateescape")
 
-    def _model(self, model: str, hidden: Credentials) -> str:
-        left = try_parse(self._rules.either(compact({"model": hidden.text(model)}))) if self.scrubs else None
-        return str(left["model"]) if left else hidden.text(model)
+    def _redact_model(self, model: str, hidden: Credentials) -> str:
+        left = try_parse(self._rules.redact_any(compact({"model": hidden.redact_text(model)}))) if self.scrubs else None
+        return str(left["model"]) if left else hidden.redact_text(model)
 
 
-def _header_credentials(sent: Sent) -> tuple[str, ...]:
+def _find_header_credentials(sent: Sent) -> tuple[str, ...]:
     secret = [
         (name.encode("latin-1", "replace"), value.encode("latin-1", "replace"))
         for name, value in sent.headers
         if is_secret_header(name)
     ]
-    return tuple(credentials(tuple(secret)))
+    return tuple(find_credentials(tuple(secret)))
 
 
-def _field_credentials(sent: Sent) -> tuple[str, ...]:
-    return tuple(credentials((), sent.query.encode("utf-8", "surrogateescape"), sent.body))
+def _find_field_credentials(sent: Sent) -> tuple[str, ...]:
+    return tuple(find_credentials((), sent.query.encode("utf-8", "surrogateescape"), sent.body))
 
 
 MAX_VALUES = 64  # of one request that are masked everywhere; further ones only in their fields
 
 
-def secrets_of(headers: Fields, query: bytes = b"", body: bytes = b"", more: Iterable[str] = ()) -> "Secrets":
-    """The credentials of a request; `more` are known from elsewhere."""
-    found = dict.fromkeys(credentials(headers, query, body))
+def find_secrets(headers: Fields, query: bytes = b"", body: bytes = b"", more: Iterable[str] = ()) -> "Secrets":
+    """Return the credentials of a request; `more` are known from elsewhere."""
+    found = dict.fromkeys(find_credentials(headers, query, body))
     return Secrets(tuple(dict.fromkeys((*more, *islice(found, MAX_VALUES)))))
 
 
@@ -439,28 +451,28 @@ class Secrets(Struct, frozen=True, dict=True):
     __repr__, __rich_repr__ = hiding("values")
 
     def text(self, text: str) -> str:
-        return self._found.text(text)
+        return self._found.redact_text(text)
 
     def data(self, data: bytes) -> bytes:
-        return self._found.data(data)
+        return self._found.redact(data)
 
     def joined(self, events: Sequence[str]) -> Sequence[str]:
-        """The events of an answer, or its body, without those that are split across them."""
+        """Return the events of an answer, or its body, without those that are split across them."""
         return [event or "" for event in redact_joined(tuple(events), self._found)]
 
     def headers(self, headers: Fields) -> Fields:
-        """Headers without them; the values of credential headers are masked however short."""
-        return tuple((name, self.data(value)) for name, value in _MASKED_FIELDS.headers(headers))
+        """Return headers without them; the values of credential headers are masked however short."""
+        return tuple((name, self.data(value)) for name, value in _MASKED_FIELDS.redact_headers(headers))
 
     def query(self, query: bytes) -> bytes:
-        return self.data(_MASKED_FIELDS.query(query))
+        return self.data(_MASKED_FIELDS.redact_query(query))
 
     def body(self, body: bytes) -> bytes:
-        return self.data(_MASKED_FIELDS.body(body))
+        return self.data(_MASKED_FIELDS.redact_body(body))
 
     @cached_property
     def _found(self) -> Credentials:
-        return credentials_of(self.values, self.instead)
+        return make_credentials(self.values, self.instead)
 
 
 _MASKED_FIELDS = CredentialFields()

@@ -13,19 +13,19 @@ from shlex import quote
 import click
 from msgspec.structs import replace
 
-from mockserver.cassettes.parse_response import ParsedChoice, ParsedResponse, events, parse_response
-from mockserver.cassettes.store import CassetteFile
-from mockserver.cassettes.verify import Checks, findings
+from mockserver.cassettes.cassette_file import CassetteFile
+from mockserver.cassettes.parse_response import ParsedChoice, ParsedResponse, parse_events, parse_response
+from mockserver.cassettes.verify import Checks, list_findings
 from mockserver.cli.cassette.folder import (
-    Folder,
-    age,
-    cassettes_flag,
+    CassetteFolder,
+    add_cassettes_flag,
     check_number,
-    folder,
-    leaks,
+    find_played,
+    list_leaks,
+    make_redactor,
+    open_folder,
+    parse_age,
     parse_name,
-    played_episodes,
-    redactor,
 )
 from mockserver.config.errors import CassetteError, ConfigError, MockserverError
 from mockserver.config.source import did_you_mean
@@ -42,7 +42,7 @@ MAX_FINDING = 400  # characters
 
 @click.command(name="list")
 @click.argument("names", metavar="[NAME[#N]]...", nargs=-1)
-@cassettes_flag()
+@add_cassettes_flag()
 def list_command(names: tuple[str, ...], **flags: Json) -> int:
     """List all cassettes, or the episodes of each NAME.
 
@@ -50,47 +50,47 @@ def list_command(names: tuple[str, ...], **flags: Json) -> int:
     mockserver cassette list
     mockserver cassette list chat tools --cassettes tests/cassettes
     """
-    where = folder(flags)
+    folder = open_folder(flags)
     for name in names:
-        for source, episode in where.episodes(name).items():
-            click.echo(headline(source, episode))
-    return 0 if names else _list_all(where)
+        for source, episode in folder.load(name).items():
+            click.echo(summarize_episode(source, episode))
+    return 0 if names else _list_all(folder)
 
 
-def _list_all(where: Folder) -> int:
+def _list_all(folder: CassetteFolder) -> int:
     broken, rows = 0, list[Sequence[str]]()
-    for name in where.names():
+    for name in folder.list_names():
         try:
-            rows.append(_row(where, where.cassette(name)))
+            rows.append(_make_row(folder, folder.get(name)))
         except MockserverError as error:
             broken += 1
             click.echo(f"mockserver: {error.mistakes[0]}", err=True)
     for row in align_columns(rows):
         click.echo(row)
     if not rows and not broken:
-        click.echo(f"no cassettes in {where.path}", err=True)
+        click.echo(f"no cassettes in {folder.path}", err=True)
     return 2 if broken else 0
 
 
-def _row(where: Folder, cassette: CassetteFile) -> Sequence[str]:
+def _make_row(folder: CassetteFolder, cassette: CassetteFile) -> Sequence[str]:
     episodes = cassette.load()
     dialects = dict.fromkeys(episode.dialect for episode in episodes)
     models = dict.fromkeys(episode.model for episode in episodes if episode.model)
     recorded = [episode.at for episode in episodes if episode.at]
     return (
-        str(cassette.path.relative_to(where.path)),
+        str(cassette.path.relative_to(folder.path)),
         plural(len(episodes), "episode"),
-        size(cassette.path.stat().st_size),
-        day(max(recorded)) if recorded else "-",
-        line(" ".join(dialects)) or "-",
-        line(", ".join(models)),
+        format_size(cassette.path.stat().st_size),
+        format_day(max(recorded)) if recorded else "-",
+        shorten_line(" ".join(dialects)) or "-",
+        shorten_line(", ".join(models)),
     )
 
 
 @click.command(name="show")
 @click.argument("name", metavar="NAME[#N]")
 @click.option("--raw", is_flag=True, help="Print the exact body of one episode's answer.")
-@cassettes_flag()
+@add_cassettes_flag()
 def show_command(name: str, raw: bool, **flags: Json) -> None:
     """Show all episodes of NAME, or its episode N.
 
@@ -98,25 +98,25 @@ def show_command(name: str, raw: bool, **flags: Json) -> None:
     mockserver cassette show chat
     mockserver cassette show chat#3 --raw > answer.json
     """
-    episodes = folder(flags).episodes(name)
+    episodes = open_folder(flags).load(name)
     if raw:
         if len(episodes) != 1:
             raise CassetteError(f"{name} has {len(episodes)} episodes: choose one, such as {name}#1")
         click.echo(next(iter(episodes.values())).reply.bytes, nl=False)
         return
-    shown = ("\n".join(full_description(source, one, parse_episode(one))) for source, one in episodes.items())
+    shown = ("\n".join(describe_episode(source, one, parse_episode(one))) for source, one in episodes.items())
     click.echo("\n\n".join(shown))
 
 
 @click.command(name="verify")
 @click.argument("names", metavar="[NAME[#N]]...", nargs=-1)
-@click.option("--max-age", callback=age, metavar="90d", help="Also report episodes older than this.")
+@click.option("--max-age", callback=parse_age, metavar="90d", help="Also report episodes older than this.")
 @click.option(
     "--journal",
     metavar="URL|FILE",
     help="Also report episodes that a server has not used: its URL, or its saved calls.",
 )
-@cassettes_flag("allow_secrets", "control_token")
+@add_cassettes_flag("allow_secrets", "control_token")
 def verify_command(names: tuple[str, ...], max_age: float | None, journal: str | None, **flags: Json) -> None:
     """Check all cassettes, or each NAME.
 
@@ -127,19 +127,19 @@ def verify_command(names: tuple[str, ...], max_age: float | None, journal: str |
     mockserver cassette verify chat --max-age 90d
     mockserver cassette verify --journal http://127.0.0.1:8000
     """
-    where = folder(flags)
+    folder = open_folder(flags)
     checks = Checks(
         now=wall(),
         max_age=max_age,
-        leaks=lambda episode: leaks(episode, where.settings),
-        unplayable=unplayable,
-        played=None if journal is None else played_episodes(journal, where),
+        leaks=lambda episode: list_leaks(episode, folder.settings),
+        unplayable=explain_unplayable,
+        played=None if journal is None else find_played(journal, folder),
         pruning=f"--unplayed {quote(journal or '')}",
     )
     found = broken = cassettes = episodes = 0
-    for name in names or where.names():
+    for name in names or folder.list_names():
         try:
-            checked, complaints = _verified(where, name, checks)
+            checked, complaints = _verify(folder, name, checks)
         except MockserverError as error:
             broken += 1
             click.echo(f"mockserver: {error.mistakes[0]}", err=True)
@@ -148,33 +148,33 @@ def verify_command(names: tuple[str, ...], max_age: float | None, journal: str |
         for complaint in complaints:
             click.echo(complaint)
     if not cassettes and not broken:
-        click.echo(f"no cassettes in {where.path}", err=True)
+        click.echo(f"no cassettes in {folder.path}", err=True)
     click.echo(f"{plural(cassettes, 'cassette')}, {plural(episodes, 'episode')}, {plural(found, 'finding')}")
     sys.exit(2 if broken else int(found > 0))
 
 
-def _verified(where: Folder, name: str, checks: Checks) -> tuple[int, Sequence[str]]:
+def _verify(folder: CassetteFolder, name: str, checks: Checks) -> tuple[int, Sequence[str]]:
     file, number = parse_name(name)
-    cassette = where.found(file)
+    cassette = folder.find(file)
     if not cassette.path.stat().st_size:
         raise CassetteError(f"{cassette.path}: the file is empty: was it cut off? Record it again, or remove it")
-    documents = cassette.documents()
+    documents = cassette.load_documents()
     check_number(cassette, number, len(documents))
     checks = replace(
         checks,
-        source=str(cassette.path.relative_to(where.path)),
+        source=str(cassette.path.relative_to(folder.path)),
         mismatches=frozenset(at for at, document in enumerate(documents, 1) if document.is_edited),
         pruning=f"mockserver cassette prune {quote(file)} {checks.pruning}",
     )
     return len(documents) if number is None else 1, [
-        line(f"{cassette.path}#{at}: {words}", MAX_FINDING)
-        for at, words in findings([document.episode for document in documents], checks)
+        shorten_line(f"{cassette.path}#{at}: {words}", MAX_FINDING)
+        for at, words in list_findings([document.episode for document in documents], checks)
         if number in (None, at)
     ]
 
 
-def unplayable(episode: Episode) -> Iterator[str]:
-    """Why the episode can never be replayed, or what it says wrongly of its request."""
+def explain_unplayable(episode: Episode) -> Iterator[str]:
+    """Yield why the episode can never be replayed, or what it says wrongly of its request."""
     dialect, sent = episode.dialect, episode.request
     if dialect not in discover():
         yield f'can never be replayed: unknown dialect "{dialect}"{did_you_mean(dialect, discover())}'
@@ -189,135 +189,137 @@ def unplayable(episode: Episode) -> Iterator[str]:
 WIDTH = 160  # characters of a line in a list
 
 
-def line(text: str, longest: int = WIDTH) -> str:
-    """A text on one line, cut, with unprintable characters escaped."""
+def shorten_line(text: str, longest: int = WIDTH) -> str:
+    """Return a text on one line, cut, with unprintable characters escaped."""
     return one_line(truncate(text, longest))
 
 
-def block(text: str, indent: str) -> Iterator[str]:
+def indent_block(text: str, indent: str) -> Iterator[str]:
     return (indent + one_line(row) for row in text.split("\n"))
 
 
-def day(at: float) -> str:
+def format_day(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
 
 
-def size(bytes_: int) -> str:
+def format_size(bytes_: int) -> str:
     for unit, bytes_each in (("MB", 1_000_000), ("kB", 1_000)):
         if bytes_ >= bytes_each:
             return f"{bytes_ / bytes_each:.1f} {unit}"
     return f"{bytes_} B"
 
 
-def headline(source: str, episode: Episode) -> str:
-    """An episode on one line: the request, and a summary of the answer."""
+def summarize_episode(source: str, episode: Episode) -> str:
+    """Return an episode on one line: the request, and a summary of the answer."""
     response = parse_response(episode.reply, episode.format)
     streamed = f" in {plural(len(episode.reply.frames), 'event')}" if episode.reply.frames is not None else ""
     request = f"{episode.dialect} {episode.operation} {episode.model}".strip()
-    answer = _summary(response) or _item_count(episode)
-    return line(f"{source}  {request} -> {episode.reply.status}{streamed}: {answer}")
+    answer = _summarize(response) or _count_items(episode)
+    return shorten_line(f"{source}  {request} -> {episode.reply.status}{streamed}: {answer}")
 
 
-def _summary(response: ParsedResponse) -> str:
+def _summarize(response: ParsedResponse) -> str:
     if response.error is not None:
-        return f"error {_error(response)}"
+        return f"error {_describe_error(response)}"
     if not response.choices:
         return ""
     first = response.choices[0]
     calls = " ".join(f"{call.name}({call.text})" for call in first.calls)
-    return " ".join(filter(None, (first.joined("text") or first.joined("refusal"), calls))) or first.finish or "-"
+    return (
+        " ".join(filter(None, (first.join_texts("text") or first.join_texts("refusal"), calls))) or first.finish or "-"
+    )
 
 
-def _item_count(episode: Episode) -> str:
+def _count_items(episode: Episode) -> str:
     body = try_parse(episode.reply.bytes.decode("utf-8", "replace"))
     values = body.values() if isinstance(body, Mapping) else ()
     found = next((value for value in values if isinstance(value, list)), None)
     return "-" if found is None else plural(len(found), episode.operation.removesuffix("s"))
 
 
-def _error(response: ParsedResponse) -> str:
+def _describe_error(response: ParsedResponse) -> str:
     """Its code and message; some providers put these next to `error`."""
     tables = (each for each in (response.error, response.body) if isinstance(each, Mapping))
     words = (" ".join(str(each[key]) for key in ("code", "message") if each.get(key) is not None) for each in tables)
     return next(filter(None, words), str(response.error))
 
 
-def full_description(source: str, episode: Episode, call: Call | None) -> Iterator[str]:
-    """The lines of an episode: request, answer and timing."""
-    sent, recorded = episode.request, f", recorded {day(episode.at)}" if episode.at else ""
+def describe_episode(source: str, episode: Episode, call: Call | None) -> Iterator[str]:
+    """Yield the lines of an episode: request, answer and timing."""
+    sent, recorded = episode.request, f", recorded {format_day(episode.at)}" if episode.at else ""
     query = f"?{sent.query}" if sent.query else ""
-    yield line(f"{source}: {episode.dialect} {episode.operation} {episode.model}".rstrip() + recorded)
-    yield line(f"{sent.method} {sent.path}{query}")
+    yield shorten_line(f"{source}: {episode.dialect} {episode.operation} {episode.model}".rstrip() + recorded)
+    yield shorten_line(f"{sent.method} {sent.path}{query}")
     if call is not None and call.messages:
-        yield from _call(call)
+        yield from _describe_call(call)
     elif sent.body:
-        yield from block(sent.body.decode("utf-8", "replace"), "  ")
-    yield from _answer(episode)
+        yield from indent_block(sent.body.decode("utf-8", "replace"), "  ")
+    yield from _describe_answer(episode)
 
 
-def _call(call: Call) -> Iterator[str]:
+def _describe_call(call: Call) -> Iterator[str]:
     for message in call.messages:
-        yield from _message(message)
+        yield from _describe_message(message)
     if call.tools:
-        yield line(f"  tools: {', '.join(tool.name for tool in call.tools)}")
+        yield shorten_line(f"  tools: {', '.join(tool.name for tool in call.tools)}")
     others = {name: value for name, value in call.body.items() if name not in _SHOWN}
     if others:
-        yield line("  with: " + ", ".join(f"{name} {compact(value)}" for name, value in others.items()), 400)
+        yield shorten_line("  with: " + ", ".join(f"{name} {compact(value)}" for name, value in others.items()), 400)
 
 
-def _message(message: Message) -> Iterator[str]:
+def _describe_message(message: Message) -> Iterator[str]:
     if message.text or not message.tool_calls:
-        yield from _labelled(line(message.role), message.text)
+        yield from _label(shorten_line(message.role), message.text)
     for part in message.parts:
-        yield f"    ({line(str(part.get('type')))})"
+        yield f"    ({shorten_line(str(part.get('type')))})"
     for made in message.tool_calls:
-        yield line(f"  {message.role} calls {made.name}({made.arguments})", 2000)
+        yield shorten_line(f"  {message.role} calls {made.name}({made.arguments})", 2000)
 
 
-def _labelled(label: str, text: str) -> Iterator[str]:
-    first, *rest = block(text, "")
+def _label(label: str, text: str) -> Iterator[str]:
+    first, *rest = indent_block(text, "")
     yield f"  {label}: {first}"
     yield from (f"    {row}" for row in rest)
 
 
-def _answer(episode: Episode) -> Iterator[str]:
+def _describe_answer(episode: Episode) -> Iterator[str]:
     reply, response = episode.reply, parse_response(episode.reply, episode.format)
-    yield f"-> {reply.status}{_timing(episode)}"
+    yield f"-> {reply.status}{_describe_timing(episode)}"
     for at, choice in enumerate(response.choices):
         if len(response.choices) > 1:
             yield f"  choice {at}"
-        yield from _choice(choice)
+        yield from _describe_choice(choice)
     if response.error is not None:
-        yield from _labelled("error", _error(response))
+        yield from _label("error", _describe_error(response))
     if not response.choices and response.error is None and reply.bytes:
-        yield from block(reply.bytes.decode("utf-8", "replace")[:2000], "  ")
+        yield from indent_block(reply.bytes.decode("utf-8", "replace")[:2000], "  ")
     if not response.complete:
         yield "  (the stream breaks off here)"
     if response.usage:
         counts = {name: number for name, number in response.usage.items() if isinstance(number, int)}
-        yield "  usage: " + ", ".join(f"{line(name)} {number}" for name, number in counts.items())
+        yield "  usage: " + ", ".join(f"{shorten_line(name)} {number}" for name, number in counts.items())
 
 
-def _timing(episode: Episode) -> str:
+def _describe_timing(episode: Episode) -> str:
     reply = episode.reply
     if reply.frames is None:
-        return f", {size(len(reply.body))}" + (f" after {reply.took:.3f} s" if reply.took else "")
-    total = plural(len(events(reply.frames)), "event")
+        return f", {format_size(len(reply.body))}" + (f" after {reply.took:.3f} s" if reply.took else "")
+    total = plural(len(parse_events(reply.frames)), "event")
     if not reply.frames or not reply.frames[-1][0]:
         return f", {total}"
     return f", {total}, the first after {reply.frames[0][0]:.3f} s, the last {reply.frames[-1][0]:.3f} s"
 
 
-def _choice(choice: ParsedChoice) -> Iterator[str]:
+def _describe_choice(choice: ParsedChoice) -> Iterator[str]:
     for part in choice.parts:
         if part.call is not None:
-            yield line(f"  calls {part.call.name}({part.call.text})", 2000)
+            yield shorten_line(f"  calls {part.call.name}({part.call.text})", 2000)
         elif part.item is not None:
-            yield line(f"  ({part.item.get('type')}) {compact(part.item)}", 400)
+            yield shorten_line(f"  ({part.item.get('type')}) {compact(part.item)}", 400)
         else:
-            yield from _labelled(part.kind, part.text)
+            yield from _label(part.kind, part.text)
     if choice.finish:
-        yield f"  finish: {line(choice.finish)}"
+        yield f"  finish: {shorten_line(choice.finish)}"
 
 
 _SHOWN = frozenset(("model", "messages", "input", "prompt", "contents", "systemInstruction", "tools", "stream"))
@@ -326,7 +328,7 @@ _SHOWN = frozenset(("model", "messages", "input", "prompt", "contents", "systemI
 @click.command(name="scrub")
 @click.argument("names", metavar="NAME[#N]...", nargs=-1, required=True)
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
-@cassettes_flag("scrub", "allow_secrets")
+@add_cassettes_flag("scrub", "allow_secrets")
 def scrub_command(names: tuple[str, ...], dry_run: bool, **flags: Json) -> None:
     """Apply the settings `scrub` and `allow_secrets` to NAME, and show what changed.
 
@@ -336,14 +338,14 @@ def scrub_command(names: tuple[str, ...], dry_run: bool, **flags: Json) -> None:
     mockserver cassette scrub chat --dry-run
     mockserver cassette scrub chat tools#2
     """
-    where = folder(flags)
-    redact = redactor(where.settings).episode
-    for cassette, number in [(where.found(file), number) for file, number in map(parse_name, names)]:
-        scrubbed = partial(_scrubbed, redact, number)
+    folder = open_folder(flags)
+    redact = make_redactor(folder.settings).redact_episode
+    for cassette, number in [(folder.find(file), number) for file, number in map(parse_name, names)]:
+        scrubbed = partial(_scrub, redact, number)
         episodes = cassette.load()
         check_number(cassette, number, len(episodes))
         pairs = zip(episodes, scrubbed(episodes), strict=True)
-        changed = [(at, _changes(old, new)) for at, (old, new) in enumerate(pairs, 1) if old != new]
+        changed = [(at, _list_changes(old, new)) for at, (old, new) in enumerate(pairs, 1) if old != new]
         if changed and not dry_run:
             cassette.rewrite(scrubbed)
         for at, parts in changed:
@@ -351,14 +353,14 @@ def scrub_command(names: tuple[str, ...], dry_run: bool, **flags: Json) -> None:
         click.echo(f"{cassette.path}: {plural(len(changed), 'episode')} {'to scrub' if dry_run else 'scrubbed'}")
 
 
-def _scrubbed(
+def _scrub(
     redact: Callable[[Episode], Episode], number: int | None, episodes: tuple[Episode, ...]
 ) -> tuple[Episode, ...]:
     pairs = ((old, redact(old) if number in (None, at) else old) for at, old in enumerate(episodes, 1))
     return tuple(old if old == new else new for old, new in pairs)
 
 
-def _changes(old: Episode, new: Episode) -> list[str]:
+def _list_changes(old: Episode, new: Episode) -> list[str]:
     parts = {
         "path": (old.request.path, new.request.path),
         "query": (old.request.query, new.request.query),
@@ -370,7 +372,7 @@ def _changes(old: Episode, new: Episode) -> list[str]:
     return [name for name, (before, after) in parts.items() if before != after] or ["model"]
 
 
-def _numbers(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[int, ...]:
+def _parse_numbers(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[int, ...]:
     """Episode numbers, given one by one (3) or as ranges (2-5)."""
     found = [_NUMBERS.fullmatch(text) for text in texts]
     for text, match in zip(texts, found, strict=True):
@@ -381,13 +383,13 @@ def _numbers(context: click.Context, parameter: click.Parameter, texts: tuple[st
 
 @click.command(name="prune")
 @click.argument("name", metavar="NAME[#N]")
-@click.option("--number", "numbers", callback=_numbers, multiple=True, help="The episodes to remove: 3, or 2-5.")
-@click.option("--older", callback=age, metavar="90d", help="Remove episodes older than this.")
+@click.option("--number", "numbers", callback=_parse_numbers, multiple=True, help="The episodes to remove: 3, or 2-5.")
+@click.option("--older", callback=parse_age, metavar="90d", help="Remove episodes older than this.")
 @click.option(
     "--unplayed", metavar="URL|FILE", help="Remove episodes that a server has not used: its URL, or its saved calls."
 )
 @click.option("--dry-run", is_flag=True, help="Only show what would be removed.")
-@cassettes_flag("control_token")
+@add_cassettes_flag("control_token")
 def prune_command(
     name: str,
     numbers: tuple[int, ...],
@@ -409,26 +411,26 @@ def prune_command(
     numbers = numbers if number is None else (*numbers, number)
     if not numbers and older is None and unplayed is None:
         raise ConfigError(f"select what to remove: {file}#3, --older 90d or --unplayed URL")
-    where = folder(flags)
-    cassette = where.found(file)
-    source = str(cassette.path.relative_to(where.path))
-    played = None if unplayed is None else played_episodes(unplayed, where)
+    folder = open_folder(flags)
+    cassette = folder.find(file)
+    source = str(cassette.path.relative_to(folder.path))
+    played = None if unplayed is None else find_played(unplayed, folder)
     now = wall()
 
     def is_selected(number: int, episode: Episode) -> bool:
         old = older is not None and bool(episode.at) and now - episode.at > older
         return number in numbers or old or (played is not None and f"{source}#{number}" not in played)
 
-    def kept(episodes: tuple[Episode, ...]) -> tuple[Episode, ...]:
+    def keep(episodes: tuple[Episode, ...]) -> tuple[Episode, ...]:
         return tuple(episode for at, episode in enumerate(episodes, 1) if not is_selected(at, episode))
 
     episodes = cassette.load()
     check_number(cassette, max(numbers, default=None), len(episodes))
     removed = [(at, episode) for at, episode in enumerate(episodes, 1) if is_selected(at, episode)]
     if removed and not dry_run:
-        cassette.rewrite(kept)
+        cassette.rewrite(keep)
     for at, episode in removed:
-        click.echo(headline(f"{source}#{at}", episode))
+        click.echo(summarize_episode(f"{source}#{at}", episode))
     done = "would be removed" if dry_run else "removed"
     click.echo(f"{cassette.path}: {plural(len(removed), 'episode')} {done}, {len(episodes) - len(removed)} left")
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 from msgspec import Struct
 
-from mockserver.cassettes.redaction.detect import leaks as find_leaks
+from mockserver.cassettes.cassette_file import CassetteFile, describe_missing, find_path, list_names, replace_file
+from mockserver.cassettes.redaction import detect
 from mockserver.cassettes.redaction.redact import Redactor
-from mockserver.cassettes.store import CassetteFile, absent, named, names, replace_file
 from mockserver.cli.options import Command, find_sources, rules_option, setting_flags
 from mockserver.config.errors import CassetteError, ConfigError
 from mockserver.config.settings import Settings, assemble
@@ -23,47 +23,50 @@ from mockserver.dialects import discover
 from mockserver.server.recorder import RecordingPolicy
 
 
-class Folder(Struct, frozen=True):
+class CassetteFolder(Struct, frozen=True):
+    """The folder of cassettes that the settings name."""
+
     settings: Settings
 
     @property
     def path(self) -> Path:
         return Path(self.settings.cassettes)
 
-    def names(self) -> tuple[str, ...]:
+    def list_names(self) -> tuple[str, ...]:
         if not self.path.is_dir():
             raise CassetteError(f"there is no folder {self.path}; {_NEXT}")
         try:
             os.scandir(self.path).close()
         except OSError as error:
             raise CassetteError(f"{self.path}: cannot be read: {error.strerror}") from None
-        return names(self.path)
+        return list_names(self.path)
 
-    def cassette(self, name: str) -> CassetteFile:
-        """The cassette of a name or path, which may not exist yet. Raises CassetteError."""
-        path, plain = named(self.path, name), name.removeprefix(f"{self.path}/")
-        return CassetteFile(path if plain == name or path.exists() else named(self.path, plain))
+    def get(self, name: str) -> CassetteFile:
+        """Return the cassette of a name or path, which may not exist yet. Raises CassetteError."""
+        path, plain = find_path(self.path, name), name.removeprefix(f"{self.path}/")
+        return CassetteFile(path if plain == name or path.exists() else find_path(self.path, plain))
 
-    def found(self, name: str) -> CassetteFile:
-        cassette = self.cassette(name)
+    def find(self, name: str) -> CassetteFile:
+        """Return the cassette of a name or path. Raises CassetteError if it does not exist."""
+        cassette = self.get(name)
         if not cassette.exists:
-            words = absent(self.path, name)
-            raise CassetteError(words if names(self.path) else f"{words}; {_NEXT}")
+            words = describe_missing(self.path, name)
+            raise CassetteError(words if list_names(self.path) else f"{words}; {_NEXT}")
         return cassette
 
-    def episodes(self, name: str) -> dict[str, Episode]:
-        """The episodes of a cassette, or the one of a number, by their names: `chat.yaml#3`. Raises CassetteError."""
+    def load(self, name: str) -> dict[str, Episode]:
+        """Return the episodes of a cassette, or one of them, by their names: `chat.yaml#3`. Raises CassetteError."""
         file, number = parse_name(name)
-        cassette = self.found(file)
+        cassette = self.find(file)
         episodes, source = cassette.load(), cassette.path.relative_to(self.path)
         check_number(cassette, number, len(episodes))
         return {f"{source}#{at}": episode for at, episode in enumerate(episodes, 1) if number in (None, at)}
 
 
-def played_episodes(journal: str, where: Folder) -> frozenset[str]:
-    """The episodes that the server at a URL, or of saved calls, used: `chat.yaml#3`. Raises ConfigError."""
+def find_played(journal: str, folder: CassetteFolder) -> frozenset[str]:
+    """Return the episodes that the server at a URL, or of saved calls, used: `chat.yaml#3`. Raises ConfigError."""
     online = journal.startswith(("http://", "https://"))
-    text = _fetch(journal, where.settings.control_token) if online else read_file(journal)
+    text = _fetch(journal, folder.settings.control_token) if online else read_file(journal)
     try:
         found = json.loads(text)
         if "played" in found:
@@ -91,19 +94,19 @@ def _fetch(address: str, token: str | None) -> Json:
     return answer.content
 
 
-def cassettes_flag(*more: str) -> Callable[[Command], Command]:
+def add_cassettes_flag(*more: str) -> Callable[[Command], Command]:
     """Add the flag --cassettes, those of other settings, and --rules."""
     return lambda command: rules_option(setting_flags("cassettes", *more)(command))
 
 
-def folder(flags: dict[str, Json]) -> Folder:
-    """The folder set by flags, environment and rules files. Raises MockserverError."""
+def open_folder(flags: dict[str, Json]) -> CassetteFolder:
+    """Return the folder set by flags, environment and rules files. Raises MockserverError."""
     given = find_sources(flags["rules"], {name: flags[name] for name in flags if name != "rules"})
-    return Folder(assemble(given.flags, given.environ, given.documents(), dialects=discover()))
+    return CassetteFolder(assemble(given.flags, given.environ, given.documents(), dialects=discover()))
 
 
 def parse_name(text: str) -> tuple[str, int | None]:
-    """The name of a cassette, and the episode number after # if there is one. Raises CassetteError."""
+    """Return the name of a cassette, and the episode number after # if there is one. Raises CassetteError."""
     name, sign, number = text.rpartition("#")
     if not sign:
         return text.removesuffix(SUFFIX), None
@@ -118,8 +121,8 @@ def check_number(cassette: CassetteFile, number: int | None, size: int) -> None:
         raise CassetteError(f"{cassette.path} has {plural(size, 'episode')}; there is no #{number}")
 
 
-def age(context: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
-    """The seconds of an age such as 90d, 2w or 12h."""
+def parse_age(context: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
+    """Return the seconds of an age such as 90d, 2w or 12h."""
     if text is None:
         return None
     found = _DAYS.fullmatch(text.strip())
@@ -129,16 +132,16 @@ def age(context: click.Context, parameter: click.Parameter, text: str | None) ->
         raise click.BadParameter(f"{printable(text, 40)} is not an age; write 90d, 2w or 12h") from None
 
 
-def redactor(settings: Settings) -> Redactor:
-    return RecordingPolicy(settings, os.environ).scrubber
+def make_redactor(settings: Settings) -> Redactor:
+    return RecordingPolicy(settings, os.environ).redactor
 
 
-def leaks(episode: Episode, settings: Settings) -> Sequence[str]:
-    return [str(leak) for leak in find_leaks(episode, settings.allow_secrets)]
+def list_leaks(episode: Episode, settings: Settings) -> Sequence[str]:
+    return [str(leak) for leak in detect.find_leaks(episode, settings.allow_secrets)]
 
 
 def read_file(path: str) -> bytes:
-    """The bytes of a file, or of standard input for `-`. Raises ConfigError."""
+    """Return the bytes of a file, or of standard input for `-`. Raises ConfigError."""
     try:
         with click.open_file(path, "rb") as file:
             data: bytes = file.read(MAX_FILE + 1)

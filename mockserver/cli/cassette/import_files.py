@@ -11,11 +11,18 @@ import click
 from msgspec import Struct
 
 from mockserver.cassettes.addresses import DialectRoutes
+from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.cassettes.convert import Imported, import_file
-from mockserver.cassettes.store import CassetteFile
-from mockserver.cli.cassette.convert import dialect_routes
-from mockserver.cli.cassette.episodes import line
-from mockserver.cli.cassette.folder import Folder, cassettes_flag, folder, leaks, read_file, redactor
+from mockserver.cli.cassette.convert import make_dialect_routes
+from mockserver.cli.cassette.episodes import shorten_line
+from mockserver.cli.cassette.folder import (
+    CassetteFolder,
+    add_cassettes_flag,
+    list_leaks,
+    make_redactor,
+    open_folder,
+    read_file,
+)
 from mockserver.config.errors import CassetteError, ConfigError, MockserverError
 from mockserver.core.episode import SUFFIX, Episode
 from mockserver.core.json import Json
@@ -60,7 +67,7 @@ class FileReport(Struct):
 @click.argument("files", metavar="FILE|FOLDER...", nargs=-1, required=True)
 @click.option("--into", metavar="NAME", help="The cassette to import into [named after each file].")
 @click.option("--dialect", help="The dialect of the recordings [found by host].")
-@cassettes_flag("scrub", "allow_secrets")
+@add_cassettes_flag("scrub", "allow_secrets")
 def import_command(files: tuple[str, ...], into: str | None, dialect: str | None, **flags: Json) -> None:
     """Import each FILE, or all in FOLDER: recordings of vcrpy, langchain-tests, go-vcr or VCR for Ruby, or HAR files.
 
@@ -74,22 +81,22 @@ def import_command(files: tuple[str, ...], into: str | None, dialect: str | None
     """
     if dialect is not None and dialect not in discover():
         raise ConfigError(f'unknown dialect "{dialect}"; known: {", ".join(discover())}')
-    where, routes = folder(flags), dialect_routes()
+    folder, routes = open_folder(flags), make_dialect_routes()
     sources = [source for file in files for source in _find_sources(file)]
     reports = [
-        _import(source, where.cassette(name), where, routes, dialect)
+        _import(source, folder.get(name), folder, routes, dialect)
         for source, name in zip(sources, _choose_names(sources, into), strict=True)
     ]
     if len(reports) == 1:
         _print_report(reports[0])
     else:
-        _print_table(reports, where.path)
+        _print_table(reports, folder.path)
     failed = any(report.failed for report in reports)
     sys.exit(0 if not failed else 1 if any(report.found for report in reports) else 2)
 
 
 def _find_sources(file: str) -> Sequence[Source]:
-    """The file, or those in a folder that may be recordings by their names. Raises ConfigError if there are none."""
+    """Return the file, or those in a folder that have the names of recordings. Raises ConfigError if there are none."""
     root = Path(file)
     if file == "-" or not root.is_dir():
         return [Source(file, (root.name,))]
@@ -102,10 +109,10 @@ def _find_sources(file: str) -> Sequence[Source]:
 
 
 def _choose_names(sources: Sequence[Source], into: str | None) -> Sequence[str]:
-    """A cassette for each file, named as the pytest fixture names that of a test; equal ones get a hash of the path."""
+    """Name a cassette for each file, as the pytest fixture names that of a test; equal ones get a hash of the path."""
     if into is not None:
         return [into] * len(sources)
-    names = [name_cassette((*source.parts[:-1], _stem(source))) for source in sources]
+    names = [name_cassette((*source.parts[:-1], _find_stem(source))) for source in sources]
     count = Counter(map(str.casefold, names))
     return [
         name if count[name.casefold()] == 1 else f"{name}~{sha256(_find_path(source).encode()).hexdigest()[:8]}"
@@ -114,11 +121,11 @@ def _choose_names(sources: Sequence[Source], into: str | None) -> Sequence[str]:
 
 
 def _find_path(source: Source) -> str:
-    """The path of a file from here, which is the same however it was typed."""
+    """Return the path of a file from here, which is the same however it was typed."""
     return Path(os.path.relpath(source.file)).as_posix()
 
 
-def _stem(source: Source) -> str:
+def _find_stem(source: Source) -> str:
     if source.file == "-":
         raise CassetteError("standard input needs a cassette name: add --into NAME")
     name = source.parts[-1]
@@ -126,7 +133,7 @@ def _stem(source: Source) -> str:
 
 
 def _import(
-    source: Source, cassette: CassetteFile, where: Folder, routes: DialectRoutes, dialect: str | None
+    source: Source, cassette: CassetteFile, folder: CassetteFolder, routes: DialectRoutes, dialect: str | None
 ) -> FileReport:
     report = FileReport(source, cassette)
     try:
@@ -136,21 +143,21 @@ def _import(
         return report
     report.skipped += found.skipped
     report.unknown_hosts = found.unknown_hosts
-    _append(found, cassette, where, report)
+    _append(found, cassette, folder, report)
     return report
 
 
-def _append(found: Imported, cassette: CassetteFile, where: Folder, report: FileReport) -> None:
+def _append(found: Imported, cassette: CassetteFile, folder: CassetteFolder, report: FileReport) -> None:
     """Append the episodes that the cassette does not have yet, and that hold no secrets."""
-    redact = redactor(where.settings)
-    existing = set(map(_identity, cassette.load())) if cassette.exists else set()
+    redact = make_redactor(folder.settings)
+    existing = set(map(_identify, cassette.load())) if cassette.exists else set()
     for place, episode in found.episodes:
         try:
-            clean = redact.episode(episode)
-            if _identity(clean) in existing:
+            clean = redact.redact_episode(episode)
+            if _identify(clean) in existing:
                 report.known += 1
                 continue
-            why = leaks(clean, where.settings)
+            why = list_leaks(clean, folder.settings)
             if not why:
                 cassette.append(clean)
                 report.imported += 1
@@ -160,14 +167,14 @@ def _append(found: Imported, cassette: CassetteFile, where: Folder, report: File
             report.skipped.append((place, "; ".join(why)))
 
 
-def _identity(episode: Episode) -> tuple[object, ...]:
-    """What two recordings of one interaction share, whenever they were made."""
+def _identify(episode: Episode) -> tuple[object, ...]:
+    """Return what two recordings of one interaction share, whenever they were made."""
     sent, reply = episode.request, episode.reply
     return sent.method, sent.path, sent.query, sent.body, reply.status, reply.bytes
 
 
 def _describe_hosts(hosts: Mapping[str, int]) -> str:
-    shown = ", ".join(line(host, 60) for host in list(hosts)[:5]) + ", …" * (len(hosts) > 5)
+    shown = ", ".join(shorten_line(host, 60) for host in list(hosts)[:5]) + ", …" * (len(hosts) > 5)
     return f"{plural(sum(hosts.values()), 'request')} to unknown hosts ({shown}); set their dialect with --dialect"
 
 
@@ -176,9 +183,9 @@ def _print_report(report: FileReport) -> None:
         click.echo(f"mockserver: {report.failure}", err=True)
         return
     for place, why in report.skipped:
-        click.echo(line(f"skipped {place}: {why}", _LONGEST_REASON), err=True)
+        click.echo(shorten_line(f"skipped {place}: {why}", _LONGEST_REASON), err=True)
     if report.unknown_hosts:
-        click.echo(line(f"skipped {_describe_hosts(report.unknown_hosts)}", _LONGEST_REASON), err=True)
+        click.echo(shorten_line(f"skipped {_describe_hosts(report.unknown_hosts)}", _LONGEST_REASON), err=True)
     file, path = report.source.file, report.cassette.path
     if report.found:
         known = f"; {report.known} already there" if report.known else ""
@@ -190,10 +197,10 @@ def _print_report(report: FileReport) -> None:
 def _print_table(reports: Sequence[FileReport], root: Path) -> None:
     rows = [("imported", "skipped", "file", "cassette", "why")]
     for report in reports:
-        reasons = [line(reason, _LONGEST_REASON) for reason in _reasons(report)]
+        reasons = [shorten_line(reason, _LONGEST_REASON) for reason in _list_reasons(report)]
         first, *others = up_to(reasons, _MOST_REASONS) if reasons else ("",)
         name = str(report.cassette.path.relative_to(root)).removesuffix(SUFFIX) if report.found else "-"
-        file = line(str(PurePath(*report.source.parts)), _LONGEST_REASON)
+        file = shorten_line(str(PurePath(*report.source.parts)), _LONGEST_REASON)
         rows.append((str(report.imported), str(report.left_out), file, name, first))
         rows += [("", "", "", "", reason) for reason in others]
     for row in align_columns(rows, right=(0, 1)):
@@ -202,8 +209,8 @@ def _print_table(reports: Sequence[FileReport], root: Path) -> None:
     click.echo(f"{plural(len(reports), 'file')}: {plural(imported, 'episode')} imported, {left_out} skipped")
 
 
-def _reasons(report: FileReport) -> Iterator[str]:
-    """Why something was left out: each reason once, after the places where it applies."""
+def _list_reasons(report: FileReport) -> Iterator[str]:
+    """Yield why something was left out: each reason once, after the places where it applies."""
     if report.failure:
         yield report.failure.removeprefix(report.source.file).lstrip(": ")
     places = defaultdict[str, list[str]](list)

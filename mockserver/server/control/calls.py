@@ -25,7 +25,7 @@ from mockserver.server.control.requests import ControlRequest, RefusedError, jso
 from mockserver.server.control.rows import Digest, Rows, encode, make_digest
 from mockserver.server.control.sharing import View, ask_all
 from mockserver.server.explain import is_unmatched
-from mockserver.server.masking import find_known_secrets, find_secrets, mask_texts
+from mockserver.server.masking import find_known_secrets, find_row_secrets, mask_texts
 
 if TYPE_CHECKING:
     from mockserver.server.fleet import Fleet
@@ -107,7 +107,7 @@ async def find_digest(row: Exchange, request: ControlRequest, known: tuple[str, 
     listed = request.rows.encode_call(row, known)  # which is kept if the call is closed
     if listed.digest is None:
         listed.digest = await on_thread(
-            lambda: make_digest(row, parse_call(row, request.live), find_secrets(row, known))
+            lambda: make_digest(row, parse_call(row, request.live), find_row_secrets(row, known))
         )
     return listed.digest
 
@@ -120,7 +120,7 @@ async def _add_bodies(rows: Sequence[Exchange], known: Rows) -> AsyncIterator[Js
 
 
 def _add_body(row: Exchange, known: Rows) -> Json:
-    return mask_texts({**known.summarize(row), **show_bodies(row)}, find_secrets(row))
+    return mask_texts({**known.summarize(row), **show_bodies(row)}, find_row_secrets(row))
 
 
 async def show_call(request: ControlRequest) -> Response:
@@ -133,7 +133,7 @@ async def show_call(request: ControlRequest) -> Response:
         "chain": {"conversation": await _find_conversation(row, rows, request), "tries": request.rows.find_tries(row)},
         **await on_thread(show_bodies, row),
     }
-    return await on_thread(lambda: json_response(mask_texts(whole, find_secrets(row))))
+    return await on_thread(lambda: json_response(mask_texts(whole, find_row_secrets(row))))
 
 
 async def _find_conversation(row: Exchange, rows: Sequence[Exchange], request: ControlRequest) -> list[int]:

@@ -6,14 +6,14 @@ from typing import Any, get_args
 
 from starlette.responses import Response
 
-from mockserver.cassettes.match import EpisodeIndex, IndexedEpisode
+from mockserver.cassettes.cassette import Cassette, CassetteEntry
 from mockserver.config.errors import CassetteError
 from mockserver.core.json import Json
 from mockserver.core.text import truncate
 from mockserver.engine.offload import on_thread
-from mockserver.server.cassette_store import CassetteChoice, Player, Record
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
 from mockserver.server.namespaces import ALL
+from mockserver.server.player import CassetteChoice, Player, Record
 
 RECORDS: tuple[str, ...] = get_args(Record)
 _LISTED = 200  # episodes, if no limit is given
@@ -57,9 +57,9 @@ async def play_cassette(request: ControlRequest) -> Response:
 
 
 def _choose(player: Player, name: str | None, record: Record) -> Player:
-    if name is not None and record == "none" and not player.cassettes.exists(name):
-        raise CassetteError(player.cassettes.missing(name, 'to record it, say "record": "once" as well'))
-    return player.chosen(name, record)
+    if name is not None and record == "none" and not player.store.exists(name):
+        raise CassetteError(player.store.explain_missing(name, 'to record it, say "record": "once" as well'))
+    return player.choose(name, record)
 
 
 async def unplay_cassette(request: ControlRequest) -> Response:
@@ -76,9 +76,9 @@ async def _put_choice(request: ControlRequest, choice: CassetteChoice | None) ->
 
 def _show_choice(request: ControlRequest, namespace: str) -> Response:
     live, player = request.live, _find_player(request, namespace)
-    hits, library, unplayed = live.journal.hits(namespace), player.loaded, list[int]()
-    if library is not None:
-        unplayed = [*library.unread, *(entry.number for entry in library.entries if not hits[entry.reply.source])]
+    hits, cassette, unplayed = live.journal.hits(namespace), player.cassette, list[int]()
+    if cassette is not None:
+        unplayed = [*cassette.refused, *(entry.number for entry in cassette.entries if not hits[entry.reply.source])]
     return json_response(
         {
             "namespace": namespace,
@@ -86,30 +86,30 @@ def _show_choice(request: ControlRequest, namespace: str) -> Response:
             "record": player.choice.record,
             "own": live.namespaces.get(namespace).choice is not None,
             "forwards": player.choice.forwards,
-            "episodes": 0 if library is None else library.size,
+            "episodes": 0 if cassette is None else cassette.size,
             "unplayed": sorted(unplayed),
         }
     )
 
 
 def _find_player(request: ControlRequest, namespace: str) -> Player:
-    tapes = request.live.find_engine(namespace).tapes
-    return tapes if isinstance(tapes, Player) else request.live.player
+    own = request.live.find_engine(namespace).player
+    return own if isinstance(own, Player) else request.live.player
 
 
 async def list_episodes(request: ControlRequest) -> Response:
     """List episodes of the cassette in use."""
     namespace = request.one_namespace
-    library = _find_player(request, namespace).loaded
+    cassette = _find_player(request, namespace).cassette
     after, limit = request.number("after") or 0, request.number("limit") or _LISTED
-    entries = [] if library is None else [entry for entry in library.entries if entry.number > after][:limit]
+    entries = [] if cassette is None else [entry for entry in cassette.entries if entry.number > after][:limit]
     hits = request.live.journal.hits(namespace)
-    shown = await on_thread(lambda: [_show_episode(entry, library, hits) for entry in entries])
+    shown = await on_thread(lambda: [_show_episode(entry, cassette, hits) for entry in entries])
     return json_response({"episodes": shown})
 
 
-def _show_episode(entry: IndexedEpisode, library: EpisodeIndex | None, hits: Mapping[str, int]) -> dict[str, Json]:
-    reply, call = entry.reply, None if library is None else library.read(entry.episode)
+def _show_episode(entry: CassetteEntry, cassette: Cassette | None, hits: Mapping[str, int]) -> dict[str, Json]:
+    reply, call = entry.reply, None if cassette is None else cassette.parse(entry.episode)
     asked = "" if call is None else call.last_user or next((prompt.text for prompt in call.prompts), "")
     return {
         "number": entry.number,

@@ -11,7 +11,7 @@ from mockserver.core.text import count_shared_ends
 from mockserver.engine.offload import on_thread
 from mockserver.server.control.detail import show_answer, show_bodies
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
-from mockserver.server.masking import find_secrets, mask_texts
+from mockserver.server.masking import find_row_secrets, mask_texts
 
 
 async def compare_calls(request: ControlRequest) -> Response:
@@ -41,7 +41,7 @@ def _read_parts(row: Exchange, request: ControlRequest) -> dict[str, Json]:
     if not said["choices"] and "error" not in said and "body" in sent["reply"]:
         said = {"body": sent["reply"]["body"]}
     parts: dict[str, Json] = mask_texts(
-        {"head": head, "request": sent["request"]["body"], "answer": said}, find_secrets(row)
+        {"head": head, "request": sent["request"]["body"], "answer": said}, find_row_secrets(row)
     )
     return parts
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from starlette.responses import Response
 
-from mockserver.cassettes.sse_yaml import with_data
-from mockserver.cassettes.to_rules import UnsupportedError, then_of
+from mockserver.cassettes.bodies import replace_data
+from mockserver.cassettes.to_rules import UnsupportedError, make_then
 from mockserver.core.exchange import Exchange, frames
 from mockserver.core.json import Json, try_parse
 from mockserver.dialects import client_configs
@@ -23,7 +23,7 @@ from mockserver.reports.suggest import suggest_rule, write_python, write_python_
 from mockserver.server.control.detail import parse_call
 from mockserver.server.control.requests import ControlRequest, RefusedError
 from mockserver.server.control.rows import read_answer
-from mockserver.server.masking import decode_request, find_secrets, rebuild_request
+from mockserver.server.masking import decode_request, find_row_secrets, rebuild_request
 from mockserver.server.namespaces import DEFAULT
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ async def show_body(request: ControlRequest) -> Response:
     if of not in ("request", "reply"):
         raise RefusedError(400, "?of= must be request or reply")
     read = _read_request_body if of == "request" else _read_reply_body
-    return _text_response(await on_thread(read, row, find_secrets(row)))
+    return _text_response(await on_thread(read, row, find_row_secrets(row)))
 
 
 async def copy_call(request: ControlRequest) -> Response:
@@ -70,7 +70,7 @@ def _read_reply_body(row: Exchange, secrets: "Secrets") -> str:
     texts = [frame.text for frame in left]
     masked = secrets.joined(texts)
     if list(masked) != texts:
-        sent = b"".join(with_data(frame.raw, text) + b"\n\n" for frame, text in zip(left, masked, strict=True))
+        sent = b"".join(replace_data(frame.raw, text) + b"\n\n" for frame, text in zip(left, masked, strict=True))
     return secrets.text(sent.decode("utf-8", "replace"))
 
 
@@ -107,13 +107,13 @@ def _hide_credentials(row: Exchange) -> tuple[str, str, Mapping[str, str]]:
     """The body (JSON in ASCII), the query and the headers that matter, with a gap for each credential."""
     from mockserver.cassettes.redaction.find import CredentialFields
 
-    secrets, fields = replace(find_secrets(row), instead=lambda _: _GAP), CredentialFields(lambda _: _GAP)
-    sent = secrets.data(fields.body(decode_request(rebuild_request(row)).body)).decode("utf-8", "replace")
+    secrets, fields = replace(find_row_secrets(row), instead=lambda _: _GAP), CredentialFields(lambda _: _GAP)
+    sent = secrets.data(fields.redact_body(decode_request(rebuild_request(row)).body)).decode("utf-8", "replace")
     found = try_parse(sent)
     text = sent if found is None else json.dumps(found).replace("\\ue000", _GAP)
-    headers = fields.headers(tuple(field for field in row.headers if not _OF_CONNECTIONS.fullmatch(field[0])))
+    headers = fields.redact_headers(tuple(field for field in row.headers if not _OF_CONNECTIONS.fullmatch(field[0])))
     named = {name.decode("latin-1"): secrets.data(value).decode("utf-8", "replace") for name, value in headers}
-    return text, secrets.data(fields.query(row.query)).decode("utf-8", "replace"), named
+    return text, secrets.data(fields.redact_query(row.query)).decode("utf-8", "replace"), named
 
 
 _OF_CONNECTIONS = re.compile(
@@ -148,13 +148,13 @@ def _write_test(row: Exchange, request: ControlRequest) -> str:
 
 def _make_rule(row: Exchange, request: ControlRequest) -> tuple[Mapping[str, Json], Mapping[str, Json]]:
     """The `when` and `then` of a rule; if no rule can say what was answered, or a credential is in it, any answer."""
-    secrets, call = find_secrets(row), parse_call(row, request.live)
+    secrets, call = find_row_secrets(row), parse_call(row, request.live)
     suggested = None if call is None else suggest_rule(call, secrets)
     if suggested is None:
         raise RefusedError(409, f"no rule answers call {row.seq}: its request is refused before any rule is tried")
     retry = next((value for name, value in row.reply_headers if name.lower() == "retry-after"), "")
     try:
-        then = then_of(read_answer(row), retry)
+        then = make_then(read_answer(row), retry)
     except UnsupportedError:
         return suggested.when, suggested.then
     text = write_python(then)

@@ -23,7 +23,7 @@ from mockserver.rules.nearest import Near, nearest, why_closed
 from mockserver.server.control.rows import read_answer, to_milliseconds
 from mockserver.server.explain import Reached, complete_call, find_place, plan_answer, show_finding
 from mockserver.server.live import Live
-from mockserver.server.masking import decode_request, find_secrets, rebuild_request
+from mockserver.server.masking import decode_request, find_row_secrets, rebuild_request
 from mockserver.server.snapshot import query_from
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _NEAREST, _LOOKED_AT = 3, 8  # rules that are shown of a miss, and that are look
 
 def show_bodies(row: Exchange) -> dict[str, Json]:
     """Request and reply without the credentials in their own places, and those that a stream has in pieces."""
-    secrets = find_secrets(row)
+    secrets = find_row_secrets(row)
     headers = secrets.headers(tuple(row.headers))
     body = secrets.body(decode_request(rebuild_request(row)).body).decode("utf-8", "replace")
     request = {
@@ -78,7 +78,7 @@ async def show_detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json
     engine = live.find_engine(row.namespace)
     entries = await engine.counters.entries(row.namespace)
     known = replace(await complete_call(engine, call, entries), attempt=attempt)
-    secrets = find_secrets(row)
+    secrets = find_row_secrets(row)
     shown |= {"asked": _show_asked(known, secrets), **await on_thread(_explain_answer, row, known, secrets)}
     if row.rules and row.rules is not engine.rules and row.source != "invalid":
         now = (await plan_answer(engine, call, entries)).source
@@ -248,10 +248,10 @@ def show_reply(row: Exchange, secrets: "Secrets") -> dict[str, Json]:
 
 def _find_added_texts(row: Exchange, texts: Sequence[str]) -> list[str]:
     """The text that each frame adds to the answer."""
-    from mockserver.cassettes.redaction.json_edit import joined_deltas
+    from mockserver.cassettes.redaction.json_edit import join_deltas
 
     found, form = [""] * len(texts), wire_format(row.dialect, row.operation)
-    for joined in joined_deltas(texts):
+    for joined in join_deltas(texts):
         for piece in joined.pieces:
             if "logprobs" not in piece.path and piece.path:
                 found[piece.event] += piece.text

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from starlette.responses import Response
 
-from mockserver.cassettes.store import replace_file
+from mockserver.cassettes.cassette_file import replace_file
 from mockserver.config.errors import Mistake, MockserverError, SourceLocation
 from mockserver.config.source import Document, did_you_mean, read
 from mockserver.config.source import Path as KeyPath
@@ -22,7 +22,7 @@ from mockserver.core.json_diff import write_path
 from mockserver.engine.counters import counters_of_rule
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule, review
-from mockserver.server.cassette_store import check
+from mockserver.server.cassette_store import check_cassettes
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
 from mockserver.server.live import Live, reload
 from mockserver.server.namespaces import ADDED, Namespace
@@ -160,7 +160,7 @@ def read_rules(request: ControlRequest, named: int) -> tuple[tuple[Rule, ...], i
     profiles = request.live.settings.profiles
     try:
         rules = compile_rules((document,), profiles)
-        check((document,), request.live.player.cassettes)
+        check_cassettes((document,), request.live.player.store)
     except MockserverError as error:
         raise refuse_mistakes(_place_mistakes(document, error, profiles)) from error
     if not rules:
@@ -341,7 +341,7 @@ def _write_rule(live: Live, wanted: Mapping[str, Json], lines: tuple[int, int]) 
         _check_others(before, after, replaced=lines[0] <= lines[1], shown=shown)
         documents = [after.document, *live.sources.documents()[1:]]
         compile_rules(documents, live.settings.profiles)
-        check(documents, live.player.cassettes)
+        check_cassettes(documents, live.player.store)
     except MockserverError as error:
         words = f"nothing was saved: {error.mistakes[0]}"
         raise RefusedError(400, words, mistakes=error.mistakes) from error

@@ -47,7 +47,7 @@ from mockserver.server.explain import (
     show_rule,
 )
 from mockserver.server.live import Live
-from mockserver.server.masking import find_request_secrets, find_secrets, mask_texts
+from mockserver.server.masking import find_request_secrets, find_row_secrets, mask_texts
 from mockserver.server.respond import HOME, Responder, Visit
 from mockserver.server.respond import Response as Answer
 from mockserver.state.journal import Journal
@@ -251,7 +251,7 @@ async def try_rules(request: ControlRequest) -> Response:
     for at in range(0, len(latest), _TURN):
         turn = latest[at : at + _TURN]
         for row, kind, entry in await on_thread(list[Change], trial.changes(turn, request.live)):
-            found[kind].append(mask_texts({"call": row.seq, **entry}, find_secrets(row)))
+            found[kind].append(mask_texts({"call": row.seq, **entry}, find_row_secrets(row)))
         found["looked_at"] += len(turn)
         if monotonic() > until:
             break

@@ -83,9 +83,9 @@ def find_target(method: str, target: bytes, headers: list[tuple[bytes, bytes]]) 
 def path_of(target: bytes, headers: Fields) -> str:
     whole, _, query = target.partition(b"?")
     path = unquote(_AUTHORITY.sub(b"", whole, count=1).decode("latin-1"))
-    from mockserver.cassettes.redaction.redact import secrets_of  # only for the journal's rows of bad requests
+    from mockserver.cassettes.redaction.redact import find_secrets  # only for the journal's rows of bad requests
 
-    return secrets_of(tuple(headers), query).text(path) if path.startswith("/") else "/"
+    return find_secrets(tuple(headers), query).text(path) if path.startswith("/") else "/"
 
 
 def drop_upgrade(method: bytes, target: bytes, version: str, headers: Fields) -> bytes:

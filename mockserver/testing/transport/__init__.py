@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 from starlette.types import Scope
 
-from mockserver.cassettes.addresses import DialectRoutes, dialect_of, local_target
+from mockserver.cassettes.addresses import DialectRoutes, find_dialect, find_local_target
 from mockserver.core.action import Head
 from mockserver.core.http import is_loopback
 from mockserver.core.seed import wall
@@ -33,8 +33,8 @@ def make_path_finder() -> Callable[[str, str, str], str]:
     @lru_cache(maxsize=1024)
     def path_of(method: str, host: str, path: str) -> str:
         url = f"https://{host}{path}"
-        dialect = None if is_loopback(host) or not host else dialect_of(url, known)
-        found = None if dialect is None else local_target(method, url, dialect, known)
+        dialect = None if is_loopback(host) or not host else find_dialect(url, known)
+        found = None if dialect is None else find_local_target(method, url, dialect, known)
         return path if found is None else found[0]
 
     return path_of

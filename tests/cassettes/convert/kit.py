@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from mockserver.cli.cassette.convert import dialect_routes
+from mockserver.cli.cassette.convert import make_dialect_routes
 
-KNOWN = dialect_routes()
+KNOWN = make_dialect_routes()
 ASKED = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}]}
 ANSWER = {
     "id": "chatcmpl-1",

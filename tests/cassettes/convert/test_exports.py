@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from mockserver.cassettes.addresses import ADDRESSES
-from mockserver.cassettes.convert import har, import_file
+from mockserver.cassettes.convert import import_file, make_har
 from mockserver.core.episode import Recorded
 from mockserver.dialects import discover
 from tests.cassettes.convert.kit import KNOWN
@@ -43,7 +43,7 @@ def holds(value: Any, shape: Any) -> bool:
 
 def test_a_log_is_whole_and_comes_back() -> None:
     recorded = (chat("Hi", {"text": "Hello é"}), chat("x", {"error": 429}))
-    log = har(recorded, "1.0", ADDRESSES)["log"]
+    log = make_har(recorded, "1.0", ADDRESSES)["log"]
     assert (log["version"], log["creator"]) == ("1.2", {"name": "mockserver", "version": "1.0"})
     assert all(holds(entry, ENTRY) for entry in log["entries"])
     for entry in log["entries"]:
@@ -56,13 +56,13 @@ def test_a_log_is_whole_and_comes_back() -> None:
 def test_addresses_are_those_of_providers() -> None:
     assert set(ADDRESSES) >= {mount for dialect in discover().values() for mount in dialect.mounts}
     sent = chat("Hi", {"text": "a"})
-    (entry,) = har([sent], "1", ADDRESSES)["log"]["entries"]
+    (entry,) = make_har([sent], "1", ADDRESSES)["log"]["entries"]
     assert entry["request"]["url"] == "https://api.openai.com/v1/chat/completions"
-    (entry,) = har([sent], "1", {})["log"]["entries"]
+    (entry,) = make_har([sent], "1", {})["log"]["entries"]
     assert entry["request"]["url"] == "http://127.0.0.1:8000/openai/v1/chat/completions"
     path = "/azure/chat/completions?api-version=2024-05-01-preview"
     body = {"messages": [{"role": "user", "content": "a"}]}
-    (entry,) = har([episode(local(), path, body)], "1", ADDRESSES)["log"]["entries"]
+    (entry,) = make_har([episode(local(), path, body)], "1", ADDRESSES)["log"]["entries"]
     assert entry["request"]["queryString"] == [{"name": "api-version", "value": "2024-05-01-preview"}]
     assert entry["startedDateTime"] == "2025-10-09T08:53:20.000+00:00"
     assert AT == 1760000000
@@ -70,8 +70,8 @@ def test_addresses_are_those_of_providers() -> None:
 
 def test_bytes_that_are_no_text_go_in_base64() -> None:
     odd = replace(chat("Hi", {"text": "a"}), reply=Recorded(599, (), b"\xff\x00"))
-    (entry,) = har([odd], "1", ADDRESSES)["log"]["entries"]
+    (entry,) = make_har([odd], "1", ADDRESSES)["log"]["entries"]
     assert (entry["response"]["content"]["encoding"], entry["response"]["content"]["text"]) == ("base64", "/wA=")
     assert entry["response"]["statusText"] == ""
-    ((_, again),) = import_file(json.dumps(har([odd], "1", ADDRESSES)).encode(), "a", KNOWN).episodes
+    ((_, again),) = import_file(json.dumps(make_har([odd], "1", ADDRESSES)).encode(), "a", KNOWN).episodes
     assert again.reply.body == b"\xff\x00"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
+from mockserver.cassettes import recordings
 from mockserver.cassettes.convert import import_file, split_events
 from mockserver.cassettes.format import HEAD
-from mockserver.cassettes.recordings import foreign_file
 from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
 from tests.cassettes.convert.kit import ANSWER, ASKED, JSON, KNOWN, STREAM, URL, interaction
@@ -26,7 +26,7 @@ VCR = json.dumps({"interactions": [interaction()], "version": 1}).encode()
 PACKED = gzip.compress(VCR, mtime=0)
 BAD: list[tuple[bytes, str]] = [
     (b"", f"a: the file is empty: {REMEDY}"),
-    (b"ab\xff\x00", "a: no recording: it is not text, but has binary data at byte 2"),
+    (b"ab\xff\x00", "a: not a recording: there is binary data at byte 2"),
     ("é".encode("utf-16"), "a: the file is in UTF-16: save it as UTF-8"),
     (b"PK\x03\x04\xff", "a: the file is packed with zip: unpack it first"),
     (b"(\xb5/\xfd\xff", "a: the file is packed with zstd: unpack it first"),
@@ -75,7 +75,7 @@ def test_what_is_no_recording_is_one_clear_error(data: bytes, words: str) -> Non
 
 
 def test_a_file_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(foreign_file, "MAX_UNPACKED", 5_000_000)
+    monkeypatch.setattr(recordings, "MAX_UNPACKED", 5_000_000)
     with pytest.raises(CassetteError, match=r"^a: larger than 5 MB when unpacked: split it into smaller files$"):
         import_file(gzip.compress(bytes(50_000_000)), "a", KNOWN)
 
@@ -118,7 +118,7 @@ def entry(**response: Any) -> dict[str, Any]:
     }
 
 
-def har(row: Any) -> Episode:
+def make_har(row: Any) -> Episode:
     return taken({"log": {"entries": [row]}})
 
 
@@ -202,17 +202,17 @@ def test_bodies_of_vcrpy(body: Any) -> None:
 
 
 def test_an_entry_of_chrome() -> None:
-    made = har(entry())
+    made = make_har(entry())
     assert (made.at, made.reply.took, made.request.headers) == (1760000000, 0.8125, (("x-a", "b"),))
     assert made.reply.body == BODY
     row = entry()
     row["request"]["postData"] = {"mimeType": "x", "params": [{"name": "a", "value": "b c"}]}
-    assert har(row).request.body == b"a=b+c"
+    assert make_har(row).request.body == b"a=b+c"
 
 
 def test_an_entry_of_mitmproxy_in_base64_without_headers() -> None:
     content = {"mimeType": "text/event-stream", "text": b64encode(STREAM).decode(), "encoding": "base64"}
-    made = har(entry(content=content, headers=[]))
+    made = make_har(entry(content=content, headers=[]))
     assert (made.reply.bytes, len(made.reply.frames or ())) == (STREAM, 2)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.cassettes.addresses import dialect_of, local_target
+from mockserver.cassettes.addresses import find_dialect, find_local_target
 from tests.cassettes.convert.kit import KNOWN
 
 PLACES = [
@@ -46,18 +46,18 @@ PLACES = [
 
 @pytest.mark.parametrize(("url", "dialect", "path", "operation"), PLACES)
 def test_urls_lead_to_places(url: str, dialect: str, path: str, operation: str) -> None:
-    assert dialect_of(url, KNOWN) == dialect
-    assert local_target("POST", url, dialect, KNOWN) == (path, operation)
+    assert find_dialect(url, KNOWN) == dialect
+    assert find_local_target("POST", url, dialect, KNOWN) == (path, operation)
 
 
 @pytest.mark.parametrize(
     "url", ["https://example.com/v1/chat/completions", "https://api.openai.com.evil.com/v1/responses", "http://[::1]/x"]
 )
 def test_strangers(url: str) -> None:
-    assert dialect_of(url, KNOWN) is None
+    assert find_dialect(url, KNOWN) is None
 
 
 def test_what_a_dialect_does_not_have() -> None:
-    assert local_target("POST", "https://api.openai.com/v1/files", "openai", KNOWN) is None
-    found = local_target("GET", "https://api.openai.com/v1/models/gpt-4o", "openai", KNOWN)
+    assert find_local_target("POST", "https://api.openai.com/v1/files", "openai", KNOWN) is None
+    found = find_local_target("GET", "https://api.openai.com/v1/models/gpt-4o", "openai", KNOWN)
     assert found == ("/openai/v1/models/gpt-4o", "model")

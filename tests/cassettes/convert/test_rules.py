@@ -12,11 +12,11 @@ from mockserver.cassettes.to_rules import (
     RecordedCall,
     RuleDraft,
     UnsupportedError,
+    add_conditions,
     generalise,
     make_rules,
-    rules_file,
-    then_of,
-    with_conditions,
+    make_then,
+    write_rules_file,
 )
 from mockserver.cli.cassette.convert import recorded_calls
 from mockserver.core.episode import Episode
@@ -58,14 +58,14 @@ ANSWERS: list[tuple[ParsedResponse, Any]] = [
 
 @pytest.mark.parametrize(("said", "made"), ANSWERS, ids=range(len(ANSWERS)))
 def test_what_is_said_becomes_then(said: ParsedResponse, made: Any) -> None:
-    assert then_of(said) == made
+    assert make_then(said) == made
 
 
 def test_when_to_come_back() -> None:
     busy = ParsedResponse(status=429, error={"message": "m"})
-    assert then_of(busy, "2")["retry_after"] == "2s"
-    assert "retry_after" not in then_of(busy, "Thu, 09 Oct 2025 08:53:20 GMT")
-    assert then_of(ParsedResponse(status=429, error="no", body="no"), "2")["raw"]["headers"] == {"retry-after": "2"}
+    assert make_then(busy, "2")["retry_after"] == "2s"
+    assert "retry_after" not in make_then(busy, "Thu, 09 Oct 2025 08:53:20 GMT")
+    assert make_then(ParsedResponse(status=429, error="no", body="no"), "2")["raw"]["headers"] == {"retry-after": "2"}
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_when_to_come_back() -> None:
 )
 def test_what_no_rule_gives(said: ParsedResponse, why: str) -> None:
     with pytest.raises(UnsupportedError, match=why):
-        then_of(said)
+        make_then(said)
 
 
 def asked(then: str, **fields: Any) -> tuple[RecordedCall, Any]:
@@ -90,7 +90,7 @@ def asked(then: str, **fields: Any) -> tuple[RecordedCall, Any]:
 
 
 def whens(*fit: Any) -> list[Any]:
-    return [dict(rule.when) for rule in with_conditions(fit)]
+    return [dict(rule.when) for rule in add_conditions(fit)]
 
 
 def test_tools_that_answered() -> None:
@@ -111,7 +111,7 @@ def learned(*episodes: Episode) -> tuple[list[RuleDraft], list[tuple[str, str]]]
 def server(*episodes: Episode) -> Local:
     made, skipped = learned(*episodes)
     assert skipped == []
-    return local(rules_file(made), unmatched="error")
+    return local(write_rules_file(made), unmatched="error")
 
 
 def says(answering: Local, text: str, **body: Any) -> str:
@@ -148,7 +148,7 @@ def test_the_cases_of_every_dialect_are_answered_alike(case: Case) -> None:
     made, _ = learned(recorded)
     if recorded.operation not in ("chat", "completions", "responses") or not made:
         return
-    again = local(rules_file(made), unmatched="error", validation=case.settings.get("validation", "published"))
+    again = local(write_rules_file(made), unmatched="error", validation=case.settings.get("validation", "published"))
     kept = {key: value for key, value in body.items() if key not in ("stream", "stream_options", "best_of")}
     for stream in (False, True):
         answer = episode(again, case.path, {**kept, **({"stream": True} if stream else {})}, headers=case.headers)
@@ -216,7 +216,7 @@ def test_what_no_rule_can_say_is_left() -> None:
     assert skipped == [
         ("a.yaml#1", "its stream breaks off"),
         ("a.yaml#2", "embeddings cannot become a rule; keep the cassette"),
-        ("a.yaml#3", "it contains half of a character"),
+        ("a.yaml#3", "it contains half of a surrogate pair"),
     ]
 
 
@@ -256,7 +256,7 @@ def test_it_reads_well() -> None:
         RuleDraft(("a.yaml#3",), {"operation": "chat"}, {"text": "x"}, times=2),
         RuleDraft(("a.yaml#3",), {"operation": "chat"}, {"text": "y" * 120}),
     ]
-    assert rules_file(rules).startswith(
+    assert write_rules_file(rules).startswith(
         "version: 1\n"
         "rules:\n"
         "  - name: a.yaml#1, a.yaml#2\n"

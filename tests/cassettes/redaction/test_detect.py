@@ -16,7 +16,7 @@ from mockserver.cassettes.redaction.detect import (
 
 def found(text: bytes) -> Iterator[bytes]:
     for detector in DETECTORS:
-        for start, end in detector.found(text, text.lower()):
+        for start, end in detector.find(text, text.lower()):
             yield text[start:end]
 
 
@@ -24,7 +24,7 @@ def found(text: bytes) -> Iterator[bytes]:
 def test_its_example_is_found(detector: Detector) -> None:
     for around in ("%b", '{"a":"%b"}', "see: %b.", "a\\n%b\\nb", "a%%20%b&b", "<%b>", "(%b)"):
         text = around.encode() % detector.example.encode()
-        values = [text[start:end] for start, end in detector.found(text, text.lower())]
+        values = [text[start:end] for start, end in detector.find(text, text.lower())]
         assert values
         assert all(value.rstrip(b".").removesuffix(b"\\nb") in detector.example.encode() for value in values)
 
@@ -113,7 +113,7 @@ def spent(piece: bytes, size: int) -> float:
     data = piece * (size // len(piece))
     small, start = data.lower(), process_time()
     for detector in DETECTORS:
-        list(detector.found(data, small))
+        list(detector.find(data, small))
     return process_time() - start
 
 

@@ -11,12 +11,12 @@ from mockserver.cassettes.redaction.find import (
     MAX_LETTERS,
     PLACEHOLDER,
     CredentialFields,
-    credentials,
-    credentials_of,
-    environment_secrets,
+    find_credentials,
+    find_environment_secrets,
     is_distinctive,
+    make_credentials,
 )
-from mockserver.cassettes.redaction.redact import MAX_VALUES, Secrets, secrets_of
+from mockserver.cassettes.redaction.redact import MAX_VALUES, Secrets, find_secrets
 
 KEY = "sk-proj-0a1B2c/3+4="
 MASKED = "sk-p...(masked)"
@@ -49,7 +49,7 @@ HEADERS = [
 @pytest.mark.parametrize(("name", "value", "shown"), HEADERS)
 def test_headers_that_hold_a_credential(name: str, value: str, shown: str) -> None:
     fields = ((name.encode(), value.encode()),)
-    assert CredentialFields().headers(fields) == ((name.encode(), shown.encode()),)
+    assert CredentialFields().redact_headers(fields) == ((name.encode(), shown.encode()),)
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_headers_that_hold_a_credential(name: str, value: str, shown: str) -> No
 )
 def test_parameters_of_a_query(name: str) -> None:
     query = f"a=1&{name}={quote(KEY)}&b".encode()
-    assert list(credentials((), query)) == [KEY]
-    assert CredentialFields().query(query) == f"a=1&{name}={MASKED}&b".encode()
+    assert list(find_credentials((), query)) == [KEY]
+    assert CredentialFields().redact_query(query) == f"a=1&{name}={MASKED}&b".encode()
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_parameters_of_a_query(name: str) -> None:
     ],
 )
 def test_other_parameters(query: bytes) -> None:
-    assert CredentialFields().query(query) == query
+    assert CredentialFields().redact_query(query) == query
 
 
 BODIES = [
@@ -107,7 +107,7 @@ BODIES = [
 @pytest.mark.parametrize(("body", "shown"), BODIES)
 def test_fields_of_a_body(body: object, shown: object) -> None:
     raw = json.dumps(body).encode()
-    assert json.loads(CredentialFields().body(raw)) == shown
+    assert json.loads(CredentialFields().redact_body(raw)) == shown
 
 
 EVIL = {
@@ -132,9 +132,9 @@ EVIL = {
 
 def spent(data: bytes) -> float:
     start = process_time()
-    list(credentials((), b"", data))
-    CredentialFields().body(data)
-    credentials_of([KEY]).data(data)
+    list(find_credentials((), b"", data))
+    CredentialFields().redact_body(data)
+    make_credentials([KEY]).redact(data)
     return process_time() - start
 
 
@@ -147,17 +147,17 @@ def test_twice_as_much_takes_about_twice_as_long(evil: str) -> None:
 
 def test_the_tokens_of_logprobs_are_no_credentials() -> None:
     told = [{"token": " information", "logprob": -0.1, "bytes": None}, {"token": "x y", "bytes": [1], "logprob": 0}]
-    assert list(credentials((), b"", json.dumps({"logprobs": told, "token": "hunter2"}).encode())) == ["hunter2"]
+    assert list(find_credentials((), b"", json.dumps({"logprobs": told, "token": "hunter2"}).encode())) == ["hunter2"]
 
 
 def test_the_environment_knows_credentials_by_their_names() -> None:
     environ = {"OPENAI_API_KEY": KEY, "GITHUB_TOKEN": "ghp_123456", "DB_PASSWORD": "abc", "KEYBOARD": "de_DE.UTF-8"}
-    assert environment_secrets(environ) == (KEY, "ghp_123456")
+    assert find_environment_secrets(environ) == (KEY, "ghp_123456")
 
 
 def test_a_basic_credential_is_found_decoded_too() -> None:
     fields = ((b"authorization", b"Basic " + b64encode(b"user:hunter2!")),)
-    assert "hunter2!" in credentials(fields)
+    assert "hunter2!" in find_credentials(fields)
 
 
 @pytest.mark.parametrize(
@@ -205,10 +205,10 @@ def test_what_is_is_distinctive(value: str, worth: bool) -> None:
     ],
 )
 def test_a_text_without_them(text: str, left: str) -> None:
-    credentials = credentials_of([KEY])
-    assert credentials.text(text) == left
-    assert credentials.data(text.encode()) == left.encode()
-    assert credentials.text(left) == left
+    credentials = make_credentials([KEY])
+    assert credentials.redact_text(text) == left
+    assert credentials.redact(text.encode()) == left.encode()
+    assert credentials.redact_text(left) == left
 
 
 @pytest.mark.parametrize("before", ["\n", "\t", "é", "一\n", "/", '"', "C:\\", "\\\\", "=", "\U0001f511"])
@@ -216,14 +216,14 @@ def test_a_text_without_them(text: str, left: str) -> None:
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_an_escape_before_base64_stays_whole(before: str, front: str, ascii_only: bool) -> None:
     coded = b64encode(f"{front}{KEY}".encode()).decode()
-    left = credentials_of([KEY]).text(json.dumps({"a": before + coded}, ensure_ascii=ascii_only))
+    left = make_credentials([KEY]).redact_text(json.dumps({"a": before + coded}, ensure_ascii=ascii_only))
     assert json.loads(left)["a"].endswith("<API_KEY>")
     assert coded[4:-4] not in left
 
 
 def test_what_overlaps_base64_goes_with_it() -> None:
     coded = b64encode(b"first-secretABC").decode()
-    assert credentials_of(["first-secret", f"{coded[-4:]}!second"]).text(f"{coded}!second") == "<API_KEY>"
+    assert make_credentials(["first-secret", f"{coded[-4:]}!second"]).redact_text(f"{coded}!second") == "<API_KEY>"
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_what_overlaps_base64_goes_with_it() -> None:
     ],
 )
 def test_what_is_no_form_of_a_key_stays(text: str) -> None:
-    assert credentials_of([KEY, "abc-12"]).data(data := text.encode()) is data
+    assert make_credentials([KEY, "abc-12"]).redact(data := text.encode()) is data
 
 
 @pytest.mark.parametrize("before", ["é", "\\u00e9", "%C3%A9", "&eacute;", "=C3=A9", "a=b&c=", "\\\\n", "50%"])
@@ -247,35 +247,35 @@ def test_escapes_are_taken_out_whole_and_no_others(before: str) -> None:
         KEY.replace("-", "\\u002d"),
         KEY.replace("0", "&#48;"),
     ):
-        assert credentials_of([KEY]).text(f"{before}{form}%20{before}") == f"{before}<API_KEY>%20{before}"
+        assert make_credentials([KEY]).redact_text(f"{before}{form}%20{before}") == f"{before}<API_KEY>%20{before}"
 
 
 def test_nothing_is_changed_where_there_is_nothing() -> None:
     data = b"nothing of it"
-    assert credentials_of([KEY]).data(data) is data
-    assert credentials_of([]).data(data) is data
-    assert credentials_of([]).text("a") == "a"
-    assert not credentials_of([]).are_in(data)
-    assert credentials_of([KEY]).are_in(KEY.encode())
+    assert make_credentials([KEY]).redact(data) is data
+    assert make_credentials([]).redact(data) is data
+    assert make_credentials([]).redact_text("a") == "a"
+    assert not make_credentials([]).are_in(data)
+    assert make_credentials([KEY]).are_in(KEY.encode())
 
 
 def test_no_more_are_looked_for_than_can_be() -> None:
-    many = credentials_of(f"value-{number:09}" for number in range(MAX_LETTERS // 10))
-    assert many.too_many
-    assert many.text("value-000000001") == PLACEHOLDER
-    assert not credentials_of([KEY]).too_many
+    many = make_credentials(f"value-{number:09}" for number in range(MAX_LETTERS // 10))
+    assert many.are_too_many
+    assert many.redact_text("value-000000001") == PLACEHOLDER
+    assert not make_credentials([KEY]).are_too_many
 
 
 def test_what_is_not_ascii_is_masked_as_header_and_as_text() -> None:
     fields = ((b"x-api-key", "schlüssel-gruß".encode()),)
-    secrets = secrets_of(fields)
+    secrets = find_secrets(fields)
     assert secrets.text("der schlüssel-gruß!") == "der schl...(masked)!"
     assert secrets.data("der schlüssel-gruß!".encode()) == b"der schl...(masked)!"
 
 
 def test_a_short_value_is_masked_in_its_own_place_alone() -> None:
     fields = ((b"authorization", b"Bearer any"), (b"x-note", b"any key will do"))
-    assert secrets_of(fields).headers(fields) == (
+    assert find_secrets(fields).headers(fields) == (
         (b"authorization", b"Bearer ...(masked)"),
         (b"x-note", b"any key will do"),
     )
@@ -295,6 +295,6 @@ def test_what_several_events_tell_together() -> None:
 
 def test_beyond_a_bound_values_are_masked_in_their_fields_only() -> None:
     body = json.dumps([{"token": f"value-{number}"} for number in range(MAX_VALUES + 10)]).encode()
-    secrets = secrets_of((), b"", body)
+    secrets = find_secrets((), b"", body)
     assert len(secrets.values) == MAX_VALUES
     assert b"value" not in secrets.body(body)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.redaction.json_edit import edit_path, joined_deltas, path_of, read_json, with_fragments
+from mockserver.cassettes.redaction.json_edit import edit_path, find_path, join_deltas, read_json, replace_fragments
 from mockserver.config.types import steps
 
 TREE = {"a": {"b": [1, {"c": "x"}, "y"]}, "user": "me", "éA": None, "list": []}
@@ -44,13 +44,13 @@ def test_json_of_any_layout_keeps_its_numbers(text: str) -> None:
     found = read_json(text)
     assert found is not None
     tree, style = found
-    assert repr(json.loads(style.text(tree))) == repr(json.loads(text))
+    assert repr(json.loads(style.write(tree))) == repr(json.loads(text))
 
 
 @pytest.mark.parametrize(("value", "path"), [("x", "$.a.b[1].c"), ("user", "$"), ("éA", "$"), ("none", None)])
 def test_the_path_of_a_text(value: str, path: str | None) -> None:
-    assert path_of(TREE, value) == path
-    assert path_of({"k l": [{"é-1": value}]}, value) == '$["k l"][0].é-1'
+    assert find_path(TREE, value) == path
+    assert find_path({"k l": [{"é-1": value}]}, value) == '$["k l"][0].é-1'
 
 
 def chat(text: str, index: int = 0) -> dict[str, Any]:
@@ -90,12 +90,12 @@ TOLD = {
 @pytest.mark.parametrize("name", TOLD)
 def test_what_is_told_in_pieces(name: str) -> None:
     events, told = TOLD[name]
-    assert [lane.text for lane in joined_deltas([json.dumps(event) for event in events])] == told
+    assert [lane.text for lane in join_deltas([json.dumps(event) for event in events])] == told
 
 
 def test_of_completions_too() -> None:
     logprobs = {"tokens": ["a", "b"], "top_logprobs": [{"a": 0}, {"b": 0}], "text_offset": [0, 1]}
     data = json.dumps({"choices": [{"index": 0, "logprobs": logprobs}]})
-    (lane,) = joined_deltas([data])
-    left = json.loads(with_fragments(data, list(lane.edited([(0, 2, "<K>")]))))
+    (lane,) = join_deltas([data])
+    left = json.loads(replace_fragments(data, list(lane.apply([(0, 2, "<K>")]))))
     assert left["choices"][0]["logprobs"] == {"tokens": ["<K>", ""], "top_logprobs": None, "text_offset": [0, 1]}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cassettes.redaction.detect import MAX_LEAKS, Leak, allowed, entry_of, leaks
+from mockserver.cassettes.redaction.detect import MAX_LEAKS, Leak, find_leaks, make_entry, parse_allowed
 from mockserver.config.errors import ConfigError
 from mockserver.core.episode import Episode, Recorded, Sent
 
@@ -14,20 +14,20 @@ KEY = "sk-proj-0a1B2c3D4e5F"
 
 
 @pytest.mark.parametrize(
-    "entry", [KEY, "sk-proj-*", "*4e5F", "*1B*3D*", "*", entry_of(KEY), "sha256:" + sha256(KEY.encode()).hexdigest()]
+    "entry", [KEY, "sk-proj-*", "*4e5F", "*1B*3D*", "*", make_entry(KEY), "sha256:" + sha256(KEY.encode()).hexdigest()]
 )
 def test_an_entry_that_allows(entry: str) -> None:
-    assert KEY in allowed(("other", entry))
+    assert KEY in parse_allowed(("other", entry))
 
 
-@pytest.mark.parametrize("entry", ["sk-proj-", "*4e5", "*3D*1B*", "sk-proj-0a1B2c3D4e5F*F", "\\*", entry_of("other")])
+@pytest.mark.parametrize("entry", ["sk-proj-", "*4e5", "*3D*1B*", "sk-proj-0a1B2c3D4e5F*F", "\\*", make_entry("other")])
 def test_an_entry_that_does_not(entry: str) -> None:
-    assert KEY not in allowed((entry,))
-    assert "a*b" in allowed((entry, "a\\*b"))
+    assert KEY not in parse_allowed((entry,))
+    assert "a*b" in parse_allowed((entry, "a\\*b"))
 
 
 def test_many_wildcards_take_no_more_than_linear_time() -> None:
-    assert "a" * 5_000 not in allowed(("*a" * 40 + "*b",))
+    assert "a" * 5_000 not in parse_allowed(("*a" * 40 + "*b",))
 
 
 @pytest.mark.parametrize("entry", ["sha256:", "sha256:1234567", "sha256:nothexadecimal", "sha256:" + "0" * 65])
@@ -35,7 +35,7 @@ def test_a_hash_that_is_none(entry: str) -> None:
     with pytest.raises(
         ConfigError, match=f"^allow_secrets: {entry} must have 8 to 64 hexadecimal digits after sha256:"
     ):
-        allowed((entry,))
+        parse_allowed((entry,))
 
 
 TESTS = Path(__file__).parents[2]
@@ -104,12 +104,12 @@ WHERE = [
 
 @pytest.mark.parametrize(("episode", "where"), WHERE)
 def test_where_it_stands(episode: Episode, where: str) -> None:
-    (leak,) = leaks(episode)
+    (leak,) = find_leaks(episode)
     assert (leak.kind, leak.where, leak.shown) == ("OpenAI key", where, "sk-p...(masked)")
 
 
 def test_the_report_says_how_to_allow_it_and_tells_nothing() -> None:
-    (leak,) = leaks(asked(body=[LEAK]))
+    (leak,) = find_leaks(asked(body=[LEAK]))
     assert str(leak) == (
         "request, body, $[0]: sk-p...(masked) looks like a secret (OpenAI key); if it is not one, allow it: "
         'allow_secrets: ["sha256:f49b3c6b56972f76"]'
@@ -120,14 +120,14 @@ def test_the_report_says_how_to_allow_it_and_tells_nothing() -> None:
 
 @pytest.mark.parametrize("allow", [LEAK, "sk-proj-8fK2*", "sha256:f49b3c6b56972f76", "sha256:f49b3c6b"])
 def test_what_is_allowed_is_no_leak(allow: str) -> None:
-    assert leaks(asked(body=[LEAK]), (allow,)) == ()
-    assert leaks(asked(body=[LEAK + "x"]), (allow.replace("*", ""),))
+    assert find_leaks(asked(body=[LEAK]), (allow,)) == ()
+    assert find_leaks(asked(body=[LEAK + "x"]), (allow.replace("*", ""),))
 
 
 def test_a_value_is_told_once_and_not_too_many_are() -> None:
-    assert len(leaks(asked(body=[LEAK, LEAK, {"a": LEAK}]))) == 1
+    assert len(find_leaks(asked(body=[LEAK, LEAK, {"a": LEAK}]))) == 1
     many = [f"ghp_8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7{number:06}" for number in range(100, 200)]
-    assert len(leaks(asked(body=many))) == MAX_LEAKS
+    assert len(find_leaks(asked(body=many))) == MAX_LEAKS
 
 
 FILES = sorted(path for kind in ("yaml", "json", "txt", "sse") for path in TESTS.rglob(f"*.{kind}"))
@@ -135,5 +135,5 @@ FILES = sorted(path for kind in ("yaml", "json", "txt", "sse") for path in TESTS
 
 def test_ordinary_requests_and_answers_do_not_trip() -> None:
     assert len(FILES) > 100
-    found = {str(path): leaks(answered(path.read_bytes())) for path in FILES}
+    found = {str(path): find_leaks(answered(path.read_bytes())) for path in FILES}
     assert not {path: told for path, told in found.items() if told}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.cassettes.redaction.find import Credentials, credentials_of
+from mockserver.cassettes.redaction.find import Credentials, make_credentials
 from mockserver.cassettes.redaction.redact import (
     ACCOUNT,
     NEVER,
@@ -40,9 +40,9 @@ NOT_ANSWERED = (
 
 
 def test_which_headers_are_kept() -> None:
-    sent = REQUEST.of(tuple((name, "v") for name in (*KEPT, *LEFT_OUT)), ("x-tenant", "api-key", "set-cookie"))
+    sent = REQUEST.select(tuple((name, "v") for name in (*KEPT, *LEFT_OUT)), ("x-tenant", "api-key", "set-cookie"))
     assert sent == tuple((name.lower(), "v") for name in KEPT)
-    answered = REPLY.of(tuple((name, "v") for name in (*ANSWERED, *NOT_ANSWERED, *NEVER, *ACCOUNT)))
+    answered = REPLY.select(tuple((name, "v") for name in (*ANSWERED, *NOT_ANSWERED, *NEVER, *ACCOUNT)))
     assert answered == tuple((name.lower(), "v") for name in ANSWERED)
 
 
@@ -90,31 +90,31 @@ BODIES = [
 @pytest.mark.parametrize(("rules", "body", "left"), BODIES)
 def test_a_body(rules: tuple[Scrub, ...], body: str, left: str) -> None:
     scrubs = RedactionRules(rules)
-    assert scrubs.body(body.encode()).decode() == left
-    assert scrubs.body(left.encode()).decode() == left
+    assert scrubs.redact_body(body.encode()).decode() == left
+    assert scrubs.redact_body(left.encode()).decode() == left
 
 
 @pytest.mark.parametrize("rule", [look(r"CUST-\d+"), path("$.user")])
 def test_a_repeated_key_is_refused(rule: Scrub) -> None:
     with pytest.raises(CassetteError, match="has a key twice"):
-        RedactionRules((rule,)).body(b'{"id":"c","user":"CUST-1234","user":null}')
+        RedactionRules((rule,)).redact_body(b'{"id":"c","user":"CUST-1234","user":null}')
 
 
 def test_redacted_names_stay_distinct() -> None:
-    body = RedactionRules((look(r"id\d+"),)).body(b'{"id1":{"tokens":5},"id2":{"tokens":7}}')
+    body = RedactionRules((look(r"id\d+"),)).redact_body(b'{"id1":{"tokens":5},"id2":{"tokens":7}}')
     assert json.loads(body) == {"<x>": {"tokens": 5}, "<x> 2": {"tokens": 7}}
 
 
 def test_what_a_rule_put_in_is_left_alone_by_all() -> None:
     scrubs = RedactionRules((look("secret", "<user>"), look("user", "<y>"), look(r"\w+", "<z>")))
-    assert scrubs.text("secret user <API_KEY>") == "<user> <y> <API_KEY>"
-    assert scrubs.text("secret word") == "<user> <z>"
+    assert scrubs.redact_text("secret user <API_KEY>") == "<user> <y> <API_KEY>"
+    assert scrubs.redact_text("secret word") == "<user> <z>"
 
 
 @pytest.mark.parametrize("body", [b'{"a":"' + b"a" * 60 + b'!"}', b"a" * 60 + b"!"])
 def test_a_pattern_that_takes_too_long_says_so(body: bytes) -> None:
     with pytest.raises(CassetteError) as refused:
-        RedactionRules((look("(?:a|aa)+$"),)).body(body)
+        RedactionRules((look("(?:a|aa)+$"),)).redact_body(body)
     said = f'scrub: the pattern "(?:a|aa)+$" takes over {REGEX_SECONDS:g} s, or all memory, on a text; make it simpler'
     assert str(refused.value) == said
 
@@ -122,12 +122,12 @@ def test_a_pattern_that_takes_too_long_says_so(body: bytes) -> None:
 @given(st.text(), st.sampled_from([r"\w+", "a", r"\S", "[<>]", "x|", "(?<=a)b", "s.r"]))
 def test_twice_is_as_good_as_once(text: str, pattern: str) -> None:
     scrubs = RedactionRules((look(pattern, "<scrubbed>"),))
-    once = scrubs.text(text)
-    assert scrubs.text(once) == once
+    once = scrubs.redact_text(text)
+    assert scrubs.redact_text(once) == once
 
 
 KEY = "sk-proj-0a1B2c/3+4="
-AWAY, NOBODY = credentials_of([KEY]), Credentials()
+AWAY, NOBODY = make_credentials([KEY]), Credentials()
 MAIL = RedactionRules((Scrub(regex=r"\w+@\w+", placeholder="<mail>"), Scrub(path="$.user")))
 
 

@@ -104,10 +104,10 @@ def traces(key: str) -> Iterator[bytes]:
 def test_nothing_is_left(position: str, encoding: str) -> None:
     scrubber, sent = POSITIONS[position](KEY)
     for place in places(ENCODINGS[encoding](KEY)):
-        once = scrubber.episode(place(sent))
+        once = scrubber.redact_episode(place(sent))
         assert not [trace for trace in traces(KEY) if trace in kept(once)]
         assert b"<API_KEY>" in kept(once)
-        assert scrubber.episode(once) == once
+        assert scrubber.redact_episode(once) == once
 
 
 @settings(max_examples=150, deadline=None)
@@ -121,37 +121,37 @@ def test_nothing_is_left(position: str, encoding: str) -> None:
 def test_nothing_is_left_of_any_key(key: str, position: str, encoding: str) -> None:
     scrubber, sent = POSITIONS[position](key)
     for place, empty in zip(places(ENCODINGS[encoding](key)), places(""), strict=True):
-        once = scrubber.episode(place(sent))
+        once = scrubber.redact_episode(place(sent))
         left = kept(once).replace(b"<API_KEY>", b"\0")
         by_itself = kept(empty(post({})))  # what stands there anyway
         assert not [trace for trace in traces(key) if trace in left and trace not in by_itself]
-        assert scrubber.episode(once) == once
+        assert scrubber.redact_episode(once) == once
 
 
 @pytest.mark.parametrize(("position", "encoding"), [*product(sorted(POSITIONS), ENCODINGS)])
 def test_with_another_key_it_is_equal(position: str, encoding: str) -> None:
     for one, other in zip(places(ENCODINGS[encoding](KEY)), places(ENCODINGS[encoding](FAKE)), strict=True):
         scrubber, sent = POSITIONS[position](KEY)
-        recorded = scrubber.episode(one(sent)).request
+        recorded = scrubber.redact_episode(one(sent)).request
         tester, fake = POSITIONS[position](FAKE)
-        live = tester.request(other(fake).request)
+        live = tester.redact_request(other(fake).request)
         assert (live.path, live.query, live.body) == (recorded.path, recorded.query, recorded.body)
         assert dict(recorded.headers).items() <= dict(live.headers).items()
 
 
 def test_a_key_in_a_field_of_its_own_is_taken_out_however_short_it_is() -> None:
     scrubber = Redactor()
-    recorded = scrubber.episode(episode(post({"api_key": KEY}, (), "key=" + quote(KEY)))).request
-    live = scrubber.request(post({"api_key": "x"}, (), "key=y"))
+    recorded = scrubber.redact_episode(episode(post({"api_key": KEY}, (), "key=" + quote(KEY)))).request
+    live = scrubber.redact_request(post({"api_key": "x"}, (), "key=y"))
     assert (live.body, live.query) == (recorded.body, recorded.query) == (b'{"api_key": "<API_KEY>"}', "key=<API_KEY>")
 
 
 def test_headers_that_are_compared_are_kept_without_credentials() -> None:
     scrubber = Redactor((), (), (), ("X-Tenant", "authorization"))
     sent = post({}, (("authorization", f"Bearer {KEY}"), ("x-tenant", f"of {KEY}")))
-    recorded = scrubber.episode(episode(sent)).request
+    recorded = scrubber.redact_episode(episode(sent)).request
     assert recorded.headers == (*JSON, ("authorization", "Bearer <API_KEY>"), ("x-tenant", "of <API_KEY>"))
-    assert scrubber.request(post({}, (("authorization", "Bearer x"),))).headers[1:] == recorded.headers[1:2]
+    assert scrubber.redact_request(post({}, (("authorization", "Bearer x"),))).headers[1:] == recorded.headers[1:2]
 
 
 ACCOUNT = ("openai-organization", "OpenAI-Project", "x-ms-client-principal-id")
@@ -162,8 +162,8 @@ SAID = "The weather at sunshine corp: sunshine all day, in organization sunshine
 def test_who_has_the_account_is_no_credential(name: str) -> None:
     sent = post({"messages": [SAID], "user": "sunshine"}, ((name, "sunshine"),), "of=sunshine")
     reply = Recorded(200, (*JSON, (name, "sunshine"), ("x-request-id", "req_sunshine")), SAID.encode())
-    assert Redactor().request(sent) is sent
-    kept = Redactor().episode(episode(sent, reply))
+    assert Redactor().redact_request(sent) is sent
+    kept = Redactor().redact_episode(episode(sent, reply))
     assert (kept.request.body, kept.request.query, kept.reply.body) == (sent.body, sent.query, reply.body)
     assert kept.request.headers == JSON
     assert kept.reply.headers == (*JSON, ("x-request-id", "req_sunshine"))
@@ -171,8 +171,8 @@ def test_who_has_the_account_is_no_credential(name: str) -> None:
 
 def test_a_request_in_which_nothing_is_to_be_done_is_the_very_same() -> None:
     sent = post({"model": "gpt-4o", "token_limit": 3}, (("authorization", f"Bearer {KEY}"), ("cookie", "a=b")))
-    assert Redactor().request(sent) is sent
-    assert Redactor((Scrub(path="$.user"), Scrub(regex="nobody")), ("another-key",)).request(sent) is sent
+    assert Redactor().redact_request(sent) is sent
+    assert Redactor((Scrub(path="$.user"), Scrub(regex="nobody")), ("another-key",)).redact_request(sent) is sent
 
 
 def live_request(sent: Sent) -> HttpRequest:
@@ -190,14 +190,14 @@ def test_every_request_that_changes_may_change(position: str, encoding: str) -> 
     scrubber, sent = POSITIONS[position](KEY)
     for place in places(ENCODINGS[encoding](KEY)):
         placed = place(sent).request
-        assert scrubber.request(placed) is placed or scrubber.may_change(live_request(placed))
+        assert scrubber.redact_request(placed) is placed or scrubber.may_change(live_request(placed))
     for rules in (Redactor(RULES), Redactor((), (), (), ("authorization",))):
         assert rules.may_change(live_request(sent))
 
 
 def test_what_is_allowed_is_kept() -> None:
     sent = post({"api_key": "public-demo", "messages": ["public-demo", KEY]}, (("x-api-key", KEY),))
-    kept_body = json.loads(Redactor((), (), ("public-*",)).request(sent).body)
+    kept_body = json.loads(Redactor((), (), ("public-*",)).redact_request(sent).body)
     assert kept_body == {"api_key": "public-demo", "messages": ["public-demo", "<API_KEY>"]}
 
 
@@ -217,7 +217,7 @@ def test_however_it_is_cut(cuts: list[int], around: str) -> None:
     ends = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
     pieces = [text[start:end] for start, end in pairwise(ends)]
     sent = post({}, (("authorization", f"Bearer {KEY}"),))
-    found = Redactor().episode(episode(sent, Recorded(200, (), b"", events(pieces)))).reply
+    found = Redactor().redact_episode(episode(sent, Recorded(200, (), b"", events(pieces)))).reply
     assert "".join(told(found)) == f"{around}<API_KEY>{around}"
 
 
@@ -232,30 +232,30 @@ def test_the_user_s_rules_apply_everywhere() -> None:
         b'{"user": "u-7", "to": "a@b.example"}',
     )
     scrubber = Redactor(RULES)
-    found = scrubber.episode(episode(sent, reply))
+    found = scrubber.redact_episode(episode(sent, reply))
     assert json.loads(found.request.body) == {"model": "m", "user": "<user>", "messages": ["to <mail>"]}
     assert found.request.query == "mail=<mail>&x=1%2B"
     assert found.reply.headers == (("x-request-id", "req-<mail>"), *JSON)
     assert found.reply.body == b'{"user": "<user>", "to": "<mail>"}'
-    live = scrubber.request(sent)
+    live = scrubber.redact_request(sent)
     assert live == found.request
-    assert scrubber.episode(found) == found
+    assert scrubber.redact_episode(found) == found
 
 
 def test_the_name_of_the_model_is_scrubbed_as_the_request_s_is() -> None:
     scrubber = Redactor((Scrub(path="$.model", placeholder="<model>"),))
-    assert scrubber.episode(episode(post({"model": "gpt-4o"}))).model == "<model>"
+    assert scrubber.redact_episode(episode(post({"model": "gpt-4o"}))).model == "<model>"
     assert (
         Redactor((), ("gpt-4o-mine-0123",))
-        .episode(Episode("a", "b", "ft:gpt-4o-mine-0123", post({}), Recorded(200)))
+        .redact_episode(Episode("a", "b", "ft:gpt-4o-mine-0123", post({}), Recorded(200)))
         .model
         == "ft:<API_KEY>"
     )
-    assert Redactor(RULES).episode(episode(post({}))).model == "gpt-4o"
+    assert Redactor(RULES).redact_episode(episode(post({}))).model == "gpt-4o"
 
 
 def test_more_credentials_than_can_be_found_again_stop_the_recording() -> None:
     many = [{"token": f"token-{number:020}"} for number in range(MAX_LETTERS // 20)]
-    with pytest.raises(CassetteError, match="the request has over 32000 letters of credentials, too many"):
-        Redactor().episode(episode(post(many)))
-    assert Redactor().request(post(many)).body.count(b'"token": "<API_KEY>"') == len(many)
+    with pytest.raises(CassetteError, match="the request has over 32000 characters of credentials, too many"):
+        Redactor().redact_episode(episode(post(many)))
+    assert Redactor().redact_request(post(many)).body.count(b'"token": "<API_KEY>"') == len(many)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cassettes.store import CassetteFile, named
+from mockserver.cassettes.cassette_file import CassetteFile, find_path
 from mockserver.core.episode import Episode
 from tests.kit.program import Ran, run
 
@@ -17,13 +17,13 @@ class Place:
 
     def keep(self, name: str, *episodes: Episode) -> None:
         """Put episodes into a cassette."""
-        cassette = CassetteFile(named(self.folder, name))
+        cassette = CassetteFile(find_path(self.folder, name))
         for episode in episodes:
             cassette.append(episode)
 
     def episodes(self, name: str) -> tuple[Episode, ...]:
         """What a cassette holds."""
-        return CassetteFile(named(self.folder, name)).load()
+        return CassetteFile(find_path(self.folder, name)).load()
 
     def run(self, *arguments: object) -> Ran:
         """`mockserver cassette ARGUMENTS` on the folder."""

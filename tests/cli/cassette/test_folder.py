@@ -3,12 +3,12 @@
 import click
 import pytest
 
-from mockserver.cli.cassette.folder import age
+from mockserver.cli.cassette.folder import parse_age
 
 
 def test_ages() -> None:
     def read(text: str | None) -> float | None:
-        return age(click.Context(click.Command("a")), click.Option(["--b"]), text)
+        return parse_age(click.Context(click.Command("a")), click.Option(["--b"]), text)
 
     assert (read(None), read("90d"), read("2 w"), read("1.5d"), read("12h")) == (None, 7776000, 1209600, 129600, 43200)
     for wrong in ("", "d", "-1d", "3y", "1e9d"):

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from mockserver.cli.cassette.convert import recorded_calls
-from mockserver.cli.cassette.episodes import unplayable
+from mockserver.cli.cassette.episodes import explain_unplayable
 from mockserver.core.episode import Episode
 from tests.kit.episodes import chat, episode
 from tests.kit.local import local
@@ -36,15 +36,15 @@ DOUBTFUL = [
 
 @pytest.mark.parametrize(("found", "words"), DOUBTFUL)
 def test_what_no_request_can_get(found: Episode, words: list[str]) -> None:
-    assert list(unplayable(found)) == words
+    assert list(explain_unplayable(found)) == words
 
 
 def test_each_prompt_is_asked_by_itself() -> None:
     rules = [{"when": {"last_user": "a"}, "then": {"text": " 1"}}, {"then": {"text": " 2"}}]
     body = {"model": "babbage-002", "prompt": ["a", "b"], "echo": True}
     one, two = recorded_calls(episode(local(json.dumps({"rules": rules})), "/openai/v1/completions", body), "x#1")
-    assert (one.fields["last_user"], one.response.choices[0].joined("text")) == ("a", " 1")
-    assert (two.fields["last_user"], two.response.choices[0].joined("text")) == ("b", " 2")
+    assert (one.fields["last_user"], one.response.choices[0].join_texts("text")) == ("a", " 1")
+    assert (two.fields["last_user"], two.response.choices[0].join_texts("text")) == ("b", " 2")
 
 
 def test_fields_are_those_of_rules() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from mockserver.cli.cassette.folder import Folder, played_episodes
+from mockserver.cli.cassette.folder import CassetteFolder, find_played
 from mockserver.config.errors import ConfigError
 from mockserver.config.settings import Settings
 from mockserver.server.live import start
@@ -16,8 +16,8 @@ from mockserver.server.sources import Sources
 from tests.kit.cassette_folder import chat, episode, folder
 
 
-def where(token: str | None = None) -> Folder:
-    return Folder(Settings(control_token=token))
+def where(token: str | None = None) -> CassetteFolder:
+    return CassetteFolder(Settings(control_token=token))
 
 
 @pytest.fixture(scope="module")
@@ -36,17 +36,17 @@ def test_episodes_of_a_file(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     sources = ["cassette chat.yaml#3", "cassette b/c.yaml#1", "rule a", None, "cassette chat.yaml#12"]
     file.write_text(json.dumps({"calls": [{"source": source} for source in sources]}))
-    assert played_episodes(str(file), where()) >= {"chat.yaml#3", "chat.yaml#12", "b/c.yaml#1"}
+    assert find_played(str(file), where()) >= {"chat.yaml#3", "chat.yaml#12", "b/c.yaml#1"}
     file.write_text('{"played": {"chat.yaml#3": 2}}')
-    assert played_episodes(str(file), where()) == {"chat.yaml#3"}
+    assert find_played(str(file), where()) == {"chat.yaml#3"}
 
 
 def test_episodes_of_a_server_that_wants_a_token(address: str) -> None:
-    assert played_episodes(f"{address}/", where("open-sesame")) == {"chat.yaml#2"}
+    assert find_played(f"{address}/", where("open-sesame")) == {"chat.yaml#2"}
     with pytest.raises(ConfigError, match="needs a token; set --control-token or MOCKSERVER_CONTROL_TOKEN"):
-        played_episodes(address, where())
+        find_played(address, where())
     with pytest.raises(ConfigError, match="refuses this token; set"):
-        played_episodes(address, where("mine"))
+        find_played(address, where("mine"))
 
 
 def test_what_is_no_journal(tmp_path: Path, address: str) -> None:
@@ -54,12 +54,12 @@ def test_what_is_no_journal(tmp_path: Path, address: str) -> None:
     for text in ("", "[]", "7", '{"calls": 3}', '{"calls": [3]}', '{"played": []}', "[" * 100_000):
         file.write_text(text)
         with pytest.raises(ConfigError, match="not a journal"):
-            played_episodes(str(file), where())
+            find_played(str(file), where())
     with pytest.raises(ConfigError, match="cannot be read: No such file"):
-        played_episodes(str(tmp_path / "none"), where())
+        find_played(str(tmp_path / "none"), where())
     with pytest.raises(ConfigError, match="no server answers"):
-        played_episodes("http://127.0.0.1:9", where())
+        find_played("http://127.0.0.1:9", where())
     with pytest.raises(ConfigError, match="no server answers"):
-        played_episodes("http://[", where())
+        find_played("http://[", where())
     with pytest.raises(ConfigError, match="no journal there: 404"):
-        played_episodes(f"{address}/nowhere", where("open-sesame"))
+        find_played(f"{address}/nowhere", where("open-sesame"))

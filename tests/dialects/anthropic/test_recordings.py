@@ -7,8 +7,8 @@ import anthropic
 import pytest
 
 from mockserver.cassettes.parse_response import ParsedResponse, parse_response
-from mockserver.cassettes.to_rules import make_rules, rules_file
-from mockserver.cassettes.verify import misshapen
+from mockserver.cassettes.to_rules import make_rules, write_rules_file
+from mockserver.cassettes.verify import find_misshapen
 from mockserver.testing import MockServer
 from tests.cassettes.convert.test_rules import learned
 from tests.dialects.anthropic.features import FEATURES, PROMPT, request, rules
@@ -26,7 +26,7 @@ SERVER = local(rules())
 
 def both(name: str) -> tuple[ParsedResponse, ParsedResponse]:
     recorded = [episode(SERVER, PATH, request(name, **more)) for more in ({}, {"stream": True})]
-    assert [list(misshapen(each)) for each in recorded] == [[], []]
+    assert [list(find_misshapen(each)) for each in recorded] == [[], []]
     plain, streamed = (parse_response(each.reply, each.format) for each in recorded)
     return plain, streamed
 
@@ -44,7 +44,7 @@ def test_rules_answer_as_it_was_recorded(name: str) -> None:
     recorded = episode(SERVER, PATH, request(name, stream=True))
     made, skipped = learned(recorded)
     assert not skipped
-    again = local(rules_file(made), unmatched="error")
+    again = local(write_rules_file(made), unmatched="error")
     first, second = (server.ask(PATH, request(name)).json for server in (SERVER, again))
     differing = {"id", "usage", "stop_sequence", "stop_details"}
     if name == "reasoning-omitted":  # nobody knows what was thought

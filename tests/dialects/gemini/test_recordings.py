@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from mockserver.cassettes.parse_response import ParsedResponse, parse_response
-from mockserver.cassettes.to_rules import rules_file
-from mockserver.cassettes.verify import misshapen
+from mockserver.cassettes.to_rules import write_rules_file
+from mockserver.cassettes.verify import find_misshapen
 from mockserver.testing import MockServer
 from tests.cassettes.convert.test_rules import learned
 from tests.dialects.features import FEATURES, rules
@@ -25,7 +25,7 @@ RULED = [name for name in names() if FEATURES[name].then and not name.startswith
 
 def both(name: str) -> tuple[ParsedResponse, ParsedResponse]:
     recorded = [episode(SERVER, url.format(model=name), request(name)) for url in (URL, STREAM_URL)]
-    assert [list(misshapen(each)) for each in recorded] == [[], []]
+    assert [list(find_misshapen(each)) for each in recorded] == [[], []]
     plain, streamed = (parse_response(each.reply, each.format) for each in recorded)
     return plain, streamed
 
@@ -51,20 +51,20 @@ OTHERS = {
 @pytest.mark.parametrize("path", OTHERS)
 def test_recorded_embeddings_are_whole(path: str) -> None:
     found = episode(SERVER, path, OTHERS[path])
-    assert (found.reply.status, list(misshapen(found))) == (200, [])
+    assert (found.reply.status, list(find_misshapen(found))) == (200, [])
 
 
 def test_recorded_models_are_whole() -> None:
     for path in ("/gemini/v1beta/models", "/gemini/v1beta1/publishers/google/models", "/gemini/v1beta/models/x"):
         found = episode(SERVER, path, method="GET")
-        assert (found.reply.status, list(misshapen(found))) == (200, [])
+        assert (found.reply.status, list(find_misshapen(found))) == (200, [])
 
 
 @pytest.mark.parametrize("name", RULED)
 def test_rules_answer_as_it_was_recorded(name: str) -> None:
     made, skipped = learned(episode(SERVER, STREAM_URL.format(model=name), request(name)))
     assert not skipped
-    again = local(rules_file(made), unmatched="error")
+    again = local(write_rules_file(made), unmatched="error")
     first, second = (server.ask(URL.format(model=name), request(name)).json for server in (SERVER, again))
     assert [shown(each) for each in first["candidates"]] == [shown(each) for each in second["candidates"]]
 
@@ -121,6 +121,6 @@ def test_rules_block_a_prompt_as_it_was_recorded(then: str) -> None:
     for url in (URL, STREAM_URL):
         made, skipped = learned(episode(blocking, url.format(model="x"), request("x")))
         assert not skipped
-        again = local(rules_file(made), unmatched="error")
+        again = local(write_rules_file(made), unmatched="error")
         first, second = (server.ask(URL.format(model="x"), request("x")).json for server in (blocking, again))
         assert first["promptFeedback"] == second["promptFeedback"]

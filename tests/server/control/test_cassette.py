@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.store import CassetteFile
+from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.server.app import build_app
 from mockserver.server.live import start
 from mockserver.server.sources import Sources

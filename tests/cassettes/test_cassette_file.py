@@ -10,9 +10,16 @@ from threading import Event
 import pytest
 from msgspec.structs import replace
 
-from mockserver.cassettes import store
-from mockserver.cassettes.format import HEAD, document
-from mockserver.cassettes.store import CassetteFile, PendingAppend, absent, locked, names
+from mockserver.cassettes import cassette_file
+from mockserver.cassettes.cassette_file import (
+    AppendNote,
+    CassetteFile,
+    PendingAppend,
+    describe_missing,
+    list_names,
+    open_locked,
+)
+from mockserver.cassettes.format import HEAD, write_document
 from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
 from tests.cassettes import samples
@@ -26,9 +33,9 @@ def test_an_empty_file_is_an_empty_cassette(cassette: CassetteFile) -> None:
     cassette.path.parent.mkdir()
     for change in (cassette.append, lambda episode: cassette.rewrite(lambda there: (*there, episode))):
         cassette.path.write_bytes(b"")
-        assert cassette.load() == cassette.documents() == ()
+        assert cassette.load() == cassette.load_documents() == ()
         change(samples.plain())
-        assert cassette.path.read_text() == HEAD + document(samples.plain())
+        assert cassette.path.read_text() == HEAD + write_document(samples.plain())
 
 
 def test_what_is_appended_is_loaded(cassette: CassetteFile) -> None:
@@ -40,7 +47,7 @@ def test_what_is_appended_is_loaded(cassette: CassetteFile) -> None:
     assert CassetteFile(cassette.path).append(samples.plain(3)) == 3
     assert cassette.append(samples.plain(4)) == 4
     assert cassette.path.read_text() == HEAD + "".join(
-        map(document, (samples.plain(1), samples.stream(2), samples.plain(3), samples.plain(4)))
+        map(write_document, (samples.plain(1), samples.stream(2), samples.plain(3), samples.plain(4)))
     )
 
 
@@ -69,7 +76,7 @@ def test_a_file_that_is_not_in_order_stays_as_it_is(cassette: CassetteFile, data
 def test_what_somebody_else_adds_is_looked_at(cassette: CassetteFile) -> None:
     cassette.append(samples.plain(1))
     with cassette.path.open("a") as file:
-        file.write(document(samples.plain(2)))
+        file.write(write_document(samples.plain(2)))
     assert cassette.append(samples.plain(3)) == 3
     with cassette.path.open("a") as file:
         file.write("---\nhello")
@@ -82,11 +89,28 @@ def test_others_may_put_another_file_in_its_place(cassette: CassetteFile) -> Non
     cassette.append(samples.plain(1))
     cassette.append(samples.plain(2))
     fresh = cassette.path.with_name("fresh")
-    fresh.write_text(HEAD + document(samples.plain(7)))
+    fresh.write_text(HEAD + write_document(samples.plain(7)))
     os.replace(fresh, cassette.path)
     assert cassette.append(samples.plain(8)) == 2
     cassette.path.unlink()
     assert cassette.append(samples.plain(9)) == 1
+
+
+def test_what_was_read_is_not_parsed_again(cassette: CassetteFile) -> None:
+    cassette.append(samples.plain(1))
+    cassette.append(samples.stream(2))
+    one, two = cassette.load()
+    with cassette.path.open("a") as file:
+        file.write(write_document(samples.plain(3)))
+    again = CassetteFile(cassette.path).load()
+    assert again[0] is one
+    assert again[1] is two
+    cassette.path.write_text(cassette.path.read_text().replace("Rain.", "Snow.", 1))
+    edited = cassette.load()
+    assert edited[0] == samples.plain(1, text="Snow.")
+    assert edited[1] is two
+    cassette.path.write_text(HEAD + write_document(samples.stream(2)) * 2)
+    assert [each.reply.source for each in cassette.load()] == ["cassette chat.yaml#1", "cassette chat.yaml#2"]
 
 
 # What a process leaves that dies within an append, at every byte.
@@ -95,16 +119,22 @@ def test_others_may_put_another_file_in_its_place(cassette: CassetteFile) -> Non
 @pytest.mark.parametrize("fresh", [True, False])
 def test_half_an_append_is_as_if_it_had_never_begun(cassette: CassetteFile, *, fresh: bool) -> None:
     cassette.append(samples.plain(1))
-    before, added = cassette.path.read_bytes(), document(samples.stream(2)).encode()
+    before, added = cassette.path.read_bytes(), write_document(samples.stream(2)).encode()
     for count in (*range(0, len(added), 97), len(added) - 1):
         cassette.path.write_bytes(before + added[:count])
-        store.write_note(cassette.path, PendingAppend(len(before), added))
+        AppendNote(cassette.path).write(PendingAppend(len(before), added))
         asked = CassetteFile(cassette.path) if fresh else cassette
         assert asked.load() == (samples.plain(1),)
         assert cassette.path.read_bytes() == before + added[:count]
         assert asked.append(samples.plain(3)) == 2
         assert asked.load() == (samples.plain(1), samples.plain(3))
         assert left(cassette) == ["chat.yaml"]
+
+
+def test_a_link_in_place_of_a_note_is_not_followed(cassette: CassetteFile) -> None:
+    cassette.append(samples.plain(1))
+    AppendNote(cassette.path).path.symlink_to("/dev/zero")
+    assert cassette.load() == (samples.plain(1),)
 
 
 # Other episodes in place of its own.
@@ -114,12 +144,12 @@ def test_it_is_rewritten_again_and_again_whatever_others_do(cassette: CassetteFi
     other = CassetteFile(cassette.path)
     assert cassette.stamp is None
     assert cassette.append(samples.plain(1)) == 1
-    assert cassette.stamp == cassette.left
+    assert cassette.stamp == cassette.written_stamp
     for number in (2, 3, 4):
         assert len(cassette.rewrite(lambda episodes, n=number: (samples.plain(n), *episodes))) == 2 * number - 2
-        assert cassette.stamp == cassette.left
+        assert cassette.stamp == cassette.written_stamp
         assert other.append(samples.stream(number)) == 2 * number - 1
-        assert cassette.stamp == other.left != cassette.left
+        assert cassette.stamp == other.written_stamp != cassette.written_stamp
     numbers = [each.reply.source for each in cassette.rewrite(lambda episodes: episodes)]
     assert numbers == [f"cassette chat.yaml#{number}" for number in range(1, 8)]
     before = (samples.plain(4), samples.plain(3), samples.plain(2), samples.plain(1))
@@ -137,11 +167,11 @@ def test_what_was_edited_since_it_was_rewritten_is_read_anew(cassette: CassetteF
 
 
 def test_what_stays_keeps_its_document(cassette: CassetteFile) -> None:
-    text = "# mine\nversion: 1\n" + document(samples.plain(1)).replace("reply:", "# so said they\nreply:")
+    text = "# mine\nversion: 1\n" + write_document(samples.plain(1)).replace("reply:", "# so said they\nreply:")
     cassette.path.parent.mkdir()
-    cassette.path.write_text(text + document(samples.plain(2)).rstrip("\n"))
+    cassette.path.write_text(text + write_document(samples.plain(2)).rstrip("\n"))
     cassette.rewrite(lambda episodes: episodes)
-    assert cassette.path.read_text() == text + document(samples.plain(2))
+    assert cassette.path.read_text() == text + write_document(samples.plain(2))
     cassette.rewrite(lambda episodes: episodes[:1])
     assert cassette.path.read_text() == text
 
@@ -149,11 +179,11 @@ def test_what_stays_keeps_its_document(cassette: CassetteFile) -> None:
 def test_edited_answers_are_found_and_stated_anew(cassette: CassetteFile) -> None:
     cassette.append(samples.plain(1))
     cassette.path.write_text(cassette.path.read_text().replace("Rain.", "Snow."))
-    assert [document.is_edited for document in cassette.documents()].count(True) == 1
+    assert [document.is_edited for document in cassette.load_documents()].count(True) == 1
     assert cassette.load()[0].reply.body == samples.plain(1, text="Snow.").reply.body
     cassette.rewrite(lambda episodes: episodes)
-    assert not any(document.is_edited for document in cassette.documents())
-    assert cassette.path.read_text() == HEAD + document(samples.plain(1, text="Snow."))
+    assert not any(document.is_edited for document in cassette.load_documents())
+    assert cassette.path.read_text() == HEAD + write_document(samples.plain(1, text="Snow."))
 
 
 def test_a_change_that_fails_changes_nothing(cassette: CassetteFile) -> None:
@@ -172,14 +202,14 @@ def test_a_change_that_fails_changes_nothing(cassette: CassetteFile) -> None:
 
 
 def test_which_there_are(tmp_path: Path) -> None:
-    assert names(tmp_path / "none") == ()
-    assert absent(tmp_path, "chat") == f'there is no cassette "chat" in {tmp_path}'
+    assert list_names(tmp_path / "none") == ()
+    assert describe_missing(tmp_path, "chat") == f'there is no cassette "chat" in {tmp_path}'
     for name in ("chat", "a/tools", ".hidden/b"):
         CassetteFile(tmp_path / f"{name}.yaml").append(samples.plain(1))
-    assert names(tmp_path) == ("a/tools", "chat")
-    assert absent(tmp_path, "zzz").endswith("; there are a/tools, chat")
+    assert list_names(tmp_path) == ("a/tools", "chat")
+    assert describe_missing(tmp_path, "zzz").endswith("; there are a/tools, chat")
     for name in ("caht", f"{tmp_path}/chat.yaml"):
-        assert absent(tmp_path, name).endswith('; did you mean "chat"?')
+        assert describe_missing(tmp_path, name).endswith('; did you mean "chat"?')
 
 
 NOTE = PendingAppend(4, b"---\nabcdef\n")
@@ -199,7 +229,7 @@ NOTE = PendingAppend(4, b"---\nabcdef\n")
     ],
 )
 def test_all_else_stays(data: bytes) -> None:
-    assert NOTE.whole(data) == data
+    assert NOTE.cut_off(data) == data
 
 
 def test_readers_go_together_and_a_writer_alone(tmp_path: Path) -> None:
@@ -208,11 +238,11 @@ def test_readers_go_together_and_a_writer_alone(tmp_path: Path) -> None:
     inside = Event()
 
     def write() -> None:
-        with locked(path, alone=True):
+        with open_locked(path, exclusive=True):
             inside.set()
 
     with ThreadPoolExecutor(1) as pool:
-        with locked(path, alone=False), locked(path, alone=False):
+        with open_locked(path, exclusive=False), open_locked(path, exclusive=False):
             waiting = pool.submit(write)
             assert not inside.wait(0.05)
         waiting.result(10)
@@ -222,12 +252,12 @@ def test_readers_go_together_and_a_writer_alone(tmp_path: Path) -> None:
 def test_a_process_that_inherits_an_open_file_does_not_keep_it_locked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "LOCK_TIMEOUT", 0.1)
+    monkeypatch.setattr(cassette_file, "LOCK_TIMEOUT", 0.1)
     path = tmp_path / "a.yaml"
     path.touch()
-    with locked(path, alone=True) as held:
+    with open_locked(path, exclusive=True) as held:
         child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, pass_fds=(held.descriptor,))
-    with locked(path, alone=True):
+    with open_locked(path, exclusive=True):
         child.communicate(b"\n")
 
 
@@ -237,45 +267,49 @@ def test_who_waited_gets_the_file_that_took_the_place(tmp_path: Path) -> None:
     fresh.write_bytes(b"new")
 
     def read() -> bytes:
-        with locked(path, alone=True) as held:
+        with open_locked(path, exclusive=True) as held:
             return held.read(0)
 
     with ThreadPoolExecutor(1) as pool:
-        with locked(path, alone=True):
+        with open_locked(path, exclusive=True):
             waiting = pool.submit(read)
             os.replace(fresh, path)
         assert waiting.result(10) == b"new"
 
 
-@pytest.mark.parametrize("alone", [True, False])
-def test_who_never_lets_go_hinders_nobody_for_ever(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alone: bool
-) -> None:
+@pytest.mark.parametrize("too", [True, False])
+def test_who_never_lets_go_hinders_nobody_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, too: bool) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"x")
-    monkeypatch.setattr(store, "LOCK_TIMEOUT", 0.02)
+    monkeypatch.setattr(cassette_file, "LOCK_TIMEOUT", 0.02)
     told = r"a: another program has locked it for over 0.02 s; wait for it, or stop it"
-    with locked(path, alone=True), pytest.raises(CassetteError, match=told), locked(path, alone=alone):
+    with (
+        open_locked(path, exclusive=True),
+        pytest.raises(CassetteError, match=told),
+        open_locked(path, exclusive=too),
+    ):
         pass
-    with locked(path, alone=alone) as held:
+    with open_locked(path, exclusive=too) as held:
         assert held.read(0) == b"x"
 
 
 def test_a_note_is_for_its_user_only_and_half_of_one_is_none(tmp_path: Path) -> None:
-    path = tmp_path / "a.yaml"
-    assert store.read_note(path) is None
-    store.write_note(path, NOTE)
-    assert store.note_path(path).stat().st_mode & 0o777 == 0o600
-    assert store.read_note(path) == NOTE
-    whole = store.note_path(path).read_bytes()
-    for other in (*(whole[:count] for count in range(len(whole))), whole + b"x", b"[1]\n---\n", b"{}\n", b"\xff\n"):
-        store.note_path(path).write_bytes(other)
-        assert store.read_note(path) is None
-    store.drop_note(path)
-    store.drop_note(path)
+    note = AppendNote(tmp_path / "a.yaml")
+    assert note.read() is None
+    note.write(NOTE)
+    assert note.path.stat().st_mode & 0o777 == 0o600
+    assert note.read() == NOTE
+    whole = note.path.read_bytes()
+    others = (b"[1]\n---\n", b"{}\n", b"\xff\n", whole.replace(b":4", b":-4"), whole.replace(b"start", b"begin"))
+    for other in (*(whole[:count] for count in range(len(whole))), whole + b"x", bytes(len(whole)), *others):
+        note.path.write_bytes(other)
+        assert note.read() is None
+    note.remove()
+    note.remove()
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "aim").write_text("mine")
-    store.note_path(path).symlink_to(tmp_path / "aim")
+    note.path.symlink_to(tmp_path / "aim")
+    assert note.read() is None
     with pytest.raises(OSError, match="symbolic links"):
-        store.write_note(path, NOTE)
+        note.write(NOTE)
     assert (tmp_path / "aim").read_text() == "mine"

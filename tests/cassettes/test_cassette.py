@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.match import EpisodeIndex, key, traits, view
+from mockserver.cassettes.cassette import Cassette, find_traits, make_key, select_compared
 from mockserver.config.recording import MatchSettings
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
@@ -53,48 +53,50 @@ OTHERS: list[tuple[Any, Any, MatchSettings]] = [
 
 @pytest.mark.parametrize(("one", "other", "match"), SAME)
 def test_the_same(one: Any, other: Any, match: MatchSettings) -> None:
-    assert key(asked(one), match) == key(asked(other), match)
+    assert make_key(asked(one), match) == make_key(asked(other), match)
 
 
 @pytest.mark.parametrize(("one", "other", "match"), OTHERS)
 def test_others(one: Any, other: Any, match: MatchSettings) -> None:
-    assert key(asked(one), match) != key(asked(other), match)
+    assert make_key(asked(one), match) != make_key(asked(other), match)
 
 
 @pytest.mark.parametrize(("recorded", "live", "match"), [*SAME, *OTHERS])
 def test_a_call_that_is_known_is_looked_up_by_the_key_that_it_would_have(
     recorded: Any, live: Any, match: MatchSettings
 ) -> None:
-    index = EpisodeIndex("a.yaml", parse_episode, match)
-    index.add(episode(recorded, "{}"), 1)
-    known = index.known_key(asked(recorded))
-    assert known == (None if match.also else key(asked(recorded), match))  # `also` compares what calls do not mean
-    assert index.known_key(asked(live)) in (None, key(asked(live), match))
+    held = Cassette("a.yaml", parse_episode, match)
+    held.add(episode(recorded, "{}"), 1)
+    known = held.find_known_key(asked(recorded))
+    assert known == (None if match.also else make_key(asked(recorded), match))  # `also` compares what calls do not mean
+    assert held.find_known_key(asked(live)) in (None, make_key(asked(live), match))
 
 
 def test_paths_of_one_dialect_are_the_same_and_other_dialects_are_others() -> None:
-    assert key(asked(HELLO), NONE) == key(asked(HELLO, "/openai/v1/chat/completions"), NONE)
-    assert key(asked(HELLO), NONE) != key(asked(HELLO, "/skytells/v1/chat/completions", "skytells"), NONE)
+    assert make_key(asked(HELLO), NONE) == make_key(asked(HELLO, "/openai/v1/chat/completions"), NONE)
+    assert make_key(asked(HELLO), NONE) != make_key(asked(HELLO, "/skytells/v1/chat/completions", "skytells"), NONE)
 
 
 def test_headers_and_queries_are_compared_where_it_is_said() -> None:
     one, other = asked(HELLO, **{"X-Tenant": "a"}), asked(HELLO, **{"x-tenant": "b"})
-    assert key(one, NONE) == key(other, NONE)
-    assert key(one, MatchSettings(also=("header.x-tenant",))) != key(other, MatchSettings(also=("header.x-tenant",)))
+    assert make_key(one, NONE) == make_key(other, NONE)
+    assert make_key(one, MatchSettings(also=("header.x-tenant",))) != make_key(
+        other, MatchSettings(also=("header.x-tenant",))
+    )
     one, other = asked(HELLO, f"{CHAT}?v=1"), asked(HELLO, f"{CHAT}?v=2")
-    assert key(one, NONE) == key(other, NONE)
-    assert key(one, MatchSettings(also=("query.v",))) != key(other, MatchSettings(also=("query.v",)))
+    assert make_key(one, NONE) == make_key(other, NONE)
+    assert make_key(one, MatchSettings(also=("query.v",))) != make_key(other, MatchSettings(also=("query.v",)))
 
 
 def test_a_response_goes_on_from_the_one_that_it_names() -> None:
     paths = "/v1/responses"
     plain, one, two = (
-        key(asked({**RESPONSE, **more}, paths), NONE)
+        make_key(asked({**RESPONSE, **more}, paths), NONE)
         for more in ({}, {"previous_response_id": "resp_1"}, {"previous_response_id": "resp_2"})
     )
-    assert len({plain, one, two, key(asked({**RESPONSE, "background": True}, paths), NONE)}) == 4
+    assert len({plain, one, two, make_key(asked({**RESPONSE, "background": True}, paths), NONE)}) == 4
     ignoring = MatchSettings(ignore=("previous_response_id",))
-    assert key(asked({**RESPONSE, "previous_response_id": "resp_1"}, paths), ignoring) == plain
+    assert make_key(asked({**RESPONSE, "previous_response_id": "resp_1"}, paths), ignoring) == plain
 
 
 @pytest.mark.parametrize(
@@ -108,23 +110,23 @@ def test_a_response_goes_on_from_the_one_that_it_names() -> None:
     ],
 )
 def test_look_ups_are_told_apart_by_path_and_query(one: str, other: str) -> None:
-    assert key(asked(None, one), NONE) == key(asked(None, one), NONE)
-    assert key(asked(None, one), NONE) != key(asked(None, other), NONE)
+    assert make_key(asked(None, one), NONE) == make_key(asked(None, one), NONE)
+    assert make_key(asked(None, one), NONE) != make_key(asked(None, other), NONE)
 
 
 def test_the_version_of_an_api_is_not_compared_unless_it_is_said() -> None:
     one, other = (
         asked(None, f"/azure/info?api-version={version}", "azure") for version in ("2024-05-01", "2025-01-01")
     )
-    assert key(one, NONE) == key(other, NONE)
+    assert make_key(one, NONE) == make_key(other, NONE)
     match = MatchSettings(also=("query.api-version",))
-    assert key(one, match) != key(other, match)
+    assert make_key(one, match) != make_key(other, match)
 
 
 def far(one: Any, other: Any) -> float:
-    first, second = (traits(call, view(call, NONE)) for call in (asked(one), asked(other)))
-    assert first.distance(second) == second.distance(first)
-    return first.distance(second)
+    first, second = (find_traits(call, select_compared(call, NONE)) for call in (asked(one), asked(other)))
+    assert first.measure_distance(second) == second.measure_distance(first)
+    return first.measure_distance(second)
 
 
 def test_the_nearest_differs_least() -> None:
@@ -143,21 +145,21 @@ def test_the_nearest_differs_least() -> None:
     assert len(set(distances)) == len(distances)
 
 
-def library(*episodes: Episode) -> EpisodeIndex:
-    made = EpisodeIndex("chat.yaml", parse_episode, MatchSettings())
+def cassette_of(*episodes: Episode) -> Cassette:
+    made = Cassette("chat.yaml", parse_episode, MatchSettings())
     for number, each in enumerate(episodes, 1):
         made.add(each, number)
     return made
 
 
-def key_in(held: EpisodeIndex, text: str) -> str:
+def key_in(held: Cassette, text: str) -> str:
     call = parse_episode(episode(chat(text), ""))
     assert call is not None
-    return held.key(call)
+    return held.make_key(call)
 
 
 def test_episodes_are_found_in_their_order() -> None:
-    held = library(episode(chat("a"), "1"), episode(chat("b"), "2"), episode(chat("a"), "3"))
+    held = cassette_of(episode(chat("a"), "1"), episode(chat("b"), "2"), episode(chat("a"), "3"))
     assert [(entry.number, entry.reply.bytes) for entry in held.find(key_in(held, "a"))] == [(1, b"1"), (3, b"3")]
     assert [entry.reply.source for entry in held.find(key_in(held, "b"))] == ["cassette chat.yaml#2"]
     assert held.find(key_in(held, "c")) == ()
@@ -172,19 +174,19 @@ def test_other_episodes_of_the_same_cassette() -> None:
         return parse_episode(each)
 
     one, two, bad = episode(chat("a"), "1"), episode(chat("b"), "2"), episode(chat("a"), "", path="/nowhere")
-    held = EpisodeIndex("chat.yaml", reader, MatchSettings()).again((one, bad))
-    made = held.again((two, episode(chat("a"), "1"), bad))
+    held = Cassette("chat.yaml", reader, MatchSettings()).copy_with((one, bad))
+    made = held.copy_with((two, episode(chat("a"), "1"), bad))
     assert [(entry.reply.source, entry.reply.bytes) for entry in made.entries] == [
         *(("cassette chat.yaml#1", b"2"), ("cassette chat.yaml#2", b"1"))
     ]
-    assert (made.size, made.unread) == (3, [3])
+    assert (made.size, made.refused) == (3, [3])
     assert read == [one, bad, two, bad]
-    assert (held.size, held.unread) == (2, [2])
+    assert (held.size, held.refused) == (2, [2])
 
 
 def test_what_its_dialect_does_not_know_answers_nothing() -> None:
-    held = library(episode(chat("a"), "1", path="/nowhere"), episode(chat("a"), "2"))
-    assert (held.unread, held.size) == ([1], 2)
+    held = cassette_of(episode(chat("a"), "1", path="/nowhere"), episode(chat("a"), "2"))
+    assert (held.refused, held.size) == ([1], 2)
     assert [entry.number for entry in held.entries] == [2]
 
 
@@ -194,7 +196,7 @@ def test_what_its_dialect_would_refuse_is_told_apart() -> None:
         {"messages": 8},
         {"model": "m", "messages": [{"role": "user", "content": [{"type": "v"}]}]},
     )
-    held = library(*(episode(body, str(number)) for number, body in enumerate(bodies, 1)))
+    held = cassette_of(*(episode(body, str(number)) for number, body in enumerate(bodies, 1)))
     for entry in held.entries:
-        assert [found.number for found in held.find(entry.key)] == [entry.number]
+        assert [found.number for found in held.find(entry.request.key)] == [entry.number]
     assert len(held.entries) == len(bodies)

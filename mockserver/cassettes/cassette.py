@@ -1,0 +1,207 @@
+"""A cassette: recorded episodes, found by the requests that they answer.
+
+Knows calls, not bodies: parsing these is a dialect's job.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
+
+from mockserver.config.recording import MatchSettings
+from mockserver.core.call import Call, fingerprint
+from mockserver.core.episode import Episode, Recorded
+from mockserver.core.json import Json
+from mockserver.core.text import count_shared_start
+
+SAID = ("messages", "input", "prompt", "contents")  # fields with the conversation
+STREAM = "stream"
+PREVIOUS = "previous_response_id"
+
+Compared = Mapping[str, Json]  # the fields of a request that must be equal
+Identity = tuple[str | bool | None, ...]
+
+
+class Traits(Struct, frozen=True):
+    """A digest of a request, from which its distance to another one is quickly computed."""
+
+    dialect: str
+    operation: str
+    stream: bool
+    parts: frozenset[str]  # a digest of each field, and of each message of the conversation
+    ends: tuple[str, str]  # the start and end of the last message
+    length: int
+
+    def measure_distance(self, other: "Traits") -> float:
+        """Estimate how much differs: 1 for a field or message, less for a message the more of its ends are equal."""
+        far = _UNLIKE * (2 * (self.operation != other.operation) + (self.dialect != other.dialect))
+        far += (len(self.parts ^ other.parts) + (self.stream != other.stream)) / 2
+        fewest, most = sorted((self.length, other.length))
+        front = count_shared_start(self.ends[0], other.ends[0])
+        back = min(count_shared_start(self.ends[1][::-1], other.ends[1][::-1]), fewest - front)
+        return far + 1 - ((front + back) / most if most else 1.0)
+
+
+def select_compared(call: Call, match: MatchSettings, *, in_order: bool = False) -> Compared:
+    """Return the fields that must be equal: those with meaning that are not ignored, and those of `also`.
+
+    `in_order`: tables only, as they stand in the request, to tell of them.
+    """
+    meaning: Mapping[str, Json] = call.meaning if isinstance(call.meaning, dict) else {}
+    if in_order:
+        meaning = _reorder(to_builtins(meaning), call.body)
+    compared: dict[str, Json] = {
+        "model": call.model or None,
+        **meaning,
+        PREVIOUS: call.previous_response_id,  # as sent: replays have the recorded ids
+        "background": call.options.background or None,
+    }
+    if meaning.keys() <= _LOOKED_UP:  # look-ups have all they mean in path, query and few fields
+        compared |= call.body
+        compared |= {f"query.{name}": value for name, value in call.http.query.items() if name != _VERSION}
+    for name in match.ignore:
+        compared.pop(name, None)
+    for name in match.also:
+        compared[name] = _find_value(call, name)
+    return {name: value for name, value in compared.items() if value is not None}
+
+
+def identify(call: Call) -> Identity:
+    """Return what two calls of a conversation share only if all that is compared is equal, whatever is ignored."""
+    return call.fingerprint, call.model, call.stream, call.previous_response_id, call.options.background
+
+
+def make_key(call: Call, match: MatchSettings) -> str:
+    """Return what is equal for requests that have the same answer."""
+    return fingerprint(call.dialect, call.operation, call.stream, select_compared(call, match))
+
+
+def find_traits(call: Call, compared: Compared) -> Traits:
+    texts = (compared[name] for name in SAID if name in compared)
+    messages = (fingerprint(item) for said in texts for item in (said if isinstance(said, list) else [said]))
+    fields = (fingerprint(name, value) for name, value in compared.items() if name not in SAID)
+    last = call.last_user or ("" if call.last_turn is None else call.last_turn.text)
+    ends = last[:_COMPARED], last[-_COMPARED:]
+    return Traits(call.dialect, call.operation, call.stream, frozenset((*fields, *messages)), ends, len(last))
+
+
+def _reorder(value: Json, sent: Json) -> Json:
+    """Return a value whose keys stand as they were sent; further ones follow."""
+    if isinstance(value, dict) and isinstance(sent, Mapping):
+        keys = (*(key for key in sent if key in value), *(key for key in value if key not in sent))
+        return {key: _reorder(value[key], sent.get(key)) for key in keys}
+    if isinstance(value, list) and isinstance(sent, list) and len(value) == len(sent):
+        return [_reorder(*pair) for pair in zip(value, sent, strict=True)]
+    return value
+
+
+def _find_value(call: Call, name: str) -> Json:
+    place, _, inner = name.partition(".")
+    match place:
+        case "header" if inner:
+            return call.http.header(inner)
+        case "query" if inner:
+            return call.http.query.get(inner)
+    value: Json = call.body
+    for step in name.split("."):
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value
+
+
+_LOOKED_UP = frozenset({"id", "model"})
+_VERSION = "api-version"
+_UNLIKE = 1000.0
+_COMPARED = 200  # letters
+
+
+ParseCall = Callable[[Episode], Call | None]  # the call of an episode; None if its dialect refuses it
+
+
+class RequestDigest(Struct, frozen=True):
+    """What a recorded request is found by: its key and traits, and the identity of its call if that implies the key."""
+
+    key: str
+    traits: Traits
+    identity: Identity | None = None
+
+
+class CassetteEntry(Struct, frozen=True):
+    """An episode with its number in the cassette and the digest of its request."""
+
+    number: int
+    episode: Episode
+    reply: Recorded  # its answer, with its source
+    request: RequestDigest
+
+    @property
+    def traits(self) -> Traits:
+        return self.request.traits
+
+
+class Cassette:
+    """The episodes of one cassette by what they answer; `file`: its name for people, such as `chat.yaml`."""
+
+    def __init__(self, file: str, parse: ParseCall, match: MatchSettings) -> None:
+        self.file, self.parse, self.match = file, parse, match
+        self.size = 0  # number of episodes
+        self.refused: list[int] = []  # numbers of episodes whose requests are refused by their dialects
+        self._by_key: defaultdict[str, list[CassetteEntry]] = defaultdict(list)
+        self._keys: dict[Identity, str] = {}  # of requests as they were recorded
+
+    @property
+    def entries(self) -> tuple[CassetteEntry, ...]:
+        found = (entry for entries in tuple(self._by_key.values()) for entry in tuple(entries))
+        return tuple(sorted(found, key=lambda entry: entry.number))
+
+    @property
+    def repeated(self) -> tuple[int, int] | None:
+        """The numbers of two episodes that answer the same request, if there are any."""
+        several = (entries for entries in self._by_key.values() if len(entries) > 1)
+        return next(((entries[0].number, entries[1].number) for entries in several), None)
+
+    def add(self, episode: Episode, number: int) -> None:
+        self._add(episode, number, self._digest(episode))
+
+    def copy_with(self, episodes: Iterable[Episode]) -> "Cassette":
+        """Return the same cassette with other episodes; known ones are not parsed again."""
+        known = {entry.episode: entry.request for entry in self.entries}
+        made = Cassette(self.file, self.parse, self.match)
+        for number, episode in enumerate(episodes, 1):
+            made._add(episode, number, known.get(episode) or self._digest(episode))
+        return made
+
+    def find(self, key: str) -> Sequence[CassetteEntry]:
+        return self._by_key.get(key, ())
+
+    def find_alike(self, episode: Episode) -> Sequence[CassetteEntry]:
+        """Return the entries that answer the request of an episode."""
+        call = self.parse(episode)
+        return () if call is None else self.find(self.make_key(call))
+
+    def make_key(self, call: Call) -> str:
+        return make_key(call, self.match)
+
+    def find_known_key(self, call: Call) -> str | None:
+        """Return the key of a call that means all that a recorded one does; None if it must be worked out."""
+        return self._keys.get(identify(call))
+
+    def find_traits(self, call: Call) -> Traits:
+        return find_traits(call, select_compared(call, self.match))
+
+    def _digest(self, episode: Episode) -> RequestDigest | None:
+        call = self.parse(episode)
+        if call is None:
+            return None
+        implies_key = bool(call.messages) and not self.match.also  # look-ups are told apart by path and query, too
+        return RequestDigest(self.make_key(call), self.find_traits(call), identify(call) if implies_key else None)
+
+    def _add(self, episode: Episode, number: int, request: RequestDigest | None) -> None:
+        self.size += 1
+        if request is None:
+            self.refused.append(number)
+            return
+        reply = replace(episode.reply, source=f"cassette {self.file}#{number}")
+        self._by_key[request.key].append(CassetteEntry(number, episode, reply, request))
+        if request.identity is not None:
+            self._keys[request.identity] = request.key

@@ -1,0 +1,311 @@
+"""The report of a miss: the recorded request that is nearest to a live one, and how they differ.
+
+Texts of requests are cut and escaped.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from heapq import nsmallest
+
+from msgspec import Struct
+
+from mockserver.cassettes.cassette import SAID, STREAM, Cassette, CassetteEntry, Compared, Traits, select_compared
+from mockserver.config.recording import SCRUBBED
+from mockserver.core.call import Call, fingerprint
+from mockserver.core.json import Json, try_parse
+from mockserver.core.text import count_shared_ends, count_shared_start, one_line, shown, up_to
+
+MAX_LINES = 8
+SHOWN = 60  # characters of a value
+CONTEXT = 16  # characters shown on either side of a difference
+
+
+class Difference(Struct, frozen=True):
+    """One place that differs: `field` is its field of the body, `where` its whole path."""
+
+    field: str
+    where: str
+    recorded: str | None  # as text to show; None if absent
+    requested: str | None
+    texts: tuple[str, str] | None = None  # both in full, if they are texts
+
+    def __str__(self) -> str:
+        if self.recorded is None or self.requested is None:
+            where = "in the request" if self.recorded is None else "in the recording"
+            value = self.recorded or self.requested
+            return f"{self.where}: only {where}" + (f": {value}" if value else "")
+        return f"{self.where}: recorded {self.recorded} | request {self.requested}"
+
+
+def find_differences(recorded: Compared, requested: Compared) -> tuple[Difference, ...]:
+    names = dict.fromkeys((*SAID, "tools", *requested, *recorded))
+    return tuple(found for name in names for found in _compare_field(name, recorded.get(name), requested.get(name)))
+
+
+def _compare_field(name: str, one: Json, other: Json) -> Iterable[Difference]:
+    if fingerprint(one) == fingerprint(other):
+        return ()
+    where = one_line(name[:SHOWN])
+    if name == "tools":  # no tools are the same as an empty list
+        one, other = one or [], other or []
+    found = tuple(_compare(where, one, other)) or ((where, shown(one, SHOWN), shown(other, SHOWN)),)
+    return (Difference(name, *each) for each in found)
+
+
+# Where, recorded, requested; and both texts in full, if they are texts.
+_Found = tuple[str, str | None, str | None] | tuple[str, str, str, tuple[str, str]]
+
+
+def _compare(where: str, one: Json, other: Json) -> Iterator[_Found]:
+    if one == other and type(one) is type(other):
+        return
+    one, other = _simplify(one), _simplify(other)
+    if one is None or other is None:
+        yield where, _show(one), _show(other)
+    elif isinstance(one, Mapping) and isinstance(other, Mapping):
+        for key in dict.fromkeys((*other, *one)):
+            inner = where if key == "content" else f"{where}.{one_line(key[:SHOWN])}"
+            yield from _compare(inner, one.get(key), other.get(key))
+    elif isinstance(one, list) and isinstance(other, list):
+        mine, theirs = _index_tools(one), _index_tools(other)
+        yield from _compare_lists(where, one, other) if mine is None or theirs is None else _compare_tools(mine, theirs)
+    elif isinstance(one, str) and isinstance(other, str):
+        yield where, *_show_spans(one, other), (one, other)
+    else:
+        yield where, shown(one, SHOWN), shown(other, SHOWN)
+
+
+def _compare_tools(one: Mapping[str, Json], other: Mapping[str, Json]) -> Iterator[_Found]:
+    """Compare tools by name: their order has no meaning."""
+    for name in dict.fromkeys((*other, *one)):
+        where = f"tool {one_line(name[:SHOWN])}"
+        if name not in one or name not in other:
+            yield where, "" if name in one else None, "" if name in other else None
+        else:
+            yield from _compare(where, one[name], other[name])
+    if list(one) != list(other) and one == other:
+        yield "the order of tools", shown(list(one), SHOWN), shown(list(other), SHOWN)
+
+
+def _compare_lists(where: str, one: list[Json], other: list[Json]) -> Iterator[_Found]:
+    front, back = _count_equal_ends(one, other)
+    for at in range(front, max(len(one), len(other)) - back):
+        mine = one[at] if at < len(one) - back else None
+        theirs = other[at] if at < len(other) - back else None
+        yield from _compare(_locate(where, at, mine if theirs is None else theirs), mine, theirs)
+
+
+def _count_equal_ends(one: list[Json], other: list[Json]) -> tuple[int, int]:
+    """Return the number of equal entries at the front, and at the back of the rest."""
+    fewer = min(len(one), len(other))
+    front = next((at for at in range(fewer) if one[at] != other[at]), fewer)
+    left = fewer - front
+    return front, next((at for at in range(left) if one[-1 - at] != other[-1 - at]), left)
+
+
+def _locate(where: str, at: int, entry: Json) -> str:
+    role = entry.get("role") or entry.get("type") if isinstance(entry, Mapping) else None
+    return f"{where}[{at}]" + (f" ({one_line(role[:SHOWN])})" if isinstance(role, str) else "")
+
+
+def _simplify(value: Json) -> Json:
+    """Return a value to compare: JSON in a text is parsed; a single part of text is its text."""
+    if isinstance(value, str) and value.startswith("{"):
+        inner = try_parse(value)
+        return inner if isinstance(inner, dict) else value
+    match value:
+        case [{"type": "text" | "input_text" | "output_text", "text": str(text)}]:
+            return text
+    return value
+
+
+def _index_tools(entries: Iterable[Json]) -> dict[str, Json] | None:
+    """Return tools by their names; None if these are not tools, or repeat a name."""
+    found: dict[str, Json] = {}
+    for entry in entries:
+        inner = entry.get("function") or entry.get("custom") or entry if isinstance(entry, Mapping) else {}
+        name = inner.get("name") if isinstance(inner, Mapping) else None
+        if not isinstance(name, str) or name in found or "role" in entry or "call_id" in entry:
+            return None
+        found[name] = inner
+    return found
+
+
+def _show(value: Json) -> str | None:
+    if value is None:
+        return None
+    content = value.get("content") if isinstance(value, Mapping) else None
+    content = _simplify(content)
+    return shown(content if isinstance(content, str) else value, SHOWN)
+
+
+def _show_spans(one: str, other: str) -> tuple[str, str]:
+    front, back = count_shared_ends(one, other)
+    start = max(0, front - CONTEXT) if front > CONTEXT + 2 else 0
+    return _show_span(one, start, back), _show_span(other, start, back)
+
+
+def _show_span(text: str, start: int, back: int) -> str:
+    end = len(text) if back <= CONTEXT + 2 else len(text) - back + CONTEXT
+    cut = text[start : max(end, start)]
+    after = "…" if end < len(text) or len(cut) > SHOWN else ""
+    return one_line(json.dumps(("…" if start else "") + cut[:SHOWN] + after, ensure_ascii=False))
+
+
+_POOL = 16  # episodes that are compared field by field
+
+
+def report_miss(cassette: Cassette, call: Call) -> str:
+    """Return the report for people. Traits select the few episodes to compare in full."""
+    entries = cassette.entries
+    if not entries:
+        contents = "only requests that their dialects refuse" if cassette.refused else "none"
+        return f"no episode of {cassette.file} answers this request: it has {contents}; to {_RECORD}"
+    wanted = cassette.find_traits(call)
+    pool = nsmallest(_POOL, entries, key=lambda entry: (entry.traits.measure_distance(wanted), entry.number))
+    if all(entry.traits.operation != wanted.operation for entry in pool):
+        others = ", ".join(dict.fromkeys(f"{entry.traits.dialect} {entry.traits.operation}" for entry in entries))
+        return (
+            f"no episode of {cassette.file} answers this request: it has none of {wanted.dialect} {wanted.operation}, "
+            f"only of {others}; to {_RECORD}"
+        )
+    same = (entry for entry in pool if entry.traits.operation == wanted.operation)
+    compared = [(entry, _compare_requests(cassette, entry, call, wanted)) for entry in same]
+    entry, found = min(
+        compared, key=lambda each: (each[0].traits.measure_distance(wanted), len(each[1]), each[0].number)
+    )
+    told = [f"    {line}" for line in up_to(list(map(str, found)), MAX_LINES)]
+    first = f"no episode of {cassette.file} answers this request; the nearest:"
+    return "\n".join((first, f"  {summarize_entry(cassette, entry)}", *told, _advise(cassette, found)))
+
+
+def summarize_entry(cassette: Cassette, entry: CassetteEntry) -> str:
+    """Return a text such as `chat.yaml#3, recorded 2026-11-22: openai chat gpt-4o "What is the weather in Oslo?"`."""
+    episode, call = entry.episode, cassette.parse(entry.episode)
+    said = "" if call is None else call.last_user
+    when = f", recorded {datetime.fromtimestamp(episode.at, UTC):%Y-%m-%d}" if episode.at else ""
+    about = (episode.dialect, episode.operation, one_line(episode.model), said and shown(said, SHOWN))
+    return f"{cassette.file}#{entry.number}{when}: {' '.join(filter(None, about))}"
+
+
+def _compare_requests(cassette: Cassette, entry: CassetteEntry, call: Call, wanted: Traits) -> tuple[Difference, ...]:
+    """Return all differences: dialect and streaming, then field by field."""
+    recorded = cassette.parse(entry.episode)
+    found: tuple[Difference, ...] = ()
+    if recorded is not None:
+        found = find_differences(*(select_compared(each, cassette.match, in_order=True) for each in (recorded, call)))
+    if entry.traits.stream != wanted.stream:
+        found = (Difference(STREAM, STREAM, _STREAMED[entry.traits.stream], _STREAMED[wanted.stream]), *found)
+    if entry.traits.dialect != wanted.dialect:
+        found = (Difference(_DIALECT, _DIALECT, entry.traits.dialect, wanted.dialect), *found)
+    return found
+
+
+def _advise(cassette: Cassette, found: Sequence[Difference]) -> str:
+    name, fields = cassette.file.removesuffix(".yaml"), tuple(dict.fromkeys(each.field for each in found))
+    if fields == (STREAM,):
+        command = f"mockserver cassette rules {name}"
+        return f"a stream and a plain answer cannot replace each other; `{command}` makes rules for both"
+    if any(SCRUBBED in each.texts[1] and SCRUBBED not in each.texts[0] for each in found if each.texts is not None):
+        return f"the recording is not scrubbed yet: `mockserver cassette scrub {name}` does that"
+    if fields and all(name in SAID for name in fields) and (pattern := _find_varying(found)):
+        return (
+            f"if that changes with every run, remove it: set scrub: [{{regex: '{pattern}'}}], and apply it to the "
+            f"recording with `mockserver cassette scrub {name}`; to {_RECORD}"
+        )
+    also = tuple(name for name in fields if name in cassette.match.also)  # compared because of match.also
+    rest = tuple(name for name in fields if name not in also)
+    if not fields or any(name in _ESSENTIAL for name in rest):
+        return f"to {_RECORD}"
+    taken = (f"remove {', '.join(map(one_line, also))} from match: {{also: [...]}}",) if also else ()
+    ignored = (f"set match: {{ignore: [{', '.join(map(one_line, rest))}]}}",) if rest else ()
+    return f"to ignore it, {' and '.join((*taken, *ignored))}; to {_RECORD}"
+
+
+def _find_varying(found: Sequence[Difference]) -> str | None:
+    """Return a regex for what changes in the texts; None if there are other differences, or the texts are huge."""
+    texts = [each.texts for each in found if each.texts is not None]
+    if len(texts) < len(found):
+        return None
+    one, other = ("\n".join(each) for each in zip(*texts, strict=True))
+    return find_varying_pattern(one, other) if len(one) + len(other) <= _MOST_COMPARED else None
+
+
+_RECORD = "record it, start with --record new_episodes"
+_STREAMED = {True: "as a stream", False: "plain"}
+_DIALECT = "dialect"
+# Fields that mean too much to suggest ignoring them.
+_ESSENTIAL = frozenset(
+    (
+        *SAID,
+        STREAM,
+        _DIALECT,
+        "model",
+        "tools",
+        "tool_choice",
+        "instructions",
+        "systemInstruction",
+        "response_format",
+        "text",
+    )
+)
+
+
+def find_varying_pattern(one: str, other: str) -> str | None:
+    """Return a regex for all words in which two texts differ: numbers, dates and ids.
+
+    It is None if they differ in other words.
+    """
+    mine, theirs = _WORD.findall(one), _WORD.findall(other)
+    words = zip(("", *mine), mine, theirs, strict=False)
+    found = dict.fromkeys(_find_pattern(before, word, changed) for before, word, changed in words if word != changed)
+    if len(mine) != len(theirs) or None in found or not 0 < len(found) <= _MAX_PATTERNS:
+        return None
+    pattern = "|".join(filter(None, found))
+    return pattern if re.sub(pattern, "", one) == re.sub(pattern, "", other) else None
+
+
+def _find_pattern(before: str, one: str, other: str) -> str | None:
+    """Return a regex for two words; for a bare number, including the word before it."""
+    if _ID.fullmatch(one) and _ID.fullmatch(other):
+        return _IDS
+    shape = _find_shape(one)
+    if shape != _find_shape(other) or shape == _escape(one):
+        return _find_prefixed(one, other)
+    return shape if shape != _NUMBER else f"{_escape(before)} {shape}" if before.isalpha() else None
+
+
+def _find_prefixed(one: str, other: str) -> str | None:
+    """Return a regex for two ids with the same prefix, such as `call_abc123XYZ`."""
+    prefix = _PREFIX.match(one[: count_shared_start(one, other)])
+    if prefix is None:
+        return None
+    rests = one[prefix.end() :], other[prefix.end() :]
+    found = (pattern for pattern, random in _RANDOM.items() if all(map(random.fullmatch, rests)))
+    return next((rf"\b{_escape(prefix[0])}{pattern}" for pattern in found), None)
+
+
+def _find_shape(word: str) -> str:
+    return _DIGITS.sub(lambda _: _NUMBER, _escape(word))
+
+
+def _escape(word: str) -> str:
+    return _SPECIAL.sub(r"\\\g<0>", word)
+
+
+_MAX_PATTERNS = 3
+_MOST_COMPARED = 200_000  # characters of both texts
+_NUMBER = r"\d+"
+_DIGITS, _SPECIAL = re.compile(r"\d+"), re.compile(r"[.+]")
+_WORD = re.compile(r"\w(?:[\w.:/+-]*\w)?")
+_ID = re.compile(r"(?=.*\d)[0-9a-fA-F-]{16,}")
+_IDS = "[0-9a-fA-F-]{16,}"
+_PREFIX = re.compile(r".*[a-zA-Z][_-]")
+# Regexes for what follows a prefix, and what must look random for that: short texts without four letters of a word.
+_RANDOM: Mapping[str, re.Pattern[str]] = {
+    _IDS: _ID,
+    "(?=[a-z]*[0-9A-Z])[0-9A-Za-z]{16,}": re.compile(r"(?=.*\d[a-zA-Z])[0-9a-zA-Z]{16,}"),
+    "(?=[a-z]*[0-9A-Z])[0-9A-Za-z]{8,}": re.compile(r"(?=.*\d[a-zA-Z])(?!.*([a-z]{4}|[A-Z]{4}))[0-9a-zA-Z]{8,}"),
+}

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from pydantic_core import from_json, to_json
 
-from mockserver.cli.options import rules_argument, rules_option, setting_flags, sources, text_of
+from mockserver.cli.options import find_sources, read_text, rules_argument, rules_option, setting_flags
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.http import Reply
@@ -29,9 +29,9 @@ from mockserver.core.plan import (
 )
 from mockserver.delivery.script import sse
 from mockserver.dialects import discover
-from mockserver.server.explain import BODIES, explain_call, reach, read_request, usual_request, with_faults
+from mockserver.server.explain import BODIES, describe_faults, explain_call, make_usual_request, reach, read_request
 from mockserver.server.live import start
-from mockserver.server.masking import of_request
+from mockserver.server.masking import find_request_secrets
 
 _USUAL_MODEL = "gpt-4o"
 
@@ -53,19 +53,19 @@ def ask_command(
 
     The source of the answer goes to stderr. The exit code is 1 if the answer is an error.
     """
-    live = start(sources(rules, flags))
+    live = start(find_sources(rules, flags))
     dialect = live.settings.dialect
-    text = _as_unicode(text)
+    text = _decode_argument(text)
     if model is None:
         models = discover()[dialect].models
         model = _USUAL_MODEL if _USUAL_MODEL in models else models[0]
-    reached = reach(usual_request(dialect, operation, model, text, stream=stream), dialect)
+    reached = reach(make_usual_request(dialect, operation, model, text, stream=stream), dialect)
     if as_json or stream:
         from mockserver.server.respond import Responder  # slow: Starlette
 
         responder = Responder(live, reached.place.dialect, reached.place.operations)
         response = asyncio.run(responder.respond(reached.http))
-        plan, output, status = response.plan, _wire(response.reply), response.reply.status
+        plan, output, status = response.plan, _write_reply(response.reply), response.reply.status
     else:
         call = reached.call(live.settings)
         plan = asyncio.run(live.engine.plan(call))
@@ -74,13 +74,13 @@ def ask_command(
             said = "error" if reply.status >= 400 else "refused"
             output, status = f"{said} {reply.status}: {reply.body.decode()}", reply.status
         else:
-            output, status = "\n".join(_lines(plan.outcome, call)), getattr(plan.outcome, "status", 200)
+            output, status = "\n".join(_write_outcome(plan.outcome, call)), getattr(plan.outcome, "status", 200)
     click.echo(output)
-    click.echo(f"({plan.source}{with_faults(plan.faults)})", err=True)
+    click.echo(f"({plan.source}{describe_faults(plan.faults)})", err=True)
     return int(status >= 400)
 
 
-def _as_unicode(argument: str) -> str:
+def _decode_argument(argument: str) -> str:
     """Read as UTF-8 what the locale of the terminal, such as plain C, has no letters for."""
     try:
         argument.encode()
@@ -89,24 +89,24 @@ def _as_unicode(argument: str) -> str:
     return argument
 
 
-def _wire(reply: Reply) -> str:
+def _write_reply(reply: Reply) -> str:
     body = reply.body if reply.frames is None else b"".join(map(sse, reply.frames))
     if reply.frames is None and any("json" in value for name, value in reply.headers if name == "content-type"):
         body = to_json(from_json(body), indent=2)
     return body.decode("utf-8", "backslashreplace").rstrip("\n")
 
 
-def _lines(outcome: Outcome, call: Call) -> Iterator[str]:
+def _write_outcome(outcome: Outcome, call: Call) -> Iterator[str]:
     match outcome:
         case Raw():
-            yield _wire(Reply(outcome.status, outcome.headers, outcome.body, outcome.frames))
+            yield _write_reply(Reply(outcome.status, outcome.headers, outcome.body, outcome.frames))
         case Recorded():
-            yield _wire(Reply(outcome.status, outcome.headers, outcome.bytes))
+            yield _write_reply(Reply(outcome.status, outcome.headers, outcome.bytes))
         case Forward():
             yield "(`mockserver serve` would forward this request to the provider)"
         case Answer():
             choice = outcome.choices[0]
-            yield from map(_part, choice.parts)
+            yield from map(_write_part, choice.parts)
             if choice.finish not in _PLAIN_FINISHES:
                 yield f"(finish: {choice.finish})"
             if outcome.broken is not None and call.operation == "responses":
@@ -118,7 +118,7 @@ def _lines(outcome: Outcome, call: Call) -> Iterator[str]:
 _PLAIN_FINISHES = ("stop", "tool_calls", "function_call", "STOP", "end_turn", "tool_use")
 
 
-def _part(part: Part) -> str:
+def _write_part(part: Part) -> str:
     match part:
         case Text():
             return part.text
@@ -144,8 +144,8 @@ def explain_command(request_file: str, rules: tuple[Path, ...], path: str | None
     completions, one with an `input` to responses, embeddings or moderations, any other to chat. Counters are as for a
     first call.
     """
-    live = start(sources(rules, flags))
-    described = read_request(text_of(request_file), request_file, live.settings.dialect, path)
+    live = start(find_sources(rules, flags))
+    described = read_request(read_text(request_file), request_file, live.settings.dialect, path)
     reached = reach(described, live.settings.dialect, stubs=live.engine.stubs)
     call = reached.call(live.settings)
-    click.echo(of_request(reached.http).text(asyncio.run(explain_call(live.engine, call)).text))
+    click.echo(find_request_secrets(reached.http).text(asyncio.run(explain_call(live.engine, call)).text))

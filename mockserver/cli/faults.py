@@ -12,14 +12,14 @@ import click
 from msgspec import Struct
 
 from mockserver.cli import resume_collection
-from mockserver.cli.options import GroupedCommand, rules_option, server_sources, setting_flags
+from mockserver.cli.options import GroupedCommand, find_server_sources, rules_option, setting_flags
 from mockserver.cli.run import Completed, run_captured
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.config.settings import Settings
 from mockserver.server.live import start
 from mockserver.server.sources import Sources
 from mockserver.testing.assertions import Calls
-from mockserver.testing.fault_matrix import BAD, FaultCase, FaultMatrix, FaultRow, RunResult, fault_lines, fault_totals
+from mockserver.testing.fault_matrix import BAD, FaultCase, FaultMatrix, FaultRow, RunResult, write_rows, write_totals
 
 _MAX_MESSAGE = 100  # characters of the last line that a program prints
 _FLAGS = "--fault, --error, --position and similar flags"
@@ -61,18 +61,18 @@ def faults_command(program: tuple[str, ...], rules: tuple[Path, ...], **options:
     resume_collection()
     flags = {name: options.pop(name) for name in Settings.model_fields}
     output = options.pop("output")
-    matrix = _matrix(options)
-    bench, rows = _Bench(program, server_sources(rules, flags), matrix, output), list[FaultRow]()
+    matrix = _make_matrix(options)
+    bench, rows = _Bench(program, find_server_sources(rules, flags), matrix, output), list[FaultRow]()
     width = max(len(case.name) for case in matrix.cases)
     click.echo(shlex.join(program))
     for row in bench.rows():
         rows.append(row)
-        click.echo("\n".join(fault_lines([row], width)))
-    click.echo(fault_totals(rows))
+        click.echo("\n".join(write_rows([row], width)))
+    click.echo(write_totals(rows))
     sys.exit(int(any(row.bad for row in rows)))
 
 
-def _matrix(options: dict[str, Any]) -> FaultMatrix:
+def _make_matrix(options: dict[str, Any]) -> FaultMatrix:
     expect: dict[str, list[str]] = {}
     for each in options.pop("expect"):
         name, _, outcome = each.rpartition("=")
@@ -113,7 +113,7 @@ class _Bench(Struct, frozen=True):
 
     def _run(self, case: FaultCase) -> tuple[Completed, Calls]:
         from mockserver.server.client_environment import environment
-        from mockserver.server.live import DEFAULT
+        from mockserver.server.namespaces import DEFAULT
         from mockserver.server.run import Running
 
         live = start(self.sources)

@@ -58,23 +58,23 @@ def setting_flags(*names: str) -> Callable[[Command], Command]:
 
     def add(command: Command) -> Command:
         for name in reversed(names):
-            command = _flag(name)(command)
+            command = _make_flag(name)(command)
         return command
 
     return add
 
 
-def _flag(name: str) -> Callable[[Command], Command]:
+def _make_flag(name: str) -> Callable[[Command], Command]:
     field = Settings.model_fields[name]
     spelled = name.replace("_", "-")
     if field.annotation in (bool, bool | None):
-        return click.option(f"--{spelled}/--no-{spelled}", name, default=None, help=_described(name), type=bool)
-    choices = "|".join(dict.fromkeys(_choices(field.annotation))) or "…"
-    more: dict[str, Any] = {"multiple": True, "callback": _one_or_several} if name in REPEATED else {}
-    return click.option(f"--{spelled}", name, default=None, help=_described(name), type=str, metavar=choices, **more)
+        return click.option(f"--{spelled}/--no-{spelled}", name, default=None, help=_describe(name), type=bool)
+    choices = "|".join(dict.fromkeys(_find_choices(field.annotation))) or "…"
+    more: dict[str, Any] = {"multiple": True, "callback": _unpack_one} if name in REPEATED else {}
+    return click.option(f"--{spelled}", name, default=None, help=_describe(name), type=str, metavar=choices, **more)
 
 
-def _described(name: str) -> str:
+def _describe(name: str) -> str:
     """The description of a setting with its default, unless it says that itself."""
     field = Settings.model_fields[name]
     default = field.json_schema_extra["default"] if isinstance(field.json_schema_extra, dict) else field.default
@@ -86,30 +86,32 @@ def _described(name: str) -> str:
     return f"{described} [{default}]" if isinstance(default, str | int | float) else described
 
 
-def _choices(annotation: Any) -> tuple[str, ...]:
+def _find_choices(annotation: Any) -> tuple[str, ...]:
     """The words that a setting takes, if it takes only some; often a table too."""
     arguments = get_args(annotation)
-    return arguments if get_origin(annotation) is Literal else tuple(w for each in arguments for w in _choices(each))
+    return (
+        arguments if get_origin(annotation) is Literal else tuple(w for each in arguments for w in _find_choices(each))
+    )
 
 
-def _one_or_several(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> Json:
+def _unpack_one(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> Json:
     return values[0] if len(values) == 1 else list(values) or None
 
 
-def sources(rules: tuple[Path, ...], flags: Mapping[str, Json]) -> Sources:
+def find_sources(rules: tuple[Path, ...], flags: Mapping[str, Json]) -> Sources:
     """The named files, else `rules.yaml` of the current folder if it exists, and the flags that were given."""
     files = rules or ((DEFAULT_RULES,) if DEFAULT_RULES.exists() else ())
     given = {name: value for name, value in flags.items() if value is not None}
     return Sources(files, given, os.environ)
 
 
-def server_sources(rules: tuple[Path, ...], flags: Mapping[str, Json]) -> Sources:
+def find_server_sources(rules: tuple[Path, ...], flags: Mapping[str, Json]) -> Sources:
     """The same for a server on a free local port, whatever address the files name: a server may be running there."""
     given = {name: value for name, value in flags.items() if value is not None}
-    return sources(rules, {"host": "127.0.0.1", "port": 0, **given})
+    return find_sources(rules, {"host": "127.0.0.1", "port": 0, **given})
 
 
-def text_of(path: str) -> str:
+def read_text(path: str) -> str:
     try:
         with click.open_file(path, encoding="utf-8") as file:
             return str(file.read())

@@ -23,16 +23,18 @@ if TYPE_CHECKING:
 @click.argument("rules", nargs=-1, type=click.Path(path_type=Path))
 def check_command(rules: tuple[Path, ...]) -> None:
     """Check RULES (default: rules.yaml). The exit code is 2 if there is a mistake or no file, else 0."""
-    from mockserver.cli.options import sources
+    from mockserver.cli.options import find_sources
     from mockserver.core.text import plural
     from mockserver.rules.lint.remarks import Remark, review
     from mockserver.server.stubs import unreachable
 
-    given = sources(rules, {})
+    given = find_sources(rules, {})
     if not given.files:
-        raise ConfigError("nothing to check: no rules.yaml is here; name a file, or make one with: mockserver init")
+        raise ConfigError(
+            "nothing to check: there is no rules.yaml here; name a file, or create one with: mockserver init"
+        )
     try:
-        settings, loaded = _checked(given)
+        settings, loaded = _check_files(given)
     except MockserverError as error:
         for mistake in error.mistakes:
             click.echo(mistake.render(), err=True)
@@ -49,7 +51,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
 _NO_UPSTREAM = "forwards, but no upstream is set; set --upstream DIALECT=URL when you serve it"
 
 
-def _checked(given: "Sources") -> "tuple[Settings, Sequence[Rule]]":
+def _check_files(given: "Sources") -> "tuple[Settings, Sequence[Rule]]":
     """Raises MockserverError."""
     loaded = given.load()
     if loaded.uses_cassettes:

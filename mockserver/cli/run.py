@@ -18,8 +18,8 @@ from msgspec import Struct, field
 
 from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.cli import resume_collection
-from mockserver.cli.options import GroupedCommand, rules_option, server_sources, setting_flags
-from mockserver.cli.serve import log_errors, remarks_of, request_logger, warnings
+from mockserver.cli.options import GroupedCommand, find_server_sources, rules_option, setting_flags
+from mockserver.cli.serve import list_remarks, list_warnings, log_errors, make_request_logger
 from mockserver.config.errors import ConfigError, RuleError
 from mockserver.config.settings import Settings
 from mockserver.core.call import Call
@@ -33,8 +33,8 @@ from mockserver.engine.engine import FORWARDED, Engine
 from mockserver.rules.nearest import find_unmatched
 from mockserver.server.cassette_store import name_file
 from mockserver.server.explain import explain_call, is_unmatched
-from mockserver.server.live import Keep, Live, start
-from mockserver.server.masking import of_row
+from mockserver.server.live import Live, SaveEpisode, start
+from mockserver.server.masking import find_row_secrets
 from mockserver.server.player import CassetteChoice, Player
 
 MAX_REPORTED = 10  # calls that are explained, and reasons that are listed
@@ -60,16 +60,16 @@ def run_command(program: tuple[str, ...], rules: tuple[Path, ...], inspect: bool
     from mockserver.server.run import Running  # uvicorn is slow to import; report mistakes in rules first
 
     resume_collection()
-    given = server_sources(rules, flags)
+    given = find_server_sources(rules, flags)
     live = start(given)
     report = Report(live, live.player.store.sizes)
-    live.journal.on_close = report.counting(request_logger(live.settings.log, err=True))
-    if live.keep is not None:
-        live.keep = report.counting_episodes(live.keep)
+    live.journal.on_close = report.counting(make_request_logger(live.settings.log, err=True))
+    if live.save_episode is not None:
+        live.save_episode = report.counting_episodes(live.save_episode)
     log_errors("mockserver.recorder")  # the report says what was not recorded
     reloads = list[str]()  # what reloading changed files said; the last holds
     with Running(live, given, say=reloads.append) as running:
-        for line in warnings(live):
+        for line in list_warnings(live):
             click.echo(line, err=True)
         if inspect:
             click.echo(f"mockserver: the inspector is at {running.address}{CONTROL}/", err=True)
@@ -132,13 +132,13 @@ class Report(Struct):
     unanswered: list[Unanswered] = []
 
     def note(self, exchange: Exchange) -> None:
-        engine = self.live.namespaces.get(exchange.namespace).engine(self.live.engine)
+        engine = self.live.find_engine(exchange.namespace)
         choice = engine.player.choice if isinstance(engine.player, Player) else CassetteChoice()
         expects_rules = bool(engine.rules or choice.name) or exchange.source not in _WITHOUT_RULES
         self.calls += 1
         self.expects_rules |= expects_rules
         unmatched, rejected = expects_rules and is_unmatched(exchange), exchange.source == "invalid"
-        self.shares[_share(exchange, unmatched=unmatched)] += 1
+        self.shares[_find_share(exchange, unmatched=unmatched)] += 1
         if exchange.source == FORWARDED and choice.name and (choice.forwards or exchange.unrecorded):
             self.targets.add(name_file(choice.name))
         if exchange.source.startswith("cassette "):
@@ -146,11 +146,11 @@ class Report(Struct):
         self.new.update((exchange.recorded,) if exchange.recorded else ())
         self.unrecorded.update((exchange.unrecorded,) if exchange.unrecorded else ())
         if exchange.remarks:
-            self.remarks.update(remarks_of(exchange))
+            self.remarks.update(list_remarks(exchange))
         if (unmatched or rejected) and len(self.unanswered) < MAX_REPORTED:
             request, call = f"{exchange.method} {exchange.path}", exchange.call if unmatched else None
             call = call and find_unmatched(engine.rules, call)[0]
-            secrets = of_row(exchange)
+            secrets = find_row_secrets(exchange)
             self.unanswered.append(Unanswered(exchange.seq, request, exchange.status, call, secrets, engine))
 
     def counting(self, log: Callable[[Exchange], None] | None) -> Callable[[Exchange], None]:
@@ -163,12 +163,12 @@ class Report(Struct):
 
         return both
 
-    def counting_episodes(self, keep: Keep) -> Keep:
+    def counting_episodes(self, save: SaveEpisode) -> SaveEpisode:
         """A function that records an episode, then counts it."""
 
         async def kept(cassette: str, episode: Episode) -> str:
             self.targets.add(name_file(cassette))
-            source = await keep(cassette, episode)
+            source = await save(cassette, episode)
             self.recorded[name_file(cassette)] += 1
             return source
 
@@ -211,7 +211,7 @@ class Report(Struct):
                 yield f"cassette {file}: {len(idle)} of {plural(size, 'episode')} not played: {ranges(idle)}"
 
 
-def _share(exchange: Exchange, *, unmatched: bool) -> str:
+def _find_share(exchange: Exchange, *, unmatched: bool) -> str:
     kind = exchange.source.partition(" ")[0]
     if unmatched or is_unmatched(exchange):
         return "unmatched" if unmatched else "generated"
@@ -232,9 +232,9 @@ _FORWARDED = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGH
 
 def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
     """Run the program. Return its exit code; 128 + n if signal n ended it; 127 or 126 if it cannot be run."""
-    with _forwarding_signals() as start:
+    with _forward_signals() as start:
         try:
-            process = subprocess.Popen(_command(program), env=environ)  # noqa: S603  # the user's command
+            process = subprocess.Popen(_find_command(program), env=environ)  # noqa: S603  # the user's command
         except OSError as error:
             missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
             why = "program not found" if missing else error.strerror or str(error)
@@ -244,7 +244,7 @@ def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
             click.echo(f"mockserver: cannot run {program[0]!r}: {error}", err=True)
             return NOT_FOUND
         start(process)
-        return _exit_code(process.wait())
+        return _read_exit_code(process.wait())
 
 
 class Completed(Struct, frozen=True):
@@ -259,7 +259,7 @@ def run_captured(program: Sequence[str], environ: Mapping[str, str], limit: floa
     """Run the program without input, for `limit` seconds at most. Raises ConfigError if it cannot be run."""
     try:
         process = subprocess.Popen(  # noqa: S603  # the user's command
-            _command(program),
+            _find_command(program),
             env=environ,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -270,7 +270,7 @@ def run_captured(program: Sequence[str], environ: Mapping[str, str], limit: floa
         raise ConfigError(f"cannot run {program[0]!r}: {getattr(error, 'strerror', None) or error}") from None
     try:
         out, err = process.communicate(timeout=limit)
-        code: int | None = _exit_code(process.returncode)
+        code: int | None = _read_exit_code(process.returncode)
     except subprocess.TimeoutExpired:
         (out, err), code = _terminate(process), None
     except BaseException:
@@ -279,7 +279,7 @@ def run_captured(program: Sequence[str], environ: Mapping[str, str], limit: floa
     return Completed(code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
 
 
-def _command(program: Sequence[str]) -> Sequence[str]:
+def _find_command(program: Sequence[str]) -> Sequence[str]:
     """The program with its path, if it must be looked up: Windows itself finds `node`, but not `npx.cmd`."""
     if sys.platform != "win32":
         return program
@@ -288,7 +288,7 @@ def _command(program: Sequence[str]) -> Sequence[str]:
     return (which(program[0]) or program[0], *program[1:])
 
 
-def _exit_code(returncode: int) -> int:
+def _read_exit_code(returncode: int) -> int:
     return returncode if returncode >= 0 else 128 - returncode
 
 
@@ -302,7 +302,7 @@ def _terminate(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
 
 
 @contextmanager
-def _forwarding_signals() -> Iterator[Callable[["subprocess.Popen[bytes]"], None]]:
+def _forward_signals() -> Iterator[Callable[["subprocess.Popen[bytes]"], None]]:
     """Send signals that end a program to the process that the function gets instead of ending this one."""
     started, early = list["subprocess.Popen[bytes]"](), list[int]()
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mockserver.cli.options import GroupedCommand, rules_argument, setting_flags, sources
+from mockserver.cli.options import GroupedCommand, find_sources, rules_argument, setting_flags
 from mockserver.config.settings import Settings
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import CONTROL, is_loopback
@@ -25,7 +25,7 @@ from mockserver.dialects import client_configs
 from mockserver.server.cassette_store import name_file
 from mockserver.server.client_environment import bare_url, base_url, hint_for_openai
 from mockserver.server.live import Live, Worker, start
-from mockserver.server.masking import of_row
+from mockserver.server.masking import find_row_secrets
 from mockserver.server.player import CassetteChoice
 from mockserver.server.sources import Sources
 
@@ -47,7 +47,7 @@ def serve_command(rules: tuple[Path, ...], **flags: Json) -> None:
         serve,
     )
 
-    given = sources(rules, flags)
+    given = find_sources(rules, flags)
     live = start(given)
     if live.settings.state != "memory":
         from mockserver.server.shared_state import share
@@ -61,7 +61,7 @@ def serve_command(rules: tuple[Path, ...], **flags: Json) -> None:
     say = log_server(live)
     allow_open_files()
     listener = bind(live.settings.host, live.settings.port)
-    text = banner(live, given, listener.getsockname()[1])
+    text = write_banner(live, given, listener.getsockname()[1])
     if live.settings.workers > 1:
         run_workers(live, log_server, listener, partial(say, text))
     else:
@@ -72,13 +72,13 @@ def serve_command(rules: tuple[Path, ...], **flags: Json) -> None:
 def log_server(live: Live) -> Callable[[str], None]:
     """Log the requests and errors of a server; return what prints its messages. Workers name themselves."""
     name = "" if live.worker is None else f"worker {live.worker.number}: "
-    live.journal.on_close = request_logger(live.settings.log, worker=live.worker)
-    live.journal.on_remark = remark_logger()
+    live.journal.on_close = make_request_logger(live.settings.log, worker=live.worker)
+    live.journal.on_remark = make_remark_logger()
     log_errors(name=name)
     return lambda message: write_line(name + message, err=True)
 
 
-def banner(live: Live, given: Sources, port: int) -> str:
+def write_banner(live: Live, given: Sources, port: int) -> str:
     """Where the server listens, what it answers with, and the base URL of each dialect."""
     host = f"[{live.settings.host}]" if ":" in live.settings.host else live.settings.host
     address, default = f"http://{host}:{port}", live.settings.dialect
@@ -92,19 +92,21 @@ def banner(live: Live, given: Sources, port: int) -> str:
     rules = f"{plural(len(live.engine.rules), 'rule')} from {files}" if files else "no rules"
     first = f"mockserver listens on {address}  ({rules}; {otherwise})"
     several = live.settings.workers > 1
-    alone = ", which share nothing: answers are not stored" if live.fleet is None else ""
+    alone = " without shared state: answers are not stored" if live.fleet is None else ""
     workers = [f"  {live.settings.workers} workers{alone}"] if several else []
-    return "\n".join((first, *workers, *_recording(live), *bases, *_inspector(live, address), *warnings(live)))
+    return "\n".join(
+        (first, *workers, *_describe_recording(live), *bases, *_describe_inspector(live, address), *list_warnings(live))
+    )
 
 
-def _inspector(live: Live, address: str) -> Iterator[str]:
+def _describe_inspector(live: Live, address: str) -> Iterator[str]:
     """Where the inspector is; a generated token is in the fragment, which no server and no log gets."""
     generated = live.settings.control_token is None and live.control_token is not None
     if live.settings.inspector:
         yield f"  {'inspector':<12} {address}{CONTROL}/{f'#token={live.control_token}' if generated else ''}"
 
 
-def _recording(live: Live) -> Iterator[str]:
+def _describe_recording(live: Live) -> Iterator[str]:
     choice, parts = live.player.choice, list[str]()
     if choice.name is not None:
         cassette = live.player.store.get(choice.name)
@@ -117,13 +119,13 @@ def _recording(live: Live) -> Iterator[str]:
         yield f"  {'; '.join(parts)}"
 
 
-def warnings(live: Live) -> Iterator[str]:
+def list_warnings(live: Live) -> Iterator[str]:
     """Why recording cannot work, and who can reach the server.
 
     Only this and the inspector's address print a generated control token.
     """
     settings, record = live.settings, f"  record is {live.settings.record}, but"
-    yield from () if live.line is None else (f"  {warning}" for warning in live.line.warnings)
+    yield from () if live.fleet is None else (f"  {warning}" for warning in live.fleet.warnings)
     if settings.record != "none" and settings.cassette is None:
         yield f"{record} there is no cassette to record into; set --cassette NAME"
     elif live.player.choice.forwards and not settings.upstream:
@@ -148,7 +150,9 @@ def _is_writable(folder: Path) -> bool:
     return existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
 
 
-def request_logger(kind: str, *, err: bool = False, worker: Worker | None = None) -> Callable[[Exchange], None] | None:
+def make_request_logger(
+    kind: str, *, err: bool = False, worker: Worker | None = None
+) -> Callable[[Exchange], None] | None:
     """A function that logs a closed exchange to standard output or stderr, or None for the kind `none`."""
     line = LOG_LINES[kind]
     return None if line is None else lambda exchange: write_line(line(exchange, worker), err=err)
@@ -164,12 +168,12 @@ def write_line(text: str, *, err: bool = False) -> None:
         pass
 
 
-def remark_logger() -> Callable[[Exchange], None]:
+def make_remark_logger() -> Callable[[Exchange], None]:
     """A function that logs the remarks on answers to stderr, each once."""
     said = set[str]()
 
     def logged(exchange: Exchange) -> None:
-        for remark in remarks_of(exchange):
+        for remark in list_remarks(exchange):
             if remark not in said and len(said) < _MAX_REMARKS:
                 said.add(remark)
                 write_line(f"call {exchange.seq}: {remark}", err=True)
@@ -177,25 +181,25 @@ def remark_logger() -> Callable[[Exchange], None]:
     return logged
 
 
-def remarks_of(exchange: Exchange) -> list[str]:
+def list_remarks(exchange: Exchange) -> list[str]:
     """The remarks on an answer, on one line each and without credentials."""
-    return [printable(of_row(exchange).text(remark), _LONGEST_REMARK) for remark in exchange.remarks]
+    return [printable(find_row_secrets(exchange).text(remark), _LONGEST_REMARK) for remark in exchange.remarks]
 
 
 _MAX_REMARKS, _LONGEST_REMARK = 1_000, 1_500  # a remark may quote a whole error of the provider
 
 
-def _text_line(exchange: Exchange, worker: Worker | None) -> str:
-    secrets = of_row(exchange)
+def _write_text_line(exchange: Exchange, worker: Worker | None) -> str:
+    secrets = find_row_secrets(exchange)
     path, source = (printable(secrets.text(text)) for text in (exchange.path, exchange.source))
     result = f"{exchange.status} {source}, {exchange.elapsed * 1000:.1f} ms, {exchange.ending}"
     name = "" if worker is None else f"worker {worker.number}: "
     return f"{name}{exchange.seq} {exchange.method} {path} -> {result}"
 
 
-def _json_line(exchange: Exchange, worker: Worker | None) -> str:
-    secrets = of_row(exchange)
-    values = {name: getattr(exchange, name) for name in _LOGGED} | {"remarks": remarks_of(exchange)}
+def _write_json_line(exchange: Exchange, worker: Worker | None) -> str:
+    secrets = find_row_secrets(exchange)
+    values = {name: getattr(exchange, name) for name in _LOGGED} | {"remarks": list_remarks(exchange)}
     values |= {} if worker is None else {"worker": worker.number}
     return json.dumps(
         {name: secrets.text(value)[:LONGEST] if isinstance(value, str) else value for name, value in values.items()}
@@ -208,8 +212,8 @@ _LOGGED = (
 )
 LOG_LINES: Mapping[str, Callable[[Exchange, Worker | None], str] | None] = {
     "none": None,
-    "text": _text_line,
-    "json": _json_line,
+    "text": _write_text_line,
+    "json": _write_json_line,
 }
 
 
@@ -228,14 +232,14 @@ class RedactingFormatter(logging.Formatter):
     """Escapes tracebacks line by line, and masks the credentials that the environment holds."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return _environment_secrets().text(super().format(record))
+        return _find_environment_secrets().text(super().format(record))
 
     def formatException(self, ei: _ExceptionInfo) -> str:  # noqa: N802  # named by the standard library
         """The traceback; credentials are masked first, as escapes could hide them."""
-        return lines(_environment_secrets().text(super().formatException(ei)))
+        return lines(_find_environment_secrets().text(super().formatException(ei)))
 
 
-def _environment_secrets() -> "Secrets":
+def _find_environment_secrets() -> "Secrets":
     from mockserver.cassettes.redaction.find import find_environment_secrets  # slow: a hundred patterns
     from mockserver.cassettes.redaction.redact import find_secrets
 

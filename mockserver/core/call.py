@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, canonical, try_parse
-from mockserver.core.lazy import later_field, lazy_property
+from mockserver.core.lazy import lazy_field, lazy_property
 from mockserver.core.memo import Memo
 from mockserver.core.tokens import APPROX, Tokenizer, part_tokens
 
@@ -334,7 +334,7 @@ class Call(Struct, frozen=True, dict=True):
         return tuple(bare or [tool for tool in self.tools if tool.namespace and tool.full_name == name])
 
 
-Call.raw = later_field(Call.raw)  # type: ignore[assignment]
+Call.raw = lazy_field(Call.raw)  # type: ignore[assignment]
 
 _INSTRUCTING = ("system", "developer")  # roles of messages that are no turn of the conversation
 

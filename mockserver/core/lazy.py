@@ -78,14 +78,14 @@ class lazy_property(Generic[V]):  # noqa: N801  # used as a decorator
         return value
 
 
-class Later(Struct, frozen=True, gc=False):
-    """Stands in a `later_field` for a value that `make` returns for `given`, when somebody asks for it."""
+class LazyValue(Struct, frozen=True, gc=False):
+    """Stands in a `lazy_field` for a value that `make` returns for `given`, when somebody asks for it."""
 
     make: Callable[[Any], Any]
     given: Any
 
 
-class later_field(Generic[V]):  # noqa: N801  # as lazy_property
+class lazy_field(Generic[V]):  # noqa: N801  # as lazy_property
     """A field of a struct class, which `field` reads, whose values may be made later. The struct has a dict, too."""
 
     def __init__(self, field: Any) -> None:
@@ -93,7 +93,7 @@ class later_field(Generic[V]):  # noqa: N801  # as lazy_property
 
     def __get__(self, instance: Any, owner: type | None = None) -> V:
         value = self._field.__get__(instance)
-        if type(value) is Later:
+        if type(value) is LazyValue:
             value = instance.__dict__[self._name] = value.make(value.given)
         return value  # type: ignore[no-any-return]
 

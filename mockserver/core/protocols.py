@@ -108,7 +108,7 @@ class Admission(NamedTuple):
     place: str | None = None  # to be left; None if nothing limits how many requests run at once
 
 
-class Turnstile(Protocol):
+class LimitStore(Protocol):
     """Buckets that start full and refill continuously, and slots with a queue, separate for each namespace."""
 
     async def enter(self, namespace: str, draws: Sequence[Draw], limits: Limits) -> Admission:

@@ -63,7 +63,7 @@ class InProcessDriver(Protocol):
         """Perform the actions and return how they ended, as the driver does."""
 
 
-class Line(Struct):
+class ClientConnection(Struct):
     """An ASGI connection to one client. `began`: when the answer begins, in monotonic seconds; None: once driven."""
 
     receive: Receive
@@ -84,8 +84,8 @@ MAX_WRITE = 1 << 18  # bytes of a body written at once
 class Buffer:
     __slots__ = ("_note", "_pieces", "_wire", "head", "size")
 
-    def __init__(self, line: Line, note: Note | None) -> None:
-        self._wire, self._note = line.wire, note
+    def __init__(self, client: ClientConnection, note: Note | None) -> None:
+        self._wire, self._note = client.wire, note
         self.head: Head | None = None
         self._pieces: list[bytes] = []
         self.size = 0
@@ -323,12 +323,14 @@ SHORT_TURN = 0.002  # the same of streams that have begun, while requests or fir
 class Schedule:
     """Performs actions that need no waiting, at once and by timers; the driver gets what must be awaited."""
 
-    __slots__ = ("_actions", "_alarm", "_clock", "_due", "_handed", "_line", "_rests", "_watch", "outbox")
+    __slots__ = ("_actions", "_alarm", "_client", "_clock", "_due", "_handed", "_rests", "_watch", "outbox")
 
-    def __init__(self, actions: Iterable[Action], line: Line, note: Note | None, clock: LoopClock) -> None:
-        self.outbox = Buffer(line, note)
-        self._actions, self._line, self._clock = iter(actions), line, clock
-        self._due = clock.time() if line.began is None else line.began
+    def __init__(
+        self, actions: Iterable[Action], client: ClientConnection, note: Note | None, clock: LoopClock
+    ) -> None:
+        self.outbox = Buffer(client, note)
+        self._actions, self._client, self._clock = iter(actions), client, clock
+        self._due = clock.time() if client.began is None else client.began
         self._alarm: asyncio.TimerHandle | None = None
         self._rests = False  # a wait has begun
         self._handed: asyncio.Future[Handed] | None = None
@@ -388,7 +390,7 @@ class Schedule:
 
     def _rest(self) -> "Departed | Wait":
         if self._watch is None:
-            self._watch = asyncio.get_running_loop().create_task(client_left(self._line.receive))
+            self._watch = asyncio.get_running_loop().create_task(client_left(self._client.receive))
             self._watch.add_done_callback(self._depart)
         elif self._watch.done():
             return _LEFT
@@ -416,45 +418,47 @@ CUT: Mapping[str, str] = {"end": "cut short", "close": "disconnected", "reset": 
 _LOOKS, _BETWEEN_LOOKS = 1000, 0.003  # how long a client may take to read what precedes a reset
 
 
-async def drive(actions: Iterable[Action], line: Line, note: Note | None = None, *, clock: LoopClock = _CLOCK) -> str:
+async def drive(
+    actions: Iterable[Action], client: ClientConnection, note: Note | None = None, *, clock: LoopClock = _CLOCK
+) -> str:
     """Perform the actions and return how they ended: `complete`, `client left`, or how they were cut.
 
     What stands between two waits leaves in one send, if it is not very much, and so does what is late already. Waits
     run on an absolute schedule, so lateness never adds up; a client that leaves ends them at once.
     """
-    performance = Schedule(actions, line, note, clock)
+    performance = Schedule(actions, client, note, clock)
     outbox = performance.outbox
     try:
         while (action := await performance.next()) is not None:
             match action:
                 case Write():
-                    await _flush(outbox, line)
+                    await _flush(outbox, client)
                     await asyncio.sleep(0)  # let other requests run
                     outbox.add(action.data)
                 case Flush():
-                    await _flush(outbox, line)
+                    await _flush(outbox, client)
                 case RawWrite():
-                    await _flush(outbox, line)
-                    if line.wire is not None:
-                        line.wire.write(action.data)
+                    await _flush(outbox, client)
+                    if client.wire is not None:
+                        client.wire.write(action.data)
                 case Cut():
-                    await _flush(outbox, line, last=action.how == "end")
-                    if action.how == "reset" and line.wire is not None:
-                        await _await_delivery(line.wire)
-                    _cut(line.wire, action)
+                    await _flush(outbox, client, last=action.how == "end")
+                    if action.how == "reset" and client.wire is not None:
+                        await _await_delivery(client.wire)
+                    _cut(client.wire, action)
                     return CUT[action.how]
                 case Departed():
                     return CLIENT_LEFT
-        await _flush(outbox, line, last=True)
+        await _flush(outbox, client, last=True)
     finally:
         performance.stop()
-    return CLIENT_LEFT if line.wire is not None and line.wire.gone else COMPLETE
+    return CLIENT_LEFT if client.wire is not None and client.wire.gone else COMPLETE
 
 
-async def send_paced(reply: Reply, more: Headers | HeaderLines, line: Line, row: Exchange) -> str | None:
+async def send_paced(reply: Reply, more: Headers | HeaderLines, client: ClientConnection, row: Exchange) -> str | None:
     """Send a paced stream: what `drive` would do with its script, but faster. None: that has to."""
-    head = join_headers(reply, more) if line.wire is not None and reply.parts.times else None
-    if head is None or line.wire is None:
+    head = join_headers(reply, more) if client.wire is not None and reply.parts.times else None
+    if head is None or client.wire is None:
         return None
     ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
@@ -462,8 +466,8 @@ async def send_paced(reply: Reply, more: Headers | HeaderLines, line: Line, row:
         if not ended.done():  # it is cancelled when the server stops
             ended.set_result(how)
 
-    stream = PacedStream(reply, monotonic() if line.began is None else line.began, row, end)
-    if not line.wire.paced(reply.status, head, stream):
+    stream = PacedStream(reply, monotonic() if client.began is None else client.began, row, end)
+    if not client.wire.paced(reply.status, head, stream):
         return None
     try:
         return await ended
@@ -528,20 +532,20 @@ def _cut(wire: Wire | None, cut: Cut) -> None:
         wire.reset()
 
 
-async def _flush(outbox: Buffer, line: Line, *, last: bool = False) -> None:
+async def _flush(outbox: Buffer, client: ClientConnection, *, last: bool = False) -> None:
     if outbox.head is not None:
-        await line.send(_start(outbox.head))
+        await client.send(_start(outbox.head))
         outbox.head = None
     if not outbox.size and not last:
         return
     body, swallowed = outbox.take(), 0
     while len(body) - swallowed > MAX_WRITE:
         mouthful = body[swallowed : swallowed + MAX_WRITE]
-        await line.send({"type": "http.response.body", "body": mouthful, "more_body": True})
+        await client.send({"type": "http.response.body", "body": mouthful, "more_body": True})
         swallowed += MAX_WRITE
         await asyncio.sleep(0)  # let other requests run
     rest = body[swallowed:] if swallowed else body
-    await line.send({"type": "http.response.body", "body": rest, "more_body": not last})
+    await client.send({"type": "http.response.body", "body": rest, "more_body": not last})
 
 
 def _start(head: Head) -> Message:

@@ -17,7 +17,7 @@ from mockserver.config.tables import BeforeValidator
 from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice, Toolset, digest
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, encode_sorted
-from mockserver.core.lazy import Later
+from mockserver.core.lazy import LazyValue
 from mockserver.core.memo import Memo
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
@@ -315,7 +315,7 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
         is_whole = _TYPED_CHAT.is_whole(chat, body, written, left)
     if not is_whole:
         return None
-    raw: Any = Later(_read_whole, (body, elsewhere))
+    raw: Any = LazyValue(_read_whole, (body, elsewhere))
     tools = _tools(fields) if "functions" in fields else offer.tools
     is_sound = not ordinals or _are_answered(messages)
     call = _call(http, dialect, fields, tuple(messages), tools, meaning, raw, is_sound=is_sound)

@@ -61,7 +61,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the markers, check the options, and start measuring rule coverage."""
-    from mockserver.pytest_plugin.coverage_report import rule_coverage
+    from mockserver.pytest_plugin.coverage_report import make_rule_coverage
 
     config.addinivalue_line(
         "markers", f"{MARK}(rules=, cassette=, unmatched=, timing=, seed=, dialect=, ...): {_MARKS}"
@@ -74,7 +74,7 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
     if not _may_record(config) and (config.getoption("mockserver_record") or "none") != "none":
         raise pytest.UsageError(f"recording is disabled under CI (the variable CI is set); pass {_FORCED} to allow it")
-    if (coverage := rule_coverage(config, FIXTURES)) is not None:
+    if (coverage := make_rule_coverage(config, FIXTURES)) is not None:
         config.pluginmanager.register(coverage, "mockserver-coverage")
     distributes = config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput")
     if distributes and config.getoption("mockserver_inspect"):
@@ -186,7 +186,7 @@ def _wait_for_inspection(item: pytest.Item, server: MockServer) -> None:
     with capture.global_and_fixture_disabled(), suppress(KeyboardInterrupt):
         reporter.ensure_newline()
         reporter.write_line(f"mockserver: {item.nodeid} failed; look at its calls: {server.url}/__mockserver__/")
-        reporter.write_line("mockserver: Ctrl-C goes on")
+        reporter.write_line("mockserver: press Ctrl-C to continue")
         reporter.flush()
         Event().wait()
 
@@ -199,16 +199,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         each for group in terminalreporter.stats.values() for each in group if getattr(each, "when", "") == "call"
     ]
     if rows := [value for each in reports for name, value in each.user_properties if name == FAULTS]:
-        from mockserver.testing.fault_matrix import FaultRow, matrix_table
+        from mockserver.testing.fault_matrix import FaultRow, write_matrix
 
         terminalreporter.section("mockserver faults")
-        for line in matrix_table([FaultRow(**row) for row in rows]):
+        for line in write_matrix([FaultRow(**row) for row in rows]):
             terminalreporter.write_line(line)
     replayed = [each for each in reports if hasattr(each, "mockserver_cassette")]
     if replayed and config.getini("mockserver_unplayed") != "ignore":
-        from mockserver.pytest_plugin.session import unplayed_lines
+        from mockserver.pytest_plugin.session import list_unplayed
 
-        for line in unplayed_lines(replayed):
+        for line in list_unplayed(replayed):
             terminalreporter.write_line(f"mockserver: {line}")
 
 
@@ -269,9 +269,9 @@ def _raising(error_type: Callable[[str], BaseException]) -> Iterator[None]:
     try:
         yield
     except MockserverError as error:
-        from mockserver.pytest_plugin.session import in_pytest
+        from mockserver.pytest_plugin.session import rename_options
 
-        raise error_type(in_pytest("\n".join(mistake.render() for mistake in error.mistakes))) from None
+        raise error_type(rename_options("\n".join(mistake.render() for mistake in error.mistakes))) from None
 
 
 _FAILED = partial(pytest.fail.Exception, pytrace=False)

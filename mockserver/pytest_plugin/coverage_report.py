@@ -11,24 +11,32 @@ from typing import Any
 import pytest
 
 from mockserver.core.text import plural
-from mockserver.reports.coverage import Coverage, Watch, as_json, as_page, as_table, unused_rules, watching
+from mockserver.reports.coverage import (
+    Coverage,
+    Watch,
+    list_unused_rules,
+    watching,
+    write_json,
+    write_page,
+    write_table,
+)
 
 UNUSED = ("ignore", "warn", "fail")
 _OUTPUT = "mockserver_coverage"  # the key of a worker's output
 Report = tuple[str, Path | None]  # its kind and its file
 
 
-def rule_coverage(config: pytest.Config, fixtures: Set[str]) -> RuleCoverage | None:
+def make_rule_coverage(config: pytest.Config, fixtures: Set[str]) -> RuleCoverage | None:
     """The plugin to register for tests with these fixtures, if anything is to be reported. Raises UsageError."""
     unused = config.getini("mockserver_unused") or "warn"
     if unused not in UNUSED:
         raise pytest.UsageError(f"mockserver_unused must be one of {', '.join(UNUSED)}, not {unused!r}")
     kinds = config.getoption("mockserver_coverage") or config.getini("mockserver_coverage")
-    reports = tuple(_report(kind, config) for kind in kinds)
+    reports = tuple(_read_option(kind, config) for kind in kinds)
     return RuleCoverage(unused, reports, fixtures) if reports or unused != "ignore" else None
 
 
-def _report(option: str, config: pytest.Config) -> Report:
+def _read_option(option: str, config: pytest.Config) -> Report:
     kind, _, path = option.partition(":")
     if kind not in REPORTS or (kind == "term" and path):
         raise pytest.UsageError(
@@ -84,7 +92,7 @@ class RuleCoverage:
         config = session.config
         skipped = (item for item in session.items if item.nodeid in self._skipped)
         ours = any(not self._fixtures.isdisjoint(getattr(item, "fixturenames", ())) for item in skipped)
-        self._partial = self._partial or ours or _interrupted(session)
+        self._partial = self._partial or ours or _was_interrupted(session)
         if hasattr(config, "workeroutput"):
             config.workeroutput[_OUTPUT] = {"watch": self._watch.as_dict(), "partial": self._partial}
         elif self._unused == "fail" and exitstatus == pytest.ExitCode.OK and self._unused_rules(config):
@@ -94,7 +102,7 @@ class RuleCoverage:
         """Write the reports, and list unused rules."""
         terminalreporter.ensure_newline()
         for kind, path in self._reports:
-            _report_to(terminalreporter, kind, path, self._watch.coverage(str(config.rootpath)))
+            _write_report(terminalreporter, kind, path, self._watch.coverage(str(config.rootpath)))
         if unused := self._unused_rules(config):
             failing, were = self._unused == "fail", "was" if len(unused) == 1 else "were"
             title = f"mockserver: {plural(len(unused), 'rule')} {were} never used"
@@ -105,17 +113,17 @@ class RuleCoverage:
                 terminalreporter.write_line("the run fails because of mockserver_unused = fail")
 
     def _unused_rules(self, config: pytest.Config) -> list[str]:
-        if self._unused == "ignore" or self._partial or self._watch.empty or _filtered(config):
+        if self._unused == "ignore" or self._partial or self._watch.empty or _is_filtered(config):
             return []
-        whole, found = not _selects_part(config), unused_rules(self._watch.coverage(str(config.rootpath)))
+        whole, found = not _selects_part(config), list_unused_rules(self._watch.coverage(str(config.rootpath)))
         return [line for file, line in found if self._passing.get(file, whole)]
 
 
-def _interrupted(session: pytest.Session) -> bool:
+def _was_interrupted(session: pytest.Session) -> bool:
     return bool(session.shouldstop or session.shouldfail) or session.exitstatus == pytest.ExitCode.INTERRUPTED
 
 
-def _filtered(config: pytest.Config) -> bool:
+def _is_filtered(config: pytest.Config) -> bool:
     """Whether not even the tests of one file all run."""
     option, arguments = config.option, [*map(str, config.invocation_params.args), *config.args]
     left_out = any(each.startswith("--ignore") or "::" in each for each in arguments)
@@ -139,19 +147,19 @@ def _selects_part(config: pytest.Config) -> bool:
     return not any(root in (folder, folder.parent) or folder in root.parents for folder in folders)
 
 
-def _report_to(terminal: pytest.TerminalReporter, kind: str, path: Path | None, coverage: Coverage) -> None:
+def _write_report(terminal: pytest.TerminalReporter, kind: str, path: Path | None, coverage: Coverage) -> None:
     if path is None:
         terminal.section("mockserver: rule coverage", sep="-")
-        for line in as_table(coverage):
+        for line in write_table(coverage):
             terminal.write_line(line)
     elif kind == "html":
-        texts = {file.path: _lines(file.path) for file in coverage.files}
-        _write(as_page(coverage, texts), path / "index.html", terminal)
+        texts = {file.path: _read_lines(file.path) for file in coverage.files}
+        _write(write_page(coverage, texts), path / "index.html", terminal)
     else:
-        _write(as_json(coverage), path, terminal)
+        _write(write_json(coverage), path, terminal)
 
 
-def _lines(path: str) -> Sequence[str]:
+def _read_lines(path: str) -> Sequence[str]:
     try:
         return Path(path).read_text("utf-8", "replace").splitlines()
     except OSError:  # a file that a test created and removed

@@ -25,7 +25,7 @@ _NOT_JUDGED = (KeyboardInterrupt, pytest.exit.Exception, pytest.skip.Exception, 
 def parametrize(metafunc: pytest.Metafunc) -> None:
     """Run a marked test once per fault, or if the mark has mistakes, once to report them."""
     try:
-        cases = matrix(metafunc.definition).cases
+        cases = find_matrix(metafunc.definition).cases
     except MockserverError:
         return
     if PARAMETER not in metafunc.fixturenames:
@@ -36,11 +36,11 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Run a test under its fault; the verdict on it replaces its own result."""
-    case = _case(item)
+    case = _find_case(item)
     if case is None or case.rule is None:
-        return (yield) if case is None else (yield from _intact(item, case))
+        return (yield) if case is None else (yield from _run_intact(item, case))
     server: MockServer = item.funcargs[SERVER]  # type: ignore[attr-defined]
-    faults = matrix(item)
+    faults = find_matrix(item)
     server.override(case.rule)
     error: BaseException | None = None
     limit = TimeLimit(faults.limit, lambda: _abort(server))
@@ -52,7 +52,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     except BaseException as raised:
         error = raised
     server.wait_until_idle(_CLOSING)
-    row = faults.row(_test(item, case), case, _result(error, limit), server.calls)
+    row = faults.row(_name_test(item, case), case, _judge(error, limit), server.calls)
     server.close_open()
     _note(item, row)
     if row.bad:
@@ -60,9 +60,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     return None
 
 
-def _intact(item: pytest.Item, case: FaultCase) -> Generator[None, object, object]:
+def _run_intact(item: pytest.Item, case: FaultCase) -> Generator[None, object, object]:
     """Run the test without a fault, the first row of its matrix."""
-    row = FaultRow(_test(item, case), case.name, "", "recovered", "passes", bad=False)
+    row = FaultRow(_name_test(item, case), case.name, "", "recovered", "passes", bad=False)
     try:
         result = yield
     except _NOT_JUDGED:
@@ -88,7 +88,7 @@ def _abort(server: MockServer) -> None:
     server.close_open()
 
 
-def _result(error: BaseException | None, limit: TimeLimit) -> RunResult:
+def _judge(error: BaseException | None, limit: TimeLimit) -> RunResult:
     hung = (
         f"still waiting after {limit.seconds:g} s{', at ' * bool(limit.where)}{limit.where}" if limit.exceeded else ""
     )
@@ -110,7 +110,7 @@ def _fail(why: str, error: BaseException | None, *, hung: bool) -> None:
     raise error
 
 
-def matrix(node: pytest.Item) -> FaultMatrix:
+def find_matrix(node: pytest.Item) -> FaultMatrix:
     """The matrix of a marked test. Raises ConfigError for mistakes in the mark."""
     made: FaultMatrix | None = node.stash.get(_MATRIX, None)
     if made is None:
@@ -129,13 +129,13 @@ def matrix(node: pytest.Item) -> FaultMatrix:
     return made
 
 
-def _case(item: pytest.Item) -> FaultCase | None:
+def _find_case(item: pytest.Item) -> FaultCase | None:
     callspec: Any = getattr(item, "callspec", None)
     found = None if callspec is None else callspec.params.get(PARAMETER)
     return found if isinstance(found, FaultCase) else None
 
 
-def _test(item: pytest.Item, case: FaultCase) -> str:
+def _name_test(item: pytest.Item, case: FaultCase) -> str:
     fault = re.escape(case.name)
     return re.sub(rf"-{fault}(?=[-\]])|(?<=\[){fault}-?", "", item.nodeid).removesuffix("[]")
 

@@ -18,16 +18,16 @@ from mockserver.config.source import did_you_mean
 from mockserver.reports.failures import (
     PlayedCassette,
     Problem,
-    failure_text,
-    problem,
-    server_report,
-    unplayed_episodes,
-    unplayed_summary,
+    find_unplayed,
+    make_problem,
+    summarize_unplayed,
+    write_failure,
+    write_server_report,
 )
 from mockserver.testing import MockServer, MockServerTestCase, Setup
-from mockserver.testing.clients import EnvironmentPatch, patched_environ
-from mockserver.testing.options import ServerOptions, cassette_name, relative
-from mockserver.testing.setup import MockServerWarning, left_open, unrecorded
+from mockserver.testing.clients import EnvironmentPatch, patch_environ
+from mockserver.testing.options import ServerOptions, name_cassette, shorten_path
+from mockserver.testing.setup import MockServerWarning, find_left_open, find_unrecorded
 
 MARK, FAULTS = "mockserver", "mockserver_faults"
 FOLDER = "cassettes"  # next to the test file
@@ -40,15 +40,15 @@ _CHOICES: Mapping[str, tuple[object, ...]] = {
 Config = dict[str, Any]  # by the keys of the mark
 
 
-def configured(item: pytest.Item, options: Mapping[str, Any]) -> Config:
+def configure(item: pytest.Item, options: Mapping[str, Any]) -> Config:
     """The configuration of a test: `options` of ini file and command line, then marks, the closest last.
 
     Raises ConfigError.
     """
     if item.get_closest_marker(FAULTS) is not None:
-        from mockserver.pytest_plugin.fault_marks import matrix
+        from mockserver.pytest_plugin.fault_marks import find_matrix
 
-        matrix(item)
+        find_matrix(item)
         if not hasattr(item, "callspec"):
             raise ConfigError(f"@pytest.mark.{FAULTS} is for functions and plain classes, not for a TestCase")
     found = dict(options)
@@ -57,13 +57,13 @@ def configured(item: pytest.Item, options: Mapping[str, Any]) -> Config:
             raise ConfigError(f"@pytest.mark.{MARK} is not for a MockServerTestCase: {_OWN}")
         _check(mark)
         found |= mark.kwargs
-    found["rules"] = [_existing(file, item) for file in _files(found.get("rules"))]
+    found["rules"] = [_find_file(file, item) for file in _list_files(found.get("rules"))]
     if "cassettes" in found or "cassette" in found:
         found["cassettes"] = str(item.path.parent / found.get("cassettes", FOLDER))
     return found
 
 
-def setup(config: Config) -> Setup:
+def make_setup(config: Config) -> Setup:
     """The setup of a configuration; mistakes are raised when it is used."""
     options = {name: value for name, value in config.items() if name not in ("rules", "verify")}
     if options.get("cassette") is None:
@@ -71,7 +71,7 @@ def setup(config: Config) -> Setup:
     return Setup.of(*config["rules"], **options)
 
 
-def with_cassette(item: pytest.Item, config: Config) -> Config:
+def add_cassette(item: pytest.Item, config: Config) -> Config:
     """The configuration with the test's own cassette, if it exists or is to be recorded, and no other is named."""
     if "cassette" in config:
         return config
@@ -80,31 +80,32 @@ def with_cassette(item: pytest.Item, config: Config) -> Config:
     replays = config.get("record", "none") == "none"
     if replays and not os.path.isdir(folder):  # as for most tests; the rest is slower
         return config
-    name = cassette_name(_parts(item, with_folders=shared is not None))
+    name = name_cassette(_split_name(item, with_folders=shared is not None))
     if replays and not os.path.exists(f"{folder}/{name}.yaml"):
         return config
     return {**config, "cassette": name, "cassettes": folder}
 
 
-def absent_cassette(item: pytest.Item, config: Config) -> Iterator[Problem]:
+def find_absent_cassette(item: pytest.Item, config: Config) -> Iterator[Problem]:
     """That a test has no cassette, if other parameters or an earlier form of it have: perhaps one was renamed."""
     shared = config.get("cassettes")
     file = Path(
-        shared or item.path.parent / FOLDER, f"{cassette_name(_parts(item, with_folders=shared is not None))}.yaml"
+        shared or item.path.parent / FOLDER, f"{name_cassette(_split_name(item, with_folders=shared is not None))}.yaml"
     )
     test = file.stem.partition("[")[0]
     others = sorted(each.name for each in file.parent.glob("*.yaml") if each.stem.partition("[")[0] == test)
     if others:
         found = f"there is {', '.join(others[:_MAX_OTHERS])}{', ...' if len(others) > _MAX_OTHERS else ''}"
-        yield problem(
-            f"no cassette {relative(file)}; {found}", ["rename one, or record with --record once (and an --upstream)"]
+        yield make_problem(
+            f"no cassette {shorten_path(file)}; {found}",
+            ["rename one, or record with --record once (and an --upstream)"],
         )
 
 
 _MAX_OTHERS = 3
 
 
-def _parts(item: pytest.Item, *, with_folders: bool) -> Sequence[str]:
+def _split_name(item: pytest.Item, *, with_folders: bool) -> Sequence[str]:
     root, file = item.config.rootpath, item.path
     near = Path(os.path.relpath(file, root)) if with_folders else Path(file.name)
     within = [node.name for node in item.listchain() if node.path == file and not isinstance(node, pytest.File)]
@@ -132,7 +133,7 @@ def _check(mark: pytest.Mark) -> None:
             )
 
 
-def _files(rules: Any) -> Sequence[str | os.PathLike[str]]:
+def _list_files(rules: Any) -> Sequence[str | os.PathLike[str]]:
     if rules is None:
         return ()
     files = (rules,) if isinstance(rules, str | os.PathLike) else rules
@@ -141,7 +142,7 @@ def _files(rules: Any) -> Sequence[str | os.PathLike[str]]:
     raise ConfigError(f"@pytest.mark.{MARK}(rules=...) takes a file or a list of files, not {rules!r}")
 
 
-def _existing(file: str | os.PathLike[str], item: pytest.Item) -> Path:
+def _find_file(file: str | os.PathLike[str], item: pytest.Item) -> Path:
     folders = tuple(dict.fromkeys((item.path.parent, item.config.rootpath)))
     for folder in folders:
         if (folder / file).exists():
@@ -199,7 +200,7 @@ class Run:
 
     def set_environ(self) -> None:
         """Start the server, and set the environment for clients until `close`. Raises MockserverError."""
-        self._running.enter_context(patched_environ(self.started().env))
+        self._running.enter_context(patch_environ(self.started().env))
 
     def close(self) -> None:
         """Stop the server, and restore the environment."""
@@ -211,23 +212,23 @@ class Run:
         found: dict[str, list[pytest.Item]] = {}
         for item in items:
             try:
-                self.server.check(setup(with_cassette(item, self._configured(item))))
+                self.server.check(make_setup(add_cassette(item, self._configured(item))))
             except MockserverError as error:
                 found.setdefault("\n".join(mistake.render() for mistake in error.mistakes), []).append(item)
-        yield from ((in_pytest(text), affected) for text, affected in found.items())
+        yield from ((rename_options(text), affected) for text, affected in found.items())
 
     @contextmanager
     def serving(self, item: pytest.Item, server: MockServer) -> Iterator["Use"]:
         """A server configured for a test, with the environment set. Raises MockserverError."""
         config = self._configured(item, {} if server is self._server else server.default_setup.options)
         server.keep_declared()
-        server.worded = in_pytest
-        config, own = with_cassette(item, config), "cassette" not in config
-        server.reset(setup(self._continued(config)))
+        server.worded = rename_options
+        config, own = add_cassette(item, config), "cassette" not in config
+        server.reset(make_setup(self._continued(config)))
         strict = own and item.config.getini("mockserver_unplayed") == "fail"
         use = Use(server, verify=bool(config.get("verify", True)), strict=strict)
         if own and "cassette" not in config:
-            use.absent = partial(absent_cassette, item, config)
+            use.absent = partial(find_absent_cassette, item, config)
         use.patch.set(server.env)
         server.guard.error = partial(pytest.fail.Exception, pytrace=False)
         server.guard.start()
@@ -235,9 +236,9 @@ class Run:
         use.restore()
         calls, remarks, left = server.calls, server.remarks(), server.close_open()
         server.reset()
-        texts = (*map(str, (*left_open(left), *unrecorded(calls))), *(remark.text for remark in remarks))
+        texts = (*map(str, (*find_left_open(left), *find_unrecorded(calls))), *(remark.text for remark in remarks))
         for text in texts if not use.failed else ():
-            item.warn(MockServerWarning(in_pytest(text)))
+            item.warn(MockServerWarning(rename_options(text)))
 
     def _continued(self, config: Config) -> Config:
         """The configuration, adding to a cassette that another test of this run began to record with `once`."""
@@ -251,7 +252,7 @@ class Run:
         return config
 
     def _configured(self, item: pytest.Item, defaults: Mapping[str, Any] = MappingProxyType({})) -> Config:
-        found = configured(item, {**defaults, **self._options})
+        found = configure(item, {**defaults, **self._options})
         return found if self._recording else {**found, "record": "none"}
 
 
@@ -280,9 +281,9 @@ class Use(Struct):
     def failure(self) -> str:
         """Why the test should fail at its end; empty if it should not."""
         cassette = self.server.played_cassette() if self.strict else None
-        unplayed = () if cassette is None else unplayed_episodes(cassette)
+        unplayed = () if cassette is None else find_unplayed(cassette)
         found = (*self.problems, *unplayed) if self.verify else ()
-        self.reported = in_pytest(failure_text((*found, *self.server.remarks()))) if found else ""
+        self.reported = rename_options(write_failure((*found, *self.server.remarks()))) if found else ""
         return self.reported
 
     def add_to(self, report: pytest.TestReport, error: BaseException | None) -> None:
@@ -296,18 +297,18 @@ class Use(Struct):
             crash.path, crash.lineno = report.location[0], (report.location[1] or 0) + 1  # the test's, not the plugin's
         if report.failed and not ours:
             calls = self.server.calls
-            problems = [each for each in self.problems if in_pytest(each.text) not in report.longreprtext]
+            problems = [each for each in self.problems if rename_options(each.text) not in report.longreprtext]
             awaited = self.server.declares and report.when == "call" and not isinstance(error, MockserverError)
             awaited = awaited and not self.server.guard.blocked
             if calls or problems or awaited:
                 remarks = (*self.server.ignored_timings(), *(remark.text for remark in self.server.remarks()))
-                texts = (*map(str, unrecorded(calls)), *remarks, server_report(calls, problems))
-                report.sections.append(("mockserver", in_pytest("\n\n".join(texts))))
+                texts = (*map(str, find_unrecorded(calls)), *remarks, write_server_report(calls, problems))
+                report.sections.append(("mockserver", rename_options("\n\n".join(texts))))
         elif report.when == "call" and report.passed and (cassette := self.server.played_cassette()) is not None:
             setattr(report, CASSETTE, asdict(cassette))
 
 
-def in_pytest(text: str) -> str:
+def rename_options(text: str) -> str:
     """A text with options under their pytest names, except in quotes."""
     pieces = _QUOTED.split(text)
     for option, ours in _RENAMED_OPTIONS:
@@ -315,9 +316,9 @@ def in_pytest(text: str) -> str:
     return "".join(pieces)
 
 
-def unplayed_lines(reports: Iterable[object]) -> Iterator[str]:
+def list_unplayed(reports: Iterable[object]) -> Iterator[str]:
     """A line for each cassette that passing tests did not play to its end."""
-    yield from unplayed_summary(
+    yield from summarize_unplayed(
         PlayedCassette(**getattr(report, CASSETTE)) for report in reports if hasattr(report, CASSETTE)
     )
 

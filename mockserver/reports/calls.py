@@ -171,7 +171,7 @@ class ReceivedCall(Struct, frozen=True, eq=False):
     @property
     def error(self) -> str:
         """The provider's error message; empty if the answer is not an error."""
-        return error_message(self.reply) if self.status >= _FIRST_ERROR else ""
+        return find_error_message(self.reply) if self.status >= _FIRST_ERROR else ""
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -199,61 +199,61 @@ class ReceivedCall(Struct, frozen=True, eq=False):
         return self.row.ending
 
     def __repr__(self) -> str:
-        return f"<{call_line(self)}>"
+        return f"<{describe_call(self)}>"
 
 
-def call_line(call: ReceivedCall) -> str:
+def describe_call(call: ReceivedCall) -> str:
     """A call in one line: `call 2: chat gpt-4o "hello" -> rule tests/test_app.py:12`."""
     secrets = call.secrets
-    request = masked(call.operation or f"{call.method} {call.path}".lstrip(), secrets)
-    more = (masked(call.model, secrets), call.last_user and shown(secrets.text(call.last_user)))
+    request = mask_line(call.operation or f"{call.method} {call.path}".lstrip(), secrets)
+    more = (mask_line(call.model, secrets), call.last_user and shown(secrets.text(call.last_user)))
     source = f"{call.source} ({call.status})" if call.source in REJECTED else call.source
     return f"call {call.number}: {' '.join(filter(None, (request, *more)))} -> {one_line(source) or 'open'}"
 
 
-def call_name(call: ReceivedCall) -> str:
+def name_call(call: ReceivedCall) -> str:
     """A call in a headline: `"hello" (call 2)`, or its path."""
     if not call.last_user:
-        return f"{masked(f'{call.method} {call.path}', call.secrets)} (call {call.number})"
+        return f"{mask_line(f'{call.method} {call.path}', call.secrets)} (call {call.number})"
     return f"{shown(call.secrets.text(call.last_user[:_MAX_SCANNED]), _MAX_NAME)} (call {call.number})"
 
 
-def masked(text: str, secrets: "Secrets") -> str:
+def mask_line(text: str, secrets: "Secrets") -> str:
     """A name or a path on one line, cut, without credentials."""
     return one_line(truncate(secrets.text(text[:_MAX_SCANNED])))
 
 
-def call_list(calls: Sequence[ReceivedCall]) -> str:
+def list_calls(calls: Sequence[ReceivedCall]) -> str:
     """How many calls there are, then a line for each, up to MAX_LISTED."""
     if not calls:
         return NO_CALLS
     more = [f"  ... and {len(calls) - MAX_LISTED} more"] if len(calls) > MAX_LISTED else []
-    listed = [f"  {call_line(call)}" for call in calls[:MAX_LISTED]]
+    listed = [f"  {describe_call(call)}" for call in calls[:MAX_LISTED]]
     return "\n".join([f"{plural(len(calls), 'call')} received:", *listed, *more])
 
 
-def sources(call: ReceivedCall) -> tuple[str, ...]:
+def list_sources(call: ReceivedCall) -> tuple[str, ...]:
     """What answered a call, and each of its prompts; rule names can contain commas, so the whole is included."""
     return (call.source, *call.source.split(", "))
 
 
-def requests(call: ReceivedCall) -> tuple[Call, ...]:
+def list_requests(call: ReceivedCall) -> tuple[Call, ...]:
     """The request of a call, and those of a batch."""
     asked = call.asked or call.unparsed
     return (asked, *(each for each in asked.batch if isinstance(each, Call)))
 
 
-def rejected(calls: Sequence[ReceivedCall]) -> Iterator[str]:
+def describe_rejected(calls: Sequence[ReceivedCall]) -> Iterator[str]:
     """The calls that never reached the rules, or whose rule failed, each with its error."""
     found = [call for call in calls if call.source in REJECTED or (call.status == _RULE_FAILED and call.error)]
     for call in found[:MAX_REJECTED]:
-        yield call_line(call) if call.source in REJECTED else f"{call_line(call)} ({call.status})"
+        yield describe_call(call) if call.source in REJECTED else f"{describe_call(call)} ({call.status})"
         yield f"  {one_line(call.secrets.text(call.error)[:_MAX_ERROR])}"
     if len(found) > MAX_REJECTED:
         yield f"... and {len(found) - MAX_REJECTED} more rejected calls"
 
 
-def error_message(reply: bytes) -> str:
+def find_error_message(reply: bytes) -> str:
     try:
         body = json.loads(reply)
     except ValueError:
@@ -263,11 +263,11 @@ def error_message(reply: bytes) -> str:
     return next((message for message in messages if isinstance(message, str)), "")
 
 
-def snapshot(calls: Iterable[Call]) -> str:
+def write_snapshot(calls: Iterable[Call]) -> str:
     """Every request in a few lines: model, conversation, tools, then the other parameters by name."""
     ids = _Ids()
     blocks = (
-        (line.rstrip().replace(f"{call.http.server_url}/", _SERVER) for line in _call(number, call, ids))
+        (line.rstrip().replace(f"{call.http.server_url}/", _SERVER) for line in _write_call(number, call, ids))
         for number, call in enumerate(calls, 1)
     )
     return "\n".join("\n".join(lines) + "\n" for lines in blocks)
@@ -278,7 +278,7 @@ class _Ids(dict[str, str]):
         return self.setdefault(id, f"id-{len(self) + 1}")
 
 
-def _call(number: int, call: Call, ids: _Ids) -> Iterator[str]:
+def _write_call(number: int, call: Call, ids: _Ids) -> Iterator[str]:
     yield f"call {number}: {call.dialect} {call.operation} {call.model}{', streamed' if call.stream else ''}"
     if call.previous_response_id is not None:
         yield f"  goes on from {ids[call.previous_response_id]}"
@@ -286,30 +286,30 @@ def _call(number: int, call: Call, ids: _Ids) -> Iterator[str]:
         id = conversation.get("id") if isinstance(conversation, Mapping) else conversation
         yield f"  in the conversation {ids[str(id)]}"
     if call.prompts and not any(message.parts for message in call.messages):
-        messages = (line for prompt in call.prompts for line in _block("prompt", prompt.text))
+        messages = (line for prompt in call.prompts for line in _write_block("prompt", prompt.text))
     else:  # with images, prompts are messages
-        messages = (line for message in call.messages for line in _message(message, ids))
+        messages = (line for message in call.messages for line in _write_message(message, ids))
     yield from (f"  {line}" for line in messages)
     for tool in call.tools:
-        yield from (f"  {line}" for line in _block(f"tool {tool.name}", tool.description))
+        yield from (f"  {line}" for line in _write_block(f"tool {tool.name}", tool.description))
         if tool.parameters is not None:
-            yield f"    takes {_as_json(tool.parameters)}"
+            yield f"    takes {_write_json(tool.parameters)}"
     for name in sorted(call.body.keys() - _WITH_LINES_OF_THEIR_OWN):
-        yield f"  {name}: {_as_json(call.body[name])}"
+        yield f"  {name}: {_write_json(call.body[name])}"
 
 
-def _message(message: Message, ids: _Ids) -> Iterator[str]:
+def _write_message(message: Message, ids: _Ids) -> Iterator[str]:
     result = "" if message.tool_call_id is None else f" {ids[message.tool_call_id]}"
     head = f"{message.role}{f' ({message.name})' if message.name else ''}{result}"
     if message.text or not (message.tool_calls or message.parts):
-        yield from _block(head, message.text)
+        yield from _write_block(head, message.text)
     for part in message.parts:
-        yield f"{head}: {_as_json({**part, 'id': ids[str(part['id'])]} if 'id' in part else part)}"
+        yield f"{head}: {_write_json({**part, 'id': ids[str(part['id'])]} if 'id' in part else part)}"
     for used in message.tool_calls:
         yield f"{head} calls {used.name}({used.arguments}) as {ids[used.id]}"
 
 
-def _block(head: str, text: str) -> Iterator[str]:
+def _write_block(head: str, text: str) -> Iterator[str]:
     if "\n" not in text:
         yield f"{head}: {text}".rstrip()
         return
@@ -318,7 +318,7 @@ def _block(head: str, text: str) -> Iterator[str]:
     yield from (f"{indent}{line}".rstrip() for line in text.split("\n"))
 
 
-def _as_json(value: Json) -> str:
+def _write_json(value: Json) -> str:
     hashed = map_texts(
         value,
         lambda text: _BASE64.sub(lambda found: f"{found[1]}sha256:{sha256(found[2].encode()).hexdigest()[:12]}", text),

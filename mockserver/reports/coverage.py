@@ -136,9 +136,9 @@ class Watch:
         hits = self._counted()
         found: dict[tuple[bool, str], list[Entry]] = {}
         for (path, line, column), rules in sorted(self._places.items(), key=lambda each: each[0]):
-            found.setdefault((rules["declared"], path), []).extend(_entries(rules, line, column, hits))
+            found.setdefault((rules["declared"], path), []).extend(_list_entries(rules, line, column, hits))
         files = (
-            FileCoverage(path, _near(path, root), declared, tuple(entries))
+            FileCoverage(path, _shorten_path(path, root), declared, tuple(entries))
             for (declared, path), entries in sorted(found.items(), key=lambda each: each[0])
         )
         return Coverage(tuple(files))
@@ -155,7 +155,7 @@ class Watch:
         return counted
 
 
-def _entries(rules: Mapping[str, Any], line: int, column: int, hits: Counter[str]) -> Iterator[Entry]:
+def _list_entries(rules: Mapping[str, Any], line: int, column: int, hits: Counter[str]) -> Iterator[Entry]:
     used = sum(hits[source] for source in rules["sources"])
     yield Entry("rule", line, column, rules["name"], used, text=rules["text"], rule=line)
     for path, (at, at_column, fault) in rules["branches"].items():
@@ -167,11 +167,11 @@ def _entries(rules: Mapping[str, Any], line: int, column: int, hits: Counter[str
 watching: list[Watch] = []  # only the last one counts: a test can run another test session
 
 
-def current_watch() -> Watch | None:
+def find_watch() -> Watch | None:
     return watching[-1] if watching else None
 
 
-def _near(path: str, root: str) -> str:
+def _shorten_path(path: str, root: str) -> str:
     inside = path.startswith(os.path.join(root, ""))
     return os.path.relpath(path, root).replace(os.sep, "/") if inside else path
 
@@ -179,7 +179,7 @@ def _near(path: str, root: str) -> str:
 _KINDS = {"steps": "step", "one_of": "branch", "faults": "fault"}
 
 
-def unused_rules(coverage: Coverage) -> Iterator[tuple[str, str]]:
+def list_unused_rules(coverage: Coverage) -> Iterator[tuple[str, str]]:
     """The rules without hits: their files, and a line for each. Of a rule in a test without a name, its code."""
     for file in coverage.files:
         for entry in file.unused:
@@ -188,126 +188,126 @@ def unused_rules(coverage: Coverage) -> Iterator[tuple[str, str]]:
                 yield file.name, f"{file.name}:{entry.line}" + (f" {called}" if called else "")
 
 
-def count(entries: Iterable[Entry], kind: str | None = None) -> tuple[int, int]:
+def count_used(entries: Iterable[Entry], kind: str | None = None) -> tuple[int, int]:
     """How many entries of a kind (None: of any) were used, and how many there are."""
     counted = [entry for entry in entries if kind in (None, entry.kind)]
     return sum(bool(entry.hits) for entry in counted), len(counted)
 
 
-def percent(entries: Iterable[Entry]) -> int:
-    used, total = count(entries)
+def compute_percent(entries: Iterable[Entry]) -> int:
+    used, total = count_used(entries)
     return 100 * used // total if total else 100
 
 
-def as_json(coverage: Coverage) -> str:
+def write_json(coverage: Coverage) -> str:
     """The report as indented JSON, the same for equal runs."""
     files = [
         {
             "file": file.name,
             "kind": "tests" if file.declared else "rules",
-            "totals": _totals(file.entries),
-            "entries": list(map(_entry, file.entries)),
+            "totals": _show_totals(file.entries),
+            "entries": list(map(_show_entry, file.entries)),
         }
         for file in coverage.files
     ]
-    report = {"version": VERSION, "totals": _totals(coverage.entries), "files": files}
+    report = {"version": VERSION, "totals": _show_totals(coverage.entries), "files": files}
     return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
+def _show_entry(entry: Entry) -> dict[str, Any]:
     common = {"kind": entry.kind, "line": entry.line, "hits": entry.hits}
     within = {"path": entry.path, "rule_line": entry.rule} if entry.path else {}
     return {**common, **({"name": entry.name} if entry.name else {}), **within}
 
 
-def _totals(entries: Sequence[Entry]) -> dict[str, Any]:
-    counts = {name: count(entries, kind) for kind, name in KINDS.items()}
-    return {**{name: {"used": u, "all": n} for name, (u, n) in counts.items()}, "percent": percent(entries)}
+def _show_totals(entries: Sequence[Entry]) -> dict[str, Any]:
+    counts = {name: count_used(entries, kind) for kind, name in KINDS.items()}
+    return {**{name: {"used": u, "all": n} for name, (u, n) in counts.items()}, "percent": compute_percent(entries)}
 
 
-def as_table(coverage: Coverage) -> Iterator[str]:
+def write_table(coverage: Coverage) -> Iterator[str]:
     """A line for each file: what was used, and the places of what was not."""
     if not coverage.files:
         yield "no test used any rules"
         return
-    kinds = [kind for kind in KINDS if count(coverage.entries, kind)[1]]
+    kinds = [kind for kind in KINDS if count_used(coverage.entries, kind)[1]]
     rows = [("File", *(KINDS[kind].capitalize() for kind in kinds), "Cover", "Never used")]
     for file in coverage.files:
         unused = ", ".join(f"{entry.line} {entry.label}" for entry in file.unused)
-        rows.append((file.name, *_cells(file.entries, kinds, "-"), unused))
+        rows.append((file.name, *_write_cells(file.entries, kinds, "-"), unused))
     if len(coverage.files) > 1:
-        rows.append(("TOTAL", *_cells(coverage.entries, kinds, "-"), ""))
+        rows.append(("TOTAL", *_write_cells(coverage.entries, kinds, "-"), ""))
     yield from align_columns(rows, right=range(1, len(kinds) + 2))
 
 
-def _cells(entries: Sequence[Entry], kinds: Iterable[str], none: str) -> Iterator[str]:
+def _write_cells(entries: Sequence[Entry], kinds: Iterable[str], none: str) -> Iterator[str]:
     for kind in kinds:
-        used, total = count(entries, kind)
+        used, total = count_used(entries, kind)
         yield f"{used}/{total}" if total else none
-    yield f"{percent(entries)}%"
+    yield f"{compute_percent(entries)}%"
 
 
 Texts = Mapping[str, Sequence[str]]  # the lines of files, by path
 
 
-def as_page(coverage: Coverage, texts: Texts) -> str:
+def write_page(coverage: Coverage, texts: Texts) -> str:
     """An HTML page without external resources: totals, then each file with hits per line.
 
     Of a file without `texts`, only the first line of each entry is shown.
     """
     heads = ("File", *map(str.capitalize, KINDS.values()), "Cover")
     links = (f'<a href="#file-{at}">{escape(file.name)}</a>' for at, file in enumerate(coverage.files))
-    rows = [(link, *_cells(file.entries, KINDS, "")) for link, file in zip(links, coverage.files, strict=True)]
-    rows.append(("Total", *_cells(coverage.entries, KINDS, "")))
-    totals = [_row("th", heads), *(_row("td", row) for row in rows)]
-    files = (line for at, file in enumerate(coverage.files) for line in _file(at, file, texts))
+    rows = [(link, *_write_cells(file.entries, KINDS, "")) for link, file in zip(links, coverage.files, strict=True)]
+    rows.append(("Total", *_write_cells(coverage.entries, KINDS, "")))
+    totals = [_write_row("th", heads), *(_write_row("td", row) for row in rows)]
+    files = (line for at, file in enumerate(coverage.files) for line in _write_file(at, file, texts))
     body = "\n".join(["<table class=totals>", *totals, "</table>", *files])
-    return _PAGE.format(style=_STYLE, percent=percent(coverage.entries), body=body)
+    return _PAGE.format(style=_STYLE, percent=compute_percent(coverage.entries), body=body)
 
 
-def _row(tag: str, cells: Iterable[str]) -> str:
+def _write_row(tag: str, cells: Iterable[str]) -> str:
     return f"<tr>{''.join(f'<{tag}>{cell}</{tag}>' for cell in cells)}</tr>"
 
 
-def _file(at: int, file: FileCoverage, texts: Texts) -> Iterator[str]:
-    used, total = count(file.entries)
+def _write_file(at: int, file: FileCoverage, texts: Texts) -> Iterator[str]:
+    used, total = count_used(file.entries)
     kind = "declared in tests" if file.declared else "rules file"
     yield f"<h2 id=file-{at}>{escape(file.name)} <small>{kind}, {used} of {total} used</small></h2>"
     yield "<table>"
     text = () if file.declared else texts.get(file.path, ())
-    owners = line_owners(text, file.entries)
+    owners = find_owners(text, file.entries)
     shown = dict(enumerate(text, 1)) or {
         number: next((entry.text for entry in entries if entry.text), entries[0].label)
         for number, entries in sorted(owners.items())
     }
     for number, line in shown.items():
         here = owners.get(number, ())
-        hits = " ".join(_hits(entry) for entry in here if entry.line == number)
-        yield f"<tr class={_state(here)}><td>{number}</td><td>{hits}</td><td>{escape(line)}</td></tr>"
+        hits = " ".join(_write_hits(entry) for entry in here if entry.line == number)
+        yield f"<tr class={_find_state(here)}><td>{number}</td><td>{hits}</td><td>{escape(line)}</td></tr>"
     yield "</table>"
 
 
-def _hits(entry: Entry) -> str:
+def _write_hits(entry: Entry) -> str:
     hits = f"{entry.hits}&times;" if entry.hits else "never"
-    return f'<b class={_state([entry])} title="{escape(entry.label)}">{hits}</b>'
+    return f'<b class={_find_state([entry])} title="{escape(entry.label)}">{hits}</b>'
 
 
-def _state(entries: Sequence[Entry]) -> str:
-    used, total = count(entries)
+def _find_state(entries: Sequence[Entry]) -> str:
+    used, total = count_used(entries)
     return "none" if not total else "used" if used == total else "part" if used else "unused"
 
 
-def line_owners(text: Sequence[str], entries: Iterable[Entry]) -> dict[int, list[Entry]]:
+def find_owners(text: Sequence[str], entries: Iterable[Entry]) -> dict[int, list[Entry]]:
     """The innermost entries that each line belongs to; several if several begin on it."""
     owners: dict[int, list[Entry]] = {}
     for entry in sorted(entries, key=lambda entry: (entry.line, entry.kind != "rule", entry.column)):
-        for line in _lines_of(text, entry):
+        for line in _find_lines(text, entry):
             others = owners.get(line, []) if line == entry.line else []
             owners[line] = [*(other for other in others if other.line == line), entry]
     return owners
 
 
-def _lines_of(text: Sequence[str], entry: Entry) -> range:
+def _find_lines(text: Sequence[str], entry: Entry) -> range:
     """The lines of an entry: its own, and the following ones that are indented as far, without trailing comments."""
     last = entry.line
     for number, line in enumerate(text[entry.line :], entry.line + 1):

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, Message, last_tool_result
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import map_texts
+from mockserver.core.json_diff import Pairs, find_differences, pair_items, pair_names
 from mockserver.core.text import count_shared_ends, one_line, shown, up_to
-from mockserver.reports.calls import masked
+from mockserver.reports.calls import mask_line
 from mockserver.rules.match.predicates import PREDICATES, Lens, is_part_of, is_same, split_pieces
 from mockserver.rules.nearest import MOST_LINES, measure_closeness, render_results
 
@@ -34,25 +35,25 @@ _EMOJI = "\ufe0f"
 T = TypeVar("T")
 
 
-def result_lines(result: ConditionResult) -> Iterator[str]:
+def explain_result(result: ConditionResult) -> Iterator[str]:
     """A result in lines: one if it holds; for a miss also where the two differ."""
     if result.ok:
         yield from render_results((result,))
         return
     expected, actual = result.expected, result.actual
-    if isinstance(actual, str) and (span := difference(result)) is not None:
-        yield from _compared(result, str(expected), actual, span)
-    elif isinstance(actual, list | tuple | Mapping) and (parts := list(_parts(result))):
+    if isinstance(actual, str) and (span := find_span(result)) is not None:
+        yield from _mark_span(result, str(expected), actual, span)
+    elif isinstance(actual, list | tuple | Mapping) and (parts := list(_explain_parts(result))):
         [told] = render_results((result,))
         yield told if isinstance(actual, Mapping) else f"{told}; {', '.join(parts)}"
         yield from (f"      {part}" for part in parts if isinstance(actual, Mapping))
     else:
         yield from render_results((result,))
-    if options := " and ".join(f"{name}: true" for name in loosened(result)):
+    if options := " and ".join(f"{name}: true" for name in find_loosening(result)):
         yield f"      it would match with {options}"
 
 
-def loosened(result: ConditionResult) -> tuple[str, ...]:
+def find_loosening(result: ConditionResult) -> tuple[str, ...]:
     """The options with which a miss would match: `ignore_case`, `ignore_space`, both, or none."""
     predicate = PREDICATES.get(result.predicate)
     if result.ok or predicate is None or not predicate.textual or result.predicate == "regex":
@@ -61,63 +62,63 @@ def loosened(result: ConditionResult) -> tuple[str, ...]:
         return ()
     for more in (("ignore_case",), ("ignore_space",), ("ignore_case", "ignore_space")):
         if not set(more) & set(result.ignoring):
-            lens = _lens((*result.ignoring, *more))
+            lens = _make_lens((*result.ignoring, *more))
             if predicate.build(result.expected, lens)(result.actual):
                 return more
     return ()
 
 
-def difference(result: ConditionResult) -> range | None:
+def find_span(result: ConditionResult) -> range | None:
     """Which characters of a text make a condition fail (none if some are missing); None if too little is alike."""
     wanted, text, find = result.expected, result.actual, _DIFFERENCES.get(result.predicate)
     if find is None or not isinstance(text, str):
         return None
-    seen = _lens(result.ignoring)
+    seen = _make_lens(result.ignoring)
     if isinstance(wanted, list | tuple):
         wanted = next((piece for piece in wanted if isinstance(piece, str) and seen(piece) not in seen(text)), None)
     if not isinstance(wanted, str):
         return None
-    return find(_lowered(wanted), _lowered(text)) if "ignore_case" in result.ignoring else find(wanted, text)
+    return find(_lower(wanted), _lower(text)) if "ignore_case" in result.ignoring else find(wanted, text)
 
 
-def _lowered(text: str) -> str:
+def _lower(text: str) -> str:
     """A text in lower case, of the same length: some letters become two in lower case."""
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else "".join(letter.lower()[0] for letter in text)
 
 
-def _whole(wanted: str, text: str) -> range | None:
+def _compare_whole(wanted: str, text: str) -> range | None:
     front, back = count_shared_ends(wanted, text)
     alike = front + back >= min(_MIN_SHARED, len(wanted))
     return range(front, len(text) - back) if alike and wanted else None
 
 
-def _beginning(wanted: str, text: str) -> range | None:
-    return _whole(wanted, text[: len(wanted)])
+def _compare_beginning(wanted: str, text: str) -> range | None:
+    return _compare_whole(wanted, text[: len(wanted)])
 
 
-def _end(wanted: str, text: str) -> range | None:
+def _compare_end(wanted: str, text: str) -> range | None:
     begin = max(0, len(text) - len(wanted))
-    found = _whole(wanted, text[begin:])
+    found = _compare_whole(wanted, text[begin:])
     return None if found is None else range(begin + found.start, begin + found.stop)
 
 
-def _pattern(wanted: str, text: str) -> range | None:
+def _compare_pattern(wanted: str, text: str) -> range | None:
     first, *rest = split_pieces(wanted)
     if not rest:
-        return _whole(first, text)
+        return _compare_whole(first, text)
     if not text.startswith(first):
-        return _beginning(first, text)
+        return _compare_beginning(first, text)
     at = len(first)
     for piece in rest[:-1]:
         found = text.find(piece, at)
         if found < 0:
-            return _passage(piece, text, at)
+            return _compare_passage(piece, text, at)
         at = found + len(piece)
-    return None if text.endswith(rest[-1]) else _end(rest[-1], text) or _passage(rest[-1], text, at)
+    return None if text.endswith(rest[-1]) else _compare_end(rest[-1], text) or _compare_passage(rest[-1], text, at)
 
 
-def _passage(wanted: str, text: str, start: int = 0) -> range | None:
+def _compare_passage(wanted: str, text: str, start: int = 0) -> range | None:
     """What differs in the part of a text that is most similar to a passage."""
     wanted, text = wanted[:_MAX_PASSAGE], text[start : start + _MAX_SEARCHED]
     found = SequenceMatcher(None, wanted, text, autojunk=False).find_longest_match()
@@ -134,48 +135,48 @@ def _passage(wanted: str, text: str, start: int = 0) -> range | None:
     return range(start + begin + first, start + begin + last)
 
 
-def _compared(result: ConditionResult, wanted: str, text: str, span: range) -> Iterator[str]:
+def _mark_span(result: ConditionResult, wanted: str, text: str, span: range) -> Iterator[str]:
     """Two texts, one above the other, with carets under the characters that differ."""
     head = f"MISS  {one_line(result.field)} {result.predicate} "
-    yield head + (_cut(wanted, span.start)[0] if isinstance(result.expected, str) else shown(result.expected))
-    cut, begun = _cut(text, span.start)
+    yield head + (_cut_text(wanted, span.start)[0] if isinstance(result.expected, str) else shown(result.expected))
+    cut, begun = _cut_text(text, span.start)
     yield f"{'      got':<{len(head)}}{cut}"
-    skipped = _width(_escaped(text[begun : span.start])) + bool(begun) + 1
-    marked = _width(_escaped(text[span.start : min(span.stop, begun + MAX_TEXT)]))
+    skipped = _measure_width(_escape(text[begun : span.start])) + bool(begun) + 1
+    marked = _measure_width(_escape(text[span.start : min(span.stop, begun + MAX_TEXT)]))
     yield " " * (len(head) + skipped) + "^" * max(1, marked)
 
 
-def _cut(text: str, at: int) -> tuple[str, int]:
+def _cut_text(text: str, at: int) -> tuple[str, int]:
     """A text in quotes, cut around a place, and where the cut begins."""
     begun = 0 if len(text) <= MAX_TEXT or at <= MAX_TEXT - CONTEXT else at - CONTEXT
     after = "…" if begun + MAX_TEXT < len(text) else ""
-    return f'"{"…" * bool(begun)}{_escaped(text[begun : begun + MAX_TEXT])}{after}"', begun
+    return f'"{"…" * bool(begun)}{_escape(text[begun : begun + MAX_TEXT])}{after}"', begun
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return one_line(json.dumps(text, ensure_ascii=False)[1:-1])
 
 
-def _width(text: str) -> int:
+def _measure_width(text: str) -> int:
     # A mark combines with the character before it; the emoji selector adds a column.
     seen = (letter for letter in text if letter == _EMOJI or category(letter) not in ("Mn", "Me"))
     return sum(1 + (east_asian_width(letter) in "WF") for letter in seen)
 
 
-def _parts(result: ConditionResult) -> Iterator[str]:
+def _explain_parts(result: ConditionResult) -> Iterator[str]:
     expected, actual = result.expected, result.actual
     if result.predicate == "length" and isinstance(actual, Sequence | Mapping):
         yield f"its length is {len(actual)}"
     elif result.predicate == "includes" or (isinstance(expected, list | tuple) and isinstance(actual, list | tuple)):
-        yield from _of_lists(result)
+        yield from _explain_lists(result)
     elif result.predicate in ("equals", "subset"):
-        yield from up_to(list(_paths(expected, actual, "", whole=result.predicate == "equals")), MAX_PATHS)
+        yield from up_to(list(_explain_paths(expected, actual, whole=result.predicate == "equals")), MAX_PATHS)
 
 
-def _of_lists(result: ConditionResult) -> Iterator[str]:
+def _explain_lists(result: ConditionResult) -> Iterator[str]:
     wanted = result.expected if isinstance(result.expected, list | tuple) else (result.expected,)
     there = result.actual if isinstance(result.actual, list | tuple) else ()
-    fits = _element(result)
+    fits = _make_element_test(result)
     missing = [one for one in wanted if not any(fits(one, each) for each in there)]
     extra = [each for each in there if not any(fits(one, each) for one in wanted)]
     if missing:
@@ -186,70 +187,85 @@ def _of_lists(result: ConditionResult) -> Iterator[str]:
         yield "in a different order" if len(wanted) == len(there) else "with duplicates"
 
 
-def _element(result: ConditionResult) -> Callable[[object, object], object]:
+def _make_element_test(result: ConditionResult) -> Callable[[object, object], object]:
     if result.predicate == "includes":
-        return lambda wanted, each: PREDICATES["includes"].build(wanted, _lens(result.ignoring))([each])
+        return lambda wanted, each: PREDICATES["includes"].build(wanted, _make_lens(result.ignoring))([each])
     return is_part_of if result.predicate == "subset" else is_same
 
 
-def _paths(wanted: object, actual: object, path: str, *, whole: bool) -> Iterator[str]:
-    if isinstance(wanted, Mapping) and isinstance(actual, Mapping):
-        for name in wanted:
-            inner = f"{path}.{one_line(str(name))}".lstrip(".")
-            if name not in actual:
-                yield f"missing {inner}"
-            else:
-                yield from _paths(wanted[name], actual[name], inner, whole=whole)
-        if whole:
-            yield from (
-                f"unexpected {f'{path}.{one_line(str(name))}'.lstrip('.')}" for name in actual if name not in wanted
-            )
-    elif isinstance(wanted, list | tuple) and isinstance(actual, list | tuple) and len(wanted) == len(actual) and whole:
-        for at, (one, other) in enumerate(zip(wanted, actual, strict=True)):
-            yield from _paths(one, other, f"{path}[{at}]", whole=whole)
-    elif not (is_same(wanted, actual) if whole else is_part_of(wanted, actual)):
-        yield f"{path or 'it'} is {shown(actual)}, not {shown(wanted)}"
+def _explain_paths(wanted: object, actual: object, *, whole: bool) -> Iterator[str]:
+    """Where a value is not as wanted: in all of it, or (not `whole`) in what is wanted of it."""
+    for found in find_differences(wanted, actual, pair=_pair_whole if whole else _pair_tables, equal=_EQUAL[whole]):
+        where = one_line(found.where)
+        if found.kind == "changed":
+            yield f"{where or 'it'} is {shown(found.other)}, not {shown(found.one)}"
+        elif found.kind == "removed":
+            yield f"missing {where}"
+        elif whole:
+            yield f"unexpected {where}"
 
 
-def _lens(ignoring: Sequence[str]) -> Lens:
+def _pair_tables(wanted: object, actual: object) -> Pairs | None:
+    return pair_names(wanted, actual) if isinstance(wanted, Mapping) and isinstance(actual, Mapping) else None
+
+
+def _pair_whole(wanted: object, actual: object) -> Pairs | None:
+    """Pair tables, and lists of one length: in others one item more would move all that follow."""
+    if isinstance(wanted, list | tuple) and isinstance(actual, list | tuple) and len(wanted) != len(actual):
+        return None
+    return pair_items(wanted, actual)
+
+
+_EQUAL = {True: is_same, False: is_part_of}
+
+
+def _make_lens(ignoring: Sequence[str]) -> Lens:
     return Lens(fold="ignore_case" in ignoring, squeeze="ignore_space" in ignoring)
 
 
-def request_lines(call: Call, secrets: "Secrets") -> Iterator[str]:
+def describe_request(call: Call, secrets: "Secrets") -> Iterator[str]:
     """A request: provider, operation, model, then the conversation; a long one is cut in the middle."""
-    told = [f"{call.dialect} {call.operation} {masked(call.model, secrets)}".rstrip()]
+    told = [f"{call.dialect} {call.operation} {mask_line(call.model, secrets)}".rstrip()]
     told += ["streamed"] if call.stream else []
-    told += [f"tools {_names(tool.name for tool in call.tools)}"] if call.tools else []
+    told += [f"tools {_join_names(tool.name for tool in call.tools)}"] if call.tools else []
     told += [one_line(call.options.response_format)] if call.options.response_format != "text" else []
-    told += [f"continues {masked(call.previous_response_id, secrets)}"] if call.previous_response_id is not None else []
+    told += (
+        [f"continues {mask_line(call.previous_response_id, secrets)}"] if call.previous_response_id is not None else []
+    )
     yield secrets.text(", ".join(told))
     messages = call.messages
     skipped = len(messages) - FIRST - LAST
     for at, message in enumerate(messages):
         if skipped <= 1 or at < FIRST or at >= FIRST + skipped:
-            yield from _message(call, message, secrets)
+            yield from _describe_message(call, message, secrets)
         elif at == FIRST:
             yield f"  ... {skipped} more messages"
 
 
-def condition_lines(found: Iterable[ConditionResult], secrets: "Secrets") -> Iterator[str]:
+def explain_conditions(found: Iterable[ConditionResult], secrets: "Secrets") -> Iterator[str]:
     """The conditions that hold and those that do not, with what differs; of very many the misses first."""
     every = tuple(found)
     if len(every) > MOST_LINES:
         every = tuple(sorted(every, key=lambda result: result.ok))
     for result in every[:MOST_LINES]:
-        yield from render_results((_hidden(result),)) if is_secret(result) else result_lines(_redacted(result, secrets))
+        yield from (
+            render_results((_hide_secret(result),))
+            if is_secret(result)
+            else explain_result(_redact_result(result, secrets))
+        )
     if len(every) > MOST_LINES:
         yield f"... and {len(every) - MOST_LINES} more"
 
 
-def by_closeness(found: Iterable[tuple[T, Sequence[ConditionResult]]]) -> list[tuple[T, Sequence[ConditionResult]]]:
+def sort_by_closeness(
+    found: Iterable[tuple[T, Sequence[ConditionResult]]],
+) -> list[tuple[T, Sequence[ConditionResult]]]:
     """What was compared with a condition, each with its results: the nearest ones, the best first."""
-    pool = sorted(found, key=lambda each: _failed(each[1]))[:_POOL]
-    return sorted(pool, key=lambda each: (_failed(each[1]), -measure_closeness(each[1])))
+    pool = sorted(found, key=lambda each: _count_failed(each[1]))[:_POOL]
+    return sorted(pool, key=lambda each: (_count_failed(each[1]), -measure_closeness(each[1])))
 
 
-def _failed(found: Sequence[ConditionResult]) -> int:
+def _count_failed(found: Sequence[ConditionResult]) -> int:
     return sum(not result.ok for result in found)
 
 
@@ -259,19 +275,19 @@ def is_secret(result: ConditionResult) -> bool:
     return result.field == "key" or is_secret_header(result.field.removeprefix("header."))
 
 
-def _hidden(result: ConditionResult) -> ConditionResult:
+def _hide_secret(result: ConditionResult) -> ConditionResult:
     from mockserver.cassettes.redaction.find import mask
 
     wanted, there = (mask(each) if isinstance(each, str) else each for each in (result.expected, result.actual))
     return replace(result, expected=wanted if isinstance(wanted, str | bool) else "...", actual=there)
 
 
-def _redacted(result: ConditionResult, secrets: "Secrets") -> ConditionResult:
+def _redact_result(result: ConditionResult, secrets: "Secrets") -> ConditionResult:
     expected, actual = (map_texts(value, secrets.text) for value in (result.expected, result.actual))
     return replace(result, expected=expected, actual=actual)
 
 
-def _message(call: Call, message: Message, secrets: "Secrets") -> Iterator[str]:
+def _describe_message(call: Call, message: Message, secrets: "Secrets") -> Iterator[str]:
     role = one_line(message.role)
     if message.role == "tool" and message is call.last_turn:
         result = last_tool_result(call)
@@ -279,21 +295,21 @@ def _message(call: Call, message: Message, secrets: "Secrets") -> Iterator[str]:
     if message.text or not (message.tool_calls or message.parts):
         yield f"  {role}: {shown(secrets.text(message.text[:_MAX_SCANNED]))}"
     if message.parts:
-        yield f"  {role}: {_names(str(part.get('type', 'part')) for part in message.parts)}"
+        yield f"  {role}: {_join_names(str(part.get('type', 'part')) for part in message.parts)}"
     for used in message.tool_calls[:MAX_NAMES]:
-        yield f"  {role} calls {masked(used.name, secrets)}({masked(used.arguments, secrets)})"
+        yield f"  {role} calls {mask_line(used.name, secrets)}({mask_line(used.arguments, secrets)})"
 
 
-def _names(names: Iterable[str]) -> str:
+def _join_names(names: Iterable[str]) -> str:
     every = [one_line(name[:80]) for name in names]
     more = f" and {len(every) - MAX_NAMES} more" if len(every) > MAX_NAMES else ""
     return ", ".join(every[:MAX_NAMES]) + more
 
 
 _DIFFERENCES: Mapping[str, Callable[[str, str], range | None]] = {
-    "equals": _whole,
-    "glob": _pattern,
-    "starts_with": _beginning,
-    "ends_with": _end,
-    "contains": _passage,
+    "equals": _compare_whole,
+    "glob": _compare_pattern,
+    "starts_with": _compare_beginning,
+    "ends_with": _compare_end,
+    "contains": _compare_passage,
 }

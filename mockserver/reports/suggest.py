@@ -19,7 +19,7 @@ from mockserver.core.text import one_line, plural
 from mockserver.engine.answer import split_prompts
 from mockserver.engine.memory import LOOK_UPS
 from mockserver.kinds import KINDS
-from mockserver.reports.diff import difference, is_secret, loosened
+from mockserver.reports.diff import find_loosening, find_span, is_secret
 from mockserver.rules.checks import GENERATIVE
 from mockserver.rules.match.fields import read_path_without_mount
 from mockserver.rules.match.parse import compile_when
@@ -46,59 +46,59 @@ class Suggestion(Struct, frozen=True):
     @property
     def lines(self) -> Iterator[str]:
         yield "add a rule to the test:"
-        yield from (f"  {line}" for line in rule_in_python(self.when, self.then))
+        yield from (f"  {line}" for line in write_python_rule(self.when, self.then))
         if self.tool is not None:
-            yield f"  # or call a tool: .reply(tool_calls=[{python({'name': self.tool, 'arguments': 'auto'})}])"
+            yield f"  # or call a tool: .reply(tool_calls=[{write_python({'name': self.tool, 'arguments': 'auto'})}])"
         yield "or to a rules file:"
-        yield from (f"  {line}" for line in rule_in_yaml(self.when, self.then))
+        yield from (f"  {line}" for line in write_yaml_rule(self.when, self.then))
 
 
-def suggestion(call: Call, secrets: "Secrets", *, lost: bool = False) -> Suggestion | None:
+def suggest_rule(call: Call, secrets: "Secrets", *, lost: bool = False) -> Suggestion | None:
     """A rule for this call, as specific as possible; `lost`: the answer that it continues is unknown."""
-    specific, operation = _specific(call, secrets, lost=lost), {"operation": call.operation}
-    general = {"model": _exact(call.model), **operation} if _clean(call.model, secrets) else operation
+    specific, operation = _make_specific(call, secrets, lost=lost), {"operation": call.operation}
+    general = {"model": _match_exactly(call.model), **operation} if _is_clean(call.model, secrets) else operation
     if call.operation == OTHER and "path" not in specific:
         return None
     for when in (specific, {**general, **specific}, general, operation):
         if when and _matches(when, call):
-            return Suggestion(when, _then(call), _tool(call, secrets))
+            return Suggestion(when, _choose_answer(call), _choose_tool(call, secrets))
     return None
 
 
-def change(near: NearMiss, call: Call, secrets: "Secrets") -> str | None:
+def suggest_change(near: NearMiss, call: Call, secrets: "Secrets") -> str | None:
     """How to change a rule that misses by one condition; None if it misses by more, or no change helps."""
     rule = near.rule
     if near.held == len(near.results) and rule.times is not None:
         return f"{rule.where} is used up after {plural(rule.times, 'call')}; increase times, or add a rule for the rest"
-    changed = one_change(near, call, secrets)
+    changed = find_change(near, call, secrets)
     if changed is None:
         return None
     field, value = changed
     if value is None:
         return f"remove {one_line(field)} from {rule.where}"
-    written = field_in_python if rule.place is not None and rule.place.file.endswith(".py") else field_in_yaml
+    written = write_python_field if rule.place is not None and rule.place.file.endswith(".py") else write_yaml_field
     return f"change {rule.where} to {written(field, value)}"
 
 
-def one_change(near: NearMiss, call: Call, secrets: "Secrets") -> tuple[str, Json] | None:
+def find_change(near: NearMiss, call: Call, secrets: "Secrets") -> tuple[str, Json] | None:
     """The field of the one condition that misses, and with which value the rule would match; None: without it."""
     failed, when = [result for result in near.results if not result.ok], near.rule.spec.get("when")
     if len(failed) != 1 or not isinstance(when, Mapping) or failed[0].field not in when or _is_unrelated(failed[0]):
         return None
     [result] = failed
-    value = None if is_secret(result) else _matching(result, when[result.field], secrets)
+    value = None if is_secret(result) else _find_matching(result, when[result.field], secrets)
     changed = {name: inner for name, inner in when.items() if name != result.field}
     changed |= {} if value is None else {result.field: value}
     return (result.field, value) if _matches(changed, call) else None
 
 
 def _is_unrelated(result: ConditionResult) -> bool:
-    return result.field in _FREE_TEXT and difference(result) is None and not loosened(result)
+    return result.field in _FREE_TEXT and find_span(result) is None and not find_loosening(result)
 
 
-def _matching(result: ConditionResult, stated: Json, secrets: "Secrets") -> Json:
+def _find_matching(result: ConditionResult, stated: Json, secrets: "Secrets") -> Json:
     actual: Json = result.actual
-    if more := loosened(result):
+    if more := find_loosening(result):
         table = stated if isinstance(stated, Mapping) else {result.predicate: stated}
         return {**table, **dict.fromkeys(more, True)}
     match actual:
@@ -107,42 +107,45 @@ def _matching(result: ConditionResult, stated: Json, secrets: "Secrets") -> Json
         case str() if result.field in _FREE_TEXT and isinstance(stated, str) and _is_part(stated, actual):
             return f"*{stated}*"
         case str():
-            return _text(actual, secrets)
-        case list() | tuple() if result.field == "tools" and all(_clean(name, secrets) for name in actual):
-            return _tools(tuple(actual)) if actual else {"exists": False}
-        case Mapping() if len(compact(actual)) <= MAX_WHOLE and _clean(compact(actual), secrets):
+            return _match_text(actual, secrets)
+        case list() | tuple() if result.field == "tools" and all(_is_clean(name, secrets) for name in actual):
+            return _match_tools(tuple(actual)) if actual else {"exists": False}
+        case Mapping() if len(compact(actual)) <= MAX_WHOLE and _is_clean(compact(actual), secrets):
             return {"equals": actual}
     return None
 
 
-def _specific(call: Call, secrets: "Secrets", *, lost: bool) -> When:
+def _make_specific(call: Call, secrets: "Secrets", *, lost: bool) -> When:
     """What distinguishes the call from others: its last message, tools and turn."""
     when: When = {}
     if call.operation not in (*GENERATIVE, *KINDS):
         when |= {"method": call.http.method} if call.operation == OTHER else {"operation": call.operation}
         path = read_path_without_mount(call)
-        if _clean(path, secrets):
-            when["path"] = _exact(path)
-    if lost and call.previous_response_id is not None and _clean(call.previous_response_id, secrets):
-        when["previous_response"] = _exact(call.previous_response_id)
+        if _is_clean(path, secrets):
+            when["path"] = _match_exactly(path)
+    if lost and call.previous_response_id is not None and _is_clean(call.previous_response_id, secrets):
+        when["previous_response"] = _match_exactly(call.previous_response_id)
     result = last_tool_result(call)
     if result is not None:
-        parts = {"name": result["name"] and _exact(result["name"]), "text": _text(result["text"], secrets)}
+        parts = {
+            "name": result["name"] and _match_exactly(result["name"]),
+            "text": _match_text(result["text"], secrets),
+        }
         when["tool_result"] = {name: value for name, value in parts.items() if value is not None} or {"exists": True}
         return when
-    text = _text(call.last_user, secrets) if call.last_user and len(call.prompts) <= 1 else None
+    text = _match_text(call.last_user, secrets) if call.last_user and len(call.prompts) <= 1 else None
     if text is not None:
         when["last_user"] = text
     if call.tools:
         names = tuple(tool.name for tool in call.tools)
         if call.previous_response_id is None:
             when["turn"] = call.turn  # the request with the tool's result is another turn
-        if all(_clean(name, secrets) for name in names):
-            when["tools"] = _tools(names)
+        if all(_is_clean(name, secrets) for name in names):
+            when["tools"] = _match_tools(names)
     return when
 
 
-def _tools(names: tuple[str, ...]) -> Json:
+def _match_tools(names: tuple[str, ...]) -> Json:
     if any("*" in name or "\\" in name for name in names):
         return {"length": len(names)}
     if len(names) > _MAX_TOOLS:
@@ -150,42 +153,46 @@ def _tools(names: tuple[str, ...]) -> Json:
     return names[0] if len(names) == 1 else list(names)
 
 
-def _text(text: str, secrets: "Secrets") -> Json:
+def _match_text(text: str, secrets: "Secrets") -> Json:
     """A condition for a text: the whole, both ends if it is long, or a part of it; None if too little is left."""
-    found = _pieces(text, secrets)
+    found = _split_text(text, secrets)
     if found == [text]:
-        return _exact(text) if len(text) <= MAX_WHOLE else {"starts_with": _beginning(text), "ends_with": _end(text)}
-    ends = {"starts_with": _beginning(found[0]), "ends_with": _end(found[-1])}
+        return (
+            _match_exactly(text)
+            if len(text) <= MAX_WHOLE
+            else {"starts_with": _cut_beginning(text), "ends_with": _cut_end(text)}
+        )
+    ends = {"starts_with": _cut_beginning(found[0]), "ends_with": _cut_end(found[-1])}
     kept = {name: piece for name, piece in ends.items() if len(piece) >= _MIN_PIECE}
-    longest = _beginning(max(found, key=len))
+    longest = _cut_beginning(max(found, key=len))
     return kept or ({"contains": longest} if len(longest) >= _MIN_PIECE else None)
 
 
-def _beginning(text: str) -> str:
+def _cut_beginning(text: str) -> str:
     cut = text[:_MAX_END]
     words = cut.rpartition(" ")[0] if len(text) > _MAX_END else cut
     return words if len(words) > _MAX_END // 2 else cut
 
 
-def _end(text: str) -> str:
-    return _beginning(text[-MAX_WHOLE:][::-1])[::-1]
+def _cut_end(text: str) -> str:
+    return _cut_beginning(text[-MAX_WHOLE:][::-1])[::-1]
 
 
-def _pieces(text: str, secrets: "Secrets") -> list[str]:
+def _split_text(text: str, secrets: "Secrets") -> list[str]:
     """The text between its credentials and lone surrogates, which no file can contain."""
     return _SURROGATE.sub(_GAP, replace(secrets, instead=lambda _: _GAP).text(text)).split(_GAP)
 
 
-def _clean(text: str, secrets: "Secrets") -> bool:
-    return _pieces(text, secrets) == [text]
+def _is_clean(text: str, secrets: "Secrets") -> bool:
+    return _split_text(text, secrets) == [text]
 
 
-def _exact(text: str) -> Json:
+def _match_exactly(text: str) -> Json:
     return {"equals": text} if "*" in text or "\\" in text else text
 
 
 def _is_part(text: str, of: str) -> bool:
-    return bool(text) and text in of and _exact(text) == text
+    return bool(text) and text in of and _match_exactly(text) == text
 
 
 def _matches(when: Mapping[str, Json], call: Call) -> bool:
@@ -198,13 +205,13 @@ def _matches(when: Mapping[str, Json], call: Call) -> bool:
         return False
 
 
-def _tool(call: Call, secrets: "Secrets") -> str | None:
+def _choose_tool(call: Call, secrets: "Secrets") -> str | None:
     """The tool to call: the first, unless the call has the result of one."""
     expected = call.tools and last_tool_result(call) is None and call.operation in _WITH_TOOLS
-    return call.tools[0].name if expected and _clean(call.tools[0].name, secrets) else None
+    return call.tools[0].name if expected and _is_clean(call.tools[0].name, secrets) else None
 
 
-def _then(call: Call) -> Mapping[str, Json]:
+def _choose_answer(call: Call) -> Mapping[str, Json]:
     if call.operation in LOOK_UPS:
         return {"error": 404}
     if call.operation in KINDS:
@@ -223,66 +230,66 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _GAP = "\ue000"  # a private-use character
 
 
-def rule_in_python(when: Table, then: Table) -> Iterator[str]:
-    arguments = [f"{name}={python(value)}" for name, value in _keywords(when).items()]
-    line = f"mockserver.on({', '.join(arguments)}){_answer(then)}"
+def write_python_rule(when: Table, then: Table) -> Iterator[str]:
+    arguments = [f"{name}={write_python(value)}" for name, value in _find_keywords(when).items()]
+    line = f"mockserver.on({', '.join(arguments)}){_write_answer(then)}"
     if len(line) <= _MAX_LINE:
         yield line
     else:
-        yield from ("mockserver.on(", *(f"    {argument}," for argument in arguments), f"){_answer(then)}")
+        yield from ("mockserver.on(", *(f"    {argument}," for argument in arguments), f"){_write_answer(then)}")
 
 
-def rule_in_yaml(when: Table, then: Table) -> Iterator[str]:
-    fields = [field_in_yaml(name, value) for name, value in when.items()]
+def write_yaml_rule(when: Table, then: Table) -> Iterator[str]:
+    fields = [write_yaml_field(name, value) for name, value in when.items()]
     line = f"- when: {{{', '.join(fields)}}}"
     yield from [line] if len(line) <= _MAX_LINE else ["- when:", *(f"    {field}" for field in fields)]
-    yield f"  then: {yaml(then)}"
+    yield f"  then: {write_yaml(then)}"
 
 
-def field_in_python(name: str, value: Json) -> str:
+def write_python_field(name: str, value: Json) -> str:
     """One condition as an argument of `on`: `last_user="hello"`."""
-    [(keyword, inner)] = _keywords({name: value}).items()
-    return f"{keyword}={python(inner)}"
+    [(keyword, inner)] = _find_keywords({name: value}).items()
+    return f"{keyword}={write_python(inner)}"
 
 
-def field_in_yaml(name: str, value: Json) -> str:
+def write_yaml_field(name: str, value: Json) -> str:
     """One condition as a line of `when`: `last_user: hello`."""
-    return f"{name}: {yaml(value)}"
+    return f"{name}: {write_yaml(value)}"
 
 
-def python(value: Json) -> str:
-    return _literal(value, {True: "True", False: "False", None: "None"}, _quoted)
+def write_python(value: Json) -> str:
+    return _write_literal(value, {True: "True", False: "False", None: "None"}, _quote)
 
 
-def yaml(value: Json) -> str:
-    return _literal(
+def write_yaml(value: Json) -> str:
+    return _write_literal(
         value,
         {True: "true", False: "false", None: "null"},
-        lambda text: text if _BARE.fullmatch(text) and text.lower() not in _YAML_WORDS else _quoted(text),
+        lambda text: text if _BARE.fullmatch(text) and text.lower() not in _YAML_WORDS else _quote(text),
     )
 
 
-def _literal(value: Json, constants: Mapping[object, str], text: Callable[[str], str]) -> str:
+def _write_literal(value: Json, constants: Mapping[object, str], text: Callable[[str], str]) -> str:
     match value:
         case bool() | None:
             return constants[value]
         case str():
             return text(value)
         case Mapping():
-            pairs = (f"{text(str(name))}: {_literal(inner, constants, text)}" for name, inner in value.items())
+            pairs = (f"{text(str(name))}: {_write_literal(inner, constants, text)}" for name, inner in value.items())
             return f"{{{', '.join(pairs)}}}"
         case list() | tuple():
-            return f"[{', '.join(_literal(inner, constants, text) for inner in value)}]"
+            return f"[{', '.join(_write_literal(inner, constants, text) for inner in value)}]"
     return json.dumps(value)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """A text in double quotes, with escapes that Python and YAML share."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + "".join(x if x.isprintable() else x.encode("unicode_escape").decode() for x in escaped) + '"'
 
 
-def _keywords(when: Table) -> dict[str, Json]:
+def _find_keywords(when: Table) -> dict[str, Json]:
     """A `when` as the arguments of `on`: `param.n` is in a table `param`, `not` is `not_`."""
     found: dict[str, Json] = {}
     for name, value in when.items():
@@ -294,12 +301,12 @@ def _keywords(when: Table) -> dict[str, Json]:
     return found
 
 
-def _answer(then: Table) -> str:
+def _write_answer(then: Table) -> str:
     if "error" in then:
-        return f".fail({python(then['error'])})"
+        return f".fail({write_python(then['error'])})"
     if "text" in then:
-        return f".reply({python(then['text'])})"
-    return f".reply({', '.join(f'{name}={python(value)}' for name, value in then.items())})"
+        return f".reply({write_python(then['text'])})"
+    return f".reply({', '.join(f'{name}={write_python(value)}' for name, value in then.items())})"
 
 
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[./-][A-Za-z0-9_]+)*")

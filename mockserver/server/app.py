@@ -15,7 +15,8 @@ from mockserver.dialects import discover
 from mockserver.dialects._parse import clip
 from mockserver.server.access import OPEN, Guard
 from mockserver.server.asgi import AsgiEntrance
-from mockserver.server.live import DEFAULT, LONGEST, Live, allowed, split_namespace
+from mockserver.server.live import Live
+from mockserver.server.namespaces import DEFAULT, LONGEST, is_namespace, split_namespace
 from mockserver.server.respond import Responder, Visit
 from mockserver.server.routes import PARAMETERS, Endpoint, complete_path, nearest, own_places, owner, places, tidy
 from mockserver.server.snapshot import path_of, query_from
@@ -178,7 +179,7 @@ class Named(Struct, eq=False):
     inner: Router
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if allowed(scope["path_params"]["namespace"]):
+        if is_namespace(scope["path_params"]["namespace"]):
             await self.inner(scope, receive, send)
             return
         dialect = owner(path_of(scope), discover(), self.live.settings.dialect)

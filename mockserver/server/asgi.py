@@ -6,31 +6,30 @@ from starlette.types import Receive, Scope, Send
 from mockserver.core.http import weigh
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import IN_PROCESS, WIRE, Line
+from mockserver.delivery.drive import IN_PROCESS, WIRE, ClientConnection
 from mockserver.server.deliver import serve
 from mockserver.server.limits import estimate_parsed_size
-from mockserver.server.live import DEFAULT
+from mockserver.server.namespaces import DEFAULT
 from mockserver.server.respond import LARGE, Responder, Response, Visit
 from mockserver.server.snapshot import path_of, read_body, snapshot
 
 
 class AsgiEntrance(Struct, eq=False):
-    """The application at one path; `forwards`: else ConfigError is raised for what would go upstream."""
+    """The application at one path."""
 
     responder: Responder
-    forwards: bool = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         lent = scope.get("extensions") or {}
-        line = Line(receive, send, lent.get(WIRE), in_process=lent.get(IN_PROCESS))
+        client = ClientConnection(receive, send, lent.get(WIRE), in_process=lent.get(IN_PROCESS))
         namespace = scope["path_params"].get("namespace", DEFAULT)
         visit = self.responder.admit(scope["method"], path_of(scope), namespace)
         visit.row.query, visit.row.headers = scope["query_string"], scope["headers"]
         visit.row.weigh(weigh(scope["headers"]))
-        visit.receive, visit.may_forward = receive, self.forwards
-        if line.in_process is not None:
-            visit.in_process, visit.patient = True, line.in_process.patient
-        await serve(self.responder, self._respond(scope, receive, visit), visit, line, scope)
+        visit.receive = receive
+        if client.in_process is not None:
+            visit.in_process, visit.patient = True, client.in_process.patient
+        await serve(self.responder, self._respond(scope, receive, visit), visit, client, scope)
 
     async def _respond(self, scope: Scope, receive: Receive, visit: Visit) -> Response:
         live, row = self.responder.live, visit.row

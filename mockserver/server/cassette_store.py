@@ -23,7 +23,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation, discover
 from mockserver.server.routes import Endpoint, find, operation_for, places
 from mockserver.server.snapshot import query_from
-from mockserver.server.sources import cassettes_in, rules_in
+from mockserver.server.sources import find_cassettes, find_rules
 from mockserver.server.stubs import digest, other
 
 if TYPE_CHECKING:
@@ -151,12 +151,12 @@ class CassetteStore:
 
 def check_cassettes(documents: Iterable[Document], store: CassetteStore) -> None:
     """Load the cassettes that rules name, also rules with mistakes. Raises RuleError for missing and broken ones."""
-    rules = ((document, index, spec) for document in documents for index, spec in enumerate(rules_in(document)))
+    rules = ((document, index, spec) for document in documents for index, spec in enumerate(find_rules(document)))
     mistakes = list[Mistake]()
     for count, (document, index, spec) in enumerate(rules, 1):
         if not isinstance(spec, Mapping):
             continue
-        for name in cassettes_in(spec.get("then")):
+        for name in find_cassettes(spec.get("then")):
             place, rule = document.find_place(("rules", index)), spec.get("name", f"rule {count}")
             try:
                 exists = store.exists(name)

@@ -12,7 +12,16 @@ from mockserver.core.action import Action
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import Frame, HttpRequest
 from mockserver.core.plan import Failure
-from mockserver.delivery.drive import CLIENT_LEFT, CUT, STOPPED, Line, drive, frame_body, join_headers, send_paced
+from mockserver.delivery.drive import (
+    CLIENT_LEFT,
+    CUT,
+    STOPPED,
+    ClientConnection,
+    drive,
+    frame_body,
+    join_headers,
+    send_paced,
+)
 from mockserver.delivery.faults import apply_faults
 from mockserver.delivery.script import AT_ONCE, script
 from mockserver.dialects import error_frame
@@ -23,18 +32,20 @@ from mockserver.server.snapshot import ClientLeftError
 STOPPING = Failure("overloaded", "The server is stopping.")
 
 
-async def serve(responder: Responder, response: Awaitable[Response], visit: Visit, line: Line, scope: Scope) -> None:
+async def serve(
+    responder: Responder, response: Awaitable[Response], visit: Visit, client: ClientConnection, scope: Scope
+) -> None:
     """Await a response, send it, and end its visit: with a 503 if the server stops before anything was sent."""
     ended = CLIENT_LEFT
     try:
-        ended = await _deliver(responder, await response, visit, line, scope)
+        ended = await _deliver(responder, await response, visit, client, scope)
     except ClientLeftError:
         pass
     except asyncio.CancelledError:  # the server stops
-        if line.wire is not None and line.wire.gone:  # or the client left long ago
+        if client.wire is not None and client.wire.gone:  # or the client left long ago
             return
         ended = STOPPED
-        if not await _turn_away(responder, visit, line):
+        if not await _turn_away(responder, visit, client):
             raise
     except Exception:  # a bug of mockserver, while the answer was sent
         ended = CUT["close"]
@@ -72,29 +83,31 @@ def find_lines(response: Response) -> bytes | None:
     return None
 
 
-async def _deliver(responder: Responder, response: Response, visit: Visit, line: Line, scope: Scope) -> str:
+async def _deliver(
+    responder: Responder, response: Response, visit: Visit, client: ClientConnection, scope: Scope
+) -> str:
     if response.forwarded is not None:
-        return await _relay(responder, response, visit, line, scope)
+        return await _relay(responder, response, visit, client, scope)
     row = visit.row
-    if line.in_process is not None:
-        return await line.in_process.perform(actions_of(responder, response, visit), row.note)
-    if line.wire is not None and response.pace is AT_ONCE and (lines := find_lines(response)) is not None:
+    if client.in_process is not None:
+        return await client.in_process.perform(actions_of(responder, response, visit), row.note)
+    if client.wire is not None and response.pace is AT_ONCE and (lines := find_lines(response)) is not None:
         body = response.reply.body
-        if line.wire.whole(response.reply.status, lines, frame_body(lines, body)):
+        if client.wire.whole(response.reply.status, lines, frame_body(lines, body)):
             row.note(body)
-            return CLIENT_LEFT if line.wire.gone else COMPLETE
+            return CLIENT_LEFT if client.wire.gone else COMPLETE
     if response.pace is not AT_ONCE:
-        line.began = (visit.reservation and visit.reservation.waited_until) or row.asked
-        if ended := await send_paced(response.reply, response.extra_headers, line, row):
+        client.began = (visit.reservation and visit.reservation.waited_until) or row.asked
+        if ended := await send_paced(response.reply, response.extra_headers, client, row):
             return ended
-    return await drive(actions_of(responder, response, visit), line, row.note)
+    return await drive(actions_of(responder, response, visit), client, row.note)
 
 
-async def _relay(responder: Responder, response: Response, visit: Visit, line: Line, scope: Scope) -> str:
-    if line.in_process is not None or not visit.may_forward:
+async def _relay(responder: Responder, response: Response, visit: Visit, client: ClientConnection, scope: Scope) -> str:
+    if client.in_process is not None:
         raise ConfigError(_NO_RELAY)
     own_urls = responder.find_operation(visit.row.method).own_urls
-    relay = Relay(responder.live, responder.dialect, response, line, visit.row, own_urls)
+    relay = Relay(responder.live, responder.dialect, response, client, visit.row, own_urls)
     try:
         return await relay.run(scope, response.extra_headers)
     except Failure as failure:
@@ -102,10 +115,10 @@ async def _relay(responder: Responder, response: Response, visit: Visit, line: L
         refused = responder.refuse(response.forwarded, failure, response.call)
         refused.plan = replace(refused.plan, source=response.plan.source)
         responder.finish(refused, response.forwarded, visit, tells_limits=False)
-        return await _deliver(responder, refused, visit, line, scope)
+        return await _deliver(responder, refused, visit, client, scope)
 
 
-async def _turn_away(responder: Responder, visit: Visit, line: Line) -> bool:
+async def _turn_away(responder: Responder, visit: Visit, client: ClientConnection) -> bool:
     """Send a 503; False if the answer has begun, which then breaks off."""
     row = visit.row
     request = HttpRequest(row.method, row.path, headers=row.headers, namespace=row.namespace)
@@ -114,7 +127,7 @@ async def _turn_away(responder: Responder, visit: Visit, line: Line) -> bool:
     before = copy(row)
     responder.finish(refused, request, visit, tells_limits=False)
     try:
-        await drive(actions_of(responder, refused, visit), line, row.note)
+        await drive(actions_of(responder, refused, visit), client, row.note)
     except RuntimeError:  # the head was sent already
         row.plan, row.status, row.reply_headers = before.plan, before.status, before.reply_headers
         return False

@@ -29,7 +29,7 @@ from mockserver.kinds import KINDS
 from mockserver.rules.checks import ASKED
 from mockserver.rules.load import Rule, select_suited
 from mockserver.rules.nearest import explain_closed, find_nearest, render_results
-from mockserver.server.live import DEFAULT
+from mockserver.server.namespaces import DEFAULT
 from mockserver.server.routes import Endpoint, complete_path, locate, nearest, operation_for, owner, places
 from mockserver.server.snapshot import query_from
 from mockserver.server.stubs import other
@@ -57,10 +57,10 @@ def read_request(text: str, file: str, dialect: str, path: str | None = None) ->
         content = json.loads(text)
     except ValueError as error:
         raise ConfigError(f"{file}: not JSON: {error}") from error
-    return request_file(content, file, dialect, path)
+    return read_content(content, file, dialect, path)
 
 
-def request_file(content: Json, file: str, dialect: str, path: str | None = None) -> RequestFile:
+def read_content(content: Json, file: str, dialect: str, path: str | None = None) -> RequestFile:
     if not isinstance(content, dict):
         raise ConfigError(f"{file}: expected a JSON object: the body of a request, or method, path, headers and body")
     if not ("body" in content or ("path" in content and content.keys() <= {"method", "path", "headers"})):
@@ -69,44 +69,44 @@ def request_file(content: Json, file: str, dialect: str, path: str | None = None
     if not isinstance(headers, dict | None):
         raise ConfigError(f"{file}: headers must be an object of names and values")
     method = content.get("method", "POST" if "body" in content else "GET")
-    return RequestFile(str(content.get("path") or path or path_for(body, dialect)), body, str(method), headers)
+    return RequestFile(str(content.get("path") or path or find_path(body, dialect)), body, str(method), headers)
 
 
-def path_for(body: Json, dialect: str) -> str:
+def find_path(body: Json, dialect: str) -> str:
     """Where a body goes by its keys: its dialect's chat, unless only another operation takes it."""
     keys = body if isinstance(body, dict) and "messages" not in body else {}
     dialect = "gemini" if "contents" in keys else dialect  # no other body has them
-    served = {operation.name for operation in _spoken(dialect).operations}
+    served = {operation.name for operation in _find_dialect(dialect).operations}
     meant = next((name for name, key, word in _LOOKS if key in keys and word in str(keys.get("model")).lower()), "chat")
     if meant == "responses" and meant not in served:
         meant = "embeddings"  # the other one that takes an input
-    return _path(_operation(dialect, meant if meant in served else "chat"), dialect, keys.get("model"))
+    return _write_path(_find_operation(dialect, meant if meant in served else "chat"), dialect, keys.get("model"))
 
 
-def usual_path(dialect: str, operation: str = "chat") -> str:
+def find_usual_path(dialect: str, operation: str = "chat") -> str:
     """The path of an operation of a dialect, with the query that its client always sends. Raises ConfigError."""
-    return _path(_operation(dialect, operation), dialect, None)
+    return _write_path(_find_operation(dialect, operation), dialect, None)
 
 
-def usual_request(dialect: str, operation: str, model: str, text: str, *, stream: bool = False) -> RequestFile:
+def make_usual_request(dialect: str, operation: str, model: str, text: str, *, stream: bool = False) -> RequestFile:
     """The request that puts a text to an operation. Raises ConfigError for an operation that the dialect lacks."""
-    found = _operation(dialect, operation, stream=stream)
+    found = _find_operation(dialect, operation, stream=stream)
     body = BODIES[operation](text) if found.body is None else found.body(text)
     named = {} if "{model}" in found.path else {"model": model}
     streamed = {"stream": True} if stream and found.streams is None else {}
-    return RequestFile(_path(found, dialect, model), {**named, **body, **streamed})
+    return RequestFile(_write_path(found, dialect, model), {**named, **body, **streamed})
 
 
-def _operation(dialect: str, name: str, *, stream: bool = False) -> Operation:
-    served = [each for each in _spoken(dialect).operations if each.name == name]
+def _find_operation(dialect: str, name: str, *, stream: bool = False) -> Operation:
+    served = [each for each in _find_dialect(dialect).operations if each.name == name]
     if not served:
-        names = ", ".join(dict.fromkeys(each.name for each in _spoken(dialect).operations if each.name in BODIES))
+        names = ", ".join(dict.fromkeys(each.name for each in _find_dialect(dialect).operations if each.name in BODIES))
         raise ConfigError(f'"{dialect}" has no operation "{name}"; it has {names}')
     return next((each for each in served if each.streams is stream), served[0])
 
 
-def _path(operation: Operation, dialect: str, model: Json) -> str:
-    spoken = _spoken(dialect)
+def _write_path(operation: Operation, dialect: str, model: Json) -> str:
+    spoken = _find_dialect(dialect)
     path = operation.usual(operation.path, model=model if isinstance(model, str) and model else spoken.models[0])
     query = "&".join(f"{name}={value}" for name, value in operation.query.items())
     return spoken.mounts[0] + path + (f"?{query}" if query else "")
@@ -150,7 +150,7 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
     path = url.path
     if locate(path, discover(), dialect) is None:
         path = complete_path(path, owner(path, discover(), dialect), places(discover(), dialect)) or path
-    found = place_of(described.method, path, dialect, stubs=stubs)
+    found = find_place(described.method, path, dialect, stubs=stubs)
     if found is None:
         near = nearest(described.method, path, places(discover(), dialect), url.query)
         raise ConfigError(f"no operation at {path}" + (f"; nearest: {near}" if near else ""))
@@ -162,7 +162,9 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
         method=described.method,
         path=path,
         query=query_from(url.query.encode()),
-        headers=tuple((_raw(n.lower()), _raw(str(v))) for n, v in (described.headers or {}).items()),
+        headers=tuple(
+            (_encode_header(n.lower()), _encode_header(str(v))) for n, v in (described.headers or {}).items()
+        ),
         body=body if isinstance(body, bytes) else json.dumps(body).encode(),
         namespace=described.namespace,
         path_params=params,
@@ -170,7 +172,7 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
     return Reached(place, operation, http)
 
 
-def place_of(
+def find_place(
     method: str, path: str, dialect: str, *, stubs: bool
 ) -> tuple[Endpoint, Operation | None, Mapping[str, str]] | None:
     """Where a method and path lead, and the path parameters; with `stubs`, also where no dialect knows the path."""
@@ -180,12 +182,12 @@ def place_of(
     return (Endpoint(path, spoken, {}), other(spoken.name), {}) if stubs else None
 
 
-def _raw(text: str) -> bytes:
+def _encode_header(text: str) -> bytes:
     """Text of a header as bytes; half a character, which no client can send, as a question mark."""
     return text.encode("utf-8", "replace")
 
 
-def _spoken(dialect: str) -> Dialect:
+def _find_dialect(dialect: str) -> Dialect:
     spoken = discover().get(dialect)
     if spoken is None:
         raise ConfigError(f'unknown dialect "{dialect}"; known: {", ".join(discover())}')
@@ -239,14 +241,16 @@ class Explanation(Struct, frozen=True):
     def _lines(self) -> Iterator[str]:
         why = f": {self.why}" if self.why else ""
         place = "" if self.call.operation == "chat" else f"  (at {self.call.http.path})"
-        yield f"answered by: {self.source}{why}{with_faults(self.faults)}{place}"
+        yield f"answered by: {self.source}{why}{describe_faults(self.faults)}{place}"
         yield from (f"delivery modified by {source}" for source in self.modified_by)
         for at, (prompt, held) in enumerate(self.prompts):
             if len(self.prompts) > 1:
                 yield f"\nprompt {at}: {prompt}"
             for rule in held:
                 yield f"\n{rule.rule.where}{rule.rule.quoted_name} {rule.verdict}"
-                yield from (f"  {line}" for line in (*render_results(rule.findings), *map(_counter, rule.counters)))
+                yield from (
+                    f"  {line}" for line in (*render_results(rule.findings), *map(_describe_counter, rule.counters))
+                )
 
 
 async def explain_call(engine: Engine, call: Call, limit: int | None = None) -> Explanation:
@@ -255,21 +259,21 @@ async def explain_call(engine: Engine, call: Call, limit: int | None = None) -> 
     `limit`: so many rules are compared with it, the nearest first; by default all, in their order.
     """
     entries = await engine.counters.entries(call.http.namespace)
-    known = await whole(engine, call, entries)
-    plan = await planned(engine, call, entries)
+    known = await complete_call(engine, call, entries)
+    plan = await plan_answer(engine, call, entries)
     failure = plan.outcome if isinstance(plan.outcome, Failure) else None
     why = str(failure) if plan.source == "invalid" or (failure is not None and "cassette" in failure.details) else ""
     singly = split_prompts(known) if len(known.prompts) > 1 else (known,)
-    prompts = [(shown(single.last_user), await _checked(engine.rules, single, entries, limit)) for single in singly]
+    prompts = [(shown(single.last_user), await _check_rules(engine.rules, single, entries, limit)) for single in singly]
     return Explanation(call, plan.source, why, tuple(prompts), plan.faults, plan.modified_by)
 
 
-async def planned(engine: Engine, call: Call, entries: Entries) -> Plan:
+async def plan_answer(engine: Engine, call: Call, entries: Entries) -> Plan:
     """The answer that a call would get now; nothing is counted or kept."""
-    return await (await copied_engine(engine, call.http.namespace, entries)).plan(call)
+    return await (await copy_engine(engine, call.http.namespace, entries)).plan(call)
 
 
-async def copied_engine(engine: Engine, namespace: str, entries: Entries) -> Engine:
+async def copy_engine(engine: Engine, namespace: str, entries: Entries) -> Engine:
     """The engine with copies of what it remembers of a namespace, to be changed freely."""
     memory = Memory(MemoryShelf(count=sys.maxsize, size=sys.maxsize), engine.memory.polls)
     for stored in await engine.memory.shelf.values(namespace):
@@ -277,12 +281,12 @@ async def copied_engine(engine: Engine, namespace: str, entries: Entries) -> Eng
     return alter_engine(engine, counters=MemoryCounters().filled(namespace, entries), memory=memory)
 
 
-def with_faults(faults: Sequence[Fault]) -> str:
+def describe_faults(faults: Sequence[Fault]) -> str:
     """What goes wrong with an answer that is not sent here, behind where it came from."""
     return f"; faults when served: {', '.join(fault.name for fault in faults)}" if faults else ""
 
 
-async def whole(engine: Engine, call: Call, entries: Entries) -> Call:
+async def complete_call(engine: Engine, call: Call, entries: Entries) -> Call:
     """The call with all that the engine knows of it: its tokens, the conversation before it, and which try it is."""
     call = use_tokenizer(call, engine.policy.tokenizer(call.model))
     if call.previous_response_id is not None:
@@ -291,36 +295,38 @@ async def whole(engine: Engine, call: Call, entries: Entries) -> Call:
     return replace(call, attempt=find_next_attempt(call, entries))
 
 
-def as_json(held: CheckedRule) -> dict[str, Json]:
+def show_rule(held: CheckedRule) -> dict[str, Json]:
     return {
         "name": held.rule.name,
         "source": held.rule.source,
         "verdict": held.verdict,
-        "findings": [finding_as_json(finding) for finding in (*held.findings, *held.counters)],
+        "findings": [show_finding(finding) for finding in (*held.findings, *held.counters)],
     }
 
 
-def finding_as_json(finding: ConditionResult) -> dict[str, Json]:
+def show_finding(finding: ConditionResult) -> dict[str, Json]:
     """A finding, for programs; what is long is cut as it is for people."""
     return {
         "field": finding.field,
         "predicate": finding.predicate,
-        "expected": _short(finding.expected),
-        "actual": _short(finding.actual),
+        "expected": _shorten(finding.expected),
+        "actual": _shorten(finding.actual),
         "ok": finding.ok,
     }
 
 
-async def _checked(among: Sequence[Rule], call: Call, entries: Entries, limit: int | None) -> tuple[CheckedRule, ...]:
+async def _check_rules(
+    among: Sequence[Rule], call: Call, entries: Entries, limit: int | None
+) -> tuple[CheckedRule, ...]:
     rules = select_suited(among, call)
     if limit is not None:
         near = await on_thread(find_nearest, rules, call, limit=limit)
         rules = [each.rule for each in near]
-    return await on_thread(lambda: tuple(_check(rule, call, entries) for rule in rules))
+    return await on_thread(lambda: tuple(_check_rule(rule, call, entries) for rule in rules))
 
 
-def _check(rule: Rule, call: Call, entries: Entries) -> CheckedRule:
-    counters = _counters(rule, entries)
+def _check_rule(rule: Rule, call: Call, entries: Entries) -> CheckedRule:
+    counters = _check_counters(rule, entries)
     try:
         verdict = "does not hold" if rule.when.holds(call) is None else "holds"
         if verdict == "holds" and not all(found.ok for found in counters):
@@ -330,7 +336,7 @@ def _check(rule: Rule, call: Call, entries: Entries) -> CheckedRule:
     return CheckedRule(rule, verdict, rule.when.explain(call), counters)
 
 
-def _counters(rule: Rule, entries: Entries) -> tuple[ConditionResult, ...]:
+def _check_counters(rule: Rule, entries: Entries) -> tuple[ConditionResult, ...]:
     found = list[ConditionResult]()
     if rule.state is not None:
         state = entries.get(STATE, START)
@@ -341,14 +347,14 @@ def _counters(rule: Rule, entries: Entries) -> tuple[ConditionResult, ...]:
     return tuple(found)
 
 
-def _counter(finding: ConditionResult) -> str:
+def _describe_counter(finding: ConditionResult) -> str:
     if finding.field == "times":
         return f"{'ok   ' if finding.ok else 'MISS '} times {finding.expected}: got {finding.actual}"
     wanted = f"state {shown(finding.expected)}"
     return f"ok    {wanted}" if finding.ok else f"MISS  {wanted}: got {shown(finding.actual)}"
 
 
-def _short(value: Json) -> Json:
+def _shorten(value: Json) -> Json:
     if isinstance(value, str):
         return truncate(value)
     text = shown(value)

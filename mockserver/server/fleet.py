@@ -7,52 +7,83 @@ compares two numbers.
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import partial
+from hashlib import sha256
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from mockserver import __version__
 from mockserver.config.errors import MockserverError
+from mockserver.config.settings import Settings
 from mockserver.config.source import Document
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.protocols import StateLostError
 from mockserver.core.seed import boottime
+from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
-from mockserver.server.live import ADDED, Live, Namespace, digest
+from mockserver.server.live import ConflictError, Live, compose, show_settings
+from mockserver.server.namespaces import ADDED, Namespace
 from mockserver.server.player import CassetteChoice
-from mockserver.server.sources import compiled
+from mockserver.server.sources import compile_rules
 from mockserver.state.redis.line import RedisLine
 from mockserver.state.redis.member import SLOTS, Connect, Member
 
 MAX_IDLE = 82_800  # seconds: less than the day after which what no server uses expires
 
+_OF_A_MACHINE = frozenset(("host", "port", "workers", "cassettes", "cors", "allowed_hosts", "log"))
+
 log = logging.getLogger("mockserver")
-OwnAnswer = Callable[["Fleet", Json], Awaitable[bytes]]
 
 
-class ConflictError(Exception):
-    """A namespace was changed by another control call meanwhile; nothing was changed by this one."""
+class Answers(Struct, frozen=True):
+    """What servers answered, by slot, and which did not: `missing` and `too_large`."""
+
+    answers: Mapping[int, Any]
+    left_out: Mapping[str, list[int]]
+
+
+class _Version(Struct):
+    """What this server has read of a namespace."""
+
+    rev: int = 0  # at which it was read; below 0: it must be read again
+    batches: Mapping[str, int] = {}  # the rev at which each rule was added
+    cleared: int = 0  # what its latest reset is known by
 
 
 class Fleet:
-    """`answer` is what this server says to a question of another."""
+    """The servers that share a state, as this one knows them.
 
-    def __init__(self, live: Live, line: RedisLine, connect: Connect, answer: OwnAnswer) -> None:
-        self.live, self.line = live, line
-        self.member = Member(line, connect, partial(answer, self), lambda: (live.journal.last // SLOTS, self.digest))
+    `answer_request` is what this server says to a control request that another passes on.
+    """
+
+    def __init__(
+        self, live: Live, line: RedisLine, connect: Connect, answer_request: Callable[[Json], Awaitable[bytes]]
+    ) -> None:
+        self.live, self.line, self._answer_request = live, line, answer_request
+        self.member = Member(line, connect, self._answer, lambda: (live.journal.last // SLOTS, self.digest))
         self.member.on_join = lambda first: live.journal.number_from(first * SLOTS + self.slot, SLOTS)
-        self._read: dict[str, int] = {}  # by namespace, the rev at which it was read
-        self._batches: dict[str, Mapping[str, int]] = {}  # by namespace, the rev at which each rule was added
-        self._cleared: dict[str, int] = {}  # by namespace, what its latest reset is known by
+        self._versions: dict[str, _Version] = {}  # of namespaces, as they were read
         self._reading = asyncio.Lock()
-        self.looks: Any = None  # of the control API, for questions of other servers
-        self.composed: Any = None  # settings and engine that a reload is about to swap in
-        self._digest: tuple[object, str] = (None, "")  # with the engine that it is of
+        self._composed: tuple[Settings, Engine] | None = None  # what a reload is about to swap in
+        self._digest = ""
+        self._digested: Engine | None = None  # that the digest is of
         line.on_anew.append(self._start_over)
+
+    @property
+    def lost(self) -> bool:
+        return self.line.lost
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        return self.line.warnings
+
+    async def close(self) -> None:
+        await self.line.close()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -66,17 +97,28 @@ class Fleet:
         changed = member.changed.get(namespace, 0)
         if changed:
             if member.used.get(namespace, now) < now - MAX_IDLE:  # it may have expired
-                self._read[namespace] = -1
+                self._version(namespace).rev = -1
             member.used[namespace] = now
-        return now < member.until and changed == self._read.get(namespace, 0)
+        return now < member.until and changed == self._rev(namespace)
+
+    def _version(self, namespace: str) -> "_Version":
+        return self._versions.setdefault(namespace, _Version())
+
+    def _rev(self, namespace: str) -> int:
+        known = self._versions.get(namespace)
+        return 0 if known is None else known.rev
 
     @property
     def digest(self) -> str:
-        """Differs where rules, settings or the release differ."""
+        """Differs where rules, settings or the release differ, but for the settings of a machine."""
         engine = self.live.engine
-        if self._digest[0] is not engine:
-            self._digest = engine, digest(self.live)
-        return self._digest[1]
+        if self._digested is not engine:
+            shown = show_settings(self.live.settings)
+            settings = {name: value for name, value in shown.items() if name not in _OF_A_MACHINE}
+            content = [__version__, settings, [rule.spec for rule in engine.rules]]
+            self._digest = sha256(json.dumps(content, default=str).encode()).hexdigest()[:12]
+            self._digested = engine
+        return self._digest
 
     @property
     def slot(self) -> int:
@@ -92,15 +134,16 @@ class Fleet:
             try:
                 await self.member.renew()
             except StateLostError:
-                if namespace in self.member.changed or namespace in self._read:
+                if namespace in self.member.changed or namespace in self._versions:
                     raise
                 return
         async with self._reading:
-            while self.member.changed.get(namespace, 0) != self._read.get(namespace, 0):
+            while self.member.changed.get(namespace, 0) != self._rev(namespace):
                 rev, content = await self.member.read(namespace)
-                self._read[namespace] = -rev  # until it was taken
+                version = self._version(namespace)
+                version.rev = -rev  # until it was taken
                 await self._take(namespace, content or {})
-                self._read[namespace] = rev
+                version.rev = rev
                 if not rev:
                     self.forget(namespace)
 
@@ -112,21 +155,20 @@ class Fleet:
         if added:
             document = Document.from_data({"rules": [spec for _, spec in added]}, ADDED)
             try:
-                rules = await on_thread(compiled, (document,), live.settings.profiles)
+                rules = await on_thread(compile_rules, (document,), live.settings.profiles)
             except MockserverError as error:
                 words = f"the rules that were added to {namespace!a} cannot be read here: {error.mistakes[0]}"
                 log.error("%s", words)
                 raise Failure("server_error", f"{words}.") from error
-        batches = {spec["name"]: rev for rev, spec in added}
+        version, batches = self._version(namespace), {spec["name"]: rev for rev, spec in added}
         cleared = content.get("cleared", 0)
-        if cleared != self._cleared.get(namespace, 0):
-            self._cleared[namespace] = cleared
+        if cleared != version.cleared:
+            version.cleared = cleared
             live.journal.clear(namespace)
-        before = self._batches.get(namespace, {})
         for rule in space.rules:
-            if batches.get(rule.name) != before.get(rule.name):
+            if batches.get(rule.name) != version.batches.get(rule.name):
                 live.journal.forget_hits(namespace, rule.source)
-        self._batches[namespace] = batches
+        version.batches = batches
         choice, timed, named = content.get("choice"), content.get("timed", True), content.get("named", 0)
         if rules or choice or named or not timed:
             choice = None if choice is None else CassetteChoice(**choice)
@@ -138,20 +180,21 @@ class Fleet:
     async def change(self, namespace: str, *, cleared: bool = False) -> AsyncIterator[Namespace]:
         """A copy of a namespace, to be changed; all servers know when the block has ended. Raises ConflictError."""
         if boottime() >= self.member.until:
-            raise StateLostError("the lease is over")
-        read_at, before = abs(self._read.get(namespace, 0)), self.live.namespaces.get(namespace)
+            raise StateLostError("the lease of this server has ended")
+        version, before = self._versions.get(namespace, _Version()), self.live.namespaces.get(namespace)
+        read_at = abs(version.rev)
         if not (self.is_current(namespace) or (cleared and read_at == self.member.changed.get(namespace))):
             raise ConflictError  # what the change goes by has changed since
         space = replace(before, forgotten=())
         yield space
-        old, batches = set(map(id, before.rules)), self._batches.get(namespace, {})
-        rules = [[batches[rule.name] if id(rule) in old else read_at + 1, rule.spec] for rule in space.rules]
+        old = set(map(id, before.rules))
+        rules = [[version.batches[rule.name] if id(rule) in old else read_at + 1, rule.spec] for rule in space.rules]
         choice = None if space.choice is None else {"name": space.choice.name, "record": "none"}
-        at = read_at + 1 if cleared else self._cleared.get(namespace, 0)
+        at = read_at + 1 if cleared else version.cleared
         content = {"timed": space.timed, "named": space.named, "cleared": at, "choice": choice}
         rev = await self.member.change(namespace, read_at, {**content, "rules": rules}, space.forgotten)
         if not rev:
-            self._read[namespace] = -1  # what was read may have expired
+            self._version(namespace).rev = -1  # what was read may have expired
             raise ConflictError
         await self.member.settled(rev)
 
@@ -165,25 +208,68 @@ class Fleet:
 
     def forget(self, namespace: str) -> None:
         """Forget what was read of a namespace; it is read again when it is used."""
-        for known in (self._read, self._batches, self._cleared):
-            known.pop(namespace, None)
+        self._versions.pop(namespace, None)
 
     def _start_over(self) -> None:
-        self._read = dict.fromkeys(self._read, -1)
+        for version in self._versions.values():
+            version.rev = -1
 
-    async def ask(self, question: dict[str, Json], slots: Iterable[int] | None = None) -> "Answers":
-        """What all servers answer to a control request, by slot, and which did not. Raises StateLostError."""
+    def find_owner(self, number: int) -> int:
+        """Return the slot of the server that has the call of this number."""
+        return number % SLOTS
+
+    async def find_time(self, number: int) -> float | None:
+        """Return when a call arrived at its server; None if that has no such call. Raises StateLostError."""
+        owner = self.find_owner(number)
+        found = await self.ask({"time_of": number}, [owner])
+        return found.answers.get(owner)
+
+    async def list_namespaces(self) -> set[str]:
+        """Return the namespaces that a server or the state knows. Raises StateLostError."""
+        found = await self.ask({"namespaces": True})
+        return {*self.member.changed, *await self.member.stored()}.union(*found.answers.values())
+
+    async def ask(self, question: dict[str, Json], slots: Iterable[int] | None = None) -> Answers:
+        """Ask servers a question, by default all. Raises StateLostError."""
         asked = {self.slot, *await self.member.members()}  # this one, too, if its lease has just ended
         asked = asked if slots is None else asked & set(slots)
         found = await self.member.ask(question, asked)
         answers = {slot: json.loads(text) for slot, text in sorted(found.items()) if text}
         left_out = {"missing": sorted(asked - set(found)), "too_large": sorted(set(found) - set(answers))}
-        return answers, {name: slots for name, slots in left_out.items() if slots}
+        return Answers(answers, {name: slots for name, slots in left_out.items() if slots})
 
-    async def ask_self(self, question: dict[str, Json]) -> "Answers":
-        """What this server answers while the state is lost."""
-        answers = {self.slot: json.loads(await self.member.answer(question))}
-        return answers, {"missing": sorted(self.member.others)} if self.member.others else {}
+    async def ask_self(self, question: dict[str, Json]) -> Answers:
+        """Ask this server alone, while the state is lost."""
+        answers = {self.slot: json.loads(await self._answer(question))}
+        return Answers(answers, {"missing": sorted(self.member.others)} if self.member.others else {})
 
+    async def _answer(self, question: Mapping[str, Any]) -> bytes:
+        """Return what this server says to a question of another, or of itself."""
+        match question:
+            case {"namespaces": _}:
+                return json.dumps(self.live.namespaces.names()).encode()
+            case {"time_of": number}:
+                row = self.live.journal.find(number)
+                return json.dumps(None if row is None else row.at).encode()
+            case {"reload": "compose"}:
+                return json.dumps(await self._compose()).encode()
+            case {"reload": "swap", "number": number}:
+                return json.dumps(self._swap(number)).encode()
+        return await self._answer_request(question["request"])
 
-Answers = tuple[dict[int, Json], dict[str, list[int]]]
+    async def _compose(self) -> list[str]:
+        """Read the files again, for `_swap`; return what is wrong with them."""
+        live = self.live
+        try:
+            self._composed = await on_thread(compose, live.sources, live.counters, live)
+        except MockserverError as error:
+            return [str(mistake) for mistake in error.mistakes]
+        return []
+
+    def _swap(self, number: int) -> dict[str, Json]:
+        """Go on with what was read; `number`: how often all servers have done so."""
+        if self._composed is None:  # it has just taken the slot of another
+            return {}
+        self.member.reloads = number
+        waiting = self.live.swap(*self._composed)
+        return {"rules": len(self.live.engine.rules), "at_next_start": list(waiting)}

@@ -18,14 +18,14 @@ from mockserver.core.call import fingerprint
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers
 from mockserver.core.plan import Answer, Artifact, Failure, Outcome, Raw
-from mockserver.core.protocols import Draw, Turnstile
+from mockserver.core.protocols import Draw, LimitStore
 from mockserver.core.rates import Kind, Limits, Rate, Rates, Standing, Standings, layer_rates
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import client_left
 from mockserver.engine.catalogue import Catalogue
 from mockserver.rules.checks import ASKED
 from mockserver.server.snapshot import ClientLeftError
-from mockserver.state.in_memory import MemoryTurnstile
+from mockserver.state.in_memory import MemoryLimitStore
 
 LIMITED = frozenset((*ASKED, "compact_response"))  # look-ups are free
 LIMIT_REASONS = frozenset({"rate_limit", "over_limit", "overloaded"})
@@ -72,8 +72,8 @@ _UNREAD = "Too much of other answers is unread; the setting max_unsent bounds it
 
 
 class Limiter:
-    def __init__(self, turnstile: Turnstile | None = None) -> None:
-        self.turnstile: Turnstile = MemoryTurnstile() if turnstile is None else turnstile
+    def __init__(self, store: LimitStore | None = None) -> None:
+        self.store: LimitStore = MemoryLimitStore() if store is None else store
         self.configure(Limits(), None, Catalogue())
 
     def configure(self, limits: Limits, keys: Mapping[str, KeySettings] | None, models: Catalogue) -> None:
@@ -179,12 +179,12 @@ class Reservation(Struct):
 
     async def take(self, charge: Charge) -> None:
         """Draw a charge and wait for a slot. Raises Failure if refused, ClientLeftError if the client leaves."""
-        limits, turnstile = self.limiter.limits, self.limiter.turnstile
+        limits, store = self.limiter.limits, self.limiter.store
         if not charge.rates and limits.concurrent is None:
             return
         too_large = charge.too_large
         draws = charge.draws if too_large is None else charge.more(0)
-        entry = await turnstile.enter(self.namespace, draws, limits if self.patient else replace(limits, queue=0))
+        entry = await store.enter(self.namespace, draws, limits if self.patient else replace(limits, queue=0))
         self._place = entry.place
         if entry.result == "no_room":
             raise Failure("overloaded")
@@ -201,12 +201,12 @@ class Reservation(Struct):
         except (Failure, ClientLeftError):
             self.release()
             self._drawn = None
-            await turnstile.take(self.namespace, charge.more(-charge.spent, -1))
+            await store.take(self.namespace, charge.more(-charge.spent, -1))
             raise
         self.waited_until = monotonic()
 
     async def _wait(self, place: str, limits: Limits) -> None:
-        slot = asyncio.ensure_future(self.limiter.turnstile.wait(self.namespace, place, limits))
+        slot = asyncio.ensure_future(self.limiter.store.wait(self.namespace, place, limits))
         left = asyncio.create_task(client_left(self.receive))
         try:
             await asyncio.wait({slot, left}, timeout=limits.patience, return_when=asyncio.FIRST_COMPLETED)
@@ -224,7 +224,7 @@ class Reservation(Struct):
         spent = _count_spent(outcome, charge.needed)
         waits: Sequence[float] = () if self._drawn is None else self._drawn[1]
         if charge.counts_tokens and spent != charge.needed:
-            waits = await self.limiter.turnstile.take(self.namespace, charge.more(spent - charge.needed))
+            waits = await self.limiter.store.take(self.namespace, charge.more(spent - charge.needed))
         if isinstance(outcome, (Failure, Raw)):  # a rule's error, for example, has the headers that it states
             stated = self._remaining(charge, waits)
         else:
@@ -235,7 +235,7 @@ class Reservation(Struct):
 
     def release(self) -> None:
         if self._place is not None:
-            self.limiter.turnstile.leave(self.namespace, self._place, self.limiter.limits)
+            self.limiter.store.leave(self.namespace, self._place, self.limiter.limits)
             self._place = None
 
     def _remaining(self, charge: Charge, waits: Sequence[float]) -> Headers:

@@ -1,25 +1,17 @@
-"""The state of a running server, made from its sources: rules files, flags and environment. A reload swaps it.
+"""What a server runs with: settings and engine, made from its sources, and what it remembers. A reload swaps the first.
 
-A namespace has rules and a cassette of its own in front of what the files say. Counters, kept answers and the journal
-go by its name in places of their own; `Namespaces.evicted` names those that must be forgotten there.
+Sources are rules files, flags and the environment.
 """
 
-import json
-import logging
-from asyncio import Lock, Semaphore, to_thread
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from asyncio import Lock, Semaphore
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
-from hashlib import sha256
-from pathlib import Path
-from threading import Event
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol
 
 from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
-from mockserver import __version__
 from mockserver.config.errors import Mistake, MockserverError
 from mockserver.config.models_and_limits import ModelSettings as ModelSetting
 from mockserver.config.settings import Settings, UnmatchedError
@@ -30,123 +22,28 @@ from mockserver.core.http import is_loopback
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazyMapping
 from mockserver.core.plan import Stored
-from mockserver.core.protocols import Counters, Shelf, Turnstile
+from mockserver.core.protocols import Counters, LimitStore, Shelf
 from mockserver.core.seed import Seed, WallClock, monotonic, token
-from mockserver.core.text import plural
 from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
-from mockserver.engine.engine import Engine, Policy, alter_engine, put_rules_before
+from mockserver.engine.engine import Engine, Policy, alter_engine
 from mockserver.engine.memory import Memory
 from mockserver.engine.offload import on_thread
-from mockserver.rules.load import Rule
-from mockserver.server.cassette_store import CassetteStore, check_cassettes, name_file
+from mockserver.server.cassette_store import CassetteStore, check_cassettes
 from mockserver.server.limits import Limiter, Unsent
-from mockserver.server.player import CassetteChoice, Player
+from mockserver.server.namespaces import Namespace, Namespaces
+from mockserver.server.player import Player
 from mockserver.server.recorder import RecordingPolicy
-from mockserver.server.sources import Sources, cassettes_in
+from mockserver.server.sources import Sources
 from mockserver.server.upstreams import UpstreamClient
-from mockserver.state.in_memory import MAX_NAMESPACES, MemoryCounters, MemoryShelf, MemoryTurnstile
+from mockserver.state.in_memory import MemoryCounters, MemoryLimitStore, MemoryShelf
 from mockserver.state.journal import Journal
 from mockserver.tokenizers import chosen
 
-if TYPE_CHECKING:
-    from mockserver.state.redis.line import RedisLine
-
-DEFAULT = "default"  # the namespace of a path that names none
-ALL = "*"
-ADDED = "api"  # how reports call what no file holds: `rule api flaky`
-LONGEST = 100  # characters of a name
-
-
 SMALL = 32_768  # bytes of a request that counts for nothing
 PLANNED = 2  # calls with many choices that are planned at once
-Value = TypeVar("Value")
 
-
-Keep = Callable[[str, Episode], Awaitable[str]]  # saves an episode in a cassette and returns its source
-
-
-class Namespace(Struct):
-    rules: tuple[Rule, ...] = ()  # added while the server runs, the latest batch first
-    timed: bool = True  # answers take their time
-    named: int = 0  # rules that got a name because they came without one
-    choice: CassetteChoice | None = None  # the cassette that is played here; None: that of the settings
-    forgotten: tuple[str, ...] = ()  # counters that a change of shared state resets
-    _made: tuple[tuple[object, ...], Engine] | None = None  # what the engine was made from, and that engine
-
-    def engine(self, base: Engine) -> Engine:
-        """What answers here: the base behind the rules of this namespace. Another thread may put new ones meanwhile."""
-        made, rules, choice = self._made, self.rules, self.choice
-        if not rules and choice is None:
-            return base
-        if made is None or made[0][0] is not rules or made[0][1] is not choice or made[0][2] is not base:
-            engine = put_rules_before(base, rules) if rules else base
-            if choice is not None and isinstance(base.player, Player):
-                engine = alter_engine(engine, player=replace(base.player, choice=choice))
-            self._made = made = ((rules, choice, base), engine)
-        return made[1]
-
-    def cassettes(self) -> Iterator[str]:
-        if self.choice is not None and self.choice.name is not None:
-            yield self.choice.name
-        for rule in self.rules:
-            yield from cassettes_in(rule.spec["then"])
-
-
-def allowed(name: str) -> bool:
-    return 0 < len(name) <= LONGEST and name.isprintable() and not name.isspace() and name != ALL
-
-
-def split_namespace(path: str) -> tuple[str, str]:
-    """Return the namespace that a path begins with (`/ns/a`), if that is a name, and the rest of the path."""
-    if not path.startswith("/ns/"):
-        return DEFAULT, path
-    namespace, slash, rest = path[4:].partition("/")
-    return (namespace, slash + rest or "/") if allowed(namespace) else (DEFAULT, path)
-
-
-class Namespaces:
-    """The namespaces in use; of too many the longest idle are forgotten, but never the default one."""
-
-    def __init__(self, limit: int = MAX_NAMESPACES, *, timed: bool = True) -> None:
-        self._spaces: OrderedDict[str, Namespace] = OrderedDict()
-        self._timed = timed  # whether answers of a new one take their time
-        self._limit = limit
-        self.evicted: list[str] = []
-
-    def touch(self, name: str) -> Namespace:
-        space = self._spaces.get(name)
-        if space is None:
-            space = self._spaces[name] = Namespace(timed=self._timed)
-            if len(self._spaces) > self._limit:
-                self._evict()
-        elif len(self._spaces) > 1:
-            self._spaces.move_to_end(name)
-        return space
-
-    def get(self, name: str) -> Namespace:
-        """The namespace of this name; one that is not in use is as if new, and is not kept."""
-        return self._spaces.get(name) or Namespace(timed=self._timed)
-
-    def put(self, name: str, space: Namespace) -> None:
-        self.touch(name)
-        self._spaces[name] = space
-
-    def drop(self, name: str) -> None:
-        self._spaces.pop(name, None)
-
-    def names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((DEFAULT, *self._spaces)))
-
-    def load_cassettes(self, store: CassetteStore) -> None:
-        for space in tuple(self._spaces.values()):
-            for name in filter(store.exists, space.cassettes()):
-                store.load(name)
-
-    def _evict(self) -> None:
-        oldest = next(old for old in self._spaces if old != DEFAULT)
-        del self._spaces[oldest]
-        self.evicted.append(oldest)
+SaveEpisode = Callable[[str, Episode], Awaitable[str]]  # into a cassette; returns its source
 
 
 class Worker(Struct, frozen=True):
@@ -156,8 +53,27 @@ class Worker(Struct, frozen=True):
     count: int
 
 
+class ConflictError(Exception):
+    """A namespace was changed by another control call meanwhile; nothing was changed by this one."""
+
+
 class Sharing(Protocol):
     """The servers that share a state, as far as each needs to know them; `server/fleet.py` says more."""
+
+    @property
+    def slot(self) -> int:
+        """The number of this server, in which its calls' numbers end."""
+
+    @property
+    def lost(self) -> bool:
+        """Whether the state is out of reach."""
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What is to be said of the state when the server starts."""
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Take part while the block runs."""
 
     def is_current(self, namespace: str) -> bool:
         """Whether nothing has changed in a namespace since it was read."""
@@ -166,62 +82,62 @@ class Sharing(Protocol):
         """Read what has changed. Raises StateLostError, or Failure if this release cannot read it."""
 
     def change(self, namespace: str) -> AbstractAsyncContextManager[Namespace]:
-        """A copy of a namespace, to be changed."""
+        """A copy of a namespace, to be changed. Raises ConflictError."""
 
     def forget(self, namespace: str) -> None:
         """Forget what was read of a namespace."""
 
-    def running(self) -> AbstractAsyncContextManager[None]:
-        """Take part while the block runs."""
+    async def close(self) -> None:
+        """Leave the state."""
 
-    @property
-    def slot(self) -> int:
-        """The number of this server, in which its calls' numbers end."""
+
+class Reloading(Struct):
+    """Changes of rules one after another, and how the last reload went."""
+
+    lock: Lock = field(default_factory=Lock)  # held while rules are compiled and swapped in
+    problem: tuple[Mistake, ...] = ()  # of the last reload
+    check: Callable[[Settings, Engine], None] = lambda settings, engine: None  # raises ConfigError for what cannot be
 
 
 class Live(Struct):
     """Settings, engine and memory of a running server. A reload swaps settings and engine between two requests."""
 
     settings: Settings
-    engine: Engine  # of the rules in files; `engine_of` a namespace has its own rules too
+    engine: Engine  # of the rules in files; that of a namespace has its own rules, too
     journal: Journal
     counters: Counters
     sources: Sources = field(default_factory=Sources)
     namespaces: Namespaces = field(default_factory=Namespaces)
-    now: Callable[[], float] = monotonic  # the clock of limits after `renew`
+    reloading: Reloading = field(default_factory=Reloading)
     upstreams: UpstreamClient = field(default_factory=UpstreamClient)
-    keep: Keep | None = None  # None: nothing is recorded
-    changing: Lock = field(default_factory=Lock)  # held while rules are compiled and swapped in
+    save_episode: SaveEpisode | None = None  # None: nothing is recorded
     unsent: Unsent = field(default_factory=Unsent)
     planning: Semaphore = field(default_factory=lambda: Semaphore(PLANNED))  # of calls with many choices
+    now: Callable[[], float] = monotonic  # the clock of limits after `renew`
     made_token: str = field(default_factory=token)  # for control paths that need one if none is set
-    line: "RedisLine | None" = None  # to the state that is shared with other servers
-    problem: tuple[Mistake, ...] = ()  # of the last reload
     worker: Worker | None = None  # if there are several
     fleet: Sharing | None = None  # the servers that share the state
-    check_reload: Callable[[Settings, Engine], None] | None = None  # raises ConfigError for what cannot be swapped in
     _limiter: Limiter = field(default_factory=Limiter)
     _limited: Settings | None = None  # that the limiter is configured by
 
-    @property
-    def lost(self) -> bool:
-        """Whether the shared state is out of reach."""
-        return self.line is not None and self.line.lost
-
-    def share(self, line: "RedisLine", counters: Counters, shelf: Shelf[Stored], turnstile: Turnstile) -> None:
-        """Remember in a shared state from now on."""
-        self.line, self.counters, self._limiter = line, counters, Limiter(turnstile)
+    def share(self, fleet: Sharing, counters: Counters, shelf: Shelf[Stored], limits: LimitStore) -> None:
+        """Remember in a state that several servers share from now on."""
+        self.fleet, self.counters, self._limiter = fleet, counters, Limiter(limits)
         self.engine = alter_engine(self.engine, counters=counters, memory=replace(self.engine.memory, shelf=shelf))
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the shared state is out of reach."""
+        return self.fleet is not None and self.fleet.lost
 
     @property
     def control_token(self) -> str | None:
         """The token of control paths: the one that is set, else, beyond loopback, a random one."""
         return self.settings.control_token or (None if is_loopback(self.settings.host) else self.made_token)
 
-    def engine_of(self, namespace: str) -> Engine:
-        """The engine of a namespace, which is in use now."""
-        space = self.namespaces.touch(namespace)
-        return space.engine(self.engine) if space.rules or space.choice is not None else self.engine
+    def find_engine(self, namespace: str) -> Engine:
+        """Return what answers in a namespace, which is not in use for that."""
+        return self.namespaces.get(namespace).engine(self.engine)
 
     @property
     def player(self) -> Player:
@@ -231,7 +147,7 @@ class Live(Struct):
     def renew(self, settings: Settings, engine: Engine, journal: Journal, *, timed: bool = True) -> None:
         """Forget everything, start over with these; `timed`: answers take their time unless overridden."""
         self.namespaces = Namespaces(timed=timed)
-        self._limiter = Limiter(MemoryTurnstile(self.now))
+        self._limiter = Limiter(MemoryLimitStore(self.now))
         self.settings, self.engine, self.counters, self.journal = settings, engine, engine.counters, journal
         self._limited = None
 
@@ -241,12 +157,9 @@ class Live(Struct):
         self.settings, self.engine = settings.model_copy(update=kept), engine
         return tuple(name for name in AT_START if getattr(settings, name) != kept[name])
 
-    def timed(self, namespace: str) -> bool:
-        return self.namespaces.get(namespace).timed
-
     @asynccontextmanager
     async def change(self, namespace: str) -> AsyncIterator[Namespace]:
-        """What a namespace has of its own, to be changed; with shared state, all servers know once the block ends."""
+        """Change what a namespace has of its own; with shared state, all servers know once the block ends."""
         if self.fleet is None:
             space = self.namespaces.touch(namespace)
             await self.forget_evicted()
@@ -265,15 +178,9 @@ class Live(Struct):
 
     async def forget_counted(self, namespace: str) -> None:
         """Forget what may be shared: counters, limits and kept answers."""
-        await self._limiter.turnstile.clear(namespace)  # requests that are being served keep their slots
+        await self._limiter.store.clear(namespace)  # requests that are being served keep their slots
         await self.counters.clear(namespace)
         await self.engine.memory.shelf.clear(namespace)
-
-    async def use(self, namespace: str) -> None:
-        """Note that a namespace is used, for which others may be forgotten: only once its request is let in."""
-        self.namespaces.touch(namespace)
-        if self.namespaces.evicted:
-            await self.forget_evicted()
 
     async def forget_evicted(self) -> None:
         while self.namespaces.evicted:
@@ -304,7 +211,7 @@ def start(sources: Sources) -> Live:
     settings, engine = compose(sources, counters)
     journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
     live = Live(settings, engine, journal, counters, sources=sources)
-    live.keep = lambda cassette, episode: live.player.save(cassette, episode)  # a reload swaps the player
+    live.save_episode = lambda cassette, episode: live.player.save(cassette, episode)  # a reload swaps the player
     return live
 
 
@@ -315,8 +222,8 @@ def compose(sources: Sources, counters: Counters, before: "Live | None" = None) 
     settings, errors, player = loaded.settings, loaded.errors, None
     if not errors.found or before is None:  # else the running server would miss changes of cassettes that are read here
         player = errors.attempt(partial(make_player, sources, settings, before))
-        folder = CassetteStore(settings.cassettes, settings.match) if player is None else player.store
-        errors.attempt(partial(check_cassettes, loaded.documents, folder))
+        store = CassetteStore(settings.cassettes, settings.match) if player is None else player.store
+        errors.attempt(partial(check_cassettes, loaded.documents, store))
     if errors.found or player is None:
         raise errors.merged
     listed = LazyMapping(discover(), lambda name: discover()[name].models)
@@ -326,7 +233,7 @@ def compose(sources: Sources, counters: Counters, before: "Live | None" = None) 
         shelf = before.engine.memory.shelf
         before.namespaces.load_cassettes(player.store)
     return settings, Engine(
-        loaded.rules, policy(settings), counters, Memory(shelf, settings.background_polls), listed, player
+        loaded.rules, make_policy(settings), counters, Memory(shelf, settings.background_polls), listed, player
     )
 
 
@@ -339,15 +246,15 @@ def make_player(sources: Sources, settings: Settings, before: "Live | None" = No
     return made.choose(settings.cassette, settings.record, fresh=fresh)
 
 
-def policy(settings: Settings) -> Policy:
+def make_policy(settings: Settings) -> Policy:
     models = settings.models
-    entries = None if models is None else {name: _model(model) for name, model in models.items()}
+    entries = None if models is None else {name: _make_model(model) for name, model in models.items()}
     catalogue = Catalogue(entries, published=settings.known_models, validation=settings.validation)
     return Policy(
         seed=Seed(settings.seed),
         clock=WallClock(settings.clock),
         unmatched=settings.unmatched if isinstance(settings.unmatched, str) else "error",
-        error={} if isinstance(settings.unmatched, str) else _error(settings.unmatched),
+        error={} if isinstance(settings.unmatched, str) else _state_failure(settings.unmatched),
         unique_ids=settings.ids == "unique",
         lints=settings.lint != "off",
         models=catalogue,
@@ -356,22 +263,31 @@ def policy(settings: Settings) -> Policy:
     )
 
 
-def _error(stated: UnmatchedError) -> dict[str, Json]:
+def _state_failure(stated: UnmatchedError) -> dict[str, Json]:
     """The stated fields of a Failure, which OpenAI's clients must not retry: it would fail again."""
     return {**stated.model_dump(exclude_none=True), "headers": (("x-should-retry", "false"),)}
 
 
-def _model(setting: ModelSetting) -> Model:
+def _make_model(setting: ModelSetting) -> Model:
     stated = {name: getattr(setting, name) for name in setting.model_fields_set}
     return Model(**stated, unlimited=frozenset(name for name, value in stated.items() if value is None))
 
 
-_EVERY = 500  # milliseconds after which cassettes are looked at
+async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
+    """Swap in the sources, or nothing; return changed settings that need a restart. Raises MockserverError."""
+    reloading = live.reloading
+    async with reloading.lock:
+        try:
+            settings, engine = await on_thread(compose, sources, live.counters, live)
+            reloading.check(settings, engine)
+        except MockserverError as error:
+            reloading.problem = error.mistakes
+            raise
+        reloading.problem = ()
+        return live.swap(settings, engine)
 
-log = logging.getLogger("mockserver")
 
-
-def shown_settings(settings: Settings) -> dict[str, Json]:
+def show_settings(settings: Settings) -> dict[str, Json]:
     """The settings that differ from their defaults, without what may be secret: of keys only how many there are."""
     usual, found = Settings(), dict[str, Json]()
     for name in _SHOWN_SETTINGS:
@@ -383,76 +299,14 @@ def shown_settings(settings: Settings) -> dict[str, Json]:
     return found
 
 
-def digest(live: Live) -> str:
-    """Differs where rules, settings or the release differ, but for settings that each machine may have its own of."""
-    settings = {name: value for name, value in shown_settings(live.settings).items() if name not in _OF_A_MACHINE}
-    content = [__version__, settings, [rule.spec for rule in live.engine.rules]]
-    return sha256(json.dumps(content, default=str).encode()).hexdigest()[:12]
-
-
-_OF_A_MACHINE = frozenset(("host", "port", "workers", "cassettes", "cors", "allowed_hosts", "log"))
 _SHOWN_SETTINGS = (
     *("host", "port", "workers", "dialect", "unmatched", "seed", "ids", "tokenizer", "timing", "known_models"),
     *("validation", "lint", "replay", "journal_calls", "journal_bytes", "stored_answers", "stored_bytes", "max_body"),
     *("cassette", "cassettes", "record", "record_errors", "replay_speed", "limits"),
     *("cors", "allowed_hosts", "reload", "log", "inspector_writes"),
 )
-
 # Settings that a running server cannot change.
 AT_START = (
     *("host", "port", "workers", "state", "log", "reload", "cors"),
     *("stored_answers", "stored_bytes", "journal_calls", "journal_bytes"),
 )
-
-
-async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
-    """Swap in the sources, or nothing; return changed settings that need a restart. Raises MockserverError."""
-    async with live.changing:
-        try:
-            settings, engine = await on_thread(compose, sources, live.counters, live)
-            if live.check_reload is not None:
-                live.check_reload(settings, engine)
-        except MockserverError as error:
-            live.problem = error.mistakes
-            raise
-        live.problem = ()
-        return live.swap(settings, engine)
-
-
-async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> None:
-    """Reload when a file or a cassette changes, until cancelled; `say` gets the results.
-
-    Cassettes are polled: which ones are played changes, and so do their folders.
-    """
-    from watchfiles import watch as watched  # slow to import, and only serving needs it
-
-    files = {path.resolve() for path in sources.files}
-    folders = {path.parent for path in files}  # editors replace files, so the folder is what must be watched
-    mine = lambda _change, path: Path(path) in files  # noqa: E731  # the shape that watchfiles wants
-    wait, over = partial(watched, debounce=100, step=20, rust_timeout=_EVERY, yield_on_timeout=True), Event()
-    changes = wait(*folders, watch_filter=mine, stop_event=over, recursive=False)
-    try:
-        while True:
-            changed = await to_thread(next, changes)  # not awatch, whose tasks and threads are slow to import
-            cassettes = () if changed else await on_thread(live.player.store.list_changed)
-            if changed or cassettes:
-                await _reloaded(live, sources, cassettes, say)
-    finally:
-        over.set()
-
-
-async def _reloaded(live: Live, sources: Sources, cassettes: Sequence[str], say: Callable[[str], None]) -> None:
-    try:
-        waiting = await reload(live, sources)
-    except MockserverError as error:
-        before = "what was recorded before still holds" if cassettes else "the rules before still hold"
-        say("\n".join([f"not reloaded, {before}:", *(m.render() for m in error.mistakes)]))
-    else:
-        what = ", ".join(_cassette(live, name) for name in cassettes) or plural(len(live.engine.rules), "rule")
-        later = f"; restart the server to apply {', '.join(waiting)}" if waiting else ""
-        say(f"reloaded: {what}{later}")
-
-
-def _cassette(live: Live, name: str) -> str:
-    cassette = live.player.store.get(name)
-    return f"cassette {name_file(name)}, " + ("not there" if cassette is None else plural(cassette.size, "episode"))

@@ -11,41 +11,41 @@ from mockserver.core.exchange import MOST_KEPT, Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, map_texts
 from mockserver.core.plan import Failure
-from mockserver.server.snapshot import decoded, query_from
+from mockserver.server.snapshot import decode_body, query_from
 
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.redact import Secrets
 
 
-def of_row(row: Exchange, known: tuple[str, ...] | None = None) -> "Secrets":
+def find_row_secrets(row: Exchange, known: tuple[str, ...] | None = None) -> "Secrets":
     """The credentials of a row's request and of the server's environment (`known`, if they were found before)."""
-    return _secrets(tuple(row.headers), row.query, plain(request_of(row)).body, known)
+    return _find_secrets(tuple(row.headers), row.query, decode_request(rebuild_request(row)).body, known)
 
 
-def of_head(row: Exchange, known: tuple[str, ...]) -> "Secrets":
+def find_head_secrets(row: Exchange, known: tuple[str, ...]) -> "Secrets":
     """The credentials of a row's head and those that are `known`, found once for all rows with the same ones."""
     from mockserver.cassettes.redaction.find import is_secret_header  # slow: a hundred patterns
 
     headers = tuple([field for field in row.headers if is_secret_header(field[0].decode("latin-1"))])
-    return _of_head(headers, row.query if b"=" in row.query else b"", known)
+    return _find_head_secrets(headers, row.query if b"=" in row.query else b"", known)
 
 
 @lru_cache(64)
-def _of_head(headers: tuple[tuple[bytes, bytes], ...], query: bytes, known: tuple[str, ...]) -> "Secrets":
-    from mockserver.cassettes.redaction.redact import find_secrets
+def _find_head_secrets(headers: tuple[tuple[bytes, bytes], ...], query: bytes, known: tuple[str, ...]) -> "Secrets":
+    from mockserver.cassettes.redaction.redact import find_secrets  # slow: a hundred patterns
 
     return find_secrets(headers, query, more=known)
 
 
-def request_of(row: Exchange) -> HttpRequest:
+def rebuild_request(row: Exchange) -> HttpRequest:
     query = query_from(row.query)
     return HttpRequest(row.method, row.path, query, tuple(row.headers), row.body, row.namespace)
 
 
-def plain(http: HttpRequest) -> HttpRequest:
+def decode_request(http: HttpRequest) -> HttpRequest:
     """A request without the content codings of its body; as it is if they cannot be taken off, or hold too much."""
     try:
-        body = decoded(http, MOST_KEPT).body
+        body = decode_body(http, MOST_KEPT).body
     except Failure:
         return http
     if body is http.body:
@@ -53,26 +53,26 @@ def plain(http: HttpRequest) -> HttpRequest:
     return replace(http, body=body, headers=tuple(field for field in http.headers if field[0] != b"content-encoding"))
 
 
-def of_request(http: HttpRequest) -> "Secrets":
+def find_request_secrets(http: HttpRequest) -> "Secrets":
     query = urlencode(http.query, errors="surrogateescape").encode()
-    return _secrets(tuple(http.headers), query, plain(http).body)
+    return _find_secrets(tuple(http.headers), query, decode_request(http).body)
 
 
-def _secrets(
+def _find_secrets(
     headers: tuple[tuple[bytes, bytes], ...], query: bytes, body: bytes, known: tuple[str, ...] | None = None
 ) -> "Secrets":
     from mockserver.cassettes.redaction.redact import find_secrets  # slow: a hundred patterns
 
-    return find_secrets(headers, query, body, known_secrets() if known is None else known)
+    return find_secrets(headers, query, body, find_known_secrets() if known is None else known)
 
 
-def known_secrets() -> tuple[str, ...]:
+def find_known_secrets() -> tuple[str, ...]:
     """The credentials of the environment, which take a while to find."""
     from mockserver.cassettes.redaction.find import find_environment_secrets
 
     return find_environment_secrets(os.environ)
 
 
-def masked(value: Json, secrets: "Secrets") -> Json:
+def mask_texts(value: Json, secrets: "Secrets") -> Json:
     """A value with every text in it masked, names included; it is no deeper than a request may be."""
     return map_texts(value, secrets.text, keys=True)

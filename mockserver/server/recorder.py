@@ -23,7 +23,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import printable
 from mockserver.dialects import discover
-from mockserver.server.snapshot import Decoding, codings_of
+from mockserver.server.snapshot import Decoding, find_codings
 
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.redact import Redactor
@@ -257,7 +257,7 @@ class _Events:
 
 def _make_decoding(headers: Fields) -> tuple[bool, Decoding | None]:
     try:
-        codings = codings_of(headers)
+        codings = find_codings(headers)
         return bool(codings), Decoding(codings, MAX_RECORDED) if codings else None
     except (Failure, KeyError):
         return True, None

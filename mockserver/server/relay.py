@@ -17,7 +17,7 @@ from mockserver.core.exchange import COMPLETE, Exchange
 from mockserver.core.http import HeaderLines, Headers, HttpRequest
 from mockserver.core.plan import Failure, Forward
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import CLIENT_LEFT, Line, client_left, drive
+from mockserver.delivery.drive import CLIENT_LEFT, ClientConnection, client_left, drive
 from mockserver.dialects import Dialect
 from mockserver.server.access import add_origin_headers, forbid_scripts
 from mockserver.server.live import Live
@@ -46,7 +46,7 @@ class Relay(Struct, eq=False):
     live: Live
     dialect: Dialect
     response: Response
-    line: Line
+    client: ClientConnection
     exchange: Exchange
     own_urls: Callable[[HttpRequest, bytes], bytes] | None = None  # as an Operation has it
     _recorder: Recorder | None = None
@@ -55,7 +55,7 @@ class Relay(Struct, eq=False):
     async def run(self, scope: Scope, more: Headers | HeaderLines) -> str:
         """Relay it, with more headers on the answer, and return how it ended. Raises Failure if no answer begins."""
         pump = asyncio.create_task(self._relay(scope, more))
-        watch = asyncio.create_task(client_left(self.line.receive))
+        watch = asyncio.create_task(client_left(self.client.receive))
         try:
             await asyncio.wait((pump, watch), return_when=asyncio.FIRST_COMPLETED)
             return pump.result() if pump.done() else CLIENT_LEFT
@@ -72,7 +72,7 @@ class Relay(Struct, eq=False):
         asked, call, forward = self.response.forwarded, self.response.call, self.response.plan.outcome
         assert asked is not None and call is not None and isinstance(forward, Forward)  # noqa: PT018, S101
         live = self.live
-        upstream, keep = find_upstream(self.dialect, live.settings.upstream, live.sources.environ), live.keep
+        upstream, keep = find_upstream(self.dialect, live.settings.upstream, live.sources.environ), live.save_episode
         if forward.cassette is not None and keep is not None and asked.method != "HEAD":  # which has not all of it
             job = RecordingJob(forward.cassette, call, self._describe_request(asked, call), live.settings.record_errors)
             self._recorder = Recorder(job, partial(keep, forward.cassette), self.exchange)
@@ -83,7 +83,7 @@ class Relay(Struct, eq=False):
             _report_break(self._recorder, upstream.explain_break(error, live.settings.upstream_timeout))
             await self._release_held()
             # what ends with its connection, as in HTTP/1.0, would be taken for whole
-            return await drive((Cut("reset" if scope["http_version"] == "1.0" else "close"),), self.line)
+            return await drive((Cut("reset" if scope["http_version"] == "1.0" else "close"),), self.client)
         finally:
             await received.aclose()
 
@@ -120,7 +120,7 @@ class Relay(Struct, eq=False):
             self._recorder.began = monotonic()
 
     async def _send_answer(self, response: "Received", upstream: Upstream, more: Headers | HeaderLines) -> str:
-        recorder, line, status, asked = self._recorder, self.line, response.status_code, self.response.forwarded
+        recorder, client, status, asked = self._recorder, self.client, response.status_code, self.response.forwarded
         assert asked is not None  # noqa: S101
         if status > _LAST_STATUS:
             raise Failure("bad_gateway", f"The upstream of {self.dialect.name} answers with a status of {status}.")
@@ -142,13 +142,13 @@ class Relay(Struct, eq=False):
             shown, across = add_origin_headers(asked, shown, origins)
             more = (*more, *across)
         added = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in (*shown, *more)]
-        await line.send({"type": "http.response.start", "status": status, "headers": added})
+        await client.send({"type": "http.response.start", "status": status, "headers": added})
         if not self._held:
             await self._pass_on(response.aiter_raw())
         if recorder is not None:
             await recorder.save()
         await self._release_held(last=True)
-        return CLIENT_LEFT if line.wire is not None and line.wire.gone else COMPLETE
+        return CLIENT_LEFT if client.wire is not None and client.wire.gone else COMPLETE
 
     async def _receive_whole(self, response: "Received", upstream: Upstream) -> bytes:
         """Receive all of the body, before anything is sent. Raises Failure."""
@@ -203,14 +203,14 @@ class Relay(Struct, eq=False):
         if last:
             if held:
                 self.exchange.note(held)
-            await self.line.send({"type": "http.response.body", "body": held, "more_body": False})
+            await self.client.send({"type": "http.response.body", "body": held, "more_body": False})
         elif held:
             await self._send_piece(held)
 
     async def _send_piece(self, piece: bytes) -> None:
         self.exchange.note(piece)
-        if self.line.wire is None or not self.line.wire.piece(piece):
-            await self.line.send({"type": "http.response.body", "body": piece, "more_body": True})
+        if self.client.wire is None or not self.client.wire.piece(piece):
+            await self.client.send({"type": "http.response.body", "body": piece, "more_body": True})
 
 
 def _report_break(recorder: Recorder | None, why: str) -> None:

@@ -46,10 +46,10 @@ from mockserver.server.cassette_store import parse_recorded
 from mockserver.server.client_environment import home
 from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation, estimate_parsed_size
 from mockserver.server.live import Live
-from mockserver.server.masking import of_request
+from mockserver.server.masking import find_request_secrets
 from mockserver.server.player import pace_reply
 from mockserver.server.routes import operation_for
-from mockserver.server.snapshot import ClientLeftError, decoded
+from mockserver.server.snapshot import ClientLeftError, decode_body
 from mockserver.server.sockets import refuse_socket
 from mockserver.server.stubs import is_stubbed, other, suggest_rule
 from mockserver.server.upstreams import replace_upload_urls
@@ -96,7 +96,6 @@ class Visit(Struct, eq=False):
 
     `receive` tells when the client has left. A client that is not `patient` cannot wait for others. One `in_process` is
     no browser, and has no connection whose bytes count; nor is one `is_of_no_page`, as its headers have shown.
-    `may_forward`: the upstream may be asked for it.
     """
 
     live: Live
@@ -106,7 +105,6 @@ class Visit(Struct, eq=False):
     patient: bool = True
     in_process: bool = False
     is_of_no_page: bool = False
-    may_forward: bool = True
     operation: Operation | None = None
     reservation: Reservation | None = None
 
@@ -363,7 +361,7 @@ class Responder(Struct, eq=False):
         more = write_lines(limits) if limits else ""
         if settings.source_headers:
             more += f"{_source_line(plan.source)}x-mockserver-call: {row.seq}\r\n"
-            if self.live.line is not None and self.live.lost:
+            if self.live.fleet is not None and self.live.fleet.lost:
                 more += "x-mockserver-state: lost\r\n"
         response.extra_headers = extra = HeaderLines(more)
         if settings.cors and response.forwarded is None:  # what an upstream answers is not known yet
@@ -375,9 +373,9 @@ class Responder(Struct, eq=False):
 async def _decode(request: HttpRequest, visit: Visit, settings: Settings) -> HttpRequest:
     """Return the request without the content codings of its body."""
     if len(request.body) > LARGE:
-        plain = await on_thread(decoded, request, settings.max_body)
+        plain = await on_thread(decode_body, request, settings.max_body)
     else:
-        plain = decoded(request, settings.max_body)
+        plain = decode_body(request, settings.max_body)
     if plain is not request and len(plain.body) > LARGE:
         visit.take(estimate_parsed_size(plain.body))
     return plain
@@ -463,7 +461,7 @@ def read_timing(request: HttpRequest) -> bool | None:
 
 def crash(error: BaseException, request: HttpRequest) -> str:
     """The log text of a bug: request line and traceback, masked and escaped, so that no line can be forged."""
-    secrets = of_request(request)
+    secrets = find_request_secrets(request)
     trace = secrets.text("".join(format_exception(error)).rstrip("\n"))
     told = f"a fault of mockserver itself, on {request.method} {printable(secrets.text(request.path))}"
     return f"{told}\n{lines(trace[-MAX_TRACEBACK:])}"

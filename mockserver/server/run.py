@@ -25,8 +25,9 @@ from mockserver.server.app import Site
 from mockserver.server.http.acceptor import Acceptor
 from mockserver.server.http.parser import Deadlines
 from mockserver.server.http.protocol import ConnectionProtocol, protocol_factory, refusal
-from mockserver.server.live import Live, watch
+from mockserver.server.live import Live
 from mockserver.server.sources import Sources
+from mockserver.server.watch import watch
 
 BACKLOG = 65_535  # connections that wait to be accepted; systems allow less, and reset those that are too many
 GRACE = 3  # seconds that open streams get once the server is told to stop
@@ -159,8 +160,8 @@ def watch_sources(live: Live, sources: Sources, say: Callable[[str], None]) -> L
             with suppress(asyncio.CancelledError):
                 await task
         await live.upstreams.close()
-        if live.line is not None:
-            await live.line.close()
+        if live.fleet is not None:
+            await live.fleet.close()
 
     return lifespan
 

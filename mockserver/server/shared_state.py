@@ -20,12 +20,12 @@ from mockserver.server.fleet import Fleet
 from mockserver.server.live import Live
 from mockserver.state.redis.line import RedisLine
 from mockserver.state.redis.opening import Address, UnusableStateError, address, open_line
-from mockserver.state.redis.stores import RedisCounters, RedisShelf, RedisTurnstile
+from mockserver.state.redis.stores import RedisCounters, RedisLimitStore, RedisShelf
 
 
 def share(live: Live) -> None:
     """Remember from now on in the state that the settings name. Raises ConfigError if it cannot be used."""
-    from mockserver.server.control.gather import own_answer
+    from mockserver.server.control import Control
 
     settings = live.settings
     if settings.record != "none":
@@ -35,8 +35,8 @@ def share(live: Live) -> None:
     where, line = check_state(settings.state)
     answers = codec(lambda model: live.engine.policy.tokenizer(model))  # of a reloaded engine, too
     shelf = RedisShelf(line, answers, count=settings.stored_answers, size=settings.stored_bytes)
-    live.share(line, RedisCounters(line), shelf, RedisTurnstile(line))
-    live.fleet = Fleet(live, line, where.connection, own_answer)
+    fleet = Fleet(live, line, where.connection, Control(live).answer_question)
+    live.share(fleet, RedisCounters(line), shelf, RedisLimitStore(line))
 
 
 def check_state(url: str) -> tuple[Address, RedisLine]:

@@ -87,9 +87,9 @@ _PIECE = 65_536  # bytes that go in at once
 _ZSTD_WINDOW = 23  # 8 MB: what RFC 9659 allows a sender
 
 
-def decoded(http: HttpRequest, limit: int) -> HttpRequest:
+def decode_body(http: HttpRequest, limit: int) -> HttpRequest:
     """The request, its body decoded. Raises Failure: an unknown coding (415), a broken body (400), too large (413)."""
-    codings = codings_of(http.headers) if http.body else []
+    codings = find_codings(http.headers) if http.body else []
     if not codings:
         return http
     unknown = "Unsupported Content-Encoding; this server takes gzip, deflate, br and zstd."
@@ -109,7 +109,7 @@ def decoded(http: HttpRequest, limit: int) -> HttpRequest:
     return replace(http, body=plain)
 
 
-def codings_of(headers: Iterable[tuple[bytes, bytes]]) -> list[str]:
+def find_codings(headers: Iterable[tuple[bytes, bytes]]) -> list[str]:
     values = [value for name, value in headers if name == b"content-encoding"]
     if not values:
         return []

@@ -56,7 +56,7 @@ class Sources(Struct, frozen=True):
         settings, mistaken = assemble_valid(self.flags, self.environ, documents, dialects=discover())
         if mistaken:
             errors.found.append(ConfigError(*mistaken))
-        rules = errors.attempt(partial(compiled, documents, None if mistaken else settings.profiles))
+        rules = errors.attempt(partial(compile_rules, documents, None if mistaken else settings.profiles))
         return Loaded(documents, settings, rules or (), errors)
 
     def documents(self) -> tuple[Document, ...]:
@@ -71,7 +71,7 @@ class Sources(Struct, frozen=True):
         try:
             return read(path.read_bytes(), shown)
         except OSError as error:
-            hint = f"; mockserver init {shown} writes a first one" if isinstance(error, FileNotFoundError) else ""
+            hint = f"; mockserver init {shown} creates one" if isinstance(error, FileNotFoundError) else ""
             raise ConfigError(f"{shown}: cannot be read: {error.strerror or error}{hint}") from error
 
 
@@ -85,31 +85,31 @@ class Loaded(Struct, frozen=True):
 
     @property
     def uses_cassettes(self) -> bool:
-        rules = (rule for document in self.documents for rule in rules_in(document) if isinstance(rule, Mapping))
-        return self.settings.cassette is not None or any(any(cassettes_in(rule.get("then"))) for rule in rules)
+        rules = (rule for document in self.documents for rule in find_rules(document) if isinstance(rule, Mapping))
+        return self.settings.cassette is not None or any(any(find_cassettes(rule.get("then"))) for rule in rules)
 
 
-def compiled(documents: Sequence[Document], profiles: Profiles | None) -> tuple[Rule, ...]:
+def compile_rules(documents: Sequence[Document], profiles: Profiles | None) -> tuple[Rule, ...]:
     """The rules of documents; `profiles` None: any timing profile is known. Raises RuleError with every mistake."""
     features = LazyMapping(discover(), lambda name: discover()[name].features)  # only rules for a dialect need them
     return load(documents, features, faults=FAULTS, profiles=None if profiles is None else PROFILES | profiles)
 
 
-def rules_in(document: Document) -> Sequence[Json]:
+def find_rules(document: Document) -> Sequence[Json]:
     """The rules of a document as written."""
-    return _listed(document.data.get("rules")) if isinstance(document.data, Mapping) else ()
+    return _as_list(document.data.get("rules")) if isinstance(document.data, Mapping) else ()
 
 
-def cassettes_in(then: Json) -> Iterator[str]:
+def find_cassettes(then: Json) -> Iterator[str]:
     """The cassettes that a `then`, its steps and its branches name; none if it is no table."""
     pending = [then]
     while pending:
         if isinstance(each := pending.pop(0), Mapping):
             if isinstance(name := each.get("cassette"), str):
                 yield name
-            steps, branches = _listed(each.get("steps")), _listed(each.get("one_of"))
+            steps, branches = _as_list(each.get("steps")), _as_list(each.get("one_of"))
             pending[:0] = [*steps, *(branch.get("then") for branch in branches if isinstance(branch, Mapping))]
 
 
-def _listed(value: Json) -> Sequence[Json]:
+def _as_list(value: Json) -> Sequence[Json]:
     return value if isinstance(value, list | tuple) else ()

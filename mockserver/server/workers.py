@@ -29,7 +29,7 @@ from mockserver.server.live import Live, Worker, compose, start
 from mockserver.server.player import Player
 from mockserver.server.run import COLLECT, DRAIN, GRACE, configure_uvicorn, watch_sources
 from mockserver.server.shared_state import check_state, share
-from mockserver.server.sources import Sources, cassettes_in
+from mockserver.server.sources import Sources, find_cassettes
 from mockserver.state.in_memory import MemoryCounters
 
 _NAMED = 5  # of the reasons against workers that share nothing
@@ -62,7 +62,7 @@ def _stateful(settings: Settings, engine: Engine) -> Iterator[str]:
     if settings.stored_answers and "stored_answers" in settings.model_fields_set:
         yield f"stored_answers is {settings.stored_answers}"
     assert isinstance(engine.player, Player)  # noqa: S101  # `compose` made it
-    named = (name for rule in engine.rules for name in cassettes_in(rule.spec["then"]))
+    named = (name for rule in engine.rules for name in find_cassettes(rule.spec["then"]))
     for name in dict.fromkeys(filter(None, (settings.cassette, *named))):
         cassette = engine.player.store.get(name)
         if cassette is not None and (repeated := cassette.repeated):
@@ -115,8 +115,8 @@ def start_worker(sources: Sources, worker: Worker, token: str) -> Live:
         share(live)
     else:
         live = start(replace(sources, flags={**sources.flags, "stored_answers": 0}))
-        live.check_reload = partial(check_stateless, worker.count)
-        live.check_reload(live.settings, live.engine)
+        live.reloading.check = partial(check_stateless, worker.count)
+        live.reloading.check(live.settings, live.engine)
     live.worker, live.made_token = worker, token
     return live
 

@@ -80,7 +80,7 @@ MAX_BUCKETS = 10_000  # for each namespace
 _HAIR = 1e-6  # seconds of tolerance: a request exactly on time is not too early
 
 
-class MemoryTurnstile:
+class MemoryLimitStore:
     """Buckets and slots of each namespace; if there are too many buckets, full ones and then the oldest are dropped."""
 
     def __init__(

@@ -1,5 +1,6 @@
 """For tests: a running server, rules declared in Python, and the calls it received."""
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ if (overwritten := find_overwriting()) is not None:
     raise ImportError(overwritten)
 
 with pause_collector():  # imports leave no garbage, and the search for it takes a tenth of their time
-    from mockserver.reports.calls import ReceivedCall as Call
+    from mockserver.reports.calls import ReceivedCall
     from mockserver.testing.assertions import Calls
     from mockserver.testing.connections import BlockedConnectionError
     from mockserver.testing.server import Asked, Declared, MockServer
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
 __all__ = [
     "Asked",
     "BlockedConnectionError",
-    "Call",
     "Calls",
     "Clock",
     "Declared",
     "MockServer",
     "MockServerTestCase",
     "MockServerWarning",
+    "ReceivedCall",
     "Setup",
     "Transport",
     "mocked",
@@ -41,6 +42,9 @@ _MODULES = {"MockServerTestCase": "unittest", "Transport": "transport", "mocked"
 
 
 def __getattr__(name: str) -> Any:
+    if name == "Call":  # everywhere else in mockserver, a Call is a request as it was read
+        warnings.warn("mockserver.testing.Call is now called ReceivedCall", DeprecationWarning, stacklevel=2)
+        return ReceivedCall
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

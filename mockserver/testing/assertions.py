@@ -10,18 +10,18 @@ from mockserver.config.errors import ConfigError, Mistake
 from mockserver.core.call import Call
 from mockserver.core.exchange import Exchange
 from mockserver.engine.counters import Attempts
-from mockserver.reports.calls import ReceivedCall, call_list, snapshot
-from mockserver.reports.failures import Expectation, too_few, too_many, wrong_sequence
+from mockserver.reports.calls import ReceivedCall, list_calls, write_snapshot
+from mockserver.reports.failures import Expectation, explain_sequence, explain_too_few, explain_too_many
 from mockserver.rules.match.parse import compile_when
-from mockserver.testing.options import When, caller, with_text
+from mockserver.testing.options import When, find_caller, merge_text
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
 
 
-def expectation(when: Mapping[str, Any], text: Sequence[str] = ()) -> Expectation:
+def compile_expectation(when: Mapping[str, Any], text: Sequence[str] = ()) -> Expectation:
     """The keywords, and the text, of `on(...)` as a condition. Raises ConfigError with the line of the test."""
-    spec, mistakes = with_text(text, when), list[Mistake]()
-    condition = compile_when(spec, lambda message, path: mistakes.append(Mistake(message, caller())))
+    spec, mistakes = merge_text(text, when), list[Mistake]()
+    condition = compile_when(spec, lambda message, path: mistakes.append(Mistake(message, find_caller())))
     if mistakes:
         raise ConfigError(*mistakes)
     return Expectation(condition, spec)
@@ -35,9 +35,9 @@ class Assertions:
 
     def assert_called(self, *text: str, **when: Unpack[When]) -> None:
         """At least one call matches."""
-        expected, calls = expectation(when, text), self._received()
-        if not _matching(calls, expected):
-            raise AssertionError(too_few(calls, expected, "at least 1"))
+        expected, calls = compile_expectation(when, text), self._received()
+        if not _select_matching(calls, expected):
+            raise AssertionError(explain_too_few(calls, expected, "at least 1"))
 
     def assert_called_once(self, *text: str, **when: Unpack[When]) -> None:
         """Exactly one call matches; there can be others that don't."""
@@ -45,39 +45,39 @@ class Assertions:
 
     def assert_called_times(self, number: int, /, *text: str, **when: Unpack[When]) -> None:
         """Exactly this number of calls matches."""
-        expected, calls = expectation(when, text), self._received()
-        found = _matching(calls, expected)
+        expected, calls = compile_expectation(when, text), self._received()
+        found = _select_matching(calls, expected)
         if len(found) < number:
-            raise AssertionError(too_few(calls, expected, str(number)))
+            raise AssertionError(explain_too_few(calls, expected, str(number)))
         if len(found) > number:
-            raise AssertionError(too_many(found, expected, number))
+            raise AssertionError(explain_too_many(found, expected, number))
 
     def assert_called_once_with(self, *text: str, **when: Unpack[When]) -> None:
         """There was exactly one call, and it matches."""
         calls = self._received()
         if len(calls) > 1:
-            raise AssertionError(too_many(calls, expectation({}), 1))
+            raise AssertionError(explain_too_many(calls, compile_expectation({}), 1))
         self.assert_called_times(1, *text, **when)
 
     def assert_not_called(self, *text: str, **when: Unpack[When]) -> None:
         """No call matches."""
-        expected = expectation(when, text)
-        if found := _matching(self._received(), expected):
-            raise AssertionError(too_many(found, expected, 0))
+        expected = compile_expectation(when, text)
+        if found := _select_matching(self._received(), expected):
+            raise AssertionError(explain_too_many(found, expected, 0))
 
     def assert_sequence(self, *steps: str | Mapping[str, Any]) -> None:
         """The calls match these steps, in this order, with no others; a step is a table like `on`'s keywords.
 
         A text is short for `{"last_user": text}`.
         """
-        expected = [expectation({"last_user": step} if isinstance(step, str) else step) for step in steps]
+        expected = [compile_expectation({"last_user": step} if isinstance(step, str) else step) for step in steps]
         calls = self._received()
         matches = [step.matches(call) for step, call in zip(expected, calls, strict=False)]
         if len(calls) != len(expected) or not all(matches):
-            raise AssertionError(wrong_sequence(calls, expected))
+            raise AssertionError(explain_sequence(calls, expected))
 
 
-def _matching(calls: Sequence[ReceivedCall], expected: Expectation) -> list[ReceivedCall]:
+def _select_matching(calls: Sequence[ReceivedCall], expected: Expectation) -> list[ReceivedCall]:
     return [call for call in calls if expected.matches(call)]
 
 
@@ -92,7 +92,9 @@ class Calls(Assertions, Sequence[ReceivedCall]):
         """The calls of a journal's rows."""
         attempts = Attempts()
         attempts.update(rows)
-        return cls(ReceivedCall(row, row.call and _numbered(row.call, attempts.found[row.seq][0])) for row in rows)
+        return cls(
+            ReceivedCall(row, row.call and _number_attempt(row.call, attempts.found[row.seq][0])) for row in rows
+        )
 
     @overload
     def __getitem__(self, at: int) -> ReceivedCall: ...
@@ -104,7 +106,7 @@ class Calls(Assertions, Sequence[ReceivedCall]):
         try:
             return self._calls[at]
         except IndexError:
-            raise IndexError(f"there is no call [{at}]; {call_list(self._calls)}") from None
+            raise IndexError(f"there is no call [{at}]; {list_calls(self._calls)}") from None
 
     def __len__(self) -> int:
         return len(self._calls)
@@ -121,16 +123,16 @@ class Calls(Assertions, Sequence[ReceivedCall]):
 
     def where(self, *text: str, **when: Unpack[When]) -> "Calls":
         """The calls that match a text and keywords, as in `on(...)`."""
-        return Calls(_matching(self._calls, expectation(when, text)))
+        return Calls(_select_matching(self._calls, compile_expectation(when, text)))
 
     def snapshot(self) -> str:
         """The requests as a stable text for approval tests; ids that vary are numbered."""
-        return snapshot(call.asked for call in self._calls if call.asked is not None)
+        return write_snapshot(call.asked for call in self._calls if call.asked is not None)
 
     def _received(self) -> Sequence[ReceivedCall]:
         return self._calls
 
 
-def _numbered(call: Call, attempt: int) -> Call:
+def _number_attempt(call: Call, attempt: int) -> Call:
     """The request with its attempt, which the server counts only if a rule needs it."""
     return call if call.attempt == attempt else replace(call, attempt=attempt)

@@ -52,7 +52,7 @@ class EnvironmentPatch:
 
 
 @contextmanager
-def patched_environ(variables: Mapping[str, str]) -> Iterator[None]:
+def patch_environ(variables: Mapping[str, str]) -> Iterator[None]:
     """Set environment variables within the block."""
     patch = EnvironmentPatch()
     patch.set(variables)
@@ -62,7 +62,7 @@ def patched_environ(variables: Mapping[str, str]) -> Iterator[None]:
         patch.restore()
 
 
-def unpatched_environ() -> Mapping[str, str]:
+def find_own_environ() -> Mapping[str, str]:
     """The environment without the active patches."""
     if not _ACTIVE:
         return os.environ
@@ -81,7 +81,7 @@ def is_set_early(name: str) -> bool:
 _ACTIVE: list[EnvironmentPatch] = []  # not restored yet, the latest last
 
 
-def openai_client(kind: str, env: Mapping[str, str], dialect: str, options: Mapping[str, Any]) -> Any:
+def make_openai_client(kind: str, env: Mapping[str, str], dialect: str, options: Mapping[str, Any]) -> Any:
     """A client (`OpenAI`, `AsyncOpenAI`) for the server of these variables, with more options. Raises ConfigError."""
     try:
         import openai
@@ -89,18 +89,18 @@ def openai_client(kind: str, env: Mapping[str, str], dialect: str, options: Mapp
         raise ConfigError("client() needs OpenAI's client: pip install openai") from error
     if dialect == _AZURE:
         kind = kind.replace("OpenAI", "AzureOpenAI")
-    with patched_environ({name: env[name] for name in ("NO_PROXY", "no_proxy")}):  # it finds its proxies when created
-        return getattr(openai, kind)(**{**_options(env, dialect), **options})
+    with patch_environ({name: env[name] for name in ("NO_PROXY", "no_proxy")}):  # it finds its proxies when created
+        return getattr(openai, kind)(**{**_find_options(env, dialect), **options})
 
 
 def is_usable(client: "OpenAI", env: Mapping[str, str]) -> bool:
     """Whether a client for OpenAI's dialect is open and has the address and key of these variables."""
     if client.is_closed():
         return False
-    return {"base_url": str(client.base_url).rstrip("/"), "api_key": client.api_key} == _options(env, "openai")
+    return {"base_url": str(client.base_url).rstrip("/"), "api_key": client.api_key} == _find_options(env, "openai")
 
 
-def _options(env: Mapping[str, str], dialect: str) -> dict[str, Any]:
+def _find_options(env: Mapping[str, str], dialect: str) -> dict[str, Any]:
     spoken = discover().get(dialect)
     if spoken is None:
         raise ConfigError(f'there is no dialect "{dialect}"{did_you_mean(dialect, discover())}')

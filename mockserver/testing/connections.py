@@ -24,10 +24,10 @@ from msgspec import Struct
 from mockserver.cassettes.addresses import find_dialect_at
 from mockserver.config.errors import ConfigError
 from mockserver.dialects import discover
-from mockserver.reports.failures import Problem, problem
+from mockserver.reports.failures import Problem, make_problem
 from mockserver.server.upstreams import relaying
 from mockserver.testing.clients import is_set_early
-from mockserver.testing.options import frames_of_test, is_users, line_of_user, outward, relative
+from mockserver.testing.options import find_test_frames, find_user_line, is_user_file, shorten_path, walk_frames
 
 
 class BlockedConnectionError(BaseException):
@@ -53,7 +53,7 @@ class ConnectionGuard(Struct, eq=False):
         """Start stopping connections."""
         if self not in _ACTIVE:
             _ACTIVE.append(self)
-        for owner, name, wrapped in _targets():
+        for owner, name, wrapped in _list_targets():
             before = getattr(owner, name)
             if not any(before is ours for _, _, ours, _ in _PATCHES):
                 ours = wraps(before)(wrapped(before))
@@ -72,7 +72,7 @@ class ConnectionGuard(Struct, eq=False):
 
     def block(self, host: str, port: object) -> BaseException:
         """Note a connection that is stopped, and return the exception to raise."""
-        found = _blocked(host, port, sys._getframe(1))
+        found = _describe_blocked(host, port, sys._getframe(1))
         if found not in self.blocked:
             self.blocked.append(found)
         return self.error(found.text)
@@ -82,7 +82,7 @@ _ACTIVE: list[ConnectionGuard] = []  # the latest last
 _PATCHES: list[tuple[Any, str, Any, Any]] = []  # what has which attribute, ours, and the one before, None if inherited
 
 
-def allowed_hosts(hosts: object) -> tuple[str, ...]:
+def check_hosts(hosts: object) -> tuple[str, ...]:
     """The hosts that `allow_hosts` names; `*` stands for any text. Raises ConfigError."""
     found = (hosts,) if isinstance(hosts, str) else hosts
     if not isinstance(found, list | tuple) or not all(isinstance(host, str) for host in found):
@@ -110,25 +110,25 @@ def _is_providers(host: str) -> bool:
     return find_dialect_at(host) is not None or any(fnmatchcase(host, pattern) for pattern in _OTHERS)
 
 
-def _targets() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
+def _list_targets() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     """What to patch, and with what."""
     for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex"):
-        yield socket, name, partial(_checked, lambda host=None, port=None, *_, **__: ((host,), port))
+        yield socket, name, partial(_check_before, lambda host=None, port=None, *_, **__: ((host,), port))
     for name in ("connect", "connect_ex"):
-        yield socket.socket, name, partial(_checked, _of_address)
-    yield asyncio.BaseEventLoop, "getaddrinfo", _checked_in_loop
-    yield ssl.SSLContext, "wrap_socket", _closing
-    yield ssl.SSLContext, "wrap_bio", partial(_checked, _of_tls)
+        yield socket.socket, name, partial(_check_before, _read_address)
+    yield asyncio.BaseEventLoop, "getaddrinfo", _check_in_loop
+    yield ssl.SSLContext, "wrap_socket", _check_and_close
+    yield ssl.SSLContext, "wrap_bio", partial(_check_before, _read_tls)
     if (uvloop := sys.modules.get("uvloop")) is not None:
-        yield uvloop.Loop, "getaddrinfo", partial(_checked, lambda _, host=None, port=None, **__: ((host,), port))
-        yield uvloop.Loop, "create_connection", partial(_checked, _of_connection)
-        yield uvloop.Loop, "start_tls", partial(_checked, _of_tls)
+        yield uvloop.Loop, "getaddrinfo", partial(_check_before, lambda _, host=None, port=None, **__: ((host,), port))
+        yield uvloop.Loop, "create_connection", partial(_check_before, _read_connection)
+        yield uvloop.Loop, "start_tls", partial(_check_before, _read_tls)
 
 
 Hosts = tuple[Sequence[object], object]  # names that may be a provider's, and the port
 
 
-def _checked(address: Callable[..., Hosts], function: Callable[..., Any]) -> Callable[..., Any]:
+def _check_before(address: Callable[..., Hosts], function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **named: Any) -> Any:
         _check(*address(*args, **named))
         return function(*args, **named)
@@ -136,7 +136,7 @@ def _checked(address: Callable[..., Hosts], function: Callable[..., Any]) -> Cal
     return call
 
 
-def _checked_in_loop(function: Callable[..., Any]) -> Callable[..., Any]:
+def _check_in_loop(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same for asyncio, which looks names up on a thread: relayed requests need their context there."""
 
     def call(loop: asyncio.BaseEventLoop, host: Any, port: Any, **named: Any) -> Any:
@@ -148,12 +148,12 @@ def _checked_in_loop(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _closing(function: Callable[..., Any]) -> Callable[..., Any]:
+def _check_and_close(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same for a connection that exists, through a proxy: few clients would close it for such an error."""
 
     def call(context: ssl.SSLContext, sock: socket.socket, *args: Any, **named: Any) -> Any:
         try:
-            _check(*_of_tls(*args, **named))
+            _check(*_read_tls(*args, **named))
         except BaseException:
             sock.close()
             raise
@@ -162,66 +162,66 @@ def _closing(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _of_connection(_: object, __: object = None, host: object = None, port: object = None, **more: object) -> Hosts:
+def _read_connection(_: object, __: object = None, host: object = None, port: object = None, **more: object) -> Hosts:
     return (host, more.get("server_hostname")), port
 
 
-def _of_tls(*args: object, server_hostname: object = None, **_: object) -> Hosts:
+def _read_tls(*args: object, server_hostname: object = None, **_: object) -> Hosts:
     return (server_hostname, *(each for each in args if isinstance(each, str))), None  # the name is the only text
 
 
-def _of_address(_: object, address: object) -> Hosts:
+def _read_address(_: object, address: object) -> Hosts:
     """Of an address of IP; others are paths and numbers."""
     return ((address[0],), address[1]) if isinstance(address, tuple) and len(address) > 1 else ((), None)
 
 
-def _blocked(host: str, port: object, frame: FrameType) -> Problem:
+def _describe_blocked(host: str, port: object, frame: FrameType) -> Problem:
     """What was stopped, where in the user's code, and how to go on."""
-    frames = list(frames_of_test(frame))
-    inner = takewhile(lambda each: each.f_code.co_name not in _LOOPS or is_users(each.f_code.co_filename), frames)
-    line = line_of_user(chain(inner, _frames_waiting(frames), frames))
+    frames = list(find_test_frames(frame))
+    inner = takewhile(lambda each: each.f_code.co_name not in _LOOPS or is_user_file(each.f_code.co_filename), frames)
+    line = find_user_line(chain(inner, _find_waiting_frames(frames), frames))
     where = (host if port is None else f"{host}:{port}") + (f" at {line}" if line else "")
-    return problem(f"stopped a connection to {where}", [*_advice(host, frames), f'{_ALLOW}["{host}"]'])
+    return make_problem(f"stopped a connection to {where}", [*_give_advice(host, frames), f'{_ALLOW}["{host}"]'])
 
 
-def _frames_waiting(frames: Sequence[FrameType]) -> Iterator[FrameType]:
+def _find_waiting_frames(frames: Sequence[FrameType]) -> Iterator[FrameType]:
     """The frames of the tasks that wait for this task, or for this thread, each innermost first."""
     for each in frames:  # of an executor
-        yield from _frames_of_waiters(getattr(each.f_locals.get("self"), "future", None), set())
+        yield from _walk_waiters(getattr(each.f_locals.get("self"), "future", None), set())
     with suppress(RuntimeError):  # there is no loop in this thread
-        yield from _frames_of_waiters(asyncio.current_task(), set())
+        yield from _walk_waiters(asyncio.current_task(), set())
 
 
-def _frames_of_waiters(future: Any, seen: set[int]) -> Iterator[FrameType]:
+def _walk_waiters(future: Any, seen: set[int]) -> Iterator[FrameType]:
     seen.add(id(future))
     callbacks = [each[0] for each in getattr(future, "_callbacks", None) or ()]
     for callback in (*callbacks, *getattr(future, "_done_callbacks", ())):
         cells = getattr(callback, "__closure__", None) or ()
-        held = (getattr(callback, "__self__", None), *getattr(callback, "args", ()), *(_content(x) for x in cells))
+        held = (getattr(callback, "__self__", None), *getattr(callback, "args", ()), *(_read_cell(x) for x in cells))
         for waiter in (getattr(each, "_parent_task", each) for each in held):  # of a TaskGroup
             if isinstance(waiter, asyncio.Future) and id(waiter) not in seen:
                 if isinstance(waiter, asyncio.Task):
-                    yield from reversed(list(_frames_of_coroutine(waiter.get_coro())))
-                yield from _frames_of_waiters(waiter, seen)
+                    yield from reversed(list(_walk_coroutine(waiter.get_coro())))
+                yield from _walk_waiters(waiter, seen)
             elif isinstance(waiter, Future):  # of run_coroutine_threadsafe
-                yield from _frames_of_threads(waiter)
+                yield from _walk_threads(waiter)
 
 
-def _frames_of_threads(future: object) -> Iterator[FrameType]:
+def _walk_threads(future: object) -> Iterator[FrameType]:
     """The frames of the other threads that use a future."""
     for thread, frame in sys._current_frames().items():
-        frames = list(outward(frame)) if thread != get_ident() else []
+        frames = list(walk_frames(frame)) if thread != get_ident() else []
         if any(value is future for each in frames for value in tuple(each.f_locals.values())):
             yield from frames
 
 
-def _content(cell: Any) -> object:
+def _read_cell(cell: Any) -> object:
     with suppress(ValueError):  # it is empty
         return cell.cell_contents
     return None
 
 
-def _frames_of_coroutine(coroutine: Any) -> Iterator[FrameType]:
+def _walk_coroutine(coroutine: Any) -> Iterator[FrameType]:
     while (frame := getattr(coroutine, "cr_frame", getattr(coroutine, "gi_frame", None))) is not None:
         yield frame
         coroutine = getattr(coroutine, "cr_await", getattr(coroutine, "gi_yieldfrom", None))
@@ -231,35 +231,35 @@ _LOOPS = ("run_forever", "run_until_complete", "run")  # functions that run an e
 _ALLOW = "to let it connect: allow_hosts="
 
 
-def _advice(host: str, frames: Sequence[FrameType]) -> Iterator[str]:
+def _give_advice(host: str, frames: Sequence[FrameType]) -> Iterator[str]:
     spoken = discover().get(find_dialect_at(host) or "")
     if spoken is None:
         yield "if its client speaks OpenAI's API: set its URL to mockserver.base_url()"
-        yield "else: replace the client in the test, as no dialect of mockserver serves this provider"
+        yield "otherwise: replace the client in the test, as no dialect of mockserver serves this provider"
         return
     base = "mockserver.base_url()" if spoken.name == "openai" else f'mockserver.base_url("{spoken.name}")'
     variable = next((name for name, text in spoken.variables.items() if "{address}" in text), "")
-    based = any(_base_url(each.f_locals.get("self")) for each in frames)
+    based = any(_find_base_url(each.f_locals.get("self")) for each in frames)
     early = bool(variable) and based and not is_set_early(variable)  # a bare request has no client, and no base URL
     if early:
-        yield f"if {_name_of_client(frames) or 'the client'} was created before the test set {variable}:"
+        yield f"if {_find_client_name(frames) or 'the client'} was created before the test set {variable}:"
         yield "  create it in the test, or set mockserver_env = session in pytest's ini file"
     yield f"{'else ' if early else ''}its URL is set by the app: let the test set it to {base}"
 
 
-def _base_url(client: object) -> str:
+def _find_base_url(client: object) -> str:
     """The base URL of an official client; google-genai's has it in its options."""
     return str(getattr(client, "_base_url", None) or getattr(getattr(client, "_http_options", None), "base_url", ""))
 
 
-def _name_of_client(frames: Sequence[FrameType]) -> str:
+def _find_client_name(frames: Sequence[FrameType]) -> str:
     """The variable of a user's module whose object is at work in these frames; empty if there is none."""
     at_work = {id(each.f_locals["self"]) for each in frames if "self" in each.f_locals}
     for module in tuple(sys.modules.values()):
         file = getattr(module, "__file__", None) or ""
-        for name, value in tuple(vars(module).items()) if is_users(file) else ():
+        for name, value in tuple(vars(module).items()) if is_user_file(file) else ():
             if id(value) in at_work:
-                return f"`{name}` of {relative(file)}"
+                return f"`{name}` of {shorten_path(file)}"
     return ""
 
 

@@ -20,11 +20,11 @@ from mockserver.core.exchange import MOST_KEPT
 from mockserver.core.json import Json, try_parse
 from mockserver.core.text import align_columns, plural
 from mockserver.delivery.faults import FAULTS
-from mockserver.reports.calls import ReceivedCall, call_line
+from mockserver.reports.calls import ReceivedCall, describe_call
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.rules.load import Rule
-from mockserver.server.sources import compiled
-from mockserver.testing.options import frames_of_test, line_of_user, table
+from mockserver.server.sources import compile_rules
+from mockserver.testing.options import find_test_frames, find_user_line, flatten_when
 
 # What a program does under a fault.
 OUTCOMES = {
@@ -56,22 +56,22 @@ class FaultRow(Struct, frozen=True):
     at: int = 0
 
 
-def matrix_table(rows: Sequence[FaultRow]) -> Iterator[str]:
+def write_matrix(rows: Sequence[FaultRow]) -> Iterator[str]:
     """The matrix as lines: each test with its faults, then the totals."""
     width, ordered = max([len(row.fault) for row in rows], default=0), sorted(rows, key=lambda row: (row.test, row.at))
     for test in dict.fromkeys(row.test for row in ordered):
         yield test
-        yield from fault_lines([row for row in ordered if row.test == test], width)
-    yield fault_totals(rows)
+        yield from write_rows([row for row in ordered if row.test == test], width)
+    yield write_totals(rows)
 
 
-def fault_lines(rows: Sequence[FaultRow], width: int) -> Iterator[str]:
+def write_rows(rows: Sequence[FaultRow], width: int) -> Iterator[str]:
     """A line for each run; `width` is the length of the longest name of a fault."""
     verdict = {True: "  BAD", False: "  ok "}
     return align_columns([(verdict[row.bad], row.fault.ljust(width), f"{row.asked:6}", row.details) for row in rows])
 
 
-def fault_totals(rows: Sequence[FaultRow]) -> str:
+def write_totals(rows: Sequence[FaultRow]) -> str:
     """How many runs had which outcome."""
     counts = Counter(row.outcome for row in rows)
     totals = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
@@ -117,7 +117,7 @@ class TimeLimit:
         if self._over.wait(self.seconds):
             return
         frame = sys._current_frames().get(self._limited.ident or 0)
-        self.exceeded, self.where = True, line_of_user(frames_of_test(frame))
+        self.exceeded, self.where = True, find_user_line(find_test_frames(frame))
         self._abort()
         if not self._over.wait(_GRACE) and self._interrupts:
             signal.pthread_kill(self._limited.ident or 0, _SIGNAL)  # type: ignore[arg-type]
@@ -147,40 +147,41 @@ class FaultCase(Struct, frozen=True):
     at: int = 0
 
 
-def _cases(place: SourceLocation, faults: Sequence[Written], given: Mapping[str, Any]) -> tuple[FaultCase, ...]:
+def _make_cases(place: SourceLocation, faults: Sequence[Written], given: Mapping[str, Any]) -> tuple[FaultCase, ...]:
     """The cases: first without a fault, then errors, then faults; by default the usual ones."""
     usual = not faults and given.get("errors") is None
     retry_after = given.get("retry_after", 1)
     errors = DEFAULT_ERRORS if usual else _as_list(given.get("errors") or ())
-    made = [_error(error, retry_after) for error in errors]
+    made = [_make_error_case(error, retry_after) for error in errors]
     positions = [
-        dict([_option(each)]) if isinstance(each, str) else each for each in _as_list(given.get("positions") or ())
+        dict([_parse_option(each)]) if isinstance(each, str) else each
+        for each in _as_list(given.get("positions") or ())
     ]
     for fault in tuple(DEFAULT_FAULTS) if usual else faults:
         if isinstance(fault, int) or str(fault).startswith("error="):
-            made.append(_error(fault, retry_after))
+            made.append(_make_error_case(fault, retry_after))
         else:
-            made += _at_positions(fault, positions)
+            made += _make_fault_cases(fault, positions)
     cases = tuple({case.name: case for case in made}.values())
     times = given.get("times", 1)
-    common = {"when": table(given.get("when") or {}), **({} if times is None else {"times": times})}
+    common = {"when": flatten_when(given.get("when") or {}), **({} if times is None else {"times": times})}
     written = [{"name": case.name, **common, "then": case.then} for case in cases]
-    rules = compiled((Document.from_place({"rules": written}, place),), None)
+    rules = compile_rules((Document.from_place({"rules": written}, place),), None)
     pairs = enumerate(zip(cases, rules, strict=True), 1)
     return (INTACT, *(replace(case, rule=rule, at=at) for at, (case, rule) in pairs))
 
 
-def _error(error: Written, retry_after: float | str | None) -> FaultCase:
+def _make_error_case(error: Written, retry_after: float | str | None) -> FaultCase:
     if isinstance(error, Mapping):
         return FaultCase(f"error={error.get('status', error.get('reason', '?'))}", "error", {"error": dict(error)})
-    code = _scalar(str(error).removeprefix("error="))
+    code = _parse_scalar(str(error).removeprefix("error="))
     later = {"retry_after": retry_after} if code in _RATE_LIMIT and retry_after is not None else {}
     return FaultCase(f"error={code}", "error", {"error": code, **later})
 
 
-def _at_positions(fault: str | Mapping[str, Any], positions: Sequence[Mapping[str, Json]]) -> Iterator[FaultCase]:
+def _make_fault_cases(fault: str | Mapping[str, Any], positions: Sequence[Mapping[str, Json]]) -> Iterator[FaultCase]:
     """A fault with its options, or without any at each of its positions."""
-    name, options = _parsed(fault)
+    name, options = _parse_fault(fault)
     if options or name not in _ALL:
         places: Sequence[Mapping[str, Json]] = [options]
     else:
@@ -191,11 +192,11 @@ def _at_positions(fault: str | Mapping[str, Any], positions: Sequence[Mapping[st
         yield FaultCase(f"{name}@{written}" if written else name, name, then)
 
 
-def _parsed(fault: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Json]]:
+def _parse_fault(fault: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Json]]:
     """The name of a fault and its options. Raises ValueError."""
     if isinstance(fault, str):
         name, _, rest = fault.partition("@")
-        return name.strip(), dict(map(_option, rest.split(","))) if rest else {}
+        return name.strip(), dict(map(_parse_option, rest.split(","))) if rest else {}
     if isinstance(fault, Mapping) and len(fault) == 1:
         ((name, table),) = fault.items()
         if isinstance(name, str) and isinstance(table, Mapping):
@@ -203,9 +204,9 @@ def _parsed(fault: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Json]]:
     raise ValueError(f'a fault is a name, "cut@after_tokens=3" or {{"cut": {{"after_tokens": 3}}}}, not {fault!r}')
 
 
-def _option(text: str) -> tuple[str, Json]:
+def _parse_option(text: str) -> tuple[str, Json]:
     key, equals, value = text.partition("=")
-    return key.strip(), _scalar(value) if equals else True
+    return key.strip(), _parse_scalar(value) if equals else True
 
 
 def _supports(name: str, position: Mapping[str, Json]) -> bool:
@@ -213,7 +214,7 @@ def _supports(name: str, position: Mapping[str, Json]) -> bool:
     return all(key in known or (key not in POSITIONS and known) for key in position)
 
 
-def _scalar(text: str) -> int | float | str:
+def _parse_scalar(text: str) -> int | float | str:
     for kind in (int, float):
         try:
             return kind(text)
@@ -285,7 +286,7 @@ class _Run(Struct, frozen=True):
             return "hung", f"hung: {result.hung}{after}"
         unmatched = next((call for call in self.calls if call.source == "unmatched"), None)
         if unmatched is not None:
-            return "failed", f"failed: no rule answered {call_line(unmatched)}"
+            return "failed", f"failed: no rule answered {describe_call(unmatched)}"
         if result.how == "raised":
             return "raised", f"raised {result.details}{after}"
         short = next((call for call in self.hit if self._is_truncated(call) and not self.retries(call)), None)
@@ -321,9 +322,9 @@ class _Run(Struct, frozen=True):
         if self.case.kind in ANSWER_FAULTS and not any(_CALLS_TOOL.search(call.reply) for call in self.hit):
             return "the answer has no tool call"
         if self.case.kind in _ENDING and all(call.ended == "complete" for call in self.hit):
-            return "the answer ends before that"
+            return "the answer ended before the fault"
         if self.case.kind in FAULTS and all(call.row.unaffected for call in self.hit):
-            return "the answer has nothing that it changes"
+            return "the answer has nothing that the fault changes"
         return ""
 
     def _is_truncated(self, call: ReceivedCall) -> bool:
@@ -418,10 +419,13 @@ class FaultMatrix(Struct, frozen=True):
                     raise ValueError(f'a fault matrix has no option "{name}"{hint}')
                 if name in ("expect", "when") and not isinstance(given[name], Mapping | None):
                     raise ValueError(f"{name} must be a table, not {given[name]!r}")
-            limit, cases = given.get("limit"), _cases(place, faults, given)
-            expect = _expected(given.get("expect") or {}, cases)
+            limit, cases = given.get("limit"), _make_cases(place, faults, given)
+            expect = _read_expected(given.get("expect") or {}, cases)
             return cls(
-                cases, DEFAULT_LIMIT if limit is None else _limit(limit), expect, _allowed(given.get("allow") or ())
+                cases,
+                DEFAULT_LIMIT if limit is None else _read_limit(limit),
+                expect,
+                _read_allowed(given.get("allow") or ()),
             )
         except ValueError as error:
             raise ConfigError(Mistake(str(error), place)) from None
@@ -442,33 +446,33 @@ class FaultMatrix(Struct, frozen=True):
         return FaultRow(test, case.name, asked, outcome, "; ".join([details, *also.values()]), bad, case.at)
 
 
-def _limit(written: float | str) -> float:
+def _read_limit(written: float | str) -> float:
     if limit := parse_seconds(written):
         return limit
     raise ValueError("limit must be more than 0 s")
 
 
-def _expected(written: Mapping[Any, Any], cases: Sequence[FaultCase]) -> Mapping[str, tuple[str, ...]]:
+def _read_expected(written: Mapping[Any, Any], cases: Sequence[FaultCase]) -> Mapping[str, tuple[str, ...]]:
     """The expected outcomes, by the name of a case or of its fault."""
     known, found = {name for case in cases for name in (case.name, case.kind)}, {}
     for key, outcomes in written.items():
         name = f"error={key}" if f"error={key}" in known else str(key)
         if name not in known:
             raise ValueError(f'expect: the matrix has no fault "{name}"{did_you_mean(name, known)}')
-        found[name] = tuple(map(_name, _as_list(outcomes)))
+        found[name] = tuple(map(_read_outcome, _as_list(outcomes)))
         for each in found[name]:
             if each.islower() and each not in OUTCOMES:  # names of errors are capitalized
                 raise ValueError(f'expect: there is no outcome "{each}"{did_you_mean(each, OUTCOMES)}')
     return found
 
 
-def _name(outcome: Any) -> str:
+def _read_outcome(outcome: Any) -> str:
     if isinstance(outcome, str | type):
         return outcome if isinstance(outcome, str) else outcome.__name__
     raise ValueError(f"expect takes an outcome or an error, not {outcome!r}")
 
 
-def _allowed(written: Any) -> tuple[str, ...]:
+def _read_allowed(written: Any) -> tuple[str, ...]:
     words = tuple(_as_list(written))
     for word in words:
         if word not in BAD:

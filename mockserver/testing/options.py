@@ -18,15 +18,15 @@ from mockserver.config.errors import ConfigError, SourceLocation
 _MAX_PART = 150  # bytes of a part of a cassette's name
 
 
-def cassette_name(parts: Iterable[str]) -> str:
+def name_cassette(parts: Iterable[str]) -> str:
     """The cassette of a test, such as `test_app/TestChat.test_greets[gpt-4o]`.
 
     A part that file systems might reject, or confuse with another, gets a hash suffix.
     """
-    return "/".join(map(_safe_part, parts))
+    return "/".join(map(_make_safe, parts))
 
 
-def _safe_part(part: str) -> str:
+def _make_safe(part: str) -> str:
     kept = _LEADING.sub("", _UNSAFE.sub("-", part)).encode()[:_MAX_PART].decode(errors="ignore").rstrip(" .")
     if kept and kept == part and not _AMBIGUOUS.search(part):
         return part
@@ -39,54 +39,54 @@ _LEADING = re.compile(r"^[^\w\[]+")
 _AMBIGUOUS = re.compile(r"\[.*[A-Z]|\.yaml$")
 
 
-def caller() -> SourceLocation:
+def find_caller() -> SourceLocation:
     """The innermost line outside this package, with its text."""
-    frame = _calling_frame()
+    frame = _find_calling_frame()
     file, line = frame.f_code.co_filename, frame.f_lineno
     text = linecache.getline(file, line).rstrip("\n")
-    return SourceLocation(relative(file), line, len(text) - len(text.lstrip()) + 1, text)
+    return SourceLocation(shorten_path(file), line, len(text) - len(text.lstrip()) + 1, text)
 
 
-def relative_to_caller(path: str | Path) -> Path:
+def resolve_path(path: str | Path) -> Path:
     """A path relative to the calling file, if that exists, or to the working directory."""
-    there = Path(_calling_frame().f_code.co_filename).parent / path
+    there = Path(_find_calling_frame().f_code.co_filename).parent / path
     return there if there.exists() else Path(path)
 
 
-def _calling_frame() -> FrameType:
-    return next(frame for frame in outward(sys._getframe(1)) if not frame.f_code.co_filename.startswith(PACKAGE))
+def _find_calling_frame() -> FrameType:
+    return next(frame for frame in walk_frames(sys._getframe(1)) if not frame.f_code.co_filename.startswith(PACKAGE))
 
 
-def outward(frame: FrameType | None) -> Iterator[FrameType]:
+def walk_frames(frame: FrameType | None) -> Iterator[FrameType]:
     """A frame, its caller, and so on."""
     while frame is not None:
         yield frame
         frame = frame.f_back
 
 
-def frames_of_test(frame: FrameType | None) -> Iterator[FrameType]:
+def find_test_frames(frame: FrameType | None) -> Iterator[FrameType]:
     """A frame and its callers as far as pytest's."""
-    return takewhile(lambda each: _PYTEST not in each.f_code.co_filename, outward(frame))
+    return takewhile(lambda each: _PYTEST not in each.f_code.co_filename, walk_frames(frame))
 
 
-def is_users(file: str) -> bool:
+def is_user_file(file: str) -> bool:
     """Whether a file of code is below the working directory, and not installed there."""
     return file.startswith(f"{os.getcwd()}{os.sep}") and not file.startswith(_FOREIGN)
 
 
-def line_of_user(frames: Iterable[FrameType]) -> str:
+def find_user_line(frames: Iterable[FrameType]) -> str:
     """The first line of the user's own code, such as `app.py:12`; empty if there is none."""
-    found = next((frame for frame in frames if is_users(frame.f_code.co_filename)), None)
-    return "" if found is None else f"{relative(found.f_code.co_filename)}:{found.f_lineno}"
+    found = next((frame for frame in frames if is_user_file(frame.f_code.co_filename)), None)
+    return "" if found is None else f"{shorten_path(found.f_code.co_filename)}:{found.f_lineno}"
 
 
-def relative(file: str | Path) -> str:
+def shorten_path(file: str | Path) -> str:
     """A path relative to the working directory, if it is below it."""
-    return _relative(str(file), os.getcwd())
+    return _shorten_path(str(file), os.getcwd())
 
 
 @lru_cache(maxsize=256)
-def _relative(file: str, folder: str) -> str:
+def _shorten_path(file: str, folder: str) -> str:
     path, here = Path(file), Path(folder)
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else file
 
@@ -240,18 +240,18 @@ class Details(TypedDict, total=False):
     faults: Sequence[FaultName | Mapping[str, Any]]
 
 
-def with_text(text: Sequence[object], when: Mapping[str, Any]) -> dict[str, Any]:
+def merge_text(text: Sequence[object], when: Mapping[str, Any]) -> dict[str, Any]:
     """The `when` of keywords and what the user says, of which there is one text at most. Raises ConfigError."""
     if len(text) > 1 or not all(isinstance(each, str) for each in text):
         given = ", ".join(map(repr, text))
         why = f'expected one text, what the user says, and keywords, ("*hello*", model=...), not {given}'
-        raise ConfigError(f"{caller().where}: {why}")
+        raise ConfigError(f"{find_caller().where}: {why}")
     if text and "last_user" in when:
-        raise ConfigError(f"{caller().where}: expected a text or last_user=, not both")
-    return table({**when, "last_user": text[0]} if text else when)
+        raise ConfigError(f"{find_caller().where}: expected a text or last_user=, not both")
+    return flatten_when({**when, "last_user": text[0]} if text else when)
 
 
-def table(when: Mapping[str, Any]) -> dict[str, Any]:
+def flatten_when(when: Mapping[str, Any]) -> dict[str, Any]:
     """A `when` as rules files have it: `param={"n": 2}` becomes `param.n: 2`, `not_` becomes `not`."""
     found: dict[str, Any] = {}
     for name, value in when.items():

@@ -20,35 +20,36 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
 from mockserver.dialects import discover
 from mockserver.engine.engine import alter_engine
-from mockserver.reports.calls import sources
-from mockserver.reports.coverage import current_watch
+from mockserver.reports.calls import list_sources
+from mockserver.reports.coverage import find_watch
 from mockserver.reports.failures import (
     Budget,
     PlayedCassette,
     Problem,
-    answers,
-    failure_text,
-    function_raised,
-    impossible_answers,
-    never_reached,
-    no_answer,
-    refused_histories,
-    too_few_answers,
-    unanswerable,
-    unmatched,
+    count_answers,
+    explain_no_answer,
+    explain_raised,
+    explain_too_few_answers,
+    explain_unanswerable,
+    explain_unmatched,
+    find_impossible_answers,
+    find_never_reached,
+    find_refused_histories,
+    write_failure,
 )
 from mockserver.rules.answer.compile import Responder
 from mockserver.rules.lint.remarks import Remark, find_repeated_calls
 from mockserver.rules.load import Rule
 from mockserver.rules.templates import is_template
 from mockserver.server.client_environment import base_url, environment
-from mockserver.server.live import DEFAULT, start
+from mockserver.server.live import start
+from mockserver.server.namespaces import DEFAULT
 from mockserver.server.player import Player
-from mockserver.server.sources import compiled
+from mockserver.server.sources import compile_rules
 from mockserver.server.stubs import unreachable
 from mockserver.state.journal import Journal
 from mockserver.testing.assertions import Assertions, Calls
-from mockserver.testing.clients import is_usable, openai_client, patched_environ, unpatched_environ
+from mockserver.testing.clients import find_own_environ, is_usable, make_openai_client, patch_environ
 from mockserver.testing.connections import ConnectionGuard
 from mockserver.testing.options import (
     Details,
@@ -56,9 +57,9 @@ from mockserver.testing.options import (
     ServerOptions,
     Then,
     When,
-    caller,
-    relative_to_caller,
-    with_text,
+    find_caller,
+    merge_text,
+    resolve_path,
 )
 from mockserver.testing.setup import Composer, LoadedCassette, MockServerWarning, Setup, load_rules, warn_of_test
 from mockserver.testing.transport.in_process import Clock
@@ -126,7 +127,7 @@ class MockServer(Assertions):
 
         Connections of this process to providers are stopped, except to `allow_hosts`.
         """
-        with patched_environ(self.env), ExitStack() as stack:
+        with patch_environ(self.env), ExitStack() as stack:
             if not self.guard.is_active:  # else the block around this one, or the test, ends it
                 self.guard.start()
                 stack.callback(self.guard.stop)
@@ -160,7 +161,7 @@ class MockServer(Assertions):
     @property
     def env(self) -> Mapping[str, str]:
         """The environment variables with which official clients connect to this server."""
-        return environment(self.url, self._live.settings, unpatched_environ())
+        return environment(self.url, self._live.settings, find_own_environ())
 
     def client(self, dialect: str = "openai", **options: Any) -> "OpenAI":
         """OpenAI's client for a dialect that it supports; `options` are the client's. Raises ConfigError.
@@ -170,14 +171,14 @@ class MockServer(Assertions):
         shared = not options and dialect == "openai"
         if shared and self._client is not None and is_usable(self._client, self.env):
             return self._client
-        made: OpenAI = openai_client("OpenAI", self.env, dialect, options)
+        made: OpenAI = make_openai_client("OpenAI", self.env, dialect, options)
         if shared:
             self._client = made
         return made
 
     def async_client(self, dialect: str = "openai", **options: Any) -> "AsyncOpenAI":
         """The asynchronous client, a new one each time, as it belongs to an event loop."""
-        made: AsyncOpenAI = openai_client("AsyncOpenAI", self.env, dialect, options)
+        made: AsyncOpenAI = make_openai_client("AsyncOpenAI", self.env, dialect, options)
         return made
 
     def transport(self) -> "Transport":
@@ -213,7 +214,7 @@ class MockServer(Assertions):
         Raises MockserverError.
         """
         try:
-            self._loaded += load_rules(relative_to_caller(path), self._live.settings.profiles)
+            self._loaded += load_rules(resolve_path(path), self._live.settings.profiles)
         except MockserverError as error:
             raise error.with_traceback(None) from None
         self.update_rules()
@@ -239,7 +240,7 @@ class MockServer(Assertions):
             engine = alter_engine(engine, player=replace(engine.player, worded=self.worded))
         journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
         journal.keeps_calls = True
-        if (watch := current_watch()) is not None:
+        if (watch := find_watch()) is not None:
             journal.on_close = watch.record
             watch.add_rules(engine.rules)
         self._live.renew(settings, engine, journal, timed=self._setup.timed)
@@ -291,18 +292,20 @@ class MockServer(Assertions):
 
     def problems(self) -> tuple[Problem, ...]:
         """Why the test should fail: blocked or unmatched calls, rules not called, functions that raised, a budget."""
-        calls, rules = self.calls, self._live.engine_of(DEFAULT).rules
+        calls, rules = self.calls, self._live.find_engine(DEFAULT).rules
         failed: dict[tuple[str, str], list[Exception]] = {}
         for where, error in self.errors:
             failed.setdefault((where, repr(error)), []).append(error)
-        found = [no_answer(one.where) for one in self._declared if one.rule is None]  # first, as the cause of misses
-        found += [*self.guard.blocked, *(function_raised(where, errors) for (where, _), errors in failed.items())]
-        found += unmatched(calls, rules)
+        found = [
+            explain_no_answer(one.where) for one in self._declared if one.rule is None
+        ]  # first, as the cause of misses
+        found += [*self.guard.blocked, *(explain_raised(where, errors) for (where, _), errors in failed.items())]
+        found += explain_unmatched(calls, rules)
         for one in self._declared:
-            if one.rule is not None and one.expected_calls and answers(one.rule, calls) < one.expected_calls:
-                found.append(too_few_answers(one.rule, one.expected_calls, calls))
+            if one.rule is not None and one.expected_calls and count_answers(one.rule, calls) < one.expected_calls:
+                found.append(explain_too_few_answers(one.rule, one.expected_calls, calls))
         if self._live.settings.lint == "error":
-            found += impossible_answers(calls)
+            found += find_impossible_answers(calls)
         return (*found, *self._budget.exceeded(calls))
 
     def remarks(self) -> tuple[Problem, ...]:
@@ -312,17 +315,18 @@ class MockServer(Assertions):
         """
         lint, rules = self._live.settings.lint, [one.rule for one in self._declared if one.rule is not None]
         wide = not all("name" in rule.spec or rule.spec["when"] for rule in rules)
-        hidden = tuple(never_reached(rules)) if wide else ()
-        missed = [] if hidden else [each for each in find_repeated_calls(rules) if not answers(each.rule, self.calls)]
+        hidden = tuple(find_never_reached(rules)) if wide else ()
+        repeated = () if hidden else find_repeated_calls(rules)
+        missed = [each for each in repeated if not count_answers(each.rule, self.calls)]
         answered = [row.source for row in self._live.journal if row.source.startswith("rule ")]
         if len(set(answered)) < len(answered):  # else no rule has answered again
-            loaded = [rule for rule in self._live.engine_of(DEFAULT).rules if rule not in rules]
+            loaded = [rule for rule in self._live.find_engine(DEFAULT).rules if rule not in rules]
             missed += [each for each in find_repeated_calls(loaded) if _is_repeated(each, self.calls)]
         remarked = self.calls if any(row.remarks for row in self._live.journal) else ()
         paths = [rule for rule in (*rules, *self._loaded) if "path" in rule.when.uses]
-        never = unanswerable(unreachable(paths, self._live.settings.dialect)) if paths else ()
-        impossible = impossible_answers(remarked) if lint == "warn" else ()  # as an error, it is a problem
-        return (*hidden, *unanswerable(missed), *never, *impossible, *refused_histories(remarked))
+        never = explain_unanswerable(unreachable(paths, self._live.settings.dialect)) if paths else ()
+        impossible = find_impossible_answers(remarked) if lint == "warn" else ()  # as an error, it is a problem
+        return (*hidden, *explain_unanswerable(missed), *never, *impossible, *find_refused_histories(remarked))
 
     def ignored_timings(self) -> Iterator[str]:
         """The declared rules whose timing is ignored, as answers take no time in tests unless that is asked for."""
@@ -333,13 +337,13 @@ class MockServer(Assertions):
     def verify(self) -> None:
         """Raise AssertionError with all problems, if there are any."""
         if problems := self.problems():
-            raise AssertionError(failure_text(problems))
+            raise AssertionError(write_failure(problems))
 
     def assert_not_called(self, *text: str, **when: Unpack[When]) -> None:
         """No call matches. Warns of a path that neither a dialect nor a rule knows, as none could."""
         super().assert_not_called(*text, **when)
-        if "path" in when and not any(rule.stubs for rule in self._live.engine_of(DEFAULT).rules):
-            rule = self.compiled({"when": with_text(text, when), "then": {"text": ""}}, caller())
+        if "path" in when and not any(rule.stubs for rule in self._live.find_engine(DEFAULT).rules):
+            rule = self.compiled({"when": merge_text(text, when), "then": {"text": ""}}, find_caller())
             for remark in unreachable([rule], self._live.settings.dialect):
                 warnings.warn(
                     MockServerWarning(f"assert_not_called cannot fail: {remark.text.partition(': ')[2]}"), stacklevel=2
@@ -355,14 +359,14 @@ class MockServer(Assertions):
     def compiled(self, rule: Mapping[str, Json], place: SourceLocation) -> Rule:
         """A rule declared at a place of a program. Raises RuleError."""
         document = Document.from_place({"rules": [rule]}, place)
-        return compiled((document,), self._live.settings.profiles)[0]
+        return compile_rules((document,), self._live.settings.profiles)[0]
 
     def update_rules(self) -> None:
         """Use the rules that are declared now."""
         self._check_here()
         every = (*self._declared, *self._kept)
         declared = tuple(one.rule for one in every if one.rule is not None)
-        if (watch := current_watch()) is not None:
+        if (watch := find_watch()) is not None:
             watch.add_rules(self._loaded)
             watch.add_rules(declared, declared=True)
         self._live.namespaces.touch(DEFAULT).rules = (*self._overrides, *declared, *self._loaded)
@@ -392,7 +396,7 @@ class MockServer(Assertions):
 _POLL = 0.01  # seconds
 
 
-Asked = Call  # the parsed request, under the name that tests use
+Asked = Call  # under the name that tests use: the request as it was read, without its answer
 Function = Callable[[Asked], Any]  # returns a text, or a table like `then`
 
 
@@ -435,7 +439,7 @@ class Declared:
     """
 
     def __init__(self, server: MockServer, text: Sequence[str], name: str | None, when: When) -> None:
-        self.place = caller()
+        self.place = find_caller()
         if text and "last_user" in when and name is None:  # the text was the name in earlier versions
             why = f"on({text[0]!r}, last_user=...): the first text is now short for last_user; write name={text[0]!r}"
             warnings.warn(MockServerWarning(why), stacklevel=3)
@@ -443,7 +447,7 @@ class Declared:
         self.expected_calls: int | None = None  # as set by `times`
         self.rule: Rule | None = None
         self._server, self._name = server, name
-        self._when = with_text(text, when)
+        self._when = merge_text(text, when)
 
     def reply(self, text: str | Function | None = None, **then: Unpack[Then]) -> Self:
         """Answer with a text, or with other keys of a rule's `then`: `json=`, `tool_calls=`, `finish=`...
@@ -513,7 +517,7 @@ class Declared:
     def calls(self) -> Calls:
         """The calls that it answered or modified, at least in part."""
         source = None if self.rule is None else self.rule.source
-        return self._server.calls.of(lambda call: source in (*sources(call), *call.modified_by))
+        return self._server.calls.of(lambda call: source in (*list_sources(call), *call.modified_by))
 
     def _calling(self, function: Function, more: Mapping[str, Any]) -> Responder:
         """A responder that calls a function; if it raises, the answer is a 500."""
@@ -539,8 +543,8 @@ class Declared:
     def _answered(self, then: Mapping[str, Any], responder: Responder | None = None) -> Self:
         if self.rule is not None:
             raise ConfigError(
-                f"{caller().where}: the rule at {self.where} already has an answer; declare another rule with on(...),"
-                " or use steps(...) to answer turn by turn"
+                f"{find_caller().where}: the rule at {self.where} already has an answer; declare another rule with"
+                " on(...), or use steps(...) to answer turn by turn"
             )
         times = {} if self.expected_calls is None else {"times": self.expected_calls}
         named = {} if self._name is None else {"name": self._name}
@@ -561,4 +565,6 @@ _SEPARATE = ("retry_after", "headers", "timing", "faults")
 
 def _is_repeated(remark: Remark, calls: Calls) -> bool:
     """Whether the rule that calls a tool has answered again, and the one for the result never."""
-    return remark.before is not None and answers(remark.before, calls) > 1 and not answers(remark.rule, calls)
+    return (
+        remark.before is not None and count_answers(remark.before, calls) > 1 and not count_answers(remark.rule, calls)
+    )

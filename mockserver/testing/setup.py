@@ -15,30 +15,30 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Stored
 from mockserver.engine.engine import Engine, alter_engine
 from mockserver.engine.memory import Memory
-from mockserver.reports.calls import ReceivedCall, call_line
+from mockserver.reports.calls import ReceivedCall, describe_call
 from mockserver.reports.failures import PlayedCassette, Problem
 from mockserver.rules.load import Rule
 from mockserver.server.live import Live, compose
-from mockserver.server.sources import Sources, compiled
+from mockserver.server.sources import Sources, compile_rules
 from mockserver.state.in_memory import MemoryCounters, MemoryShelf
-from mockserver.testing.connections import allowed_hosts
-from mockserver.testing.options import ServerOptions, relative
+from mockserver.testing.connections import check_hosts
+from mockserver.testing.options import ServerOptions, shorten_path
 
 
 class MockServerWarning(UserWarning):
     """Something that a test left unfinished."""
 
 
-def left_open(calls: Iterable[ReceivedCall]) -> Iterator[MockServerWarning]:
+def find_left_open(calls: Iterable[ReceivedCall]) -> Iterator[MockServerWarning]:
     """Warnings of answers that were still being sent when the test ended."""
     for call in calls:
         yield MockServerWarning(
-            f"the test left an answer open, {call_line(call)}: read the stream to its end or close it, and wait for"
+            f"the test left an answer open, {describe_call(call)}: read the stream to its end or close it, and wait for"
             " background tasks"
         )
 
 
-def unrecorded(calls: Iterable[ReceivedCall]) -> Iterator[MockServerWarning]:
+def find_unrecorded(calls: Iterable[ReceivedCall]) -> Iterator[MockServerWarning]:
     """Warnings of answers that could not be recorded, one for each reason."""
     lost: dict[str, list[ReceivedCall]] = {}
     for call in calls:
@@ -46,12 +46,12 @@ def unrecorded(calls: Iterable[ReceivedCall]) -> Iterator[MockServerWarning]:
             lost.setdefault(call.secrets.text(call.row.unrecorded), []).append(call)
     for why, (first, *others) in lost.items():
         head = f"{len(others) + 1} answers were not recorded, first" if others else "an answer was not recorded,"
-        yield MockServerWarning(f"{head} {call_line(first)}: {why}")
+        yield MockServerWarning(f"{head} {describe_call(first)}: {why}")
 
 
 def warn_of_test(left: Iterable[ReceivedCall], remarks: Iterable[Problem]) -> None:
     """Issue warnings of answers left open and of remarks for the caller's caller."""
-    for warning in (*left_open(left), *(MockServerWarning(remark.text) for remark in remarks)):
+    for warning in (*find_left_open(left), *(MockServerWarning(remark.text) for remark in remarks)):
         warnings.warn(warning, stacklevel=3)
 
 
@@ -74,7 +74,7 @@ class LoadedCassette(Struct, frozen=True):
         """What these calls played of it."""
         head = f"cassette {self.name}#"
         numbers = {int(call.source.removeprefix(head)) for call in calls if call.source.startswith(head)}
-        return PlayedCassette(relative(self.file), self.size, tuple(sorted(numbers)))
+        return PlayedCassette(shorten_path(self.file), self.size, tuple(sorted(numbers)))
 
 
 DEFAULTS: Mapping[str, Json] = {"unmatched": "error", "port": 0, "reload": False, "journal_calls": 10_000}
@@ -93,7 +93,7 @@ class Setup(Struct, frozen=True):
     def of(cls, *rules: str | Path, **options: Unpack[ServerOptions]) -> "Setup":
         """A setup from rules files and options."""
         settings: dict[str, Any] = {**options}
-        timing, allowed = settings.pop("timing", False), allowed_hosts(settings.pop("allow_hosts", ()))
+        timing, allowed = settings.pop("timing", False), check_hosts(settings.pop("allow_hosts", ()))
         if not isinstance(timing, bool):
             settings["timing"] = timing
         return cls(tuple(map(Path, rules)), {**DEFAULTS, **settings}, timing is not False, allowed)
@@ -103,7 +103,7 @@ class Setup(Struct, frozen=True):
         """Its sources, with the environment's upstream keys but not its settings, which would change tests."""
         ours = {name for name in os.environ if name.startswith("MOCKSERVER_") and not name.startswith(UPSTREAM_KEY)}
         environ = {name: value for name, value in os.environ.items() if name not in ours}
-        return Sources(self.rules, Keywords(self.settings), environ, shown=relative)
+        return Sources(self.rules, Keywords(self.settings), environ, shown=shorten_path)
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -117,7 +117,7 @@ class Setup(Struct, frozen=True):
     @property
     def key(self) -> object:
         """A cache key: its settings, and when its files were written."""
-        return repr((self.settings, [(path, _version(path)) for path in self.rules]))
+        return repr((self.settings, [(path, _find_version(path)) for path in self.rules]))
 
     @property
     def cacheable(self) -> bool:
@@ -152,10 +152,10 @@ def load_rules(path: Path, profiles: Profiles | None) -> tuple[Rule, ...]:
         if isinstance(document.data, Mapping) and document.data.get("settings"):
             why = "the server has its own; to use them, name the file in the mark (rules=...) or in MockServer(...)"
             warnings.warn(MockServerWarning(f"the settings of {document.file} are ignored: {why}"), stacklevel=3)
-    return compiled(documents, profiles)
+    return compile_rules(documents, profiles)
 
 
-def _version(path: Path) -> object:
+def _find_version(path: Path) -> object:
     try:
         status = path.stat()
     except OSError:

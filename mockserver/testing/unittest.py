@@ -72,7 +72,7 @@ class MockServerTestCase(TestCase):
         server.reset()
         name, own = self._testMethodName, vars(self)
         before = own.get(name)  # pytest sets one, and removes it itself
-        own[name] = _then(getattr(self, name), self._verify)
+        own[name] = _run_after(getattr(self, name), self._verify)
         try:
             with server.environ():
                 yield
@@ -101,7 +101,7 @@ def mocked(*rules: str | Path, options: ServerOptions | None = None) -> Callable
 
     def decorate(function: T) -> T:
         if isinstance(function, type):
-            raise ConfigError("@mocked() is for functions; derive a class of tests from MockServerTestCase")
+            raise ConfigError("@mocked() is for functions; for a class of tests, subclass MockServerTestCase")
 
         @wraps(function)
         def call(*args: Any, **named: Any) -> Any:
@@ -114,13 +114,13 @@ def mocked(*rules: str | Path, options: ServerOptions | None = None) -> Callable
                 return await function(*args, mockserver=server, **named)
 
         made: Any = awaited if inspect.iscoroutinefunction(function) else call
-        made.__signature__ = _without(inspect.signature(function))  # else pytest would look for a fixture
+        made.__signature__ = _hide_parameter(inspect.signature(function))  # else pytest would look for a fixture
         return made  # type: ignore[no-any-return]
 
     return decorate
 
 
-def _then(test: Callable[[], Any], after: Callable[[], None]) -> Callable[[], Any]:
+def _run_after(test: Callable[[], Any], after: Callable[[], None]) -> Callable[[], Any]:
     """A test that calls `after` at its end, unless it fails or skips."""
 
     @wraps(test)
@@ -137,6 +137,6 @@ def _then(test: Callable[[], Any], after: Callable[[], None]) -> Callable[[], An
     return awaited if inspect.iscoroutinefunction(test) else call
 
 
-def _without(signature: inspect.Signature) -> inspect.Signature:
+def _hide_parameter(signature: inspect.Signature) -> inspect.Signature:
     kept = [each for each in signature.parameters.values() if each.name != "mockserver"]
     return signature.replace(parameters=kept)

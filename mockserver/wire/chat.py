@@ -234,7 +234,7 @@ def chunks(answer: Answer, layout: ChatLayout, tier: str | None = None, *, inclu
     """Yield the frames of a streamed answer: choices open in index order, then take turns."""
     if layout.prompt_filter_first:
         yield Frame(to_json(prompt_filter_chunk([prompt_filter(answer.prompt_safety)])), part="open")
-    builder = _ChunkBuilder(answer, layout, tier, include_usage=include_usage)
+    builder = _ChatChunkBuilder(answer, layout, tier, include_usage=include_usage)
     template = ChunkTemplate(lambda index, delta: builder.chunk(index, _Increment(delta)))
     turns = zip_longest(*(_increments(choice, layout, answer.tokenizer) for choice in answer.choices))
     for turn in turns:
@@ -270,7 +270,7 @@ _PLACEHOLDER: Mapping[str, Json] = {"\0": 0}
 _PLACEHOLDER_BYTES = to_json(_PLACEHOLDER)
 
 
-class _ChunkBuilder:
+class _ChatChunkBuilder:
     def __init__(self, answer: Answer, layout: ChatLayout, tier: str | None, *, include_usage: bool) -> None:
         self._answer, self._layout, self._include_usage = answer, layout, include_usage
         self._head: dict[str, Json] = {

@@ -94,7 +94,7 @@ def text_chunks(answer: Answer, layout: TextLayout, options: CompletionOptions) 
     """Yield the frames of a streamed answer: an echoed prompt first, in one piece; the choices take turns."""
     if layout.prompt_filter_first:
         yield Frame(to_json(prompt_filter_chunk(_prompt_filters(answer, options))), part="open")
-    builder = _ChunkBuilder(answer, layout, options)
+    builder = _CompletionChunkBuilder(answer, layout, options)
     template = ChunkTemplate(lambda index, text: builder.chunk(index, _Piece(text)))
     turns = zip_longest(*(_pieces(choice, options, answer.tokenizer) for choice in answer.choices))
     for turn in turns:
@@ -225,7 +225,7 @@ def _pick_written_tokens(choice: Choice, shown: Sequence[str], tokens: Sequence[
     yield from (tokens[span] for span in spans(shown[1:] if choice.echo else shown, tokens))
 
 
-class _ChunkBuilder:
+class _CompletionChunkBuilder:
     def __init__(self, answer: Answer, layout: TextLayout, options: CompletionOptions) -> None:
         self._answer, self._layout, self._options = answer, layout, options
         self._head: dict[str, Json] = {

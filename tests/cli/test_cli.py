@@ -89,7 +89,7 @@ def test_a_broken_rules_file_is_one_line(command: str, tmp_path: Path) -> None:
 
 def test_a_missing_rules_file_is_named(tmp_path: Path) -> None:
     ran = run("serve", tmp_path / "none.yaml")
-    told = "mockserver: {0}: cannot be read: No such file or directory; mockserver init {0} writes a first one\n"
+    told = "mockserver: {0}: cannot be read: No such file or directory; mockserver init {0} creates one\n"
     assert (ran.code, ran.err) == (2, told.format(tmp_path / "none.yaml"))
 
 

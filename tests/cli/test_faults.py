@@ -43,7 +43,7 @@ def test_a_program_under_faults() -> None:
         "  ok   error=429              stream  raised HTTPError (exit code 1)",
         "  BAD  cut@after_tokens=1     stream  accepted a truncated answer, cut short after 2 frames",
         "  ok   cut@before_done        stream  recovered",
-        "  ok   cut@in_tool_arguments  stream  unaffected: the answer ends before that",
+        "  ok   cut@in_tool_arguments  stream  unaffected: the answer ended before the fault",
         "  BAD  stall@after_tokens=1   stream  hung: still running after 3 s",
         "  ok   crlf                   stream  recovered",
         "  ok   duplicate              stream  recovered, but its output differs",

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 import pytest
 
-from mockserver.cli.options import DEFAULT_RULES, GROUPS, REPEATED, server_sources, setting_flags, sources
+from mockserver.cli.options import DEFAULT_RULES, GROUPS, REPEATED, find_server_sources, find_sources, setting_flags
 from mockserver.config.settings import Settings
 from tests.kit.program import run
 
@@ -52,10 +52,10 @@ def test_sources_are_the_named_files_or_the_default_and_the_given_flags(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert sources((), {}).files == ()
+    assert find_sources((), {}).files == ()
     DEFAULT_RULES.write_text("")
-    assert sources((), {}).files == (DEFAULT_RULES,)
-    assert sources((Path("b.yaml"),), {}).files == (Path("b.yaml"),)
-    assert sources((), {"port": "1", "seed": None, "reload": False}).flags == {"port": "1", "reload": False}
-    flags = server_sources((), {"port": "1", "host": None, "seed": None}).flags
+    assert find_sources((), {}).files == (DEFAULT_RULES,)
+    assert find_sources((Path("b.yaml"),), {}).files == (Path("b.yaml"),)
+    assert find_sources((), {"port": "1", "seed": None, "reload": False}).flags == {"port": "1", "reload": False}
+    flags = find_server_sources((), {"port": "1", "host": None, "seed": None}).flags
     assert flags == {"host": "127.0.0.1", "port": "1"}

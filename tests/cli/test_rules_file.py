@@ -78,9 +78,8 @@ def test_check_without_a_file_is_a_mistake(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     ran = run("check")
     assert (ran.code, ran.out) == (2, "")
-    assert (
-        ran.err
-        == "mockserver: nothing to check: no rules.yaml is here; name a file, or make one with: mockserver init\n"
+    assert ran.err == (
+        "mockserver: nothing to check: there is no rules.yaml here; name a file, or create one with: mockserver init\n"
     )
     (tmp_path / "rules.yaml").write_text("")
     assert run("check").out == "rules.yaml: 0 rules, no mistakes, 0 remarks\n"

@@ -11,7 +11,13 @@ from typing import Any
 import pytest
 
 from mockserver.cassettes.cassette_file import CassetteFile
-from mockserver.cli.serve import RedactingFormatter, banner, remark_logger, request_logger, warnings
+from mockserver.cli.serve import (
+    RedactingFormatter,
+    list_warnings,
+    make_remark_logger,
+    make_request_logger,
+    write_banner,
+)
 from mockserver.core.exchange import Exchange
 from mockserver.core.plan import Plan
 from mockserver.dialects import discover
@@ -25,7 +31,7 @@ def test_the_banner_names_every_base_url(tmp_path: Path) -> None:
     rules = tmp_path / "rules.yaml"
     rules.write_text("rules: [{then: {text: a}}]")
     sources = Sources((rules,))
-    text = banner(start(sources), sources, 8123)
+    text = write_banner(start(sources), sources, 8123)
     first, *bases = text.splitlines()
     assert first == f"mockserver listens on http://127.0.0.1:8123  (1 rule from {rules}; unmatched: generate)"
     assert [line.split(maxsplit=1)[0] for line in bases[:-2]] == list(discover())
@@ -38,7 +44,7 @@ def test_the_banner_names_every_base_url(tmp_path: Path) -> None:
 
 
 def test_the_banner_names_the_bare_base_url_of_another_dialect() -> None:
-    text = banner(start(sources := Sources(flags={"dialect": "fireworks"})), sources, 1)
+    text = write_banner(start(sources := Sources(flags={"dialect": "fireworks"})), sources, 1)
     assert "               http://127.0.0.1:1/inference  (OpenAI's client: append /v1)  (speaks fireworks)\n" in text
 
 
@@ -52,13 +58,13 @@ def test_the_banner_names_the_bare_base_url_of_another_dialect() -> None:
 )
 def test_the_banner_names_the_inspector(flags: dict[str, Any], line: str | None) -> None:
     live = start(sources := Sources(flags=flags))
-    found = [each for each in banner(live, sources, 1).splitlines() if "inspector" in each]
+    found = [each for each in write_banner(live, sources, 1).splitlines() if "inspector" in each]
     assert found == ([] if line is None else [line.format(token=live.control_token)])
 
 
 def test_the_banner_names_the_status_of_an_unmatched_request() -> None:
     sources = Sources(flags={"unmatched": {"status": 501}})
-    assert "unmatched: error 501)" in banner(start(sources), sources, 1)
+    assert "unmatched: error 501)" in write_banner(start(sources), sources, 1)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +85,7 @@ def test_the_banner_describes_the_cassette(tmp_path: Path, record: str, there: i
         cassette.append(chat("Hi", {"text": "Hello"}))
     upstream = {} if record == "none" else {"upstream": {"openai": "http://127.0.0.1:9/v1"}}
     sources = Sources((), {"cassettes": str(tmp_path), "cassette": "chat", "record": record, **upstream})
-    first, second, *_ = banner(start(sources), sources, 1).splitlines()
+    first, second, *_ = write_banner(start(sources), sources, 1).splitlines()
     assert first == "mockserver listens on http://127.0.0.1:1  (no rules; then cassette chat.yaml)"
     assert second == expected
 
@@ -87,14 +93,14 @@ def test_the_banner_describes_the_cassette(tmp_path: Path, record: str, there: i
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "mock.test"])
 def test_an_open_server_warns_and_prints_the_generated_token(host: str) -> None:
     live = start(Sources((), {"host": host}))
-    open_to, token = warnings(live)
+    open_to, token = list_warnings(live)
     assert open_to == "  open to the network: anyone can use this server; --host 127.0.0.1 limits it to this machine"
     assert token == f"  /__mockserver__ requires the header authorization: Bearer {live.control_token}"
 
 
 def test_a_configured_token_is_not_printed() -> None:
     live = start(Sources((), {"host": "0.0.0.0", "control_token": "sesame-open", "keys": "sk-1"}))
-    assert list(warnings(live)) == [
+    assert list(list_warnings(live)) == [
         "  open to the network: anyone with an API key can use this server; --host 127.0.0.1 limits it to this machine"
     ]
 
@@ -104,7 +110,7 @@ def test_a_folder_that_is_not_writable_is_a_warning(tmp_path: Path, folder: str,
     (tmp_path / "file").touch()
     settings = {"cassettes": str(tmp_path / folder), "cassette": "chat", "upstream": {"openai": "http://127.0.0.1:9"}}
     expected = f"  record is new_episodes, but {tmp_path / folder} is not writable; set --cassettes FOLDER"
-    assert list(warnings(start(Sources((), {**settings, "record": "new_episodes"})))) == (
+    assert list(list_warnings(start(Sources((), {**settings, "record": "new_episodes"})))) == (
         [] if writable else [expected]
     )
 
@@ -116,7 +122,7 @@ ROW.status, ROW.ended, ROW.elapsed = 200, "complete", 0.0012
 
 @pytest.mark.parametrize("err", [False, True])
 def test_a_request_is_one_line_of_text(capsys: pytest.CaptureFixture[str], err: bool) -> None:
-    log = request_logger("text", err=err)
+    log = make_request_logger("text", err=err)
     assert log is not None
     log(ROW)
     printed = capsys.readouterr()
@@ -125,7 +131,7 @@ def test_a_request_is_one_line_of_text(capsys: pytest.CaptureFixture[str], err: 
 
 
 def test_a_request_is_one_line_of_json(capsys: pytest.CaptureFixture[str]) -> None:
-    log = request_logger("json")
+    log = make_request_logger("json")
     assert log is not None
     log(ROW)
     printed = capsys.readouterr().out
@@ -156,7 +162,7 @@ def test_it_answers_when_its_log_cannot_be_written(tmp_path: Path, full: bool) -
 
 
 def test_a_remark_is_logged_once(capsys: pytest.CaptureFixture[str]) -> None:
-    log, remark_log = request_logger("json"), remark_logger()
+    log, remark_log = make_request_logger("json"), make_remark_logger()
     for seq in (4, 5):
         row = Exchange(seq, "POST", "/v1", "openai", "default")
         row.headers = [(b"authorization", b"Bearer sk-a-secret-key-0123456789")]
@@ -185,7 +191,7 @@ def test_a_remark_is_logged_once(capsys: pytest.CaptureFixture[str]) -> None:
 def test_no_credential_is_logged(
     capsys: pytest.CaptureFixture[str], kind: str, headers: list[tuple[bytes, bytes]], query: bytes, body: bytes
 ) -> None:
-    log = request_logger(kind)
+    log = make_request_logger(kind)
     assert log is not None
     row = Exchange(1, "GET", "/v1/models/sk-proj-0a1b2c", "openai", "of-sk-proj-0a1b2c")
     row.headers, row.query, row.body, row.model = headers, query, body, "x-sk-proj-0a1b2c"

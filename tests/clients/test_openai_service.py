@@ -20,7 +20,7 @@ from google.genai import errors, types
 from openai import AzureOpenAI, OpenAI
 from tzafon import Lightcone
 
-from mockserver.cli.serve import banner
+from mockserver.cli.serve import write_banner
 from mockserver.server.live import start
 from mockserver.server.sources import Sources
 from tests.clients.payloads import MODEL, say
@@ -133,7 +133,7 @@ OWN_CLIENTS = {
 @pytest.mark.parametrize("dialect", OWN_CLIENTS)
 def test_the_base_url_that_serve_prints_is_that_of_the_own_client(server: Served, dialect: str) -> None:
     _, _, port = server.address.rpartition(":")
-    text = banner(start(sources := Sources()), sources, int(port))
+    text = write_banner(start(sources := Sources()), sources, int(port))
     printed = re.search(rf"^  {dialect} +(\S+)", text, re.MULTILINE)
     assert printed is not None
     assert OWN_CLIENTS[dialect](printed[1])

@@ -18,7 +18,7 @@ from mockserver.delivery.drive import (
     MAX_WRITE,
     SHORT_TURN,
     TICKS,
-    Line,
+    ClientConnection,
     PacedStream,
     Wheel,
     drive,
@@ -46,8 +46,8 @@ class Connection:
         self.left = asyncio.Event()
 
     @property
-    def line(self) -> Line:
-        return Line(self.receive, self.send)
+    def line(self) -> ClientConnection:
+        return ClientConnection(self.receive, self.send)
 
     async def send(self, message: Any) -> None:
         self.sent.append(message)
@@ -106,14 +106,14 @@ async def test_what_is_flushed_leaves_apart() -> None:
 
 async def test_what_spills_goes_past_the_message() -> None:
     connection, wire = Connection(), Beneath()
-    line = Line(connection.receive, connection.send, wire)
+    line = ClientConnection(connection.receive, connection.send, wire)
     assert await drive([HEAD, Write(b"1"), RawWrite(b"2")], line) == COMPLETE
     assert (connection.sent, wire.written) == ([START, body(b"1", more=True), body(b"")], b"2")
 
 
 async def test_a_reset_waits_until_the_client_has_what_was_sent() -> None:
     connection, wire = Connection(), Beneath(unsent=3)
-    line = Line(connection.receive, connection.send, wire)
+    line = ClientConnection(connection.receive, connection.send, wire)
     asyncio.get_running_loop().call_later(0.05, wire.deliver)
     began = asyncio.get_running_loop().time()
     assert await drive([HEAD, Write(b"123"), Cut("reset")], line) == "reset"
@@ -133,7 +133,7 @@ async def played(actions: Sequence[Action], connection: "Connection", wire: Any 
     """Drive on a clock that goes by itself whenever all wait."""
     clock = HandClock()
     connection.clock = clock
-    line = Line(connection.receive, connection.send, wire)
+    line = ClientConnection(connection.receive, connection.send, wire)
     task = asyncio.create_task(drive(actions, line, clock=clock))
     while not task.done():
         for _ in range(5):

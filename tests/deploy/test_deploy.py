@@ -18,7 +18,7 @@ from kubernetes_validate import validate
 from mockserver.cli import COMMANDS
 from mockserver.config.settings import Settings, assemble
 from mockserver.core.http import CONTROL
-from mockserver.server.control import VIEWS
+from mockserver.server.control import ROUTES
 from mockserver.server.run import Running
 from tests.kit import program
 from tests.kit.local import local
@@ -156,7 +156,7 @@ def probes() -> Mapping[str, tuple[str, int]]:
 def test_probes_ask_what_the_server_answers() -> None:
     (exposed,) = re.findall(r"^EXPOSE (\d+)$", CONTAINERFILE, re.MULTILINE)
     port = Settings().port
-    assert {name: (path.removeprefix(CONTROL) in VIEWS, at) for name, (path, at) in probes().items()} == dict.fromkeys(
+    assert {name: (path.removeprefix(CONTROL) in ROUTES, at) for name, (path, at) in probes().items()} == dict.fromkeys(
         probes(), (True, port)
     )
     assert int(exposed) == port

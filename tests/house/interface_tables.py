@@ -32,13 +32,13 @@ def _routes() -> str:
 def _route(route: openapi.Route) -> Sequence[str]:
     request = f"`{route.method} {route.path.removeprefix('/api/')}`{' *' if route.takes_all else ''}"
     taken = [f"`?{name}`: {words}" for name, words in openapi.query_of(route).items() if name != "namespace"]
-    if route.view is calls.listed:
+    if route.view is calls.list_calls:
         taken = ["[filters](#see-the-retries)"]
     return request, route.words, "; ".join([*taken, *openapi.body_of(route)])
 
 
 def _filters() -> str:
-    route = next(route for route in openapi.routes() if route.view is calls.listed)
+    route = next(route for route in openapi.routes() if route.view is calls.list_calls)
     rows = [(f"`{name}`", words) for name, words in openapi.query_of(route).items() if name != "namespace"]
     return markdown_table(("parameter", "which calls, or what of them"), rows)
 

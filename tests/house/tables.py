@@ -26,7 +26,7 @@ from mockserver.dialects import FEATURES, Dialect, discover
 from mockserver.engine.catalogue import PUBLISHED
 from mockserver.engine.catalogue import Model as PublishedModel
 from mockserver.model import GENERATORS
-from mockserver.reports.suggest import yaml
+from mockserver.reports.suggest import write_yaml
 from mockserver.rules.answer.compile import KINDS as KINDS_OF_TEXT
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.rules.checks import ASKED, BESIDE, OUTCOMES
@@ -49,7 +49,7 @@ from mockserver.rules.schema import (
     ToolCallSpec,
     UsageSpec,
 )
-from mockserver.server.explain import usual_request
+from mockserver.server.explain import make_usual_request
 from mockserver.testing.fault_matrix import BAD
 from mockserver.testing.fault_matrix import OUTCOMES as RUN_OUTCOMES
 from tests.house.interface_tables import INTERFACES, markdown_table
@@ -94,7 +94,7 @@ def _example(schema: Mapping[str, Any]) -> str:
     """The example that editors show for a key, as in a rules file."""
     found = schema if "examples" in schema else _SCHEMA.get(str(schema.get("$ref")).rpartition("/")[2], {})
     shown = found.get("examples", [])
-    return f"`{yaml(shown[0])}`" if shown else ""
+    return f"`{write_yaml(shown[0])}`" if shown else ""
 
 
 def _predicates() -> str:
@@ -439,7 +439,7 @@ def _limit_headers() -> str:
     limited = app(limits={"requests_per_minute": 1, "tokens_per_minute": 1000}, known_models=False)
     alike: dict[tuple[str, str], list[str]] = {}
     for name, dialect in discover().items():
-        asked = usual_request(name, "responses" if name == "tzafon" else "chat", dialect.models[0], "hello")
+        asked = make_usual_request(name, "responses" if name == "tzafon" else "chat", dialect.models[0], "hello")
         own = {"authorization": f"Bearer sk-{name}"}  # and so a budget of its own
         answered, refused = (limited.ask(asked.path, asked.body, headers=own) for _ in range(2))
         assert (answered.status, refused.status) == (200, 429), (name, answered.body, refused.body)

@@ -70,7 +70,9 @@ def test_the_reader_listens_to_the_server(tmp_path: Path) -> None:
     (tmp_path / "rules.yaml").write_text("rules: []\n")
     started, reloaded = Reader(tmp_path, patience=1).follow(SERVED)
     assert started.startswith("line 2: the server says\nmockserver listens on http://127.0.0.1:")
-    assert reloaded.startswith("line 11: the server says\nnot reloaded, the rules before still hold:\nrules.yaml:1:8: ")
+    assert reloaded.startswith(
+        "line 11: the server says\nnot reloaded; the previous rules stay in effect:\nrules.yaml:1:8: "
+    )
 
 
 def test_blocks_are_found_with_their_titles() -> None:

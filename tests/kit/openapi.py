@@ -24,8 +24,20 @@ from mockserver.delivery.faults import FAULTS
 from mockserver.rules.json_schema import make_rules_schema
 from mockserver.rules.schema import RuleSpec
 from mockserver.server.access import OPEN
-from mockserver.server.control import ITEMS, PARTS, VIEWS, calls, copied, feed, files, state, trials
-from mockserver.server.control.requests import ControlRequest, View, kept
+from mockserver.server.control import (
+    ROUTES,
+    calls,
+    cassette,
+    compare,
+    copies,
+    feed,
+    metrics,
+    rules,
+    state,
+    trials,
+)
+from mockserver.server.control.requests import ControlRequest
+from mockserver.server.control.sharing import View
 from tests.kit import control_types as types
 from tests.kit.control_types import Json, Maybe, Part, about
 
@@ -118,34 +130,34 @@ class Shape(Struct, frozen=True):
 
 
 SHAPES: Mapping[View, Shape] = {
-    state.health: Shape(types.Health),
-    state.ready: Shape(types.Ready),
-    calls.listed: Shape(types.Calls, other=types.CompactCalls, when="compact=true"),
-    calls.one: Shape(types.CallDetail),
-    calls.forget: Shape(types.Forgotten),
-    feed.feed: Shape("text/event-stream"),
-    copied.body: Shape("text/plain"),
-    copied.copied: Shape("text/plain"),
-    trials.again: Shape(types.SentAgain, SendAgain),
-    calls.compare: Shape(types.Comparison, CallsToCompare),
-    files.list_rules: Shape(types.Rules),
-    files.put: Shape(types.WrittenRule, RuleToWrite),
-    state.add_rules: Shape(types.Added, RuleSpec, 201),
-    state.remove_rules: Shape(types.Removed),
-    state.remove_rule: Shape(types.Removed),
-    state.show_cassette: Shape(types.CassetteInUse, other=types.Played, when="namespace=*"),
-    state.play_cassette: Shape(types.CassetteInUse, CassetteToUse),
-    state.unplay_cassette: Shape(types.CassetteInUse),
-    state.list_episodes: Shape(types.Episodes),
-    calls.explain: Shape(types.Explained, RequestToExplain),
+    state.show_health: Shape(types.Health),
+    state.show_readiness: Shape(types.Ready),
+    calls.list_calls: Shape(types.Calls, other=types.CompactCalls, when="compact=true"),
+    calls.show_call: Shape(types.CallDetail),
+    calls.forget_calls: Shape(types.Forgotten),
+    feed.open_feed: Shape("text/event-stream"),
+    copies.show_body: Shape("text/plain"),
+    copies.copy_call: Shape("text/plain"),
+    trials.send_again: Shape(types.SentAgain, SendAgain),
+    compare.compare_calls: Shape(types.Comparison, CallsToCompare),
+    rules.list_rules: Shape(types.Rules),
+    rules.write_rule: Shape(types.WrittenRule, RuleToWrite),
+    rules.add_rules: Shape(types.Added, RuleSpec, 201),
+    rules.remove_rules: Shape(types.Removed),
+    rules.remove_rule: Shape(types.Removed),
+    cassette.show_cassette: Shape(types.CassetteInUse, other=types.Played, when="namespace=*"),
+    cassette.play_cassette: Shape(types.CassetteInUse, CassetteToUse),
+    cassette.unplay_cassette: Shape(types.CassetteInUse),
+    cassette.list_episodes: Shape(types.Episodes),
+    trials.explain_request: Shape(types.Explained, RequestToExplain),
     trials.try_request: Shape(types.Tried, RequestToTry),
     trials.try_rules: Shape(types.TriedRules, RulesToTry),
-    state.shown: Shape(types.States),
-    state.put: Shape(types.State, StateToSet),
-    state.timing: Shape(types.TimingState, TimingToSet),
+    state.show_state: Shape(types.States),
+    state.set_state: Shape(types.State, StateToSet),
+    state.set_timing: Shape(types.TimingState, TimingToSet),
     state.reset: Shape(types.Reset),
     state.reload_files: Shape(types.Reloaded),
-    state.metrics: Shape("text/plain"),
+    metrics.show_metrics: Shape("text/plain"),
 }
 # What each query parameter means.
 QUERY: Mapping[str, str] = {
@@ -173,7 +185,7 @@ QUERY: Mapping[str, str] = {
     "replace": "replaces added rules of the same name",
 }
 # The words that it takes, if these are few.
-_WORDS: Mapping[str, tuple[str, ...]] = {"of": ("reply", "request"), "form": tuple(copied.FORMS)}
+_WORDS: Mapping[str, tuple[str, ...]] = {"of": ("reply", "request"), "form": tuple(copies.FORMS)}
 _TYPES = {"number": "integer", "switch": "boolean", "get": "string"}
 _ITEM = {"/api/calls/": ("number", "integer"), "/api/rules/": ("name", "string"), "/api/files/": ("number", "integer")}
 
@@ -206,23 +218,17 @@ class Route(Struct, frozen=True):
 
     @property
     def takes_namespace(self) -> bool:
-        return bool(_attributes(self.view) & {"namespace", "namespaces", "one_namespace"})
+        return bool(_attributes(self.view) & {"namespace", "namespaces", "one_namespace", "find_call"})
 
     @property
     def takes_all(self) -> bool:
         """Whether it takes `*` for all namespaces."""
-        return "namespaces" in _attributes(self.view, kept) and "one_namespace" not in _attributes(self.view)
+        return "namespaces" in _attributes(self.view) and "one_namespace" not in _attributes(self.view)
 
 
 def routes() -> Iterator[Route]:
-    for path, views in VIEWS.items():
-        yield from (Route(method, path, view) for method, view in views.items())
-        for front, (name, _) in _ITEM.items():
-            if front == f"{path}/" or (path == "/api/calls" and front == "/api/files/"):
-                whole = f"{front}{{{name}}}"
-                yield from (Route(method, whole, view) for method, view in ITEMS[front].items())
-                for part, inner in PARTS.get(front, {}).items():
-                    yield from (Route(method, f"{whole}/{part}", view) for method, view in inner.items())
+    for path, routes in ROUTES.items():
+        yield from (Route(method, path, route.view) for method, route in routes.items())
 
 
 def route_of(method: str, path: str) -> Route | None:
@@ -423,14 +429,14 @@ def _attributes(view: View, *without: Any) -> set[str]:
     """What a view reads of its request, but for what these functions read."""
     sources = (source for function, source in _sources(view).items() if function not in without)
     nodes = (node for source in sources for node in ast.walk(source) if isinstance(node, ast.Attribute))
-    return {node.attr for node in nodes if ast.unparse(node.value) in ("asked", "self._asked")}
+    return {node.attr for node in nodes if ast.unparse(node.value) in ("request", "self._request")}
 
 
 def _query(view: View) -> Iterator[tuple[str, str]]:
     for called, names in _called(view):
         if called in ("number", "switch", "query.get"):
             yield names[0], _TYPES[called.rpartition(".")[2]]
-    if view is calls.listed:
+    if view is calls.list_calls:
         for name, each in calls.FILTERS.items():
             yield name, _TYPES.get(each.wanted.__code__.co_names[0], "string")
 
@@ -443,7 +449,7 @@ def keys(view: View) -> frozenset[str] | None:
 def _called(view: View) -> Iterator[tuple[str, tuple[str, ...]]]:
     """What methods of its request a view calls, with the names that it gives them."""
     for node in (node for source in _sources(view).values() for node in ast.walk(source)):
-        if isinstance(node, ast.Call) and (called := ast.unparse(node.func)).startswith("asked."):
+        if isinstance(node, ast.Call) and (called := ast.unparse(node.func)).startswith("request."):
             names = tuple(each.value for each in node.args if isinstance(each, ast.Constant))
             if names:
-                yield called.removeprefix("asked."), names  # type: ignore[misc]
+                yield called.removeprefix("request."), names  # type: ignore[misc]

@@ -78,6 +78,6 @@ def relaying(
     stated = {each.name: getattr(live.engine, each.name) for each in fields(Engine) if each.init}
     live.engine = Forwarding(**stated, forward=Forward(cassette))
     kept = Kept()
-    live.keep = kept.keep
+    live.save_episode = kept.keep
     with Running(live) as running:
         yield Relaying(running, live, kept)

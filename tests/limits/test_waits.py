@@ -19,7 +19,7 @@ from mockserver.dialects import discover
 from mockserver.server.limits import Limiter
 from mockserver.server.respond import Responder
 from mockserver.server.routes import find, places
-from mockserver.state.in_memory import MemoryTurnstile
+from mockserver.state.in_memory import MemoryLimitStore
 from tests.kit.clock import HandClock
 from tests.kit.local import Local, local
 
@@ -67,7 +67,7 @@ class Asking:
 
 def asking(stated: dict[str, Any], dialect: str, body: dict[str, Any], clock: HandClock) -> Asking:
     limits = SchemaValidator(build_schema(LimitsSetting)).validate_python(stated)
-    limiter = Limiter(MemoryTurnstile(clock.time))
+    limiter = Limiter(MemoryLimitStore(clock.time))
     limiter.configure(limits, {}, answering().live.engine.policy.models)
     return Asking(limiter, dialect, json.dumps({"model": "m", **body}).encode())
 

@@ -113,7 +113,7 @@ class TestClass:
 @pytest.mark.parametrize("seed", [pytest.param(7, marks=pytest.mark.mockserver(seed=7, rules=[], timing=True))])
 def test_parameter(mockserver, seed):
     assert said(mockserver) == (7, "azure", "generate", [])
-    assert mockserver._live.timed("default")
+    assert mockserver._live.namespaces.get("default").timed
 """
     ini(pytester, mockserver_unmatched="generate", mockserver_seed="5")
     files = {"rules.yaml": RULES, "sub/here.yaml": RULES.replace("filed", "here"), "sub/conftest.py": ""}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.pytest_plugin.session import in_pytest
+from mockserver.pytest_plugin.session import rename_options
 from tests.kit.nested import BROKEN, ini, ran
 
 pytest_plugins = ["pytester"]
@@ -148,13 +148,13 @@ def test_unmet(mockserver):
 
 def test_options_by_their_names_in_pytest() -> None:
     told = "start with --record once and --upstream openai=URL; set --cassette NAME (--record-errors records it too)"
-    assert in_pytest(told) == (
+    assert rename_options(told) == (
         "start with --mockserver-record=once and --mockserver-upstream openai=URL; set cassette= in the mark"
         " (record_errors=True in the mark records it too)"
     )
-    assert in_pytest(in_pytest(told)) == in_pytest(told)
+    assert rename_options(rename_options(told)) == rename_options(told)
     quoted = r'last_user equals "a \" --record once": got "--upstream x"'
-    assert in_pytest(quoted) == quoted
+    assert rename_options(quoted) == quoted
 
 
 LEAKY = """

@@ -11,12 +11,12 @@ from mockserver.reports.calls import (
     MAX_LISTED,
     NO_CALLS,
     ReceivedCall,
-    call_line,
-    call_list,
-    call_name,
-    error_message,
-    snapshot,
-    sources,
+    describe_call,
+    find_error_message,
+    list_calls,
+    list_sources,
+    name_call,
+    write_snapshot,
 )
 from tests.dialects.features import URLS
 from tests.kit.asgi import app
@@ -25,11 +25,11 @@ from tests.kit.received import SECRET, received
 
 
 def test_a_call_in_a_line() -> None:
-    assert call_line(received(number=3, source="rule t.py:1")) == 'call 3: chat gpt-4o "hello" -> rule t.py:1'
+    assert describe_call(received(number=3, source="rule t.py:1")) == 'call 3: chat gpt-4o "hello" -> rule t.py:1'
     odd = received(call("bye\n\x1b[1m"), source="")
-    assert call_line(odd) == 'call 1: chat gpt-4o "bye\\n\\u001b[1m" -> open'
+    assert describe_call(odd) == 'call 1: chat gpt-4o "bye\\n\\u001b[1m" -> open'
     rejected = received(None, method="GET", path="/v1/x\n", operation="", source="invalid", status=405)
-    assert call_line(rejected) == "call 1: GET /v1/x\\n -> invalid (405)"
+    assert describe_call(rejected) == "call 1: GET /v1/x\\n -> invalid (405)"
 
 
 @pytest.mark.parametrize(
@@ -41,20 +41,20 @@ def test_a_call_in_a_line() -> None:
     ],
 )
 def test_credentials_are_masked_and_long_names_are_cut(one: ReceivedCall) -> None:
-    for text in (call_line(one), call_name(one)):
+    for text in (describe_call(one), name_call(one)):
         assert "secret" not in text
         assert len(text) < 150
 
 
 def test_sources_of_prompts_and_names_with_a_comma() -> None:
-    assert "rule t.py:1 hello, you" in sources(received(source="rule t.py:1 hello, you"))
-    assert {"rule t.py:1", "rule t.py:2"} < {*sources(received(source="rule t.py:1, rule t.py:2"))}
+    assert "rule t.py:1 hello, you" in list_sources(received(source="rule t.py:1 hello, you"))
+    assert {"rule t.py:1", "rule t.py:2"} < {*list_sources(received(source="rule t.py:1, rule t.py:2"))}
 
 
 def test_a_list_of_calls() -> None:
-    assert call_list(()) == NO_CALLS
-    assert call_list([received(source="x")]) == '1 call received:\n  call 1: chat gpt-4o "hello" -> x'
-    lines = call_list([received()] * (MAX_LISTED + 7)).splitlines()
+    assert list_calls(()) == NO_CALLS
+    assert list_calls([received(source="x")]) == '1 call received:\n  call 1: chat gpt-4o "hello" -> x'
+    lines = list_calls([received()] * (MAX_LISTED + 7)).splitlines()
     assert (len(lines), lines[-1]) == (MAX_LISTED + 2, "  ... and 7 more")
 
 
@@ -62,12 +62,12 @@ def test_a_list_of_calls() -> None:
 def test_the_error_message_of_every_dialect(dialect: str) -> None:
     request = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
     reply = app("", unmatched="error").ask(URLS[dialect], request).body
-    assert error_message(reply).startswith("no rule answers this request")
+    assert find_error_message(reply).startswith("no rule answers this request")
 
 
 @pytest.mark.parametrize("body", [b"", b"no", b"[1]", b"7", b'{"error": 7}', b'{"error": {"message": 7}}'])
 def test_what_is_not_an_error_has_no_message(body: bytes) -> None:
-    assert error_message(body) == ""
+    assert find_error_message(body) == ""
 
 
 HTTP = HttpRequest("POST", "/v1/chat/completions")
@@ -91,7 +91,7 @@ def test_a_conversation_with_tools_and_ids_that_vary() -> None:
             raw={"model": "gpt-4o", "messages": [], "temperature": 0.5, "logit_bias": {"b": 1, "a": 2}},
             stream=True,
         )
-        told.append(snapshot([call]))
+        told.append(write_snapshot([call]))
     assert told[0] == told[1]
     assert told[0] == (
         "call 1: openai chat gpt-4o, streamed\n"
@@ -112,13 +112,13 @@ def test_a_conversation_with_tools_and_ids_that_vary() -> None:
 def test_the_address_of_the_server_does_not_show() -> None:
     http = HttpRequest("POST", "/v1/chat/completions", headers=((b"host", b"127.0.0.1:34641"),))
     part = {"type": "file", "file": {"file_data": "http://127.0.0.1:34641/gemini/v1beta/files/f1"}}
-    told = snapshot([replace(asked(messages=(Message("user", "Read.", (part,)),)), http=http)])
+    told = write_snapshot([replace(asked(messages=(Message("user", "Read.", (part,)),)), http=http)])
     assert '"http://mockserver/gemini/v1beta/files/f1"' in told
 
 
 def test_what_a_request_continues() -> None:
     conversations = [asked(raw={"conversation": conversation}) for conversation in ("conv_1", {"id": "conv_1"})]
-    assert snapshot([*conversations, asked(previous_response_id="resp_1", prompts=(Prompt("Once"),))]) == (
+    assert write_snapshot([*conversations, asked(previous_response_id="resp_1", prompts=(Prompt("Once"),))]) == (
         "call 1: openai chat gpt-4o\n  in the conversation id-1\n\n"
         "call 2: openai chat gpt-4o\n  in the conversation id-1\n\n"
         "call 3: openai chat gpt-4o\n  goes on from id-2\n  prompt: Once\n"
@@ -128,7 +128,7 @@ def test_what_a_request_continues() -> None:
 def test_images_are_named_by_their_hash() -> None:
     url = "data:image/png;base64," + base64.b64encode(bytes(200)).decode()
     part = {"type": "image_url", "image_url": {"url": url}}
-    told = snapshot([asked(messages=(Message("user", "Look.", (part,)),))])
+    told = write_snapshot([asked(messages=(Message("user", "Look.", (part,)),))])
     assert told.splitlines()[1:] == [
         "  user: Look.",
         '  user: {"image_url": {"url": "data:image/png;base64,sha256:5d73a6242200"}, "type": "image_url"}',

@@ -11,9 +11,9 @@ from mockserver.reports.coverage import (
     Entry,
     FileCoverage,
     Watch,
-    as_json,
-    as_page,
-    as_table,
+    write_json,
+    write_page,
+    write_table,
 )
 from tests.kit.rules import loaded
 
@@ -136,12 +136,12 @@ TOTAL               3/4    3/4       0/2     1/1    63%"""
 
 
 def test_a_table_of_all_files():
-    assert "\n".join(as_table(covered())) == TABLE
+    assert "\n".join(write_table(covered())) == TABLE
 
 
 def test_the_json_report():
-    assert as_json(covered()) == as_json(covered())
-    told = json.loads(as_json(covered()))
+    assert write_json(covered()) == write_json(covered())
+    told = json.loads(write_json(covered()))
     assert told.keys() == {"version", "totals", "files"}
     assert told["version"] == 1
     assert told["totals"] == {
@@ -171,7 +171,7 @@ def test_the_json_report():
 
 
 def test_the_page():
-    page = as_page(covered(), {FILE: RULES.splitlines()})
+    page = write_page(covered(), {FILE: RULES.splitlines()})
     totals = "<td>2/3</td><td>3/4</td><td>0/2</td><td>1/1</td><td>60%</td>"
     assert f'<td><a href="#file-0">tests/rules.yaml</a></td>{totals}' in page
     found = re.findall(r"<tr class=(\w+)><td>(\d+)</td><td>(?:<b[^>]*>([^<]*)</b>)?", page)
@@ -183,13 +183,13 @@ def test_the_page():
         *((17, "1&times;"), (20, "1&times;")),
     ]
     assert lines[-1][1] == "part"
-    assert page.count("<tr") == as_page(covered(), {}).count("<tr") + len(RULES.splitlines()) - 8
+    assert page.count("<tr") == write_page(covered(), {}).count("<tr") + len(RULES.splitlines()) - 8
 
 
 def test_nothing_that_is_shown_is_html():
     bad = "<script>alert('x')</script>&\"{braces}"
     entry = Entry("rule", 1, 1, bad, 0, text=bad, rule=1)
-    shown = as_page(Coverage((FileCoverage("/a", bad, False, (entry,)),)), {"/a": [bad]})
+    shown = write_page(Coverage((FileCoverage("/a", bad, False, (entry,)),)), {"/a": [bad]})
     assert "<script" not in shown
     assert shown.count("&lt;script&gt;alert(&#x27;x&#x27;)&lt;/script&gt;&amp;&quot;{braces}") == 4
-    assert as_page(Coverage(()), {}).startswith("<!doctype html>")
+    assert write_page(Coverage(()), {}).startswith("<!doctype html>")

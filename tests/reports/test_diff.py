@@ -7,7 +7,14 @@ import pytest
 from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.core.call import Message, ToolCall
 from mockserver.core.exchange import ConditionResult
-from mockserver.reports.diff import by_closeness, condition_lines, is_secret, loosened, request_lines, result_lines
+from mockserver.reports.diff import (
+    describe_request,
+    explain_conditions,
+    explain_result,
+    find_loosening,
+    is_secret,
+    sort_by_closeness,
+)
 from mockserver.rules.match.parse import compile_when
 from tests.kit.calls import call, tool_result
 
@@ -20,7 +27,7 @@ def findings(when: dict[str, Any], said: str = "How is the wether in Oslo?", **f
 
 
 def told(when: dict[str, Any], said: str = "How is the wether in Oslo?", **fields: Any) -> str:
-    return "\n".join(line for finding in findings(when, said, **fields) for line in result_lines(finding))
+    return "\n".join(line for finding in findings(when, said, **fields) for line in explain_result(finding))
 
 
 def marked(predicate: str, wanted: Any, said: str, **more: Any) -> str:
@@ -88,9 +95,9 @@ def test_marks_take_no_column(said: str, columns: int) -> None:
 )
 def test_what_has_to_be_ignored(condition: Any, said: str, more: tuple[str, ...]) -> None:
     [finding] = findings({"last_user": condition}, said)
-    assert loosened(finding) == more
+    assert find_loosening(finding) == more
     hint = " and ".join(f"{name}: true" for name in more)
-    assert list(result_lines(finding))[-1].endswith(f"it would match with {hint}") is bool(more)
+    assert list(explain_result(finding))[-1].endswith(f"it would match with {hint}") is bool(more)
 
 
 @pytest.mark.parametrize(
@@ -133,23 +140,23 @@ SECRET = Secrets(("top-secret-thing",))
 
 def test_a_conversation() -> None:
     picture = Message("user", "", ({"type": "image_url"},))
-    assert list(request_lines(call(*tool_result("Sunny.\n"), picture), NONE))[1:] == [
+    assert list(describe_request(call(*tool_result("Sunny.\n"), picture), NONE))[1:] == [
         '  user: "weather?"',
         "  assistant calls get_weather({})",
         '  tool: "Sunny.\\n"',
         "  user: image_url",
     ]
-    assert list(request_lines(call(*tool_result("Sunny.")), NONE))[-1] == '  tool get_weather: "Sunny."'
+    assert list(describe_request(call(*tool_result("Sunny.")), NONE))[-1] == '  tool get_weather: "Sunny."'
 
 
 def test_no_credential_is_told() -> None:
     used = Message("assistant", tool_calls=(ToolCall("1", "f", "top-secret-thing"),))
-    every = "\n".join(request_lines(call("top-secret-thing", used, model="top-secret-thing"), SECRET))
+    every = "\n".join(describe_request(call("top-secret-thing", used, model="top-secret-thing"), SECRET))
     assert "secret" not in every
     found = [ConditionResult("conversation", "equals", ["top-secret-thing"], {"x": "top-secret-thing"}, ok=False)]
     found += [ConditionResult(name, "equals", "hidden", "hidden-2", ok=False) for name in ("key", "header.x-api-key")]
     assert [is_secret(one) for one in found] == [False, True, True]
-    told = "\n".join(condition_lines(found, SECRET))
+    told = "\n".join(explain_conditions(found, SECRET))
     assert "secret" not in told
     assert "hidden" not in told
 
@@ -159,4 +166,4 @@ def test_the_nearest_come_first() -> None:
         return ConditionResult("last_user", "equals", "weather", said, ok=False)
 
     found = {"far": [miss("x")], "near": [miss("wether")], "two": [miss("weathr"), miss("weathr")]}
-    assert [name for name, _ in by_closeness(found.items())] == ["near", "far", "two"]
+    assert [name for name, _ in sort_by_closeness(found.items())] == ["near", "far", "two"]

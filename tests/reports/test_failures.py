@@ -5,12 +5,12 @@ import pytest
 from mockserver.reports.calls import MAX_REJECTED, NO_CALLS, ReceivedCall
 from mockserver.reports.failures import (
     PlayedCassette,
-    problem,
-    server_report,
-    too_few_answers,
-    unmatched,
-    unplayed_episodes,
-    unplayed_summary,
+    explain_too_few_answers,
+    explain_unmatched,
+    find_unplayed,
+    make_problem,
+    summarize_unplayed,
+    write_server_report,
 )
 from mockserver.rules.load import Rule
 from tests.kit.calls import call
@@ -26,14 +26,14 @@ def came(said: str = "hello", number: int = 1, **more: object) -> ReceivedCall:
 
 
 def test_of_many_the_others_are_told_in_a_line_each() -> None:
-    problems = list(unmatched([came(str(number), number) for number in range(40)], THERE))
+    problems = list(explain_unmatched([came(str(number), number) for number in range(40)], THERE))
     assert (len(problems), problems[-1].count) == (4, 37)
     assert problems[-1].headline == "37 more unmatched requests:"
     assert problems[-1].text.endswith('\n  "22" (call 22)\n  ... and 17 more')
 
 
 def test_a_pattern_that_takes_too_long_is_none_that_answers() -> None:
-    [problem] = unmatched([came("x" * 60)], (*THERE, *rules({"when": {"last_user": {"regex": "(x+x+)+y"}}})))
+    [problem] = explain_unmatched([came("x" * 60)], (*THERE, *rules({"when": {"last_user": {"regex": "(x+x+)+y"}}})))
     assert "was declared after it came" not in problem.text
 
 
@@ -41,17 +41,17 @@ def test_a_pattern_that_takes_too_long_is_none_that_answers() -> None:
 def test_a_rule_that_has_answered_is_not_to_be_changed(name: str) -> None:
     [rule] = there = rules({"name": name, "when": {"last_user": "hullo"}})
     answered = came("hullo", 1, source=rule.source, rules=there)
-    [problem] = unmatched([answered, came(number=2, rules=there)], there)
+    [problem] = explain_unmatched([answered, came(number=2, rules=there)], there)
     assert f'rules.yaml:1 "{name}": 0 of 1 condition holds' in problem.text
     assert "change rules.yaml:1 to" not in problem.text
-    [problem] = unmatched([came(rules=there)], there)
+    [problem] = explain_unmatched([came(rules=there)], there)
     assert "change rules.yaml:1 to" in problem.text
 
 
 def test_what_was_never_read_is_told_too() -> None:
-    [problem] = unmatched([received(None, method="GET", path="/x\n", error="Nothing\nhere")], THERE)
+    [problem] = explain_unmatched([received(None, method="GET", path="/x\n", error="Nothing\nhere")], THERE)
     assert problem.text == "no answer to GET /x\\n (call 1); Nothing\n  here"
-    [problem] = unmatched([received(None, error=f"Nothing at {'x' * 9_999}\n{'y' * 9_999}")], THERE)
+    [problem] = explain_unmatched([received(None, error=f"Nothing at {'x' * 9_999}\n{'y' * 9_999}")], THERE)
     assert len(problem.text) < 1_200
 
 
@@ -61,7 +61,7 @@ REJECTED = received(None, source="invalid", status=400, error=f"No {SECRET}.\n")
 def test_a_report_has_problems_then_rejected_calls_then_all_calls() -> None:
     answered = received(source="rule t.py:1", status=500, error="its template failed")
     calls = [REJECTED, answered, received(source="rule t.py:1", status=200)]
-    assert server_report(calls, [problem("budget")]).splitlines() == [
+    assert write_server_report(calls, [make_problem("budget")]).splitlines() == [
         "budget",
         "",
         "call 1: chat -> invalid (400)",
@@ -73,18 +73,18 @@ def test_a_report_has_problems_then_rejected_calls_then_all_calls() -> None:
         "  call 1: chat -> invalid (400)",
         *['  call 1: chat gpt-4o "hello" -> rule t.py:1'] * 2,
     ]
-    assert server_report((), ()) == NO_CALLS
-    assert f"... and {30 - MAX_REJECTED} more rejected calls\n" in server_report([REJECTED] * 30, ())
+    assert write_server_report((), ()) == NO_CALLS
+    assert f"... and {30 - MAX_REJECTED} more rejected calls\n" in write_server_report([REJECTED] * 30, ())
 
 
 def test_a_test_is_told_of_its_cassette() -> None:
-    [problem] = unplayed_episodes(PlayedCassette("cassettes/a.yaml", 9, (2, 7)))
+    [problem] = find_unplayed(PlayedCassette("cassettes/a.yaml", 9, (2, 7)))
     assert problem.headline == (
         "cassettes/a.yaml: 7 of 9 episodes not played: #1, #3 to #6, #8 to #9; re-record it"
         " (--mockserver-record=all), or find out why they are no longer requested"
     )
-    assert list(unplayed_episodes(PlayedCassette("cassettes/a.yaml", 1, (1,)))) == []
-    assert list(unplayed_episodes(PlayedCassette("cassettes/a.yaml", 0, ()))) == []
+    assert list(find_unplayed(PlayedCassette("cassettes/a.yaml", 1, (1,)))) == []
+    assert list(find_unplayed(PlayedCassette("cassettes/a.yaml", 0, ()))) == []
 
 
 def test_a_run_is_told_of_what_no_test_has_played() -> None:
@@ -95,7 +95,7 @@ def test_a_run_is_told_of_what_no_test_has_played() -> None:
         PlayedCassette("whole.yaml", 2, (1,)),
         PlayedCassette("whole.yaml", 2, (2,)),
     )
-    assert list(unplayed_summary(tapes)) == [
+    assert list(summarize_unplayed(tapes)) == [
         "a.yaml: 1 of 1 episode not played: #1",
         "b.yaml: 2 of 3 episodes not played: #2 to #3",
     ]
@@ -104,11 +104,11 @@ def test_a_run_is_told_of_what_no_test_has_played() -> None:
 def test_rules_that_could_not_answer() -> None:
     [rule] = rules({"times": 1})
     refused = received(None, source="invalid", status=400, error="No such temperature.")
-    assert too_few_answers(rule, 1, [refused]).text.splitlines()[1:] == [
+    assert explain_too_few_answers(rule, 1, [refused]).text.splitlines()[1:] == [
         "  no other call could match it; 1 call received in total",
         "  call 1: chat -> invalid (400)",
         "    No such temperature.",
     ]
     asked = received(error=NO_RULE, rules=rules({"state": {"is": "paid"}}))
-    [problem] = unmatched([asked], asked.rules)
+    [problem] = explain_unmatched([asked], asked.rules)
     assert 'matches, but the state of this namespace is not "paid"' in problem.text

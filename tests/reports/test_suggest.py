@@ -9,11 +9,18 @@ from hypothesis import strategies as st
 from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.config.source import read
 from mockserver.core.call import Call
-from mockserver.reports.failures import Expectation, too_few, wrong_sequence
-from mockserver.reports.suggest import change, python, rule_in_python, rule_in_yaml, suggestion, yaml
+from mockserver.reports.failures import Expectation, explain_sequence, explain_too_few
+from mockserver.reports.suggest import (
+    suggest_change,
+    suggest_rule,
+    write_python,
+    write_python_rule,
+    write_yaml,
+    write_yaml_rule,
+)
 from mockserver.rules.match.parse import compile_when
-from mockserver.rules.nearest import find_nearest
-from mockserver.testing.assertions import expectation
+from mockserver.rules.nearest import nearest
+from mockserver.testing.assertions import compile_expectation
 from tests.kit.calls import Web, call, tool_result
 from tests.kit.received import received, rules
 
@@ -23,7 +30,7 @@ SECRET = "sk-very-secret-1234567"
 
 
 def when(asked: Call, secrets: Secrets = NONE, **how: Any) -> dict[str, Any]:
-    found = suggestion(asked, secrets, **how)
+    found = suggest_rule(asked, secrets, **how)
     assert found is not None
     return dict(found.when)
 
@@ -68,7 +75,7 @@ def test_what_tells_a_call_from_others(asked: Call, wanted: dict[str, Any]) -> N
     ],
 )
 def test_answers_are_of_the_kind_that_is_asked_for(fields: dict[str, Any], then: dict[str, Any]) -> None:
-    found = suggestion(call("x", **fields), NONE)
+    found = suggest_rule(call("x", **fields), NONE)
     assert found is not None
     assert found.then == then
 
@@ -94,8 +101,8 @@ def test_it_fits_whatever_is_asked(said: str, tools: list[str], model: str) -> N
 
 
 def changed(table: dict[str, Any], asked: Call, secrets: Secrets = NONE, **rule: Any) -> str | None:
-    [near] = find_nearest(rules({"when": table, **rule}), asked)
-    return change(near, asked, secrets)
+    [near] = nearest(rules({"when": table, **rule}), asked)
+    return suggest_change(near, asked, secrets)
 
 
 @pytest.mark.parametrize(
@@ -140,12 +147,12 @@ def test_what_is_changed_in_a_rule(table: dict[str, Any], asked: Call, words: st
 
 
 def steps(texts: str) -> list[Expectation]:
-    return [expectation({"last_user": text}) for text in texts]
+    return [compile_expectation({"last_user": text}) for text in texts]
 
 
 def marks(said: str, want: str) -> str:
     """A letter for each row: o for one that is as wanted, x for another one, - for none, + for one besides."""
-    lines = wrong_sequence([received(call(text)) for text in said], steps(want)).splitlines()[2:]
+    lines = explain_sequence([received(call(text)) for text in said], steps(want)).splitlines()[2:]
     rows = [line for line in lines if line.startswith(("  ok  ", "  MISS"))]
     kinds = {"unexpected": "+", "no call": "-"}
     return "".join(
@@ -179,7 +186,7 @@ def test_what_is_missing_moves_no_other(said: str, want: str, rows: str) -> None
     ],
 )
 def test_what_was_wanted_stands_as_it_is_written(when: dict[str, Any], words: str) -> None:
-    assert too_few([received()], expectation(when), "2").splitlines()[0] == words
+    assert explain_too_few([received()], compile_expectation(when), "2").splitlines()[0] == words
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
@@ -193,29 +200,29 @@ VALUES = st.recursive(
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(VALUES)
 def test_what_is_written_is_read_back(value: Any) -> None:
-    assert eval(python(value)) == value
-    assert read(f"{{value: {yaml(value)}}}".encode(), "x.yaml").data["value"] == value
-    assert python(value).isprintable()
-    assert yaml(value).isprintable()
+    assert eval(write_python(value)) == value
+    assert read(f"{{value: {write_yaml(value)}}}".encode(), "x.yaml").data["value"] == value
+    assert write_python(value).isprintable()
+    assert write_yaml(value).isprintable()
 
 
 def test_a_rule_in_both_notations() -> None:
     when = {"last_user": "Hi!", "param.temperature": 0, "param.n": {"gt": 1}, "not": {"stream": True}}
-    assert list(rule_in_python(when, {"text": "..."})) == [
+    assert list(write_python_rule(when, {"text": "..."})) == [
         "mockserver.on(",
         '    last_user="Hi!",',
         '    param={"temperature": 0, "n": {"gt": 1}},',
         '    not_={"stream": True},',
         ').reply("...")',
     ]
-    assert list(rule_in_yaml(when, {"text": "..."})) == [
+    assert list(write_yaml_rule(when, {"text": "..."})) == [
         '- when: {last_user: "Hi!", param.temperature: 0, param.n: {gt: 1}, not: {stream: true}}',
         '  then: {text: "..."}',
     ]
 
 
 def test_answers() -> None:
-    assert [next(rule_in_python({}, then)) for then in ({"error": 429}, {"json": {}}, {"embedding": [0.5]})] == [
+    assert [next(write_python_rule({}, then)) for then in ({"error": 429}, {"json": {}}, {"embedding": [0.5]})] == [
         "mockserver.on().fail(429)",
         "mockserver.on().reply(json={})",
         "mockserver.on().reply(embedding=[0.5])",

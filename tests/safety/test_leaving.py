@@ -10,7 +10,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from mockserver.core.action import Action, Head, Write
-from mockserver.delivery.drive import WIRE, Line, drive
+from mockserver.delivery.drive import WIRE, ClientConnection, drive
 from tests.kit.app_server import serve_app
 from tests.kit.raw import GET, HI, STREAM, Raw, post
 from tests.kit.served import Served, served
@@ -110,7 +110,7 @@ def test_an_endless_answer_is_made_only_as_far_as_it_is_read() -> None:
             yield Write(bytes(65_536))
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await drive(endless(), Line(receive, send, scope["extensions"][WIRE]))
+        await drive(endless(), ClientConnection(receive, send, scope["extensions"][WIRE]))
 
     with serve_app(app) as port, Raw(port, receive_buffer=4096) as line:
         line.send(GET)

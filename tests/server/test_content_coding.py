@@ -10,7 +10,7 @@ from backports import zstd
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
-from mockserver.server.snapshot import Decoding, decoded
+from mockserver.server.snapshot import Decoding, decode_body
 
 PLAIN = bytes(range(256)) * 40
 LIMIT = len(PLAIN)
@@ -38,7 +38,7 @@ Encode = Callable[[bytes], bytes]
 
 def plain(body: bytes, *codings: str) -> bytes:
     headers = tuple((b"content-encoding", coding.encode("latin-1")) for coding in codings)
-    return decoded(HttpRequest("POST", "/", headers=headers, body=body), LIMIT).body
+    return decode_body(HttpRequest("POST", "/", headers=headers, body=body), LIMIT).body
 
 
 def refusal(body: bytes, *codings: str) -> str:

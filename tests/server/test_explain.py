@@ -18,11 +18,11 @@ from mockserver.server.explain import (
     Explanation,
     RequestFile,
     explain_call,
+    find_path,
+    find_usual_path,
     is_unmatched,
-    path_for,
     reach,
     read_request,
-    usual_path,
 )
 from tests.kit.control import ControlledServer, controlled_server, rule
 from tests.kit.local import Local, local
@@ -200,11 +200,11 @@ def test_only_what_models_are_asked_can_be_unmatched(source: str, operation: str
 
 
 def test_usual_paths() -> None:
-    assert usual_path("azure") == "/azure/chat/completions?api-version=2024-05-01-preview"
+    assert find_usual_path("azure") == "/azure/chat/completions?api-version=2024-05-01-preview"
     with pytest.raises(ConfigError, match=r'unknown dialect "x"; known: anthropic, .*, openai, skytells'):
-        usual_path("x")
+        find_usual_path("x")
     with pytest.raises(ConfigError, match=r'"crazyrouter" has no operation "responses"; it has chat$'):
-        usual_path("crazyrouter", "responses")
+        find_usual_path("crazyrouter", "responses")
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_usual_paths() -> None:
     ],
 )
 def test_a_body_tells_where_it_goes(dialect: str, content: object, path: str) -> None:
-    assert path_for(content, dialect) == path
+    assert find_path(content, dialect) == path
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_a_file_is_a_body_or_a_whole_request(text: str, described: RequestFile) 
 
 
 def test_a_described_request_reaches_its_operation() -> None:
-    described = RequestFile(usual_path("azure"), body("x"), headers={"Api-Key": "k"}, namespace="mine")
+    described = RequestFile(find_usual_path("azure"), body("x"), headers={"Api-Key": "k"}, namespace="mine")
     reached = reach(described, "openai")
     assert (reached.place.dialect.name, reached.operation.name) == ("azure", "chat")
     assert (reached.http.header("api-key"), reached.http.namespace) == ("k", "mine")

@@ -178,7 +178,7 @@ def test_a_reload_goes_for_all_or_none(servers: Sequence[Served], tmp_path: Path
     (tmp_path / "c/rules.yaml").write_text("rules: [{then: {txt: a}}]")
     status, refused = servers[0].ask("/__mockserver__/api/reload", {})
     assert status == 400
-    assert refused["error"].startswith("not reloaded, the rules before still hold: rules.yaml:1")
+    assert refused["error"].startswith("not reloaded; the previous rules stay in effect: rules.yaml:1")
     assert [server.chat("hi") for server in servers] == ["from the new file"] * 3
 
 
@@ -228,17 +228,17 @@ def test_what_counts_nothing_makes_no_round_trip(shared: RedisServer, tmp_path: 
     (tmp_path / "rules.yaml").write_text(RULES)
     live = start(Sources((tmp_path / "rules.yaml",), {"port": 0, "state": shared.url}, {}))
     share(live)
-    assert live.line is not None
+    assert live.fleet is not None
     with Running(live) as running:
         served = object.__new__(Served)
         served.port = int(running.address.rpartition(":")[2])
         served.control("rules?namespace=own", {"name": "p", "then": {"text": "a"}})
         served.chat("hi", "own")
-        before, began = live.line.trips, time.monotonic()
+        before, began = live.fleet.line.trips, time.monotonic()
         for number in range(300):
             assert served.chat(f"hi {number}", "own" if number % 2 else "") in ("a", "from the file")
         renewals = (time.monotonic() - began) / 0.5 + 2
-        assert live.line.trips - before <= renewals
+        assert live.fleet.line.trips - before <= renewals
 
 
 def test_a_state_that_was_lost_begins_anew(start_redis: Callable[..., RedisServer], tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.server.limits import Charge, Limiter, Reservation
 from mockserver.server.snapshot import ClientLeftError
-from mockserver.state.in_memory import MemoryTurnstile
+from mockserver.state.in_memory import MemoryLimitStore
 from tests.state.test_buckets import Hand
 
 RPM, TPM = Rate("requests", "minute", 3), Rate("tokens", "minute", 100)
@@ -22,7 +22,7 @@ MODELS = Catalogue({"*": Model(), "o3": Model(aliases=("o",)), "gpt": Model(limi
 
 
 def limits(*rates: Rate, clock: Hand | None = None, **more: Any) -> Limiter:
-    limiter = Limiter(MemoryTurnstile(clock or Hand()))
+    limiter = Limiter(MemoryLimitStore(clock or Hand()))
     limiter.configure(Limits(rates, **more), {}, MODELS)
     return limiter
 

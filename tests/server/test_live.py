@@ -17,8 +17,10 @@ from mockserver.core.plan import Timing
 from mockserver.core.seed import Seed, WallClock
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.server.cassette_store import parse_sent
-from mockserver.server.live import DEFAULT, LONGEST, Live, Namespaces, allowed, policy, reload, start, watch
+from mockserver.server.live import Live, make_policy, reload, start
+from mockserver.server.namespaces import DEFAULT, LONGEST, Namespaces, is_namespace
 from mockserver.server.sources import Sources
+from mockserver.server.watch import watch
 from tests.kit.cassette_folder import chat, episode
 from tests.kit.control import controlled_server, rule
 
@@ -29,18 +31,18 @@ def test_files_are_read_in_order_and_flags_win(tmp_path: Path) -> None:
     two.write_text("settings: {seed: 2, unmatched: error}\nrules: [{name: b, then: {text: b}}]")
     live = start(Sources((one, two), {"seed": "3"}, {"MOCKSERVER_SEED": "4", "MOCKSERVER_IDS": "unique"}))
     assert names(live) == ["a", "b"]
-    wanted = policy(Settings(seed=3, unmatched="error", ids="unique"))
+    wanted = make_policy(Settings(seed=3, unmatched="error", ids="unique"))
     assert replace(live.engine.policy, tokenizer=wanted.tokenizer) == wanted
     with pytest.raises(MockserverError, match=r"^a file: cannot be read: No such file or directory"):
         start(Sources((tmp_path / "none.yaml",), shown=lambda path: "a file"))
 
 
 def test_the_policy_of_settings() -> None:
-    made = policy(Settings.model_validate({"seed": 5, "clock": 7, "models": ["a*"], "timing": {"total": "2s"}}))
+    made = make_policy(Settings.model_validate({"seed": 5, "clock": 7, "models": ["a*"], "timing": {"total": "2s"}}))
     assert (made.seed, made.clock, made.models) == (Seed(5), WallClock(7), Catalogue({"a*": Model()}))
     assert made.timing == Timing(total=2.0)
     table = {"a": {"context_window": None, "tools": False, "timing": {"total": "2s"}}, "b": None}
-    made = policy(Settings.model_validate({"models": table, "known_models": False, "validation": "live"}))
+    made = make_policy(Settings.model_validate({"models": table, "known_models": False, "validation": "live"}))
     stated = Model(tools=False, timing=Timing(total=2.0), unlimited=frozenset({"context_window"}))
     assert made.models == Catalogue({"a": stated, "b": Model()}, published=False, validation="live")
 
@@ -60,8 +62,8 @@ def test_the_limiter_follows_the_settings() -> None:
 
 
 def test_names() -> None:
-    assert all(map(allowed, ("a", "test_one[param 1]", "ø☃", "x" * LONGEST, "default")))
-    assert not any(map(allowed, ("", " ", "x" * (LONGEST + 1), "a\nb", "a\0", "\ud800", "*")))
+    assert all(map(is_namespace, ("a", "test_one[param 1]", "ø☃", "x" * LONGEST, "default")))
+    assert not any(map(is_namespace, ("", " ", "x" * (LONGEST + 1), "a\nb", "a\0", "\ud800", "*")))
 
 
 def test_the_longest_idle_are_evicted_but_never_the_default_one() -> None:
@@ -181,7 +183,7 @@ async def test_changed_files_are_reloaded(file: Path) -> None:
         replacement.replace(file)  # as editors save
         while (text := await said.next()) == "reloaded: 1 rule":
             pass
-        assert text.startswith("not reloaded, the rules before still hold:\n")
+        assert text.startswith("not reloaded; the previous rules stay in effect:\n")
         assert "txt" in text
         assert names(live) == ["b"]
 
@@ -210,7 +212,7 @@ async def test_changed_cassettes_are_reloaded(tmp_path: Path) -> None:
         assert [await replayed(live), await replayed(live)] == ["2", "3"]  # the order continues
         path.write_text("hello\n")
         torn = await said.next()
-        assert torn.startswith("not reloaded, what was recorded before still holds:\n")
+        assert torn.startswith("not reloaded; the previous recordings stay in effect:\n")
         assert "chat.yaml:1:1: not a cassette" in torn
         path.unlink()
         assert 'there is no cassette "chat"' in await said.next()

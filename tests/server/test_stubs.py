@@ -8,9 +8,9 @@ import pytest
 
 from mockserver.config.errors import ConfigError, RuleError
 from mockserver.dialects import discover
-from mockserver.reports.calls import error_message
+from mockserver.reports.calls import find_error_message
 from mockserver.rules.load import load
-from mockserver.server.explain import usual_request
+from mockserver.server.explain import make_usual_request
 from mockserver.server.routes import bare, places
 from mockserver.server.stubs import unreachable
 from mockserver.testing import MockServer, MockServerWarning
@@ -157,7 +157,7 @@ MISSING = [
 def test_an_endpoint_that_is_missing_is_answered_by_the_rule_of_its_404(dialect: str, path: str) -> None:
     got = app().ask(path, {"model": "m"})
     assert got.status == 404
-    message = got.json.get("detail") or error_message(got.body)
+    message = got.json.get("detail") or find_error_message(got.body)
     _, told, rule = message.partition(" mockserver does not have this endpoint; a rule can answer it: - ")
     assert told
     again = app(f"rules:\n  - {rule}\n").ask(path, {"model": "m"})
@@ -258,7 +258,7 @@ def test_an_unmatched_request_can_get_another_error() -> None:
     with pytest.raises(ConfigError, match=re.escape('must be generate or error, not "501"; write {status: 501}')):
         app("settings: {unmatched: '501'}")
     for dialect in discover():
-        asked = usual_request(dialect, "chat", "m", "x")
+        asked = make_usual_request(dialect, "chat", "m", "x")
         server = app("rules: []", unmatched={"status": 501, "code": "no_rule", "message": "none"})
         got = server.ask(asked.path, asked.body)
         assert (got.status, "none" in got.body.decode()) == (501, True), dialect

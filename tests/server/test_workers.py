@@ -110,7 +110,7 @@ def test_a_reload_that_brings_a_rule_that_counts_changes_nothing(tmp_path: Path)
 
 def test_control_calls(tmp_path: Path) -> None:
     with serving(tmp_path, RULES, "--workers", 2) as served:
-        assert served.errors.splitlines()[1] == "  2 workers, which share nothing: answers are not stored"
+        assert served.errors.splitlines()[1] == "  2 workers without shared state: answers are not stored"
         assert served.errors.count("mockserver listens") == 1
         assert served.numbers(2) == {1, 2}
         assert served.control("calls")["workers"] == 2

@@ -6,7 +6,7 @@ import pytest
 
 from mockserver.core.protocols import Draw
 from mockserver.core.rates import Limits
-from mockserver.state.in_memory import MemoryTurnstile
+from mockserver.state.in_memory import MemoryLimitStore
 
 
 @dataclass
@@ -24,14 +24,14 @@ def third(bucket: str = "a") -> Draw:
     return Draw(bucket, 60.0, 20.0, 20.0)
 
 
-async def draw(turnstile: MemoryTurnstile, namespace: str, draws: tuple[Draw, ...]) -> tuple[bool, list[float]]:
-    entry = await turnstile.enter(namespace, draws, Limits())
+async def draw(store: MemoryLimitStore, namespace: str, draws: tuple[Draw, ...]) -> tuple[bool, list[float]]:
+    entry = await store.enter(namespace, draws, Limits())
     return entry.result == "entered", list(entry.waits)
 
 
 async def test_a_bucket_starts_full_and_refills_continuously() -> None:
     clock = Hand()
-    buckets = MemoryTurnstile(clock)
+    buckets = MemoryLimitStore(clock)
     drawn = [await draw(buckets, "n", (third(),)) for _ in range(4)]
     assert drawn == [(True, [20.0]), (True, [40.0]), (True, [60.0]), (False, [60.0])]
     clock.at += 18
@@ -44,7 +44,7 @@ async def test_a_bucket_starts_full_and_refills_continuously() -> None:
 
 async def test_more_may_be_taken_than_is_needed_which_leaves_a_debt() -> None:
     clock = Hand()
-    buckets = MemoryTurnstile(clock)
+    buckets = MemoryLimitStore(clock)
     assert await draw(buckets, "n", (Draw("a", 60.0, 10.0, 90.0),)) == (True, [90.0])
     clock.at += 49
     assert (await draw(buckets, "n", (third(),)))[0] is False
@@ -53,7 +53,7 @@ async def test_more_may_be_taken_than_is_needed_which_leaves_a_debt() -> None:
 
 
 async def test_what_is_given_back_is_there_again_and_no_more() -> None:
-    buckets = MemoryTurnstile(Hand())
+    buckets = MemoryLimitStore(Hand())
     await draw(buckets, "n", (third(),))
     assert await draw(buckets, "n", (Draw("a", 60.0, float("-inf"), -5.0),)) == (True, [15.0])
     await draw(buckets, "n", (Draw("a", 60.0, float("-inf"), -500.0),))
@@ -62,7 +62,7 @@ async def test_what_is_given_back_is_there_again_and_no_more() -> None:
 
 @pytest.mark.parametrize("other", [("n", "b"), ("m", "a")])
 async def test_buckets_and_namespaces_are_apart(other: tuple[str, str]) -> None:
-    buckets = MemoryTurnstile(Hand())
+    buckets = MemoryLimitStore(Hand())
     for _ in range(3):
         await draw(buckets, "n", (third(),))
     namespace, bucket = other
@@ -73,7 +73,7 @@ async def test_buckets_and_namespaces_are_apart(other: tuple[str, str]) -> None:
 
 async def test_of_too_many_those_go_first_that_are_full() -> None:
     clock = Hand()
-    buckets = MemoryTurnstile(clock, max_buckets=10)
+    buckets = MemoryLimitStore(clock, max_buckets=10)
     await draw(buckets, "n", (third("empty"),))
     await draw(buckets, "n", (third("empty"), *(Draw(name, 1.0, 1.0, 1.0) for name in ("full", "too"))))
     clock.at += 10
@@ -83,7 +83,7 @@ async def test_of_too_many_those_go_first_that_are_full() -> None:
 
 
 async def test_of_too_many_that_are_used_the_oldest_go() -> None:
-    buckets = MemoryTurnstile(Hand(), max_buckets=10)
+    buckets = MemoryLimitStore(Hand(), max_buckets=10)
     for number in range(100):
         await draw(buckets, "n", (third(str(number)),))
     assert await draw(buckets, "n", (third("99"),)) == (True, [40.0])
@@ -91,7 +91,7 @@ async def test_of_too_many_that_are_used_the_oldest_go() -> None:
 
 
 async def test_namespaces_are_bounded() -> None:
-    buckets = MemoryTurnstile(Hand(), max_namespaces=2)
+    buckets = MemoryLimitStore(Hand(), max_namespaces=2)
     for name in ("a", "b", "c"):
         await draw(buckets, name, (third(),))
     assert await draw(buckets, "c", (third(),)) == (True, [40.0])

@@ -1,4 +1,4 @@
-"""What counters, shelves and turnstiles promise, in memory and in Redis."""
+"""What counters, shelves and limits promise, in memory and in Redis."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mockserver.core.protocols import Counters, Draw, Precondition, Shelf, Turnstile
+from mockserver.core.protocols import Counters, Draw, LimitStore, Precondition, Shelf
 from mockserver.core.rates import Limits
-from mockserver.state.in_memory import MemoryCounters, MemoryShelf, MemoryTurnstile
+from mockserver.state.in_memory import MemoryCounters, MemoryLimitStore, MemoryShelf
 from mockserver.state.redis import stores
 from mockserver.state.redis.line import Script
-from mockserver.state.redis.stores import RedisCounters, RedisShelf, RedisTurnstile
+from mockserver.state.redis.stores import RedisCounters, RedisLimitStore, RedisShelf
 from tests.kit.shared import RedisServer, line_to
 
 TEXTS = (str.encode, bytes.decode)
@@ -29,8 +29,8 @@ class Memory:
     def shelf(self, *, count: int = 9, size: int = 99) -> Shelf[str]:
         return MemoryShelf(count=count, size=size)
 
-    def turnstile(self) -> Turnstile:
-        return MemoryTurnstile()
+    def store(self) -> LimitStore:
+        return MemoryLimitStore()
 
     async def close(self) -> None:
         """Nothing is open."""
@@ -46,8 +46,8 @@ class Shared:
     def shelf(self, *, count: int = 9, size: int = 99) -> Shelf[str]:
         return RedisShelf(self.line, TEXTS, count=count, size=size)
 
-    def turnstile(self) -> Turnstile:
-        return RedisTurnstile(self.line)
+    def store(self) -> LimitStore:
+        return RedisLimitStore(self.line)
 
     async def close(self) -> None:
         await self.line.close()
@@ -152,66 +152,66 @@ async def test_of_many_changes_at_once_one_wins(made: Made) -> None:
     assert sum(won) == 1
 
 
-# --- turnstiles
+# --- limits
 
 ONE, TWO = Limits(concurrent=1), Limits(concurrent=1, queue=2)
 
 
 async def test_without_limits_nobody_gets_a_place(made: Made) -> None:
-    entry = await made.turnstile().enter("a", (), Limits())
+    entry = await made.store().enter("a", (), Limits())
     assert (entry.result, list(entry.waits), entry.place) == ("entered", [], None)
 
 
 async def test_slots_are_taken_and_given_back(made: Made) -> None:
-    turnstile = made.turnstile()
-    first, second, other = [await turnstile.enter(name, (), ONE) for name in "aab"]
+    store = made.store()
+    first, second, other = [await store.enter(name, (), ONE) for name in "aab"]
     assert [first.result, second.result, other.result] == ["entered", "no_room", "entered"]
     assert first.place is not None
-    turnstile.leave("a", first.place, ONE)
-    assert (await turnstile.enter("a", (), ONE)).result == "entered"
+    store.leave("a", first.place, ONE)
+    assert (await store.enter("a", (), ONE)).result == "entered"
 
 
 async def test_those_that_wait_get_slots_in_order_of_arrival(made: Made) -> None:
-    turnstile, order = made.turnstile(), list[int]()
-    entries = [await turnstile.enter("a", (), TWO) for _ in range(4)]
+    store, order = made.store(), list[int]()
+    entries = [await store.enter("a", (), TWO) for _ in range(4)]
     assert [entry.result for entry in entries] == ["entered", "queued", "queued", "no_room"]
 
     async def work(at: int) -> None:
         place = entries[at].place
         assert place is not None
-        await turnstile.wait("a", place, TWO)
+        await store.wait("a", place, TWO)
         order.append(at)
-        turnstile.leave("a", place, TWO)
+        store.leave("a", place, TWO)
 
     waiting = [asyncio.create_task(work(at)) for at in (2, 1)]
     await asyncio.sleep(0.05)
     assert order == []
-    turnstile.leave("a", entries[0].place or "", TWO)
+    store.leave("a", entries[0].place or "", TWO)
     await asyncio.wait_for(asyncio.gather(*waiting), 5)
     assert order == [1, 2]
-    assert (await turnstile.enter("a", (), ONE)).result == "entered"
+    assert (await store.enter("a", (), ONE)).result == "entered"
 
 
 async def test_who_leaves_the_queue_is_passed_over(made: Made) -> None:
-    turnstile = made.turnstile()
-    first, second, third = [await turnstile.enter("a", (), TWO) for _ in range(3)]
-    turnstile.leave("a", second.place or "", TWO)
-    turnstile.leave("a", first.place or "", TWO)
-    await asyncio.wait_for(turnstile.wait("a", third.place or "", TWO), 5)
-    assert (await turnstile.enter("a", (), ONE)).result == "no_room"
+    store = made.store()
+    first, second, third = [await store.enter("a", (), TWO) for _ in range(3)]
+    store.leave("a", second.place or "", TWO)
+    store.leave("a", first.place or "", TWO)
+    await asyncio.wait_for(store.wait("a", third.place or "", TWO), 5)
+    assert (await store.enter("a", (), ONE)).result == "no_room"
 
 
 async def test_limits_that_are_lifted_let_all_in(made: Made) -> None:
-    turnstile = made.turnstile()
-    entries = [await turnstile.enter("a", (), TWO) for _ in range(3)]
-    turnstile.leave("a", entries[0].place or "", Limits())
+    store = made.store()
+    entries = [await store.enter("a", (), TWO) for _ in range(3)]
+    store.leave("a", entries[0].place or "", Limits())
     for entry in entries[1:]:
-        await asyncio.wait_for(turnstile.wait("a", entry.place or "", Limits()), 5)
+        await asyncio.wait_for(store.wait("a", entry.place or "", Limits()), 5)
 
 
 async def test_a_slot_that_ended_in_a_pause_of_its_server_is_taken_again(shared: RedisServer) -> None:
     line = line_to(shared)
-    paused, other, slots = RedisTurnstile(line), RedisTurnstile(line), "mockserver:w:a"
+    paused, other, slots = RedisLimitStore(line), RedisLimitStore(line), "mockserver:w:a"
     first, waiting = [await paused.enter("a", (), TWO) for _ in range(2)]
     await line.send("ZREM", slots, first.place or "")  # as others do after two seconds
     second = await other.enter("a", (), ONE)
@@ -227,21 +227,21 @@ async def test_a_slot_that_ended_in_a_pause_of_its_server_is_taken_again(shared:
 
 
 async def test_a_refusal_for_an_empty_bucket_takes_no_slot(made: Made) -> None:
-    turnstile, greedy = made.turnstile(), Draw("x", 60.0, 61.0, 61.0)
-    entry = await turnstile.enter("a", (greedy, Draw("y", 60.0, 1.0, 1.0)), ONE)
+    store, greedy = made.store(), Draw("x", 60.0, 61.0, 61.0)
+    entry = await store.enter("a", (greedy, Draw("y", 60.0, 1.0, 1.0)), ONE)
     assert (entry.result, list(entry.waits), entry.place) == ("empty", [0.0, 0.0], None)
-    assert (await turnstile.enter("a", (), ONE)).result == "entered"
-    assert (await turnstile.enter("a", (Draw("y", 60.0, 1.0, 1.0),), ONE)).result == "no_room"
-    assert list(await turnstile.take("a", (Draw("y", 60.0, -inf, 0.0),))) == [0.0]
+    assert (await store.enter("a", (), ONE)).result == "entered"
+    assert (await store.enter("a", (Draw("y", 60.0, 1.0, 1.0),), ONE)).result == "no_room"
+    assert list(await store.take("a", (Draw("y", 60.0, -inf, 0.0),))) == [0.0]
 
 
 async def test_what_is_taken_is_taken_whatever_is_there(made: Made) -> None:
-    turnstile = made.turnstile()
-    taken = await turnstile.take("a", (Draw("x", 60.0, -inf, 90.0), Draw("y", 60.0, -inf, -5.0)))
+    store = made.store()
+    taken = await store.take("a", (Draw("x", 60.0, -inf, 90.0), Draw("y", 60.0, -inf, -5.0)))
     assert taken == pytest.approx([90.0, -5.0], abs=0.1)
-    assert (await turnstile.enter("a", (Draw("x", 60.0, 1.0, 1.0),), Limits())).result == "empty"
-    await turnstile.clear("a")
-    assert (await turnstile.enter("a", (Draw("x", 60.0, 1.0, 1.0),), Limits())).result == "entered"
+    assert (await store.enter("a", (Draw("x", 60.0, 1.0, 1.0),), Limits())).result == "empty"
+    await store.clear("a")
+    assert (await store.enter("a", (Draw("x", 60.0, 1.0, 1.0),), Limits())).result == "entered"
 
 
 # --- whatever happens, both do the same
@@ -315,10 +315,10 @@ def test_shelves_agree(running_redis: RedisServer, steps: list[Any]) -> None:
 
 @pytest.fixture
 def hand_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The turnstile of Redis goes by the time in the key `now`."""
-    text = stores._TURNSTILE.text.replace("redis.call('TIME')", "{redis.call('GET', 'now'), 0}")
-    assert text != stores._TURNSTILE.text
-    monkeypatch.setattr(stores, "_TURNSTILE", Script(text, sha1(text.encode()).hexdigest()))
+    """The store of Redis goes by the time in the key `now`."""
+    text = stores._LIMITS.text.replace("redis.call('TIME')", "{redis.call('GET', 'now'), 0}")
+    assert text != stores._LIMITS.text
+    monkeypatch.setattr(stores, "_LIMITS", Script(text, sha1(text.encode()).hexdigest()))
 
 
 @pytest.mark.usefixtures("hand_clock")
@@ -329,7 +329,7 @@ def test_buckets_agree(running_redis: RedisServer, steps: list[Any]) -> None:
 
     async def work() -> None:
         line, now = line_to(running_redis), 1_700_000_000.0
-        shared, own = RedisTurnstile(line), MemoryTurnstile(lambda: now)
+        shared, own = RedisLimitStore(line), MemoryLimitStore(lambda: now)
         for draws, later, whatever in steps:
             now += later
             await line.send("SET", "now", repr(now))

@@ -15,7 +15,7 @@ from mockserver.core.protocols import Draw, Precondition, StateLostError
 from mockserver.core.rates import Limits
 from mockserver.state.redis.line import MAX_BATCH, RedisLine
 from mockserver.state.redis.opening import address, open_line
-from mockserver.state.redis.stores import RedisCounters, RedisShelf, RedisTurnstile
+from mockserver.state.redis.stores import RedisCounters, RedisLimitStore, RedisShelf
 from tests.kit.processes import until
 from tests.kit.shared import RedisServer, free_ports, line_to, sentinel
 
@@ -166,9 +166,9 @@ WRITES: dict[str, Callable[[RedisLine], Awaitable[object]]] = {
     "attempts": lambda line: RedisCounters(line).count("a", "x"),
     "the state": lambda line: RedisCounters(line).set_state("a", "start"),
     "a kept answer": lambda line: shelf(line).put("a", "one", "text", size=1),
-    "limits": lambda line: RedisTurnstile(line).enter("a", DRAW, Limits()),
-    "tokens": lambda line: RedisTurnstile(line).take("a", DRAW),
-    "a slot": lambda line: RedisTurnstile(line).enter("a", DRAW, Limits(concurrent=5)),
+    "limits": lambda line: RedisLimitStore(line).enter("a", DRAW, Limits()),
+    "tokens": lambda line: RedisLimitStore(line).take("a", DRAW),
+    "a slot": lambda line: RedisLimitStore(line).enter("a", DRAW, Limits(concurrent=5)),
 }
 
 

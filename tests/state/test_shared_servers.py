@@ -37,7 +37,7 @@ class Served:
         self.client = httpx.Client(base_url=running.address, timeout=30)
 
         self.trips = 0
-        line, own = running.live.line, set(STORES)
+        line, own = running.live.fleet.line, set(STORES)
         assert line is not None
         send = line.send
 

@@ -5,9 +5,10 @@ from collections.abc import Callable
 import httpx
 import pytest
 
+from mockserver import testing
 from mockserver.config.errors import ConfigError
 from mockserver.core.plan import Usage
-from mockserver.testing import Call, MockServer, MockServerWarning
+from mockserver.testing import MockServer, MockServerWarning, ReceivedCall
 
 CHAT = "/openai/v1/chat/completions"
 MESSAGES = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hello"}]
@@ -16,7 +17,7 @@ BODY = {"model": "gpt-4o", "messages": MESSAGES, "tools": TOOLS}
 
 
 @pytest.fixture
-def came(server: MockServer) -> tuple[Call, ...]:
+def came(server: MockServer) -> tuple[ReceivedCall, ...]:
     """A plain call, a stream, one that was refused, one for which no rule stands, and a look-up."""
     server.on(last_user="hello").reply(
         "Hi!", headers={"x-mine": "1"}, usage={"prompt_tokens": 9, "completion_tokens": 2}
@@ -34,7 +35,7 @@ def came(server: MockServer) -> tuple[Call, ...]:
     return tuple(server.calls)
 
 
-def test_what_was_asked(came: tuple[Call, ...]) -> None:
+def test_what_was_asked(came: tuple[ReceivedCall, ...]) -> None:
     plain, stream, refused, other, listed = came
     assert [call.number for call in came] == [1, 2, 3, 4, 5]
     assert (plain.method, plain.path, plain.dialect, plain.operation, plain.model) == (
@@ -47,7 +48,7 @@ def test_what_was_asked(came: tuple[Call, ...]) -> None:
     assert (other.dialect, listed.operation, listed.method, listed.body) == ("azure", "models", "GET", {})
 
 
-def test_what_it_got(came: tuple[Call, ...]) -> None:
+def test_what_it_got(came: tuple[ReceivedCall, ...]) -> None:
     plain, stream, refused, other, listed = came
     assert (plain.status, plain.ended, plain.usage) == (200, "complete", Usage(9, 2))
     assert b"Hi!" in plain.reply
@@ -63,7 +64,7 @@ def test_what_it_got(came: tuple[Call, ...]) -> None:
     assert repr(plain).startswith('<call 1: chat gpt-4o "hello" -> rule tests')
 
 
-def test_the_calls_are_a_sequence(server: MockServer, came: tuple[Call, ...]) -> None:
+def test_the_calls_are_a_sequence(server: MockServer, came: tuple[ReceivedCall, ...]) -> None:
     calls = server.calls
     assert (len(calls), calls[-1].number, [call.number for call in calls[1:3]]) == (5, 5, [2, 3])
     assert [call.number for call in calls.where(dialect="openai", header={"x-tenant": "blue"})] == [1, 2, 3, 5]
@@ -156,3 +157,8 @@ def test_a_sequence_is_told_step_by_step(asked: MockServer) -> None:
 def test_a_mistake_is_none_of_the_calls(asked: MockServer) -> None:
     with pytest.raises(ConfigError, match=r'test_calls.py:\d+:\d+: unknown field "modle"; did you mean "model"'):
         asked.assert_not_called(modle="o3")
+
+
+def test_the_former_name_of_a_received_call_works_with_a_warning() -> None:
+    with pytest.warns(DeprecationWarning, match=r"^mockserver\.testing\.Call is now called ReceivedCall$"):
+        assert testing.Call is ReceivedCall

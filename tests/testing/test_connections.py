@@ -26,8 +26,8 @@ from google import genai
 from mockserver.config.errors import ConfigError
 from mockserver.server.upstreams import relaying
 from mockserver.testing import BlockedConnectionError, MockServer
-from mockserver.testing.clients import patched_environ
-from mockserver.testing.connections import allowed_hosts
+from mockserver.testing.clients import patch_environ
+from mockserver.testing.connections import check_hosts
 
 HOST, URL = "api.openai.com", "https://api.openai.com/v1/models"
 PATCHED = [
@@ -309,7 +309,7 @@ def test_how_to_go_on(server: MockServer) -> None:
         ],
         [
             "if its client speaks OpenAI's API: set its URL to mockserver.base_url()",
-            "else: replace the client in the test, as no dialect of mockserver serves this provider",
+            "otherwise: replace the client in the test, as no dialect of mockserver serves this provider",
             'to let it connect: allow_hosts=["api.mistral.ai"]',
         ],
     ]
@@ -322,7 +322,7 @@ def test_a_client_may_have_been_created_early(server: MockServer) -> None:
         return str(raised.value)
 
     assert "if the client was created before the test set OPENAI_BASE_URL:\n" in advice()
-    with patched_environ(server.env):  # as mockserver_env = session does
+    with patch_environ(server.env):  # as mockserver_env = session does
         assert "mockserver_env" not in advice()
 
 
@@ -356,7 +356,7 @@ def test_allowed_hosts() -> None:
 )
 def test_what_is_no_host(hosts: object, told: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        allowed_hosts(hosts)
+        check_hosts(hosts)
     assert str(raised.value) == told
 
 

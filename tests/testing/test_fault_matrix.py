@@ -20,7 +20,7 @@ from mockserver.testing.fault_matrix import (
     HungError,
     RunResult,
     TimeLimit,
-    matrix_table,
+    write_matrix,
 )
 
 HERE = SourceLocation("test_app.py", 7, 1)
@@ -206,7 +206,7 @@ LOOK = {"tools": [{"type": "function", "function": {"name": "look"}}]}
         ("cut@after_tokens=1", RunResult("passed", same=True), STREAM, 1, "recovered"),
         ("cut@before_done", PASSED, {**STREAM, "path": "responses"}, 1, SHORT),
         ("cut@before_done", PASSED, {}, 1, f"{SHORT}cut short after"),
-        ("cut@after_tokens=500", PASSED, STREAM, 1, "unaffected: the answer ends before that"),
+        ("cut@after_tokens=500", PASSED, STREAM, 1, "unaffected: the answer ended before the fault"),
         ("malformed_json", PASSED, {}, 1, "accepted a malformed answer"),
         ("error_event", PASSED, STREAM, 1, f"{SHORT}cut short after 3"),
         ("duplicate", FAILED, STREAM, 1, "failed: assert 1 == 2"),
@@ -215,12 +215,12 @@ LOOK = {"tools": [{"type": "function", "function": {"name": "look"}}]}
         ("unknown_tool", PASSED, {}, 1, "unaffected: the answer has no tool call"),
         ("unknown_tool", PASSED, LOOK, 1, "recovered"),
         ("crlf", PASSED, {}, 0, "unaffected: no calls received"),
-        ("crlf", PASSED, {}, 1, "unaffected: the answer has nothing that it changes"),
-        ("join_frames", PASSED, {}, 1, "unaffected: the answer has nothing that it changes"),
+        ("crlf", PASSED, {}, 1, "unaffected: the answer has nothing that the fault changes"),
+        ("join_frames", PASSED, {}, 1, "unaffected: the answer has nothing that the fault changes"),
         ("join_frames", PASSED, STREAM, 1, "recovered"),
         ("drop_usage", PASSED, {}, 1, "recovered"),
-        ("drop_usage", PASSED, STREAM, 1, "unaffected: the answer has nothing that it changes"),
-        ("missing_field@field=/nope", PASSED, STREAM, 1, "unaffected: the answer has nothing that it changes"),
+        ("drop_usage", PASSED, STREAM, 1, "unaffected: the answer has nothing that the fault changes"),
+        ("missing_field@field=/nope", PASSED, STREAM, 1, "unaffected: the answer has nothing that the fault changes"),
         ("crlf", RunResult("passed", same=False), STREAM, 1, "recovered, but its output differs"),
         ("error=503", RunResult("passed", hung="still waiting"), {}, 1, "hung: still waiting"),
     ],
@@ -321,7 +321,7 @@ ROWS = (
 
 
 def test_the_table_is_in_order_whatever_came_first() -> None:
-    assert list(matrix_table(ROWS)) == [
+    assert list(write_matrix(ROWS)) == [
         "test_app.py::test_a",
         "  ok   crlf                        unaffected: no calls received",
         "test_app.py::test_b",

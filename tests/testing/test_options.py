@@ -14,11 +14,11 @@ from mockserver.testing.options import (
     ServerOptions,
     Then,
     When,
-    caller,
-    cassette_name,
-    relative,
-    relative_to_caller,
-    table,
+    find_caller,
+    flatten_when,
+    name_cassette,
+    resolve_path,
+    shorten_path,
 )
 
 OURS = {"host", "port", "cors", "allowed_hosts", "control_token", "reload", "log", "stored_bytes", "journal_bytes"}
@@ -46,8 +46,8 @@ def test_every_key_of_an_error() -> None:
 
 def test_a_table_as_rules_files_have_it() -> None:
     stated = {"model": "x", "param": {"n": 2, "a.b": 1}, "header": {"x-a": None}, "not_": {"turn": 0}}
-    assert table(stated) == {"model": "x", "param.n": 2, "param.a.b": 1, "header.x-a": None, "not": {"turn": 0}}
-    assert table({"param": 3}) == {"param": 3}  # which is then told to be a mistake
+    assert flatten_when(stated) == {"model": "x", "param.n": 2, "param.a.b": 1, "header.x-a": None, "not": {"turn": 0}}
+    assert flatten_when({"param": 3}) == {"param": 3}  # which is then told to be a mistake
 
 
 SAME = ["test_app", "TestChat.test_greets", "test_greets[gpt-4o-0.5]", "test_größe", "test_a[x=1, y=[2]]", "[x]"]
@@ -70,36 +70,36 @@ OTHER = {
 
 @pytest.mark.parametrize("name", SAME)
 def test_what_a_disk_takes_stays(name: str, tmp_path: Path) -> None:
-    assert cassette_name([name]) == name
-    assert find_path(tmp_path, cassette_name(["test_it", name])).parent == tmp_path / "test_it"
+    assert name_cassette([name]) == name
+    assert find_path(tmp_path, name_cassette(["test_it", name])).parent == tmp_path / "test_it"
 
 
 @pytest.mark.parametrize(("name", "start"), OTHER.items(), ids=map(ascii, OTHER))
 def test_what_it_may_not_take_ends_in_a_mark(name: str, start: str, tmp_path: Path) -> None:
-    made = cassette_name([name])
+    made = name_cassette([name])
     assert made[:-8] == start
     assert len(made.encode()) < 200
-    find_path(tmp_path, cassette_name(["test_it", name]))
+    find_path(tmp_path, name_cassette(["test_it", name]))
 
 
 def test_the_line_that_is_at_work() -> None:
-    place = caller()
+    place = find_caller()
     line = test_the_line_that_is_at_work.__code__.co_firstlineno + 1
     assert (place.where, place.column, place.text) == (
         f"tests/testing/test_options.py:{line}",
         5,
-        "    place = caller()",
+        "    place = find_caller()",
     )
 
 
 def test_a_file_elsewhere_is_named_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert caller().file == __file__
-    assert relative(tmp_path / "a" / "b.yaml") == "a/b.yaml"
+    assert find_caller().file == __file__
+    assert shorten_path(tmp_path / "a" / "b.yaml") == "a/b.yaml"
 
 
 def test_a_file_beside_the_test_comes_before_one_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert relative_to_caller("test_options.py") == Path(__file__)
-    assert relative_to_caller("elsewhere.yaml") == Path("elsewhere.yaml")
-    assert relative_to_caller(tmp_path / "x.yaml") == tmp_path / "x.yaml"
+    assert resolve_path("test_options.py") == Path(__file__)
+    assert resolve_path("elsewhere.yaml") == Path("elsewhere.yaml")
+    assert resolve_path(tmp_path / "x.yaml") == tmp_path / "x.yaml"

@@ -157,5 +157,5 @@ async def test_a_function_that_is_awaited_gets_one_too() -> None:
 def test_what_cannot_be_decorated() -> None:
     with pytest.raises(ConfigError, match=r"write @mocked\(\)"):
         mocked(ran)  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="derive a class of tests from MockServerTestCase"):
+    with pytest.raises(ConfigError, match="for a class of tests, subclass MockServerTestCase"):
         mocked()(Sync)

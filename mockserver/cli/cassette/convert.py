@@ -27,8 +27,8 @@ from mockserver.engine.answer import split_prompts
 from mockserver.rules.match.fields import Field, find_field
 from mockserver.server.cassette_store import parse_episode
 from mockserver.server.routes import operation_at, places
-from mockserver.server.snapshot import decoded
-from mockserver.server.sources import compiled
+from mockserver.server.snapshot import decode_body
+from mockserver.server.sources import compile_rules
 
 MAX_DECODED = 100_000_000  # bytes of a body without its content codings
 
@@ -62,7 +62,7 @@ def make_dialect_routes() -> DialectRoutes:
 def _decode(headers: Headers, body: bytes) -> bytes:
     raw = tuple((name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in headers)
     try:
-        return decoded(HttpRequest("POST", "/", headers=raw, body=body), MAX_DECODED).body
+        return decode_body(HttpRequest("POST", "/", headers=raw, body=body), MAX_DECODED).body
     except Failure as failure:
         raise ValueError(str(failure).replace("request ", "")) from None
 
@@ -114,7 +114,7 @@ def _split_loadable(made: Sequence[RuleDraft]) -> tuple[Sequence[RuleDraft], Seq
 
 def _find_mistake(made: Sequence[RuleDraft]) -> Mistake | None:
     try:
-        compiled((read(write_rules_file(made), "rules.yaml"),), None)
+        compile_rules((read(write_rules_file(made), "rules.yaml"),), None)
     except MockserverError as error:
         return error.mistakes[0]
     return None

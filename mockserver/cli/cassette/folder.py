@@ -12,7 +12,7 @@ from msgspec import Struct
 from mockserver.cassettes.cassette_file import CassetteFile, describe_missing, find_path, list_names, replace_file
 from mockserver.cassettes.redaction import detect
 from mockserver.cassettes.redaction.redact import Redactor
-from mockserver.cli.options import Command, rules_option, setting_flags, sources
+from mockserver.cli.options import Command, find_sources, rules_option, setting_flags
 from mockserver.config.errors import CassetteError, ConfigError
 from mockserver.config.settings import Settings, assemble
 from mockserver.config.types import parse_seconds
@@ -101,7 +101,7 @@ def add_cassettes_flag(*more: str) -> Callable[[Command], Command]:
 
 def open_folder(flags: dict[str, Json]) -> CassetteFolder:
     """Return the folder set by flags, environment and rules files. Raises MockserverError."""
-    given = sources(flags["rules"], {name: flags[name] for name in flags if name != "rules"})
+    given = find_sources(flags["rules"], {name: flags[name] for name in flags if name != "rules"})
     return CassetteFolder(assemble(given.flags, given.environ, given.documents(), dialects=discover()))
 
 

@@ -28,7 +28,7 @@ from mockserver.core.episode import SUFFIX, Episode
 from mockserver.core.json import Json
 from mockserver.core.text import align_columns, plural, up_to
 from mockserver.dialects import discover
-from mockserver.testing.options import cassette_name
+from mockserver.testing.options import name_cassette
 
 
 class Source(Struct, frozen=True):
@@ -112,7 +112,7 @@ def _choose_names(sources: Sequence[Source], into: str | None) -> Sequence[str]:
     """Name a cassette for each file, as the pytest fixture names that of a test; equal ones get a hash of the path."""
     if into is not None:
         return [into] * len(sources)
-    names = [cassette_name((*source.parts[:-1], _find_stem(source))) for source in sources]
+    names = [name_cassette((*source.parts[:-1], _find_stem(source))) for source in sources]
     count = Counter(map(str.casefold, names))
     return [
         name if count[name.casefold()] == 1 else f"{name}~{sha256(_find_path(source).encode()).hexdigest()[:8]}"

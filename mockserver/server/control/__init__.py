@@ -1,7 +1,9 @@
 """The control API: calls, rules, cassettes and state of a running server, as JSON; `access` guards it."""
 
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
+from typing import Any
 
 from msgspec import Struct, field
 from starlette.responses import RedirectResponse, Response
@@ -11,132 +13,172 @@ from mockserver.core.http import CONTROL
 from mockserver.core.plan import REASONS, Failure
 from mockserver.core.protocols import StateLostError
 from mockserver.server.access import fields_of, has_token
-from mockserver.server.control import calls, copied, feed, files, state, trials
-from mockserver.server.control.requests import ControlRequest, Looks, RefusedError, View, whole_body
-from mockserver.server.inspector import ASSETS, asset
-from mockserver.server.live import ALL, DEFAULT, LONGEST, Live, Worker, allowed
+from mockserver.server.control import calls, cassette, compare, copies, feed, metrics, rules, state, trials
+from mockserver.server.control.requests import ControlCache, ControlRequest, RefusedError, read_response
+from mockserver.server.control.sharing import (
+    Route,
+    answer_at_once,
+    answer_here,
+    answer_question,
+    ask_all,
+    ask_owner,
+    refuse,
+)
+from mockserver.server.inspector import ASSETS, send_asset
+from mockserver.server.live import Live, Worker
+from mockserver.server.namespaces import ALL, DEFAULT, LONGEST, is_namespace
 from mockserver.server.snapshot import ClientLeftError, path_of, query_from, read_body
+
+_NO_FILES = "servers that share a state do not write files; change the file on each of them, then reload"
+
+# What is at each path, by method; of two paths that fit, the one without a parameter comes first.
+ROUTES: Mapping[str, Mapping[str, Route]] = {
+    "/api/health": {"GET": Route(state.show_health, answer_at_once)},
+    "/api/ready": {"GET": Route(state.show_readiness, state.share_readiness)},
+    "/api/calls": {
+        "GET": Route(calls.list_calls, calls.share_list),
+        "DELETE": Route(calls.forget_calls, ask_all(calls.join_forgotten, changes=True)),
+    },
+    "/api/calls/{number}": {"GET": Route(calls.show_call, ask_owner)},
+    "/api/calls/{number}/body": {"GET": Route(copies.show_body, ask_owner)},
+    "/api/calls/{number}/as": {"GET": Route(copies.copy_call, ask_owner)},
+    "/api/calls/{number}/again": {"POST": Route(trials.send_again, ask_owner)},
+    "/api/files/{number}": {"PUT": Route(rules.write_rule, refuse(_NO_FILES))},
+    "/api/feed": {"GET": Route(feed.open_feed, answer_here)},
+    "/api/rules": {
+        "GET": Route(rules.list_rules, ask_all(rules.join_rules)),
+        "POST": Route(rules.add_rules),
+        "DELETE": Route(rules.remove_rules),
+    },
+    "/api/rules/{name}": {"DELETE": Route(rules.remove_rule)},
+    "/api/rules/try": {"POST": Route(trials.try_rules, reads=True)},
+    "/api/cassette": {
+        "GET": Route(cassette.show_cassette, ask_all(cassette.join_cassettes)),
+        "PUT": Route(cassette.play_cassette),
+        "DELETE": Route(cassette.unplay_cassette),
+    },
+    "/api/cassette/episodes": {"GET": Route(cassette.list_episodes, answer_here)},
+    "/api/explain": {"POST": Route(trials.explain_request, trials.share_explanation, reads=True)},
+    "/api/compare": {"POST": Route(compare.compare_calls, reads=True)},
+    "/api/try": {"POST": Route(trials.try_request, reads=True)},
+    "/api/state": {
+        "GET": Route(state.show_state, ask_all(state.join_states)),
+        "POST": Route(state.set_state, state.share_set_state),
+    },
+    "/api/reset": {"POST": Route(state.reset, state.share_reset)},
+    "/api/reload": {"POST": Route(state.reload_files, state.share_reload)},
+    "/api/timing": {"POST": Route(state.set_timing)},
+    "/metrics": {"GET": Route(metrics.show_metrics, metrics.share_metrics)},
+}
+_PARAMETERS = {"{number}": "([^/]+)", "{name}": "(.+)"}
+_PATTERNS = {
+    re.compile(re.sub(r"{\w+}", lambda found: _PARAMETERS[found[0]], path), re.DOTALL): routes
+    for path, routes in ROUTES.items()
+    if "{" in path
+}
+_SHOWN_PATHS = [path for path in ROUTES if not path.startswith("/api/files/")]
+
+
+def find_routes(path: str) -> tuple[Mapping[str, Route], str]:
+    """Return what is at a path, by method, and the item that the path names."""
+    routes = ROUTES.get(path, {})
+    for pattern, others in _PATTERNS.items():
+        if (matched := pattern.fullmatch(path)) is not None:
+            return {**others, **routes}, matched[1]
+    return routes, ""
 
 
 class Control(Struct, frozen=True):
+    """The application at the control paths."""
+
     live: Live
-    looks: Looks = field(default_factory=Looks)
+    cache: ControlCache = field(default_factory=ControlCache)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            response = await self._answer(scope, receive)
+            response = await self._respond(scope, receive)
         except RefusedError as refused:
             response = refused.response
         except StateLostError as lost:
-            words = f"state lost: {lost}; nothing may have changed, try again when it is back"
+            words = f"state lost: {lost}; perhaps nothing was changed; try again when it is back"
             response = RefusedError(503, words, headers={"retry-after": "1"}).response
         except ClientLeftError:
             return
-        if self.live.worker is not None and self.live.fleet is None:
-            response = await _named(response, self.live.worker)
+        if self._lone_worker is not None:
+            response = await _name_worker(response, self._lone_worker)
         await response(scope, receive, send)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Response:
+    @property
+    def _lone_worker(self) -> Worker | None:
+        """Which of several workers this is that share nothing; None if there are none, or they share a state."""
+        return self.live.worker if self.live.fleet is None else None
+
+    async def _respond(self, scope: Scope, receive: Receive) -> Response:
         method, path = "GET" if scope["method"] == "HEAD" else scope["method"], path_of(scope)
         if self.live.settings.inspector and (path == CONTROL or path in ASSETS):
-            return _page(method, path, scope)
-        views, item = VIEWS.get(path, {}), ""
-        for front in ITEMS:
-            if path.startswith(front) and path != front:
-                views, item = {**ITEMS[front], **views}, path.removeprefix(front)
-                number, slash, part = item.partition("/")
-                if slash and front in PARTS:
-                    views, item = PARTS[front].get(part, {}), number
-        if not views:
-            path = path.removeprefix(CONTROL)
-            near = get_close_matches(path, PATHS, n=1, cutoff=0.5) if path.strip("/") != "api" else []
-            hint = f"; did you mean {CONTROL}{near[0]}?" if near else f"; there are {', '.join(PATHS)} below {CONTROL}"
-            raise RefusedError(404, f"no such path: {CONTROL}{path[:200]}{hint}")
-        if method not in views:
-            allow = ", ".join(views)
+            return _show_page(method, path, scope)
+        routes, item = find_routes(path)
+        if not routes:
+            raise RefusedError(404, _describe_unknown(path.removeprefix(CONTROL)))
+        if method not in routes:
+            allow = ", ".join(routes)
             raise RefusedError(405, f"{CONTROL}{path} takes {allow}, not {method}", headers={"allow": allow})
-        alone = self.live.worker if self.live.fleet is None else None
-        if alone is not None and method != "GET" and path not in CHANGELESS:
-            raise RefusedError(409, _SHARE_NOTHING.format(count=alone.count))
+        if self._lone_worker is not None and method != "GET" and not routes[method].reads:
+            raise RefusedError(409, _SHARE_NOTHING.format(count=self._lone_worker.count))
         query = query_from(scope["query_string"])
         namespace = query.get("namespace", DEFAULT)
-        if namespace != ALL and not allowed(namespace):
-            raise RefusedError(400, f"a namespace has 1 to {LONGEST} printable characters; give another ?namespace=")
+        if namespace != ALL and not is_namespace(namespace):
+            raise RefusedError(400, f"a namespace has 1 to {LONGEST} printable characters; choose another ?namespace=")
         try:
             body = await read_body(receive, self.live.settings.max_body, scope["headers"])
         except Failure as failure:
             raise RefusedError(failure.status or REASONS[failure.reason], str(failure)) from failure
         fields = fields_of(scope["headers"])
-        address, trusted = f"{scope.get('scheme', 'http')}://{fields.get('host', '')}", has_token(fields, self.live)
-        asked = ControlRequest(
-            *(self.live, namespace, query, item, body, fields.get("content-type", "")),
-            *(address, trusted, self.looks),
+        request = ControlRequest(
+            live=self.live,
+            namespace=namespace,
+            query=query,
+            item=item,
+            body=body,
+            kind=fields.get("content-type", ""),
+            address=f"{scope.get('scheme', 'http')}://{fields.get('host', '')}",
+            trusted=has_token(fields, self.live),
+            cache=self.cache,
+            method=method,
+            path=path,
         )
-        if self.live.fleet is None:
-            return await views[method](asked)
-        from mockserver.server.control.gather import shared
+        return await routes[method].answer(request)
 
-        return await shared(asked, views[method])
+    async def answer_question(self, passed_on: Mapping[str, Any]) -> bytes:
+        """Return what this server answers to a request that another one passes on."""
+        body = passed_on["body"].encode("latin-1")
+        request = ControlRequest(live=self.live, cache=self.cache, **{**passed_on, "body": body})
+        routes, _ = find_routes(request.path)
+        return await answer_question(routes[request.method], request)
 
 
-def _page(method: str, path: str, scope: Scope) -> Response:
+def _show_page(method: str, path: str, scope: Scope) -> Response:
     if method != "GET":
         raise RefusedError(405, f"the inspector takes GET, not {method}", headers={"allow": "GET"})
-    return RedirectResponse(f"{CONTROL}/") if path == CONTROL else asset(path, fields_of(scope["headers"]))
+    return RedirectResponse(f"{CONTROL}/") if path == CONTROL else send_asset(path, fields_of(scope["headers"]))
 
 
-async def _named(response: Response, worker: Worker) -> Response:
+def _describe_unknown(path: str) -> str:
+    near = get_close_matches(path, _SHOWN_PATHS, n=1, cutoff=0.5) if path.strip("/") != "api" else []
+    hint = f"; did you mean {CONTROL}{near[0]}?" if near else f"; there are {', '.join(_SHOWN_PATHS)} below {CONTROL}"
+    return f"no such path: {CONTROL}{path[:200]}{hint}"
+
+
+async def _name_worker(response: Response, worker: Worker) -> Response:
     """Put the number of the worker in front of JSON: other workers have other calls and counts."""
     if response.headers.get("content-type") != "application/json":
         return response
     front = b'{\n  "worker": %d,\n  "workers": %d,' % (worker.number, worker.count)
     headers = {name: value for name, value in response.headers.items() if name != "content-length"}
-    return Response(front + (await whole_body(response))[1:], response.status_code, headers)
+    return Response(front + (await read_response(response))[1:], response.status_code, headers)
 
 
 _SHARE_NOTHING = (
-    "nothing was changed: the {count} workers share nothing, and this would reach one of them;"
+    "nothing was changed: the {count} workers share nothing, so this would change only one of them;"
     " start the server with --state redis://HOST:6379/0, or with --workers 1"
-)
-
-
-# The views at each path, by method; ITEMS end with the name of one item.
-VIEWS: Mapping[str, Mapping[str, View]] = {
-    "/api/health": {"GET": state.health},
-    "/api/ready": {"GET": state.ready},
-    "/api/calls": {"GET": calls.listed, "DELETE": calls.forget},
-    "/api/feed": {"GET": feed.feed},
-    "/api/rules": {"GET": files.list_rules, "POST": state.add_rules, "DELETE": state.remove_rules},
-    "/api/rules/try": {"POST": trials.try_rules},
-    "/api/cassette": {"GET": state.show_cassette, "PUT": state.play_cassette, "DELETE": state.unplay_cassette},
-    "/api/cassette/episodes": {"GET": state.list_episodes},
-    "/api/explain": {"POST": calls.explain},
-    "/api/compare": {"POST": calls.compare},
-    "/api/try": {"POST": trials.try_request},
-    "/api/state": {"GET": state.shown, "POST": state.put},
-    "/api/reset": {"POST": state.reset},
-    "/api/reload": {"POST": state.reload_files},
-    "/api/timing": {"POST": state.timing},
-    "/metrics": {"GET": state.metrics},
-}
-ITEMS: Mapping[str, Mapping[str, View]] = {
-    "/api/calls/": {"GET": calls.one},
-    "/api/rules/": {"DELETE": state.remove_rule},
-    "/api/files/": {"PUT": files.put},
-}
-# What there is below an item, by the same.
-PARTS: Mapping[str, Mapping[str, Mapping[str, View]]] = {
-    "/api/calls/": {
-        "body": {"GET": copied.body},
-        "as": {"GET": copied.copied},
-        "again": {"POST": trials.again},
-    },
-}
-# What may be posted to a server that shares nothing with the other workers.
-CHANGELESS = ("/api/explain", "/api/compare", "/api/rules/try", "/api/try")
-PATHS = (
-    *VIEWS,
-    "/api/calls/{number}",
-    *(f"/api/calls/{{number}}/{part}" for part in PARTS["/api/calls/"]),
-    "/api/rules/{name}",
 )

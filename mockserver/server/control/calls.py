@@ -1,138 +1,154 @@
-"""The journal as JSON, two calls compared, and explanations: why a request is answered as it is."""
+"""The calls of the journal: listed by filters, one in full with those that belong to it, forgotten."""
 
 import re
 from asyncio import sleep
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
-from itertools import islice
-from operator import attrgetter
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from math import inf
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 from starlette.responses import Response
 
-from mockserver.config.errors import ConfigError
 from mockserver.config.source import did_you_mean
 from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json
-from mockserver.core.text import count_shared_ends
+from mockserver.core.protocols import StateLostError
 from mockserver.engine.offload import on_thread
-from mockserver.server.control.detail import answer, bodies, call_of, detail, engine_of, reached_by
-from mockserver.server.control.requests import ControlRequest, RefusedError, json_response, kept, list_response, number
-from mockserver.server.control.rows import Digest, Rows, digest, encode
-from mockserver.server.explain import (
-    Explanation,
-    Reached,
-    as_json,
-    explain_call,
-    is_unmatched,
-    reach,
-    request_file,
-    usual_path,
-)
-from mockserver.server.masking import known_secrets, masked, of_request, of_row
+from mockserver.server.control.detail import parse_call, show_bodies, show_detail
+from mockserver.server.control.requests import ControlRequest, RefusedError, json_response, list_response, read_number
+from mockserver.server.control.rows import Digest, Rows, encode, make_digest
+from mockserver.server.control.sharing import View, ask_all
+from mockserver.server.explain import is_unmatched
+from mockserver.server.masking import find_known_secrets, find_row_secrets, mask_texts
+
+if TYPE_CHECKING:
+    from mockserver.server.fleet import Fleet
 
 
-async def listed(asked: ControlRequest) -> Response:
+async def list_calls(request: ControlRequest) -> Response:
     """List calls, newest last."""
     known = (*FILTERS, "since", "before", "namespace", "limit", "bodies", "contains", "compact", "digest")
-    unknown = next((name for name in asked.query if name not in known), None)
+    unknown = next((name for name in request.query if name not in known), None)
     if unknown is not None:
         raise RefusedError(400, f'unknown filter "{unknown[:60]}"{did_you_mean(unknown, known)}')
-    filters = [(FILTERS[name], FILTERS[name].wanted(name, asked)) for name in asked.query if name in FILTERS]
-    rows, limit = _between(asked.rows.of(asked.namespaces), asked), asked.number("limit")
+    filters = [(FILTERS[name], FILTERS[name].wanted(name, request)) for name in request.query if name in FILTERS]
+    rows, limit = _select_between(request.rows.select(request.namespaces), request), request.number("limit")
     if filters:
         rows = [row for row in rows if all(each.fits(row, value) for each, value in filters)]
-    rows = await _containing(asked, rows, limit)
+    rows = await _select_containing(request, rows, limit)
     latest = rows if limit is None else rows[max(0, len(rows) - limit) :]
-    if asked.switch("bodies"):
-        return list_response("calls", _with_bodies(latest, asked.rows))
-    found = b",".join([each async for each in _as_bytes(latest, asked)])
+    if request.switch("bodies"):
+        return list_response("calls", _add_bodies(latest, request.rows))
+    found = b",".join([each async for each in _encode_rows(latest, request)])
     content = b'{"calls":[' + found + b"]}"
-    if not asked.switch("compact"):
+    if not request.switch("compact"):
         content = await on_thread(msgspec.json.format, content, indent=2)
     return Response(content + b"\n", media_type="application/json")
 
 
-def _between(rows: list[Exchange], asked: ControlRequest) -> list[Exchange]:
-    since, before, by = asked.number("since"), asked.number("before"), attrgetter("seq")
+async def share_list(view: View, request: ControlRequest, fleet: "Fleet") -> Response:
+    """Answer with the calls of all servers, by time."""
+    since = request.number("since")
+    with suppress(StateLostError):  # then this server answers alone
+        request = request if since is None else replace(request, since_at=await fleet.find_time(since))
+    return await ask_all(join_lists)(view, request, fleet)
+
+
+def join_lists(answers: Sequence[Any], request: ControlRequest) -> dict[str, Json]:
+    """Join the calls that several servers list, by time."""
+    calls = sorted((call for answer in answers for call in answer["calls"]), key=itemgetter("at", "call"))
+    limit = request.number("limit")
+    return {**answers[0], "calls": calls if limit is None else calls[max(0, len(calls) - limit) :]}
+
+
+def _select_between(rows: list[Exchange], request: ControlRequest) -> list[Exchange]:
+    since, before, by = request.number("since"), request.number("before"), attrgetter("seq")
+    if since is not None and request.group is not None:  # it is a call of another server
+        since_at = -inf if request.since_at is None else request.since_at
+        since = max((row.seq for row in request.live.journal if row.at <= since_at), default=0)
     end = None if before is None else bisect_left(rows, before, key=by)
     return rows[0 if since is None else bisect_right(rows, since, key=by) : end]
 
 
-async def _containing(asked: ControlRequest, rows: list[Exchange], limit: int | None) -> list[Exchange]:
+async def _select_containing(request: ControlRequest, rows: list[Exchange], limit: int | None) -> list[Exchange]:
     """The calls in which a text was said or answered, the newest ones until there are enough."""
-    wanted, found = asked.query.get("contains", "").lower(), list[Exchange]()
+    wanted, found = request.query.get("contains", "").lower(), list[Exchange]()
     if not wanted:
         return rows
-    known = known_secrets()
+    known = find_known_secrets()
     for row in reversed(rows):
         if len(found) == limit:
             break
-        if (await digest_of(row, asked, known)).has(wanted):
+        if (await find_digest(row, request, known)).has(wanted):
             found.append(row)
     return found[::-1]
 
 
-async def _as_bytes(rows: Sequence[Exchange], asked: ControlRequest) -> AsyncIterator[bytes]:
-    known, compact, digests = known_secrets(), asked.switch("compact"), asked.switch("digest")
+async def _encode_rows(rows: Sequence[Exchange], request: ControlRequest) -> AsyncIterator[bytes]:
+    known, compact, digests = find_known_secrets(), request.switch("compact"), request.switch("digest")
     for at, row in enumerate(rows):
         if not at % _TURN:
             await sleep(0)
-        listed = asked.rows.listed(row, known)
+        listed = request.rows.encode_call(row, known)
         shown = listed.compact if compact else listed.whole
         if digests:
-            shown = shown[:-1] + b"," + encode((await digest_of(row, asked, known)).short)[1:]
+            shown = shown[:-1] + b"," + encode((await find_digest(row, request, known)).short)[1:]
         yield shown
 
 
-async def digest_of(row: Exchange, asked: ControlRequest, known: tuple[str, ...]) -> Digest:
+async def find_digest(row: Exchange, request: ControlRequest, known: tuple[str, ...]) -> Digest:
     """What a call says in short, worked out on a thread the first time; `known` are the environment's credentials."""
-    listed = asked.rows.listed(row, known)  # which is kept if the call is closed
+    listed = request.rows.encode_call(row, known)  # which is kept if the call is closed
     if listed.digest is None:
-        listed.digest = await on_thread(lambda: digest(row, call_of(row, asked.live), of_row(row, known)))
+        listed.digest = await on_thread(
+            lambda: make_digest(row, parse_call(row, request.live), find_row_secrets(row, known))
+        )
     return listed.digest
 
 
-async def _with_bodies(rows: Sequence[Exchange], known: Rows) -> AsyncIterator[Json]:
+async def _add_bodies(rows: Sequence[Exchange], known: Rows) -> AsyncIterator[Json]:
     for at, row in enumerate(rows):
-        yield await on_thread(_with_body, row, known)
+        yield await on_thread(_add_body, row, known)
         if not at % _TURN:
             await sleep(0)
 
 
-def _with_body(row: Exchange, known: Rows) -> Json:
-    return masked({**known.summary(row), **bodies(row)}, of_row(row))
+def _add_body(row: Exchange, known: Rows) -> Json:
+    return mask_texts({**known.summarize(row), **show_bodies(row)}, find_row_secrets(row))
 
 
-async def one(asked: ControlRequest) -> Response:
+async def show_call(request: ControlRequest) -> Response:
     """Return one call in full, from any namespace."""
-    row = kept(asked)
-    rows = asked.rows.of((row.namespace,))
+    row = request.find_call()
+    rows = request.rows.select((row.namespace,))
     whole = {
-        **asked.rows.summary(row),
-        **await detail(row, asked.rows.attempt(row)[0], asked.live),
-        "chain": {"conversation": await _conversation(row, rows, asked), "tries": asked.rows.tries(row)},
-        **await on_thread(bodies, row),
+        **request.rows.summarize(row),
+        **await show_detail(row, request.rows.find_attempt(row)[0], request.live),
+        "chain": {"conversation": await _find_conversation(row, rows, request), "tries": request.rows.find_tries(row)},
+        **await on_thread(show_bodies, row),
     }
-    return await on_thread(lambda: json_response(masked(whole, of_row(row))))
+    return await on_thread(lambda: json_response(mask_texts(whole, find_row_secrets(row))))
 
 
-async def _conversation(row: Exchange, rows: Sequence[Exchange], asked: ControlRequest) -> list[int]:
+async def _find_conversation(row: Exchange, rows: Sequence[Exchange], request: ControlRequest) -> list[int]:
     """The calls that begin as this one does, and those that continue them by the id of an answer."""
-    known, found = known_secrets(), {row.seq}
-    mine = await digest_of(row, asked, known)
+    known, found = find_known_secrets(), {row.seq}
+    mine = await find_digest(row, request, known)
     if mine.conversation is not None:
         near = (other for other in rows if (other.dialect, other.operation) == (row.dialect, row.operation))
         for other in sorted(near, key=lambda other: abs(other.seq - row.seq))[:_MOST_COMPARED]:
-            if (await digest_of(other, asked, known)).conversation == mine.conversation:
+            if (await find_digest(other, request, known)).conversation == mine.conversation:
                 found.add(other.seq)
-    return sorted(await on_thread(_linked, found, rows))
+    return sorted(await on_thread(_follow_links, found, rows))
 
 
-def _linked(found: Collection[int], rows: Sequence[Exchange]) -> set[int]:
+def _follow_links(found: Collection[int], rows: Sequence[Exchange]) -> set[int]:
     """The calls that continue others by `previous_response_id`, or are continued, over any number of steps."""
     named = [(row.seq, said[1]) for row in rows if (said := _PREVIOUS.search(row.body)) is not None]
     if not named:
@@ -157,24 +173,33 @@ _ID = re.compile(rb'"id"\s*:\s*"([\w-]{8,200})"')
 _MOST_COMPARED = 300  # calls: the nearest ones
 
 
-async def forget(asked: ControlRequest) -> Response:
+async def forget_calls(request: ControlRequest) -> Response:
     """Delete the calls; keep rules and counters."""
-    return json_response({"forgotten": sum(map(asked.live.journal.forget_calls, asked.namespaces))})
+    return json_response({"forgotten": sum(map(request.live.journal.forget_calls, request.namespaces))})
+
+
+def join_forgotten(answers: Sequence[Any], _: ControlRequest) -> dict[str, Json]:
+    """Add up how many calls several servers have forgotten."""
+    return {"forgotten": sum(answer["forgotten"] for answer in answers)}
 
 
 class _Filter(Struct, frozen=True):
     """What a query can ask for: how the word is read, and which rows fit."""
 
     fits: Callable[[Exchange, Json], bool]
-    wanted: Callable[[str, ControlRequest], Json] = lambda name, asked: asked.query[name]
+    wanted: Callable[[str, ControlRequest], Json] = lambda name, request: request.query[name]
 
 
-def _number(name: str, asked: ControlRequest) -> int:
-    return asked.number(name) or 0
+def _number(name: str, request: ControlRequest) -> int:
+    return request.number(name) or 0
 
 
-def _numbers(name: str, asked: ControlRequest) -> frozenset[int]:
-    found = frozenset(number(word, f"each of ?{name}=") for word in asked.query[name].split(",") if word)
+def _switch(name: str, request: ControlRequest) -> bool:
+    return request.switch(name)
+
+
+def _numbers(name: str, request: ControlRequest) -> frozenset[int]:
+    found = frozenset(read_number(word, f"each of ?{name}=") for word in request.query[name].split(",") if word)
     if len(found) > MOST_NUMBERS:
         raise RefusedError(400, f"?{name}= takes at most {MOST_NUMBERS} numbers of calls")
     return found
@@ -195,136 +220,7 @@ FILTERS: Mapping[str, _Filter] = {
     "status": _Filter(lambda row, status: row.status == status, _number),
     "ended": _Filter(lambda row, ended: (row.ended or "open") == ended),
     "numbers": _Filter(lambda row, numbers: row.seq in numbers, _numbers),
-    "unmatched": _Filter(lambda row, unmatched: is_unmatched(row) == unmatched, lambda name, asked: asked.switch(name)),
+    "unmatched": _Filter(lambda row, unmatched: is_unmatched(row) == unmatched, _switch),
 }
 MOST_NUMBERS = 100
 _TURN = 20  # calls that are rendered before other requests have their turn
-
-
-async def explain(asked: ControlRequest) -> Response:
-    """Return which rule would answer, and why."""
-    content = asked.content()
-    limit = content.pop("limit", None) if isinstance(content, dict) and "call" in content else None
-    if limit is not None and (type(limit) is not int or limit < 1):
-        raise RefusedError(400, '"limit" must be a number of rules, at least 1')
-    reached, before = reached_in(content, asked)
-    secrets = await on_thread(of_request, reached.http)
-    try:
-        call = await on_thread(reached.call, asked.live.settings)
-    except ConfigError as error:
-        raise RefusedError(400, secrets.text(str(error.mistakes[0]))) from error
-    engine = engine_of(call.http.namespace, asked.live)
-    explanation = await explain_call(engine, call, limit)
-    return json_response(masked({**before, **_explanation_json(explanation)}, secrets))
-
-
-def reached_in(content: Json, asked: ControlRequest) -> tuple[Reached, dict[str, Json]]:
-    """What a call of the journal or a described request reaches, and what was said of the call. Raises RefusedError."""
-    if isinstance(content, dict) and "call" in content:
-        return _again(content["call"], asked)
-    dialect, namespace = asked.live.settings.dialect, asked.one_namespace
-    stubs = engine_of(namespace, asked.live).stubs
-    try:
-        if isinstance(content, dict) and "dialect" in content and ("body" in content or "path" in content):
-            content = dict(content)
-            dialect = str(content.pop("dialect"))
-            usual_path(dialect)  # refuses an unknown one
-        described = replace(request_file(content, "the body", dialect), namespace=namespace)
-        return reach(described, asked.live.settings.dialect, stubs=stubs), {}
-    except ConfigError as error:
-        raise RefusedError(400, str(error.mistakes[0])) from error
-
-
-def _again(number: Json, asked: ControlRequest) -> tuple[Reached, dict[str, Json]]:
-    if not isinstance(number, int) or isinstance(number, bool):
-        raise RefusedError(400, 'the body must be {"call": 7}, with the number of a call in the journal')
-    row = kept(asked, number)
-    reached = reached_by(row, asked.live)
-    if reached is None:
-        whole = row.received <= len(row.body)
-        why = "no operation is at its path" if whole else f"its body is not kept whole ({row.received} bytes)"
-        raise RefusedError(400, f"call {number} cannot be explained: {why}")
-    return reached, {"call": number, "answered_then": row.source}
-
-
-def _explanation_json(explanation: Explanation) -> dict[str, Json]:
-    prompts = [{"prompt": prompt, "rules": list(map(as_json, held))} for prompt, held in explanation.prompts]
-    return {
-        "answered_by": explanation.source,
-        **({"why": explanation.why} if explanation.why else {}),
-        **({"bent_by": list(explanation.modified_by)} if explanation.modified_by else {}),
-        **({"faults": [fault.name for fault in explanation.faults]} if explanation.faults else {}),
-        **({"prompts": prompts} if len(prompts) > 1 else {"rules": prompts[0]["rules"]}),
-        "text": explanation.text,
-    }
-
-
-async def compare(asked: ControlRequest) -> Response:
-    """Return what differs between two calls, place by place."""
-    numbers = asked.table("calls").get("calls")
-    if not isinstance(numbers, list) or len(numbers) != 2 or not all(type(each) is int for each in numbers):
-        raise RefusedError(400, 'the body must be {"calls": [7, 9]}, with the numbers of two calls')
-    rows = [kept(asked, number) for number in numbers]
-    asked.rows.of(sorted({row.namespace for row in rows}))
-    return json_response(await on_thread(_compared, rows, asked))
-
-
-def _compared(rows: list[Exchange], asked: ControlRequest) -> Json:
-    one, other = (_parts(row, asked) for row in rows)
-    found: dict[str, Json] = {
-        part: list(islice(_differences(one[part], other[part], ""), MOST_DIFFERENCES)) for part in one
-    }
-    times = ((name, [each[name] for each in map(asked.rows.summary, rows)]) for name in ("first_byte_ms", "elapsed_ms"))
-    return {**found, "times": dict(times)}
-
-
-def _parts(row: Exchange, asked: ControlRequest) -> dict[str, Json]:
-    summary, sent = asked.rows.summary(row), bodies(row)
-    request, reply = sent["request"], sent["reply"]
-    head = {name: summary.get(name) for name in _HEAD}
-    head |= {f"header {name}": value for name, value in request["headers"].items()}
-    said = answer(row)
-    said = {"body": reply["body"]} if not said["choices"] and "error" not in said and "body" in reply else said
-    parts = {"head": head, "request": request["body"], "answer": said}
-    known: dict[str, Json] = masked(parts, of_row(row))
-    return known
-
-
-def _differences(one: Json, other: Json, where: str) -> Iterator[dict[str, Json]]:
-    if type(one) is type(other) and one == other:
-        return
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        for name in dict.fromkeys((*one, *other)):
-            yield from _differences(one.get(name, _ABSENT), other.get(name, _ABSENT), f"{where}.{name}".lstrip("."))
-    elif isinstance(one, list) and isinstance(other, list):
-        for at in range(max(len(one), len(other))):
-            mine, theirs = (each[at] if at < len(each) else _ABSENT for each in (one, other))
-            yield from _differences(mine, theirs, f"{where}[{at}]")
-    elif isinstance(one, str) and isinstance(other, str):
-        yield {"where": where, **_texts(one, other)}
-    else:
-        sides = {"one": one, "other": other}
-        yield {"where": where, **{name: _short(value) for name, value in sides.items() if value is not _ABSENT}}
-
-
-def _short(value: Json) -> Json:
-    return f"{value[:_LONGEST]}…" if isinstance(value, str) and len(value) > _LONGEST else value
-
-
-def _texts(one: str, other: str) -> dict[str, Json]:
-    """Two texts, cut around what differs, and which of their characters that are."""
-    front, back = count_shared_ends(one, other)
-    start = max(0, front - _BEFORE) if max(len(one), len(other)) > _LONGEST else 0
-    sides = {"one": one, "other": other}
-    spans = {name: {"at": front - start, "size": len(text) - back - front} for name, text in sides.items()}
-    found: dict[str, Json] = {name: _short(text[start:]) for name, text in sides.items()}
-    return {**found, "spans": spans} if front + back else found
-
-
-MOST_DIFFERENCES = 500  # of each part
-_LONGEST, _BEFORE = 2_000, 100  # characters of a value, and of those before a difference far behind
-_ABSENT = object()
-_HEAD = (
-    *("namespace", "method", "path", "dialect", "operation", "model"),
-    *("source", "bent_by", "status", "faults", "ended"),
-)

@@ -11,18 +11,19 @@ from mockserver.config.errors import ConfigError
 from mockserver.core.call import OTHER, Call, Message, Options
 from mockserver.core.episode import Recorded, wire_format
 from mockserver.core.exchange import ConditionResult, Exchange, frames
+from mockserver.core.http import Frame
 from mockserver.core.json import Json, try_parse
 from mockserver.core.text import SHOWN, truncate
-from mockserver.engine.engine import Engine
+from mockserver.delivery.script import sse
 from mockserver.engine.offload import on_thread
-from mockserver.reports.diff import difference, is_secret, loosened
-from mockserver.reports.suggest import one_change, yaml
+from mockserver.reports.diff import find_loosening, find_span, is_secret
+from mockserver.reports.suggest import find_change, write_yaml
 from mockserver.rules.load import Rule, select_answering
 from mockserver.rules.nearest import NearMiss, explain_closed, find_nearest
-from mockserver.server.control.rows import milliseconds, response
-from mockserver.server.explain import Reached, finding_as_json, place_of, planned, whole
+from mockserver.server.control.rows import read_answer, to_milliseconds
+from mockserver.server.explain import Reached, complete_call, find_place, plan_answer, show_finding
 from mockserver.server.live import Live
-from mockserver.server.masking import of_row, plain, request_of
+from mockserver.server.masking import decode_request, find_row_secrets, rebuild_request
 from mockserver.server.snapshot import query_from
 
 if TYPE_CHECKING:
@@ -32,64 +33,60 @@ _SAID = 20_001  # characters of a message that are shown
 _NEAREST, _LOOKED_AT = 3, 8  # rules that are shown of a miss, and that are looked at for one near enough to change
 
 
-def bodies(row: Exchange) -> dict[str, Json]:
+def show_bodies(row: Exchange) -> dict[str, Json]:
     """Request and reply without the credentials in their own places, and those that a stream has in pieces."""
-    secrets = of_row(row)
+    secrets = find_row_secrets(row)
     headers = secrets.headers(tuple(row.headers))
-    body = secrets.body(plain(request_of(row)).body).decode("utf-8", "replace")
+    body = secrets.body(decode_request(rebuild_request(row)).body).decode("utf-8", "replace")
     request = {
         "method": row.method,
         "path": row.path,
         "query": query_from(secrets.query(row.query)),
-        "headers": _headers((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers),
+        "headers": _merge_headers((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers),
         "body": try_parse(body, body or None),
-        **_cut_off(len(row.body), row.received),
+        **_describe_cut(len(row.body), row.received),
     }
-    return {"request": request, "reply": reply_of(row, secrets)}
+    return {"request": request, "reply": show_reply(row, secrets)}
 
 
-def reached_by(row: Exchange, live: Live) -> Reached | None:
+def find_target(row: Exchange, live: Live) -> Reached | None:
     """The operation that a row's request reached, and that request; None if it reached none or is not kept whole."""
-    found = place_of(row.method, row.path, live.settings.dialect, stubs=row.operation == OTHER)
+    found = find_place(row.method, row.path, live.settings.dialect, stubs=row.operation == OTHER)
     if found is None or found[1] is None or row.received > len(row.body):
         return None
-    return Reached(found[0], found[1], replace(plain(request_of(row)), path_params=found[2]))
+    return Reached(found[0], found[1], replace(decode_request(rebuild_request(row)), path_params=found[2]))
 
 
-def call_of(row: Exchange, live: Live) -> Call | None:
+def parse_call(row: Exchange, live: Live) -> Call | None:
     """The request of a row, parsed; None if it was refused or is not kept whole."""
-    reached = reached_by(row, live)
+    reached = find_target(row, live)
     try:
         return None if reached is None else reached.call(live.settings)
     except ConfigError:
         return None
 
 
-def engine_of(namespace: str, live: Live) -> Engine:
-    return live.namespaces.get(namespace).engine(live.engine)
-
-
-async def detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json]:
-    call = await on_thread(call_of, row, live)
+async def show_detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json]:
+    call = await on_thread(parse_call, row, live)
     shown: dict[str, Json] = {
         "asked": None,
-        "answer": await on_thread(answer, row),
-        "asked_ms": None if row.asked is None else milliseconds(row.asked - row.began),
+        "answer": await on_thread(show_answer, row),
+        "asked_ms": None if row.asked is None else to_milliseconds(row.asked - row.began),
     }
     if call is None:
         return shown
-    engine = engine_of(row.namespace, live)
+    engine = live.find_engine(row.namespace)
     entries = await engine.counters.entries(row.namespace)
-    known = replace(await whole(engine, call, entries), attempt=attempt)
-    secrets = of_row(row)
-    shown |= {"asked": _asked(known, secrets), **await on_thread(_why, row, known, secrets)}
+    known = replace(await complete_call(engine, call, entries), attempt=attempt)
+    secrets = find_row_secrets(row)
+    shown |= {"asked": _show_asked(known, secrets), **await on_thread(_explain_answer, row, known, secrets)}
     if row.rules and row.rules is not engine.rules and row.source != "invalid":
-        now = (await planned(engine, call, entries)).source
+        now = (await plan_answer(engine, call, entries)).source
         shown |= {"now": now} if now != row.source else {}
     return shown
 
 
-def _asked(call: Call, secrets: "Secrets") -> dict[str, Json]:
+def _show_asked(call: Call, secrets: "Secrets") -> dict[str, Json]:
     def said(text: str) -> str:  # masked before it is cut, which could halve a key
         return truncate(secrets.text(text), _SAID)
 
@@ -98,7 +95,7 @@ def _asked(call: Call, secrets: "Secrets") -> dict[str, Json]:
         name: value for name, value in asdict(call.options).items() if value != usual[name] and name not in _OURS
     }
     return {
-        "messages": [{**_message(message), "text": said(message.text)} for message in call.messages],
+        "messages": [{**_show_message(message), "text": said(message.text)} for message in call.messages],
         **({"prompts": [said(prompt.text) for prompt in call.prompts]} if call.prompts else {}),
         "tools": [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in call.tools],
         "stream": call.stream,
@@ -111,7 +108,7 @@ def _asked(call: Call, secrets: "Secrets") -> dict[str, Json]:
 _OURS = ("bare_functions", "usual_tokens", "strict_schema", "lenient_schema", "overflow")
 
 
-def _message(message: Message) -> dict[str, Json]:
+def _show_message(message: Message) -> dict[str, Json]:
     used = message.tool_calls
     calls = [{"id": each.id, "name": each.name, "arguments": each.arguments} for each in used]
     return {
@@ -120,14 +117,14 @@ def _message(message: Message) -> dict[str, Json]:
         **({"name": message.name} if message.name else {}),
         **({"tool_calls": [each.name for each in used], "calls": calls} if used else {}),
         **({"tool_call_id": message.tool_call_id} if message.tool_call_id is not None else {}),
-        **({"parts": list(map(_part, message.parts))} if message.parts else {}),
+        **({"parts": list(map(_show_part, message.parts))} if message.parts else {}),
         **({"cut": True} if len(message.text) > _SAID else {}),
     }
 
 
-def _part(part: Mapping[str, Json]) -> dict[str, Json]:
+def _show_part(part: Mapping[str, Json]) -> dict[str, Json]:
     """What kind of part it is, its media type, and about how many bytes it has, if it holds them."""
-    texts = dict(_texts(part))
+    texts = dict(_walk_texts(part))
     data = max(texts.values(), key=len, default="")
     url = _DATA_URL.match(data)
     stated = next((texts[name] for name in _MEDIA_TYPES if name in texts), None)
@@ -135,12 +132,12 @@ def _part(part: Mapping[str, Json]) -> dict[str, Json]:
     return {"kind": str(part.get("type", "part")), "type": url[1] if url else stated, "size": size}
 
 
-def _texts(value: Json, name: str = "") -> Iterator[tuple[str, str]]:
+def _walk_texts(value: Json, name: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield name, value
     elif isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _texts(inner, str(key))
+            yield from _walk_texts(inner, str(key))
 
 
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,200},")
@@ -148,12 +145,12 @@ _BASE64 = re.compile(r"[\w+/-]{64,}={0,2}", re.ASCII)
 _MEDIA_TYPES = ("media_type", "mime_type", "mimeType", "format")
 
 
-def answer(row: Exchange) -> dict[str, Json]:
+def show_answer(row: Exchange) -> dict[str, Json]:
     """What was answered, read from what was sent."""
-    found = response(row)
+    found = read_answer(row)
     choices = [
         {
-            "parts": [_answered_part(part) for part in choice.parts],
+            "parts": [_show_answered_part(part) for part in choice.parts],
             "finish": choice.finish or None,
             **({"annotations": list(choice.annotations)} if choice.annotations else {}),
             **({"filters": choice.filters} if choice.filters else {}),
@@ -169,42 +166,44 @@ def answer(row: Exchange) -> dict[str, Json]:
     }
 
 
-def _answered_part(part: ParsedPart) -> dict[str, Json]:
+def _show_answered_part(part: ParsedPart) -> dict[str, Json]:
     if part.call is not None:
         return {"kind": "call", "call": {"name": part.call.name, "arguments": part.call.text}}
     return {"kind": part.kind, **({"text": part.text} if part.item is None else {"item": part.item})}
 
 
-def _why(row: Exchange, call: Call, secrets: "Secrets") -> dict[str, Json]:
+def _explain_answer(row: Exchange, call: Call, secrets: "Secrets") -> dict[str, Json]:
     if row.source == "invalid":
         return {}
     rules = [rule for rule in row.rules if isinstance(rule, Rule)]
     at = next((at for at, rule in enumerate(rules) if rule.source == row.source), len(rules))
     known: dict[str, Json] = {"tried": min(at + 1, len(rules))}
-    if before := list(_before(rules[:at], call, row)):
+    if before := list(_find_before(rules[:at], call, row)):
         known["before"] = before
     if at < len(rules):
-        return {**known, "findings": [_finding(each, secrets) for each in rules[at].when.explain(call)]}
-    found = find_nearest(select_answering(rules, call), call, limit=_LOOKED_AT)
-    near = [(each, _change(each, call, secrets)) for each in found]
+        return {**known, "findings": [_show_finding(each, secrets) for each in rules[at].when.explain(call)]}
+    near = [
+        (each, _suggest_change(each, call, secrets))
+        for each in find_nearest(select_answering(rules, call), call, limit=_LOOKED_AT)
+    ]
     near.sort(key=lambda each: not each[1])
-    return {**known, "nearest": [_near(each, change, secrets) for each, change in near[:_NEAREST]]}
+    return {**known, "nearest": [_show_near(each, change, secrets) for each, change in near[:_NEAREST]]}
 
 
-def _near(near: NearMiss, change: dict[str, Json], secrets: "Secrets") -> dict[str, Json]:
+def _show_near(near: NearMiss, change: dict[str, Json], secrets: "Secrets") -> dict[str, Json]:
     rule = near.rule
     named = {"name": rule.name, "where": rule.where, "source": rule.source}
     why = {"why": explain_closed(rule)} if near.held == len(near.results) else {}
-    return {**named, **why, **change, "findings": [_finding(each, secrets) for each in near.results]}
+    return {**named, **why, **change, "findings": [_show_finding(each, secrets) for each in near.results]}
 
 
-def _change(near: NearMiss, call: Call, secrets: "Secrets") -> dict[str, Json]:
+def _suggest_change(near: NearMiss, call: Call, secrets: "Secrets") -> dict[str, Json]:
     """The condition with which a rule would hold that misses by one."""
-    changed = one_change(near, call, secrets)
-    return {} if changed is None or changed[1] is None else {"change": f"{changed[0]}: {yaml(changed[1])}"}
+    changed = find_change(near, call, secrets)
+    return {} if changed is None or changed[1] is None else {"change": f"{changed[0]}: {write_yaml(changed[1])}"}
 
 
-def _before(rules: Iterable[Rule], call: Call, row: Exchange) -> Iterator[dict[str, Json]]:
+def _find_before(rules: Iterable[Rule], call: Call, row: Exchange) -> Iterator[dict[str, Json]]:
     """The rules that held but did not answer, as they count calls."""
     for rule in rules:
         if rule.counts and rule.source not in row.modified_by and rule.when.holds(call) is not None:
@@ -214,16 +213,16 @@ def _before(rules: Iterable[Rule], call: Call, row: Exchange) -> Iterator[dict[s
 _BEFORE_SPAN = 20  # characters that are shown before what differs
 
 
-def _finding(result: ConditionResult, secrets: "Secrets") -> dict[str, Json]:
+def _show_finding(result: ConditionResult, secrets: "Secrets") -> dict[str, Json]:
     """A result, and which characters of what is shown of the actual text differ; `from` are left out before it."""
-    found = finding_as_json(result)
+    found = show_finding(result)
     found |= {"ignoring": list(result.ignoring)} if result.ignoring else {}
     if result.ok or is_secret(result):
         return found
-    hints = [f"it would hold with {name}: true" for name in loosened(result)]
+    hints = [f"it would hold with {name}: true" for name in find_loosening(result)]
     hints += [f"the request has {result.elsewhere}"] if result.elsewhere else []
     found |= {"hint": " and ".join(hints)} if hints else {}
-    text, span = result.actual, difference(result)
+    text, span = result.actual, find_span(result)
     if span is None or not isinstance(text, str) or secrets.text(text) != text:
         return found
     start = max(0, span.start - _BEFORE_SPAN) if len(text) > SHOWN and span.stop > SHOWN else 0
@@ -232,23 +231,23 @@ def _finding(result: ConditionResult, secrets: "Secrets") -> dict[str, Json]:
     return found | ({"from": start} if start else {})
 
 
-def reply_of(row: Exchange, secrets: "Secrets") -> dict[str, Json]:
-    cut_off = _cut_off(sum(len(data) for _, data in row.sent), row.written)
-    head = {"status": row.status or None, "headers": _headers(row.reply_headers)}
+def show_reply(row: Exchange, secrets: "Secrets") -> dict[str, Json]:
+    cut_off = _describe_cut(sum(len(data) for _, data in row.sent), row.written)
+    head = {"status": row.status or None, "headers": _merge_headers(row.reply_headers)}
     if not row.streams:
         (text,) = secrets.joined((b"".join(data for _, data in row.sent).decode("utf-8", "replace"),))
         return {**head, "body": try_parse(text, text or None), **cut_off}
     left, sent, before = frames(row.sent), list[Json](), row.began
     texts = secrets.joined([frame.text for frame in left])
-    for frame, text, adds in zip(left, texts, _adds(row, texts), strict=True):
+    for frame, text, adds in zip(left, texts, _find_added_texts(row, texts), strict=True):
         event, broken = {"event": frame.event} if frame.event else {}, {} if frame.whole else {"whole": False}
-        times = {"at_ms": milliseconds(frame.at - row.began), "gap_ms": milliseconds(frame.at - before)}
+        times = {"at_ms": to_milliseconds(frame.at - row.began), "gap_ms": to_milliseconds(frame.at - before)}
         sent.append({**times, **event, **({"adds": adds} if adds else {}), "data": try_parse(text, text), **broken})
         before = frame.at
     return {**head, "frames": sent, **cut_off}
 
 
-def _adds(row: Exchange, texts: Sequence[str]) -> list[str]:
+def _find_added_texts(row: Exchange, texts: Sequence[str]) -> list[str]:
     """The text that each frame adds to the answer."""
     from mockserver.cassettes.redaction.json_edit import join_deltas
 
@@ -259,7 +258,7 @@ def _adds(row: Exchange, texts: Sequence[str]) -> list[str]:
                 found[piece.event] += piece.text
     for at, text in enumerate(texts if form in _ADD_UP else ()):
         if not found[at]:  # a text in one frame only, or a call
-            said = parse_response(Recorded(200, frames=((0, f"data: {text}\n\n".encode()),)), form).choices
+            said = parse_response(Recorded(200, frames=((0, sse(Frame(text.encode()))),)), form).choices
             found[at] = "".join(part.text or (part.call.text if part.call else "") for c in said for part in c.parts)
     return found
 
@@ -267,12 +266,12 @@ def _adds(row: Exchange, texts: Sequence[str]) -> list[str]:
 _ADD_UP = ("chat", "completions", "contents")  # formats in which each event holds only what it adds
 
 
-def _headers(pairs: Iterable[tuple[str, str]]) -> Mapping[str, str]:
+def _merge_headers(pairs: Iterable[tuple[str, str]]) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for name, value in pairs:
         found[name] = f"{found[name]}, {value}" if name in found else value
     return found
 
 
-def _cut_off(kept: int, whole: int) -> dict[str, Json]:
+def _describe_cut(kept: int, whole: int) -> dict[str, Json]:
     return {"cut_off": f"after {kept} of {whole} bytes"} if kept < whole else {}

@@ -14,24 +14,26 @@ from starlette.types import Receive, Scope, Send
 from mockserver import __version__
 from mockserver.config.errors import Mistake
 from mockserver.core.exchange import Exchange
+from mockserver.core.http import Frame
 from mockserver.core.json import Json
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import WIRE, client_left
-from mockserver.server.control.requests import ControlRequest, RefusedError
+from mockserver.delivery.script import comment, sse
+from mockserver.server.control.requests import ControlCache, ControlRequest, RefusedError
 from mockserver.server.control.rows import Rows, encode
-from mockserver.server.masking import known_secrets
+from mockserver.server.masking import find_known_secrets
 
 LOOK, QUIET = 0.1, 15.0  # seconds between looks, and until a comment keeps the connection open
 MOST_FEEDS, MOST_ROWS = 16, 20
 MOST_CHANGED = 10  # of the rows of a look: calls that were open before
 
 
-async def feed(asked: ControlRequest) -> Response:
+async def open_feed(request: ControlRequest) -> Response:
     """Send server-sent events about new, open and deleted calls, rules and reloads."""
-    since = asked.number("since") or 0
-    if asked.looks.feeds >= MOST_FEEDS:
+    since = request.number("since") or 0
+    if request.cache.open_feeds >= MOST_FEEDS:
         raise RefusedError(429, f"{MOST_FEEDS} feeds are open already; close one of the pages")
-    return FeedResponse(Feed(asked, since), asked)
+    return FeedResponse(Feed(request, since), request.cache)
 
 
 class FeedResponse(Response):
@@ -39,28 +41,28 @@ class FeedResponse(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, feed: "Feed", asked: ControlRequest) -> None:
+    def __init__(self, feed: "Feed", cache: ControlCache) -> None:
         super().__init__(headers={"x-accel-buffering": "no"})
         del self.headers["content-length"]
-        self._feed, self._looks = feed, asked.looks
+        self._feed, self._cache = feed, cache
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         connection, gone = scope.get("extensions", {}).get(WIRE), create_task(client_left(receive))
-        self._looks.feeds += 1
+        self._cache.open_feeds += 1
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             sent = monotonic()
             while not (scope.get("method") == "HEAD" or gone.done() or _is_over(connection)):
                 events = b"".join(self._feed.look())
                 if not events and monotonic() - sent > QUIET:
-                    events = b": nothing new\n\n"
+                    events = comment("nothing new")
                 if events:
                     await send({"type": "http.response.body", "body": events, "more_body": True})
                     sent = monotonic()
                 await wait((gone,), timeout=LOOK)
             await send({"type": "http.response.body", "body": b""})
         finally:
-            self._looks.feeds -= 1
+            self._cache.open_feeds -= 1
             gone.cancel()
 
 
@@ -72,8 +74,8 @@ def _is_over(connection: object) -> bool:
 class Feed:
     """What a feed has told, compared with what there is. `since`: the last call that is known already, or 0."""
 
-    def __init__(self, asked: ControlRequest, since: int) -> None:
-        self._asked, self._since = asked, since
+    def __init__(self, request: ControlRequest, since: int) -> None:
+        self._request, self._since = request, since
         self._rows: Rows | None = None
         self._last = 0  # the number of the newest call that was told
         self._open: dict[int, tuple[Exchange, tuple[int, int]]] = {}  # with its size and status as they were told
@@ -82,7 +84,7 @@ class Feed:
         self._problem: tuple[Mistake, ...] = ()
 
     def look(self) -> Iterator[bytes]:
-        rows = self._asked.rows
+        rows = self._request.rows
         if rows is not self._rows:  # this is the first look, or the server has begun anew
             yield self._hello(rows)
         yield from self._gone()
@@ -93,74 +95,74 @@ class Feed:
         last = rows.journal.last
         since = self._since if self._rows is None and 0 < self._since <= last else last
         self._rows, self._last = rows, since
-        kept = [row for row in rows.of(self._asked.namespaces) if row.seq <= since]
-        self._open = {row.seq: (row, _state(row)) for row in kept if not row.ended}
-        self._first = {} if since == last else dict.fromkeys(self._asked.namespaces, 1)
-        self._rules, self._problem = self._all_rules(), self._asked.live.problem
+        kept = [row for row in rows.select(self._request.namespaces) if row.seq <= since]
+        self._open = {row.seq: (row, _find_state(row)) for row in kept if not row.ended}
+        self._first = {} if since == last else dict.fromkeys(self._request.namespaces, 1)
+        self._rules, self._problem = self._all_rules(), self._request.live.reloading.problem
         content = {"boot": rows.boot, "version": __version__, "since": since, "last": last, "rules": self._count()}
-        return _event("hello", {**content, "first": kept[0].seq if kept else None, "open": list(self._open)})
+        return _write_event("hello", {**content, "first": kept[0].seq if kept else None, "open": list(self._open)})
 
     def _gone(self) -> Iterator[bytes]:
         """Which calls are no longer kept: those before the oldest one of their namespace."""
-        journal, before = self._asked.live.journal, self._first
-        self._first = {name: journal.first(name) or 0 for name in self._asked.namespaces}
+        journal, before = self._request.live.journal, self._first
+        self._first = {name: journal.first(name) or 0 for name in self._request.namespaces}
         for name, first in before.items():
             now = self._first.get(name) or journal.last + 1
             if first and now > first:
-                yield _event("gone", {"namespace": name, "before": now})
+                yield _write_event("gone", {"namespace": name, "before": now})
 
     def _calls(self, rows: Rows) -> Iterator[bytes]:
-        changed = [row for row, told in self._open.values() if row.ended or _state(row) != told]
+        changed = [row for row, told in self._open.values() if row.ended or _find_state(row) != told]
         changed = sorted(changed, key=lambda row: not row.ended)[:MOST_CHANGED]
         fresh = list[Exchange]()
         if rows.journal.last > self._last:
-            every = rows.of(self._asked.namespaces)
+            every = rows.select(self._request.namespaces)
             fresh = every[bisect_right(every, self._last, key=attrgetter("seq")) :]
             self._last = rows.journal.last
         for row in (*changed, *fresh):
             self._open.pop(row.seq, None)
             if row.kept and not row.ended:  # last, so that with many open calls each has its turn
-                self._open[row.seq] = row, _state(row)
+                self._open[row.seq] = row, _find_state(row)
         if changed or fresh:
-            room, known = MOST_ROWS - len(changed), known_secrets()
+            room, known = MOST_ROWS - len(changed), find_known_secrets()
             later = fresh[: max(0, len(fresh) - room)]
-            listed = b",".join([rows.listed(row, known).compact for row in (*changed, *fresh[len(later) :])])
+            listed = b",".join([rows.encode_call(row, known).compact for row in (*changed, *fresh[len(later) :])])
             more = b',"more":%b' % encode([later[0].seq, later[-1].seq]) if later else b""
-            yield b'event: calls\ndata: {"rows":[%b]%b}\n\n' % (listed, more)
+            yield sse(Frame(b'{"rows":[%b]%b}' % (listed, more), "calls"))
 
     def _changes(self) -> Iterator[bytes]:
-        rules, live = self._all_rules(), self._asked.live
+        rules, live = self._all_rules(), self._request.live
         if len(rules) != len(self._rules) or any(one is not other for one, other in zip(rules, self._rules)):  # noqa: B905
             self._rules = rules
-            yield _event("rules", {"count": self._count()})
-        if live.problem is not self._problem:
-            self._problem = live.problem
-            yield _event("problem", problem(live.problem))
+            yield _write_event("rules", {"count": self._count()})
+        if live.reloading.problem is not self._problem:
+            self._problem = live.reloading.problem
+            yield _write_event("problem", show_problem(live.reloading.problem))
 
     def _count(self) -> int:
-        live = self._asked.live
-        return len(live.engine.rules) + sum(len(live.namespaces.get(name).rules) for name in self._asked.namespaces)
+        live = self._request.live
+        return len(live.engine.rules) + sum(len(live.namespaces.get(name).rules) for name in self._request.namespaces)
 
     def _all_rules(self) -> tuple[object, ...]:
-        live = self._asked.live
-        added = (live.namespaces.get(name).rules for name in self._asked.namespaces)
+        live = self._request.live
+        added = (live.namespaces.get(name).rules for name in self._request.namespaces)
         return live.engine, *filter(None, added)
 
 
-def _state(row: Exchange) -> tuple[int, int]:
+def _find_state(row: Exchange) -> tuple[int, int]:
     return row.written, row.status
 
 
-def _event(name: str, content: Json) -> bytes:
-    return b"event: %b\ndata: %b\n\n" % (name.encode(), encode(content))
+def _write_event(name: str, content: Json) -> bytes:
+    return sse(Frame(encode(content), name))
 
 
-def problem(mistakes: tuple[Mistake, ...]) -> Json:
+def show_problem(mistakes: tuple[Mistake, ...]) -> Json:
     """The mistakes of the last reload, as JSON; null if there are none."""
-    return {"mistakes": [mistake_as_json(mistake) for mistake in mistakes]} if mistakes else None
+    return {"mistakes": [show_mistake(mistake) for mistake in mistakes]} if mistakes else None
 
 
-def mistake_as_json(mistake: Mistake) -> dict[str, Json]:
+def show_mistake(mistake: Mistake) -> dict[str, Json]:
     place = mistake.place
     where = {} if place is None or not place.line else {"file": place.file, "line": place.line, "column": place.column}
     return {"message": mistake.message, "text": str(mistake), **where}

@@ -1,8 +1,8 @@
-"""Control requests, the JSON that answers them, and refusals; nothing of a single view."""
+"""What every request of the control API has in common: what was asked, JSON that answers it, and refusals."""
 
 import json
 from asyncio import Task
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 from starlette.responses import Response, StreamingResponse
@@ -12,38 +12,50 @@ from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json
 from mockserver.rules.load import Rule
 from mockserver.server.control.rows import Rows
-from mockserver.server.live import ALL, Live
+from mockserver.server.live import Live
+from mockserver.server.namespaces import ALL
 from mockserver.state.journal import Journal
 
 
-class Looks(Struct):
-    """What was worked out for requests before, as long as the journal is the same."""
+class ControlCache(Struct):
+    """What was worked out for earlier requests, and what goes on after its request was answered."""
 
-    feeds: int = 0  # that are open
-    tasks: set[Task[None]] = field(default_factory=set)  # calls that are sent again
+    open_feeds: int = 0
+    tasks: set[Task[bool]] = field(default_factory=set)  # calls that are sent again
     remarks: tuple[Sequence[Rule], Mapping[int, list[str]]] | None = None  # on these rules, by the id of each
     _rows: Rows | None = None
 
     def rows(self, journal: Journal) -> Rows:
+        """Return what is known of the calls of a journal; a reset begins another one."""
         if self._rows is None or self._rows.journal is not journal:
             self._rows = Rows(journal)
         return self._rows
 
 
 class ControlRequest(Struct, frozen=True):
+    """One request of the control API.
+
+    `since_at`: the time of the call that `?since=` names, where another server passes the request on, which counts its
+    calls in numbers of its own. `group` is what that server and its workers are known by.
+    """
+
     live: Live
     namespace: str
     query: Mapping[str, str] = {}
-    item: str = ""
+    item: str = ""  # that the path names
     body: bytes = b""
     kind: str = ""  # its content-type
     address: str = ""  # where the client reaches the server: http://127.0.0.1:8000
     trusted: bool = True  # it has the token, if one is needed
-    looks: Looks = field(default_factory=Looks)
+    cache: ControlCache = field(default_factory=ControlCache)
+    method: str = ""
+    path: str = ""
+    since_at: float | None = None
+    group: str | None = None
 
     @property
     def rows(self) -> Rows:
-        return self.looks.rows(self.live.journal)
+        return self.cache.rows(self.live.journal)
 
     @property
     def namespaces(self) -> tuple[str, ...]:
@@ -53,7 +65,7 @@ class ControlRequest(Struct, frozen=True):
     @property
     def one_namespace(self) -> str:
         if self.namespace == ALL:
-            raise RefusedError(400, "this goes for one namespace; give its name as ?namespace=")
+            raise RefusedError(400, "this request is for one namespace; name it: ?namespace=NAME")
         return self.namespace
 
     def switch(self, name: str) -> bool:
@@ -64,7 +76,7 @@ class ControlRequest(Struct, frozen=True):
 
     def number(self, name: str) -> int | None:
         word = self.query.get(name)
-        return None if word is None else number(word, f"?{name}=")
+        return None if word is None else read_number(word, f"?{name}=")
 
     def content(self) -> Json:
         try:
@@ -82,11 +94,21 @@ class ControlRequest(Struct, frozen=True):
             raise RefusedError(400, f"unknown key {_quoted(unknown[0])}; this takes {known}")
         return content
 
-
-View = Callable[[ControlRequest], Awaitable[Response]]
+    def find_call(self, number: int | None = None) -> Exchange:
+        """Return the call of this number, by default the one that the path names. Raises RefusedError."""
+        number = read_number(self.item, "the number of a call") if number is None else number
+        row = self.live.journal.find(number)
+        if row is None or ("namespace" in self.query and row.namespace not in self.namespaces):
+            last = max((other.seq for other in self.live.journal), default=None)
+            there = "the journal is empty" if last is None else f"the latest is {last}"
+            older = "" if last is None or number > last else ", and the oldest are forgotten"
+            raise RefusedError(404, f"there is no call {number} in the journal; {there}{older}")
+        return row
 
 
 class RefusedError(Exception):
+    """A request that is answered with an error: `response` says why."""
+
     def __init__(
         self, status: int, error: str, *, mistakes: Iterable[Mistake] = (), headers: Mapping[str, str] | None = None
     ) -> None:
@@ -120,29 +142,18 @@ def list_response(name: str, items: AsyncIterable[Json]) -> Response:
     return StreamingResponse(pieces(), media_type="application/json")
 
 
-async def whole_body(response: Response) -> bytes:
+async def read_response(response: Response) -> bytes:
+    """Return the whole body of a response."""
     if not isinstance(response, StreamingResponse):
         return bytes(response.body)
     pieces = [piece async for piece in response.body_iterator]
     return b"".join(piece.encode() if isinstance(piece, str) else bytes(piece) for piece in pieces)
 
 
-def number(word: str, what: str) -> int:
+def read_number(word: str, what: str) -> int:
     if not (word.isascii() and word.isdigit() and len(word) < 18):
         raise RefusedError(400, f"{what} must be a whole number, not {_quoted(word)}")
     return int(word)
-
-
-def kept(asked: ControlRequest, seq: int | None = None) -> Exchange:
-    """The call of this number, by default the one that the path names. Raises RefusedError."""
-    seq = number(asked.item, "the number of a call") if seq is None else seq
-    row = asked.live.journal.find(seq)
-    if row is None or ("namespace" in asked.query and row.namespace not in asked.namespaces):
-        last = max((other.seq for other in asked.live.journal), default=None)
-        there = "the journal is empty" if last is None else f"the latest is {last}"
-        older = "" if last is None or seq > last else ", and the oldest are forgotten"
-        raise RefusedError(404, f"there is no call {seq} in the journal; {there}{older}")
-    return row
 
 
 def _quoted(word: str) -> str:

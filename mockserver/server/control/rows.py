@@ -21,7 +21,7 @@ from mockserver.core.seed import token
 from mockserver.core.text import truncate
 from mockserver.engine.counters import Attempts
 from mockserver.server.explain import is_unmatched
-from mockserver.server.masking import masked, of_head
+from mockserver.server.masking import find_head_secrets, mask_texts
 from mockserver.state.journal import Journal
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Digest(Struct, frozen=True):
         return msgspec.structs.replace(self, said=said, answered=answered)
 
 
-class Listed(Struct):
+class EncodedCall(Struct):
     """A closed call as JSON, whole and compact, as long as what it says stays the same."""
 
     stamp: tuple[Json, ...]
@@ -63,10 +63,10 @@ class Rows:
     def __init__(self, journal: Journal) -> None:
         self.journal, self.boot = journal, token()
         self.again: dict[int, int] = {}  # calls that were sent again, by the number of the new one
-        self._listed: dict[int, Listed] = {}
+        self._encoded: dict[int, EncodedCall] = {}
         self._attempts: dict[str, Attempts] = {}
 
-    def of(self, namespaces: Sequence[str]) -> list[Exchange]:
+    def select(self, namespaces: Sequence[str]) -> list[Exchange]:
         """The calls of namespaces in order, with their attempts counted."""
         found = list[Exchange]()
         for name in namespaces:
@@ -75,36 +75,37 @@ class Rows:
                 self._attempts.setdefault(name, Attempts()).update(rows)
             found += rows
         self._attempts = {name: counted for name, counted in self._attempts.items() if self.journal.first(name)}
-        if len(self._listed) > 2 * len(self.journal) + 100:
+        if len(self._encoded) > 2 * len(self.journal) + 100:
             there = {row.seq for row in self.journal}
-            self._listed = {seq: listed for seq, listed in self._listed.items() if seq in there}
+            self._encoded = {seq: listed for seq, listed in self._encoded.items() if seq in there}
             self.again = {seq: of for seq, of in self.again.items() if seq in there}
         return sorted(found, key=attrgetter("seq")) if len(namespaces) > 1 else found
 
-    def attempt(self, row: Exchange) -> tuple[int, int | None]:
+    def find_attempt(self, row: Exchange) -> tuple[int, int | None]:
         """Which attempt a call is, and the number of the first one."""
         counted = self._attempts.get(row.namespace)
         return (1, None) if counted is None else counted.found.get(row.seq, (1, None))
 
-    def tries(self, row: Exchange) -> list[int]:
+    def find_tries(self, row: Exchange) -> list[int]:
         """The calls that are attempts of one, of which this is one."""
-        counted, first = self._attempts.get(row.namespace), self.attempt(row)[1] or row.seq
+        counted, first = self._attempts.get(row.namespace), self.find_attempt(row)[1] or row.seq
         found = {} if counted is None else counted.found
         return [seq for seq, (_, start) in found.items() if (seq if start is None else start) == first] or [row.seq]
 
-    def listed(self, row: Exchange, known: tuple[str, ...]) -> Listed:
+    def encode_call(self, row: Exchange, known: tuple[str, ...]) -> EncodedCall:
         """A call as JSON, without credentials; `known` are those of the environment."""
-        kept, stamp = self._listed.get(row.seq), (row.recorded, row.unrecorded, self.attempt(row))
+        kept, stamp = self._encoded.get(row.seq), (row.recorded, row.unrecorded, self.find_attempt(row))
         if kept is not None and kept.stamp == stamp:
             return kept
-        secrets, whole = of_head(row, known), self.summary(row)
-        made = Listed(stamp, _encoded(whole, secrets), _encoded(_compact(whole), secrets))
+        secrets, whole = find_head_secrets(row, known), self.summarize(row)
+        made = EncodedCall(stamp, _encode_masked(whole, secrets), _encode_masked(_shorten_summary(whole), secrets))
         if row.ended:
-            self._listed[row.seq] = made
+            self._encoded[row.seq] = made
         return made
 
-    def summary(self, row: Exchange) -> dict[str, Json]:
-        attempt, first = self.attempt(row)
+    def summarize(self, row: Exchange) -> dict[str, Json]:
+        """Show a call in short, as lists do."""
+        attempt, first = self.find_attempt(row)
         again, streamed = self.again.get(row.seq), row.streams
         return {
             "call": row.seq,
@@ -128,16 +129,16 @@ class Rows:
             **({"recorded": row.recorded} if row.recorded else {}),
             **({"unrecorded": row.unrecorded} if row.unrecorded else {}),
             "ended": row.ending,
-            "first_byte_ms": milliseconds(row.first) if row.written else None,
-            "elapsed_ms": milliseconds(row.elapsed) if row.ended else None,
+            "first_byte_ms": to_milliseconds(row.first) if row.written else None,
+            "elapsed_ms": to_milliseconds(row.elapsed) if row.ended else None,
             "streamed": streamed,
             "bytes": row.written,
             **({"frames": row.unkept + sum([count(data) for _, data in row.sent])} if streamed else {}),
-            "usage": usage_of(row),
+            "usage": show_usage(row),
         }
 
 
-def _compact(whole: Mapping[str, Json]) -> dict[str, Json]:
+def _shorten_summary(whole: Mapping[str, Json]) -> dict[str, Json]:
     """What differs from most calls; the path only where it leads to no operation."""
     usual = {**_USUAL, "path": whole["path"]} if whole["operation"] else _USUAL
     return {name: value for name, value in whole.items() if value and usual.get(name) != value}
@@ -146,18 +147,18 @@ def _compact(whole: Mapping[str, Json]) -> dict[str, Json]:
 _USUAL = {"namespace": "default", "method": "POST", "attempt": 1, "ended": "complete"}
 
 
-def usage_of(row: Exchange) -> Json:
+def show_usage(row: Exchange) -> Json:
     used = row.usage
     return None if used is None else {"prompt_tokens": used.prompt, "completion_tokens": used.completion}
 
 
-def milliseconds(seconds: float) -> float:
+def to_milliseconds(seconds: float) -> float:
     return round(seconds * 1000, 3)
 
 
-def _encoded(content: Json, secrets: "Secrets") -> bytes:
+def _encode_masked(content: Json, secrets: "Secrets") -> bytes:
     encoded = encode(content)
-    return encoded if secrets.data(encoded) is encoded else encode(masked(content, secrets))
+    return encoded if secrets.data(encoded) is encoded else encode(mask_texts(content, secrets))
 
 
 def encode(content: Json) -> bytes:
@@ -167,37 +168,37 @@ def encode(content: Json) -> bytes:
         return json.dumps(content, separators=(",", ":")).encode()
 
 
-def response(row: Exchange) -> ParsedResponse:
+def read_answer(row: Exchange) -> ParsedResponse:
     """What was answered, read from what was sent."""
     body, pieces = b"".join([data for _, data in row.sent]), tuple((at - row.began, data) for at, data in row.sent)
     sent = Recorded(row.status, (*row.reply_headers,), *((b"", pieces) if row.streams else (body,)))
     return parse_response(sent, wire_format(row.dialect, row.operation))
 
 
-def error_words(response: ParsedResponse) -> str:
+def describe_error(response: ParsedResponse) -> str:
     """What an error says."""
     error = response.error
     words = error.get("message") if isinstance(error, Mapping) else error
     return words if isinstance(words, str) else "" if error is None else json.dumps(error)
 
 
-def digest(row: Exchange, call: Call | None, secrets: "Secrets") -> Digest:
+def make_digest(row: Exchange, call: Call | None, secrets: "Secrets") -> Digest:
     """What a call says in short; `call` is its request, parsed, if it could be."""
-    answer = response(row)
+    answer = read_answer(row)
     parts = [part for choice in answer.choices for part in choice.parts]
     used = [part.call for part in parts if part.call is not None]
     answered = "\n".join(part.text for part in parts if part.text and part.kind != "reasoning")
     calls = "\n".join(f"{each.name}({each.text})" for each in used)
-    answered = "\n".join(filter(None, (answered, calls, error_words(answer))))
+    answered = "\n".join(filter(None, (answered, calls, describe_error(answer))))
     return Digest(
-        said="" if call is None else truncate(secrets.text(_said(call)), SEARCHED),
+        said="" if call is None else truncate(secrets.text(_find_said(call)), SEARCHED),
         answered=truncate(secrets.text(answered), SEARCHED),
         tools=tuple(dict.fromkeys(secrets.text(each.name) for each in used)),
         conversation=None if call is None or not call.messages else call.opening_fingerprint,
     )
 
 
-def _said(call: Call) -> str:
+def _find_said(call: Call) -> str:
     if call.prompts:
         return call.prompts[0].text
     if not call.last_user:

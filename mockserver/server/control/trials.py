@@ -1,11 +1,14 @@
-"""What would happen: a request rehearsed with other rules, and what a draft of rules changes. And calls sent again."""
+"""What would happen: why a request is answered as it is, what a draft of rules changes. And calls sent again.
+
+Nothing is counted, kept or sent, but for what is sent again.
+"""
 
 import asyncio
 import dataclasses
 import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
 from msgspec import Struct
@@ -17,25 +20,40 @@ from mockserver.config.errors import ConfigError, RuleError
 from mockserver.core.action import Action, Cut, Wait, Write
 from mockserver.core.call import Call
 from mockserver.core.exchange import COMPLETE, Exchange, Piece
+from mockserver.core.http import HttpRequest, weigh
 from mockserver.core.json import Json
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import CUT
+from mockserver.delivery.drive import CUT, ClientConnection
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule, select_suited
-from mockserver.server.asgi import AsgiEntrance
-from mockserver.server.control.calls import reached_in
-from mockserver.server.control.detail import call_of, engine_of, reached_by, reply_of
-from mockserver.server.control.feed import mistake_as_json
-from mockserver.server.control.requests import ControlRequest, RefusedError, json_response, kept
-from mockserver.server.control.rows import milliseconds, usage_of
-from mockserver.server.control.state import rules_of
-from mockserver.server.deliver import actions_of
-from mockserver.server.explain import Reached, copied_engine, is_unmatched, planned
+from mockserver.server.control.detail import find_target, parse_call, show_reply
+from mockserver.server.control.feed import show_mistake
+from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
+from mockserver.server.control.rows import show_usage, to_milliseconds
+from mockserver.server.control.rules import read_rules
+from mockserver.server.control.sharing import View, ask_owner, change
+from mockserver.server.deliver import actions_of, serve
+from mockserver.server.explain import (
+    Explanation,
+    Reached,
+    copy_engine,
+    explain_call,
+    find_usual_path,
+    is_unmatched,
+    plan_answer,
+    reach,
+    read_content,
+    show_rule,
+)
 from mockserver.server.live import Live
-from mockserver.server.masking import masked, of_request, of_row
-from mockserver.server.respond import HOME, Responder
+from mockserver.server.masking import find_request_secrets, find_row_secrets, mask_texts
+from mockserver.server.respond import HOME, Responder, Visit
+from mockserver.server.respond import Response as Answer
 from mockserver.state.journal import Journal
+
+if TYPE_CHECKING:
+    from mockserver.server.fleet import Fleet
 
 log = logging.getLogger("mockserver")
 
@@ -43,56 +61,131 @@ PATIENCE = 60.0  # seconds that an answer to a call which is sent again may take
 MOST_CALLS, SECONDS, _TURN = 500, 0.5, 20  # calls that a draft is tried with, and how long; calls in a turn
 
 
-async def try_request(asked: ControlRequest) -> Response:
+async def explain_request(request: ControlRequest) -> Response:
+    """Return which rule would answer, and why."""
+    content = request.content()
+    limit = content.pop("limit", None) if isinstance(content, dict) and "call" in content else None
+    if limit is not None and (type(limit) is not int or limit < 1):
+        raise RefusedError(400, '"limit" must be a number of rules, at least 1')
+    reached, before = find_reached(content, request)
+    secrets = await on_thread(find_request_secrets, reached.http)
+    try:
+        call = await on_thread(reached.call, request.live.settings)
+    except ConfigError as error:
+        raise RefusedError(400, secrets.text(str(error.mistakes[0]))) from error
+    engine = request.live.find_engine(call.http.namespace)
+    explanation = await explain_call(engine, call, limit)
+    return json_response(mask_texts({**before, **_show_explanation(explanation)}, secrets))
+
+
+async def share_explanation(view: View, request: ControlRequest, fleet: "Fleet") -> Response:
+    """Answer at the server that has the call, if one of the journal is to be explained."""
+    content = request.content() if b'"call"' in request.body else None
+    number = content.get("call") if isinstance(content, dict) else None
+    if isinstance(number, int):
+        return await ask_owner(view, request, fleet, number)
+    return await change(view, request, fleet)
+
+
+def find_reached(content: Json, request: ControlRequest) -> tuple[Reached, dict[str, Json]]:
+    """What a call of the journal or a described request reaches, and what was said of the call. Raises RefusedError."""
+    if isinstance(content, dict) and "call" in content:
+        return _find_earlier(content["call"], request)
+    dialect, namespace = request.live.settings.dialect, request.one_namespace
+    stubs = request.live.find_engine(namespace).stubs
+    try:
+        if isinstance(content, dict) and "dialect" in content and ("body" in content or "path" in content):
+            content = dict(content)
+            dialect = str(content.pop("dialect"))
+            find_usual_path(dialect)  # refuses an unknown one
+        described = replace(read_content(content, "the body", dialect), namespace=namespace)
+        return reach(described, request.live.settings.dialect, stubs=stubs), {}
+    except ConfigError as error:
+        raise RefusedError(400, str(error.mistakes[0])) from error
+
+
+def _find_earlier(number: Json, request: ControlRequest) -> tuple[Reached, dict[str, Json]]:
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise RefusedError(400, 'the body must be {"call": 7}, with the number of a call in the journal')
+    row = request.find_call(number)
+    reached = find_target(row, request.live)
+    if reached is None:
+        whole = row.received <= len(row.body)
+        why = "no operation is at its path" if whole else f"its body is not kept whole ({row.received} bytes)"
+        raise RefusedError(400, f"call {number} cannot be explained: {why}")
+    return reached, {"call": number, "answered_then": row.source}
+
+
+def _show_explanation(explanation: Explanation) -> dict[str, Json]:
+    prompts = [{"prompt": prompt, "rules": list(map(show_rule, held))} for prompt, held in explanation.prompts]
+    return {
+        "answered_by": explanation.source,
+        **({"why": explanation.why} if explanation.why else {}),
+        **({"bent_by": list(explanation.modified_by)} if explanation.modified_by else {}),
+        **({"faults": [fault.name for fault in explanation.faults]} if explanation.faults else {}),
+        **({"prompts": prompts} if len(prompts) > 1 else {"rules": prompts[0]["rules"]}),
+        "text": explanation.text,
+    }
+
+
+async def try_request(request: ControlRequest) -> Response:
     """Return the whole reply that would be sent, and when; count, keep and send nothing."""
-    content = asked.content()
+    content = request.content()
     drafts = ("rules", "instead_of") if isinstance(content, dict) else ()
     draft = {name: content.pop(name) for name in drafts if name in content}
-    reached, before = reached_in(content, asked)
-    secrets = await on_thread(of_request, reached.http)
-    engine = engine_of(reached.http.namespace, asked.live)
+    reached, before = find_reached(content, request)
+    secrets = await on_thread(find_request_secrets, reached.http)
+    engine = request.live.find_engine(reached.http.namespace)
     if draft:
-        rules = await on_thread(_drafted, asked, draft.get("rules", ""))
-        placed = _placed(engine.rules, rules, draft.get("instead_of"))
+        rules = await on_thread(_read_draft, request, draft.get("rules", ""))
+        placed = _put_draft(engine.rules, rules, draft.get("instead_of"))
         engine = await on_thread(dataclasses.replace, engine, rules=placed)  # which indexes them
-    row, why = await _rehearsed(asked.live, engine, reached)
+    row, why = await _rehearse(request.live, engine, reached)
     found = {
         **before,
         "answered_by": row.source,
         **({"why": why} if why else {}),
         **({"bent_by": list(row.modified_by)} if row.modified_by else {}),
-        "reply": {**reply_of(row, secrets), "due_ms": milliseconds(row.elapsed)} if row.status else None,
-        "usage": usage_of(row),
+        "reply": {**show_reply(row, secrets), "due_ms": to_milliseconds(row.elapsed)} if row.status else None,
+        "usage": show_usage(row),
     }
-    return json_response(masked(found, secrets))
+    return json_response(mask_texts(found, secrets))
 
 
-async def _rehearsed(live: Live, engine: Engine, reached: Reached) -> tuple[Exchange, str]:
+async def _rehearse(live: Live, engine: Engine, reached: Reached) -> tuple[Exchange, str]:
     """The row that a request would leave in a journal, its pieces at the times when they are due; and why it fails."""
     http, journal = reached.http, Journal()
     entries = await engine.counters.entries(http.namespace)
-    alone = Live(live.settings, await copied_engine(engine, http.namespace, entries), journal, live.counters)
-    alone.namespaces.touch(http.namespace).timed = live.timed(http.namespace)
+    alone = Live(live.settings, await copy_engine(engine, http.namespace, entries), journal, live.counters)
+    alone.namespaces.touch(http.namespace).timed = live.namespaces.get(http.namespace).timed
     responder = Responder(alone, reached.place.dialect, reached.place.operations)
-    visit = responder.admit(http.method, http.path, http.namespace)
+    visit = _admit(responder, http, query=urlencode(http.query, errors="surrogateescape").encode())
     visit.in_process, visit.patient = True, False
     row = visit.row
-    row.query, row.headers = urlencode(http.query, errors="surrogateescape").encode(), http.headers
-    row.take(http.body)
     response = await responder.respond(http, visit)
     if response.plan is HOME:
-        raise RefusedError(400, f"nothing is asked at {http.path}")
+        raise RefusedError(400, f"there is no operation at {http.path}")
     if response.forwarded is not None:
-        row.plan, row.status = (await planned(engine, reached.call(alone.settings), entries)), 0
+        row.plan, row.status = (await plan_answer(engine, reached.call(alone.settings), entries)), 0
         visit.end(COMPLETE)
         return row, "it would be sent upstream"
-    ended, due = _rehearse(actions_of(responder, response, visit), row)
+    ended, due = _note_pieces(actions_of(responder, response, visit), row)
     visit.end(ended)
     row.elapsed = due
     return row, ""
 
 
-def _rehearse(actions: Iterable[Action], row: Exchange) -> tuple[str, float]:
+def _admit(responder: Responder, http: HttpRequest, query: bytes) -> Visit:
+    """Return the visit of a request that has arrived whole."""
+    visit = responder.admit(http.method, http.path, http.namespace)
+    row = visit.row
+    row.query, row.headers, row.asked = query, http.headers, monotonic()
+    row.weigh(weigh(http.headers))
+    row.take(http.body)
+    return visit
+
+
+def _note_pieces(actions: Iterable[Action], row: Exchange) -> tuple[str, float]:
     """Note the pieces of an answer at the times when they are due, without waiting; return how it ends, and when."""
     due, pieces, ended = 0.0, list[Piece](), COMPLETE
     for action in actions:
@@ -112,87 +205,53 @@ def _rehearse(actions: Iterable[Action], row: Exchange) -> tuple[str, float]:
     return ended, due
 
 
-def _scope(reached: Reached) -> dict[str, Any]:
-    """The request in the form of ASGI."""
-    http = reached.http
-    return {
-        "type": "http",
-        "http_version": "1.1",
-        "method": http.method,
-        "path": http.path,
-        "raw_path": quote(http.path, safe="/:").encode(),
-        "root_path": "",
-        "query_string": urlencode(http.query, errors="surrogateescape").encode(),
-        "headers": list(http.headers),
-        "path_params": {**http.path_params, "namespace": http.namespace},
-        "extensions": {},
-    }
-
-
-class _Body:
-    """The whole body of a request; its client leaves after a while, as some answers have no end."""
-
-    def __init__(self, body: bytes) -> None:
-        self._left = [body]
-
-    async def __call__(self) -> Message:
-        if self._left:
-            return {"type": "http.request", "body": self._left.pop()}
-        await asyncio.wait((asyncio.get_running_loop().create_future(),), timeout=PATIENCE)
-        return {"type": "http.disconnect"}
-
-
-async def _nowhere(message: Message) -> None:
-    pass
-
-
-def _drafted(asked: ControlRequest, text: Json) -> tuple[Rule, ...]:
+def _read_draft(request: ControlRequest, text: Json) -> tuple[Rule, ...]:
     """The rules of a draft: YAML, as in a rules file, or items of its `rules`. Raises RefusedError."""
     if not isinstance(text, str):
-        raise RefusedError(400, '"rules" must be a text, the rules as YAML')
+        raise RefusedError(400, '"rules" must be a text: rules in YAML')
     file = f"rules:\n{text}" if _ITEMS.match(text) else text
-    return rules_of(replace(asked, body=file.encode("utf-8", "replace"), kind="application/yaml"), 0)[0]
+    return read_rules(replace(request, body=file.encode("utf-8", "replace"), kind="application/yaml"), 0)[0]
 
 
 _ITEMS = re.compile(r"(?:[ \t]*(?:#.*)?\n)*[ \t]*-")
 
 
-def _placed(rules: Sequence[Rule], drafts: Sequence[Rule], instead_of: Json) -> tuple[Rule, ...]:
+def _put_draft(rules: Sequence[Rule], drafts: Sequence[Rule], instead_of: Json) -> tuple[Rule, ...]:
     """The rules with drafts in the place of the rule that they replace, else in front of all others."""
     if instead_of is None:
         return (*drafts, *rules)
     at = next((at for at, rule in enumerate(rules) if rule.name == instead_of), None)
     if at is None:
-        raise RefusedError(404, f"there is no rule {str(instead_of)[:120]!r} to put the draft in the place of")
+        raise RefusedError(404, f"there is no rule {str(instead_of)[:120]!r} for the draft to replace")
     return (*rules[:at], *drafts, *rules[at + 1 :])
 
 
-async def try_rules(asked: ControlRequest) -> Response:
+async def try_rules(request: ControlRequest) -> Response:
     """Return which of the latest calls a draft of rules would answer, hide, or take from the rule it replaces."""
-    wanted = asked.table("rules", "instead_of", "calls")
+    wanted = request.table("rules", "instead_of", "calls")
     most, instead = wanted.get("calls", MOST_CALLS), wanted.get("instead_of")
     if type(most) is not int or not 0 <= most <= 10_000:
         raise RefusedError(400, '"calls" must be a number of calls, at most 10000')
-    rows = asked.rows.of((asked.one_namespace,))
+    rows = request.rows.select((request.one_namespace,))
     found: dict[str, Json] = {"mistakes": [], "looked_at": 0, "of": len(rows), "answers": [], "lost": [], "hidden": []}
-    engine = engine_of(asked.namespace, asked.live)
+    engine = request.live.find_engine(request.namespace)
     try:
-        drafts = await on_thread(_drafted, asked, wanted.get("rules"))
+        drafts = await on_thread(_read_draft, request, wanted.get("rules"))
     except RefusedError as refused:
         if not refused.mistakes:
             raise
-        found["mistakes"] = list(map(mistake_as_json, refused.mistakes))
-        if _ITEMS.match(str(wanted.get("rules"))):  # below a line that `_drafted` puts in
+        found["mistakes"] = list(map(show_mistake, refused.mistakes))
+        if _ITEMS.match(str(wanted.get("rules"))):  # below a line that `_read_draft` puts in
             found["mistakes"] = [
                 {**each, "line": max(1, each["line"] - 1)} if "line" in each else each for each in found["mistakes"]
             ]
         return json_response(found)
-    trial = _Trial(_placed(engine.rules, drafts, instead), frozenset(map(id, drafts)), engine, instead)
+    trial = _Trial(_put_draft(engine.rules, drafts, instead), frozenset(map(id, drafts)), engine, instead)
     until, latest = monotonic() + SECONDS, rows[::-1][:most]
     for at in range(0, len(latest), _TURN):
         turn = latest[at : at + _TURN]
-        for row, kind, entry in await on_thread(list[Change], trial.changes(turn, asked.live)):
-            found[kind].append(masked({"call": row.seq, **entry}, of_row(row)))
+        for row, kind, entry in await on_thread(list[Change], trial.changes(turn, request.live)):
+            found[kind].append(mask_texts({"call": row.seq, **entry}, find_row_secrets(row)))
         found["looked_at"] += len(turn)
         if monotonic() > until:
             break
@@ -213,7 +272,7 @@ class _Trial(Struct, frozen=True):
     def changes(self, rows: Sequence[Exchange], live: Live) -> Iterator[Change]:
         before = next((rule.source for rule in self.engine.rules if rule.name == self.replaced), None)
         for row in rows:
-            call = None if row.source in ("", "invalid", "limited") else call_of(row, live)
+            call = None if row.source in ("", "invalid", "limited") else parse_call(row, live)
             if call is None:
                 continue
             try:
@@ -243,43 +302,58 @@ class _Trial(Struct, frozen=True):
         return "generated" if self.engine.policy.unmatched == "generate" else "unmatched"
 
 
-async def again(asked: ControlRequest) -> Response:
+async def send_again(request: ControlRequest) -> Response:
     """Send the request again; one that goes upstream only if `forward` says so."""
-    forward = asked.table("forward").get("forward", False) if asked.body else False
+    forward = request.table("forward").get("forward", False) if request.body else False
     if not isinstance(forward, bool):
         raise RefusedError(400, '"forward" must be true or false')
-    live, row = asked.live, kept(asked)
-    reached = reached_by(row, live)
+    live, row = request.live, request.find_call()
+    reached = find_target(row, live)
     if reached is None:
-        raise RefusedError(409, f"call {row.seq} cannot be sent again: it is not kept whole, or its path is unknown")
-    upstream = RefusedError(409, f'call {row.seq} would be sent upstream; send {{"forward": true}} if it may be')
-    if not forward and (await _rehearsed(live, engine_of(row.namespace, live), reached))[1]:
+        raise RefusedError(
+            409, f"call {row.seq} cannot be sent again: its body was not kept whole, or its path is unknown"
+        )
+    upstream = RefusedError(409, f'call {row.seq} would be sent upstream; to allow that, send {{"forward": true}}')
+    if not forward and (await _rehearse(live, live.find_engine(row.namespace), reached))[1]:
         raise upstream
     responder = Responder(live, reached.place.dialect, reached.place.operations)
-    scope = {**_scope(reached), "query_string": row.query, "headers": list(row.headers)}
-    begun = asyncio.get_running_loop().create_future()  # whether it was not stopped on its way upstream
+    http = replace(reached.http, headers=row.headers, body=row.body)  # as it came: its body may be compressed
+    visit, begun = _admit(responder, http, row.query), asyncio.get_running_loop().create_future()
+    visit.receive = _leave_later
 
     async def send(message: Message) -> None:
         if not begun.done():
             begun.set_result(True)
 
-    async def run() -> None:
+    async def respond() -> Answer:
+        answer = await responder.respond(http, visit)
+        if answer.forwarded is not None and not forward:  # the rules have changed since it was rehearsed
+            raise upstream
+        return answer
+
+    async def run() -> bool:
+        """Answer it; return whether that was not left to the upstream."""
+        scope = {"raw_path": quote(http.path, safe="/:").encode(), "http_version": "1.1"}
         try:
-            await AsgiEntrance(responder, forwards=forward)(scope, _Body(row.body), send)
-        except ConfigError:  # nothing is sent upstream
-            begun.set_result(False)
+            await serve(responder, respond(), visit, ClientConnection(_leave_later, send), scope)
+        except RefusedError:
+            live.journal.forget(visit.row)
+            return False
         except Exception:
-            log.exception("a fault of mockserver itself, on call %s that was sent again", row.seq)
+            log.exception("internal error of mockserver on call %s, which was sent again", row.seq)
+        return True
 
     task = asyncio.create_task(run())
-    asked.looks.tasks.add(task)
-    task.add_done_callback(asked.looks.tasks.discard)
+    request.cache.tasks.add(task)
+    task.add_done_callback(request.cache.tasks.discard)
     await asyncio.wait((begun, task), return_when=asyncio.FIRST_COMPLETED)
-    rows = live.journal.rows(row.namespace)[::-1]
-    made = next((other for other in rows if other.headers is scope["headers"]), None)
-    if made is None or (begun.done() and not begun.result()):
-        if made is not None:
-            live.journal.forget(made)
+    if task.done() and not task.result():
         raise upstream
-    asked.rows.again[made.seq] = row.seq
-    return json_response({"call": made.seq, "source": made.source, "status": made.status})
+    request.rows.again[visit.row.seq] = row.seq
+    return json_response({"call": visit.row.seq, "source": visit.row.source, "status": visit.row.status})
+
+
+async def _leave_later() -> Message:
+    """Tell of a client that leaves after a while, as some answers have no end."""
+    await asyncio.sleep(PATIENCE)
+    return {"type": "http.disconnect"}

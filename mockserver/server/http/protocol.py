@@ -18,7 +18,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import HttpRequest, Reply, tabulate
 from mockserver.core.plan import Failure, Plan
-from mockserver.delivery.drive import MAX_WRITE, WIRE, Line, PacedStream, Wheel, frame_body
+from mockserver.delivery.drive import MAX_WRITE, WIRE, ClientConnection, PacedStream, Wheel, frame_body
 from mockserver.delivery.script import AT_ONCE
 from mockserver.dialects import discover
 from mockserver.server.app import FoundResponder
@@ -37,7 +37,8 @@ from mockserver.server.http.parser import (
 )
 from mockserver.server.http.request_cycle import RequestCycle
 from mockserver.server.limits import Unsent
-from mockserver.server.live import Live, split_namespace
+from mockserver.server.live import Live
+from mockserver.server.namespaces import split_namespace
 from mockserver.server.respond import Responder, Response, Visit
 from mockserver.server.routes import owner
 
@@ -196,7 +197,7 @@ class ConnectionProtocol(RequestParser):
         visit.receive = cycle.receive  # now, before what waits for the client to leave has its first turn
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            await serve(responder, response, visit, Line(receive, send, self), scope)
+            await serve(responder, response, visit, ClientConnection(receive, send, self), scope)
 
         self._queue(cycle, answer)
 

@@ -20,29 +20,31 @@ TYPES = {
 }
 
 
-def _assets() -> Mapping[str, Path]:
+def _find_assets() -> Mapping[str, Path]:
     """The files of the page by their paths below `/__mockserver__`; nothing else is ever read."""
     found = (file for file in sorted(FOLDER.rglob("*")) if file.suffix in TYPES)
     return {"/": FOLDER / "index.html"} | {f"/{file.relative_to(FOLDER).as_posix()}": file for file in found}
 
 
-ASSETS = _assets()
+ASSETS = _find_assets()
 PATHS = frozenset((CONTROL, *(CONTROL + path for path in ASSETS)))
 
 
-def asset(path: str, fields: Mapping[str, str]) -> Response:
+def send_asset(path: str, fields: Mapping[str, str]) -> Response:
     """The file at a path of ASSETS, for a request with these headers: the page only to those who navigate to it."""
     if ASSETS[path].suffix == ".html" and fields.get("sec-fetch-mode", "navigate") != "navigate":
-        return Response("This page is for the address bar of a browser.\n", 403, media_type="text/plain")
+        return Response(
+            "This page can only be opened from the address bar of a browser.\n", 403, media_type="text/plain"
+        )
     content = ASSETS[path].read_bytes()
     tag = f'"{sha256(content).hexdigest()[:32]}"'
-    headers = {"etag": tag, "cache-control": "no-cache", "content-security-policy": policy()}
+    headers = {"etag": tag, "cache-control": "no-cache", "content-security-policy": write_policy()}
     if tag in (each.strip().removeprefix("W/") for each in fields.get("if-none-match", "").split(",")):
         return Response(None, 304, headers)
     return Response(content, 200, {"content-type": TYPES[ASSETS[path].suffix], **headers})
 
 
-def policy() -> str:
+def write_policy() -> str:
     """What the page may do: run its own scripts, and ask this server; it parses no HTML."""
     inline = _INLINE.findall(ASSETS["/"].read_bytes())
     hashes = "".join(f" 'sha256-{b64encode(sha256(script).digest()).decode()}'" for script in inline)

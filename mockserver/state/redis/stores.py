@@ -15,7 +15,7 @@ MAX_RECENT = 5_000  # counters in use; when there are as many, they are kept unt
 MAX_BUCKETS = 10_000  # for each namespace
 SLOT_LASTS, RENEWED_EVERY, LOOKED_EVERY = 2.0, 0.5, 0.02  # seconds
 
-_OPEN, _COUNT, _KEEP, _TURNSTILE = map(script, ("open", "count", "keep", "turnstile"))
+_OPEN, _COUNT, _KEEP, _LIMITS = map(script, ("open", "count", "keep", "limits"))
 _ENTRIES, _VALUES = script("entries", writes=False), script("values", writes=False)
 
 
@@ -107,7 +107,7 @@ class RedisShelf(Generic[Value]):
         return tuple([self._line.key(name, namespace) for name in "aoz"])
 
 
-class RedisTurnstile:
+class RedisLimitStore:
     """Rate-limit buckets and concurrency slots, timed by Redis.
 
     The slots of a worker that ended are free after two seconds.
@@ -182,7 +182,7 @@ class RedisTurnstile:
         """Send an order with its place, and what follows that."""
         keys = [self._line.key(name, namespace) for name in "bwq"]
         most = -1 if limits.concurrent is None else limits.concurrent
-        return self._line.run(_TURNSTILE, keys, order, most, limits.queue, SLOT_LASTS, self._max_buckets, *words)
+        return self._line.run(_LIMITS, keys, order, most, limits.queue, SLOT_LASTS, self._max_buckets, *words)
 
 
 def _words(draws: Sequence[Draw]) -> list[Argument]:

@@ -21,7 +21,7 @@ from mockserver.server.routes import operation_at, places
 from mockserver.testing.transport.in_process import ClientResponse, Clock, Gate, Received, Steps
 
 
-def provider_paths() -> Callable[[str, str, str], str]:
+def make_path_finder() -> Callable[[str, str, str], str]:
     """A function that maps the method, host and path of a provider's URL to a path of this server.
 
     The path of an unknown host stays as it is.
@@ -68,14 +68,14 @@ class ResponseBody:
         self._answer.close()
 
 
-def library_of(request: Any) -> Any:
+def find_library(request: Any) -> Any:
     """The module of a request, httpx or httpx2; a user may have derived its class."""
     base = next(base for base in reversed(type(request).__mro__) if base.__name__ == "Request")
     return sys.modules[base.__module__.partition(".")[0]]
 
 
 @cache
-def body_class(library: Any) -> Any:
+def make_body_class(library: Any) -> Any:
     """The class of response bodies for a library."""
     return type("Body", (ResponseBody, library.SyncByteStream, library.AsyncByteStream), {})
 
@@ -100,18 +100,18 @@ class Transport(_Base):
     """
 
     def __init__(self, site: "Site", clock: Clock) -> None:
-        self._gate, self._clock, self._path = Gate(site, site.find), clock, provider_paths()
+        self._gate, self._clock, self._path = Gate(site, site.find), clock, make_path_finder()
         self._answers = WeakSet[ClientResponse]()
 
     def handle_request(self, request: Any) -> Any:
         """Answer the request of a synchronous client."""
         answer = self._answer(request, request.read(), patient=False)
-        return _response(request, answer.next(), answer)
+        return _make_response(request, answer.next(), answer)
 
     async def handle_async_request(self, request: Any) -> Any:
         """Answer the request of an asynchronous client."""
-        answer = self._answer(request, await request.aread(), patient=_in_asyncio())
-        return _response(request, await answer.next_async(), answer)
+        answer = self._answer(request, await request.aread(), patient=_is_in_asyncio())
+        return _make_response(request, await answer.next_async(), answer)
 
     def hang_up(self) -> None:
         """Abort the answers that clients have not read to the end."""
@@ -151,7 +151,7 @@ class Transport(_Base):
         read_timeout = request.extensions.get("timeout", _NO_TIMEOUT).get("read")
 
         def make_error(name: str, message: str) -> Exception:
-            error: Exception = getattr(library_of(request), name)(message, request=request)
+            error: Exception = getattr(find_library(request), name)(message, request=request)
             return error
 
         answer = ClientResponse(steps, self._clock, make_error, read_timeout)
@@ -160,16 +160,16 @@ class Transport(_Base):
         return answer
 
 
-def _response(request: Any, head: Received, answer: ClientResponse) -> Any:
+def _make_response(request: Any, head: Received, answer: ClientResponse) -> Any:
     if not isinstance(head, Head):
         raise TypeError("an answer must start with its head")
     last = request.headers.get("connection", "").lower() == "close"
-    headers = [(b"date", _date(int(wall()))), *answer.begin(head, bare=request.method == "HEAD", last=last)]
-    library = library_of(request)
-    return library.Response(head.status, headers=headers, stream=body_class(library)(answer))
+    headers = [(b"date", _write_date(int(wall()))), *answer.begin(head, bare=request.method == "HEAD", last=last)]
+    library = find_library(request)
+    return library.Response(head.status, headers=headers, stream=make_body_class(library)(answer))
 
 
-def _in_asyncio() -> bool:
+def _is_in_asyncio() -> bool:
     """Whether an asyncio loop runs, in which requests can wait for each other."""
     with suppress(RuntimeError):
         return asyncio.get_running_loop() is not None
@@ -177,7 +177,7 @@ def _in_asyncio() -> bool:
 
 
 @lru_cache(maxsize=1)
-def _date(second: int) -> bytes:
+def _write_date(second: int) -> bytes:
     return formatdate(second, usegmt=True).encode()
 
 

@@ -23,7 +23,7 @@ from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Wri
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import WITHOUT_BODY, tabulate
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import CUT, IN_PROCESS, Line, Note, encode_header
+from mockserver.delivery.drive import CUT, IN_PROCESS, ClientConnection, Note, encode_header
 from mockserver.engine.offload import IN_PROCESS_DRIVER, Work
 from mockserver.server.snapshot import ClientLeftError
 
@@ -73,7 +73,7 @@ class EndlessError(AssertionError):
     """A client without a timeout waits for data that is never sent."""
 
 
-async def met_here(clock: Clock, need: object) -> object:
+async def meet_here(clock: Clock, need: object) -> object:
     """Meet a need (a moment to wait for, or an application's) at once. Raises EndlessError for a wait without end."""
     match need:
         case math.inf:
@@ -89,7 +89,7 @@ async def met_here(clock: Clock, need: object) -> object:
     return None
 
 
-async def met_in_loop(clock: Clock, need: object) -> object:
+async def meet_in_loop(clock: Clock, need: object) -> object:
     """Meet a need in an event loop, where others run meanwhile; an endless wait is really waited for."""
     match need:
         case math.inf:
@@ -197,8 +197,8 @@ class Steps:
         request, visit = found.admit(scope["method"], scope["query_string"], tabulate(scope["headers"]), body)
         visit.in_process, visit.patient, self._body = True, self.patient, None
         visit.receive = self._receive
-        line = Line(self._receive, self._send, in_process=self)
-        await serve(found.responder, found.responder.respond(request, visit), visit, line, scope)
+        client = ClientConnection(self._receive, self._send, in_process=self)
+        await serve(found.responder, found.responder.respond(request, visit), visit, client, scope)
 
     async def _receive(self) -> Message:
         """The body of the request, then nothing: `leave` raises if the client leaves."""
@@ -256,14 +256,14 @@ class ClientResponse:
     def next(self) -> Received:
         """What the client receives next. Raises the error that it gets instead."""
         try:
-            self._receive(met_here).send(None)  # which never suspends it
+            self._receive(meet_here).send(None)  # which never suspends it
         except StopIteration as end:
             received: Received = end.value
         return received
 
     async def next_async(self) -> Received:
         """What an asynchronous client receives next."""
-        return await self._receive(met_in_loop)
+        return await self._receive(meet_in_loop)
 
     def close(self) -> None:
         """Stop reading. What would have been sent by now counts as sent; of a stream, only what was read."""
@@ -337,7 +337,7 @@ class ClientResponse:
             data = data[: int(self._left)]
         self._left -= len(data)
         if self._events and write.frame is None:
-            self._pieces.extend(_events(data))
+            self._pieces.extend(_split_events(data))
         elif data:
             self._pieces.append(data)
         return bool(self._pieces)
@@ -374,7 +374,7 @@ class ClientResponse:
                     return
 
 
-def _events(data: bytes) -> Iterable[bytes]:
+def _split_events(data: bytes) -> Iterable[bytes]:
     end = b"\r\n\r\n" if data.endswith(b"\r\n\r\n") else b"\n\n"
     *events, rest = data.split(end)
     yield from (event + end for event in events)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.testing.options import cassette_name
+from mockserver.testing.options import name_cassette
 from tests.cassettes.convert.kit import ANSWER, interaction
 from tests.cli.cassette.conftest import Place
 
@@ -89,7 +89,7 @@ def test_a_file_with_any_name_gets_the_cassette_of_its_test(place: Place, name: 
     ran = place.run("import", vcr(interaction(), name=name))
     assert ran.code == 0
     (kept,) = place.folder.glob("*.yaml")
-    assert kept.stem == cassette_name([Path(name).stem])
+    assert kept.stem == name_cassette([Path(name).stem])
     assert len(place.episodes(kept.stem)) == 1
 
 

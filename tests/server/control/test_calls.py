@@ -10,8 +10,8 @@ import pytest
 
 from mockserver.core.exchange import MOST_KEPT, Exchange
 from mockserver.engine.counters import Attempts
-from mockserver.server.control import calls
-from mockserver.server.control.detail import bodies
+from mockserver.server.control import compare
+from mockserver.server.control.detail import show_bodies
 from mockserver.server.control.rows import Rows
 from mockserver.state.journal import Journal
 from tests.kit.asgi import App, app
@@ -224,11 +224,11 @@ def test_rows_that_are_open_or_broken() -> None:
     broken = row(reply_headers=(("content-type", "text/event-stream"),), body=b"\xff{", received=2)
     for piece in (b'data: {"a": 1}\n\n', b": ping\n\nda"):
         broken.note(piece)
-    shown: Any = bodies(broken)
+    shown: Any = show_bodies(broken)
     assert [frame["data"] for frame in shown["reply"]["frames"]] == [{"a": 1}, ": ping", "da"]
     assert [frame.get("whole", True) for frame in shown["reply"]["frames"]] == [True, True, False]
     assert shown["request"]["body"] == "�{"
-    said = Rows(Journal()).summary(row())
+    said = Rows(Journal()).summarize(row())
     assert (said["ended"], said["elapsed_ms"], said["status"], said["source"]) == ("open", None, None, None)
 
 
@@ -255,9 +255,9 @@ def test_nothing_is_kept_of_namespaces_whose_calls_were_forgotten() -> None:
     for number in range(50):
         name = f"test-{number}"
         journal.open("POST", CHAT, "openai", name)
-        assert len(rows.of((name,))) == 1
+        assert len(rows.select((name,))) == 1
         journal.clear(name)
-    assert rows.of(("default",)) == []
+    assert rows.select(("default",)) == []
     assert not rows._attempts
 
 
@@ -334,10 +334,10 @@ def test_credentials_in_coded_bodies_and_in_pieces() -> None:
 
 def test_a_comparison_stops_at_the_most_differences(monkeypatch: pytest.MonkeyPatch) -> None:
     found = list[str]()
-    monkeypatch.setattr(calls, "MOST_DIFFERENCES", 3)
-    monkeypatch.setattr(calls, "_texts", lambda one, other: found.append(one) or {})
+    monkeypatch.setattr(compare, "MOST_DIFFERENCES", 3)
+    monkeypatch.setattr(compare, "_cut_texts", lambda one, other: found.append(one) or {})
     parts = [{"head": {}, "answer": {}, "request": [f"{side} {at}" for at in range(20)]} for side in "ab"]
-    monkeypatch.setattr(calls, "_parts", lambda row, _: parts[row.seq])
-    asked: Any = SimpleNamespace(rows=SimpleNamespace(summary=lambda row: {"first_byte_ms": 1, "elapsed_ms": 1}))
-    compared: Any = calls._compared([row(seq=0), row(seq=1)], asked)
+    monkeypatch.setattr(compare, "_read_parts", lambda row, _: parts[row.seq])
+    asked: Any = SimpleNamespace(rows=SimpleNamespace(summarize=lambda row: {"first_byte_ms": 1, "elapsed_ms": 1}))
+    compared: Any = compare._compare([row(seq=0), row(seq=1)], asked)
     assert len(compared["request"]) == len(found) == 3

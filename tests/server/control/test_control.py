@@ -1,5 +1,6 @@
 """Control requests: paths, methods, bodies and namespaces; health, state and metrics."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from mockserver import __version__
 from mockserver.core.plan import Failure
 from mockserver.server.access import OPEN
-from mockserver.server.control import ITEMS, VIEWS, Control
-from mockserver.server.control.requests import ControlRequest, RefusedError, number
+from mockserver.server.control import ROUTES, Control
+from mockserver.server.control.requests import ControlRequest, RefusedError, read_number
 from mockserver.server.live import start
 from mockserver.server.sources import Sources
 from tests.kit.control import API, ControlledServer, controlled_server, rule
@@ -46,12 +47,10 @@ def test_an_unknown_path_gets_the_nearest(server: ControlledServer, path: str, h
 
 
 def test_wrong_methods(server: ControlledServer) -> None:
-    for path, views in VIEWS.items():
-        got = server.api(path.removeprefix("/api/"), method="PATCH")
+    for path, routes in ROUTES.items():
         if path != "/metrics":
-            assert (got.status, set(views) <= set(got.headers["allow"].split(", "))) == (405, True)
-    for path in ITEMS:
-        assert server.api(path.removeprefix("/api/") + "1", method="PATCH").status == 405
+            got = server.api(re.sub("{.*}", "1", path.removeprefix("/api/")), method="PATCH")
+            assert (got.status, set(routes) <= set(got.headers["allow"].split(", "))) == (405, True)
     assert server.api("health", method="HEAD").status == 200
 
 
@@ -106,7 +105,7 @@ def test_values_of_the_query() -> None:
     assert (asked().number("limit"), asked(limit="07").number("limit")) == (None, 7)
     for word in ("", "-1", "1.5", "x", "²", "9" * 30):
         with pytest.raises(RefusedError, match="the limit must be a whole number, not"):
-            number(word, "the limit")
+            read_number(word, "the limit")
     assert (asked(namespace="a").namespaces, asked(namespace="*").namespaces) == (("a",), ("default",))
 
 
@@ -183,7 +182,7 @@ def test_the_state_of_a_scenario_can_be_set(server: ControlledServer) -> None:
 
 def test_timing_is_switched_for_a_namespace(server: ControlledServer) -> None:
     assert server.post("timing?namespace=mine", {"on": False}) == {"namespace": "mine", "timing": False}
-    assert (server.live.timed("mine"), server.live.timed("default")) == (False, True)
+    assert tuple(server.live.namespaces.get(name).timed for name in ("mine", "default")) == (False, True)
     assert server.api("timing", {"on": "no"}).json["error"] == 'the body must be {"on": true} or {"on": false}'
 
 
@@ -222,7 +221,7 @@ def test_reload(server: ControlledServer, tmp_path: Path) -> None:
     got = server.api("reload", b"")
     assert got.status == 400
     assert got.json["mistakes"][0].startswith(f'{file}:1:17: unknown key "txt"; did you mean "text"?')
-    assert got.json["error"].startswith("not reloaded, the rules before still hold: ")
+    assert got.json["error"].startswith("not reloaded; the previous rules stay in effect: ")
     assert server.get("ready")["rules"] == 5
     file.write_text("settings: {journal_calls: 3, seed: 4}")
     assert server.post("reload") == {"rules": 0, "at_next_start": ["journal_calls"]}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mockserver.config.source import read
-from mockserver.server.sources import compiled
+from mockserver.server.sources import compile_rules
 from tests.kit.control import ControlledServer, controlled_server, rule
 
 pytestmark = pytest.mark.needs("bash")
@@ -89,7 +89,7 @@ def test_a_rule_that_loads_and_answers_alike(server: ControlledServer) -> None:
     ask(server, "else", max_tokens=5)
     ask(server, "busy")
     for number, key in ((1, "text"), (2, "error")):
-        (made,) = compiled((read(f"rules:\n{copied(server, 'rule', number)}", "a.yaml"),), None)
+        (made,) = compile_rules((read(f"rules:\n{copied(server, 'rule', number)}", "a.yaml"),), None)
         assert (made.name, key in made.spec["then"]) == (f"call {number}", True)
     said = server.get("calls/1")["answer"]["choices"][0]["parts"][0]["text"]
     server.post("rules", read(f"rules:\n{copied(server, 'rule')}", "a.yaml").data)

@@ -15,7 +15,8 @@ from mockserver.core.exchange import Exchange
 from mockserver.server.control import feed as feeds
 from mockserver.server.control.feed import MOST_FEEDS, MOST_ROWS, Feed
 from mockserver.server.control.requests import ControlRequest
-from mockserver.server.live import ALL, compose, start
+from mockserver.server.live import compose, start
+from mockserver.server.namespaces import ALL
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
 from mockserver.state.journal import Journal
@@ -257,7 +258,7 @@ def test_a_slow_reader_holds_nothing_back(asked: ControlRequest, monkeypatch: py
             await taken.wait()
 
     async def scenario() -> None:
-        response = await feeds.feed(asked)
+        response = await feeds.open_feed(asked)
         task = asyncio.create_task(response({"type": "http"}, asyncio.Event().wait, send))  # type: ignore[arg-type]
         while len(sent) < 2:
             await asyncio.sleep(0)
@@ -270,7 +271,7 @@ def test_a_slow_reader_holds_nothing_back(asked: ControlRequest, monkeypatch: py
 
     asyncio.run(scenario())
     assert [numbers(each) for each in events(sent[2])] == [[1, 2, 3]]
-    assert asked.looks.feeds == 0
+    assert asked.cache.open_feeds == 0
 
 
 def test_a_quiet_feed_says_that_it_is_alive(asked: ControlRequest, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,7 +288,7 @@ def test_a_quiet_feed_says_that_it_is_alive(asked: ControlRequest, monkeypatch: 
         return {"type": "http.disconnect"}
 
     async def scenario() -> None:
-        await (await feeds.feed(asked))({"type": "http"}, receive, send)
+        await (await feeds.open_feed(asked))({"type": "http"}, receive, send)
 
     asyncio.run(scenario())
     assert sent[2:4] == [b": nothing new\n\n"] * 2

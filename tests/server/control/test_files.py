@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.server.control import files
+from mockserver.server.control.rules import read_rules_file
 from tests.kit.control import ControlledServer, controlled_server, rule
 
 RULES = """\
@@ -149,10 +149,10 @@ def test_mixed_line_ends_stay(server: ControlledServer, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "text", "status", "error"),
     [
-        ((13, 15), NEW, 409, "lines 13 to 15 are not those of one rule, nor a place between rules"),
-        ((2, 2), NEW, 409, "lines 2 to 2 are not"),
-        ((1, 22), "version: 1", 409, "lines 1 to 22 are not"),
-        ((13, 16), NEW + NEW.replace("order", "more"), 409, "the text would change more of"),
+        ((13, 15), NEW, 409, "lines 13 to 15 are neither one rule nor a place between two"),
+        ((2, 2), NEW, 409, "lines 2 to 2 are neither"),
+        ((1, 22), "version: 1", 409, "lines 1 to 22 are neither"),
+        ((13, 16), NEW + NEW.replace("order", "more"), 409, "the text would change more than one rule of"),
         ((13, 16), NEW + "\nsettings: {}\n", 400, "nothing was saved: "),
         ((13, 16), "name: x", 400, '"text" must be one item of `rules`: - name: ...'),
         ((13, 16), "- {when: {last_user: {contain: x}}, then: {text: a}}", 400, "nothing was saved: "),
@@ -182,7 +182,7 @@ def test_a_file_that_changed_meanwhile(server: ControlledServer, tmp_path: Path)
     got = put(server, 13, 16, NEW, sha256="0" * 64)
     assert (got.status, got.json["error"]) == (
         409,
-        f"{tmp_path / 'rules.yaml'} has changed meanwhile; read the rules again",
+        f"{tmp_path / 'rules.yaml'} has changed in the meantime; read the rules again",
     )
 
 
@@ -192,7 +192,7 @@ def test_only_the_first_file_and_no_link(server: ControlledServer, tmp_path: Pat
     (tmp_path / "rules.yaml").rename(tmp_path / "real.yaml")
     (tmp_path / "rules.yaml").symlink_to(tmp_path / "real.yaml")
     got = put(server, 13, 16, NEW)
-    assert (got.status, got.json["error"]) == (409, f"{tmp_path / 'rules.yaml'} is a link or no file")
+    assert (got.status, got.json["error"]) == (409, f"{tmp_path / 'rules.yaml'} is a link, or not a regular file")
 
 
 def test_nothing_is_written_unless_it_is_allowed(tmp_path: Path) -> None:
@@ -240,6 +240,6 @@ def test_the_nearest_rules_are_explained_first(server: ControlledServer) -> None
 
 def test_a_file_is_parsed_once(server: ControlledServer) -> None:
     rules(server)
-    parsed = files.rules_file.cache_info().misses
+    parsed = read_rules_file.cache_info().misses
     assert rules(server)["order"]["where"]["end"] == 16
-    assert files.rules_file.cache_info().misses == parsed
+    assert read_rules_file.cache_info().misses == parsed

@@ -88,9 +88,9 @@ def test_what_would_go_upstream_does_not(tmp_path: Path) -> None:
     [
         ({"call": 9}, 404, "there is no call 9 in the journal; the journal is empty"),
         ({"body": {}, "path": "/nowhere"}, 400, "no operation at /nowhere"),
-        ({"body": body("a"), "rules": 3}, 400, '"rules" must be a text, the rules as YAML'),
+        ({"body": body("a"), "rules": 3}, 400, '"rules" must be a text: rules in YAML'),
         ({"body": body("a"), "rules": "- {when: {last_user: {contain: a}}}"}, 400, "nothing was added: api:2"),
-        ({"body": body("a"), "rules": "{then: {text: a}}", "instead_of": "x"}, 404, "there is no rule 'x' to put"),
+        ({"body": body("a"), "rules": "{then: {text: a}}", "instead_of": "x"}, 404, "there is no rule 'x' for"),
     ],
 )
 def test_mistakes_of_rehearsals(server: ControlledServer, content: Any, status: int, error: str) -> None:
@@ -102,7 +102,7 @@ def test_a_look_at_the_server_is_no_call(tmp_path: Path) -> None:
     server = controlled_server(tmp_path, "rules: [{when: {path: /mine}, then: {raw: {body: a}}}]")
     assert server.post("try", {"path": "/mine", "method": "GET"})["reply"]["body"] == "a"
     got = server.api("try", {"path": "/", "method": "GET"})
-    assert (got.status, got.json["error"]) == (400, "nothing is asked at /")
+    assert (got.status, got.json["error"]) == (400, "there is no operation at /")
 
 
 def test_credentials_are_masked(server: ControlledServer) -> None:
@@ -195,7 +195,7 @@ def test_it_is_sent_upstream_only_if_that_is_asked_for(tmp_path: Path) -> None:
         got = server.api("calls/1/again", content)
         assert (got.status, got.json["error"]) == (
             409,
-            'call 1 would be sent upstream; send {"forward": true} if it may be',
+            'call 1 would be sent upstream; to allow that, send {"forward": true}',
         )
     assert len(server.calls()) == 1
     found = server.post("calls/1/again", {"forward": True})
@@ -212,7 +212,7 @@ async def test_rules_that_change_meanwhile_send_nothing_upstream(
     async def no(*_: Any) -> tuple[None, str]:
         return None, ""
 
-    monkeypatch.setattr(trials, "_rehearsed", no)
+    monkeypatch.setattr(trials, "_rehearse", no)
     got = await asyncio.to_thread(server.api, "calls/1/again", {})
     assert (got.status, len(await asyncio.to_thread(server.calls))) == (409, 1)
 
@@ -235,13 +235,13 @@ def test_an_answer_without_an_end_is_left_after_a_while(
     server.live.journal.close(server.live.journal.open("GET", "/", "openai", "default"), "complete")
 
     async def scenario() -> str:
-        looks = ControlRequest(server.live, "default", item="1").looks
+        cache = ControlRequest(server.live, "default", item="1").cache
         row = server.live.journal.find(1)
         assert row is not None
         row.method, row.path, row.operation = "POST", CHAT, "chat"
         row.body, row.received = json.dumps(body("hi", stream=True)).encode(), 1
-        await trials.again(ControlRequest(server.live, "default", item="1", looks=looks))
-        await asyncio.wait(looks.tasks, timeout=5)
+        await trials.send_again(ControlRequest(server.live, "default", item="1", cache=cache))
+        await asyncio.wait(cache.tasks, timeout=5)
         return server.live.journal.rows("default")[-1].ended
 
     assert asyncio.run(scenario()) == "client left"

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from mockserver.testing import Call, MockServer
+from mockserver.testing import MockServer, ReceivedCall
 
 PATIENCE = httpx.Timeout(20.0)
 
@@ -41,7 +41,7 @@ def received(server: MockServer, client: httpx.Client, request: httpx.Request) -
     return RawResponse(status, tuple(headers), body, error, call.source, "" if fled else ended)
 
 
-def _over(server: MockServer) -> Call:
+def _over(server: MockServer) -> ReceivedCall:
     """The last call, once it is over."""
     deadline = time.monotonic() + 10
     while not (calls := server.calls) or calls[-1].ended == "open":

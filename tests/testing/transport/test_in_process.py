@@ -22,8 +22,8 @@ from mockserver.testing.transport.in_process import (
     EndlessError,
     Gate,
     Steps,
-    met_here,
-    met_in_loop,
+    meet_here,
+    meet_in_loop,
 )
 
 OK = Head(200, ())
@@ -203,28 +203,28 @@ def test_an_application_may_answer_in_the_words_of_asgi() -> None:
 async def test_waits_and_work_in_a_loop() -> None:
     clock = Clock()
     moment = clock.now() + 30
-    assert await met_in_loop(clock, moment) is None
+    assert await meet_in_loop(clock, moment) is None
     assert clock.now() >= moment
-    assert await met_in_loop(clock, None) is None
-    assert await met_in_loop(clock, Work(threading.get_ident)) != threading.get_ident()
+    assert await meet_in_loop(clock, None) is None
+    assert await meet_in_loop(clock, Work(threading.get_ident)) != threading.get_ident()
     future = asyncio.get_running_loop().create_future()
     asyncio.get_running_loop().call_soon(future.set_result, None)
-    await met_in_loop(clock, next(future.__await__()))
+    await meet_in_loop(clock, next(future.__await__()))
     assert future.done()
 
 
 async def test_without_a_loop_work_is_done_here_and_nothing_else_is_awaited() -> None:
-    assert await met_here(Clock(), Work(threading.get_ident)) == threading.get_ident()
+    assert await meet_here(Clock(), Work(threading.get_ident)) == threading.get_ident()
     with pytest.raises(RuntimeError, match="needs an event loop; use an asynchronous client"):
-        await met_here(Clock(), object())
+        await meet_here(Clock(), object())
 
 
 async def test_only_a_loop_waits_for_ever() -> None:
     with pytest.raises(EndlessError, match="never continues, and its client has no read timeout"):
-        await met_here(Clock(), math.inf)
+        await meet_here(Clock(), math.inf)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
-            await met_in_loop(Clock(), math.inf)
+            await meet_in_loop(Clock(), math.inf)
 
 
 def test_a_moment_is_reached_at_once_and_never_left_again() -> None:

@@ -20,7 +20,7 @@ from tzafon import Lightcone
 
 from mockserver.config.errors import ConfigError
 from mockserver.testing import MockServer, Setup
-from mockserver.testing.transport import provider_paths
+from mockserver.testing.transport import make_path_finder
 from mockserver.testing.transport.in_process import EndlessError
 
 HI: Any = [{"role": "user", "content": "hi"}]
@@ -231,7 +231,7 @@ async def test_who_gives_up_has_left(mock: MockServer) -> None:
 )
 def test_where_it_leads(host: str, path: str, leads: str) -> None:
     method = "GET" if path.endswith("models") else "POST"
-    assert provider_paths()(method, host, path) == leads
+    assert make_path_finder()(method, host, path) == leads
 
 
 BODY = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}

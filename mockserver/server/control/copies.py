@@ -19,12 +19,12 @@ from mockserver.core.exchange import Exchange, frames
 from mockserver.core.json import Json, try_parse
 from mockserver.dialects import client_configs
 from mockserver.engine.offload import on_thread
-from mockserver.reports.suggest import python, rule_in_python, rule_in_yaml, suggestion
-from mockserver.server.control.detail import call_of
-from mockserver.server.control.requests import ControlRequest, RefusedError, kept
-from mockserver.server.control.rows import response
-from mockserver.server.live import DEFAULT
-from mockserver.server.masking import of_row, plain, request_of
+from mockserver.reports.suggest import suggest_rule, write_python, write_python_rule, write_yaml_rule
+from mockserver.server.control.detail import parse_call
+from mockserver.server.control.requests import ControlRequest, RefusedError
+from mockserver.server.control.rows import read_answer
+from mockserver.server.masking import decode_request, find_row_secrets, rebuild_request
+from mockserver.server.namespaces import DEFAULT
 
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.redact import Secrets
@@ -32,23 +32,24 @@ if TYPE_CHECKING:
 _GAP = "\ue000"  # in place of a credential, until the text is quoted; a private-use character
 
 
-async def body(asked: ControlRequest) -> Response:
+async def show_body(request: ControlRequest) -> Response:
     """Return the bytes of the reply, or of the request, as text."""
-    row, of = kept(asked), asked.query.get("of", "reply")
+    row, of = request.find_call(), request.query.get("of", "reply")
     if of not in ("request", "reply"):
         raise RefusedError(400, "?of= must be request or reply")
-    return _text(await on_thread(_request_body if of == "request" else _reply_body, row, of_row(row)))
+    read = _read_request_body if of == "request" else _read_reply_body
+    return _text_response(await on_thread(read, row, find_row_secrets(row)))
 
 
-async def copied(asked: ControlRequest) -> Response:
+async def copy_call(request: ControlRequest) -> Response:
     """Return the call to copy, without credentials."""
-    row, form = kept(asked), asked.query.get("form", "curl")
+    row, form = request.find_call(), request.query.get("form", "curl")
     if form not in FORMS:
         raise RefusedError(400, f"?form= must be one of {', '.join(FORMS)}")
-    return _text(await on_thread(FORMS[form], row, asked))
+    return _text_response(await on_thread(FORMS[form], row, request))
 
 
-def _text(text: str) -> Response:
+def _text_response(text: str) -> Response:
     shown = _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
     return Response(shown.encode("utf-8", "backslashreplace"), media_type="text/plain")
 
@@ -56,11 +57,11 @@ def _text(text: str) -> Response:
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-def _request_body(row: Exchange, secrets: "Secrets") -> str:
-    return secrets.body(plain(request_of(row)).body).decode("utf-8", "replace")
+def _read_request_body(row: Exchange, secrets: "Secrets") -> str:
+    return secrets.body(decode_request(rebuild_request(row)).body).decode("utf-8", "replace")
 
 
-def _reply_body(row: Exchange, secrets: "Secrets") -> str:
+def _read_reply_body(row: Exchange, secrets: "Secrets") -> str:
     sent = b"".join([data for _, data in row.sent])
     if not row.streams:
         (text,) = secrets.joined((sent.decode("utf-8", "replace"),))
@@ -73,41 +74,41 @@ def _reply_body(row: Exchange, secrets: "Secrets") -> str:
     return secrets.text(sent.decode("utf-8", "replace"))
 
 
-def _curl(row: Exchange, asked: ControlRequest) -> str:
-    http, query, headers = _without_credentials(row)
+def _write_curl(row: Exchange, request: ControlRequest) -> str:
+    http, query, headers = _hide_credentials(row)
     space = "" if row.namespace == DEFAULT else f"/ns/{row.namespace}"
-    url = f"{asked.address}{space}{row.path}{f'?{query}' if query else ''}"
-    quoted = partial(_quoted, key=_key_variable(row.dialect))
+    url = f"{request.address}{space}{row.path}{f'?{query}' if query else ''}"
+    quoted = partial(_quote_text, key=_find_key_variable(row.dialect))
     method = [] if row.method == ("POST" if http else "GET") else ["-X", quoted(row.method)]
     parts = ["curl", *method, quoted(url)]
     parts += [f"\\\n  -H {quoted(f'{name}: {value}')}" for name, value in headers.items()]
     return " ".join([*parts, *([f"\\\n  --data-raw {quoted(http)}"] if http else [])]) + "\n"
 
 
-def _key_variable(dialect: str) -> str:
+def _find_key_variable(dialect: str) -> str:
     """The environment variable from which the clients of a dialect take their key."""
     variables = client_configs()[dialect].variables.items()
     return next((name for name, value in variables if value == "{key}"), "OPENAI_API_KEY")
 
 
-def _quoted(text: str, key: str) -> str:
+def _quote_text(text: str, key: str) -> str:
     """A text for a shell, with a variable in place of each credential; other than ASCII as escapes of bash."""
-    return f'"${key}"'.join([_plain(piece) for piece in text.split(_GAP)])
+    return f'"${key}"'.join([_quote_piece(piece) for piece in text.split(_GAP)])
 
 
-def _plain(text: str) -> str:
+def _quote_piece(text: str) -> str:
     if text.isascii() and text.isprintable():
         return shlex.quote(text) if text else ""
     escaped = "".join(chr(b) if 32 <= b < 127 and b not in b"'\\" else f"\\x{b:02x}" for b in text.encode())
     return f"$'{escaped}'"
 
 
-def _without_credentials(row: Exchange) -> tuple[str, str, Mapping[str, str]]:
+def _hide_credentials(row: Exchange) -> tuple[str, str, Mapping[str, str]]:
     """The body (JSON in ASCII), the query and the headers that matter, with a gap for each credential."""
     from mockserver.cassettes.redaction.find import CredentialFields
 
-    secrets, fields = replace(of_row(row), instead=lambda _: _GAP), CredentialFields(lambda _: _GAP)
-    sent = secrets.data(fields.redact_body(plain(request_of(row)).body)).decode("utf-8", "replace")
+    secrets, fields = replace(find_row_secrets(row), instead=lambda _: _GAP), CredentialFields(lambda _: _GAP)
+    sent = secrets.data(fields.redact_body(decode_request(rebuild_request(row)).body)).decode("utf-8", "replace")
     found = try_parse(sent)
     text = sent if found is None else json.dumps(found).replace("\\ue000", _GAP)
     headers = fields.redact_headers(tuple(field for field in row.headers if not _OF_CONNECTIONS.fullmatch(field[0])))
@@ -121,48 +122,48 @@ _OF_CONNECTIONS = re.compile(
 )
 
 
-def _request(row: Exchange, _: ControlRequest) -> str:
+def _write_request_file(row: Exchange, _: ControlRequest) -> str:
     """A request file, as `mockserver explain` and `POST explain` take it."""
-    text, query, headers = _without_credentials(row)
+    text, query, headers = _hide_credentials(row)
     path = f"{row.path}{f'?{query}' if query else ''}"
     content = {"method": row.method, "path": path, "headers": dict(headers), "body": try_parse(text, text)}
     return json.dumps(content, indent=2).replace("\\ue000", "...") + "\n"
 
 
-def _rule(row: Exchange, asked: ControlRequest) -> str:
+def _write_rule(row: Exchange, request: ControlRequest) -> str:
     """A rule that gives this call the answer that it got, as an item of `rules`."""
-    when, then = _rule_parts(row, asked)
-    first, *more = rule_in_yaml(when, then)
+    when, then = _make_rule(row, request)
+    first, *more = write_yaml_rule(when, then)
     return "\n".join((f"- name: call {row.seq}", first.replace("- ", "  ", 1), *more, ""))
 
 
-def _pytest(row: Exchange, asked: ControlRequest) -> str:
+def _write_test(row: Exchange, request: ControlRequest) -> str:
     """A test that declares this rule, and asserts that a call like this one is made."""
-    when, then = _rule_parts(row, asked)
-    first, *more = (f"    {line}" for line in rule_in_python(when, then))
+    when, then = _make_rule(row, request)
+    first, *more = (f"    {line}" for line in write_python_rule(when, then))
     rule = first.replace("mockserver.on(", "rule = mockserver.on(", 1), *more
     code = "    ...  # the code that makes the call"
     return "\n".join((f"def test_call_{row.seq}(mockserver):", *rule, code, "    assert rule.calls", ""))
 
 
-def _rule_parts(row: Exchange, asked: ControlRequest) -> tuple[Mapping[str, Json], Mapping[str, Json]]:
+def _make_rule(row: Exchange, request: ControlRequest) -> tuple[Mapping[str, Json], Mapping[str, Json]]:
     """The `when` and `then` of a rule; if no rule can say what was answered, or a credential is in it, any answer."""
-    secrets, call = of_row(row), call_of(row, asked.live)
-    suggested = None if call is None else suggestion(call, secrets)
+    secrets, call = find_row_secrets(row), parse_call(row, request.live)
+    suggested = None if call is None else suggest_rule(call, secrets)
     if suggested is None:
         raise RefusedError(409, f"no rule answers call {row.seq}: its request is refused before any rule is tried")
     retry = next((value for name, value in row.reply_headers if name.lower() == "retry-after"), "")
     try:
-        then = make_then(response(row), retry)
+        then = make_then(read_answer(row), retry)
     except UnsupportedError:
         return suggested.when, suggested.then
-    text = python(then)
+    text = write_python(then)
     return suggested.when, then if then and secrets.text(text) == text else suggested.then
 
 
 FORMS: Mapping[str, Callable[[Exchange, ControlRequest], str]] = {
-    "curl": _curl,
-    "rule": _rule,
-    "pytest": _pytest,
-    "request": _request,
+    "curl": _write_curl,
+    "rule": _write_rule,
+    "pytest": _write_test,
+    "request": _write_request_file,
 }

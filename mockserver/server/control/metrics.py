@@ -1,0 +1,135 @@
+"""What was counted, for Prometheus.
+
+No label of a metric holds text of a request, so that clients cannot fill the memory with names.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from starlette.responses import Response
+
+from mockserver.server.control.requests import ControlRequest, RefusedError
+from mockserver.server.control.sharing import View, gather, list_servers
+from mockserver.state.journal import BOUNDS, Journal, Sums, Tally
+
+if TYPE_CHECKING:
+    from prometheus_client import Metric
+
+    from mockserver.server.fleet import Fleet
+
+Labels = tuple[str, ...]
+
+
+async def show_metrics(request: ControlRequest) -> Response:
+    """Return metrics for Prometheus."""
+    live = request.live
+    if request.group not in (None, live.made_token):  # a server of another group is asked itself
+        return Response(status_code=204)
+    try:
+        from prometheus_client import CollectorRegistry, generate_latest  # an extra, and slow to import
+        from prometheus_client.exposition import CONTENT_TYPE_LATEST
+    except ImportError as error:
+        raise RefusedError(501, 'metrics need the extra "metrics": pip install "mockserver-llm[metrics]"') from error
+    registry = CollectorRegistry()
+    registry.register(JournalCollector(live.journal))
+    text = generate_latest(registry)
+    if live.fleet is not None:
+        text = _label_series(text, live.fleet.slot)
+    elif live.worker is not None:
+        text = _label_series(text, live.worker.number)
+        text += b"# Of this worker only: without shared state, workers do not know each other.\n"
+    return Response(text, media_type=CONTENT_TYPE_LATEST)
+
+
+def _label_series(text: bytes, worker: int) -> bytes:
+    """Give every series a label for the worker."""
+    label = b'worker="%d"' % worker
+    more = lambda found: found[1] + b"{" + label + (b"," if found[2] else b"}") + found[3]  # noqa: E731
+    return re.sub(rb"(?m)^(\w+)(\{?)(.*)$", more, text)
+
+
+async def share_metrics(_: View, request: ControlRequest, fleet: "Fleet") -> Response:
+    """Answer with every series of every server of the group once, each family with its description before it."""
+    found = await gather(request, fleet)
+    if isinstance(found, Response):
+        return found
+    families = dict[str, list[str]]()
+    for text in found.bodies:
+        name = ""
+        for line in text.splitlines():
+            if line.startswith("# HELP "):
+                name = line.split()[2]
+            listed = families.setdefault(name, [])
+            if not (line.startswith("#") and line in listed):
+                listed.append(line)
+    remarks = [f"# {name}: {list_servers(slots)}" for name, slots in found.left_out.items()]
+    lines = (*remarks, *(line for listed in families.values() for line in listed))
+    return Response("\n".join(lines) + "\n", media_type=found.kind)
+
+
+class JournalCollector:
+    """Yields what a journal has counted as metrics of Prometheus."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    def collect(self) -> "Iterator[Metric]":
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+        tally = self._journal.tally
+        for name, words, labels, found in _counts(tally):
+            counter = CounterMetricFamily(f"mockserver_{name}", words, labels=labels)
+            totals = Counter[Labels]()
+            for values, count in found:
+                totals[values] += count
+            for values, count in totals.items():
+                counter.add_metric(values, count)
+            yield counter
+        groups = defaultdict[Labels, list[Sums]](list)
+        for (dialect, operation, *_), sums in tally.ways.items():
+            groups[dialect, operation or "none"].append(sums)
+        for name, words, taken in _TIMES:
+            histogram = HistogramMetricFamily(f"mockserver_{name}", words, labels=("dialect", "operation"))
+            for values, group in groups.items():
+                buckets, seconds = zip(*map(taken, group), strict=True)
+                counts = accumulate(map(sum, zip(*buckets, strict=True)))  # each with those of the smaller ones
+                histogram.add_metric(values, list(zip(_BUCKETS, map(float, counts), strict=True)), sum(seconds))
+            yield histogram
+        for name, words, value in (
+            ("open_requests", "Requests that are being answered now.", tally.open),
+            ("journal_calls", "Calls that the journal keeps.", len(self._journal)),
+            ("journal_bytes", "Bytes that they take, about.", self._journal.held),
+        ):
+            yield GaugeMetricFamily(f"mockserver_{name}", words, value=value)
+
+
+def _counts(tally: Tally) -> "Iterator[tuple[str, str, Labels, Iterable[tuple[Labels, int]]]]":
+    """The name of each counter, its words, the names of its labels, and what is counted for their values."""
+    ways, sums = tally.ways.items(), tally.ways.values()
+    kinds = [
+        ((dialect, operation or "none", str(status), _kind(source)), each.count)
+        for (dialect, operation, status, source, _), each in ways
+    ]
+    labels = ("dialect", "operation", "status", "source")
+    yield "requests", "Requests that were answered, by where the answer came from.", labels, kinds
+    yield "ended", "How answers ended.", ("ended",), [((way[-1],), sums.count) for way, sums in ways]
+    yield "faults", "Faults of answers.", ("fault",), [((name,), count) for name, count in tally.faults.items()]
+    hits = [((way[3].removeprefix("rule "),), sums.count) for way, sums in ways if _kind(way[3]) == "rule"]
+    yield "rule_hits", "Answers that each rule gave.", ("rule",), hits
+    tokens = {"prompt": sum(each.prompt for each in sums), "completion": sum(each.completion for each in sums)}
+    yield "tokens", "Tokens of prompts and completions.", ("kind",), [((kind,), sum_) for kind, sum_ in tokens.items()]
+
+
+def _kind(source: str) -> str:
+    return source.partition(" ")[0] or "none"
+
+
+_WHOLE, _FIRST = "Seconds until the last byte of an answer had left.", "Seconds until the first byte of its body."
+_TIMES: Sequence[tuple[str, str, Callable[[Sums], tuple[Sequence[int], float]]]] = (
+    ("request_seconds", _WHOLE, lambda sums: (sums.durations, sums.elapsed)),
+    ("first_byte_seconds", _FIRST, lambda sums: (sums.firsts, sums.first)),
+)
+_BUCKETS = (*map(str, BOUNDS), "+Inf")

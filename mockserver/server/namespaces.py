@@ -1,0 +1,124 @@
+"""Namespaces: what requests below `/ns/NAME` have of their own, in front of what the files say: rules and a cassette.
+
+Counters, kept answers and the journal go by the name in places of their own; `Namespaces.evicted` names those that must
+be forgotten there.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mockserver.engine.engine import Engine, alter_engine, put_rules_before
+from mockserver.rules.load import Rule
+from mockserver.server.cassette_store import CassetteStore
+from mockserver.server.player import CassetteChoice, Player
+from mockserver.server.sources import find_cassettes
+from mockserver.state.in_memory import MAX_NAMESPACES
+
+DEFAULT = "default"  # the namespace of a path that names none
+ALL = "*"
+ADDED = "api"  # how reports call what no file holds: `rule api flaky`
+LONGEST = 100  # characters of a name
+
+
+def is_namespace(name: str) -> bool:
+    """Whether a namespace can be called so."""
+    return 0 < len(name) <= LONGEST and name.isprintable() and not name.isspace() and name != ALL
+
+
+def split_namespace(path: str) -> tuple[str, str]:
+    """Return the namespace that a path begins with (`/ns/a`), if that is a name, and the rest of the path."""
+    if not path.startswith("/ns/"):
+        return DEFAULT, path
+    namespace, slash, rest = path[4:].partition("/")
+    return (namespace, slash + rest or "/") if is_namespace(namespace) else (DEFAULT, path)
+
+
+class _MadeEngine(Struct, frozen=True):
+    """An engine, and what it was made from."""
+
+    engine: Engine
+    base: Engine
+    rules: tuple[Rule, ...]
+    choice: CassetteChoice | None
+
+
+class Namespace(Struct):
+    """What one namespace has of its own."""
+
+    rules: tuple[Rule, ...] = ()  # added while the server runs, the latest batch first
+    timed: bool = True  # answers take their time
+    named: int = 0  # rules that got a name because they came without one
+    choice: CassetteChoice | None = None  # the cassette that is played here; None: that of the settings
+    forgotten: tuple[str, ...] = ()  # counters that a change of shared state resets
+    _made: _MadeEngine | None = None
+
+    def engine(self, base: Engine) -> Engine:
+        """Return what answers here: the base behind the rules of this namespace.
+
+        Another thread may put new rules meanwhile.
+        """
+        made, rules, choice = self._made, self.rules, self.choice
+        if not rules and choice is None:
+            return base
+        if made is None or made.rules is not rules or made.choice is not choice or made.base is not base:
+            engine = put_rules_before(base, rules) if rules else base
+            if choice is not None and isinstance(base.player, Player):
+                engine = alter_engine(engine, player=replace(base.player, choice=choice))
+            self._made = made = _MadeEngine(engine, base, rules, choice)
+        return made.engine
+
+    def cassettes(self) -> Iterator[str]:
+        """Yield the names of the cassettes that are played here, or that rules name."""
+        if self.choice is not None and self.choice.name is not None:
+            yield self.choice.name
+        for rule in self.rules:
+            yield from find_cassettes(rule.spec["then"])
+
+
+class Namespaces:
+    """The namespaces in use; of too many the longest idle are forgotten, but never the default one."""
+
+    def __init__(self, limit: int = MAX_NAMESPACES, *, timed: bool = True) -> None:
+        self._spaces: OrderedDict[str, Namespace] = OrderedDict()
+        self._timed = timed  # whether answers of a new one take their time
+        self._limit = limit
+        self.evicted: list[str] = []
+
+    def touch(self, name: str) -> Namespace:
+        """Return a namespace, which is in use now; too many others may have to go."""
+        space = self._spaces.get(name)
+        if space is None:
+            space = self._spaces[name] = Namespace(timed=self._timed)
+            if len(self._spaces) > self._limit:
+                self._evict()
+        elif len(self._spaces) > 1:
+            self._spaces.move_to_end(name)
+        return space
+
+    def get(self, name: str) -> Namespace:
+        """Return the namespace of this name; one that is not in use is as if new, and is not kept."""
+        return self._spaces.get(name) or Namespace(timed=self._timed)
+
+    def put(self, name: str, space: Namespace) -> None:
+        self.touch(name)
+        self._spaces[name] = space
+
+    def drop(self, name: str) -> None:
+        self._spaces.pop(name, None)
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((DEFAULT, *self._spaces)))
+
+    def load_cassettes(self, store: CassetteStore) -> None:
+        """Read the cassettes of all namespaces that are there."""
+        for space in tuple(self._spaces.values()):
+            for name in filter(store.exists, space.cassettes()):
+                store.load(name)
+
+    def _evict(self) -> None:
+        oldest = next(old for old in self._spaces if old != DEFAULT)
+        del self._spaces[oldest]
+        self.evicted.append(oldest)

@@ -113,7 +113,7 @@ def test_a_test_stubs_a_path() -> None:
         assert [call.path for call in rule.calls] == ["/repos/a/issues"]
         assert httpx.get(f"{server.url}/weather?city=Oslo").json() == {"at": "/weather"}
         assert httpx.get(f"{server.url}/down").status_code == 503
-        assert "a text, which cannot answer the operation" in httpx.get(f"{server.url}/text").text
+        assert "answers with text, which cannot answer the operation" in httpx.get(f"{server.url}/text").text
 
 
 @pytest.fixture

@@ -96,7 +96,7 @@ def test_tools_and_prompts_of_the_same_words(words: list[str], joint: str, said:
 
 def test_yaml_is_read_up_to_its_limit() -> None:
     assert steps(lambda: parse("- a\n" * 20_000, most=1_000)) < 20_000
-    assert parse("[a, b]", most=2)[2] == [("there are more than 2 values in this text; split it", 0, 4)]
+    assert parse("[a, b]", most=2)[2] == [("this has more than 2 values; split it", 0, 4)]
     assert not parse("[a, b]", most=3)[2]
 
 

@@ -19,7 +19,7 @@ from mockserver.reports.suggest import (
     write_yaml_rule,
 )
 from mockserver.rules.match.parse import compile_when
-from mockserver.rules.nearest import nearest
+from mockserver.rules.nearest import find_nearest
 from mockserver.testing.assertions import compile_expectation
 from tests.kit.calls import Web, call, tool_result
 from tests.kit.received import received, rules
@@ -101,7 +101,7 @@ def test_it_fits_whatever_is_asked(said: str, tools: list[str], model: str) -> N
 
 
 def changed(table: dict[str, Any], asked: Call, secrets: Secrets = NONE, **rule: Any) -> str | None:
-    [near] = nearest(rules({"when": table, **rule}), asked)
+    [near] = find_nearest(rules({"when": table, **rule}), asked)
     return suggest_change(near, asked, secrets)
 
 

@@ -149,9 +149,9 @@ def test_no_request_text_makes_a_header(server: Served) -> None:
         ('{x-a: "b\\r\\nset-cookie: c=d"}', "it must be one line without control characters"),
         ('{x-a: "b\\0"}', "it must be one line without control characters"),
         ('{"x-a\\r\\nb": c}', "is not a valid header name"),
-        ("{content-length: 3}", 'the server writes "content-length" itself'),
-        ("{Transfer-Encoding: chunked}", 'the server writes "transfer-encoding" itself'),
-        ("{connection: close}", 'the server writes "connection" itself'),
+        ("{content-length: 3}", 'the server sets "content-length" itself'),
+        ("{Transfer-Encoding: chunked}", 'the server sets "transfer-encoding" itself'),
+        ("{connection: close}", 'the server sets "connection" itself'),
         ('{x-a: "{{ last_user }}"}', "templates are not supported here"),
     ],
 )

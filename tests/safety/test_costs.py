@@ -65,7 +65,7 @@ def metrics(server: Served) -> str:
 @pytest.mark.parametrize(
     ("body", "status", "named"),
     [
-        (b"- a\n" * 250_000, 400, "there are more than 100,000 values in this text; split it"),
+        (b"- a\n" * 250_000, 400, "this has more than 100,000 values; split it"),
         (b"rules:\n" + b"- {when: {}}\n" * 10_001, 409, "a namespace has at most 10000 rules of its own"),
     ],
 )

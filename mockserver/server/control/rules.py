@@ -187,7 +187,7 @@ class JsonPlace(SourceLocation, frozen=True):
 class JsonDocument(Document, frozen=True):
     """A document without lines: places are paths."""
 
-    def place(self, path: KeyPath, *, key: bool = False) -> SourceLocation:
+    def find_place(self, path: KeyPath, *, key: bool = False) -> SourceLocation:
         return JsonPlace(write_path(path) or "the body", 0, 0)
 
 
@@ -288,11 +288,11 @@ async def _reset_counters(request: ControlRequest, space: Namespace, rules: Iter
 
 def _check_names(rules: Sequence[Rule], space: Namespace, others: Sequence[Rule], *, replace: bool) -> None:
     own, filed = {rule.name for rule in space.rules}, {rule.name: rule.where for rule in others}
-    found = [(rule.name, f": {filed[rule.name]} has it already") for rule in rules if rule.name in filed]
+    found = [(rule.name, f" at {filed[rule.name]}") for rule in rules if rule.name in filed]
     if not replace:
         added = " by a rule that was added; use ?replace=true to replace it"
         found += [(rule.name, added) for rule in rules if rule.name in own]
-    taken = [f'the name "{name}" is taken{words}' for name, words in found]
+    taken = [f'the name "{name}" is already used{words}' for name, words in found]
     if taken:
         raise refuse_mistakes([Mistake(words) for words in taken], 409)
     if len(rules) + len(space.rules) > MOST_RULES:

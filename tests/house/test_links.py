@@ -48,3 +48,13 @@ def test_dead_links_are_found(tmp_path: Path) -> None:
     page = tmp_path / "a.md"
     page.write_text("# One two\n[x](b.md) [y](#one-two) [z](#three) [w](a.md#four) [v](https://example.org)\n")
     assert list(dead(page)) == ["b.md", "#three", "a.md#four"]
+
+
+NAMED = re.compile(r"`((?:tests|mockserver|benchmarks|clients|deploy)/[\w./-]+\.\w+)`")
+IMAGINED = {"mockserver/dialects/acme.py"}  # the dialect that somebody may add
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_files_of_the_house_that_a_page_names_are_there(page: Path) -> None:
+    named = set(NAMED.findall(page.read_text()))
+    assert {name for name in named if not (ROOT / name).exists()} <= IMAGINED

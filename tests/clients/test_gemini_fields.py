@@ -87,7 +87,7 @@ REFUSED: Mapping[str, str] = {
     r"(\.\w+)*\.parts": "required oneof field 'data' must have one initialized field",
     r"\.contents": "contents.parts must not be empty.",
     r"\.tools": "required one_of 'tool_type' must have one initialized field",
-    (AT_VERTEX := r"(\.\w+)*\.parameters\.type=.*"): "schema should be of type OBJECT.",
+    r"(\.\w+)*\.parameters\.type=.*": "schema should be of type OBJECT.",
     r"\.cached_content": "CachedContent not found",
 }
 
@@ -254,8 +254,7 @@ def test_all_that_the_client_sends_is_accepted(backend: Backend, kind: type[Base
 
 def test_every_reason_is_needed(backend: Backend) -> None:
     found = [each for request in REQUESTS.values() for each in refusals(backend, *request).items()]
-    needed = REFUSED.keys() if backend.client.vertexai else REFUSED.keys() - {AT_VERTEX}
-    assert set[str]().union(*(reasons(*each) for each in found)) == needed
+    assert set[str]().union(*(reasons(*each) for each in found)) == REFUSED.keys()
 
 
 def test_the_walk_goes_everywhere() -> None:

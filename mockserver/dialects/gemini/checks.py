@@ -6,7 +6,7 @@ Most are lines of one message, `* GenerateContentRequest.contents: contents is n
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
@@ -37,9 +37,10 @@ def check_generate(request: Body, *, model: str, vertex: bool, validation: Valid
         raise Failure("bad_parameter", why)
 
 
-def check_values(name: str, request: Body, *, vertex: bool) -> None:
+def check_values(name: str, request: Body, *, vertex: bool, needs_contents: bool = True) -> None:
     """Raise the Failure of a request whose values are missing or out of bounds."""
-    refuse(name, _generate_lines(request, vertex=vertex))
+    absent = _absence_lines(request.get("contents") or ()) if needs_contents else ()
+    refuse(name, chain(absent, _generate_lines(request, vertex=vertex)))
     for why in _roles(request["contents"]):
         raise Failure("bad_parameter", why)
 
@@ -138,9 +139,7 @@ _GENERATION = re.compile(r"gemini-([0-9]{1,3})")
 
 
 def _generate_lines(request: Body, *, vertex: bool) -> Iterator[Line]:
-    contents = request.get("contents") or ()
-    yield from _absence_lines(contents)
-    yield from _content_lines("contents", contents)
+    yield from _content_lines("contents", request.get("contents") or ())
     for at, part in enumerate((request.get("systemInstruction") or {}).get("parts") or ()):
         if not part:
             yield f"system_instruction.parts[{at}].data", _NO_DATA

@@ -81,8 +81,9 @@ def _parse_cache(http: HttpRequest, validation: Validation) -> Call:
     asked: Body = {**body, "contents": body.get("contents") or []}
     if validation is Validation.OFF:
         asked = mend_values(asked)
-    elif asked["contents"]:
-        check_values("CreateCachedContentRequest.cached_content", asked, vertex=is_vertex(http))
+    else:  # tools or instructions alone can be cached, too
+        name = "CreateCachedContentRequest.cached_content"
+        check_values(name, asked, vertex=is_vertex(http), needs_contents=False)
     model = str(body["model"]).rpartition("/")[2]
     call = generate_call(
         replace(http, path_params={**http.path_params, "model": model}), asked, "create_cached_content", None

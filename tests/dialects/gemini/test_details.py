@@ -323,6 +323,17 @@ def test_cached_contents_count_what_they_hold() -> None:
     assert (counted["totalTokens"], counted["cachedContentTokenCount"]) == (usage["promptTokenCount"], total)
 
 
+@pytest.mark.parametrize("contents", [{}, {"contents": []}])
+def test_cached_contents_of_tools_alone_are_checked(contents: Json) -> None:
+    asked = {"model": "models/gemini-2.0-flash-001", **contents}
+    nameless = {"functionDeclarations": [{"description": "What the sea is like."}]}
+    refused = SERVER.ask("/gemini/v1beta/cachedContents", {**asked, "tools": [nameless]})
+    assert refused.status == 400
+    assert "cached_content.tools[0].function_declarations[0].name" in refused.json["error"]["message"]
+    named = {"functionDeclarations": [{"name": "look_at_sea"}]}
+    assert SERVER.ask("/gemini/v1beta/cachedContents", {**asked, "tools": [named]}).status == 200
+
+
 def test_cached_contents_of_a_project() -> None:
     caches = "/gemini/v1beta1/projects/p/locations/l/cachedContents"
     cache = SERVER.ask(caches, {**HI, "model": "projects/p/locations/l/publishers/google/models/x"}).json

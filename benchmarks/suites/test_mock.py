@@ -8,7 +8,7 @@ from openai import OpenAI
 
 
 class Stand:
-    """Gives the answer that it was told last."""
+    """Answers with the text that was set last."""
 
     def __init__(self) -> None:
         self.answer = ""

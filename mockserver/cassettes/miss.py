@@ -195,7 +195,8 @@ def _compare_requests(cassette: Cassette, entry: CassetteEntry, call: Call, want
     recorded = cassette.parse(entry.episode)
     found: tuple[Difference, ...] = ()
     if recorded is not None:
-        found = find_differences(*(select_compared(each, cassette.match, in_order=True) for each in (recorded, call)))
+        before = select_compared(recorded, cassette.match, in_order=True)
+        found = find_differences(before, select_compared(call, cassette.match, in_order=True))
     if entry.traits.stream != wanted.stream:
         found = (Difference(STREAM, STREAM, _STREAMED[entry.traits.stream], _STREAMED[wanted.stream]), *found)
     if entry.traits.dialect != wanted.dialect:

@@ -1,7 +1,7 @@
 """Kinds of operations beside conversations: all about each of them in one module, whatever the provider.
 
 A dialect adds how a kind looks on its wire, and lists its operation. Everything else that has to know what an operation
-is (rules, reports, limits, `ask`) asks its kind, which stands in KINDS.
+is (rules, reports, limits, `ask`) looks it up in KINDS.
 """
 
 from collections.abc import Mapping

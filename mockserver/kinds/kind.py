@@ -1,4 +1,4 @@
-"""What a kind of operation tells of itself."""
+"""The description of one kind of operation."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

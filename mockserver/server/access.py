@@ -81,8 +81,8 @@ def check_page(http: HttpRequest, settings: Settings, *, forwarded: bool = False
         _check_browser(http, settings, forwarded=forwarded)
 
 
-def is_of_no_page(method: str, fields: Mapping[bytes, bytes]) -> bool:
-    """Whether no web page can have sent a request with these headers, so that `check_page` lets it pass."""
+def passes_page_check(method: str, fields: Mapping[bytes, bytes]) -> bool:
+    """Whether `check_page` lets a request with these headers pass, whatever the settings are: no web page sent it."""
     host = fields.get(b"host")
     return not _is_of_browser(method, fields) and (not host or _is_unchangeable(host))
 

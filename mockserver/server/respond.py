@@ -95,7 +95,8 @@ class Visit(Struct, eq=False):
     """One request while it is answered: its row of the journal, what it holds, and what is known of its client.
 
     `receive` tells when the client has left. A client that is not `patient` cannot wait for others. One `in_process` is
-    no browser, and has no connection whose bytes count; nor is one `is_of_no_page`, as its headers have shown.
+    no browser, and has no connection whose bytes count. `passes_page_check`: its headers have shown that it comes from
+    no web page.
     """
 
     live: Live
@@ -104,7 +105,7 @@ class Visit(Struct, eq=False):
     receive: Receive = stay_forever
     patient: bool = True
     in_process: bool = False
-    is_of_no_page: bool = False
+    passes_page_check: bool = False
     operation: Operation | None = None
     reservation: Reservation | None = None
 
@@ -156,7 +157,7 @@ class Responder(Struct, eq=False):
         try:
             if live.fleet is not None and not live.fleet.is_current(namespace):
                 await live.fleet.catch_up(namespace)
-            if not (visit.is_of_no_page or visit.in_process):  # no page reaches a client in this process
+            if not (visit.passes_page_check or visit.in_process):  # no page reaches a client in this process
                 check_page(request, live.settings)
             space = live.namespaces.touch(namespace)
             if live.namespaces.evicted:

@@ -81,7 +81,7 @@ class GeminiRenderer(Renderer[GeminiOptions]):
         filled = self.fill_frames(answer, options)
         if filled is None:
             return stream_frames(answer, options)
-        weights = [*chain.from_iterable([part.tokens for part in filled._parts])]
+        weights = [*chain.from_iterable([part.tokens for part in filled.parts])]
         if weights[:1] == [0]:  # no tokens so far, which is not told
             return stream_frames(answer, options)
         return CountedFrames(filled, weights, answer.usage.prompt)

@@ -335,20 +335,20 @@ _HERE = b"\0"  # where the data of a frame stands
 class FilledFrames(Frames):
     """The frames of a stream by its template: they are made when somebody looks, and need not be made to be joined."""
 
-    __slots__ = ("_parts", "_template", "_values")
+    __slots__ = ("_template", "_values", "parts")
 
     def __init__(self, template: StreamTemplate, values: tuple[bytes, ...], parts: Sequence["Pieces"]) -> None:
-        self._template, self._values, self._parts = template, values, parts
+        self._template, self._values, self.parts = template, values, parts
 
     @property
     def runs(self) -> list[Frame | FrameRun]:
         """Return the frames, those that are alike as one."""
-        segments, values, parts = self._template.segments, self._values, self._parts
+        segments, values, parts = self._template.segments, self._values, self.parts
         return [frame for segment in segments for frame in segment.fill(values, parts)]
 
     def join(self, write: Write) -> bytes:
         """Return the bytes of all frames; `write` returns those of each."""
-        template, values, parts = self._template, self._values, self._parts
+        template, values, parts = self._template, self._values, self.parts
         steps, end = template.joined or template.join(write)
         made: list[bytes] = []
         for step in steps:

@@ -21,7 +21,7 @@ from uvicorn.protocols.utils import get_local_addr, get_remote_addr, is_ssl
 from mockserver.core.http import Fields, HeaderTable, Reply, tabulate
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
-from mockserver.server.access import is_of_no_page
+from mockserver.server.access import passes_page_check
 from mockserver.server.http.request_cycle import RequestCycle
 from mockserver.server.sockets import UPGRADE
 
@@ -237,7 +237,7 @@ class RequestHead(Struct, eq=False):
     keep_alive: bool
     expects: bool  # the client waits to be told to send the body
     is_plain: bool = False  # it asks for nothing but an answer with a body, after which the connection stays open
-    is_of_no_page: bool = False  # of a browser
+    passes_page_check: bool = False  # no web page of a browser can have sent it
 
     def scope(self, **more: Any) -> dict[str, Any]:
         """Return the scope that an ASGI application gets."""
@@ -498,7 +498,7 @@ class RequestParser(asyncio.Protocol):
             keep_alive=keep_alive,
             expects=expects,
             is_plain=is_latest and keep_alive and not expects and method not in _BODILESS,
-            is_of_no_page=is_of_no_page(method, table.by_name),
+            passes_page_check=passes_page_check(method, table.by_name),
         )
 
     def on_body(self, body: bytes) -> None:

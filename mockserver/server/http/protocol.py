@@ -163,7 +163,7 @@ class ConnectionProtocol(RequestParser):
             self._queue(self._new_cycle(scope, head, body, whole=whole), self.app)
             return
         request, visit = found.admit(head.method, head.query, head.table, body)
-        visit.is_of_no_page = head.is_of_no_page
+        visit.passes_page_check = head.passes_page_check
         responder = found.responder
         first_step = responder.respond(request, visit)
         try:

@@ -23,7 +23,7 @@ from mockserver.core.rates import Standings
 from mockserver.core.validation import Validation
 from mockserver.dialects._clients import CLIENT_CONFIGS, ClientConfig
 from mockserver.dialects._meaning import BOOKKEEPING
-from mockserver.kinds import KINDS
+from mockserver.kinds import ARTIFACTS
 
 
 def error_frame(failed: Reply, frames: int) -> Frame:
@@ -135,7 +135,7 @@ class Dialect(Struct, frozen=True, dict=True):
     def features(self) -> frozenset[str]:
         """Return those of FEATURES that a rule for this dialect may use."""
         names = {operation.name for operation in self.operations}
-        return self.own_features | {kind.key for kind in KINDS.values() if kind.operation in names}
+        return self.own_features | {kind.key for kind in ARTIFACTS.values() if kind.name in names}
 
 
 # What the answers of a dialect can have, which its operations do not tell.
@@ -150,7 +150,7 @@ OWN_FEATURES: Mapping[str, str] = {
     "items": "results of the provider's own tools (web search, ...)",
     "failed": "an answer that breaks off",
 }
-FEATURES: Mapping[str, str] = {**OWN_FEATURES, **{kind.key: kind.operation for kind in KINDS.values()}}
+FEATURES: Mapping[str, str] = {**OWN_FEATURES, **{kind.key: kind.name for kind in ARTIFACTS.values()}}
 
 
 @cache

@@ -41,12 +41,14 @@ from mockserver.engine.answer import (
     split_prompts,
     use_tokenizer,
 )
-from mockserver.engine.catalogue import ANSWERED, LONGEST, Catalogue, Known, Model, apply_limits, limit_for_generator
+from mockserver.engine.catalogue import LONGEST, Catalogue, Known, Model, apply_limits, limit_for_generator
 from mockserver.engine.counters import ScenarioState, find_attempt, ids_counter
-from mockserver.engine.memory import ABOUT_KEPT, KEPT, LOOK_UPS, Memory, continue_conversation
+from mockserver.engine.memory import Memory, continue_conversation
 from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thread
 from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, FaultSelection, FaultSpecs
-from mockserver.kinds import KINDS
+from mockserver.kinds import ARTIFACTS, CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS, QUESTIONS
+from mockserver.kinds.kind import ModelListing, Question
+from mockserver.kinds.objects import Creation, LookUp, ObjectKind
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
 from mockserver.rules.checks import explain_misfit
@@ -162,7 +164,7 @@ class Engine:
                 plan = await self._plan_continuation(call, asked, terms)
             else:
                 plan = await self._plan_conversation(call, asked, terms)
-                if call.options.store or call.operation in ABOUT_KEPT:
+                if call.options.store or call.operation in _ABOUT_KEPT:
                     plan = await self.memory.leave(call, plan)
         except Failure as refusal:
             if part_of is not None:
@@ -175,7 +177,8 @@ class Engine:
     async def _plan_continuation(self, call: Call, asked: Call, terms: Terms) -> Plan:
         """Plan the answer to a call that continues a kept conversation."""
         resumed = await self.memory.resume(call)
-        needed = self.policy.unmatched == "error" or call.operation == "chat"
+        conversation = CONVERSATIONS.get(call.operation)
+        needed = self.policy.unmatched == "error" or (conversation is not None and conversation.needs_previous)
         lost = isinstance(resumed, Failure) or (resumed is None and needed)
         call = resumed if isinstance(resumed, Call) else continue_conversation(call, ())
         plan = await self.memory.leave(call, await self._plan_conversation(call, asked, terms, lost=lost))
@@ -185,7 +188,7 @@ class Engine:
     async def _plan_conversation(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
         """Plan a whole conversation. If the previous response is `lost`, only rules that match on it may answer."""
         large = is_large(call)
-        if call.operation not in _UNLIMITED:
+        if call.operation in _LIMITED_BY_MODEL:
             try:
                 if large:
                     call = await on_thread(apply_limits, call, terms.model, terms.refusing)
@@ -219,7 +222,7 @@ class Engine:
             try:
                 stated = rule.then.known or await self._ask_rule(rule, call, match.groups, large=large)
                 outcome = stated.outcome
-                is_text = type(outcome) is Draft and call.operation in ANSWERED  # as most are
+                is_text = type(outcome) is Draft and call.operation in CONVERSATIONS  # as most are
                 if not is_text and outcome is not None and (why := explain_misfit(outcome, call.operation)):
                     raise Failure("server_error", f"{rule.source}: {why}", status=500)
                 if stated.timing is not None or stated.path or stated.faults:
@@ -340,28 +343,32 @@ class Engine:
         return plan if overrides is NO_OVERRIDES else overrides.apply(call, self.policy.seed, plan)
 
     async def _plan_without_rule(self, call: Call, overrides: DeliveryOverrides) -> Plan:
-        if call.operation in ANSWERED and self.policy.unmatched == "generate":  # as most are
+        if call.operation in CONVERSATIONS and self.policy.unmatched == "generate":  # as most are
             return await self._generate(limit_for_generator(call), overrides)
         if call.operation == OTHER:
             return Plan(Failure("route_not_found", details=await self._why_no_stub(call)), "unmatched")
-        if call.operation in _CATALOGUE:
-            return Plan(self._models(call), "generated")
-        if call.operation == "input_tokens" or call.operation in KEPT:
-            return replace(await self._plan_generated(call, _SILENCE), timing=Timing())
-        if call.operation == "compact_response":
-            return await self._generate(call, overrides)
-        if call.operation == "create_batch":
-            return await _batch(self, call)
-        if call.operation not in LOOK_UPS:
-            if self.policy.unmatched == "error":
-                why = await self.explain(call)
-                return Plan(Failure("unmatched", **{"message": why, **self.policy.error}), "unmatched")
-            return await self._generate(limit_for_generator(call), overrides)
+        match OPERATIONS[call.operation]:
+            case ModelListing():
+                return Plan(self._models(call), "generated")
+            case Creation(holds_calls=True):
+                return await _batch(self, call)
+            case Creation() | Question(silent=True):
+                return replace(await self._plan_generated(call, _SILENCE), timing=Timing())
+            case Question():
+                return await self._generate(call, overrides)
+            case LookUp(objects=objects):
+                return await self._look_up(call, objects, overrides)
+        if self.policy.unmatched == "error":
+            why = await self.explain(call)
+            return Plan(Failure("unmatched", **{"message": why, **self.policy.error}), "unmatched")
+        return await self._generate(limit_for_generator(call), overrides)
+
+    async def _look_up(self, call: Call, objects: ObjectKind, overrides: DeliveryOverrides) -> Plan:
+        """Plan what a look-up finds; where answers are generated, it finds what nobody made, too."""
         found = await self.memory.look_up(call)
         if found is not None:
             return Plan(found, "stored")
-        begins_calls = LOOK_UPS[call.operation] == "create_cached_content"  # no call goes on without its contents
-        if self.policy.unmatched == "error" or begins_calls:
+        if self.policy.unmatched == "error" or objects.must_exist:
             return Plan(Failure("not_found"), "unmatched")
         call = replace(call, model=next(iter(self._models(call).names), ""))
         return await self._generate(call, overrides)
@@ -452,7 +459,7 @@ async def _batch(engine: Engine, call: Call) -> Plan:
 
 async def draft_answer(call: Call, seed: Seed) -> Draft | ArtifactDraft:
     """Generate an answer; other requests run between two choices."""
-    if call.operation in KINDS:
+    if call.operation in ARTIFACTS:
         return ArtifactDraft()
     choices: list[DraftChoice] = []
     different = n = call.options.n
@@ -487,8 +494,8 @@ def _misses_path(near: NearMiss) -> bool:
 
 
 _COMPARED, _NEAREST = 24, 3  # rules at a path that no dialect knows
-_CATALOGUE = ("models", "model", "delete_model", "info")
-_UNLIMITED = frozenset((*LOOK_UPS, *KEPT, "create_batch", OTHER))
+_LIMITED_BY_MODEL = frozenset(name for name, kind in OPERATIONS.items() if kind.names_model)
+_ABOUT_KEPT = frozenset((*LOOK_UPS, *CREATIONS, *QUESTIONS))  # the answer is about what is kept, whether it is or not
 _FEWEST_CHOICES, _MOST_READ = 8, 1_000_000  # bytes read, over all choices
 _SILENCE = Draft((DraftChoice(()),))
 

@@ -9,21 +9,14 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from mockserver.core.call import OTHER, Call, Toolset, last_tool_result, names_of
+from mockserver.core.call import Call, Toolset, last_tool_result, names_of
 from mockserver.core.json import Json
-from mockserver.kinds import KINDS
+from mockserver.kinds import ARTIFACTS, CONVERSATIONS, OPERATIONS
 
 Read = Callable[[Call], Json]
 
 
-OPERATIONS = (
-    *("chat", "completions", "responses", *KINDS, "models", "model", "delete_model", "info"),
-    *("response", "delete_response", "cancel_response", "input_items", "input_tokens", "compact_response"),
-    *("stored_chats", "stored_chat", "update_chat", "delete_chat", "chat_messages"),
-    *("create_batch", "batches", "batch", "delete_batch", "cancel_batch", "batch_results"),
-    *("create_cached_content", "update_cached_content", "cached_contents", "cached_content", "delete_cached_content"),
-    *("create_file", "files", "file", "delete_file", "file_content", OTHER),
-)
+_OPERATIONS = tuple(dict.fromkeys((*CONVERSATIONS, *ARTIFACTS, *OPERATIONS)))  # first those that most rules are for
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 FORMATS = ("text", "json_object", "json_schema", "enum")
 
@@ -224,7 +217,7 @@ _TOOL_RESULT = {
 FIELDS: Mapping[str, Field | Family] = {
     "dialect": Field("dialect", "text", attrgetter("dialect"), "name of the dialect"),
     "operation": Field(
-        "operation", "text", attrgetter("operation"), "the operation: chat, models, ...", {}, OPERATIONS
+        "operation", "text", attrgetter("operation"), "the operation: chat, models, ...", {}, _OPERATIONS
     ),
     "path": Field("path", "text", attrgetter("http.path"), "path, without a namespace; with or without /openai etc."),
     "method": Field("method", "text", attrgetter("http.method"), "HTTP method of the request", {}, METHODS),

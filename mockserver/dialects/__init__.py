@@ -40,6 +40,7 @@ class Operation(Struct, frozen=True):
     `parse(request, validation)` checks a request as the provider does, as closely as `validation` says, and raises
     Failure; where nothing is checked, it leaves out what is wrong, which `call` keeps. `render(call, outcome)` returns
     the reply to a success, which is of the operation's own kind. `query` is what the official client always sends.
+    `over_socket`: clients may ask for it over a WebSocket, too.
     `error(failed, frames)` returns a failed reply as an event of a stream, after so many others.
     `own_urls(request, body)` returns the body of the provider's own reply with this server's URLs where clients request
     them next. `unify(request, body)` returns a body as rules know it: with what the path or the query says in place of
@@ -57,6 +58,7 @@ class Operation(Struct, frozen=True):
     parse: Callable[[HttpRequest, Validation], Call]
     render: Callable[[Call, Any], Reply]
     query: Mapping[str, str] = {}
+    over_socket: bool = False
     error: Callable[[Reply, int], Frame] = error_frame
     params: Mapping[str, str] = {}
     streams: bool | None = None

@@ -164,7 +164,7 @@ class Engine:
                 plan = await self._plan_continuation(call, asked, terms)
             else:
                 plan = await self._plan_conversation(call, asked, terms)
-                if call.options.store or call.operation in _ABOUT_KEPT:
+                if call.options.store or call.operation in _ABOUT_KEPT or call.http.turn is not None:
                     plan = await self.memory.leave(call, plan)
         except Failure as refusal:
             if part_of is not None:
@@ -187,6 +187,9 @@ class Engine:
 
     async def _plan_conversation(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
         """Plan a whole conversation. If the previous response is `lost`, only rules that match on it may answer."""
+        if call.http.turn is not None and not call.http.turn.writes and not lost:
+            silence = self._finish_draft(call, _SILENCE, "generated", terms, _WARM_UP)
+            return replace(silence, timing=Timing())
         large = is_large(call)
         if call.operation in _LIMITED_BY_MODEL:
             try:
@@ -498,6 +501,7 @@ _LIMITED_BY_MODEL = frozenset(name for name, kind in OPERATIONS.items() if kind.
 _ABOUT_KEPT = frozenset((*LOOK_UPS, *CREATIONS, *QUESTIONS))  # the answer is about what is kept, whether it is or not
 _FEWEST_CHOICES, _MOST_READ = 8, 1_000_000  # bytes read, over all choices
 _SILENCE = Draft((DraftChoice(()),))
+_WARM_UP = "warm up"  # tells the id of its answer from that of the answer to the same call
 
 
 FEW = 8  # this many rules are tried without an index

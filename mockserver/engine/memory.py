@@ -43,7 +43,9 @@ class Memory(Struct, frozen=True):
         """Return the call with the conversation it continues in front, or None if that is unknown."""
         conversation = CONVERSATIONS.get(call.operation, RESPONSE)  # others ask about a response
         name = call.previous_response_id or ""
-        stored = await self._find(call, conversation.continues, name)
+        turn = call.http.turn
+        stored: Stored | None = None if turn is None else turn.answers.get(name)
+        stored = stored or await self._find(call, conversation.continues, name)
         stored = stored or await self._find(call, CACHED_CONTENTS.made_by, name)
         if stored is None:
             return None
@@ -71,6 +73,9 @@ class Memory(Struct, frozen=True):
             case Creation():
                 kept = await self.keep(call, answer) if call.options.store else Stored(call, answer)
                 return replace(plan, outcome=kept)
+        turn = call.http.turn
+        if turn is not None:
+            turn.answers.keep(answer.id, turn.lane, _make_stored(call, answer))
         if not call.options.store:
             return plan
         await self.keep(call, answer)
@@ -80,21 +85,13 @@ class Memory(Struct, frozen=True):
 
     async def keep(self, call: Call, answer: Answer) -> Stored:
         """Keep an answer under its id; one of the background that is not streamed has its polls before it."""
-        size = BARE_SIZE + len(call.http.body)
-        for choice in answer.choices:
-            for part in choice.parts:
-                size += _size(part)
-        stored = Stored(
-            replace(call, http=replace(call.http, headers=(), body=b"")),
-            replace(answer, headers=()) if answer.headers else answer,
-            polls=self.polls if call.options.background and not call.stream else 0,
-            size=size,
-        )
+        polls = self.polls if call.options.background and not call.stream else 0
+        stored = _make_stored(call, answer, polls=polls)
         await self._put(stored)
         return stored
 
     async def keep_batch(self, call: Call, answer: Answer, results: tuple[tuple[Call, Outcome], ...]) -> Stored:
-        asked = replace(call, http=replace(call.http, headers=(), body=b""), batch=())
+        asked = replace(call, http=replace(call.http, headers=(), body=b"", turn=None), batch=())
         size = BARE_SIZE * (1 + len(results)) + 2 * len(call.http.body)
         await self._put(Stored(asked, answer, polls=1, size=size, results=results))
         return Stored(call, answer, polls=1, results=results)
@@ -157,6 +154,16 @@ class Memory(Struct, frozen=True):
             if wanted.items() <= (stored.call.raw.get("metadata") or {}).items()
         ]
         return Listing(*call.page.of(fitting, lambda stored: stored.answer.id))
+
+
+def _make_stored(call: Call, answer: Answer, *, polls: int = 0) -> Stored:
+    """Return what is kept of an answer and its call: not what came with the request."""
+    size = BARE_SIZE + len(call.http.body)
+    for choice in answer.choices:
+        for part in choice.parts:
+            size += _size(part)
+    asked = replace(call, http=replace(call.http, headers=(), body=b"", turn=None))
+    return Stored(asked, replace(answer, headers=()) if answer.headers else answer, polls=polls, size=size)
 
 
 def continue_conversation(call: Call, history: tuple[Message, ...]) -> Call:

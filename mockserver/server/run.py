@@ -134,9 +134,10 @@ def configure_uvicorn(live: Live, lifespan: Lifespan[Router], grace: int, drain:
             refusal(live),
             Deadlines(drain=drain),
             unread=live.unsent,
-            find=site.find,
+            site=site,
         ),  # type: ignore[arg-type]  # a factory instead of a class
-        ws="none",
+        ws="none",  # connections change the protocol by themselves
+        ws_max_size=live.settings.max_body,
         lifespan="on",
         log_config=None,
         server_header=False,
@@ -238,7 +239,7 @@ class Running:
     async def _hung_up(self, *, all_of_them: bool) -> None:
         await _turns()
         for connection in tuple(self._server.server_state.connections):
-            if isinstance(connection, ConnectionProtocol) and connection.busy and (all_of_them or connection.half):
+            if connection.busy and (all_of_them or getattr(connection, "half", False)):
                 connection.transport.abort()
         await _turns()
 

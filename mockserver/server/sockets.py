@@ -1,4 +1,4 @@
-"""WebSockets: no dialect speaks over them here. A client that asks for one gets a 426, on which it goes on over HTTP.
+"""Paths without a WebSocket. A client that asks for one there gets a 426, on which it goes on over HTTP.
 
 On any other status Codex tries again and again, for seconds, before it uses HTTP.
 """

@@ -254,6 +254,13 @@ class RequestHead(Struct, eq=False):
             **more,
         }
 
+    def write_upgrade(self) -> bytes:
+        """Return the bytes of a head that asks for a WebSocket, as llhttp left it."""
+        target = self.raw_path + (b"?" + self.query if self.query else b"")
+        headers = [field for field in self.table.headers if field[0] != b"connection"]
+        lines = [b"%b: %b\r\n" % field for field in (*headers, (b"connection", b"Upgrade"))]
+        return b"GET %b HTTP/1.1\r\n%b\r\n" % (target, b"".join(lines))
+
 
 class KnownHead(Struct, eq=False):
     """The head of a whole request, and its bytes without the empty line at its end.
@@ -327,6 +334,7 @@ class RequestParser(asyncio.Protocol):
     _vetted: list[tuple[bytes, bytes]] | None = None  # what was found clear the last time
 
     def __init__(self, config: Any, server_state: Any, app_state: Any, _loop: Any = None) -> None:
+        self.config = config
         self.app, self.loop, self.app_state = config.loaded_app, _loop or asyncio.get_running_loop(), app_state
         self.server_state, self.connections, self.tasks = server_state, server_state.connections, server_state.tasks
         self.parser = HttpRequestParser(self)

@@ -24,7 +24,7 @@ from mockserver.server.access import add_cors
 from mockserver.server.app import Site
 from mockserver.server.http.acceptor import Acceptor
 from mockserver.server.http.parser import Deadlines
-from mockserver.server.http.protocol import ConnectionProtocol, protocol_factory, refusal
+from mockserver.server.http.protocol import protocol_factory, refusal
 from mockserver.server.live import Live
 from mockserver.server.sources import Sources
 from mockserver.server.watch import watch

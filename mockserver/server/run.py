@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, nullcontext, suppress
 from threading import Event, Thread
 from types import FrameType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import uvicorn
 from starlette.routing import Router
@@ -238,8 +238,9 @@ class Running:
 
     async def _hung_up(self, *, all_of_them: bool) -> None:
         await _turns()
-        for connection in tuple(self._server.server_state.connections):
-            if connection.busy and (all_of_them or getattr(connection, "half", False)):
+        connections: set[Any] = self._server.server_state.connections
+        for connection in tuple(connections):
+            if connection.busy and (all_of_them or connection.half):
                 connection.transport.abort()
         await _turns()
 

@@ -2,10 +2,6 @@
 
 import asyncio
 import logging
-import select
-import socket
-import struct
-import sys
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from functools import partial
 from math import inf
@@ -36,16 +32,13 @@ from mockserver.server.http.parser import (
     RequestParser,
 )
 from mockserver.server.http.request_cycle import RequestCycle
+from mockserver.server.http.tcp import count_unsent, is_abandoned, reset
 from mockserver.server.limits import Unsent
 from mockserver.server.live import Live
 from mockserver.server.namespaces import split_namespace
 from mockserver.server.respond import Responder, Response, Visit, return_response
 from mockserver.server.routes import owner
 from mockserver.server.sockets import UPGRADE
-
-if sys.platform == "linux":
-    from fcntl import ioctl
-    from termios import TIOCOUTQ
 
 
 def refusal(live: Live) -> Callable[[Failure, str, str], Reply]:
@@ -428,32 +421,3 @@ class ConnectionProtocol(RequestParser):
 
 
 _NAMES: Mapping[int, str] = {HEAD: "head", BODY: "body"}
-
-
-def count_unsent(transport: asyncio.Transport) -> int:
-    """How many bytes were written and have not reached the client, as far as the system reports."""
-    waiting = transport.get_write_buffer_size()
-    if waiting or sys.platform != "linux" or transport.is_closing():
-        return waiting
-    return int.from_bytes(ioctl(_socket(transport).fileno(), TIOCOUTQ, bytes(4)), sys.byteorder)
-
-
-def is_abandoned(transport: asyncio.Transport) -> bool:
-    """Whether the client has stopped sending, although bytes may stand unread before its end."""
-    if transport.is_closing() or not hasattr(select, "poll"):
-        return False
-    poll = select.poll()
-    poll.register(_socket(transport).fileno(), getattr(select, "POLLRDHUP", 0))
-    return bool(poll.poll(0))
-
-
-def reset(transport: asyncio.Transport) -> None:
-    """End the connection by TCP RST; what has not reached the client is lost."""
-    if not transport.is_closing():
-        _socket(transport).setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        transport.abort()
-
-
-def _socket(transport: asyncio.Transport) -> socket.socket:
-    held: socket.socket = transport.get_extra_info("socket")
-    return held

@@ -8,12 +8,14 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from uvicorn.server import ServerState
 
 from mockserver.delivery.drive import WIRE
-from mockserver.server.http.protocol import count_unsent, reset
+from mockserver.server.http.tcp import count_unsent, reset
 from mockserver.server.responses_socket import STOPPING
 
 
 class SocketProtocol(WebSocketsSansIOProtocol):
     """One connection of a client that speaks over a WebSocket; the application uses it as its wire."""
+
+    half = False  # a client that stops sending says so by closing
 
     def __init__(self, config: Config, server_state: ServerState, app_state: dict[str, Any], site: ASGIApp) -> None:
         super().__init__(config, server_state, app_state)

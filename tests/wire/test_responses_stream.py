@@ -10,8 +10,16 @@ from pydantic_core import to_json
 
 from mockserver.core.plan import Answer, Broken, Choice, Item, Part, Reasoning, Refusal, Text, Usage
 from mockserver.delivery.script import sse
-from mockserver.wire.responses import ResponseLayout, ResponseOptions, output_items, response
-from mockserver.wire.responses_stream import ItemStream, events, item_events, item_in_progress
+from mockserver.wire.responses import (
+    ItemStream,
+    ResponseLayout,
+    ResponseOptions,
+    events,
+    item_events,
+    item_in_progress,
+    output_items,
+    response,
+)
 from tests.dialects.invariants import RESPONSE_STREAM, Events
 from tests.kit.strict_responses import accumulated, check_event
 from tests.wire.answers import (

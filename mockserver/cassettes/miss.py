@@ -12,7 +12,7 @@ from heapq import nsmallest
 from msgspec import Struct
 
 from mockserver.cassettes.cassette import SAID, STREAM, Cassette, CassetteEntry, Compared, Traits, select_compared
-from mockserver.config.recording import SCRUBBED
+from mockserver.config.settings import SCRUBBED
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.json import Json, try_parse
 from mockserver.core.json_diff import ABSENT, JsonDifference, Pairs, find_differences, is_equal

@@ -14,8 +14,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mockserver.config.models_and_limits import KeySettings
-from mockserver.config.settings import Settings
+from mockserver.config.settings import KeySettings, Settings
 from mockserver.core.http import (
     CONTROL,
     HeaderLines,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from mockserver.config.errors import CassetteError, Mistake, RuleError
-from mockserver.config.recording import MatchSettings
+from mockserver.config.settings import MatchSettings
 from mockserver.config.source import Document
 from mockserver.core.call import Call
 from mockserver.core.episode import SUFFIX, Episode, Sent

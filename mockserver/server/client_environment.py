@@ -3,8 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 
-from mockserver.config.recording import UPSTREAM_KEY
-from mockserver.config.settings import Settings
+from mockserver.config.settings import UPSTREAM_KEY, Settings
 from mockserver.core.http import CONTROL, HttpRequest, Reply
 from mockserver.dialects import Dialect, client_configs
 from mockserver.dialects._clients import ClientConfig

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from starlette.types import Receive
 
-from mockserver.config.models_and_limits import KeySettings
+from mockserver.config.settings import KeySettings
 from mockserver.core.call import fingerprint
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers

@@ -13,7 +13,7 @@ from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
 from mockserver.config.errors import Mistake, MockserverError
-from mockserver.config.models_and_limits import ModelSettings as ModelSetting
+from mockserver.config.settings import ModelSettings as ModelSetting
 from mockserver.config.settings import Settings, UnmatchedError
 from mockserver.config.tables import BaseTable
 from mockserver.config.yaml_reader import pause_collector

@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote, unquote_to_bytes, urljoin, urlsplit
 
 from msgspec import Struct, field
 
-from mockserver.config.recording import UPSTREAM_KEY
+from mockserver.config.settings import UPSTREAM_KEY
 from mockserver.core.http import HOP_BY_HOP, HeaderLines, Headers, HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.core.seed import token

@@ -8,8 +8,8 @@ from typing import Any, Unpack
 
 from msgspec import Struct
 
-from mockserver.config.recording import UPSTREAM_KEY
-from mockserver.config.settings import Keywords, Settings
+from mockserver.config.layers import Keywords
+from mockserver.config.settings import UPSTREAM_KEY, Settings
 from mockserver.config.timing import Profiles
 from mockserver.core.json import Json
 from mockserver.core.plan import Stored

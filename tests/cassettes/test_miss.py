@@ -12,7 +12,7 @@ import pytest
 
 from mockserver.cassettes.cassette import Cassette
 from mockserver.cassettes.miss import SHOWN, compare_fields, find_varying_pattern, report_miss
-from mockserver.config.recording import MatchSettings
+from mockserver.config.settings import MatchSettings
 from mockserver.core.episode import Episode
 from mockserver.core.text import shown
 from mockserver.server.cassette_store import parse_episode, parse_sent

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.config.errors import MockserverError
-from mockserver.config.settings import Settings, assemble, format_variable
+from mockserver.config.layers import assemble, format_variable
+from mockserver.config.settings import Settings
 from mockserver.config.source import read
 from mockserver.core.http import HttpRequest
 from mockserver.delivery.script import sse

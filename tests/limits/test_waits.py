@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic_core import SchemaValidator
 
-from mockserver.config.models_and_limits import LimitsSetting
+from mockserver.config.settings import LimitsSetting
 from mockserver.config.tables import build_schema
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import HttpRequest

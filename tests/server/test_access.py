@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mockserver.config.models_and_limits import KeySettings
+from mockserver.config.settings import KeySettings
 from mockserver.core.plan import Failure
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.server.access import SECURITY, Guard, add_cors, check_key, check_model_allowed, is_control

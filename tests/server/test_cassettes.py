@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from mockserver.config.errors import CassetteError, MockserverError
-from mockserver.config.recording import MatchSettings
-from mockserver.config.settings import assemble
+from mockserver.config.layers import assemble
+from mockserver.config.settings import MatchSettings
 from mockserver.config.source import read
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded

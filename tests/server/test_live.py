@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.config.errors import MockserverError
-from mockserver.config.models_and_limits import KeySettings
-from mockserver.config.settings import Settings
+from mockserver.config.settings import KeySettings, Settings
 from mockserver.core.episode import Recorded
 from mockserver.core.plan import Timing
 from mockserver.core.seed import Seed, WallClock

@@ -39,7 +39,7 @@ from mockserver.cassettes.redaction.json_edit import (
 )
 from mockserver.cassettes.yaml_text import Verbatim
 from mockserver.config.errors import CassetteError
-from mockserver.config.recording import Scrub
+from mockserver.config.settings import Scrub
 from mockserver.config.types import JsonPath, parse_json_path
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.http import HOP_BY_HOP, Headers, HttpRequest

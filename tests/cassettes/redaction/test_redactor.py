@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mockserver.cassettes.redaction.find import MAX_LETTERS
 from mockserver.cassettes.redaction.redact import Redactor
 from mockserver.config.errors import CassetteError
-from mockserver.config.recording import Scrub
+from mockserver.config.settings import Scrub
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.http import HttpRequest
 from mockserver.server.snapshot import query_from

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from mockserver.core.call import Call
 from mockserver.core.exchange import Exchange
-from mockserver.core.protocols import Counters, times_counter
+from mockserver.core.state import Counters, times_counter
 from mockserver.rules.load import Rule
 
 ATTEMPT = "attempt "  # prefix of counter names

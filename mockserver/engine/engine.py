@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import cycle, islice
-from typing import Literal, cast
+from typing import Literal, Protocol, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,11 +25,10 @@ from mockserver.core.draft import (
     RuleOutcome,
 )
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_property
-from mockserver.core.memo import Memo
+from mockserver.core.lazy import Memo, lazy_property
 from mockserver.core.plan import Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
-from mockserver.core.protocols import CassettePlayer, Counters
 from mockserver.core.seed import Seed, WallClock
+from mockserver.core.state import Counters
 from mockserver.core.tokens import APPROX, Tokenizer
 from mockserver.engine.answer import (
     ALONE,
@@ -67,12 +66,18 @@ FORWARDED = "forwarded"
 _NO_CASSETTES = "a rule plays a cassette, but none are loaded"
 
 
-async def play_cassette(
-    player: CassettePlayer | None, call: Call, counters: Counters, name: str | None = None
-) -> Plan | None:
-    """Look a call up in a cassette: the loaded one unless named. Return None where there is no cassette."""
-    found = None if player is None else await player.play(call, counters, name)
-    return None if found is None else Plan(found.outcome, found.source)
+class CassettePlayer(Protocol):
+    """Looks calls up in cassettes."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether there is a cassette only for calls that name one."""
+
+    async def play(self, call: Call, counters: Counters, cassette: str | None = None) -> Plan | None:
+        """Plan a recorded answer, a Forward to the provider, or a Failure that names the nearest episode.
+
+        Looks in the loaded cassette unless `cassette` names one; None if there is none. `counters` count repeats.
+        """
 
 
 class Policy(Struct, frozen=True, dict=True):
@@ -271,14 +276,14 @@ class Engine:
                     break
         return found
 
-    async def replay(self, call: Call) -> Plan | None:
-        """Plan what the cassette has of a call, whatever rules and limits say; None without a cassette."""
-        return await play_cassette(self.player, call, self.counters)
+    async def replay(self, call: Call, cassette: str | None = None) -> Plan | None:
+        """Plan what a cassette has of a call, the loaded one unless named; None where there is no cassette."""
+        return None if self.player is None else await self.player.play(call, self.counters, cassette)
 
     async def _replay_despite(self, refusal: Failure, call: Call, asked: Call) -> Plan:
         """Plan a call that its model would refuse: an answer in the cassette is what the provider really said."""
         self.policy.models.admit(call.model)
-        plan = await play_cassette(self.player, asked, self.counters)
+        plan = await self.replay(asked)
         if plan is None or isinstance(plan.outcome, Failure):
             raise refusal
         return plan
@@ -312,7 +317,7 @@ class Engine:
         if type(outcome) is Forward:
             return Plan(outcome, FORWARDED)
         if type(outcome) is PlayCassette:
-            played = await play_cassette(self.player, asked, self.counters, outcome.cassette)
+            played = await self.replay(asked, outcome.cassette)
             return played or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
         return Plan(cast(Failure | Raw, outcome), source, terms.timing)
 
@@ -332,7 +337,7 @@ class Engine:
         is_kept = call.operation in LOOK_UPS and await self.memory.knows(call)
         plan = None
         if call.operation != OTHER and not is_kept and self.player is not None:
-            plan = await play_cassette(self.player, asked, self.counters)
+            plan = await self.replay(asked)
         if plan is None and lost:
             plan = Plan(Failure("previous_not_found"), "unmatched")
         elif plan is None:

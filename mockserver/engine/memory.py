@@ -1,6 +1,6 @@
 """Kept answers: the conversation behind `previous_response_id`, and answers that clients look up, change or delete.
 
-Knows calls and answers, no wire shape; how much there is room for is the shelf's concern.
+Knows calls and answers, no wire shape; how much there is room for is the store's concern.
 """
 
 import json
@@ -25,7 +25,7 @@ from mockserver.core.plan import (
     Timing,
     ToolUse,
 )
-from mockserver.core.protocols import Shelf
+from mockserver.core.state import ValueStore
 
 # The look-up operations, and the operation whose answers they find.
 LOOK_UPS: Mapping[str, str] = {
@@ -62,7 +62,7 @@ _BARE = 3500  # bytes of an answer and its call without any text
 class Memory(Struct, frozen=True):
     """Kept answers. `polls`: how many look-ups find a background response in progress before it is done."""
 
-    shelf: Shelf[Stored]
+    store: ValueStore[Stored]
     polls: int = 1
 
     async def resume(self, call: Call) -> Call | Failure | None:
@@ -124,7 +124,7 @@ class Memory(Struct, frozen=True):
 
     def put(self, stored: Stored) -> Awaitable[None] | None:
         """Keep an answer; it is kept once what this returns, if anything, was awaited."""
-        return self.shelf.put(*_place(stored), stored, size=stored.size)
+        return self.store.put(*_place(stored), stored, size=stored.size)
 
     async def _put(self, stored: Stored) -> None:
         if (kept := self.put(stored)) is not None:
@@ -135,14 +135,14 @@ class Memory(Struct, frozen=True):
         if call.operation in _LISTS:
             return await self._list(call)
         key = _key(call.dialect, LOOK_UPS[call.operation], call.id)
-        while (found := await self.shelf.get(call.http.namespace, key)) is not None:
+        while (found := await self.store.get(call.http.namespace, key)) is not None:
             stored, version = found
             if stored.gone:
                 return Failure("not_found")
             if call.operation == "cancel_response" and not stored.call.options.background:
                 return Failure("not_cancellable")
             seen, changed = _look_up_stored(call, stored)
-            if changed is None or await self.shelf.change(
+            if changed is None or await self.store.change(
                 call.http.namespace, key, (changed, version), size=changed.size
             ):
                 return seen
@@ -162,14 +162,14 @@ class Memory(Struct, frozen=True):
         return seen
 
     async def _find(self, call: Call, operation: str, name: str) -> Stored | None:
-        found = await self.shelf.get(call.http.namespace, _key(call.dialect, operation, name))
+        found = await self.store.get(call.http.namespace, _key(call.dialect, operation, name))
         return None if found is None else found[0]
 
     async def _list(self, call: Call) -> Listing:
         wanted: Mapping[str, Json] = call.raw.get("metadata") or {}
         fitting = [
             stored
-            for stored in await self.shelf.values(call.http.namespace)
+            for stored in await self.store.values(call.http.namespace)
             if not stored.gone
             and (stored.call.dialect, stored.call.operation) == (call.dialect, LOOK_UPS[call.operation])
             if call.model in ("", stored.call.model, stored.answer.model)

@@ -7,8 +7,8 @@ from mockserver.core.action import Fault
 from mockserver.core.call import Call
 from mockserver.core.draft import Draft, FaultSpec, RuleAnswer, RuleOutcome
 from mockserver.core.plan import Plan, Timing
-from mockserver.core.protocols import Counters, Precondition
 from mockserver.core.seed import Seed
+from mockserver.core.state import Counters, Precondition
 from mockserver.engine.counters import fault_counter, find_attempt
 from mockserver.rules.load import Rule
 

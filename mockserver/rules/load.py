@@ -15,7 +15,7 @@ from mockserver.core.action import Faults
 from mockserver.core.call import OTHER, Call
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
-from mockserver.core.protocols import Precondition, times_counter
+from mockserver.core.state import Precondition, times_counter
 from mockserver.core.text import shown
 from mockserver.rules.answer.compile import CompiledThen, compile_then
 from mockserver.rules.checks import AnswerCheck, Known, check_when

@@ -14,7 +14,7 @@ from msgspec import Struct
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
-from mockserver.core.protocols import START, STATE, times_counter
+from mockserver.core.state import START, STATE, times_counter
 from mockserver.core.text import one_line, plural, shown
 from mockserver.rules.load import Rule, select_answering
 from mockserver.rules.match.conditions import Condition, measure_nearness

@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 from mockserver.core.http import CONTROL, HeaderTable, HttpRequest
-from mockserver.core.memo import Memo
+from mockserver.core.lazy import Memo
 from mockserver.dialects import discover
 from mockserver.dialects._parse import clip
 from mockserver.server.access import OPEN, Guard

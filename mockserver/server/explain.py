@@ -16,7 +16,7 @@ from mockserver.core.exchange import ConditionResult, Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Plan
-from mockserver.core.protocols import START, STATE, times_counter
+from mockserver.core.state import START, STATE, times_counter
 from mockserver.core.text import shown, truncate
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation, discover
@@ -33,7 +33,7 @@ from mockserver.server.namespaces import DEFAULT
 from mockserver.server.routes import Endpoint, complete_path, locate, nearest, operation_for, owner, places
 from mockserver.server.snapshot import query_from
 from mockserver.server.stubs import other
-from mockserver.state.in_memory import MemoryCounters, MemoryShelf
+from mockserver.state.in_memory import MemoryCounters, MemoryValueStore
 
 
 def is_unmatched(row: Exchange) -> bool:
@@ -275,8 +275,8 @@ async def plan_answer(engine: Engine, call: Call, entries: Entries) -> Plan:
 
 async def copy_engine(engine: Engine, namespace: str, entries: Entries) -> Engine:
     """The engine with copies of what it remembers of a namespace, to be changed freely."""
-    memory = Memory(MemoryShelf(count=sys.maxsize, size=sys.maxsize), engine.memory.polls)
-    for stored in await engine.memory.shelf.values(namespace):
+    memory = Memory(MemoryValueStore(count=sys.maxsize, size=sys.maxsize), engine.memory.polls)
+    for stored in await engine.memory.store.values(namespace):
         memory.put(stored)
     return alter_engine(engine, counters=MemoryCounters().filled(namespace, entries), memory=memory)
 

@@ -18,8 +18,7 @@ from mockserver.core.call import fingerprint
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers
 from mockserver.core.plan import Answer, Artifact, Failure, Outcome, Raw
-from mockserver.core.protocols import Draw, LimitStore
-from mockserver.core.rates import Kind, Limits, Rate, Rates, Standing, Standings, layer_rates
+from mockserver.core.rates import Draw, Kind, Limits, LimitStore, Rate, Rates, Standing, Standings, layer_rates
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import client_left
 from mockserver.engine.catalogue import Catalogue

@@ -22,8 +22,9 @@ from mockserver.core.http import is_loopback
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazyMapping
 from mockserver.core.plan import Stored
-from mockserver.core.protocols import Counters, LimitStore, Shelf
+from mockserver.core.rates import LimitStore
 from mockserver.core.seed import Seed, WallClock, monotonic, token
+from mockserver.core.state import Counters, ValueStore
 from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.engine.engine import Engine, Policy, alter_engine
@@ -36,7 +37,7 @@ from mockserver.server.player import Player
 from mockserver.server.recorder import RecordingPolicy
 from mockserver.server.sources import Sources
 from mockserver.server.upstreams import UpstreamClient
-from mockserver.state.in_memory import MemoryCounters, MemoryLimitStore, MemoryShelf
+from mockserver.state.in_memory import MemoryCounters, MemoryLimitStore, MemoryValueStore
 from mockserver.state.journal import Journal
 from mockserver.tokenizers import chosen
 
@@ -120,10 +121,10 @@ class Live(Struct):
     _limiter: Limiter = field(default_factory=Limiter)
     _limited: Settings | None = None  # that the limiter is configured by
 
-    def share(self, fleet: Sharing, counters: Counters, shelf: Shelf[Stored], limits: LimitStore) -> None:
+    def share(self, fleet: Sharing, counters: Counters, answers: ValueStore[Stored], limits: LimitStore) -> None:
         """Remember in a state that several servers share from now on."""
         self.fleet, self.counters, self._limiter = fleet, counters, Limiter(limits)
-        self.engine = alter_engine(self.engine, counters=counters, memory=replace(self.engine.memory, shelf=shelf))
+        self.engine = alter_engine(self.engine, counters=counters, memory=replace(self.engine.memory, store=answers))
 
     @property
     def is_lost(self) -> bool:
@@ -180,7 +181,7 @@ class Live(Struct):
         """Forget what may be shared: counters, limits and kept answers."""
         await self._limiter.store.clear(namespace)  # requests that are being served keep their slots
         await self.counters.clear(namespace)
-        await self.engine.memory.shelf.clear(namespace)
+        await self.engine.memory.store.clear(namespace)
 
     async def forget_evicted(self) -> None:
         while self.namespaces.evicted:
@@ -228,12 +229,12 @@ def compose(sources: Sources, counters: Counters, before: "Live | None" = None) 
         raise errors.merged
     listed = LazyMapping(discover(), lambda name: discover()[name].models)
     if before is None:
-        shelf: Shelf[Stored] = MemoryShelf(count=settings.stored_answers, size=settings.stored_bytes)
+        answers: ValueStore[Stored] = MemoryValueStore(count=settings.stored_answers, size=settings.stored_bytes)
     else:
-        shelf = before.engine.memory.shelf
+        answers = before.engine.memory.store
         before.namespaces.load_cassettes(player.store)
     return settings, Engine(
-        loaded.rules, make_policy(settings), counters, Memory(shelf, settings.background_polls), listed, player
+        loaded.rules, make_policy(settings), counters, Memory(answers, settings.background_polls), listed, player
     )
 
 

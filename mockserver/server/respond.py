@@ -19,14 +19,13 @@ from mockserver.config.settings import Settings
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.exchange import Exchange
-from mockserver.core.history import HistoryProblem
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, write_lines
 from mockserver.core.json import Json
 from mockserver.core.plan import UNTIMED, Answer, Failure, Forward, Outcome, Plan, Raw, Usage
-from mockserver.core.protocols import StateLostError
 from mockserver.core.seed import Seed
+from mockserver.core.state import StateLostError
 from mockserver.core.text import lines, printable
-from mockserver.core.validation import validation_of
+from mockserver.core.validation import HistoryProblem, validation_of
 from mockserver.delivery.script import AT_ONCE, Pace, join_frames, part_frames
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._reply import drop_headers, merge_headers

@@ -18,9 +18,8 @@ from mockserver.core.plan import Failure, Stored
 from mockserver.core.tokens import Tokenizer
 from mockserver.server.fleet import Fleet
 from mockserver.server.live import Live
-from mockserver.state.redis.line import RedisLine
-from mockserver.state.redis.opening import Address, UnusableStateError, address, open_line
-from mockserver.state.redis.stores import RedisCounters, RedisLimitStore, RedisShelf
+from mockserver.state.redis.client import Address, RedisClient, UnusableStateError, open_client, read_address
+from mockserver.state.redis.stores import RedisCounters, RedisLimitStore, RedisValueStore
 
 
 def share(live: Live) -> None:
@@ -32,20 +31,20 @@ def share(live: Live) -> None:
         raise ConfigError(f"record is {settings.record}, but recording needs one process; leave --state out")
     if live.control_token is not None and settings.control_token is None:
         raise ConfigError(f"servers that share a state need the same token at {settings.host}: set --control-token")
-    where, line = check_state(settings.state)
-    answers = codec(lambda model: live.engine.policy.tokenizer(model))  # of a reloaded engine, too
-    shelf = RedisShelf(line, answers, count=settings.stored_answers, size=settings.stored_bytes)
-    fleet = Fleet(live, line, where.connection, Control(live).answer_question)
-    live.share(fleet, RedisCounters(line), shelf, RedisLimitStore(line))
+    where, client = check_state(settings.state)
+    as_bytes = codec(lambda model: live.engine.policy.tokenizer(model))  # of a reloaded engine, too
+    answers = RedisValueStore(client, as_bytes, count=settings.stored_answers, size=settings.stored_bytes)
+    fleet = Fleet(live, client, where.make_connection, Control(live).answer_question)
+    live.share(fleet, RedisCounters(client), answers, RedisLimitStore(client))
 
 
-def check_state(url: str) -> tuple[Address, RedisLine]:
-    """Where a state is, and the line to it. Raises ConfigError if it cannot be used."""
+def check_state(url: str) -> tuple[Address, RedisClient]:
+    """Where a state is, and the client to it. Raises ConfigError if it cannot be used."""
     shown = "--state"
     try:
-        where = address(url)
+        where = read_address(url)
         shown = f"--state {where.shown}"
-        return where, open_line(where)
+        return where, open_client(where)
     except UnusableStateError as error:
         raise ConfigError(f"{shown}: {error}") from None
     except ImportError:

@@ -20,7 +20,7 @@ from mockserver.reports.failures import PlayedCassette, Problem
 from mockserver.rules.load import Rule
 from mockserver.server.live import Live, compose
 from mockserver.server.sources import Sources, compile_rules
-from mockserver.state.in_memory import MemoryCounters, MemoryShelf
+from mockserver.state.in_memory import MemoryCounters, MemoryValueStore
 from mockserver.testing.connections import check_hosts
 from mockserver.testing.options import ServerOptions, shorten_path
 
@@ -139,9 +139,9 @@ class Composer:
                 self._cached.clear()
             self._cached[key] = compose(setup.sources, MemoryCounters())
         settings, engine = self._cached[key]
-        shelf: MemoryShelf[Stored] = MemoryShelf(count=settings.stored_answers, size=settings.stored_bytes)
+        store: MemoryValueStore[Stored] = MemoryValueStore(count=settings.stored_answers, size=settings.stored_bytes)
         return settings, alter_engine(
-            engine, counters=MemoryCounters(), memory=Memory(shelf, settings.background_polls)
+            engine, counters=MemoryCounters(), memory=Memory(store, settings.background_polls)
         )
 
 

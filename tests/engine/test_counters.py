@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from mockserver.core.plan import Answer, Failure, Plan
-from mockserver.core.protocols import START
+from mockserver.core.state import START
 from mockserver.engine.counters import (
     ScenarioState,
     fault_counter,

@@ -16,7 +16,7 @@ from mockserver.engine.memory import Memory
 from mockserver.model.budget import REQUEST_WORK, RequestWork
 from mockserver.server.live import start
 from mockserver.server.sources import Sources
-from mockserver.state.in_memory import MemoryCounters, MemoryShelf
+from mockserver.state.in_memory import MemoryCounters, MemoryValueStore
 from tests.kit import calls
 from tests.kit.cassette_folder import CHAT, HEADERS, Folder, chat, episode, folder
 from tests.kit.local import Answered, Local, local
@@ -362,7 +362,7 @@ def test_many_rules_in_front_are_found_too() -> None:
 
 async def test_an_engine_that_remembers_elsewhere_leaves_no_trace() -> None:
     engine = local(FRONT_RULES).live.engine
-    elsewhere = alter_engine(engine, counters=MemoryCounters(), memory=Memory(MemoryShelf(count=9, size=9_999)))
+    elsewhere = alter_engine(engine, counters=MemoryCounters(), memory=Memory(MemoryValueStore(count=9, size=9_999)))
     asked = calls.call("ab")
     sources = [(await each.plan(asked)).source.split()[-1] for each in (elsewhere, elsewhere, engine, engine)]
     assert sources == ["first", "second", "first", "second"]

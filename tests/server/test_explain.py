@@ -169,7 +169,7 @@ def test_a_conversation_is_explained_as_a_whole() -> None:
     first = server.ask("/v1/responses", {"model": "m", "input": "a"}).json
     more = RequestFile("/v1/responses", {"model": "m", "input": "b", "previous_response_id": first["id"]})
     assert explained(server, reach(more, "openai").call(Settings())).source.endswith("second")
-    assert asyncio.run(server.live.engine.memory.shelf.count("default")) == 1
+    assert asyncio.run(server.live.engine.memory.store.count("default")) == 1
 
 
 def test_refusals_failures_and_faults() -> None:

@@ -18,7 +18,7 @@ from mockserver.server.run import Running
 from mockserver.server.shared_state import codec, share
 from mockserver.server.sources import Sources
 from mockserver.state.redis import stores
-from mockserver.state.redis.line import Script
+from mockserver.state.redis.client import Script
 from tests.kit.cassette_folder import chat, episode, folder
 from tests.kit.local import local
 from tests.kit.openapi import check_answer
@@ -37,7 +37,7 @@ class Served:
         self.client = httpx.Client(base_url=running.address, timeout=30)
 
         self.trips = 0
-        line, own = running.live.fleet.line, set(STORES)
+        line, own = running.live.fleet.client, set(STORES)
         assert line is not None
         send = line.send
 
@@ -352,7 +352,7 @@ def test_kept_answers_are_read_as_they_were_written() -> None:
     assert server.ask("/v1/chat/completions", {"model": "m", **messages}).status == 200
     engine = server.live.engine
     write, read = codec(engine.policy.tokenizer)
-    kept = asyncio.run(engine.memory.shelf.values("default"))
+    kept = asyncio.run(engine.memory.store.values("default"))
     assert len(kept) == 5
     assert [read(write(stored)) for stored in kept] == list(kept)
 

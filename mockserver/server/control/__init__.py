@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from mockserver.core.http import CONTROL
 from mockserver.core.plan import REASONS, Failure
-from mockserver.core.protocols import StateLostError
+from mockserver.core.state import StateLostError
 from mockserver.server.access import fields_of, has_token
 from mockserver.server.control import calls, cassette, compare, copies, feed, metrics, rules, state, trials
 from mockserver.server.control.requests import ControlCache, ControlRequest, RefusedError, read_response

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from mockserver.config.source import did_you_mean
 from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json
-from mockserver.core.protocols import StateLostError
+from mockserver.core.state import StateLostError
 from mockserver.engine.offload import on_thread
 from mockserver.server.control.detail import parse_call, show_bodies, show_detail
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response, list_response, read_number

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.core.protocols import StateLostError
+from mockserver.core.state import StateLostError
 from mockserver.engine.offload import on_thread
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response, read_number, read_response
 from mockserver.server.live import ConflictError

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from mockserver import __version__
 from mockserver.config.errors import MockserverError
 from mockserver.core.json import Json
-from mockserver.core.protocols import START, STATE, TIMES, StateLostError
+from mockserver.core.state import START, STATE, TIMES, StateLostError
 from mockserver.dialects import client_configs
 from mockserver.engine.counters import ATTEMPT
 from mockserver.server.client_environment import bare_url, base_url
@@ -129,7 +129,7 @@ async def _namespace_state(name: str, live: Live) -> dict[str, Json]:
 async def _counters(name: str, live: Live) -> dict[str, Json]:
     """What may be shared with other servers: null while that is out of reach."""
     try:
-        entries, stored = await live.counters.entries(name), await live.engine.memory.shelf.count(name)
+        entries, stored = await live.counters.entries(name), await live.engine.memory.store.count(name)
     except StateLostError:
         return dict.fromkeys(("state", "times", "attempts", "stored_answers"))
     times, attempts = [

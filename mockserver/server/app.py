@@ -9,17 +9,21 @@ from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
-from mockserver.core.http import CONTROL, HeaderTable, HttpRequest
+from mockserver.core.http import CONTROL, HeaderTable, HttpRequest, weigh
 from mockserver.core.lazy import Memo
+from mockserver.core.plan import Failure
+from mockserver.core.seed import monotonic
+from mockserver.delivery.drive import IN_PROCESS, WIRE, ClientConnection
 from mockserver.dialects import discover
 from mockserver.dialects._parse import clip
 from mockserver.server.access import OPEN, Guard
-from mockserver.server.asgi import AsgiEntrance
+from mockserver.server.deliver import serve
+from mockserver.server.limits import estimate_parsed_size
 from mockserver.server.live import Live
 from mockserver.server.namespaces import DEFAULT, LONGEST, is_namespace, split_namespace
-from mockserver.server.respond import Responder, Visit
+from mockserver.server.respond import LARGE, Responder, Response, Visit
 from mockserver.server.routes import PARAMETERS, Endpoint, complete_path, nearest, own_places, owner, places, tidy
-from mockserver.server.snapshot import path_of, query_from
+from mockserver.server.snapshot import path_of, query_from, read_body, snapshot
 
 
 def build_app(live: Live) -> "FastRouter":
@@ -230,3 +234,34 @@ def _control(scope: Scope, path: str) -> str | None:
 
 _OF_THE_SERVER = ((b"allow", b"GET, HEAD, POST, DELETE, OPTIONS"),)
 _BAD_NAME = f"A namespace is called by 1 to {LONGEST} printable characters."
+
+
+class AsgiEntrance(Struct, eq=False):
+    """The application at one path."""
+
+    responder: Responder
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        lent = scope.get("extensions") or {}
+        client = ClientConnection(receive, send, lent.get(WIRE), in_process=lent.get(IN_PROCESS))
+        namespace = scope["path_params"].get("namespace", DEFAULT)
+        visit = self.responder.admit(scope["method"], path_of(scope), namespace)
+        visit.row.query, visit.row.headers = scope["query_string"], scope["headers"]
+        visit.row.weigh(weigh(scope["headers"]))
+        visit.receive = receive
+        if client.in_process is not None:
+            visit.in_process, visit.patient = True, client.in_process.patient
+        await serve(self.responder, self._respond(scope, receive, visit), visit, client, scope)
+
+    async def _respond(self, scope: Scope, receive: Receive, visit: Visit) -> Response:
+        live, row = self.responder.live, visit.row
+        try:
+            body = await read_body(receive, live.settings.max_body, scope["headers"], visit.take)
+            if len(body) > LARGE or live.unsent.held > live.settings.max_unsent:
+                visit.take(estimate_parsed_size(body))
+        except Failure as failure:
+            request = snapshot(scope, b"", row.namespace)
+            return self.responder.finish(self.responder.refuse(request, failure), request, visit)
+        row.asked = monotonic()
+        row.take(body)
+        return await self.responder.respond(snapshot(scope, body, row.namespace), visit)

@@ -1,7 +1,7 @@
 """What a request becomes: `Responder.respond` tells its whole story, from the request to a response. Start here.
 
 Three entrances call it, and send the response each in its own way: the HTTP protocol (`http/protocol.py`), the ASGI
-application (`asgi.py`), and the transport without a connection (`testing/transport/`).
+application (`app.py`), and the transport without a connection (`testing/transport.py`).
 """
 
 import asyncio
@@ -49,7 +49,6 @@ from mockserver.server.masking import find_request_secrets
 from mockserver.server.player import pace_reply
 from mockserver.server.routes import operation_for
 from mockserver.server.snapshot import ClientLeftError, decode_body
-from mockserver.server.sockets import refuse_socket
 from mockserver.server.stubs import is_stubbed, other, suggest_rule
 from mockserver.server.upstreams import replace_upload_urls
 from mockserver.state.journal import Journal
@@ -448,6 +447,13 @@ def _prepare(reply: Reply, pace: Pace, plan: Plan) -> Reply:
     return part_frames(reply, pace) if few else reply
 
 
+def refuse_socket(http: HttpRequest) -> None:
+    """Refuse a request that asks for a WebSocket, as no dialect speaks over them here. Raises Failure (426)."""
+    if http.method == "GET" and "websocket" in (http.header("upgrade") or "").lower():
+        message = f"mockserver serves no WebSocket at {http.path}. Send the request over HTTP."
+        raise Failure("method_not_allowed", message, status=426, headers=_INSTEAD)
+
+
 def read_timing(request: HttpRequest) -> bool | None:
     """The timing override of a request, or None. Raises Failure for any other value than on and off."""
     value = request.fields.get(_TIMING)
@@ -473,6 +479,8 @@ def _source_line(source: str) -> str:
 
 
 _NO_REPLY = Reply(0, ())
+# A 426 must name a protocol (RFC 9110). On it Codex goes on over HTTP; on any other status it retries for seconds.
+_INSTEAD: Headers = (("upgrade", "HTTP/1.1"), ("connection", "Upgrade"))
 _ODD_METHODS = ("OPTIONS", "GET")  # which may ask for no operation, or for a socket
 _TIMING = TIMING.encode()
 _SWITCH: Mapping[str, bool] = {"on": True, "off": False}

@@ -8,11 +8,12 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
+from functools import partial
 from threading import Event, Thread
 from types import FrameType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import uvicorn
 from starlette.routing import Router
@@ -22,12 +23,10 @@ from mockserver.config.errors import ConfigError
 from mockserver.core.http import is_everywhere
 from mockserver.server.access import add_cors
 from mockserver.server.app import Site
-from mockserver.server.http.acceptor import Acceptor
 from mockserver.server.http.parser import Deadlines
 from mockserver.server.http.protocol import ConnectionProtocol, protocol_factory, refusal
-from mockserver.server.live import Live
+from mockserver.server.live import Live, watch
 from mockserver.server.sources import Sources
-from mockserver.server.watch import watch
 
 BACKLOG = 65_535  # connections that wait to be accepted; systems allow less, and reset those that are too many
 GRACE = 3  # seconds that open streams get once the server is told to stop
@@ -76,6 +75,41 @@ def _is_fault(record: logging.LogRecord) -> bool:
     if str(record.msg).startswith("Cancel %s running task"):
         record.msg = "stopped; answers cut off because they were still being sent: %s"
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
+
+
+ACCEPTED_AT_ONCE = 1000  # connections that are accepted in one turn of the loop
+
+
+class Acceptor:
+    """Makes the protocols of a server's connections; whenever its loop has accepted one, it accepts all others.
+
+    uvloop accepts one in each turn. A turn of a busy loop is long, and the system drops connections that wait in great
+    numbers: their clients try again after seconds.
+    """
+
+    def __init__(self, listeners: Sequence[socket.socket], make_protocol: Callable[..., asyncio.Protocol]) -> None:
+        self._listeners, self._make_protocol = listeners, make_protocol
+        self._is_called = False  # in this turn
+        self._openings = set[asyncio.Task[object]]()
+
+    def __call__(self, **uvicorn: Any) -> asyncio.Protocol:
+        if not self._is_called:
+            self._is_called = True
+            asyncio.get_running_loop().call_soon(self._accept_others, partial(self._make_protocol, **uvicorn))
+        return self._make_protocol(**uvicorn)
+
+    def _accept_others(self, make_protocol: Callable[[], asyncio.Protocol]) -> None:
+        self._is_called = False
+        loop = asyncio.get_running_loop()
+        for listener in self._listeners:
+            for _ in range(ACCEPTED_AT_ONCE):
+                try:
+                    accepted, _ = listener.accept()
+                except OSError:  # none is left, or no more files may be open, of which the loop takes care
+                    break
+                task = loop.create_task(loop.connect_accepted_socket(make_protocol, accepted))
+                self._openings.add(task)
+                task.add_done_callback(self._openings.discard)
 
 
 class AcceptingServer(uvicorn.Server):

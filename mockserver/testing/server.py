@@ -62,7 +62,7 @@ from mockserver.testing.options import (
     resolve_path,
 )
 from mockserver.testing.setup import Composer, LoadedCassette, MockServerWarning, Setup, load_rules, warn_of_test
-from mockserver.testing.transport.in_process import Clock
+from mockserver.testing.transport import Clock
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI

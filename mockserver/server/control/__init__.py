@@ -13,7 +13,7 @@ from mockserver.core.http import CONTROL
 from mockserver.core.plan import REASONS, Failure
 from mockserver.core.state import StateLostError
 from mockserver.server.access import fields_of, has_token
-from mockserver.server.control import calls, cassette, compare, copies, feed, metrics, rules, state, trials
+from mockserver.server.control import calls, cassette, copies, feed, metrics, rules, state, trials
 from mockserver.server.control.requests import ControlCache, ControlRequest, RefusedError, read_response
 from mockserver.server.control.sharing import (
     Route,
@@ -59,7 +59,7 @@ ROUTES: Mapping[str, Mapping[str, Route]] = {
     },
     "/api/cassette/episodes": {"GET": Route(cassette.list_episodes, answer_here)},
     "/api/explain": {"POST": Route(trials.explain_request, trials.share_explanation, reads=True)},
-    "/api/compare": {"POST": Route(compare.compare_calls, reads=True)},
+    "/api/compare": {"POST": Route(calls.compare_calls, reads=True)},
     "/api/try": {"POST": Route(trials.try_request, reads=True)},
     "/api/state": {
         "GET": Route(state.show_state, ask_all(state.join_states)),

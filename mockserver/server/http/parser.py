@@ -23,7 +23,6 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
 from mockserver.server.access import passes_page_check
 from mockserver.server.http.request_cycle import RequestCycle
-from mockserver.server.sockets import UPGRADE
 
 MAX_TARGET, MAX_HEAD, MAX_HEADERS = 32_768, 65_536, 100  # bytes of the target, bytes in all, headers
 MAX_FRAMING = 65_536  # bytes of a chunked body that frame it, beyond as many again as it holds
@@ -103,6 +102,7 @@ def refuse_unclear(why: str) -> Failure:
     return Failure("bad_parameter", why, status=400)
 
 
+_UPGRADE = (b"upgrade", b"websocket")
 _UPGRADING = frozenset((b"upgrade", b"http2-settings"))
 _AUTHORITY = re.compile(rb"^[^/]+//[^/]*")  # of a whole URL; it may hold a password
 _URL = re.compile(rb"https?://([^/?]+)([/?].*)?", re.IGNORECASE)
@@ -416,7 +416,7 @@ class RequestParser(asyncio.Protocol):
             method = self.parser.get_method()
             head = drop_upgrade(method, self.url, version, self.headers)
             self._asks_for_socket = method == b"GET" and any(
-                name == UPGRADE[0] and UPGRADE[1] in value.lower() for name, value in self.headers
+                name == _UPGRADE[0] and _UPGRADE[1] in value.lower() for name, value in self.headers
             )
             self.parser, rest = HttpRequestParser(self), memoryview(data)[upgrade.args[0] :]
             self.parser.feed_data(head)
@@ -480,7 +480,7 @@ class RequestParser(asyncio.Protocol):
         raw_path, _, query = target.partition(b"?")
         path = raw_path.decode()
         if self._asks_for_socket:
-            headers.append(UPGRADE)
+            headers.append(_UPGRADE)
             self._asks_for_socket = False
         is_latest = version == "1.1"
         keep_alive = parser.should_keep_alive()

@@ -107,8 +107,8 @@ class Unanswered(Struct, frozen=True):
             return str(error)
 
     def __str__(self) -> str:
-        request = printable(self.secrets.text(self.request))
-        return f"call {self.number}, {request} -> {self.status}: {self.secrets.text(self.why())}"
+        request = printable(self.secrets.mask_text(self.request))
+        return f"call {self.number}, {request} -> {self.status}: {self.secrets.mask_text(self.why())}"
 
 
 class Report(Struct):

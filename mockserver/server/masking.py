@@ -75,4 +75,4 @@ def find_known_secrets() -> tuple[str, ...]:
 
 def mask_texts(value: Json, secrets: "Secrets") -> Json:
     """A value with every text in it masked, names included; it is no deeper than a request may be."""
-    return map_texts(value, secrets.text, keys=True)
+    return map_texts(value, secrets.mask_text, keys=True)

@@ -468,8 +468,8 @@ def read_timing(request: HttpRequest) -> bool | None:
 def crash(error: BaseException, request: HttpRequest) -> str:
     """The log text of a bug: request line and traceback, masked and escaped, so that no line can be forged."""
     secrets = find_request_secrets(request)
-    trace = secrets.text("".join(format_exception(error)).rstrip("\n"))
-    told = f"a fault of mockserver itself, on {request.method} {printable(secrets.text(request.path))}"
+    trace = secrets.mask_text("".join(format_exception(error)).rstrip("\n"))
+    told = f"a fault of mockserver itself, on {request.method} {printable(secrets.mask_text(request.path))}"
     return f"{told}\n{lines(trace[-MAX_TRACEBACK:])}"
 
 

@@ -43,7 +43,7 @@ def find_unrecorded(calls: Iterable[ReceivedCall]) -> Iterator[MockServerWarning
     lost: dict[str, list[ReceivedCall]] = {}
     for call in calls:
         if call.row.unrecorded:
-            lost.setdefault(call.secrets.text(call.row.unrecorded), []).append(call)
+            lost.setdefault(call.secrets.mask_text(call.row.unrecorded), []).append(call)
     for why, (first, *others) in lost.items():
         head = f"{len(others) + 1} answers were not recorded, first" if others else "an answer was not recorded,"
         yield MockServerWarning(f"{head} {describe_call(first)}: {why}")

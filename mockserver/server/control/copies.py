@@ -58,20 +58,20 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def _read_request_body(row: Exchange, secrets: "Secrets") -> str:
-    return secrets.body(decode_request(rebuild_request(row)).body).decode("utf-8", "replace")
+    return secrets.mask_body(decode_request(rebuild_request(row)).body).decode("utf-8", "replace")
 
 
 def _read_reply_body(row: Exchange, secrets: "Secrets") -> str:
     sent = b"".join([data for _, data in row.sent])
     if not row.streams:
-        (text,) = secrets.joined((sent.decode("utf-8", "replace"),))
-        return secrets.text(text)
+        (text,) = secrets.mask_events((sent.decode("utf-8", "replace"),))
+        return secrets.mask_text(text)
     left = frames(row.sent)
     texts = [frame.text for frame in left]
-    masked = secrets.joined(texts)
+    masked = secrets.mask_events(texts)
     if list(masked) != texts:
         sent = b"".join(replace_data(frame.raw, text) + b"\n\n" for frame, text in zip(left, masked, strict=True))
-    return secrets.text(sent.decode("utf-8", "replace"))
+    return secrets.mask_text(sent.decode("utf-8", "replace"))
 
 
 def _write_curl(row: Exchange, request: ControlRequest) -> str:
@@ -108,12 +108,12 @@ def _hide_credentials(row: Exchange) -> tuple[str, str, Mapping[str, str]]:
     from mockserver.cassettes.redaction.find import CredentialFields
 
     secrets, fields = replace(find_row_secrets(row), instead=lambda _: _GAP), CredentialFields(lambda _: _GAP)
-    sent = secrets.data(fields.redact_body(decode_request(rebuild_request(row)).body)).decode("utf-8", "replace")
+    sent = secrets.mask_bytes(fields.redact_body(decode_request(rebuild_request(row)).body)).decode("utf-8", "replace")
     found = try_parse(sent)
     text = sent if found is None else json.dumps(found).replace("\\ue000", _GAP)
     headers = fields.redact_headers(tuple(field for field in row.headers if not _OF_CONNECTIONS.fullmatch(field[0])))
-    named = {name.decode("latin-1"): secrets.data(value).decode("utf-8", "replace") for name, value in headers}
-    return text, secrets.data(fields.redact_query(row.query)).decode("utf-8", "replace"), named
+    named = {name.decode("latin-1"): secrets.mask_bytes(value).decode("utf-8", "replace") for name, value in headers}
+    return text, secrets.mask_bytes(fields.redact_query(row.query)).decode("utf-8", "replace"), named
 
 
 _OF_CONNECTIONS = re.compile(
@@ -158,7 +158,7 @@ def _make_rule(row: Exchange, request: ControlRequest) -> tuple[Mapping[str, Jso
     except UnsupportedError:
         return suggested.when, suggested.then
     text = write_python(then)
-    return suggested.when, then if then and secrets.text(text) == text else suggested.then
+    return suggested.when, then if then and secrets.mask_text(text) == text else suggested.then
 
 
 FORMS: Mapping[str, Callable[[Exchange, ControlRequest], str]] = {

@@ -36,12 +36,12 @@ _NEAREST, _LOOKED_AT = 3, 8  # rules that are shown of a miss, and that are look
 def show_bodies(row: Exchange) -> dict[str, Json]:
     """Request and reply without the credentials in their own places, and those that a stream has in pieces."""
     secrets = find_row_secrets(row)
-    headers = secrets.headers(tuple(row.headers))
-    body = secrets.body(decode_request(rebuild_request(row)).body).decode("utf-8", "replace")
+    headers = secrets.mask_headers(tuple(row.headers))
+    body = secrets.mask_body(decode_request(rebuild_request(row)).body).decode("utf-8", "replace")
     request = {
         "method": row.method,
         "path": row.path,
-        "query": query_from(secrets.query(row.query)),
+        "query": query_from(secrets.mask_query(row.query)),
         "headers": _merge_headers((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers),
         "body": try_parse(body, body or None),
         **_describe_cut(len(row.body), row.received),
@@ -88,7 +88,7 @@ async def show_detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json
 
 def _show_asked(call: Call, secrets: "Secrets") -> dict[str, Json]:
     def said(text: str) -> str:  # masked before it is cut, which could halve a key
-        return truncate(secrets.text(text), _SAID)
+        return truncate(secrets.mask_text(text), _SAID)
 
     usual = asdict(Options())
     options = {
@@ -223,7 +223,7 @@ def _show_finding(result: ConditionResult, secrets: "Secrets") -> dict[str, Json
     hints += [f"the request has {result.elsewhere}"] if result.elsewhere else []
     found |= {"hint": " and ".join(hints)} if hints else {}
     text, span = result.actual, find_span(result)
-    if span is None or not isinstance(text, str) or secrets.text(text) != text:
+    if span is None or not isinstance(text, str) or secrets.mask_text(text) != text:
         return found
     start = max(0, span.start - _BEFORE_SPAN) if len(text) > SHOWN and span.stop > SHOWN else 0
     cut = text[start:]
@@ -235,10 +235,10 @@ def show_reply(row: Exchange, secrets: "Secrets") -> dict[str, Json]:
     cut_off = _describe_cut(sum(len(data) for _, data in row.sent), row.written)
     head = {"status": row.status or None, "headers": _merge_headers(row.reply_headers)}
     if not row.streams:
-        (text,) = secrets.joined((b"".join(data for _, data in row.sent).decode("utf-8", "replace"),))
+        (text,) = secrets.mask_events((b"".join(data for _, data in row.sent).decode("utf-8", "replace"),))
         return {**head, "body": try_parse(text, text or None), **cut_off}
     left, sent, before = frames(row.sent), list[Json](), row.began
-    texts = secrets.joined([frame.text for frame in left])
+    texts = secrets.mask_events([frame.text for frame in left])
     for frame, text, adds in zip(left, texts, _find_added_texts(row, texts), strict=True):
         event, broken = {"event": frame.event} if frame.event else {}, {} if frame.whole else {"whole": False}
         times = {"at_ms": to_milliseconds(frame.at - row.began), "gap_ms": to_milliseconds(frame.at - before)}

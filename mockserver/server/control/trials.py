@@ -72,7 +72,7 @@ async def explain_request(request: ControlRequest) -> Response:
     try:
         call = await on_thread(reached.call, request.live.settings)
     except ConfigError as error:
-        raise RefusedError(400, secrets.text(str(error.mistakes[0]))) from error
+        raise RefusedError(400, secrets.mask_text(str(error.mistakes[0]))) from error
     engine = request.live.find_engine(call.http.namespace)
     explanation = await explain_call(engine, call, limit)
     return json_response(mask_texts({**before, **_show_explanation(explanation)}, secrets))

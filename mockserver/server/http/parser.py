@@ -84,7 +84,7 @@ def path_of(target: bytes, headers: Fields) -> str:
     path = unquote(_AUTHORITY.sub(b"", whole, count=1).decode("latin-1"))
     from mockserver.cassettes.redaction.redact import find_secrets  # only for the journal's rows of bad requests
 
-    return find_secrets(tuple(headers), query).text(path) if path.startswith("/") else "/"
+    return find_secrets(tuple(headers), query).mask_text(path) if path.startswith("/") else "/"
 
 
 def drop_upgrade(method: bytes, target: bytes, version: str, headers: Fields) -> bytes:

@@ -101,9 +101,9 @@ def _is_unchangeable(authority: bytes) -> bool:
 def _check_browser(http: HttpRequest, settings: Settings, *, forwarded: bool) -> None:
     fields = fields_of(http.headers)
     if "service-worker" in fields:
-        raise Failure("forbidden", "Answers of this server are no scripts for service workers.")
+        raise Failure("forbidden", "Responses of this server cannot be scripts of a service worker.")
     if "sec-purpose" in fields:  # what pages make a browser prefetch says sec-fetch-site: none
-        raise Failure("forbidden", "Answers of this server are not prefetched.")
+        raise Failure("forbidden", "Responses of this server cannot be prefetched.")
     listed = canonical(fields.get("origin", "")) in settings.cors
     if not listed and "*" not in settings.cors:
         wrong = _check_origin(fields, settings)
@@ -112,9 +112,7 @@ def _check_browser(http: HttpRequest, settings: Settings, *, forwarded: bool) ->
         if wrong is not None:
             raise Failure("forbidden", wrong[1])
     if forwarded and not listed:
-        raise Failure(
-            "forbidden", "From a browser, only pages of origins that the setting cors lists reach an upstream."
-        )
+        raise Failure("forbidden", "This page may not send requests upstream. To allow it, add its origin to cors.")
     if http.body and http.method not in _SAFE and essence(fields.get("content-type", "")) != "application/json":
         raise Failure("unsupported_media_type")
 
@@ -239,7 +237,10 @@ def _check_change(fields: _Fields, method: str) -> tuple[str, str] | None:
     kind = fields.get("content-type", "")
     if method in _SAFE or _MEDIA.fullmatch(essence(kind)) or any(map(fields.get, _CUSTOM)):
         return None
-    message = "A change needs content-type: application/json (or application/yaml), or x-mockserver-control: 1."
+    message = (
+        "Requests that change something need content-type: application/json (or application/yaml), or "
+        "x-mockserver-control: 1."
+    )
     return "not_meant", message
 
 
@@ -252,7 +253,7 @@ def _check_token(fields: _Fields, live: Live) -> tuple[str, str] | None:
     wanted, given = live.control_token, list(_tokens(fields))
     if wanted is None or any(compare_digest(each.encode(), wanted.encode()) for each in given):
         return None
-    wrong = "This is not the token of control paths" if any(given) else "Control paths want a token here"
+    wrong = "The token is wrong" if any(given) else "Control paths require a token here"
     how = "send authorization: Bearer TOKEN or x-mockserver-token: TOKEN"
     return "token", f"{wrong}: {how}. {_source_of_token(live.settings)}"
 

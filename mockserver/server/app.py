@@ -233,7 +233,7 @@ def _control(scope: Scope, path: str) -> str | None:
 
 
 _OF_THE_SERVER = ((b"allow", b"GET, HEAD, POST, DELETE, OPTIONS"),)
-_BAD_NAME = f"A namespace is called by 1 to {LONGEST} printable characters."
+_BAD_NAME = f"The name of a namespace must have 1 to {LONGEST} printable characters."
 
 
 class AsgiEntrance(Struct, eq=False):

@@ -125,7 +125,7 @@ class Reached(Struct, frozen=True):
             return self.operation.call(self.http, settings.validation_of(self.place.dialect.name))
         except Failure as failure:
             words = f"the provider would refuse this request to {self.http.path}: {failure}"
-            hint = " To answer it as a merely compatible server does, set validation: off." if self.is_readable else ""
+            hint = " To accept it, as merely compatible servers do, set validation: off." if self.is_readable else ""
             raise ConfigError(words + hint) from failure
 
     @property

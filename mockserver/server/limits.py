@@ -67,7 +67,7 @@ def estimate_parsed_size(body: bytes) -> int:
 _NO_MARKS = bytes(byte for byte in range(256) if byte not in b",[{")
 
 
-_UNREAD = "Too much of other answers is unread; the setting max_unsent bounds it. Please try again later."
+_UNREAD = "Clients have too much of other answers still to read (setting max_unsent). Please try again later."
 
 
 class Limiter:

@@ -123,7 +123,10 @@ class Relay(Struct, eq=False):
         recorder, client, status, asked = self._recorder, self.client, response.status_code, self.response.forwarded
         assert asked is not None  # noqa: S101
         if status > _LAST_STATUS:
-            raise Failure("bad_gateway", f"The upstream of {self.dialect.name} answers with a status of {status}.")
+            raise Failure(
+                "bad_gateway",
+                f"The upstream of {self.dialect.name} answered with the status {status}, which HTTP does not have.",
+            )
         headers = [
             upstream.translate_location(asked, str(response.url), field)
             for field in _select_headers(response.headers.raw)
@@ -159,7 +162,10 @@ class Relay(Struct, eq=False):
             async for piece in response.aiter_raw():
                 whole += piece
                 if len(whole) > MAX_RECORDED:
-                    raise Failure("bad_gateway", f"The upstream of {self.dialect.name} sent a body that is too long.")
+                    raise Failure(
+                        "bad_gateway",
+                        f"The upstream of {self.dialect.name} sent a body of more than {MAX_RECORDED} bytes.",
+                    )
         except HTTPError as error:
             failure = upstream.make_failure(error, self.live.settings.upstream_timeout)
             _report_break(self._recorder, str(failure.message))

@@ -450,7 +450,7 @@ def _prepare(reply: Reply, pace: Pace, plan: Plan) -> Reply:
 def refuse_socket(http: HttpRequest) -> None:
     """Refuse a request that asks for a WebSocket, as no dialect speaks over them here. Raises Failure (426)."""
     if http.method == "GET" and "websocket" in (http.header("upgrade") or "").lower():
-        message = f"mockserver serves no WebSocket at {http.path}. Send the request over HTTP."
+        message = f"There is no WebSocket at {http.path}. Send the request over HTTP."
         raise Failure("method_not_allowed", message, status=426, headers=_INSTEAD)
 
 
@@ -469,7 +469,7 @@ def crash(error: BaseException, request: HttpRequest) -> str:
     """The log text of a bug: request line and traceback, masked and escaped, so that no line can be forged."""
     secrets = find_request_secrets(request)
     trace = secrets.mask_text("".join(format_exception(error)).rstrip("\n"))
-    told = f"a fault of mockserver itself, on {request.method} {printable(secrets.mask_text(request.path))}"
+    told = f"internal error of mockserver on {request.method} {printable(secrets.mask_text(request.path))}"
     return f"{told}\n{lines(trace[-MAX_TRACEBACK:])}"
 
 

@@ -48,7 +48,7 @@ def bind(host: str, port: int) -> socket.socket:
         raise ConfigError(f"cannot listen on {host}:{port}: {why}") from error
     except (TypeError, ValueError) as error:
         listener.close()
-        raise ConfigError(f"cannot listen on {host}:{port}: this is not the name of a host") from error
+        raise ConfigError(f"cannot listen on {host}:{port}: this is not a valid host name") from error
     return listener
 
 

@@ -117,7 +117,7 @@ def _never(rule: Rule, dialect: str) -> str | None:
         taken = [operation_for(str(method), each) for method in methods for each in served]
         if any(each and each.name in operations for each in taken):
             return None
-        return f"no {', '.join(sorted(map(str, operations)))} is called by {_join_names(methods)}; add a path"
+        return f"no {', '.join(sorted(map(str, operations)))} accepts {_join_names(methods)}; add a path"
     reasons = [
         _unreachable(path, rule, methods, _list_places(dialect)) for path in _find_stated_paths(rule.spec.get("when"))
     ]
@@ -144,7 +144,7 @@ def _unreachable(path: str, rule: Rule, methods: frozenset[Json] | None, known: 
     found = [] if rest else [place.operations for place in known if find(path, (place,))]
     if found and methods and not any(operation_for(str(method), taken) for method in methods for taken in found):
         taken = {name for taken in found for name in taken}
-        return f"{path} is called by {_join_names(taken)}, not by {_join_names(methods)}"
+        return f"{path} accepts {_join_names(taken)}, not {_join_names(methods)}"
     alike = found or (rest and any(_may_begin(place.path, start) for place in known))
     if alike or rule.stubs:
         return None

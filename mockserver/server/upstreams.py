@@ -156,7 +156,7 @@ class Upstream(Struct, frozen=True):
 def find_upstream(dialect: Dialect, upstreams: Mapping[str, str], environ: Mapping[str, str]) -> Upstream:
     address = upstreams.get(dialect.name)
     if address is None:
-        why = f"No upstream is known for {dialect.name}: name it, as in --upstream {dialect.name}=https://..."
+        why = f"No upstream is set for {dialect.name}; set one, such as --upstream {dialect.name}=https://..."
         raise Failure("bad_gateway", why)
     return Upstream(dialect, address, environ.get(UPSTREAM_KEY + dialect.name.upper(), "").strip() or None)
 

@@ -156,7 +156,7 @@ def logged(message: str, path: str = "/v1/x", key: str = "sk-proj-0a1b2c3d4e") -
 
 def test_the_log_of_a_bug() -> None:
     first, *trace = logged("no such thing").splitlines()
-    assert first == "a fault of mockserver itself, on POST /v1/x"
+    assert first == "internal error of mockserver on POST /v1/x"
     assert (trace[0], trace[-1]) == ("| Traceback (most recent call last):", "| ValueError: no such thing")
     assert "test_handler.py" in trace[1]
     assert len(logged("x\n" * 100_000)) < 3 * MAX_TRACEBACK

@@ -110,7 +110,7 @@ def test_an_invalid_name_gets_the_404_of_its_dialect(tmp_path: Path, name: str, 
     server = controlled_server(tmp_path)
     got = server.app.ask(f"/ns/{name}/{path}", chat("x"))
     assert got.status == 404
-    assert "A namespace is called by 1 to 100 printable characters." in got.body.decode()
+    assert "The name of a namespace must have 1 to 100 printable characters." in got.body.decode()
     (call,) = server.calls()
     assert (call["dialect"], call["namespace"], call["source"]) == (dialect, "default", "invalid")
 

@@ -34,7 +34,7 @@ def test_a_port_in_use_and_invalid_hosts() -> None:
         "stop it, or choose another with --port (0 picks a free one)"
     )
     for host in ("a..é", "a\0b"):
-        with pytest.raises(ConfigError, match=":0: this is not the name of a host"):
+        with pytest.raises(ConfigError, match=":0: this is not a valid host name"):
             bind(host, 0)
 
 

@@ -179,16 +179,16 @@ NEVER = [
     (
         "{path: /v1/chat/completions, method: PUT}",
         "{json: 1}",
-        "/v1/chat/completions is called by GET, POST, not",
+        "/v1/chat/completions accepts GET, POST, not",
     ),
-    ("{path: /v1/models, method: [PUT, PATCH]}", "{error: 500}", "/v1/models is called by GET, not by PATCH, PUT"),
+    ("{path: /v1/models, method: [PUT, PATCH]}", "{error: 500}", "/v1/models accepts GET, not PATCH, PUT"),
     ("{path: /v1/filse}", "{text: hi}", 'no dialect knows the path "/v1/filse"; there, rules answer with raw, json'),
     ("{path: /tools/*}", "{text: hi}", 'no dialect knows the path "/tools/*"'),
     ("{path: [/a, /b]}", "{echo: true}", 'no dialect knows the path "/a"'),
     ("{path: a/b}", "{json: 1}", 'a path begins with a slash: write "/a/b"'),
     ("{path: /a//b/}", "{json: 1}", 'rules see a path without doubled and trailing slashes: write "/a/b"'),
     ("{path: /ns/me/a}", "{json: 1}", "rules see a path without its namespace"),
-    ("{method: PUT}", "{json: 1}", "no chat, completions, responses is called by PUT; add a path"),
+    ("{method: PUT}", "{json: 1}", "no chat, completions, responses accepts PUT; add a path"),
 ]
 
 

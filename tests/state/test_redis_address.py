@@ -59,8 +59,8 @@ START = "start Redis there, or leave --state out"
         (f"unix:///nowhere/s@b?password={SECRET}@", f"there is no such socket; {START}"),
         ("redis://h/x", "the database must be a number: redis://HOST:6379/0"),
         ("redis://h/0?prefix=", "?prefix= takes up to 50 letters, digits, dots, dashes and underscores"),
-        ("redis://h/0?colour=red", "the URL has an option or a part that Redis clients do not know"),
-        ("redis://h:x/0", "the URL has an option or a part that Redis clients do not know"),
+        ("redis://h/0?colour=red", "the URL has a part or an option that is not supported"),
+        ("redis://h:x/0", "the URL has a part or an option that is not supported"),
     ],
 )
 def test_what_cannot_be_reached_or_read(url: str, why: str) -> None:
@@ -75,7 +75,7 @@ def test_a_redis_that_is_no_sentinel(start_redis: Callable[..., RedisServer]) ->
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     start_redis("--port", str(port))
-    assert refusal(f"sentinel://127.0.0.1:{port}/name/0") == "what listens there is no Sentinel"
+    assert refusal(f"sentinel://127.0.0.1:{port}/name/0") == "what listens there is not a Sentinel"
 
 
 def test_a_wrong_password(start_redis: Callable[..., RedisServer]) -> None:
@@ -132,8 +132,7 @@ def test_an_old_version(shared: RedisServer) -> None:
 def test_the_state_of_another_release(shared: RedisServer) -> None:
     shared.command("SET", "mockserver:schema", "2")
     assert refusal(shared.url) == (
-        "it holds the state of another release (schema 2, this one has 1); give this one a place of its own with"
-        " ?prefix=NAME"
+        "it holds the state of another release (schema 2, this one has 1); give this one its own keys with ?prefix=NAME"
     )
     assert open_client(read_address(f"{shared.url}?prefix=mine")).epoch
 

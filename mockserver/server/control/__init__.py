@@ -100,7 +100,7 @@ class Control(Struct, frozen=True):
         except RefusedError as refused:
             response = refused.response
         except StateLostError as lost:
-            words = f"state lost: {lost}; perhaps nothing was changed; try again when it is back"
+            words = f"state lost: {lost}; the change may not have been made; try again when the state is back"
             response = RefusedError(503, words, headers={"retry-after": "1"}).response
         except ClientLeftError:
             return
@@ -128,7 +128,10 @@ class Control(Struct, frozen=True):
         query = query_from(scope["query_string"])
         namespace = query.get("namespace", DEFAULT)
         if namespace != ALL and not is_namespace(namespace):
-            raise RefusedError(400, f"a namespace has 1 to {LONGEST} printable characters; choose another ?namespace=")
+            raise RefusedError(
+                400,
+                f"the name of a namespace must have 1 to {LONGEST} printable characters; choose another ?namespace=",
+            )
         try:
             body = await read_body(receive, self.live.settings.max_body, scope["headers"])
         except Failure as failure:
@@ -159,13 +162,13 @@ class Control(Struct, frozen=True):
 
 def _show_page(method: str, path: str, scope: Scope) -> Response:
     if method != "GET":
-        raise RefusedError(405, f"the inspector takes GET, not {method}", headers={"allow": "GET"})
+        raise RefusedError(405, f"the inspector accepts only GET, not {method}", headers={"allow": "GET"})
     return RedirectResponse(f"{CONTROL}/") if path == CONTROL else send_asset(path, fields_of(scope["headers"]))
 
 
 def _describe_unknown(path: str) -> str:
     near = get_close_matches(path, _SHOWN_PATHS, n=1, cutoff=0.5) if path.strip("/") != "api" else []
-    hint = f"; did you mean {CONTROL}{near[0]}?" if near else f"; there are {', '.join(_SHOWN_PATHS)} below {CONTROL}"
+    hint = f"; did you mean {CONTROL}{near[0]}?" if near else f"; paths below {CONTROL}: {', '.join(_SHOWN_PATHS)}"
     return f"no such path: {CONTROL}{path[:200]}{hint}"
 
 

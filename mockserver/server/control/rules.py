@@ -360,7 +360,7 @@ def _splice(file: RulesFile, text: str, lines: tuple[int, int]) -> bytes:
     at = next((each for each in known if first in (each.first, each.last + 1)), None)
     whole = last == first - 1 or any((each.first, each.last) == lines for each in known)
     if at is None or not whole:
-        raise RefusedError(409, f"lines {first} to {last} are neither one rule nor a place between two")
+        raise RefusedError(409, f"lines {first} to {last} are neither one whole rule nor the gap between two rules")
     if not text.lstrip().startswith("-"):
         raise RefusedError(400, '"text" must be one item of `rules`: - name: ...')
     rule = indent(dedent(text).strip("\n"), " " * at.dash)

@@ -85,8 +85,8 @@ async def ask_owner(view: View, request: ControlRequest, fleet: "Fleet", call: i
         return await answer_here(view, request, fleet)
     found = await fleet.ask(_question(request), [owner])
     if owner not in found.answers:
-        why = "is too large to be passed on" if "too_large" in found.left_out else "did not come"
-        raise RefusedError(503, f"the answer of server {owner}, which has this call, {why}")
+        why = "gave an answer too large to pass on" if "too_large" in found.left_out else "did not answer"
+        raise RefusedError(503, f"server {owner}, which has this call, {why}")
     return _response(found.answers[owner])
 
 

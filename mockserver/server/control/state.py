@@ -184,7 +184,7 @@ async def share_reload(_: View, __: ControlRequest, fleet: "Fleet") -> Response:
     """Let all servers read their files again, and if all can, swap them in; who joins meanwhile does so later."""
     composed = await fleet.ask({"reload": "compose"})
     for slots in composed.left_out.values():
-        raise RefusedError(503, f"{_NOT_RELOADED} no answer of {list_servers(slots)}")
+        raise RefusedError(503, f"{_NOT_RELOADED} no answer from {list_servers(slots)}")
     for slot, mistakes in composed.answers.items():
         if mistakes:
             words = f"{_NOT_RELOADED} {mistakes[0]} (server {slot})"

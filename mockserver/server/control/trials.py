@@ -66,7 +66,7 @@ async def explain_request(request: ControlRequest) -> Response:
     content = request.content()
     limit = content.pop("limit", None) if isinstance(content, dict) and "call" in content else None
     if limit is not None and (type(limit) is not int or limit < 1):
-        raise RefusedError(400, '"limit" must be a number of rules, at least 1')
+        raise RefusedError(400, '"limit" must be a whole number of at least 1')
     reached, before = find_reached(content, request)
     secrets = await on_thread(find_request_secrets, reached.http)
     try:
@@ -110,8 +110,9 @@ def _find_earlier(number: Json, request: ControlRequest) -> tuple[Reached, dict[
     row = request.find_call(number)
     reached = find_target(row, request.live)
     if reached is None:
-        whole = row.received <= len(row.body)
-        why = "no operation is at its path" if whole else f"its body is not kept whole ({row.received} bytes)"
+        why = "no operation is at its path"
+        if row.received > len(row.body):
+            why = f"its body was too large to be kept whole ({row.received} bytes)"
         raise RefusedError(400, f"call {number} cannot be explained: {why}")
     return reached, {"call": number, "answered_then": row.source}
 

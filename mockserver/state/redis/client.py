@@ -181,7 +181,9 @@ class RedisClient:
     def _note_lost(self, error: Exception) -> None:
         if not self.lost:
             self.lost = True
-            log.error("state lost: %s; what counts gets a 503 until it is back", _describe_error(error))
+            log.error(
+                "state lost: %s; requests that count something get a 503 until it is back", _describe_error(error)
+            )
 
     def note_back(self, *, anew: bool) -> None:
         """Note that the state can be reached; `anew`: Redis has lost what was there."""
@@ -212,7 +214,7 @@ def explain_schema(found: bytes) -> str | None:
     theirs = found.decode("utf-8", "replace")
     return (
         f"it holds the state of another release (schema {theirs}, this one has {SCHEMA});"
-        " give this one a place of its own with ?prefix=NAME"
+        " give this one its own keys with ?prefix=NAME"
     )
 
 
@@ -353,7 +355,7 @@ def _explain_failure(error: Exception) -> str:
         (exceptions.AuthenticationError | exceptions.NoPermissionError, "", _LOGIN),
         (exceptions.ResponseError, "WRONGPASS|NOAUTH|NOPERM|invalid username|AUTH", _LOGIN),
         (exceptions.ResponseError, "DB index", "Redis has no database of this number"),
-        (exceptions.ResponseError, "(?i)unknown command.*sentinel", "what listens there is no Sentinel"),
+        (exceptions.ResponseError, "(?i)unknown command.*sentinel", "what listens there is not a Sentinel"),
         (exceptions.InvalidResponse, "", "what listens there does not speak Redis"),
         (exceptions.RedisError, "(?i)protocol error", "what listens there does not speak Redis"),
         (exceptions.TimeoutError | TimeoutError, "", f"no answer in time; {_START}"),
@@ -361,7 +363,7 @@ def _explain_failure(error: Exception) -> str:
         (exceptions.ConnectionError | OSError, "(?i)name or service|getaddrinfo|nodename|name resol", "unknown host"),
         (exceptions.ConnectionError | OSError, "(?i)no such file", f"there is no such socket; {_START}"),
         (exceptions.ConnectionError, "(?i)no master", _NO_PRIMARY),
-        (TypeError | ValueError, "", "the URL has an option or a part that Redis clients do not know"),
+        (TypeError | ValueError, "", "the URL has a part or an option that is not supported"),
     ):
         if isinstance(error, kinds) and re.search(pattern, text):
             return reason

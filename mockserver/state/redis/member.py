@@ -104,7 +104,7 @@ class Member:
         other = {int(slot): digest != own.encode() for slot, digest in zip(slots, files, strict=True)}
         self.others = {slot: it * (self.others.get(slot, 0) + 1) for slot, it in other.items() if slot != self.slot}
         for slot in [slot for slot, times in self.others.items() if times == 2]:  # it is not about to read them again
-            log.warning("server %d has other rules, settings or another release: answers may differ", slot)
+            log.warning("server %d has other rules or settings, or runs another release: answers may differ", slot)
 
     def _start_over(self) -> None:
         self.until, self._failed, self.rev, self.changed = 0.0, -math.inf, 0, {}

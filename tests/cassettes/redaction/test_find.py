@@ -286,7 +286,7 @@ def test_what_several_events_tell_together() -> None:
         return json.dumps({"choices": [{"index": 0, "delta": {"content": text}}]})
 
     said = ("your key ", KEY[:4], KEY[4:10], KEY[10:] + " is", " good")
-    told = Secrets((KEY,)).joined([*map(event, said), "[DONE]"])
+    told = Secrets((KEY,)).mask_events([*map(event, said), "[DONE]"])
     assert [json.loads(text)["choices"][0]["delta"]["content"] for text in told[:-1]] == [
         *("your key ", MASKED, "", " is", " good"),
     ]

@@ -258,7 +258,8 @@ class RequestHead(Struct, eq=False):
 class KnownHead(Struct, eq=False):
     """The head of a whole request, and its bytes without the empty line at its end.
 
-    A client mostly sends the same head with each request of a connection, but for the length of the body.
+    A client mostly sends the same head with each request of a connection, but for the length of the body. A constant
+    text takes 38 us with this and 52 us without, where an answer through a task takes 74 us.
     """
 
     head: RequestHead

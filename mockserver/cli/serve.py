@@ -23,7 +23,7 @@ from mockserver.core.json import Json
 from mockserver.core.text import LONGEST, lines, plural, printable
 from mockserver.dialects import client_configs
 from mockserver.server.cassette_store import name_file
-from mockserver.server.client_environment import bare_url, base_url, hint_for_openai
+from mockserver.server.client_environment import make_bare_url, make_base_url, write_openai_hint
 from mockserver.server.live import Live, Worker, start
 from mockserver.server.masking import find_row_secrets
 from mockserver.server.player import CassetteChoice
@@ -82,8 +82,8 @@ def write_banner(live: Live, given: Sources, port: int) -> str:
     """Where the server listens, what it answers with, and the base URL of each dialect."""
     host = f"[{live.settings.host}]" if ":" in live.settings.host else live.settings.host
     address, default = f"http://{host}:{port}", live.settings.dialect
-    bases = [f"  {name:<12} {base_url(address, name)}{hint_for_openai(name)}" for name in client_configs()]
-    bases.append(f"  {'':<12} {bare_url(address, default)}{hint_for_openai(default)}  (speaks {default})")
+    bases = [f"  {name:<12} {make_base_url(address, name)}{write_openai_hint(name)}" for name in client_configs()]
+    bases.append(f"  {'':<12} {make_bare_url(address, default)}{write_openai_hint(default)}  (speaks {default})")
     name = live.player.choice.name
     stated = live.settings.unmatched
     unmatched = stated if isinstance(stated, str) else f"error {stated.status or ''}".rstrip()

@@ -47,7 +47,7 @@ class Counters(Protocol):
 TIMES = "times "  # prefix of the counter of a rule with `times`
 
 
-def times_counter(rule: str) -> str:
+def name_times_counter(rule: str) -> str:
     """Return the counter of a rule with `times`."""
     return TIMES + rule
 

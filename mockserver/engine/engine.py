@@ -41,7 +41,7 @@ from mockserver.engine.answer import (
     use_tokenizer,
 )
 from mockserver.engine.catalogue import ANSWERED, LONGEST, Catalogue, Known, Model, apply_limits, limit_for_generator
-from mockserver.engine.counters import ScenarioState, find_attempt, ids_counter
+from mockserver.engine.counters import ScenarioState, find_attempt, name_ids_counter
 from mockserver.engine.memory import ABOUT_KEPT, KEPT, LOOK_UPS, Memory, continue_conversation
 from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thread
 from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, FaultSelection, FaultSpecs
@@ -290,7 +290,7 @@ class Engine:
 
     async def _ask_rule(self, rule: Rule, call: Call, groups: Mapping[str, str], *, large: bool) -> RuleAnswer:
         """Return what a rule says to a call. Raises Failure."""
-        scope, kinds = RenderContext(call, groups, self.policy.seed, generator), rule.then.generators
+        scope, kinds = RenderContext(call, groups, self.policy.seed, make_generator), rule.then.generators
         demands = kinds and (is_demanding(call) or not all(map(GENERATORS.is_imported, kinds)))
         slow = large or rule.slow or demands
         return await on_thread(rule.then.respond, scope) if slow else rule.then.respond(scope)
@@ -310,7 +310,7 @@ class Engine:
         if type(outcome) is Draft or type(outcome) is ArtifactDraft:  # isinstance takes far longer for a Struct
             mark = ""
             if self.policy.unique_ids:
-                mark = str(await self.counters.count(call.http.namespace, ids_counter(call)))
+                mark = str(await self.counters.count(call.http.namespace, name_ids_counter(call)))
             if large or makes_long(call, outcome):
                 return await on_thread(self._finish_draft, call, outcome, source, terms, mark)
             return self._finish_draft(call, outcome, source, terms, mark)
@@ -356,7 +356,7 @@ class Engine:
         if call.operation == "compact_response":
             return await self._generate(call, overrides)
         if call.operation == "create_batch":
-            return await _batch(self, call)
+            return await _plan_batch(self, call)
         if call.operation not in LOOK_UPS:
             if self.policy.unmatched == "error":
                 why = await self.explain(call)
@@ -399,7 +399,7 @@ class Engine:
         return {"report": explain_miss([each for each in closest if each.held] or closest[:1], entries)}
 
     async def _generate(self, call: Call, overrides: DeliveryOverrides) -> Plan:
-        draft = await draft_answer(call, self.policy.seed)
+        draft = await generate_draft(call, self.policy.seed)
         return await self._plan_generated(call, overrides.change(draft, call))
 
     def _plan_generated(self, call: Call, outcome: RuleOutcome) -> Awaitable[Plan]:
@@ -438,7 +438,7 @@ async def _find_open(ahead: list[FoundRule], scenario: ScenarioState) -> int | N
     return last if at is None and ahead[last].is_open else at
 
 
-async def _batch(engine: Engine, call: Call) -> Plan:
+async def _plan_batch(engine: Engine, call: Call) -> Plan:
     """Answer each call of a batch, and keep the results for when they are looked up."""
     results, plans = list[tuple[Call, Outcome]](), list[Plan]()
     for asked in call.batch:
@@ -455,7 +455,7 @@ async def _batch(engine: Engine, call: Call) -> Plan:
     return attribute_plan(Plan(stored, "generated"), plans)
 
 
-async def draft_answer(call: Call, seed: Seed) -> Draft | ArtifactDraft:
+async def generate_draft(call: Call, seed: Seed) -> Draft | ArtifactDraft:
     """Generate an answer; other requests run between two choices."""
     if call.operation in KINDS:
         return ArtifactDraft()
@@ -464,7 +464,7 @@ async def draft_answer(call: Call, seed: Seed) -> Draft | ArtifactDraft:
     if n > _FEWEST_CHOICES:  # fewer different ones for a large request, which bounds its time
         different = min(n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))
     budget = AnswerWork()
-    generate = generator(call, seed, budget)
+    generate = make_generator(call, seed, budget)
     demands = is_demanding(call) or not GENERATORS.is_imported("auto")  # an import must not keep others waiting
     for index in range(different):
         if index:
@@ -475,7 +475,7 @@ async def draft_answer(call: Call, seed: Seed) -> Draft | ArtifactDraft:
     return Draft(tuple(islice(cycle(choices), n)))
 
 
-def generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> Generate:
+def make_generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> Generate:
     """Return the generators for a call; each choice has its own seed."""
     budget = budget or AnswerWork()
 

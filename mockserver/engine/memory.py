@@ -106,7 +106,7 @@ class Memory(Struct, frozen=True):
         size = _BARE + len(call.http.body)
         for choice in answer.choices:
             for part in choice.parts:
-                size += _size(part)
+                size += _measure_part(part)
         stored = Stored(
             replace(call, http=replace(call.http, headers=(), body=b"")),
             replace(answer, headers=()) if answer.headers else answer,
@@ -134,7 +134,7 @@ class Memory(Struct, frozen=True):
         """Perform a look-up and return what it finds, or None for an unknown id."""
         if call.operation in _LISTS:
             return await self._list(call)
-        key = _key(call.dialect, LOOK_UPS[call.operation], call.id)
+        key = _make_key(call.dialect, LOOK_UPS[call.operation], call.id)
         while (found := await self.store.get(call.http.namespace, key)) is not None:
             stored, version = found
             if stored.gone:
@@ -162,7 +162,7 @@ class Memory(Struct, frozen=True):
         return seen
 
     async def _find(self, call: Call, operation: str, name: str) -> Stored | None:
-        found = await self.store.get(call.http.namespace, _key(call.dialect, operation, name))
+        found = await self.store.get(call.http.namespace, _make_key(call.dialect, operation, name))
         return None if found is None else found[0]
 
     async def _list(self, call: Call) -> Listing:
@@ -212,7 +212,7 @@ def continue_conversation(call: Call, history: tuple[Message, ...]) -> Call:
     """Return the call at the end of a conversation. Its meaning is what was said, whatever the conversation's id."""
     own = call.messages[: int(call.has_instructions)]
     results = (message for message in call.spoken if message.role == "tool")  # their calls may be in the history
-    meaning = {**call.meaning, "previous_response_id": fingerprint(*_meanings((*history, *results)))}
+    meaning = {**call.meaning, "previous_response_id": fingerprint(*_list_meanings((*history, *results)))}
     return replace(call, messages=(*own, *history, *call.spoken), meaning=meaning)
 
 
@@ -220,18 +220,18 @@ def write_messages(answer: Answer) -> tuple[Message, ...]:
     parts = () if answer.phase == "cancelled" else answer.choices[0].parts
     message = Message(
         "assistant",
-        "\n".join(_texts(parts)),
+        "\n".join(_list_texts(parts)),
         parts=tuple(
             {"type": part.kind, **part.body}
             for part in parts
             if isinstance(part, Item) and part.kind not in CLIENT_RUN_TOOLS
         ),
-        tool_calls=tuple(_calls(parts)),
+        tool_calls=tuple(_list_calls(parts)),
     )
     return (message,) if message.text or message.parts or message.tool_calls else ()
 
 
-def _texts(parts: Sequence[Part]) -> Iterator[str]:
+def _list_texts(parts: Sequence[Part]) -> Iterator[str]:
     """Return the texts, one per message."""
     text, before = "", False
     for part in parts:
@@ -246,7 +246,7 @@ def _texts(parts: Sequence[Part]) -> Iterator[str]:
         yield text
 
 
-def _calls(parts: Sequence[Part]) -> Iterator[ToolCall]:
+def _list_calls(parts: Sequence[Part]) -> Iterator[ToolCall]:
     for part in parts:
         match part:
             case ToolUse(call):
@@ -256,7 +256,7 @@ def _calls(parts: Sequence[Part]) -> Iterator[ToolCall]:
                 yield ToolCall(body.get("call_id", ""), name, json.dumps(body.get(key), separators=(",", ":")), kind)
 
 
-def _meanings(history: Sequence[Message]) -> Iterator[Json]:
+def _list_meanings(history: Sequence[Message]) -> Iterator[Json]:
     ordinals: dict[str, int] = {}
     for message in history:
         for call in message.tool_calls:
@@ -270,7 +270,7 @@ def _meanings(history: Sequence[Message]) -> Iterator[Json]:
 _IDS = frozenset({"id", "call_id"})
 
 
-def _size(part: Part) -> int:
+def _measure_part(part: Part) -> int:
     if type(part) is Text:  # first, as most are; a match takes far longer
         return len(part.text)
     match part:
@@ -284,8 +284,8 @@ def _size(part: Part) -> int:
 
 def _place(stored: Stored) -> tuple[str, str]:
     call = stored.call
-    return call.http.namespace, _key(call.dialect, call.operation, stored.answer.id)
+    return call.http.namespace, _make_key(call.dialect, call.operation, stored.answer.id)
 
 
-def _key(dialect: str, operation: str, name: str) -> str:
+def _make_key(dialect: str, operation: str, name: str) -> str:
     return f"{dialect} {operation} {name}"

@@ -14,7 +14,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Forward, Plan, Timing
 from mockserver.core.state import Counters
 from mockserver.delivery.script import AT_ONCE, Pace
-from mockserver.engine.counters import episodes_counter
+from mockserver.engine.counters import name_episodes_counter
 from mockserver.engine.offload import is_large, on_thread
 from mockserver.server.cassette_store import CassetteStore, name_file, parse_sent
 from mockserver.server.recorder import RecordingPolicy
@@ -84,7 +84,7 @@ class Player(Struct, frozen=True):
         if entries := played.find(key):
             at = 1
             if len(entries) > 1:
-                at = await counters.count(call.http.namespace, episodes_counter(played.file, key))
+                at = await counters.count(call.http.namespace, name_episodes_counter(played.file, key))
             reply = entries[min(at, len(entries)) - 1].reply
             return Plan(reply, reply.source)
         if record == "new_episodes":

@@ -17,7 +17,7 @@ from mockserver.core.exchange import COMPLETE, Exchange
 from mockserver.core.http import HeaderLines, Headers, HttpRequest
 from mockserver.core.plan import Failure, Forward
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import CLIENT_LEFT, ClientConnection, client_left, drive
+from mockserver.delivery.drive import CLIENT_LEFT, ClientConnection, drive, wait_until_left
 from mockserver.dialects import Dialect
 from mockserver.server.access import add_origin_headers, forbid_scripts
 from mockserver.server.live import Live
@@ -55,7 +55,7 @@ class Relay(Struct, eq=False):
     async def run(self, scope: Scope, more: Headers | HeaderLines) -> str:
         """Relay it, with more headers on the answer, and return how it ended. Raises Failure if no answer begins."""
         pump = asyncio.create_task(self._relay(scope, more))
-        watch = asyncio.create_task(client_left(self.client.receive))
+        watch = asyncio.create_task(wait_until_left(self.client.receive))
         try:
             await asyncio.wait((pump, watch), return_when=asyncio.FIRST_COMPLETED)
             return pump.result() if pump.done() else CLIENT_LEFT

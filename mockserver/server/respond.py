@@ -42,14 +42,14 @@ from mockserver.server.access import (
     may_be_shown,
 )
 from mockserver.server.cassette_store import parse_recorded
-from mockserver.server.client_environment import home
+from mockserver.server.client_environment import render_home
 from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation, estimate_parsed_size
 from mockserver.server.live import Live
 from mockserver.server.masking import find_request_secrets
 from mockserver.server.player import pace_reply
-from mockserver.server.routes import operation_for
+from mockserver.server.routes import find_operation
 from mockserver.server.snapshot import ClientLeftError, decode_body
-from mockserver.server.stubs import is_stubbed, other, suggest_rule
+from mockserver.server.stubs import is_stubbed, make_stub_operation, suggest_rule
 from mockserver.server.upstreams import replace_upload_urls
 from mockserver.state.journal import Journal
 
@@ -138,7 +138,7 @@ class Responder(Struct, eq=False):
         """Return the visit of a request that has begun."""
         journal = self.live.journal
         row = journal.open(method, path, self.dialect.name, namespace)
-        operation = operation_for(method, self.operations)
+        operation = find_operation(method, self.operations)
         if operation is not None:
             row.operation = operation.name
         return Visit(self.live, journal, row, operation=operation)
@@ -186,7 +186,7 @@ class Responder(Struct, eq=False):
                     problems = await on_thread(operation.history, call, validation)
                 else:
                     problems = operation.history(call, validation)
-                call, remarks = _heed(problems, call, settings) if problems else (call, ())
+                call, remarks = _apply_problems(problems, call, settings) if problems else (call, ())
             except Failure as refusal:
                 call, plan = await self._replay_despite(refusal, operation, request, engine)
                 timed, remarks = read_timing(request), ()
@@ -219,13 +219,15 @@ class Responder(Struct, eq=False):
         except StateLostError:
             response = self.refuse(request, STATE_LOST)
         except Exception as error:
-            log.error("%s", crash(error, request))
+            log.error("%s", describe_crash(error, request))
             response = self.refuse(request, Failure("server_error", _BUG))
         return self.finish(response, request, visit)
 
     def find_operation(self, method: str) -> Operation:
         """Return the operation that a method asks for. Raises Failure if the path has none."""
-        operation = operation_for(method, self.operations) if self.operations else other(self.dialect.name)
+        if not self.operations:
+            return make_stub_operation(self.dialect.name)
+        operation = find_operation(method, self.operations)
         if operation is None:
             allowed = ", ".join(self.operations)
             raise Failure("method_not_allowed", details={"allowed": allowed}, headers=(("allow", allowed),))
@@ -258,7 +260,7 @@ class Responder(Struct, eq=False):
     def point_elsewhere(self, request: HttpRequest, call: Call | None = None, report: Json = None) -> Response:
         """Return the response at a path that no dialect knows where no rule answers; `report` names the nearest."""
         if request.path == "/" and request.method in ("GET", "HEAD"):
-            return Response(HOME, home(request, self.live.settings), call)
+            return Response(HOME, render_home(request, self.live.settings), call)
         hints = {"nearest": self.nearest, "rule": suggest_rule(request, self.dialect), "report": report}
         details = {name: hint for name, hint in hints.items() if hint and not self.refusal}
         reply = self.dialect.fail(request, Failure("route_not_found", self.refusal, details=details), call)
@@ -300,7 +302,7 @@ class Responder(Struct, eq=False):
         """Turn a plan into the reply that the dialect gives; `timed`: it takes its time."""
         outcome, settings = plan.outcome, self.live.settings
         at_once = plan.timing == UNTIMED or plan.timing.at_once
-        pace = AT_ONCE if at_once else _pace_of(call, plan, self.live.engine.policy.seed)
+        pace = AT_ONCE if at_once else _find_pace(call, plan, self.live.engine.policy.seed)
         if type(outcome) is Answer:  # first, as most are; isinstance takes far longer for a Struct
             reply = operation.render(call, outcome)
         elif isinstance(outcome, Failure):
@@ -359,7 +361,7 @@ class Responder(Struct, eq=False):
                 row.operation = call.operation
         more = write_lines(limits) if limits else ""
         if settings.source_headers:
-            more += f"{_source_line(plan.source)}x-mockserver-call: {row.seq}\r\n"
+            more += f"{_write_source_line(plan.source)}x-mockserver-call: {row.seq}\r\n"
             if self.live.fleet is not None and self.live.fleet.lost:
                 more += "x-mockserver-state: lost\r\n"
         response.extra_headers = extra = HeaderLines(more)
@@ -387,7 +389,7 @@ def _forward(call: Call, plan: Plan, sent: HttpRequest, visit: Visit) -> Respons
     return Response(replace(plan, faults=()), _NO_REPLY, call, forwarded=sent)  # neither faults nor timing apply
 
 
-def _heed(problems: Sequence[HistoryProblem], call: Call, settings: Settings) -> tuple[Call, tuple[str, ...]]:
+def _apply_problems(problems: Sequence[HistoryProblem], call: Call, settings: Settings) -> tuple[Call, tuple[str, ...]]:
     """Return the call and the remarks on the problems of its history; raise the provider's Failure if they refuse it.
 
     What is to be refused within a batch is the result of that part of it.
@@ -426,7 +428,7 @@ async def _reserve(reservation: Reservation, engine: Engine, call: Call, key: st
     return charge, call
 
 
-def _pace_of(call: Call, plan: Plan, seed: Seed) -> Pace:
+def _find_pace(call: Call, plan: Plan, seed: Seed) -> Pace:
     timing, outcome = plan.timing, plan.outcome
     if timing.prompt_per_1k:
         timing = timing.after(outcome.usage.prompt if isinstance(outcome, Answer) else call.prompt_tokens)
@@ -465,7 +467,7 @@ def read_timing(request: HttpRequest) -> bool | None:
     return _SWITCH[text.lower()]
 
 
-def crash(error: BaseException, request: HttpRequest) -> str:
+def describe_crash(error: BaseException, request: HttpRequest) -> str:
     """The log text of a bug: request line and traceback, masked and escaped, so that no line can be forged."""
     secrets = find_request_secrets(request)
     trace = secrets.mask_text("".join(format_exception(error)).rstrip("\n"))
@@ -474,7 +476,7 @@ def crash(error: BaseException, request: HttpRequest) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _source_line(source: str) -> str:
+def _write_source_line(source: str) -> str:
     return f"x-mockserver-source: {printable(source)}\r\n"
 
 

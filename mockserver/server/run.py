@@ -24,7 +24,7 @@ from mockserver.core.http import is_everywhere
 from mockserver.server.access import add_cors
 from mockserver.server.app import Site
 from mockserver.server.http.parser import Deadlines
-from mockserver.server.http.protocol import ConnectionProtocol, protocol_factory, refusal
+from mockserver.server.http.protocol import ConnectionProtocol, make_protocol_factory, make_refuse
 from mockserver.server.live import Live, watch
 from mockserver.server.sources import Sources
 
@@ -164,8 +164,8 @@ def configure_uvicorn(live: Live, lifespan: Lifespan[Router], grace: int, drain:
     site = Site(live, lifespan)
     return uvicorn.Config(
         add_cors(site, live.settings.cors),
-        http=protocol_factory(
-            refusal(live),
+        http=make_protocol_factory(
+            make_refuse(live),
             Deadlines(drain=drain),
             unread=live.unsent,
             find=site.find,
@@ -206,7 +206,7 @@ _PATIENCE = 30  # seconds that a start may take on a very busy machine
 T = TypeVar("T")
 
 
-async def _turns() -> None:
+async def _let_loop_turn() -> None:
     """Let the loop turn as often as it takes to note a sent answer."""
     for _ in range(5):
         await asyncio.sleep(0)
@@ -221,7 +221,7 @@ class Running:
     def __init__(self, live: Live, sources: Sources | None = None, *, say: Callable[[str], None] | None = None) -> None:
         self.live = live
         self._listener = bind(live.settings.host, live.settings.port)
-        self.address = _address(self._listener)
+        self.address = _format_address(self._listener)
         self._ready, self._process = Event(), os.getpid()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._watching = watch_sources(live, sources or Sources(), say or (lambda _: None))
@@ -270,11 +270,11 @@ class Running:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE)
 
     async def _hung_up(self, *, all_of_them: bool) -> None:
-        await _turns()
+        await _let_loop_turn()
         for connection in tuple(self._server.server_state.connections):
             if isinstance(connection, ConnectionProtocol) and connection.busy and (all_of_them or connection.half):
                 connection.transport.abort()
-        await _turns()
+        await _let_loop_turn()
 
     def __enter__(self) -> "Running":
         self.start()
@@ -317,7 +317,7 @@ class _Prompt(AcceptingServer):
             return
         for connection in tuple(self.server_state.connections):
             connection.shutdown()
-        await _turns()
+        await _let_loop_turn()
         for server in self.servers:
             server.close()
         for listener in sockets or ():
@@ -325,7 +325,7 @@ class _Prompt(AcceptingServer):
         await self.lifespan.shutdown()
 
 
-def _address(listener: socket.socket) -> str:
+def _format_address(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     if is_everywhere(host):
         host = "::1" if ":" in host else "127.0.0.1"

@@ -11,7 +11,7 @@ from mockserver.core.draft import Draft
 from mockserver.core.episode import Recorded
 from mockserver.core.http import HttpRequest
 from mockserver.core.seed import Seed
-from mockserver.engine.engine import FEW, Engine, alter_engine, draft_answer, put_rules_before
+from mockserver.engine.engine import FEW, Engine, alter_engine, generate_draft, put_rules_before
 from mockserver.engine.memory import Memory
 from mockserver.model.budget import REQUEST_WORK, RequestWork
 from mockserver.server.live import start
@@ -209,7 +209,7 @@ def test_all_choices_of_a_small_request_are_different() -> None:
 async def test_the_first_choice_is_made_even_if_earlier_calls_of_a_batch_left_little_work() -> None:
     before = REQUEST_WORK.set(RequestWork(left=0))
     asked = replace(several(1), operation="chat", options=Options(n=3), prompts=())
-    draft = await draft_answer(asked, Seed())
+    draft = await generate_draft(asked, Seed())
     REQUEST_WORK.reset(before)
     assert isinstance(draft, Draft)
     assert len(draft.choices) == 3

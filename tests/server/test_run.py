@@ -16,7 +16,7 @@ from urllib.request import urlopen
 import pytest
 
 from mockserver.config.errors import ConfigError
-from mockserver.server.client_environment import KEY, environment
+from mockserver.server.client_environment import KEY, make_environment
 from mockserver.server.run import Running, allow_open_files, bind
 from tests.kit.local import local
 from tests.kit.raw import STREAM, Raw, post
@@ -140,7 +140,7 @@ REAL = {"OPENAI_API_KEY": "sk-real", "FIREWORKS_API_KEY": "fw-real"}
 
 
 def variables(environ: Mapping[str, str] = {}, **settings: Any) -> Mapping[str, str]:
-    return environment(ADDRESS, local(**settings).live.settings, environ)
+    return make_environment(ADDRESS, local(**settings).live.settings, environ)
 
 
 def test_every_client_is_led_to_its_own_dialect() -> None:

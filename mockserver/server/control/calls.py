@@ -24,7 +24,13 @@ from mockserver.core.state import StateLostError
 from mockserver.core.text import count_shared_ends
 from mockserver.engine.offload import on_thread
 from mockserver.server.control.detail import parse_call, show_answer, show_bodies, show_detail
-from mockserver.server.control.requests import ControlRequest, RefusedError, json_response, list_response, read_number
+from mockserver.server.control.requests import (
+    ControlRequest,
+    RefusedError,
+    make_json_response,
+    make_list_response,
+    read_number,
+)
 from mockserver.server.control.rows import Digest, Rows, encode, make_digest
 from mockserver.server.control.sharing import View, ask_all
 from mockserver.server.explain import is_unmatched
@@ -47,7 +53,7 @@ async def list_calls(request: ControlRequest) -> Response:
     rows = await _select_containing(request, rows, limit)
     latest = rows if limit is None else rows[max(0, len(rows) - limit) :]
     if request.switch("bodies"):
-        return list_response("calls", _add_bodies(latest, request.rows))
+        return make_list_response("calls", _add_bodies(latest, request.rows))
     found = b",".join([each async for each in _encode_rows(latest, request)])
     content = b'{"calls":[' + found + b"]}"
     if not request.switch("compact"):
@@ -136,7 +142,7 @@ async def show_call(request: ControlRequest) -> Response:
         "chain": {"conversation": await _find_conversation(row, rows, request), "tries": request.rows.find_tries(row)},
         **await on_thread(show_bodies, row),
     }
-    return await on_thread(lambda: json_response(mask_texts(whole, find_row_secrets(row))))
+    return await on_thread(lambda: make_json_response(mask_texts(whole, find_row_secrets(row))))
 
 
 async def _find_conversation(row: Exchange, rows: Sequence[Exchange], request: ControlRequest) -> list[int]:
@@ -178,7 +184,7 @@ _MOST_COMPARED = 300  # calls: the nearest ones
 
 async def forget_calls(request: ControlRequest) -> Response:
     """Delete the calls; keep rules and counters."""
-    return json_response({"forgotten": sum(map(request.live.journal.forget_calls, request.namespaces))})
+    return make_json_response({"forgotten": sum(map(request.live.journal.forget_calls, request.namespaces))})
 
 
 def join_forgotten(answers: Sequence[Any], _: ControlRequest) -> dict[str, Json]:
@@ -193,15 +199,15 @@ class _Filter(Struct, frozen=True):
     wanted: Callable[[str, ControlRequest], Json] = lambda name, request: request.query[name]
 
 
-def _number(name: str, request: ControlRequest) -> int:
+def _read_number(name: str, request: ControlRequest) -> int:
     return request.number(name) or 0
 
 
-def _switch(name: str, request: ControlRequest) -> bool:
+def _read_switch(name: str, request: ControlRequest) -> bool:
     return request.switch(name)
 
 
-def _numbers(name: str, request: ControlRequest) -> frozenset[int]:
+def _read_numbers(name: str, request: ControlRequest) -> frozenset[int]:
     found = frozenset(read_number(word, f"each of ?{name}=") for word in request.query[name].split(",") if word)
     if len(found) > MOST_NUMBERS:
         raise RefusedError(400, f"?{name}= takes at most {MOST_NUMBERS} numbers of calls")
@@ -220,10 +226,10 @@ FILTERS: Mapping[str, _Filter] = {
     "dialect": _Filter(lambda row, dialect: row.dialect == dialect),
     "source": _Filter(lambda row, source: source in (row.source, row.source.partition(" ")[0])),
     "rule": _Filter(_is_of_rule),
-    "status": _Filter(lambda row, status: row.status == status, _number),
+    "status": _Filter(lambda row, status: row.status == status, _read_number),
     "ended": _Filter(lambda row, ended: (row.ended or "open") == ended),
-    "numbers": _Filter(lambda row, numbers: row.seq in numbers, _numbers),
-    "unmatched": _Filter(lambda row, unmatched: is_unmatched(row) == unmatched, _switch),
+    "numbers": _Filter(lambda row, numbers: row.seq in numbers, _read_numbers),
+    "unmatched": _Filter(lambda row, unmatched: is_unmatched(row) == unmatched, _read_switch),
 }
 MOST_NUMBERS = 100
 _TURN = 20  # calls that are rendered before other requests have their turn
@@ -236,7 +242,7 @@ async def compare_calls(request: ControlRequest) -> Response:
         raise RefusedError(400, 'the body must be {"calls": [7, 9]}, with the numbers of two calls')
     rows = [request.find_call(number) for number in numbers]
     request.rows.select(sorted({row.namespace for row in rows}))
-    return json_response(await on_thread(_compare, rows, request))
+    return make_json_response(await on_thread(_compare, rows, request))
 
 
 def _compare(rows: list[Exchange], request: ControlRequest) -> Json:

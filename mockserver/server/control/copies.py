@@ -38,7 +38,7 @@ async def show_body(request: ControlRequest) -> Response:
     if of not in ("request", "reply"):
         raise RefusedError(400, "?of= must be request or reply")
     read = _read_request_body if of == "request" else _read_reply_body
-    return _text_response(await on_thread(read, row, find_row_secrets(row)))
+    return _make_text_response(await on_thread(read, row, find_row_secrets(row)))
 
 
 async def copy_call(request: ControlRequest) -> Response:
@@ -46,10 +46,10 @@ async def copy_call(request: ControlRequest) -> Response:
     row, form = request.find_call(), request.query.get("form", "curl")
     if form not in FORMS:
         raise RefusedError(400, f"?form= must be one of {', '.join(FORMS)}")
-    return _text_response(await on_thread(FORMS[form], row, request))
+    return _make_text_response(await on_thread(FORMS[form], row, request))
 
 
-def _text_response(text: str) -> Response:
+def _make_text_response(text: str) -> Response:
     shown = _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
     return Response(shown.encode("utf-8", "backslashreplace"), media_type="text/plain")
 

@@ -14,17 +14,17 @@ from mockserver.core.exchange import ConditionResult, Exchange, frames
 from mockserver.core.http import Frame
 from mockserver.core.json import Json, try_parse
 from mockserver.core.text import SHOWN, truncate
-from mockserver.delivery.script import sse
+from mockserver.delivery.script import write_event
 from mockserver.engine.offload import on_thread
 from mockserver.reports.diff import find_loosening, find_span, is_secret
 from mockserver.reports.suggest import find_change, write_yaml
 from mockserver.rules.load import Rule, select_answering
 from mockserver.rules.nearest import NearMiss, explain_closed, find_nearest
-from mockserver.server.control.rows import read_answer, to_milliseconds
+from mockserver.server.control.rows import convert_to_milliseconds, read_answer
 from mockserver.server.explain import Reached, complete_call, find_place, plan_answer, show_finding
 from mockserver.server.live import Live
 from mockserver.server.masking import decode_request, find_row_secrets, rebuild_request
-from mockserver.server.snapshot import query_from
+from mockserver.server.snapshot import parse_query
 
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.redact import Secrets
@@ -41,7 +41,7 @@ def show_bodies(row: Exchange) -> dict[str, Json]:
     request = {
         "method": row.method,
         "path": row.path,
-        "query": query_from(secrets.mask_query(row.query)),
+        "query": parse_query(secrets.mask_query(row.query)),
         "headers": _merge_headers((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers),
         "body": try_parse(body, body or None),
         **_describe_cut(len(row.body), row.received),
@@ -71,7 +71,7 @@ async def show_detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json
     shown: dict[str, Json] = {
         "asked": None,
         "answer": await on_thread(show_answer, row),
-        "asked_ms": None if row.asked is None else to_milliseconds(row.asked - row.began),
+        "asked_ms": None if row.asked is None else convert_to_milliseconds(row.asked - row.began),
     }
     if call is None:
         return shown
@@ -241,7 +241,10 @@ def show_reply(row: Exchange, secrets: "Secrets") -> dict[str, Json]:
     texts = secrets.mask_events([frame.text for frame in left])
     for frame, text, adds in zip(left, texts, _find_added_texts(row, texts), strict=True):
         event, broken = {"event": frame.event} if frame.event else {}, {} if frame.whole else {"whole": False}
-        times = {"at_ms": to_milliseconds(frame.at - row.began), "gap_ms": to_milliseconds(frame.at - before)}
+        times = {
+            "at_ms": convert_to_milliseconds(frame.at - row.began),
+            "gap_ms": convert_to_milliseconds(frame.at - before),
+        }
         sent.append({**times, **event, **({"adds": adds} if adds else {}), "data": try_parse(text, text), **broken})
         before = frame.at
     return {**head, "frames": sent, **cut_off}
@@ -258,7 +261,7 @@ def _find_added_texts(row: Exchange, texts: Sequence[str]) -> list[str]:
                 found[piece.event] += piece.text
     for at, text in enumerate(texts if form in _ADD_UP else ()):
         if not found[at]:  # a text in one frame only, or a call
-            said = parse_response(Recorded(200, frames=((0, sse(Frame(text.encode()))),)), form).choices
+            said = parse_response(Recorded(200, frames=((0, write_event(Frame(text.encode()))),)), form).choices
             found[at] = "".join(part.text or (part.call.text if part.call else "") for c in said for part in c.parts)
     return found
 

@@ -129,8 +129,8 @@ class Rows:
             **({"recorded": row.recorded} if row.recorded else {}),
             **({"unrecorded": row.unrecorded} if row.unrecorded else {}),
             "ended": row.ending,
-            "first_byte_ms": to_milliseconds(row.first) if row.written else None,
-            "elapsed_ms": to_milliseconds(row.elapsed) if row.ended else None,
+            "first_byte_ms": convert_to_milliseconds(row.first) if row.written else None,
+            "elapsed_ms": convert_to_milliseconds(row.elapsed) if row.ended else None,
             "streamed": streamed,
             "bytes": row.written,
             **({"frames": row.unkept + sum([count(data) for _, data in row.sent])} if streamed else {}),
@@ -152,7 +152,7 @@ def show_usage(row: Exchange) -> Json:
     return None if used is None else {"prompt_tokens": used.prompt, "completion_tokens": used.completion}
 
 
-def to_milliseconds(seconds: float) -> float:
+def convert_to_milliseconds(seconds: float) -> float:
     return round(seconds * 1000, 3)
 
 

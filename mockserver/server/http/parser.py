@@ -79,7 +79,7 @@ def find_target(method: str, target: bytes, headers: list[tuple[bytes, bytes]]) 
     return rest if rest.startswith(b"/") else b"/" + rest
 
 
-def path_of(target: bytes, headers: Fields) -> str:
+def read_path(target: bytes, headers: Fields) -> str:
     whole, _, query = target.partition(b"?")
     path = unquote(_AUTHORITY.sub(b"", whole, count=1).decode("latin-1"))
     from mockserver.cassettes.redaction.redact import find_secrets  # only for the journal's rows of bad requests

@@ -40,19 +40,19 @@ from mockserver.server.limits import Unsent
 from mockserver.server.live import Live
 from mockserver.server.namespaces import split_namespace
 from mockserver.server.respond import Responder, Response, Visit
-from mockserver.server.routes import owner
+from mockserver.server.routes import find_owner
 
 if sys.platform == "linux":
     from fcntl import ioctl
     from termios import TIOCOUTQ
 
 
-def refusal(live: Live) -> Callable[[Failure, str, str], Reply]:
+def make_refuse(live: Live) -> Callable[[Failure, str, str], Reply]:
     """Render a failure in the dialect of a path, and note it in the journal."""
 
     def refuse(failure: Failure, method: str, path: str) -> Reply:
         namespace, inner = split_namespace(path)
-        dialect = owner(inner, discover(), live.settings.dialect)
+        dialect = find_owner(inner, discover(), live.settings.dialect)
         exchange = live.journal.open(method, inner, dialect.name, namespace)
         reply = dialect.fail(HttpRequest(method, inner, namespace=namespace), failure, None)
         exchange.plan = Plan(None, "invalid")
@@ -74,7 +74,7 @@ log = logging.getLogger("mockserver")
 Find = Callable[[str], FoundResponder | None]
 
 
-def protocol_factory(
+def make_protocol_factory(
     refuse: Refuse,
     deadlines: Deadlines = Deadlines(),  # noqa: B008  # frozen
     unread: Unsent | None = None,
@@ -319,7 +319,7 @@ class ConnectionProtocol(RequestParser):
         elif cycle is None or cycle.keep_alive:  # else nothing was to follow
             begun = self.stage == HEAD and self.url != b""
             method = self.parser.get_method().decode() if begun else ""
-            path = parser.path_of(self.url, self.headers) if begun else "/"
+            path = parser.read_path(self.url, self.headers) if begun else "/"
             head = RequestHead(method, path, b"", b"", tabulate(()), "1.1", keep_alive=False, expects=False)
             self._queue(self._new_cycle(head.scope(), head), self.deadline_watch.refusing(failure))
 
@@ -426,7 +426,7 @@ def count_unsent(transport: asyncio.Transport) -> int:
     waiting = transport.get_write_buffer_size()
     if waiting or sys.platform != "linux" or transport.is_closing():
         return waiting
-    return int.from_bytes(ioctl(_socket(transport).fileno(), TIOCOUTQ, bytes(4)), sys.byteorder)
+    return int.from_bytes(ioctl(_find_socket(transport).fileno(), TIOCOUTQ, bytes(4)), sys.byteorder)
 
 
 def is_abandoned(transport: asyncio.Transport) -> bool:
@@ -434,17 +434,17 @@ def is_abandoned(transport: asyncio.Transport) -> bool:
     if transport.is_closing() or not hasattr(select, "poll"):
         return False
     poll = select.poll()
-    poll.register(_socket(transport).fileno(), getattr(select, "POLLRDHUP", 0))
+    poll.register(_find_socket(transport).fileno(), getattr(select, "POLLRDHUP", 0))
     return bool(poll.poll(0))
 
 
 def reset(transport: asyncio.Transport) -> None:
     """End the connection by TCP RST; what has not reached the client is lost."""
     if not transport.is_closing():
-        _socket(transport).setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        _find_socket(transport).setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         transport.abort()
 
 
-def _socket(transport: asyncio.Transport) -> socket.socket:
+def _find_socket(transport: asyncio.Transport) -> socket.socket:
     held: socket.socket = transport.get_extra_info("socket")
     return held

@@ -137,7 +137,7 @@ class RedisLimitStore:
             await asyncio.sleep(LOOKED_EVERY)
 
     async def take(self, namespace: str, draws: Sequence[Draw]) -> Sequence[float]:
-        _, *waits = await self._send("take", namespace, Limits(), "", *_words(draws))
+        _, *waits = await self._send("take", namespace, Limits(), "", *_write_draws(draws))
         return [float(wait) for wait in waits]
 
     def leave(self, namespace: str, place: str, limits: Limits) -> None:
@@ -153,7 +153,7 @@ class RedisLimitStore:
             self._places += 1
             place = f"{self._worker} {self._places}"
         try:
-            result, *waits = await self._send("enter", namespace, limits, place, *_words(draws))
+            result, *waits = await self._send("enter", namespace, limits, place, *_write_draws(draws))
         except asyncio.CancelledError:  # it may have got a slot
             if place:
                 self._send("leave", namespace, limits, place)
@@ -185,7 +185,7 @@ class RedisLimitStore:
         return self._client.run(_LIMITS, keys, order, most, limits.queue, SLOT_LASTS, self._max_buckets, *words)
 
 
-def _words(draws: Sequence[Draw]) -> list[Argument]:
+def _write_draws(draws: Sequence[Draw]) -> list[Argument]:
     """Draws as Lua reads them, which knows no infinity."""
     words = list[Argument]()
     for bucket, window, needed, taken in draws:

@@ -14,13 +14,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.call import Call
-from mockserver.core.history import HistoryProblem
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import LazyMapping, lazy_property
 from mockserver.core.plan import Failure
 from mockserver.core.rates import Standings
-from mockserver.core.validation import Validation
+from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects._clients import CLIENT_CONFIGS, ClientConfig
 from mockserver.dialects._meaning import BOOKKEEPING
 from mockserver.kinds import ARTIFACTS

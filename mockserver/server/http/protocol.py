@@ -37,16 +37,15 @@ from mockserver.server.limits import Unsent
 from mockserver.server.live import Live
 from mockserver.server.namespaces import split_namespace
 from mockserver.server.respond import Responder, Response, Visit, return_response
-from mockserver.server.routes import owner
-from mockserver.server.sockets import UPGRADE
+from mockserver.server.routes import find_owner
 
 
-def refusal(live: Live) -> Callable[[Failure, str, str], Reply]:
+def make_refuse(live: Live) -> Callable[[Failure, str, str], Reply]:
     """Render a failure in the dialect of a path, and note it in the journal."""
 
     def refuse(failure: Failure, method: str, path: str) -> Reply:
         namespace, inner = split_namespace(path)
-        dialect = owner(inner, discover(), live.settings.dialect)
+        dialect = find_owner(inner, discover(), live.settings.dialect)
         exchange = live.journal.open(method, inner, dialect.name, namespace)
         reply = dialect.fail(HttpRequest(method, inner, namespace=namespace), failure, None)
         exchange.plan = Plan(None, "invalid")
@@ -65,7 +64,7 @@ PATIENCE = 1.0  # seconds that an application gets to notice that its client has
 log = logging.getLogger("mockserver")
 
 
-def protocol_factory(
+def make_protocol_factory(
     refuse: Refuse,
     deadlines: Deadlines = Deadlines(),  # noqa: B008  # frozen
     unread: Unsent | None = None,
@@ -143,7 +142,12 @@ class ConnectionProtocol(RequestParser):
     def answer(self, head: RequestHead, body: bytes, *, whole: bool) -> None:
         """Answer a plain request at once, if nothing has to be awaited for it; else run the application."""
         site = self._site
-        if site is not None and UPGRADE in head.table.headers and self._running is None and site.find_socket(head.path):
+        if (
+            site is not None
+            and parser.UPGRADE in head.table.headers
+            and self._running is None
+            and site.find_socket(head.path)
+        ):
             self._hand_over(head, site)
             return
         is_free = self._running is None and not (self.deaf or self.half or self._stopping or self.flow.write_paused)
@@ -321,7 +325,7 @@ class ConnectionProtocol(RequestParser):
         elif cycle is None or cycle.keep_alive:  # else nothing was to follow
             begun = self.stage == HEAD and self.url != b""
             method = self.parser.get_method().decode() if begun else ""
-            path = parser.path_of(self.url, self.headers) if begun else "/"
+            path = parser.read_path(self.url, self.headers) if begun else "/"
             head = RequestHead(method, path, b"", b"", tabulate(()), "1.1", keep_alive=False, expects=False)
             self._queue(self._new_cycle(head.scope(), head), self.deadline_watch.refusing(failure))
 

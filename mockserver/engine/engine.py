@@ -26,6 +26,7 @@ from mockserver.core.draft import (
 )
 from mockserver.core.json import Json
 from mockserver.core.lazy import Memo, lazy_property
+from mockserver.core.mcp import McpServer
 from mockserver.core.plan import Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.state import Counters
@@ -42,11 +43,13 @@ from mockserver.engine.answer import (
 )
 from mockserver.engine.catalogue import LONGEST, Catalogue, Known, Model, apply_limits, limit_for_generator
 from mockserver.engine.counters import ScenarioState, find_attempt, name_ids_counter
+from mockserver.engine.mcp import check_mcp_call, find_mcp_answer, generate_mcp_result
 from mockserver.engine.memory import Memory, continue_conversation
 from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thread
 from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, FaultSelection, FaultSpecs
 from mockserver.kinds import ARTIFACTS, CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS, QUESTIONS
 from mockserver.kinds.kind import ModelListing, Question
+from mockserver.kinds.mcp import McpOperation
 from mockserver.kinds.objects import Creation, LookUp, ObjectKind
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
@@ -132,7 +135,10 @@ _TERMS_SIZE = 1_000  # bytes, about
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Rules, policy and memory. `listed` names each dialect's own models; `player` plays cassettes."""
+    """Rules, policy and memory. `listed` names each dialect's own models; `player` plays cassettes.
+
+    `servers` are what MCP servers offer.
+    """
 
     rules: tuple[Rule, ...]
     policy: Policy
@@ -140,6 +146,7 @@ class Engine:
     memory: Memory
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     player: CassettePlayer | None = None
+    servers: Mapping[str, McpServer] = field(default_factory=dict)  # of MCP, by name
     _index: Index = field(init=False)
     _counts_attempts: bool = field(init=False)
     stubs: bool = field(init=False)  # whether a rule names a path, which may be one that no dialect knows
@@ -196,6 +203,8 @@ class Engine:
             silence = self._finish_draft(call, _SILENCE, "generated", terms, _WARM_UP)
             return replace(silence, timing=Timing())
         large = is_large(call)
+        if call.mcp is not None and (refused := check_mcp_call(self.servers, call.mcp)) is not None:
+            return self._finish_draft(call, refused, "invalid", terms)
         if call.operation in _LIMITED_BY_MODEL:
             try:
                 if large:
@@ -366,6 +375,12 @@ class Engine:
                 return await self._generate(call, overrides)
             case LookUp(objects=objects):
                 return await self._look_up(call, objects, overrides)
+            case McpOperation() if call.mcp is not None:
+                known = find_mcp_answer(self.servers, call.mcp)
+                if isinstance(known, McpServer):
+                    return Plan(known, "generated")
+                if known is not None:
+                    return await self._plan_generated(call, known)
         if self.policy.unmatched == "error":
             why = await self.explain(call)
             return Plan(Failure("unmatched", **{"message": why, **self.policy.error}), "unmatched")
@@ -409,7 +424,10 @@ class Engine:
         return {"report": explain_miss([each for each in closest if each.held] or closest[:1], entries)}
 
     async def _generate(self, call: Call, overrides: DeliveryOverrides) -> Plan:
-        draft = await generate_draft(call, self.policy.seed)
+        if call.mcp is not None:
+            draft: Draft | ArtifactDraft = generate_mcp_result(self.servers, call, self.policy.seed)
+        else:
+            draft = await generate_draft(call, self.policy.seed)
         return await self._plan_generated(call, overrides.change(draft, call))
 
     def _plan_generated(self, call: Call, outcome: RuleOutcome) -> Awaitable[Plan]:

@@ -11,6 +11,8 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Artifact
 from mockserver.core.seed import Seed
 
+OF_TOOLS = frozenset(("tool_error", "content"))  # keys of `then` that only MCP servers can send
+
 
 class OperationKind(Struct, frozen=True, kw_only=True):
     """One operation: what rules, the engine, limits, reports and the command line have to know of it.

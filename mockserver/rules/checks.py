@@ -13,14 +13,14 @@ from mockserver.core.draft import ArtifactDraft, Draft, RuleOutcome
 from mockserver.core.episode import wire_format
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
-from mockserver.kinds import ARTIFACTS_BY_KEY, CONVERSATIONS, OPERATIONS
+from mockserver.kinds import ARTIFACTS_BY_KEY, CONVERSATIONS, OPERATIONS, SERVED
 from mockserver.rules.match.conditions import All, Condition, find_pinned, mark_implied
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import ContentSpec, ThenSpec
 from mockserver.rules.templates import CompileContext
 
 Known = Mapping[str, frozenset[str]]  # the features of each dialect
-SAYS = ("text", "json", "refusal")  # with or without tool calls, each is of the kind "content"
+SAYS = ("text", "json", "refusal", "tool_error")  # with or without tool calls, each is of the kind "content"
 
 
 def find_kind(then: ContentSpec, context: CompileContext) -> str | None:
@@ -65,6 +65,8 @@ def _explain_no_answer(keys: Collection[str], then: ContentSpec) -> str:
 OUTCOMES: Mapping[str, str] = {
     "text": "content",
     "json": "content",
+    "tool_error": "content",
+    "content": "content",
     "refusal": "content",
     "tool_calls": "content",
     "items": "content",
@@ -147,6 +149,8 @@ class AnswerCheck:
         if self._names_operation or self._names_path:
             return self._when
         names = {purpose.name for purpose in self._purposes}
+        if not _OF_MCP.isdisjoint(field.partition(".")[0] for field in self._when.uses):
+            names = {"mcp"}
         return All((self._when, _IMPLIED[names.pop() if len(names) == 1 else "text"]))
 
     def check_operations(self) -> None:
@@ -157,7 +161,7 @@ class AnswerCheck:
         for purpose in self._purposes:
             other = next((name for name in operations if not _suits(purpose.name, name)), None)
             if other is not None:
-                able = f"use it for {', '.join(_PURPOSES[purpose.name])}{OPERATIONS[other].advice}"
+                able = f"use it for {', '.join(_PURPOSES[purpose.name])}{_advise(other)}"
                 self._context.at("then", *purpose.path).refuse_key(
                     f'"{purpose.path[-1]}" cannot answer the operation "{other}"; {able}'
                 )
@@ -165,7 +169,7 @@ class AnswerCheck:
             for key in _select_keys(content, _WITHHELD):
                 if all(_withholds(name, key) for name in operations) and not self._is_chat_item(key, operations):
                     able = ", ".join(name for name in CONVERSATIONS if not _withholds(name, key))
-                    hint = OPERATIONS[operations[0]].advice or f"; {able} can"
+                    hint = _advise(operations[0]) or f"; {able} can"
                     self._context.at("then", *path, key).refuse_key(
                         f'the operation "{operations[0]}" cannot send "{key}"{hint}'
                     )
@@ -221,7 +225,13 @@ def explain_misfit(outcome: RuleOutcome, operation: str) -> str | None:
 
 
 def _suits(purpose: str, operation: str) -> bool:
-    return OPERATIONS[operation].takes_text if purpose == "text" else operation in _PURPOSES[purpose]
+    if purpose != "text":
+        return operation in _PURPOSES[purpose]
+    return operation not in OPERATIONS or OPERATIONS[operation].takes_text
+
+
+def _advise(operation: str) -> str:
+    return OPERATIONS[operation].advice if operation in OPERATIONS else ""
 
 
 def _withholds(operation: str, key: str) -> bool:
@@ -236,17 +246,20 @@ def _make_operations_condition(operations: tuple[str, ...]) -> Condition:
 _STUBS = _SENT | {"json", "raw", "error"}
 _PURPOSES: Mapping[str, tuple[str, ...]] = {
     "text": tuple(CONVERSATIONS),
+    "mcp": SERVED,
     **{key: (kind.name,) for key, kind in ARTIFACTS_BY_KEY.items()},
 }
 _WORDS: Mapping[str, str] = {"text": "text", **{key: kind.states for key, kind in ARTIFACTS_BY_KEY.items()}}
 _PURPOSE_OF: Mapping[str, str] = {
     **{key: "text" for key, kind in OUTCOMES.items() if kind in ("content", "parts", "choices", "generate", "echo")},
+    **dict.fromkeys(("tool_error", "content"), "mcp"),
     **{key: key for key in ARTIFACTS_BY_KEY},
 }
 _WITHHELD = frozenset[str]().union(*[kind.withheld for kind in OPERATIONS.values()])
 _IMPLIED: Mapping[str, Condition] = {
     purpose: _make_operations_condition(operations) for purpose, operations in _PURPOSES.items()
 }
+_OF_MCP = frozenset(("mcp", "tool", "arguments", "resource", "prompt"))  # fields that only requests to MCP servers have
 
 
 def check_when(when: Json, context: CompileContext, known: Known) -> None:

@@ -33,6 +33,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import FINISHES, OWN_FINISHES, REASONS
 from mockserver.kinds import ARTIFACTS
 from mockserver.rules.items import INSTEAD, NAMESPACE, ItemSpec
+from mockserver.rules.mcp import McpServerSpec
 
 MAX_EVENTS = 10_000
 BESIDE: Mapping[str, str] = {
@@ -230,6 +231,15 @@ class ContentSpec(Table):
     json_: Any = field(None, alias="json", description="a value to send as JSON; its strings are templates")
     refusal: str | None = field(None, description="a refusal")
     tool_calls: list[ToolCallSpec] | None = field(None, min_length=1, description="tool calls")
+    tool_error: Any = field(
+        None, description="what an MCP tool fails with, as a text or JSON", examples=["not allowed"]
+    )
+    content: list[dict[str, Any]] | None = field(
+        None,
+        min_length=1,
+        description="content blocks of an MCP tool, in MCP's form",
+        examples=[[{"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}]],
+    )
     items: list[ItemSpec] | None = field(
         None, min_length=1, description="response items, such as results of the provider's own tools"
     )
@@ -427,15 +437,17 @@ class RulesHead(Table):
     """A rules file whose rules are checked one by one, as a mistake in one must not hide those in others."""
 
     example = "{version: 1, rules: [{then: {text: Hello}}]}"
-    nullable = frozenset(("rules", "settings"))
+    nullable = frozenset(("rules", "settings", "mcp"))
     instead: ClassVar = dict.fromkeys(Settings.model_keys, 'it under "settings"')
 
     version: Literal[1] = field(1, description="version of the file's format")
     settings: dict[str, Any] | None = field(None, description="settings of the server")
+    mcp: dict[str, Any] | None = field(None, description="MCP servers, by name")
     rules: list[Any] | None = None
 
 
 class RulesFile(RulesHead):
     """Rules of mockserver: the first that matches a request answers it."""
 
+    mcp: dict[str, McpServerSpec] | None = field(None, description="MCP servers, by name")
     rules: list[RuleSpec] | None = field(None, description="the rules, in the order in which they are tried")

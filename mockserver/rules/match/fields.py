@@ -206,6 +206,18 @@ def _get_child(value: Json, step: str) -> Json:
     return None
 
 
+def _read_mcp_server(call: Call) -> str | None:
+    return None if call.mcp is None else call.mcp.server
+
+
+def _make_target_reader(operation: str) -> Read:
+    return lambda call: call.mcp.target if call.mcp is not None and call.operation == operation else None
+
+
+def _read_arguments(call: Call) -> Json:
+    return None if call.mcp is None else call.mcp.arguments
+
+
 _TOOL_RESULT = {
     "name": Field(
         "tool_result.name", "text", _make_tool_result_reader("name"), "name of the tool that gave the result"
@@ -266,6 +278,14 @@ FIELDS: Mapping[str, Field | Family] = {
         "number of the attempt, from 1: by retry header, else by counting repeats",
     ),
     "namespace": Field("namespace", "text", attrgetter("http.namespace"), "namespace of the request"),
+    "mcp": Field("mcp", "text", _read_mcp_server, "name of the MCP server that is asked"),
+    "tool": Field("tool", "text", _make_target_reader("mcp_call"), "name of the MCP tool that is called"),
+    "arguments": Field("arguments", "json", _read_arguments, "arguments of the call of an MCP tool or prompt"),
+    "arguments.<name>": Family(
+        "arguments.", "json", lambda name: lambda call: _get_child(_read_arguments(call), name), "one of them"
+    ),
+    "resource": Field("resource", "text", _make_target_reader("mcp_read"), "URI of the MCP resource that is read"),
+    "prompt": Field("prompt", "text", _make_target_reader("mcp_prompt"), "name of the MCP prompt that is asked for"),
     "prompt_tokens": Field(
         "prompt_tokens", "number", attrgetter("prompt_tokens"), "tokens of the prompt, as in usage", costly=True
     ),

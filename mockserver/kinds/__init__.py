@@ -24,7 +24,18 @@ from mockserver.kinds.kind import ArtifactKind, Conversation, OperationKind, Que
 from mockserver.kinds.mcp import McpOperation
 from mockserver.kinds.objects import Creation, LookUp
 
-KINDS = (chats, completions, responses, embeddings, moderations, models, batches, cached_contents, files, mcp)
+KINDS = (
+    chats,
+    completions,
+    responses,
+    embeddings,
+    moderations,
+    models,
+    batches,
+    cached_contents,
+    files,
+    mcp,
+)
 
 Kind = TypeVar("Kind", bound=OperationKind)
 _UNKNOWN_PATH = OperationKind(name=OTHER, names_model=False, takes_text=False)  # no dialect knows it; stubs answer it

@@ -65,8 +65,6 @@ def _explain_no_answer(keys: Collection[str], then: ContentSpec) -> str:
 OUTCOMES: Mapping[str, str] = {
     "text": "content",
     "json": "content",
-    "tool_error": "content",
-    "content": "content",
     "refusal": "content",
     "tool_calls": "content",
     "items": "content",
@@ -81,6 +79,8 @@ OUTCOMES: Mapping[str, str] = {
     "forward": "forward",
     "steps": "steps",
     "one_of": "one_of",
+    "tool_error": "content",
+    "content": "content",
     **{key: key for key in ARTIFACTS_BY_KEY},
     "failed": "content",  # alone; otherwise it follows a text
     "faults": "delivery",  # alone: they change later rules' answers; otherwise this one's
@@ -137,6 +137,7 @@ class AnswerCheck:
         self._purposes = list(_find_purposes(then))
         self._names_operation = "operation" in when.uses
         self._names_path = "path" in when.uses
+        self._names_mcp = not _OF_MCP.isdisjoint(field.partition(".")[0] for field in when.uses)
 
     @property
     def is_stub(self) -> bool:
@@ -149,7 +150,7 @@ class AnswerCheck:
         if self._names_operation or self._names_path:
             return self._when
         names = {purpose.name for purpose in self._purposes}
-        if not _OF_MCP.isdisjoint(field.partition(".")[0] for field in self._when.uses):
+        if self._names_mcp:
             names = {"mcp"}
         return All((self._when, _IMPLIED[names.pop() if len(names) == 1 else "text"]))
 
@@ -190,6 +191,8 @@ class AnswerCheck:
     def _find_operations(self) -> Collection[Json]:
         if self._names_operation:
             return find_pinned(self._when, "operation") or ()
+        if self._names_mcp:
+            return SERVED
         several = len({purpose.name for purpose in self._purposes}) > 1
         return CONVERSATIONS if several and not self._names_path else ()
 
@@ -259,7 +262,9 @@ _WITHHELD = frozenset[str]().union(*[kind.withheld for kind in OPERATIONS.values
 _IMPLIED: Mapping[str, Condition] = {
     purpose: _make_operations_condition(operations) for purpose, operations in _PURPOSES.items()
 }
-_OF_MCP = frozenset(("mcp", "tool", "arguments", "resource", "prompt"))  # fields that only requests to MCP servers have
+_OF_MCP = frozenset(
+    ("mcp", "tool", "arguments", "resource", "prompt_name")
+)  # fields that only requests to MCP servers have
 
 
 def check_when(when: Json, context: CompileContext, known: Known) -> None:

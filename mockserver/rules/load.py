@@ -15,14 +15,14 @@ from mockserver.core.action import Faults
 from mockserver.core.call import OTHER, Call
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
-from mockserver.core.mcp import McpServer
+from mockserver.core.mcp_server import McpServer
 from mockserver.core.state import Precondition, name_times_counter
 from mockserver.core.text import shown
-from mockserver.rules import mcp
 from mockserver.rules.answer.compile import CompiledThen, compile_then
 from mockserver.rules.checks import AnswerCheck, Known, check_when
 from mockserver.rules.match.conditions import All, Condition
 from mockserver.rules.match.parse import compile_when
+from mockserver.rules.mcp_definitions import find_servers, list_rules_beside
 from mockserver.rules.schema import RulesHead, RuleSpec
 from mockserver.rules.templates import CompileContext, Templates
 
@@ -107,7 +107,7 @@ def load_servers(documents: Sequence[Document]) -> Mapping[str, McpServer]:
     for document in documents:
         mistakes = Mistakes(document)
         collected.append(mistakes)
-        for name, server in mcp.find_servers(document, mistakes.add).items():
+        for name, server in find_servers(document, mistakes.add).items():
             if name in servers:
                 mistakes.add(f'the MCP server "{name}" is already defined', ("mcp", name), key=True)
             servers[name] = server
@@ -146,7 +146,7 @@ class _Loader:
             yield from self._load_rule(
                 spec, CompileContext(mistakes, self.templates, f"rule {self.count}", ("rules", index))
             )
-        for each in mcp.list_rules(document):  # last, so that every rule of the file can answer in their place
+        for each in list_rules_beside(document):  # last, so that every rule of the file can answer in their place
             name = f"mcp {' '.join(map(str, each.spec['when'].values()))}"
             yield from self._load_rule(
                 each.spec, CompileContext(mistakes, self.templates, name, each.path, depth=len(each.path))

@@ -33,7 +33,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import FINISHES, OWN_FINISHES, REASONS
 from mockserver.kinds import ARTIFACTS
 from mockserver.rules.items import INSTEAD, NAMESPACE, ItemSpec
-from mockserver.rules.mcp import McpServerSpec
+from mockserver.rules.mcp_definitions import McpServerSpec
 
 MAX_EVENTS = 10_000
 BESIDE: Mapping[str, str] = {
@@ -231,15 +231,6 @@ class ContentSpec(Table):
     json_: Any = field(None, alias="json", description="a value to send as JSON; its strings are templates")
     refusal: str | None = field(None, description="a refusal")
     tool_calls: list[ToolCallSpec] | None = field(None, min_length=1, description="tool calls")
-    tool_error: Any = field(
-        None, description="what an MCP tool fails with, as a text or JSON", examples=["not allowed"]
-    )
-    content: list[dict[str, Any]] | None = field(
-        None,
-        min_length=1,
-        description="content blocks of an MCP tool, in MCP's form",
-        examples=[[{"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}]],
-    )
     items: list[ItemSpec] | None = field(
         None, min_length=1, description="response items, such as results of the provider's own tools"
     )
@@ -255,6 +246,15 @@ class ContentSpec(Table):
     chunks: Chunks | None = field(None, description="how to split texts and arguments when streaming")
     content_filter: FilterSpec | None = field(None, description="a content filter that trips")
     annotate: AnnotateSpec | None = field(None, description="filter severities to report without tripping")
+    tool_error: Any = field(
+        None, description="what an MCP tool fails with, as a text or JSON", examples=["not allowed"]
+    )
+    content: list[dict[str, Any]] | None = field(
+        None,
+        min_length=1,
+        description="content blocks of an MCP tool, in MCP's form",
+        examples=[[{"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}]],
+    )
 
 
 class ChoiceSpec(ContentSpec):

@@ -285,7 +285,9 @@ FIELDS: Mapping[str, Field | Family] = {
         "arguments.", "json", lambda name: lambda call: _get_child(_read_arguments(call), name), "one of them"
     ),
     "resource": Field("resource", "text", _make_target_reader("mcp_read"), "URI of the MCP resource that is read"),
-    "prompt": Field("prompt", "text", _make_target_reader("mcp_prompt"), "name of the MCP prompt that is asked for"),
+    "prompt_name": Field(
+        "prompt_name", "text", _make_target_reader("mcp_prompt"), "name of the MCP prompt that is asked for"
+    ),
     "prompt_tokens": Field(
         "prompt_tokens", "number", attrgetter("prompt_tokens"), "tokens of the prompt, as in usage", costly=True
     ),

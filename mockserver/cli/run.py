@@ -18,7 +18,7 @@ from msgspec import Struct, field
 
 from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.cli import resume_collection
-from mockserver.cli.options import GroupedCommand, find_server_sources, rules_option, setting_flags
+from mockserver.cli.options import GroupedCommand, add_setting_flags, find_server_sources, rules_option
 from mockserver.cli.serve import list_remarks, list_warnings, log_errors, make_request_logger
 from mockserver.config.errors import ConfigError, RuleError
 from mockserver.config.settings import Settings
@@ -27,7 +27,7 @@ from mockserver.core.episode import Episode
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
-from mockserver.core.text import plural, printable, ranges
+from mockserver.core.text import escape_line, plural, write_ranges
 from mockserver.engine.answer import use_tokenizer
 from mockserver.engine.engine import FORWARDED, Engine
 from mockserver.rules.nearest import find_unmatched
@@ -45,7 +45,7 @@ _WITHOUT_RULES = frozenset(("generated", "invalid", "limited", "stored"))  # sou
 @click.argument("program", metavar="-- CMD", nargs=-1, required=True, type=click.UNPROCESSED)
 @rules_option
 @click.option("--inspect", is_flag=True, help="Keep the server until Ctrl-C, and print where its inspector is.")
-@setting_flags(*Settings.model_fields)
+@add_setting_flags(*Settings.model_fields)
 def run_command(program: tuple[str, ...], rules: tuple[Path, ...], inspect: bool, **flags: Json) -> None:
     """Run CMD against a server of its own, then report its calls. The exit code is that of CMD.
 
@@ -107,7 +107,7 @@ class Unanswered(Struct, frozen=True):
             return str(error)
 
     def __str__(self) -> str:
-        request = printable(self.secrets.mask_text(self.request))
+        request = escape_line(self.secrets.mask_text(self.request))
         return f"call {self.number}, {request} -> {self.status}: {self.secrets.mask_text(self.why())}"
 
 
@@ -208,7 +208,7 @@ class Report(Struct):
             sources = {number: f"cassette {file}#{number}" for number in range(1, size + 1)}
             idle = [number for number, source in sources.items() if not (self.replayed[source] or source in self.new)]
             if idle:
-                yield f"cassette {file}: {len(idle)} of {plural(size, 'episode')} not played: {ranges(idle)}"
+                yield f"cassette {file}: {len(idle)} of {plural(size, 'episode')} not played: {write_ranges(idle)}"
 
 
 def _find_share(exchange: Exchange, *, unmatched: bool) -> str:
@@ -272,9 +272,9 @@ def run_captured(program: Sequence[str], environ: Mapping[str, str], limit: floa
         out, err = process.communicate(timeout=limit)
         code: int | None = _read_exit_code(process.returncode)
     except subprocess.TimeoutExpired:
-        (out, err), code = _terminate(process), None
+        (out, err), code = _stop(process), None
     except BaseException:
-        _terminate(process)
+        _stop(process)
         raise
     return Completed(code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
 
@@ -292,7 +292,7 @@ def _read_exit_code(returncode: int) -> int:
     return returncode if returncode >= 0 else 128 - returncode
 
 
-def _terminate(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
+def _stop(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
     for number in _TERMINATION:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number) if hasattr(os, "killpg") else process.kill()

@@ -54,7 +54,7 @@ _FIRST_REASONS = {status: reason for reason, status in reversed(REASONS.items())
 REASON_OF_STATUS = dict(sorted((_FIRST_REASONS | {400: "bad_parameter", 404: "unknown_model"}).items()))
 
 
-def reason_of(status: int) -> str:
+def find_reason(status: int) -> str:
     return REASON_OF_STATUS.get(status, "bad_parameter" if status < 500 else "server_error")
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from starlette.types import Message, Receive, Send
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
-from mockserver.core.exchange import COMPLETE, PIECE, Exchange, SentPart, SentParts, count
+from mockserver.core.exchange import COMPLETE, PIECE, Exchange, SentPart, SentParts, count_frames
 from mockserver.core.http import WITHOUT_BODY, HeaderLines, Headers, Reply
 from mockserver.core.seed import monotonic
 from mockserver.delivery.script import NEVER
@@ -168,7 +168,7 @@ class PacedStream:
             sent.detach(unsent_last=unsent_last)
             row.size = sent.size
             if not row.kept:
-                row.unkept = count(self.body[: row.size])
+                row.unkept = count_frames(self.body[: row.size])
             elif not sent:
                 row.sent = []  # or it would keep the body
 
@@ -235,7 +235,7 @@ class Cohort:
                     row.weigh(len(body) + PIECE * last)
                 if ends:
                     row = stream.row
-                    row.size, row.unkept = end, 0 if row.kept else count(body)
+                    row.size, row.unkept = end, 0 if row.kept else count_frames(body)
                     stream.finish(COMPLETE)
             except Exception as error:  # the others go on
                 drops, failure = True, error

@@ -16,7 +16,7 @@ from mockserver.core.lazy import lazy_property
 from mockserver.core.plan import Failure, Timing
 from mockserver.core.rates import Rates
 from mockserver.core.tokens import IMAGES
-from mockserver.core.validation import Validation, validation_of
+from mockserver.core.validation import Validation, find_validation
 from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.rules.match.predicates import PLAIN, PREDICATES, is_pattern
 
@@ -193,7 +193,7 @@ class Catalogue(Struct, frozen=True, dict=True):
 
     def find_refusing(self, dialect: str, model: str) -> Model:
         """Return what a dialect's requests for a model are held against."""
-        return self.find(model).refusing[validation_of(dialect, self.validation)]
+        return self.find(model).refusing[find_validation(dialect, self.validation)]
 
     def find_properties(self, name: str) -> Model:
         return self.find(name).properties

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from redis.asyncio import Connection
 
 from mockserver.core.json import Json
-from mockserver.core.seed import boottime, token
+from mockserver.core.seed import boottime, make_token
 from mockserver.core.state import StateLostError
 from mockserver.state.in_memory import MAX_NAMESPACES
 from mockserver.state.redis.client import RedisClient, disconnect, load_script
@@ -49,7 +49,7 @@ class Member:
         self.on_join: Callable[[int], None] = lambda first: None  # `first`: the first number of the slot
         self.reloads: int | None = None  # how often all have read their files again
         self.tasks = set[asyncio.Future[None]]()
-        self.answer, self._says, self._token = answer, says, token()
+        self.answer, self._says, self._token = answer, says, make_token()
         self._renewing: asyncio.Task[None] | None = None
         self._channel = f"{client.prefix}:{connect().db}:news"  # channels know no databases
         self._failed = self._renewed_at = -math.inf  # when a renewal failed last, and when one did not
@@ -207,7 +207,7 @@ class Member:
     async def ask(self, question: dict[str, Json], slots: Collection[int]) -> dict[int, bytes]:
         """Return what members answer to a question within two seconds, by slot; nothing if it is too large."""
         waiting, answers, delay = set(slots) - {self.slot}, dict[int, bytes](), 0.0005
-        key = f"{self.client.prefix}:answers:{token()}"
+        key = f"{self.client.prefix}:answers:{make_token()}"
         text = json.dumps({"reply": key, "slots": sorted(waiting), **question})
         end = boottime() + LEASE
         if waiting:

@@ -63,9 +63,9 @@ def run_command(program: tuple[str, ...], rules: tuple[Path, ...], inspect: bool
     given = find_server_sources(rules, flags)
     live = start(given)
     report = Report(live, live.player.store.sizes)
-    live.journal.on_close = report.counting(make_request_logger(live.settings.log, err=True))
+    live.journal.on_close = report.count_calls(make_request_logger(live.settings.log, err=True))
     if live.save_episode is not None:
-        live.save_episode = report.counting_episodes(live.save_episode)
+        live.save_episode = report.count_episodes(live.save_episode)
     log_errors("mockserver.recorder")  # the report says what was not recorded
     reloads = list[str]()  # what reloading changed files said; the last holds
     with Running(live, given, say=reloads.append) as running:
@@ -153,7 +153,7 @@ class Report(Struct):
             secrets = find_row_secrets(exchange)
             self.unanswered.append(Unanswered(exchange.seq, request, exchange.status, call, secrets, engine))
 
-    def counting(self, log: Callable[[Exchange], None] | None) -> Callable[[Exchange], None]:
+    def count_calls(self, log: Callable[[Exchange], None] | None) -> Callable[[Exchange], None]:
         if log is None:
             return self.note
 
@@ -163,7 +163,7 @@ class Report(Struct):
 
         return both
 
-    def counting_episodes(self, save: SaveEpisode) -> SaveEpisode:
+    def count_episodes(self, save: SaveEpisode) -> SaveEpisode:
         """A function that records an episode, then counts it."""
 
         async def kept(cassette: str, episode: Episode) -> str:
@@ -175,7 +175,7 @@ class Report(Struct):
         return kept
 
     def lines(self) -> Iterator[str]:
-        yield f"mockserver: {plural(self.calls, 'call')}{self._shares()}"
+        yield f"mockserver: {plural(self.calls, 'call')}{self._write_shares()}"
         yield from self._cassettes()
         for why, count in self.unrecorded.most_common(MAX_REPORTED):
             yield f"{plural(count, 'answer')} not recorded: {why}"
@@ -186,7 +186,7 @@ class Report(Struct):
         if left > 0:
             yield f"... and {left} more"
 
-    def _shares(self) -> str:
+    def _write_shares(self) -> str:
         if not (self.expects_rules or self.live.engine.rules or self.live.settings.cassette):
             rejected = self.shares["rejected"]
             return f", {rejected} rejected (no rules)" if rejected else " (no rules)"

@@ -312,22 +312,22 @@ class Call(Struct, frozen=True, dict=True):
     def spoken(self) -> tuple[Message, ...]:
         return self.messages[1:] if self.has_instructions else self.messages
 
-    def limited(self, max_tokens: int) -> "Call":
-        return self._sharing(replace(self, options=replace(self.options, max_tokens=max_tokens)))
+    def limit_tokens(self, max_tokens: int) -> "Call":
+        return self._share_results(replace(self, options=replace(self.options, max_tokens=max_tokens)))
 
-    def of_model(self, name: str) -> "Call":
-        return self._sharing(replace(self, model=name))
+    def use_model(self, name: str) -> "Call":
+        return self._share_results(replace(self, model=name))
 
-    def _sharing(self, other: "Call") -> "Call":
+    def _share_results(self, other: "Call") -> "Call":
         """Return a call with the same meaning and messages, for which what was computed holds, too."""
         vars(other).update(vars(self))
         return other
 
     def tool(self, name: str, namespace: str = "") -> Tool | None:
         """Return the offered tool of a name; without a namespace, the first in any."""
-        return next(iter(self.tools_named(name, namespace)), None)
+        return next(iter(self.find_tools(name, namespace)), None)
 
-    def tools_named(self, name: str, namespace: str = "") -> tuple[Tool, ...]:
+    def find_tools(self, name: str, namespace: str = "") -> tuple[Tool, ...]:
         """Return the offered tools of a name in a namespace, or in any; `crm.get_weather` names both."""
         bare = [tool for tool in self.tools if tool.name == name and namespace in ("", tool.namespace)]
         return tuple(bare or [tool for tool in self.tools if tool.namespace and tool.full_name == name])

@@ -355,7 +355,7 @@ class Failure(Exception):  # noqa: N818  # also used as a value
 
     __hash__ = Exception.__hash__
 
-    def renewed(self) -> "Failure":
+    def renew(self) -> "Failure":
         """Return an equal failure, which no traceback belongs to."""
         failure = Failure.__new__(Failure, *self.args)
         vars(failure).update(vars(self))

@@ -280,7 +280,7 @@ def apply_limits(call: Call, known: Known, refusing: Model) -> Call:
 
 def _limit_tokens(call: Call, tokens: int) -> Call:
     most = call.options.max_tokens
-    return call.limited(tokens if most is None else min(most, tokens))
+    return call.limit_tokens(tokens if most is None else min(most, tokens))
 
 
 def _fit_output(call: Call, asked: int, limit: int) -> Call:
@@ -310,7 +310,7 @@ def limit_for_generator(call: Call) -> Call:
         most = options.usual_tokens if most is None else min(most, options.usual_tokens)
     if options.ignore_eos and most is not None:
         most = min(most, MAX_TEXT_TOKENS - 1)
-    return call if most is None or most == options.max_tokens else call.limited(most)
+    return call if most is None or most == options.max_tokens else call.limit_tokens(most)
 
 
 def _make_too_long(call: Call, window: int, asked: int) -> Failure:

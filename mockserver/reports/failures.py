@@ -87,7 +87,7 @@ class Budget(Struct, frozen=True):
     max_calls: int | None = None
     max_tokens: int | None = None
 
-    def exceeded(self, calls: Sequence[ReceivedCall]) -> Iterator[Problem]:
+    def find_exceeded(self, calls: Sequence[ReceivedCall]) -> Iterator[Problem]:
         """The limits that these calls exceed."""
         allowed = self.max_calls
         if allowed is not None and len(calls) > allowed:

@@ -306,7 +306,7 @@ class MockServer(Assertions):
                 found.append(explain_too_few_answers(one.rule, one.expected_calls, calls))
         if self._live.settings.lint == "error":
             found += find_impossible_answers(calls)
-        return (*found, *self._budget.exceeded(calls))
+        return (*found, *self._budget.find_exceeded(calls))
 
     def remarks(self) -> tuple[Problem, ...]:
         """What is probably a mistake, but fails no test.
@@ -328,7 +328,7 @@ class MockServer(Assertions):
         impossible = find_impossible_answers(remarked) if lint == "warn" else ()  # as an error, it is a problem
         return (*hidden, *explain_unanswerable(missed), *never, *impossible, *find_refused_histories(remarked))
 
-    def ignored_timings(self) -> Iterator[str]:
+    def list_ignored_timings(self) -> Iterator[str]:
         """The declared rules whose timing is ignored, as answers take no time in tests unless that is asked for."""
         for one in self._declared if not self._setup.timed else ():
             if one.rule is not None and "timing" in one.rule.spec["then"]:
@@ -343,7 +343,7 @@ class MockServer(Assertions):
         """No call matches. Warns of a path that neither a dialect nor a rule knows, as none could."""
         super().assert_not_called(*text, **when)
         if "path" in when and not any(rule.stubs for rule in self._live.find_engine(DEFAULT).rules):
-            rule = self.compiled({"when": merge_text(text, when), "then": {"text": ""}}, find_caller())
+            rule = self.compile_rule({"when": merge_text(text, when), "then": {"text": ""}}, find_caller())
             for remark in find_unreachable([rule], self._live.settings.dialect):
                 warnings.warn(
                     MockServerWarning(f"assert_not_called cannot fail: {remark.text.partition(': ')[2]}"), stacklevel=2
@@ -352,11 +352,11 @@ class MockServer(Assertions):
     def _received(self) -> Calls:
         return self.calls
 
-    def played_cassette(self) -> PlayedCassette | None:
+    def find_played_cassette(self) -> PlayedCassette | None:
         """The cassette that is replayed, if any, and which episodes were played."""
-        return None if self._cassette is None else self._cassette.played(self.calls)
+        return None if self._cassette is None else self._cassette.count_played(self.calls)
 
-    def compiled(self, rule: Mapping[str, Json], place: SourceLocation) -> Rule:
+    def compile_rule(self, rule: Mapping[str, Json], place: SourceLocation) -> Rule:
         """A rule declared at a place of a program. Raises RuleError."""
         document = Document.from_place({"rules": [rule]}, place)
         return compile_rules((document,), self._live.settings.profiles)[0]
@@ -377,7 +377,7 @@ class MockServer(Assertions):
         self._kept = tuple(one for one in self._kept if one is not declared)
         self.update_rules()
 
-    def function_failed(self, declared: "Declared", error: Exception) -> None:
+    def note_failure(self, declared: "Declared", error: Exception) -> None:
         """Note that a reply function raised, unless its rule belongs to a previous test."""
         if declared in (*self._declared, *self._kept):
             self.errors.append((declared.where, error))
@@ -416,7 +416,7 @@ class UniqueNames:
         self._again = Counter[str]()
         self._count = 0
 
-    def renamed(self, rule: Rule) -> Rule:
+    def rename_rule(self, rule: Rule) -> Rule:
         """The rule with a unique name, and if the test did not name it, a unique place."""
         self._count += 1
         if "name" in rule.spec:
@@ -531,9 +531,9 @@ class Declared:
                 if not isinstance(returned, str | Mapping):
                     raise TypeError(f"it must return a text or a table like `then`, not {type(returned).__name__}")
                 then = map_texts({"text": returned} if isinstance(returned, str) else returned, literal)
-                answer = self._server.compiled({"then": {**more, **then}}, self.place).then.respond
+                answer = self._server.compile_rule({"then": {**more, **then}}, self.place).then.respond
             except Exception as error:
-                self._server.function_failed(self, error)
+                self._server.note_failure(self, error)
                 why = f"{self.where}: the function of this rule raised {type(error).__name__}: {error}"
                 raise Failure("server_error", why, status=500, headers=_FINAL) from error
             return answer(scope)
@@ -550,11 +550,11 @@ class Declared:
         named = {} if self._name is None else {"name": self._name}
         spec = {**named, "when": self._when, **times, "then": map_texts(then, str)}
         try:
-            compiled = self._server.compiled(spec, self.place)
+            compiled = self._server.compile_rule(spec, self.place)
         except MockserverError as error:
             self.remove()  # so that it is not reported as having no answer, too
             raise error.with_traceback(None) from None
-        rule = self._server.names.renamed(compiled)
+        rule = self._server.names.rename_rule(compiled)
         self.rule = rule if responder is None else replace(rule, then=replace(rule.then, respond=responder), slow=True)
         self._server.update_rules()
         return self

@@ -167,7 +167,7 @@ def compile_failed(failed: Literal[True] | FailedSpec | None, context: CompileCo
 def _renew_for_each_call(failure: Failure, message: Compiled[str] | None) -> Compiled[Failure]:
     # A new one for every call: an exception collects tracebacks.
     if message is None:
-        return Compiled(lambda _: failure.renewed())
+        return Compiled(lambda _: failure.renew())
     make = message.make
     return Compiled(lambda scope: failure.changed(message=make(scope)))
 

@@ -113,7 +113,7 @@ class Member:
         self.client.send("HSET", self._key("acks"), self.slot, self.rev)
 
     @asynccontextmanager
-    async def listening(self) -> AsyncIterator[None]:
+    async def listen(self) -> AsyncIterator[None]:
         """Listen to the others, and keep the lease that the block gets; then leave."""
         ready = asyncio.Event()
         news = _listen(self._connect, self._channel, self._hear, ready)
@@ -174,18 +174,18 @@ class Member:
         rev: int = await self.client.run(CHANGE, keys, *words, *forgotten)
         return rev
 
-    async def settled(self, rev: int) -> None:
+    async def wait_until_known(self, rev: int) -> None:
         """Return when every member with a lease knows of a change."""
         delay = 0.0005
-        while await self._behind(rev):
+        while await self._find_behind(rev):
             await asyncio.sleep(delay)
             delay = min(2 * delay, 0.05)
 
-    async def _behind(self, rev: int) -> list[int]:
+    async def _find_behind(self, rev: int) -> list[int]:
         found: list[int] = await self.client.run(BEHIND, [self._key(name) for name in ("fleet", "acks", "rev")], rev)
         return found
 
-    async def stored(self) -> set[str]:
+    async def find_kept(self) -> set[str]:
         """Return the namespaces of which anything is kept."""
         found, cursor = set[str](), b"0"
         front = f"{self.client.prefix}:"
@@ -200,9 +200,9 @@ class Member:
         number: int = await self.client.send("INCR", self._key("reloads"))
         return number
 
-    async def members(self) -> list[int]:
+    async def find_members(self) -> list[int]:
         """Return the slots of all members with a lease."""
-        return await self._behind(_ALL)
+        return await self._find_behind(_ALL)
 
     async def ask(self, question: dict[str, Json], slots: Collection[int]) -> dict[int, bytes]:
         """Return what members answer to a question within two seconds, by slot; nothing if it is too large."""

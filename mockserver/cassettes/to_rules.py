@@ -19,6 +19,7 @@ from mockserver.cassettes.parse_response import (
 from mockserver.cassettes.yaml_text import write_yaml
 from mockserver.core.json import Json, compact, map_texts, try_parse
 from mockserver.core.plan import FINISHES, OWN_FINISHES
+from mockserver.kinds import CONVERSATIONS
 
 Then = Mapping[str, Json]
 When = Mapping[str, Json]
@@ -62,7 +63,7 @@ def make_rules(calls: Iterable[RecordedCall]) -> tuple[list[RuleDraft], list[tup
     answered, skipped = list[_Answered](), list[tuple[str, str]]()
     for call in calls:
         try:
-            if call.fields.get("operation") not in _OPERATIONS:
+            if call.fields.get("operation") not in CONVERSATIONS:
                 raise UnsupportedError(f"{call.fields.get('operation')} cannot become a rule; keep the cassette")
             then = dict(make_then(call.response, call.retry_after))
             if _SURROGATE.search(compact([then, call.fields])):
@@ -87,7 +88,6 @@ def _rank_generality(rule: RuleDraft) -> tuple[bool, int, int, int]:
 
 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_OPERATIONS = ("chat", "completions", "responses")
 
 
 def add_conditions(answered: Iterable[_Answered]) -> list[RuleDraft]:

@@ -13,7 +13,7 @@ from mockserver.cassettes.parse_response import DONE, parse_events, parse_respon
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json
 from mockserver.core.text import plural
-from mockserver.kinds import KINDS
+from mockserver.kinds import ARTIFACTS
 
 HOUR, DAY = 3_600, 86_400
 Finding = tuple[int, str]  # the number of an episode, from 1, and what is wrong with it and to do
@@ -263,5 +263,5 @@ _SHAPES: Mapping[str, Any] = {
     "model": {"id": str},
     "named_models": {"models?": ([_NAMED], None), "publisherModels?": ([_NAMED], None)},
     "named_model": _NAMED,
-    **{kind.operation: kind.wire for kind in KINDS.values()},
+    **{name: kind.wire for name, kind in ARTIFACTS.items()},
 }

@@ -141,7 +141,7 @@ def explain_command(request_file: str, rules: tuple[Path, ...], path: str | None
     """Show which of RULES (default: rules.yaml) answers REQUEST.json (`-` reads standard input).
 
     The file contains a request body, or {method, path, headers, body}. Without a path, a body with a `prompt` goes to
-    completions, one with an `input` to responses, embeddings or moderations, any other to chat. Counters are as for a
+    completions, one with an `input` to responses or what its model is for, any other to chat. Counters are as for a
     first call.
     """
     live = start(find_sources(rules, flags))

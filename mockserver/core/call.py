@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, canonical, try_parse
 from mockserver.core.lazy import Memo, lazy_field, lazy_property
+from mockserver.core.mcp import McpRequest
 from mockserver.core.tokens import APPROX, Tokenizer, part_tokens
 
 # Hosted tools whose calls the client carries out: the tool's name, and the key of its input.
@@ -211,6 +212,7 @@ class Call(Struct, frozen=True, dict=True):
     sent: Mapping[str, Json] | None = None  # the body, where its dialect would refuse it
     is_checked: bool = True  # whether its dialect takes the body: only then is `raw` sure to have the shape it asks for
     is_sound: bool = False  # whether its dialect saw that nothing is wrong with the history that it sends back
+    mcp: McpRequest | None = None  # what it asks of an MCP server
     remarks: tuple[str, ...] = ()  # what its dialect let through and the live provider may refuse
 
     @property

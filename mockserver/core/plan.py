@@ -12,6 +12,7 @@ from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.episode import Recorded
 from mockserver.core.http import Frame, Headers
 from mockserver.core.json import Json
+from mockserver.core.mcp import McpServer
 from mockserver.core.tokens import APPROX, HUGE, Chunks, Tokenizer
 
 # Why a request can fail, and the status that most providers give it.
@@ -211,6 +212,7 @@ class Logprob(Struct, frozen=True):
     top: tuple[tuple[str, float], ...] = ()
 
 
+TOOL_ERROR = "tool_error"  # why an answer of an MCP tool ends that has failed
 # Why an answer ends, in words that all dialects can show.
 FINISHES = ("stop", "length", "tool_calls", "content_filter", "function_call", "error")
 # In words of one dialect's own, each with what other dialects show instead.
@@ -380,7 +382,7 @@ class Forward(Struct, frozen=True):
     cassette: str | None = None
 
 
-Success = Answer | Models | Artifact | Stored | Listing
+Success = Answer | Models | Artifact | Stored | Listing | McpServer
 Outcome = Success | Failure | Raw | Recorded | Forward | Usage | None  # the last two: what is left of it once rendered
 
 

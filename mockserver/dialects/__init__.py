@@ -22,7 +22,7 @@ from mockserver.core.rates import Standings
 from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects._clients import CLIENT_CONFIGS, ClientConfig
 from mockserver.dialects._meaning import BOOKKEEPING
-from mockserver.kinds import KINDS
+from mockserver.kinds import ARTIFACTS
 
 
 def error_frame(failed: Reply, frames: int) -> Frame:
@@ -39,6 +39,7 @@ class Operation(Struct, frozen=True):
     `parse(request, validation)` checks a request as the provider does, as closely as `validation` says, and raises
     Failure; where nothing is checked, it leaves out what is wrong, which `call` keeps. `render(call, outcome)` returns
     the reply to a success, which is of the operation's own kind. `query` is what the official client always sends.
+    `over_socket`: clients may ask for it over a WebSocket, too.
     `error(failed, frames)` returns a failed reply as an event of a stream, after so many others.
     `own_urls(request, body)` returns the body of the provider's own reply with this server's URLs where clients request
     them next. `unify(request, body)` returns a body as rules know it: with what the path or the query says in place of
@@ -56,6 +57,7 @@ class Operation(Struct, frozen=True):
     parse: Callable[[HttpRequest, Validation], Call]
     render: Callable[[Call, Any], Reply]
     query: Mapping[str, str] = {}
+    over_socket: bool = False
     error: Callable[[Reply, int], Frame] = error_frame
     params: Mapping[str, str] = {}
     streams: bool | None = None
@@ -134,7 +136,7 @@ class Dialect(Struct, frozen=True, dict=True):
     def features(self) -> frozenset[str]:
         """Return those of FEATURES that a rule for this dialect may use."""
         names = {operation.name for operation in self.operations}
-        return self.own_features | {kind.key for kind in KINDS.values() if kind.operation in names}
+        return self.own_features | {kind.key for kind in ARTIFACTS.values() if kind.name in names}
 
 
 # What the answers of a dialect can have, which its operations do not tell.
@@ -149,7 +151,7 @@ OWN_FEATURES: Mapping[str, str] = {
     "items": "results of the provider's own tools (web search, ...)",
     "failed": "an answer that breaks off",
 }
-FEATURES: Mapping[str, str] = {**OWN_FEATURES, **{kind.key: kind.operation for kind in KINDS.values()}}
+FEATURES: Mapping[str, str] = {**OWN_FEATURES, **{kind.key: kind.name for kind in ARTIFACTS.values()}}
 
 
 @cache

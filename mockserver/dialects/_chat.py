@@ -158,7 +158,14 @@ Biases = usually(_Bias, BeforeValidator(_first_refused_bias)(_Bias))
 Stops = text_or("<an array of strings>", list_of(str, 1, 4))
 _Pairs = mapping(text(most=512), keys=text(most=64))
 Metadata = usually({**_Pairs, "max_length": MAX_METADATA_PAIRS}, BeforeValidator(_few_pairs)(_Pairs))
-SafetyIdentifier = text(most=128)
+# What chats and responses say beside the conversation, in the same fields.
+ACCOUNT_FIELDS = {
+    "user": optional(str),
+    "safety_identifier": optional(text(most=128)),
+    "prompt_cache_key": optional(str),
+    "prompt_cache_options": optional(Object),
+    "moderation": optional(Object),
+}
 PromptCacheKey = text(most=64)  # longer ones are only refused by the live API
 Seed = integer(-(2**63), 2**63 - 1)
 Efforts = literal("none", "minimal", "low", "medium", "high", "xhigh", "max")
@@ -197,12 +204,8 @@ ChatBody = shape(
     audio=optional(Audio),
     prediction=optional(shape(type=literal("content"), content=TextContent)),
     web_search_options=optional(Object),
-    user=optional(str),
-    safety_identifier=optional(SafetyIdentifier),
-    prompt_cache_key=optional(str),
-    prompt_cache_options=optional(Object),
     prompt_cache_retention=optional(str),
-    moderation=optional(Object),
+    **ACCOUNT_FIELDS,
 )
 
 

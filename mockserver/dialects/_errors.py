@@ -15,6 +15,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import REASONS, Failure, find_reason
 from mockserver.core.tokens import IMAGES
 from mockserver.dialects._parse import Complaint, clip, join_words, json_type
+from mockserver.kinds import CONVERSATIONS
 
 
 class ErrorRow(Struct, frozen=True):
@@ -154,7 +155,9 @@ def _hints(message: str, details: Mapping[str, Json]) -> Iterator[str]:
 
 
 def _param(row: ErrorRow, call: Call | None) -> str | None:
-    return row.param if call is None or row.param != "messages" else _PROMPT_FIELDS.get(call.operation, row.param)
+    if call is None or row.param != "messages" or call.operation not in CONVERSATIONS:
+        return row.param
+    return CONVERSATIONS[call.operation].body_key
 
 
 def _missing_object(call: Call | None) -> str:
@@ -207,7 +210,6 @@ _USUAL: Mapping[str, str] = {
     **{name: str(fact) for name, fact in {"limit": 8192, "tokens": 8193, **_REACHED}.items()},
     "rate": _RATES["requests", "minute"],
 }
-_PROMPT_FIELDS: Mapping[str, str] = {"completions": "prompt", "responses": "input"}
 
 OPENAI_MESSAGES: Messages = {
     "bad_json": "We could not parse the JSON body of your request. The API expects a JSON payload.",

@@ -66,6 +66,7 @@ class OpenAIApi(Struct, frozen=True):
         return (
             Operation(
                 *("responses", "POST", "/responses", parse, self._render_responses),
+                over_socket=True,
                 error=error_event,
                 history=RESPONSES_HISTORY,
             ),

@@ -5,13 +5,13 @@ from typing import Any
 from msgspec import UNSET
 
 from mockserver.dialects._chat import (
+    ACCOUNT_FIELDS,
     NAME_PATTERN,
     Efforts,
     JsonObjectFormat,
     Metadata,
     Name,
     PromptCacheKey,
-    SafetyIdentifier,
     TextFormat,
     ToolMode,
     Verbosity,
@@ -212,16 +212,12 @@ ResponseBody = shape(
     stream_options=optional(shape(include_obfuscation=optional(bool))),
     service_tier=optional(literal("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")),
     metadata=optional(Metadata),
-    user=optional(str),
-    safety_identifier=optional(SafetyIdentifier),
-    prompt_cache_key=optional(str),
-    prompt_cache_options=optional(Object),
     prompt_cache_retention=optional(literal("in_memory", "in-memory", "24h")),
     context_management=optional(list_of(shape(type=str, compact_threshold=optional(int)))),
-    moderation=optional(Object),
     background_options=optional(Object),
     access_programs=optional(Object),
     image=optional(Object),
+    **ACCOUNT_FIELDS,
 )
 
 

@@ -17,6 +17,7 @@ from mockserver.core.plan import Failure, Timing
 from mockserver.core.rates import Rates
 from mockserver.core.tokens import IMAGES
 from mockserver.core.validation import Validation, find_validation
+from mockserver.kinds import CONVERSATIONS
 from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.rules.match.predicates import PLAIN, PREDICATES, is_pattern
 
@@ -263,7 +264,7 @@ def apply_limits(call: Call, known: Known, refusing: Model) -> Call:
     """
     if not known.exists and call.model:
         raise _make_unknown_failure(call.model)
-    if call.operation not in ANSWERED:
+    if call.operation not in CONVERSATIONS:
         return call
     if refusing.lacks:
         check_features(call, refusing)
@@ -292,7 +293,8 @@ def _fit_output(call: Call, asked: int, limit: int) -> Call:
 def _fit_window(call: Call, window: int, *, bounds: bool) -> Call:
     prompt, options = call.prompt_tokens, call.options
     asked = options.max_tokens if options.usual_tokens is None else None
-    if prompt > window and call.options.overflow == "truncate" and not call.prompts and call.operation in _FORGETFUL:
+    may_forget = CONVERSATIONS[call.operation].may_forget and not call.prompts
+    if prompt > window and call.options.overflow == "truncate" and may_forget:
         return call  # the start of the conversation is dropped
     if prompt >= window and (asked != 0 or prompt > window):
         raise _make_too_long(call, window, 0)
@@ -320,13 +322,11 @@ def _make_too_long(call: Call, window: int, asked: int) -> Failure:
 
 
 _ENDLESS = 2048  # tokens of a text that ignores the end of text
-ANSWERED = ("chat", "completions", "responses")
-_FORGETFUL = ("responses",)
 
 
 def check_features(call: Call, model: Model) -> None:
     """Raise Failure (`unsupported`, with the `feature` in its details) for what the model is known to lack."""
-    if call.operation not in ANSWERED:
+    if call.operation not in CONVERSATIONS:
         return
     for feature in model.lacks:
         if (details := _NEEDED[feature](call)) is not None:

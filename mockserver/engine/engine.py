@@ -26,6 +26,7 @@ from mockserver.core.draft import (
 )
 from mockserver.core.json import Json
 from mockserver.core.lazy import Memo, lazy_property
+from mockserver.core.mcp import McpServer
 from mockserver.core.plan import Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.state import Counters
@@ -40,12 +41,16 @@ from mockserver.engine.answer import (
     split_prompts,
     use_tokenizer,
 )
-from mockserver.engine.catalogue import ANSWERED, LONGEST, Catalogue, Known, Model, apply_limits, limit_for_generator
+from mockserver.engine.catalogue import LONGEST, Catalogue, Known, Model, apply_limits, limit_for_generator
 from mockserver.engine.counters import ScenarioState, find_attempt, name_ids_counter
-from mockserver.engine.memory import ABOUT_KEPT, KEPT, LOOK_UPS, Memory, continue_conversation
+from mockserver.engine.mcp import check_mcp_call, find_mcp_answer, generate_mcp_result
+from mockserver.engine.memory import Memory, continue_conversation
 from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thread
 from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, FaultSelection, FaultSpecs
-from mockserver.kinds import KINDS
+from mockserver.kinds import ARTIFACTS, CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS, QUESTIONS
+from mockserver.kinds.kind import ModelListing, Question
+from mockserver.kinds.mcp import McpOperation
+from mockserver.kinds.objects import Creation, LookUp, ObjectKind
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
 from mockserver.rules.checks import explain_misfit
@@ -130,7 +135,10 @@ _TERMS_SIZE = 1_000  # bytes, about
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Rules, policy and memory. `listed` names each dialect's own models; `player` plays cassettes."""
+    """Rules, policy and memory. `listed` names each dialect's own models; `player` plays cassettes.
+
+    `servers` are what MCP servers offer.
+    """
 
     rules: tuple[Rule, ...]
     policy: Policy
@@ -138,6 +146,7 @@ class Engine:
     memory: Memory
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     player: CassettePlayer | None = None
+    servers: Mapping[str, McpServer] = field(default_factory=dict)  # of MCP, by name
     _index: Index = field(init=False)
     _counts_attempts: bool = field(init=False)
     stubs: bool = field(init=False)  # whether a rule names a path, which may be one that no dialect knows
@@ -167,7 +176,7 @@ class Engine:
                 plan = await self._plan_continuation(call, asked, terms)
             else:
                 plan = await self._plan_conversation(call, asked, terms)
-                if call.options.store or call.operation in ABOUT_KEPT:
+                if call.options.store or call.operation in _ABOUT_KEPT or call.http.turn is not None:
                     plan = await self.memory.leave(call, plan)
         except Failure as refusal:
             if part_of is not None:
@@ -180,7 +189,8 @@ class Engine:
     async def _plan_continuation(self, call: Call, asked: Call, terms: Terms) -> Plan:
         """Plan the answer to a call that continues a kept conversation."""
         resumed = await self.memory.resume(call)
-        needed = self.policy.unmatched == "error" or call.operation == "chat"
+        conversation = CONVERSATIONS.get(call.operation)
+        needed = self.policy.unmatched == "error" or (conversation is not None and conversation.needs_previous)
         lost = isinstance(resumed, Failure) or (resumed is None and needed)
         call = resumed if isinstance(resumed, Call) else continue_conversation(call, ())
         plan = await self.memory.leave(call, await self._plan_conversation(call, asked, terms, lost=lost))
@@ -189,8 +199,13 @@ class Engine:
 
     async def _plan_conversation(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
         """Plan a whole conversation. If the previous response is `lost`, only rules that match on it may answer."""
+        if call.http.turn is not None and not call.http.turn.writes and not lost:
+            silence = self._finish_draft(call, _SILENCE, "generated", terms, _WARM_UP)
+            return replace(silence, timing=Timing())
         large = is_large(call)
-        if call.operation not in _UNLIMITED:
+        if call.mcp is not None and (refused := check_mcp_call(self.servers, call.mcp)) is not None:
+            return self._finish_draft(call, refused, "invalid", terms)
+        if call.operation in _LIMITED_BY_MODEL:
             try:
                 if large:
                     call = await on_thread(apply_limits, call, terms.model, terms.refusing)
@@ -224,7 +239,7 @@ class Engine:
             try:
                 stated = rule.then.known or await self._ask_rule(rule, call, match.groups, large=large)
                 outcome = stated.outcome
-                is_text = type(outcome) is Draft and call.operation in ANSWERED  # as most are
+                is_text = type(outcome) is Draft and call.operation in CONVERSATIONS  # as most are
                 if not is_text and outcome is not None and (why := explain_misfit(outcome, call.operation)):
                     raise Failure("server_error", f"{rule.source}: {why}", status=500)
                 if stated.timing is not None or stated.path or stated.faults:
@@ -345,28 +360,38 @@ class Engine:
         return plan if overrides is NO_OVERRIDES else overrides.apply(call, self.policy.seed, plan)
 
     async def _plan_without_rule(self, call: Call, overrides: DeliveryOverrides) -> Plan:
-        if call.operation in ANSWERED and self.policy.unmatched == "generate":  # as most are
+        if call.operation in CONVERSATIONS and self.policy.unmatched == "generate":  # as most are
             return await self._generate(limit_for_generator(call), overrides)
         if call.operation == OTHER:
             return Plan(Failure("route_not_found", details=await self._why_no_stub(call)), "unmatched")
-        if call.operation in _CATALOGUE:
-            return Plan(self._models(call), "generated")
-        if call.operation == "input_tokens" or call.operation in KEPT:
-            return replace(await self._plan_generated(call, _SILENCE), timing=Timing())
-        if call.operation == "compact_response":
-            return await self._generate(call, overrides)
-        if call.operation == "create_batch":
-            return await _plan_batch(self, call)
-        if call.operation not in LOOK_UPS:
-            if self.policy.unmatched == "error":
-                why = await self.explain(call)
-                return Plan(Failure("unmatched", **{"message": why, **self.policy.error}), "unmatched")
-            return await self._generate(limit_for_generator(call), overrides)
+        match OPERATIONS[call.operation]:
+            case ModelListing():
+                return Plan(self._models(call), "generated")
+            case Creation(holds_calls=True):
+                return await _plan_batch(self, call)
+            case Creation() | Question(silent=True):
+                return replace(await self._plan_generated(call, _SILENCE), timing=Timing())
+            case Question():
+                return await self._generate(call, overrides)
+            case LookUp(objects=objects):
+                return await self._look_up(call, objects, overrides)
+            case McpOperation() if call.mcp is not None:
+                known = find_mcp_answer(self.servers, call.mcp)
+                if isinstance(known, McpServer):
+                    return Plan(known, "generated")
+                if known is not None:
+                    return await self._plan_generated(call, known)
+        if self.policy.unmatched == "error":
+            why = await self.explain(call)
+            return Plan(Failure("unmatched", **{"message": why, **self.policy.error}), "unmatched")
+        return await self._generate(limit_for_generator(call), overrides)
+
+    async def _look_up(self, call: Call, objects: ObjectKind, overrides: DeliveryOverrides) -> Plan:
+        """Plan what a look-up finds; where answers are generated, it finds what nobody made, too."""
         found = await self.memory.look_up(call)
         if found is not None:
             return Plan(found, "stored")
-        begins_calls = LOOK_UPS[call.operation] == "create_cached_content"  # no call goes on without its contents
-        if self.policy.unmatched == "error" or begins_calls:
+        if self.policy.unmatched == "error" or objects.must_exist:
             return Plan(Failure("not_found"), "unmatched")
         call = replace(call, model=next(iter(self._models(call).names), ""))
         return await self._generate(call, overrides)
@@ -399,7 +424,10 @@ class Engine:
         return {"report": explain_miss([each for each in closest if each.held] or closest[:1], entries)}
 
     async def _generate(self, call: Call, overrides: DeliveryOverrides) -> Plan:
-        draft = await generate_draft(call, self.policy.seed)
+        if call.mcp is not None:
+            draft: Draft | ArtifactDraft = generate_mcp_result(self.servers, call, self.policy.seed)
+        else:
+            draft = await generate_draft(call, self.policy.seed)
         return await self._plan_generated(call, overrides.change(draft, call))
 
     def _plan_generated(self, call: Call, outcome: RuleOutcome) -> Awaitable[Plan]:
@@ -457,7 +485,7 @@ async def _plan_batch(engine: Engine, call: Call) -> Plan:
 
 async def generate_draft(call: Call, seed: Seed) -> Draft | ArtifactDraft:
     """Generate an answer; other requests run between two choices."""
-    if call.operation in KINDS:
+    if call.operation in ARTIFACTS:
         return ArtifactDraft()
     choices: list[DraftChoice] = []
     different = n = call.options.n
@@ -492,10 +520,11 @@ def _misses_path(near: NearMiss) -> bool:
 
 
 _COMPARED, _NEAREST = 24, 3  # rules at a path that no dialect knows
-_CATALOGUE = ("models", "model", "delete_model", "info")
-_UNLIMITED = frozenset((*LOOK_UPS, *KEPT, "create_batch", OTHER))
+_LIMITED_BY_MODEL = frozenset(name for name, kind in OPERATIONS.items() if kind.names_model)
+_ABOUT_KEPT = frozenset((*LOOK_UPS, *CREATIONS, *QUESTIONS))  # the answer is about what is kept, whether it is or not
 _FEWEST_CHOICES, _MOST_READ = 8, 1_000_000  # bytes read, over all choices
 _SILENCE = Draft((DraftChoice(()),))
+_WARM_UP = "warm up"  # tells the id of its answer from that of the answer to the same call
 
 
 FEW = 8  # this many rules are tried without an index

@@ -13,10 +13,12 @@ from itertools import chain
 from math import sqrt
 from operator import neg
 from struct import unpack
+from typing import Annotated
 from zlib import adler32
 
 from msgspec.structs import replace
 
+from mockserver.config.tables import field
 from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft
 from mockserver.core.http import Headers
@@ -24,7 +26,7 @@ from mockserver.core.lazy import LazySequence, lazy_pattern
 from mockserver.core.plan import Artifact
 from mockserver.core.seed import Seed
 from mockserver.core.vectors import PaletteVector
-from mockserver.kinds.kind import OperationKind
+from mockserver.kinds.kind import ArtifactKind
 
 Vector = Sequence[float]
 USUAL_DIMENSIONS = 1536
@@ -146,16 +148,21 @@ _WORD = lazy_pattern(r"[^\s!-/:-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\
 # Sizes by a word in the model's name.
 _SIZES = {"3-large": 3072, "cohere": 1024, "embed-v3": 1024}
 
-EMBEDDINGS = OperationKind(
-    operation="embeddings",
+_LARGEST = 3.4e38  # the largest 32-bit float
+
+EMBEDDINGS = ArtifactKind(
+    name="embeddings",
+    advice="; write embedding: [...]",
     key="embedding",
+    value=Annotated[list[Annotated[float, field(ge=-_LARGEST, le=_LARGEST)]], field(min_length=1)],
+    doc="an embedding vector",
     then_keys=frozenset(("timing", "faults", "usage", "model", "headers")),
     states="a vector",
     example=[0.1, 0.2, 0.3],
-    form="[...]",
     body=lambda text: {"input": [text]},
     model_word="embed",
     wire={"model?": str | None, "data": [{"index?": float | None, "embedding": list[float] | str}]},
     compile=_compile,
     finish=_finish,
 )
+OPERATIONS = (EMBEDDINGS,)

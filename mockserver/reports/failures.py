@@ -11,7 +11,7 @@ from msgspec import Struct
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
 from mockserver.core.text import limit_lines, one_line, plural, shown, truncate, write_ranges
-from mockserver.engine.memory import LOOK_UPS
+from mockserver.kinds import LOOK_UPS
 from mockserver.reports.calls import (
     MAX_LISTED,
     NO_CALLS,

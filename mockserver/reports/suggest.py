@@ -17,10 +17,8 @@ from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json, compact
 from mockserver.core.text import one_line, plural
 from mockserver.engine.answer import split_prompts
-from mockserver.engine.memory import LOOK_UPS
-from mockserver.kinds import KINDS
+from mockserver.kinds import ARTIFACTS, ASKED, CONVERSATIONS, LOOK_UPS
 from mockserver.reports.diff import find_loosening, find_span, is_secret
-from mockserver.rules.checks import GENERATIVE
 from mockserver.rules.match.fields import read_path_without_mount
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.nearest import NearMiss
@@ -118,7 +116,7 @@ def _find_matching(result: ConditionResult, stated: Json, secrets: "Secrets") ->
 def _make_specific(call: Call, secrets: "Secrets", *, lost: bool) -> When:
     """What distinguishes the call from others: its last message, tools and turn."""
     when: When = {}
-    if call.operation not in (*GENERATIVE, *KINDS):
+    if call.operation not in ASKED:
         when |= {"method": call.http.method} if call.operation == OTHER else {"operation": call.operation}
         path = read_path_without_mount(call)
         if _is_clean(path, secrets):
@@ -214,8 +212,8 @@ def _choose_tool(call: Call, secrets: "Secrets") -> str | None:
 def _choose_answer(call: Call) -> Mapping[str, Json]:
     if call.operation in LOOK_UPS:
         return {"error": 404}
-    if call.operation in KINDS:
-        kind = KINDS[call.operation]
+    if call.operation in ARTIFACTS:
+        kind = ARTIFACTS[call.operation]
         return {kind.key: kind.example}
     return (
         {"json": {}}
@@ -224,7 +222,7 @@ def _choose_answer(call: Call) -> Mapping[str, Json]:
     )
 
 
-_WITH_TOOLS = ("chat", "responses")
+_WITH_TOOLS = frozenset(name for name, kind in CONVERSATIONS.items() if kind.has_tools)
 _FREE_TEXT = frozenset(("last_user", "last_message", "system", "conversation"))
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _GAP = "\ue000"  # a private-use character

@@ -9,19 +9,18 @@ from collections.abc import Collection, Container, Iterator, Mapping
 from msgspec import Struct
 
 from mockserver.config.source import Path, suggest
-from mockserver.core.call import OTHER
 from mockserver.core.draft import ArtifactDraft, Draft, RuleOutcome
 from mockserver.core.episode import find_format
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
-from mockserver.kinds import KINDS
+from mockserver.kinds import ARTIFACTS_BY_KEY, CONVERSATIONS, OPERATIONS, SERVED
 from mockserver.rules.match.conditions import All, Condition, find_pinned, mark_implied
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import ContentSpec, ThenSpec
 from mockserver.rules.templates import CompileContext
 
 Known = Mapping[str, frozenset[str]]  # the features of each dialect
-SAYS = ("text", "json", "refusal")  # with or without tool calls, each is of the kind "content"
+SAYS = ("text", "json", "refusal", "tool_error")  # with or without tool calls, each is of the kind "content"
 
 
 def find_kind(then: ContentSpec, context: CompileContext) -> str | None:
@@ -66,6 +65,8 @@ def _explain_no_answer(keys: Collection[str], then: ContentSpec) -> str:
 OUTCOMES: Mapping[str, str] = {
     "text": "content",
     "json": "content",
+    "tool_error": "content",
+    "content": "content",
     "refusal": "content",
     "tool_calls": "content",
     "items": "content",
@@ -80,7 +81,7 @@ OUTCOMES: Mapping[str, str] = {
     "forward": "forward",
     "steps": "steps",
     "one_of": "one_of",
-    **{kind.key: kind.key for kind in KINDS.values()},
+    **{key: key for key in ARTIFACTS_BY_KEY},
     "failed": "content",  # alone; otherwise it follows a text
     "faults": "delivery",  # alone: they change later rules' answers; otherwise this one's
     "timing": "delivery",  # likewise
@@ -104,7 +105,7 @@ BESIDE: Mapping[str, frozenset[str]] = {
     "delivery": _SENT,
     "steps": frozenset(),
     "one_of": frozenset(),
-    **{kind.key: kind.then_keys for kind in KINDS.values()},
+    **{key: kind.then_keys for key, kind in ARTIFACTS_BY_KEY.items()},
 }
 
 _HINTS: Mapping[str, str] = {"content_filter": ", or write on: completion"}
@@ -119,10 +120,6 @@ _INSTEAD: Mapping[tuple[str, str], str] = {
     ("steps", ""): "; put it into each step",
     ("one_of", ""): '; put it into the "then" of each branch',
 }
-
-
-GENERATIVE = ("chat", "completions", "responses")  # the default operations of a rule
-ASKED = (*GENERATIVE, *KINDS)  # operations that ask a model; others look something up
 
 
 class _Purpose(Struct, frozen=True):
@@ -152,6 +149,8 @@ class AnswerCheck:
         if self._names_operation or self._names_path:
             return self._when
         names = {purpose.name for purpose in self._purposes}
+        if not _OF_MCP.isdisjoint(field.partition(".")[0] for field in self._when.uses):
+            names = {"mcp"}
         return All((self._when, _IMPLIED[names.pop() if len(names) == 1 else "text"]))
 
     def check_operations(self) -> None:
@@ -162,15 +161,15 @@ class AnswerCheck:
         for purpose in self._purposes:
             other = next((name for name in operations if not _suits(purpose.name, name)), None)
             if other is not None:
-                able = f"use it for {', '.join(_PURPOSES[purpose.name])}{_OPERATIONS_INSTEAD.get(other, '')}"
+                able = f"use it for {', '.join(_PURPOSES[purpose.name])}{_advise(other)}"
                 self._context.at("then", *purpose.path).refuse_key(
                     f'"{purpose.path[-1]}" cannot answer the operation "{other}"; {able}'
                 )
         for path, content in self._then.walk():
-            for key in _select_keys(content, _NOT_SENT):
-                if all(name in _NOT_SENT[key] for name in operations) and not self._is_chat_item(key, operations):
-                    able = ", ".join(name for name in GENERATIVE if name not in _NOT_SENT[key])
-                    hint = _OPERATIONS_INSTEAD.get(operations[0], f"; {able} can")
+            for key in _select_keys(content, _WITHHELD):
+                if all(_withholds(name, key) for name in operations) and not self._is_chat_item(key, operations):
+                    able = ", ".join(name for name in CONVERSATIONS if not _withholds(name, key))
+                    hint = _advise(operations[0]) or f"; {able} can"
                     self._context.at("then", *path, key).refuse_key(
                         f'the operation "{operations[0]}" cannot send "{key}"{hint}'
                     )
@@ -192,7 +191,7 @@ class AnswerCheck:
         if self._names_operation:
             return find_pinned(self._when, "operation") or ()
         several = len({purpose.name for purpose in self._purposes}) > 1
-        return GENERATIVE if several and not self._names_path else ()
+        return CONVERSATIONS if several and not self._names_path else ()
 
     def _is_chat_item(self, key: str, operations: Collection[str]) -> bool:
         """Return whether chats have items in a dialect that the rule may answer: Anthropic's are blocks of messages."""
@@ -226,7 +225,17 @@ def explain_misfit(outcome: RuleOutcome, operation: str) -> str | None:
 
 
 def _suits(purpose: str, operation: str) -> bool:
-    return operation not in _WITHOUT_TEXT if purpose == "text" else operation in _PURPOSES[purpose]
+    if purpose != "text":
+        return operation in _PURPOSES[purpose]
+    return operation not in OPERATIONS or OPERATIONS[operation].takes_text
+
+
+def _advise(operation: str) -> str:
+    return OPERATIONS[operation].advice if operation in OPERATIONS else ""
+
+
+def _withholds(operation: str, key: str) -> bool:
+    return operation in OPERATIONS and key in OPERATIONS[operation].withheld
 
 
 def _make_operations_condition(operations: tuple[str, ...]) -> Condition:
@@ -236,30 +245,21 @@ def _make_operations_condition(operations: tuple[str, ...]) -> Condition:
 
 _STUBS = _SENT | {"json", "raw", "error"}
 _PURPOSES: Mapping[str, tuple[str, ...]] = {
-    "text": GENERATIVE,
-    **{kind.key: (kind.operation,) for kind in KINDS.values()},
+    "text": tuple(CONVERSATIONS),
+    "mcp": SERVED,
+    **{key: (kind.name,) for key, kind in ARTIFACTS_BY_KEY.items()},
 }
-_WORDS: Mapping[str, str] = {"text": "text", **{kind.key: kind.states for kind in KINDS.values()}}
-_WITHOUT_TEXT = frozenset((*KINDS, "models", "model", "delete_model", "info", "create_batch", OTHER))
+_WORDS: Mapping[str, str] = {"text": "text", **{key: kind.states for key, kind in ARTIFACTS_BY_KEY.items()}}
 _PURPOSE_OF: Mapping[str, str] = {
     **{key: "text" for key, kind in OUTCOMES.items() if kind in ("content", "parts", "choices", "generate", "echo")},
-    **{kind.key: kind.key for kind in KINDS.values()},
+    **dict.fromkeys(("tool_error", "content"), "mcp"),
+    **{key: key for key in ARTIFACTS_BY_KEY},
 }
-# The operations whose answers cannot contain these keys.
-_NOT_SENT: Mapping[str, tuple[str, ...]] = {
-    "items": ("chat", "completions", "input_tokens"),
-    "failed": ("chat", "completions", "input_tokens"),
-    "tool_calls": ("completions", "input_tokens"),
-    **dict.fromkeys(("json", "refusal", "parts", "choices"), ("input_tokens",)),
-    "system_fingerprint": ("completions", "responses"),
-}
-_OPERATIONS_INSTEAD: Mapping[str, str] = {
-    **{kind.operation: f"; write {kind.key}: {kind.form}" for kind in KINDS.values()},
-    "input_tokens": '; for a count, write text: "" and usage: {prompt_tokens: 9}',
-}
+_WITHHELD = frozenset[str]().union(*[kind.withheld for kind in OPERATIONS.values()])
 _IMPLIED: Mapping[str, Condition] = {
     purpose: _make_operations_condition(operations) for purpose, operations in _PURPOSES.items()
 }
+_OF_MCP = frozenset(("mcp", "tool", "arguments", "resource", "prompt"))  # fields that only requests to MCP servers have
 
 
 def check_when(when: Json, context: CompileContext, known: Known) -> None:
@@ -337,7 +337,7 @@ WORDS: Mapping[str, str] = {
     "call_pieces": "a tool call in pieces",
     "items": "response items",
     "failed": "an answer that breaks off",
-    **{kind.key: kind.operation for kind in KINDS.values()},
+    **{key: kind.name for key, kind in ARTIFACTS_BY_KEY.items()},
 }
 
 _NOT_KEYS = ("custom_tools", "call_pieces", "filter_annotations", "finish_error")

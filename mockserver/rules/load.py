@@ -15,8 +15,10 @@ from mockserver.core.action import Faults
 from mockserver.core.call import OTHER, Call
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
+from mockserver.core.mcp import McpServer
 from mockserver.core.state import Precondition, name_times_counter
 from mockserver.core.text import shown
+from mockserver.rules import mcp
 from mockserver.rules.answer.compile import CompiledThen, compile_then
 from mockserver.rules.checks import AnswerCheck, Known, check_when
 from mockserver.rules.match.conditions import All, Condition
@@ -98,6 +100,21 @@ def load(
     return tuple(rules)
 
 
+def load_servers(documents: Sequence[Document]) -> Mapping[str, McpServer]:
+    """Load the MCP servers of several files. Raises RuleError with every mistake of every file."""
+    servers: dict[str, McpServer] = {}
+    collected: list[Mistakes] = []
+    for document in documents:
+        mistakes = Mistakes(document)
+        collected.append(mistakes)
+        for name, server in mcp.find_servers(document, mistakes.add).items():
+            if name in servers:
+                mistakes.add(f'the MCP server "{name}" is already defined', ("mcp", name), key=True)
+            servers[name] = server
+    raise_if_any(collected, RuleError)
+    return servers
+
+
 def select_answering(rules: Sequence[Rule], call: Call) -> Sequence[Rule]:
     """Return the suited rules that answer, without those that only change how later rules' answers are delivered."""
     return [rule for rule in select_suited(rules, call) if any(rule.then.answers)]
@@ -126,14 +143,24 @@ class _Loader:
             if mistakes.full:
                 return
             self.count += 1
-            context = CompileContext(mistakes, self.templates, f"rule {self.count}", ("rules", index))
-            try:
-                rule = self._compile(spec, context)
-            except RecursionError:
-                context.refuse("this rule is nested too deeply; flatten it")
-            else:
-                if rule is not None:
-                    yield rule
+            yield from self._load_rule(
+                spec, CompileContext(mistakes, self.templates, f"rule {self.count}", ("rules", index))
+            )
+        for each in mcp.list_rules(document):  # last, so that every rule of the file can answer in their place
+            name = f"mcp {' '.join(map(str, each.spec['when'].values()))}"
+            yield from self._load_rule(
+                each.spec, CompileContext(mistakes, self.templates, name, each.path, depth=len(each.path))
+            )
+
+    def _load_rule(self, spec: Json, context: CompileContext) -> Iterator[Rule]:
+        """Yield the rule, if it can be compiled."""
+        try:
+            rule = self._compile(spec, context)
+        except RecursionError:
+            context.refuse("this rule is nested too deeply; flatten it")
+        else:
+            if rule is not None:
+                yield rule
 
     def _compile(self, spec: Json, context: CompileContext) -> Rule | None:
         model = validate_table(RuleSpec, spec, "a rule", context.add)
@@ -154,6 +181,7 @@ class _Loader:
             context.templates,
             name,
             (*context.path, "then"),
+            depth=context.depth,
             groups=frozenset(group for pattern in patterns for group in _GROUP.findall(pattern)),
             profiles=self.profiles,
             faults=self.faults,

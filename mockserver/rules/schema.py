@@ -31,33 +31,9 @@ from mockserver.config.types import Duration, Share
 from mockserver.core.action import POSITIONS, Faults, Kind, Option, counts, options
 from mockserver.core.json import Json
 from mockserver.core.plan import FINISHES, OWN_FINISHES, REASONS
+from mockserver.kinds import ARTIFACTS
 from mockserver.rules.items import INSTEAD, NAMESPACE, ItemSpec
-
-_LARGEST = 3.4e38  # the largest 32-bit float
-EmbeddingSpec = Annotated[list[Annotated[float, field(ge=-_LARGEST, le=_LARGEST)]], field(min_length=1)]
-Score = Annotated[float, field(ge=0, le=1, allow_inf_nan=False)]
-Category = Literal[
-    "harassment",
-    "harassment/threatening",
-    "hate",
-    "hate/threatening",
-    "illicit",
-    "illicit/violent",
-    "self-harm",
-    "self-harm/instructions",
-    "self-harm/intent",
-    "sexual",
-    "sexual/minors",
-    "violence",
-    "violence/graphic",
-]
-
-
-ModerationSpec = Annotated[
-    AsTable[dict[Category, Score]] | AsList[list[Category]],
-    ByShape("scores such as {violence: 0.92}, or a list of categories"),
-]
-
+from mockserver.rules.mcp import McpServerSpec
 
 MAX_EVENTS = 10_000
 BESIDE: Mapping[str, str] = {
@@ -255,6 +231,15 @@ class ContentSpec(Table):
     json_: Any = field(None, alias="json", description="a value to send as JSON; its strings are templates")
     refusal: str | None = field(None, description="a refusal")
     tool_calls: list[ToolCallSpec] | None = field(None, min_length=1, description="tool calls")
+    tool_error: Any = field(
+        None, description="what an MCP tool fails with, as a text or JSON", examples=["not allowed"]
+    )
+    content: list[dict[str, Any]] | None = field(
+        None,
+        min_length=1,
+        description="content blocks of an MCP tool, in MCP's form",
+        examples=[[{"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}]],
+    )
     items: list[ItemSpec] | None = field(
         None, min_length=1, description="response items, such as results of the provider's own tools"
     )
@@ -378,7 +363,18 @@ FailedValue = Annotated[
 ]
 
 
-class ThenSpec(ContentSpec):
+ArtifactSpec = make_table(
+    "ArtifactSpec",
+    ContentSpec,
+    {
+        kind.key: (kind.value | None, field(None, description=kind.doc, examples=[kind.example]))
+        for kind in ARTIFACTS.values()
+    },
+    __doc__="The keys of operations whose successes are artifacts, as their kinds describe them.",
+)
+
+
+class ThenSpec(ArtifactSpec):  # type: ignore[misc, valid-type]
     """The answer of a rule."""
 
     nullable = frozenset(("json", "system_fingerprint"))
@@ -404,8 +400,6 @@ class ThenSpec(ContentSpec):
     forward: Literal[True] | None = field(None, description="forward to the provider, without recording")
     steps: list["ThenSpec"] | None = field(None, min_length=1, description="one answer per turn; the last repeats")
     one_of: list[BranchSpec] | None = field(None, min_length=1, description="one of these, chosen by seed")
-    embedding: EmbeddingSpec | None = field(None, description="an embedding vector")
-    moderation: ModerationSpec | None = field(None, description="moderation results: scores or a list")
     failed: FailedValue | None = field(None, description="break off after the answer")
     faults: list[Any] | None = field(
         None, min_length=1, description="faults of this answer, or alone of the answer of a later rule"
@@ -443,15 +437,17 @@ class RulesHead(Table):
     """A rules file whose rules are checked one by one, as a mistake in one must not hide those in others."""
 
     example = "{version: 1, rules: [{then: {text: Hello}}]}"
-    nullable = frozenset(("rules", "settings"))
+    nullable = frozenset(("rules", "settings", "mcp"))
     instead: ClassVar = dict.fromkeys(Settings.model_keys, 'it under "settings"')
 
     version: Literal[1] = field(1, description="version of the file's format")
     settings: dict[str, Any] | None = field(None, description="settings of the server")
+    mcp: dict[str, Any] | None = field(None, description="MCP servers, by name")
     rules: list[Any] | None = None
 
 
 class RulesFile(RulesHead):
     """Rules of mockserver: the first that matches a request answers it."""
 
+    mcp: dict[str, McpServerSpec] | None = field(None, description="MCP servers, by name")
     rules: list[RuleSpec] | None = field(None, description="the rules, in the order in which they are tried")

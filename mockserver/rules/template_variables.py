@@ -123,6 +123,7 @@ CONTEXT: Mapping[str, Callable[[RenderContext], Json]] = {
     "tool_result": lambda scope: find_last_tool_result(scope.call),
     "tool_results": lambda scope: list_tool_results(scope.call),
     "tools": lambda scope: _describe_tools(scope.call),
+    "arguments": lambda scope: None if scope.call.mcp is None else scope.call.mcp.arguments,
     "body": lambda scope: scope.call.body,
 }
 

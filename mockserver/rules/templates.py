@@ -86,6 +86,7 @@ class CompileContext(Struct, frozen=True):
     templates: "Templates"
     rule: str
     path: Path = ()
+    depth: int = 2  # of the rule in its file: `rules`, and its number
     groups: frozenset[str] = frozenset()
     profiles: Profiles | None = field(default_factory=lambda: PROFILES)
     faults: Faults = {}
@@ -93,17 +94,19 @@ class CompileContext(Struct, frozen=True):
     def at(self, *steps: str | int) -> "CompileContext":
         """Return the context below this one. Rules make many of them, and `replace` is three times slower."""
         path = (*self.path, *steps)
-        return CompileContext(self.mistakes, self.templates, self.rule, path, self.groups, self.profiles, self.faults)
+        return CompileContext(
+            self.mistakes, self.templates, self.rule, path, self.depth, self.groups, self.profiles, self.faults
+        )
 
     @property
     def label(self) -> str:
         """Return the path inside the rule: the label of its random streams, which moving the rule does not change."""
-        return "/".join(map(str, self.path[2:]))
+        return "/".join(map(str, self.path[self.depth :]))
 
     @property
     def inside(self) -> str:
         """Return the path inside `then` as reports show it: `one_of[0].steps[2]`."""
-        steps = [step for step in self.path[3:] if step != "then"]
+        steps = [step for step in self.path[self.depth + 1 :] if step != "then"]
         return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
 
     def compile_text(self, source: str) -> Compiled[str]:

@@ -15,6 +15,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import IN_PROCESS, WIRE, ClientConnection
 from mockserver.dialects import discover
+from mockserver.dialects._mcp import DIALECT as MCP
 from mockserver.dialects._parse import clip
 from mockserver.server.access import OPEN, Guard
 from mockserver.server.deliver import serve
@@ -63,7 +64,9 @@ def _build_whole_app(live: Live) -> "FastRouter":
     from mockserver.server.control import Control
 
     known = list_places(discover(), live.settings.dialect)
-    routes, unknown = _make_routes(live, known), Unknown(live, known)
+    mcp = Responder(live, MCP, {operation.method: operation for operation in MCP.operations})
+    mcp_routes = [Route(f"{mount}/{{server}}", AsgiEntrance(mcp)) for mount in MCP.mounts]
+    routes, unknown = [*_make_routes(live, known), *mcp_routes], Unknown(live, known)
     inner = Router(routes, redirect_slashes=False, default=unknown)
     named = Mount("/ns/{namespace}", Named(live, inner))
     named.path_regex = re.compile(named.path_regex.pattern, re.DOTALL)  # a line feed may follow
@@ -157,8 +160,44 @@ class Site:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._start(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._connect(scope, receive, send)
         else:
             await self._app(scope, receive, send)
+
+    async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a client over a WebSocket, where there is one; else refuse it (403)."""
+        path = find_path(scope)
+        found = self.find_socket(path)
+        if found is None:
+            await receive()
+            await send({"type": "websocket.close"})
+            return
+        handshake = HttpRequest(
+            method="GET",
+            path=found.path,
+            query=parse_query(scope["query_string"]),
+            headers=scope["headers"],
+            namespace=found.namespace,
+            path_params=found.params,
+        )
+        from mockserver.server.responses_socket import ResponsesSocket  # few servers need it
+
+        await ResponsesSocket(found.responder, handshake, scope=scope, receive=receive, send=send).run()
+
+    def find_socket(self, path: str) -> "FoundResponder | None":
+        """Return what answers at a path over a WebSocket, or None."""
+        if not self._live.settings.sockets:
+            return None
+        found = self._look_up(path, whole=True)
+        if found is None:
+            _, inner = split_namespace(path) if path.startswith(_NAMED) else (DEFAULT, path)
+            dialect = find_owner(inner, discover(), self._live.settings.dialect)
+            known = list_places(discover(), self._live.settings.dialect)
+            full = complete_path(inner, dialect, known)
+            found = None if full is None else self._look_up(path.removesuffix(inner) + full, whole=True)
+        speaks = found is not None and any(each.over_socket for each in found.responder.operations.values())
+        return found if speaks else None
 
     @property
     def _app(self) -> "FastRouter":
@@ -171,12 +210,15 @@ class Site:
         found = None if app is None else app.responders.get(path)
         return self._look_up(path) if found is None else found
 
-    def _look_up(self, path: str) -> FoundResponder | None:
+    def _look_up(self, path: str, *, whole: bool = False) -> FoundResponder | None:
+        """Look a path up: in the `whole` application, or in what requests have needed of it by now."""
         namespace, inner = split_namespace(path) if path.startswith(_NAMED) else (DEFAULT, path)
         app = self._app
         found = app.find(inner)
         elsewhere = app.default
         if (found is None or namespace != DEFAULT) and isinstance(elsewhere, Elsewhere):
+            if whole and elsewhere.app is None:
+                elsewhere.app = _build_whole_app(self._live)
             found = None if elsewhere.app is None else elsewhere.app.find(inner)
         if found is None or not isinstance(found.app, AsgiEntrance):
             return None

@@ -25,8 +25,7 @@ from mockserver.engine.counters import find_next_attempt
 from mockserver.engine.engine import Engine, alter_engine
 from mockserver.engine.memory import Memory, continue_conversation
 from mockserver.engine.offload import on_thread
-from mockserver.kinds import KINDS
-from mockserver.rules.checks import ASKED
+from mockserver.kinds import ARTIFACTS, ASKED, CONVERSATIONS
 from mockserver.rules.load import Rule, select_suited
 from mockserver.rules.nearest import explain_closed, find_nearest, render_results
 from mockserver.server.namespaces import DEFAULT
@@ -204,16 +203,13 @@ def _find_dialect(dialect: str) -> Dialect:
 
 # How a text is put to an operation.
 BODIES: Mapping[str, Callable[[str], dict[str, Json]]] = {
-    "chat": lambda text: {"messages": [{"role": "user", "content": text}]},
-    "completions": lambda text: {"prompt": text},
-    "responses": lambda text: {"input": text},
-    **{kind.operation: kind.body for kind in KINDS.values()},
+    **{name: kind.body for name, kind in CONVERSATIONS.items()},
+    **{name: kind.body for name, kind in ARTIFACTS.items()},
 }
 # Which operation a body is for that is no chat's: by a key, and by a word in its model's name.
 _LOOKS = (
-    ("completions", "prompt", ""),
-    *((kind.operation, "input", kind.model_word) for kind in KINDS.values()),
-    ("responses", "input", ""),
+    *((kind.name, key, kind.model_word) for kind in ARTIFACTS.values() for key in kind.body("")),
+    *((kind.name, kind.body_key, "") for kind in CONVERSATIONS.values()),
 )
 
 

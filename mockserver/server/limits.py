@@ -22,11 +22,11 @@ from mockserver.core.rates import Draw, Kind, Limits, LimitStore, Rate, Rates, S
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import wait_until_left
 from mockserver.engine.catalogue import Catalogue
-from mockserver.rules.checks import ASKED
+from mockserver.kinds import OPERATIONS
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.state.in_memory import MemoryLimitStore
 
-LIMITED = frozenset((*ASKED, "compact_response"))  # look-ups are free
+LIMITED = frozenset(name for name, kind in OPERATIONS.items() if kind.is_limited)  # look-ups are free
 LIMIT_REASONS = frozenset({"rate_limit", "over_limit", "overloaded"})
 
 RateHeaders = Callable[[Standings], Headers]

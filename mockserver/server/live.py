@@ -237,7 +237,13 @@ def compose(sources: Sources, counters: Counters, before: "Live | None" = None) 
         answers = before.engine.memory.store
         before.namespaces.load_cassettes(player.store)
     return settings, Engine(
-        loaded.rules, make_policy(settings), counters, Memory(answers, settings.background_polls), listed, player
+        rules=loaded.rules,
+        policy=make_policy(settings),
+        counters=counters,
+        memory=Memory(answers, settings.background_polls),
+        listed=listed,
+        player=player,
+        servers=loaded.servers,
     )
 
 

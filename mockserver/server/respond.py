@@ -83,6 +83,11 @@ class Response(Struct):
     forwarded: HttpRequest | None = None
 
 
+async def return_response(response: Response) -> Response:
+    """Return a response that is there already."""
+    return response
+
+
 async def stay_forever() -> Message:
     """Tell of a client that never leaves, as ASGI does."""
     await asyncio.get_running_loop().create_future()

@@ -8,7 +8,7 @@ from operator import itemgetter
 from msgspec import Struct
 
 from mockserver.dialects import Dialect, Operation
-from mockserver.rules.checks import ASKED
+from mockserver.kinds import ASKED
 
 
 class Endpoint(Struct, frozen=True):

@@ -24,7 +24,7 @@ from mockserver.core.http import is_everywhere
 from mockserver.server.access import add_cors
 from mockserver.server.app import Site
 from mockserver.server.http.parser import Deadlines
-from mockserver.server.http.protocol import ConnectionProtocol, make_protocol_factory, make_refuse
+from mockserver.server.http.protocol import make_protocol_factory, make_refuse
 from mockserver.server.live import Live, watch
 from mockserver.server.sources import Sources
 
@@ -168,9 +168,10 @@ def configure_uvicorn(live: Live, lifespan: Lifespan[Router], grace: int, drain:
             make_refuse(live),
             Deadlines(drain=drain),
             unread=live.unsent,
-            find=site.find,
+            site=site,
         ),  # type: ignore[arg-type]  # a factory instead of a class
-        ws="none",
+        ws="none",  # connections change the protocol by themselves
+        ws_max_size=live.settings.max_body,
         lifespan="on",
         log_config=None,
         server_header=False,
@@ -271,8 +272,9 @@ class Running:
 
     async def _hang_up(self, *, all_of_them: bool) -> None:
         await _let_loop_turn()
-        for connection in tuple(self._server.server_state.connections):
-            if isinstance(connection, ConnectionProtocol) and connection.busy and (all_of_them or connection.half):
+        connections: set[Any] = self._server.server_state.connections
+        for connection in tuple(connections):
+            if connection.busy and (all_of_them or connection.half):
                 connection.transport.abort()
         await _let_loop_turn()
 

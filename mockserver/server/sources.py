@@ -14,10 +14,11 @@ from mockserver.config.source import Document, read
 from mockserver.config.timing import PROFILES, Profiles
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazyMapping
+from mockserver.core.mcp import McpServer
 from mockserver.core.text import make_reprs
 from mockserver.delivery.faults import FAULTS
 from mockserver.dialects import discover
-from mockserver.rules.load import Rule, load
+from mockserver.rules.load import Rule, load, load_servers
 
 Made = TypeVar("Made")
 
@@ -58,7 +59,8 @@ class Sources(Struct, frozen=True):
         if mistaken:
             errors.found.append(ConfigError(*mistaken))
         rules = errors.attempt(partial(compile_rules, documents, None if mistaken else settings.profiles))
-        return Loaded(documents, settings, rules or (), errors)
+        servers = errors.attempt(partial(load_servers, documents))
+        return Loaded(documents, settings, rules or (), servers or {}, errors)
 
     def documents(self) -> tuple[Document, ...]:
         errors = Errors()
@@ -82,6 +84,7 @@ class Loaded(Struct, frozen=True):
     documents: tuple[Document, ...]
     settings: Settings
     rules: tuple[Rule, ...]
+    servers: Mapping[str, McpServer]
     errors: Errors
 
     @property

@@ -158,6 +158,7 @@ class ServerOptions(TypedDict, total=False):
     journal_calls: int
     max_body: int | str
     max_unsent: int | str
+    sockets: bool
     source_headers: bool
 
 

@@ -24,11 +24,12 @@ from mockserver.delivery.faults import FAULTS
 from mockserver.dialects import FEATURES, Dialect, discover
 from mockserver.engine.catalogue import PUBLISHED
 from mockserver.engine.catalogue import Model as PublishedModel
+from mockserver.kinds import ASKED
 from mockserver.model import GENERATORS
 from mockserver.reports.suggest import write_yaml
 from mockserver.rules.answer.compile import KINDS as KINDS_OF_TEXT
 from mockserver.rules.answer.faults import ANSWER_FAULTS
-from mockserver.rules.checks import ASKED, BESIDE, OUTCOMES
+from mockserver.rules.checks import BESIDE, OUTCOMES
 from mockserver.rules.items import Action, ItemSpec
 from mockserver.rules.json_schema import make_rules_schema
 from mockserver.rules.load import load

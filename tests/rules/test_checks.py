@@ -4,7 +4,8 @@ import pytest
 
 from mockserver.core.draft import ArtifactDraft, Draft
 from mockserver.core.plan import Failure
-from mockserver.rules.checks import GENERATIVE, explain_misfit
+from mockserver.kinds import CONVERSATIONS
+from mockserver.rules.checks import explain_misfit
 from mockserver.rules.match.fields import OPERATIONS
 from tests.kit.calls import call
 from tests.kit.rules import loaded, mistakes, then_mistakes
@@ -64,7 +65,7 @@ def test_what_goes_together(then):
 
 
 FOR = {
-    "{then: {text: a}}": set(GENERATIVE),
+    "{then: {text: a}}": set(CONVERSATIONS),
     "{then: {embedding: [1]}}": {"embeddings"},
     "{then: {steps: [{embedding: [1]}, {error: 429}]}}": {"embeddings"},
     "{when: {operation: [chat, embeddings]}, then: {raw: {}}}": {"chat", "embeddings"},

@@ -24,7 +24,7 @@ PATHS = {
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[MockServer]:
-    with MockServer() as running:
+    with MockServer(sockets=False) as running:
         yield running
 
 

@@ -15,8 +15,8 @@ from mockserver.core.call import OTHER, Call
 from mockserver.core.draft import ArtifactDraft, Draft, DraftChoice, PlayCassette, RenderContext, RuleAnswer
 from mockserver.core.plan import Forward, Raw, Text, Timing
 from mockserver.core.tokens import Chunks
-from mockserver.kinds import KINDS_BY_KEY
-from mockserver.kinds.kind import OperationKind
+from mockserver.kinds import ARTIFACTS_BY_KEY
+from mockserver.kinds.kind import ArtifactKind
 from mockserver.model import GENERATORS
 from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.rules.answer.content import (
@@ -110,8 +110,8 @@ def _compile_outcome(then: ThenSpec, context: CompileContext) -> Compiled[RuleAn
             return constant(RuleAnswer(PlayCassette(then.cassette), timing))
         case "forward":
             return constant(RuleAnswer(Forward()))
-        case str() as key if key in KINDS_BY_KEY:
-            return constant(RuleAnswer(_make_artifact(KINDS_BY_KEY[key], then, context), timing))
+        case str() as key if key in ARTIFACTS_BY_KEY:
+            return constant(RuleAnswer(_make_artifact(ARTIFACTS_BY_KEY[key], then, context), timing))
         case "delivery":
             return constant(RuleAnswer(None, timing))
         case "steps":
@@ -151,7 +151,7 @@ def _compile_draft(kind: str, then: ThenSpec, context: CompileContext) -> Compil
     )
 
 
-def _make_artifact(kind: OperationKind, then: ThenSpec, context: CompileContext) -> ArtifactDraft:
+def _make_artifact(kind: ArtifactKind, then: ThenSpec, context: CompileContext) -> ArtifactDraft:
     return ArtifactDraft(
         stated=kind.compile(getattr(then, kind.key)),
         model=_check_model(then, context),

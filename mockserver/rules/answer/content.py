@@ -18,6 +18,7 @@ from mockserver.core.plan import (
     DETECTIONS_OF_PROMPT,
     HARMS,
     REASONS,
+    TOOL_ERROR,
     Broken,
     Failure,
     Item,
@@ -182,7 +183,8 @@ def _make_short_failure(error: int | str | None, context: CompileContext) -> Fai
 
 
 def _make_free_failure(error: ErrorSpec, context: CompileContext) -> Failure:
-    if error.status is None and error.reason is None:
+    is_json_rpc = isinstance(error.code, int) and error.code < 0  # of MCP, which needs no status
+    if error.status is None and error.reason is None and not is_json_rpc:
         context.refuse('"error" needs a status, such as {status: 429, message: Slow down}')
     reason = (
         find_reason(error.status or 400) if error.reason is None else _find_reason(error.reason, context.at("reason"))
@@ -377,7 +379,7 @@ def add_ending(content: ContentSpec, context: CompileContext, choice: Compiled[D
         check_filter(trip, context.at("content_filter"))
     logprobs = None if content.logprobs is None else tuple(content.logprobs)
     safety = make_verdicts(content.annotate, trip, "completion")
-    finish = content.finish
+    finish = TOOL_ERROR if content.tool_error is not None else content.finish
     after = None if trip is None else AFTER_LAST_TOKEN if trip.after_tokens is None else trip.after_tokens
     if (finish, logprobs, safety, after) == (None, None, (), None):
         return choice
@@ -409,6 +411,14 @@ def _compile_parts(content: ContentSpec, context: CompileContext) -> Iterator[Co
         yield _compile_text(context.at("text").compile_text(content.text), cut, notes)
     if "json_" in content.model_fields_set:
         yield _compile_text(compile_json_text(content.json_, context.at("json")), cut, notes)
+    if content.tool_error is not None:
+        failed = content.tool_error
+        here = context.at("tool_error")
+        yield _compile_text(
+            here.compile_text(failed) if isinstance(failed, str) else compile_json_text(failed, here), cut, notes
+        )
+    for index, block in enumerate(content.content or ()):
+        yield _compile_block(block, context.at("content", index))
     if content.refusal is not None:
         yield context.at("refusal").compile_text(content.refusal).map(lambda text: Refusal(text, cut))
     for index, call in enumerate(content.tool_calls or ()):
@@ -419,6 +429,14 @@ def _compile_parts(content: ContentSpec, context: CompileContext) -> Iterator[Co
         yield from _compile_part(part, find_cut(chunks), notes, context.at("parts", index))
         if part.text is not None:
             notes = _NO_NOTES  # they belong to the first text
+
+
+def _compile_block(block: Mapping[str, Json], context: CompileContext) -> Compiled[Part]:
+    kind = block.get("type")
+    if not isinstance(kind, str):
+        context.refuse('a content block needs a "type", such as image')
+    body = {key: value for key, value in block.items() if key != "type"}
+    return compile_json(body, context).map(partial(Item, str(kind)))
 
 
 def _compile_text(text: Compiled[str], cut: Chunks, notes: _Notes) -> Compiled[Part]:

@@ -9,21 +9,14 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from mockserver.core.call import OTHER, Call, Toolset, find_last_tool_result, list_names
+from mockserver.core.call import Call, Toolset, find_last_tool_result, list_names
 from mockserver.core.json import Json
-from mockserver.kinds import KINDS
+from mockserver.kinds import ARTIFACTS, CONVERSATIONS, OPERATIONS
 
 Read = Callable[[Call], Json]
 
 
-OPERATIONS = (
-    *("chat", "completions", "responses", *KINDS, "models", "model", "delete_model", "info"),
-    *("response", "delete_response", "cancel_response", "input_items", "input_tokens", "compact_response"),
-    *("stored_chats", "stored_chat", "update_chat", "delete_chat", "chat_messages"),
-    *("create_batch", "batches", "batch", "delete_batch", "cancel_batch", "batch_results"),
-    *("create_cached_content", "update_cached_content", "cached_contents", "cached_content", "delete_cached_content"),
-    *("create_file", "files", "file", "delete_file", "file_content", OTHER),
-)
+_OPERATIONS = tuple(dict.fromkeys((*CONVERSATIONS, *ARTIFACTS, *OPERATIONS)))  # first those that most rules are for
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 FORMATS = ("text", "json_object", "json_schema", "enum")
 
@@ -213,6 +206,18 @@ def _get_child(value: Json, step: str) -> Json:
     return None
 
 
+def _read_mcp_server(call: Call) -> str | None:
+    return None if call.mcp is None else call.mcp.server
+
+
+def _make_target_reader(operation: str) -> Read:
+    return lambda call: call.mcp.target if call.mcp is not None and call.operation == operation else None
+
+
+def _read_arguments(call: Call) -> Json:
+    return None if call.mcp is None else call.mcp.arguments
+
+
 _TOOL_RESULT = {
     "name": Field(
         "tool_result.name", "text", _make_tool_result_reader("name"), "name of the tool that gave the result"
@@ -224,7 +229,7 @@ _TOOL_RESULT = {
 FIELDS: Mapping[str, Field | Family] = {
     "dialect": Field("dialect", "text", attrgetter("dialect"), "name of the dialect"),
     "operation": Field(
-        "operation", "text", attrgetter("operation"), "the operation: chat, models, ...", {}, OPERATIONS
+        "operation", "text", attrgetter("operation"), "the operation: chat, models, ...", {}, _OPERATIONS
     ),
     "path": Field("path", "text", attrgetter("http.path"), "path, without a namespace; with or without /openai etc."),
     "method": Field("method", "text", attrgetter("http.method"), "HTTP method of the request", {}, METHODS),
@@ -273,6 +278,14 @@ FIELDS: Mapping[str, Field | Family] = {
         "number of the attempt, from 1: by retry header, else by counting repeats",
     ),
     "namespace": Field("namespace", "text", attrgetter("http.namespace"), "namespace of the request"),
+    "mcp": Field("mcp", "text", _read_mcp_server, "name of the MCP server that is asked"),
+    "tool": Field("tool", "text", _make_target_reader("mcp_call"), "name of the MCP tool that is called"),
+    "arguments": Field("arguments", "json", _read_arguments, "arguments of the call of an MCP tool or prompt"),
+    "arguments.<name>": Family(
+        "arguments.", "json", lambda name: lambda call: _get_child(_read_arguments(call), name), "one of them"
+    ),
+    "resource": Field("resource", "text", _make_target_reader("mcp_read"), "URI of the MCP resource that is read"),
+    "prompt": Field("prompt", "text", _make_target_reader("mcp_prompt"), "name of the MCP prompt that is asked for"),
     "prompt_tokens": Field(
         "prompt_tokens", "number", attrgetter("prompt_tokens"), "tokens of the prompt, as in usage", costly=True
     ),

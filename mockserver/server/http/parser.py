@@ -102,7 +102,7 @@ def refuse_unclear(why: str) -> Failure:
     return Failure("bad_parameter", why, status=400)
 
 
-_UPGRADE = (b"upgrade", b"websocket")
+UPGRADE = (b"upgrade", b"websocket")
 _UPGRADING = frozenset((b"upgrade", b"http2-settings"))
 _AUTHORITY = re.compile(rb"^[^/]+//[^/]*")  # of a whole URL; it may hold a password
 _URL = re.compile(rb"https?://([^/?]+)([/?].*)?", re.IGNORECASE)
@@ -254,6 +254,13 @@ class RequestHead(Struct, eq=False):
             **more,
         }
 
+    def write_upgrade(self) -> bytes:
+        """Return the bytes of a head that asks for a WebSocket, as llhttp left it."""
+        target = self.raw_path + (b"?" + self.query if self.query else b"")
+        headers = [field for field in self.table.headers if field[0] != b"connection"]
+        lines = [b"%b: %b\r\n" % field for field in (*headers, (b"connection", b"Upgrade"))]
+        return b"GET %b HTTP/1.1\r\n%b\r\n" % (target, b"".join(lines))
+
 
 class KnownHead(Struct, eq=False):
     """The head of a whole request, and its bytes without the empty line at its end.
@@ -328,6 +335,7 @@ class RequestParser(asyncio.Protocol):
     _vetted: list[tuple[bytes, bytes]] | None = None  # what was found clear the last time
 
     def __init__(self, config: Any, server_state: Any, app_state: Any, _loop: Any = None) -> None:
+        self.config = config
         self.app, self.loop, self.app_state = config.loaded_app, _loop or asyncio.get_running_loop(), app_state
         self.server_state, self.connections, self.tasks = server_state, server_state.connections, server_state.tasks
         self.parser = HttpRequestParser(self)
@@ -417,7 +425,7 @@ class RequestParser(asyncio.Protocol):
             method = self.parser.get_method()
             head = drop_upgrade(method, self.url, version, self.headers)
             self._asks_for_socket = method == b"GET" and any(
-                name == _UPGRADE[0] and _UPGRADE[1] in value.lower() for name, value in self.headers
+                name == UPGRADE[0] and UPGRADE[1] in value.lower() for name, value in self.headers
             )
             self.parser, rest = HttpRequestParser(self), memoryview(data)[upgrade.args[0] :]
             self.parser.feed_data(head)
@@ -481,7 +489,7 @@ class RequestParser(asyncio.Protocol):
         raw_path, _, query = target.partition(b"?")
         path = raw_path.decode()
         if self._asks_for_socket:
-            headers.append(_UPGRADE)
+            headers.append(UPGRADE)
             self._asks_for_socket = False
         is_latest = version == "1.1"
         keep_alive = parser.should_keep_alive()

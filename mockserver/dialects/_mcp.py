@@ -3,6 +3,7 @@
 Both eras are served on one path: what names its revision in `_meta` needs no handshake (2026-07-28), all else has one.
 """
 
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -11,7 +12,9 @@ from pydantic_core import to_json
 from mockserver.core.call import Call, Message
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, compact, try_parse
+from mockserver.core.lazy import lazy_pattern
 from mockserver.core.mcp import (
+    HEADER_MISMATCH,
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
@@ -46,7 +49,7 @@ Entry = TypeVar("Entry")
 
 
 def _parse(http: HttpRequest, validation: Validation) -> Call:
-    request = _read_request(http)
+    request = _read_request(http, validation)
     kind = ANSWERED.get(request.method, SESSION)
     meaning = {"server": request.server, "method": request.method, "target": request.target}
     answers = request.params.get("inputResponses")
@@ -64,10 +67,13 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
 
 def _describe(request: McpRequest) -> str:
     """Return what is asked as the text that results are made of: the arguments, or the URI."""
-    return request.target if request.method == "resources/read" else compact(request.arguments)
+    if request.method == "resources/read":
+        return request.target
+    stated = request.arguments.items()
+    return "\n".join([f"{name}: {value if isinstance(value, str) else compact(value)}" for name, value in stated])
 
 
-def _read_request(http: HttpRequest) -> McpRequest:
+def _read_request(http: HttpRequest, validation: Validation) -> McpRequest:
     """Return the message of a request. Raises Failure."""
     try:
         body = parse_json(http.body)
@@ -83,6 +89,8 @@ def _read_request(http: HttpRequest) -> McpRequest:
     if not isinstance(params, Mapping):
         raise _refuse("Invalid params: an object is expected.", INVALID_PARAMS, status=200)
     version, is_modern = _find_version(http, params)
+    if is_modern and validation is not Validation.OFF:
+        _check_headers(http, method, params, version)
     request = McpRequest(http.path_params.get("server", ""), method, params, name, version, is_modern)
     known = _MODERN_METHODS if is_modern else _LEGACY_METHODS
     if name is not None and method not in known and method not in ANSWERED:
@@ -108,6 +116,32 @@ def _find_version(http: HttpRequest, params: Mapping[str, Json]) -> tuple[str, b
         known = ", ".join((*MODERN, *LEGACY))
         raise _refuse(f"Unsupported protocol version: {header}. Known: {known}.", INVALID_REQUEST, status=400)
     return header or "2025-03-26", False
+
+
+def _check_headers(http: HttpRequest, method: str, params: Mapping[str, Json], version: str) -> None:
+    """Refuse a message without a handshake whose headers do not say the same as its body. Raises Failure."""
+    stated = {"mcp-protocol-version": version, "mcp-method": method}
+    if method in ANSWERED:
+        stated["mcp-name"] = str(params.get("uri" if method == "resources/read" else "name", ""))
+    for name, value in stated.items():
+        header = _decode_header(http.header(name) or "")
+        if header != value:
+            why = f"is {header!r}, but the body says {value!r}" if header else "is missing"
+            raise _refuse(f"Header mismatch: {name} {why}.", HEADER_MISMATCH, status=400)
+
+
+def _decode_header(value: str) -> str:
+    """Return the text of a header, which may be written as base64: `=?base64?…?=`."""
+    found = _CODED.fullmatch(value)
+    if found is None:
+        return value
+    try:
+        return b64decode(found[1], validate=True).decode()
+    except ValueError:
+        return value
+
+
+_CODED = lazy_pattern(r"=\?base64\?(.*)\?=")
 
 
 def _refuse(message: str, code: int, *, status: int, data: Json = None) -> Failure:

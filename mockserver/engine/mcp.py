@@ -48,9 +48,9 @@ def find_mcp_answer(servers: Servers, request: McpRequest) -> McpServer | Draft 
     resource = server.find_resource(request.target)
     if resource is None or (resource.text is None and resource.blob is None):
         return None
-    if resource.blob is not None:
-        return Draft((DraftChoice((Item("blob", {"blob": resource.blob}),)),))
-    return Draft((DraftChoice((Text(resource.text or ""),)),))
+    typed = {} if resource.mime is None else {"mimeType": resource.mime}
+    content = {"text": resource.text} if resource.blob is None else {"blob": resource.blob}
+    return Draft((DraftChoice((Item("resource", {**typed, **content}),)),))
 
 
 def generate_mcp_result(servers: Servers, call: Call, seed: Seed) -> Draft:

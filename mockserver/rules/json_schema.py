@@ -60,6 +60,9 @@ def _make_property(field: Field, values: Collection[str]) -> Schema:
     if field.name == "body":
         tables = {"type": "object", "additionalProperties": {"$ref": "#/$defs/json_field"}, "minProperties": 1}
         return {"anyOf": [tables, {"type": "string"}], **about}
+    if field.name == "arguments":
+        named = {"type": "object", "additionalProperties": {"$ref": "#/$defs/json_field"}, "minProperties": 1}
+        return {"anyOf": [named, {"$ref": "#/$defs/json_field"}], **about}
     if not field.members:
         return _refer_to_kind(field)
     members = {name: _refer_to_kind(member) for name, member in field.members.items()}

@@ -32,6 +32,7 @@ from mockserver.dialects._reply import drop_headers, merge_headers
 from mockserver.engine.answer import use_tokenizer
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import is_large, is_long, on_thread
+from mockserver.kinds.mcp import SESSION
 from mockserver.server.access import (
     add_origin_headers,
     check_key,
@@ -63,6 +64,7 @@ MAX_REMARKS = 20  # on histories: a batch may have a hundred thousand
 MAX_TRACEBACK = 20_000  # characters, from its end: an exception may quote a whole body
 TIMING = "x-mockserver-timing"
 HOME = Plan(None, "generated")  # of `GET /`
+MCP_SESSION = SESSION.name  # handshakes and lists, which clients do by themselves
 
 log = logging.getLogger("mockserver")
 T = TypeVar("T")
@@ -357,9 +359,9 @@ class Responder(Struct, eq=False):
             response.reply = replace(reply, headers=own)
         row.plan, row.status = plan, reply.status
         row.reply_headers = (*own, *limits) if limits else own
-        if plan is HOME:  # a look at the server is no call
-            visit.journal.forget(row)
         call = response.call
+        if plan is HOME or (call is not None and call.operation == MCP_SESSION):  # no call of what is mocked
+            visit.journal.forget(row)
         if call is not None:
             row.call, row.model = call, call.model
             if not row.operation:

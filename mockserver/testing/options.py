@@ -189,6 +189,11 @@ class When(TypedDict, total=False):
     key: TextCondition
     attempt: NumberCondition
     namespace: TextCondition
+    mcp: TextCondition
+    tool: TextCondition
+    arguments: JsonCondition
+    resource: TextCondition
+    prompt: TextCondition
     prompt_tokens: NumberCondition
     body: JsonCondition
     any: Sequence[Mapping[str, Any]]
@@ -218,6 +223,8 @@ class Then(TypedDict, total=False):
     failed: bool | Mapping[str, Any]
     embedding: Any
     moderation: Any
+    tool_error: Any
+    content: Sequence[Mapping[str, Any]]
     generate: str | Mapping[str, Any]
     echo: bool
     cassette: str

@@ -51,6 +51,9 @@ def _parse_entry(key: str, value: Json, report: Report) -> Iterator[Condition]:
             yield compile_when(value, report).negate()
         case "body":
             yield from _parse_body(value, report)
+        case "arguments" if isinstance(value, Mapping) and not value.keys() <= {*PREDICATES, *MODIFIERS}:
+            for name, spec in value.items():
+                yield from _parse_field(f"arguments.{name}", spec, _report_below(report, name))
         case _:
             yield from _parse_field(key, value, report)
 

@@ -16,7 +16,7 @@ from mockserver.config.settings import SCRUBBED
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.json import Json, try_parse
 from mockserver.core.json_diff import ABSENT, JsonDifference, Pairs, find_differences, is_equal
-from mockserver.core.text import count_shared_ends, count_shared_start, one_line, shown, up_to
+from mockserver.core.text import count_shared_ends, count_shared_start, limit_lines, one_line, shown
 
 MAX_LINES = 8
 SHOWN = 60  # characters of a value
@@ -197,7 +197,7 @@ def report_miss(cassette: Cassette, call: Call) -> str:
     entry, found = min(
         compared, key=lambda each: (each[0].traits.measure_distance(wanted), len(each[1]), each[0].number)
     )
-    told = [f"    {line}" for line in up_to(list(map(str, found)), MAX_LINES)]
+    told = [f"    {line}" for line in limit_lines(list(map(str, found)), MAX_LINES)]
     first = f"no episode of {cassette.file} answers this request; the nearest:"
     return "\n".join((first, f"  {summarize_entry(cassette, entry)}", *told, _advise(cassette, found)))
 

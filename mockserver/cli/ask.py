@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from pydantic_core import from_json, to_json
 
-from mockserver.cli.options import find_sources, read_text, rules_argument, rules_option, setting_flags
+from mockserver.cli.options import add_setting_flags, find_sources, read_text, rules_argument, rules_option
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.http import Reply
@@ -45,7 +45,7 @@ _USUAL_MODEL = "gpt-4o"
 @rules_option
 @click.option("--json", "as_json", is_flag=True, help="Print the whole response body.")
 @click.option("--stream", is_flag=True, help="Stream the answer, and print its frames.")
-@setting_flags("dialect", "unmatched", "validation", "replay", "seed", "cassette", "cassettes")
+@add_setting_flags("dialect", "unmatched", "validation", "replay", "seed", "cassette", "cassettes")
 def ask_command(
     text: str, operation: str, model: str | None, rules: tuple[Path, ...], as_json: bool, stream: bool, **flags: Json
 ) -> int:
@@ -136,7 +136,7 @@ def _write_part(part: Part) -> str:
 @click.argument("request_file", metavar="REQUEST.json", type=str)
 @rules_argument
 @click.option("--path", default=None, metavar="PATH", help="The path of the request [depends on its body].")
-@setting_flags("dialect", "unmatched", "validation", "cassette", "cassettes")
+@add_setting_flags("dialect", "unmatched", "validation", "cassette", "cassettes")
 def explain_command(request_file: str, rules: tuple[Path, ...], path: str | None, **flags: Json) -> None:
     """Show which of RULES (default: rules.yaml) answers REQUEST.json (`-` reads standard input).
 

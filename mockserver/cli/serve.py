@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mockserver.cli.options import GroupedCommand, find_sources, rules_argument, setting_flags
+from mockserver.cli.options import GroupedCommand, add_setting_flags, find_sources, rules_argument
 from mockserver.config.settings import Settings
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import CONTROL, is_loopback
 from mockserver.core.json import Json
-from mockserver.core.text import LONGEST, lines, plural, printable
+from mockserver.core.text import LONGEST, escape_line, lines, plural
 from mockserver.dialects import client_configs
 from mockserver.server.cassette_store import name_file
 from mockserver.server.client_environment import make_bare_url, make_base_url, write_openai_hint
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @click.command(name="serve", cls=GroupedCommand)
 @rules_argument
-@setting_flags(*Settings.model_fields)
+@add_setting_flags(*Settings.model_fields)
 def serve_command(rules: tuple[Path, ...], **flags: Json) -> None:
     """Start a server with RULES (default: rules.yaml, if it exists). Stop it with Ctrl-C.
 
@@ -183,7 +183,7 @@ def make_remark_logger() -> Callable[[Exchange], None]:
 
 def list_remarks(exchange: Exchange) -> list[str]:
     """The remarks on an answer, on one line each and without credentials."""
-    return [printable(find_row_secrets(exchange).mask_text(remark), _LONGEST_REMARK) for remark in exchange.remarks]
+    return [escape_line(find_row_secrets(exchange).mask_text(remark), _LONGEST_REMARK) for remark in exchange.remarks]
 
 
 _MAX_REMARKS, _LONGEST_REMARK = 1_000, 1_500  # a remark may quote a whole error of the provider
@@ -191,7 +191,7 @@ _MAX_REMARKS, _LONGEST_REMARK = 1_000, 1_500  # a remark may quote a whole error
 
 def _write_text_line(exchange: Exchange, worker: Worker | None) -> str:
     secrets = find_row_secrets(exchange)
-    path, source = (printable(secrets.mask_text(text)) for text in (exchange.path, exchange.source))
+    path, source = (escape_line(secrets.mask_text(text)) for text in (exchange.path, exchange.source))
     result = f"{exchange.status} {source}, {exchange.elapsed * 1000:.1f} ms, {exchange.ending}"
     name = "" if worker is None else f"worker {worker.number}: "
     return f"{name}{exchange.seq} {exchange.method} {path} -> {result}"

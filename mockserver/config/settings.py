@@ -39,7 +39,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Timing
 from mockserver.core.rates import UNLIMITED, Kind, Limits, Rate, Rates, Window
 from mockserver.core.seed import FROZEN_AT
-from mockserver.core.validation import Validation, validation_of
+from mockserver.core.validation import Validation, find_validation
 
 _PLAIN: dict[str, Json] = {"pattern": "^[^*]*$", "items": {"type": "string", "pattern": "^[^*]*$"}}  # no wildcard
 _Many = Annotated[int, field(ge=1)]
@@ -478,5 +478,5 @@ class Settings(BaseTable, title="settings"):
     reload: bool = field(True, description="Watch rules files and cassettes, and apply valid changes at once.")
     log: Literal["none", "text", "json"] = field("none", description="Log a line for each request, as text or JSON.")
 
-    def validation_of(self, dialect: str) -> Validation:
-        return validation_of(dialect, self.validation)
+    def find_validation(self, dialect: str) -> Validation:
+        return find_validation(dialect, self.validation)

@@ -50,7 +50,7 @@ def map_lazily(change: Callable[[Any], Any], items: Sequence[Any], *, few: int =
     return LazySequence(lambda: map(change, items), len(items)) if len(items) > few else [*map(change, items)]
 
 
-def batches(pieces: Iterable[bytes], least: int) -> Iterator[bytes]:
+def join_batches(pieces: Iterable[bytes], least: int) -> Iterator[bytes]:
     """Join pieces to larger ones, but not all of them: together they may fill the memory."""
     some, size = list[bytes](), 0
     for piece in pieces:

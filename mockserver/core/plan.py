@@ -55,7 +55,7 @@ _FIRST_REASONS = {status: reason for reason, status in reversed(REASONS.items())
 REASON_OF_STATUS = dict(sorted((_FIRST_REASONS | {400: "bad_parameter", 404: "unknown_model"}).items()))
 
 
-def reason_of(status: int) -> str:
+def find_reason(status: int) -> str:
     return REASON_OF_STATUS.get(status, "bad_parameter" if status < 500 else "server_error")
 
 
@@ -357,7 +357,7 @@ class Failure(Exception):  # noqa: N818  # also used as a value
 
     __hash__ = Exception.__hash__
 
-    def renewed(self) -> "Failure":
+    def renew(self) -> "Failure":
         """Return an equal failure, which no traceback belongs to."""
         failure = Failure.__new__(Failure, *self.args)
         vars(failure).update(vars(self))

@@ -16,7 +16,7 @@ class Validation(StrEnum):
     LIVE = "live"  # also what only the live provider refuses
 
 
-def validation_of(dialect: str, stated: str | Mapping[str, str]) -> Validation:
+def find_validation(dialect: str, stated: str | Mapping[str, str]) -> Validation:
     """Return the mode of a dialect: the one that is stated for all, or in a table, which need not name each dialect."""
     return _MODES[stated if isinstance(stated, str) else stated.get(dialect, Validation.PUBLISHED)]
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mockserver.core.action import Action, Head, Wait, Write
 from mockserver.core.http import WITHOUT_BODY, Frame, FrameRun, Frames, HeaderLines, Headers, Parts, Reply
-from mockserver.core.lazy import batches
+from mockserver.core.lazy import join_batches
 from mockserver.core.plan import Timing
 from mockserver.core.seed import Random, Seed
 
@@ -117,7 +117,7 @@ def make_script(reply: Reply, pace: Pace, more: Headers | HeaderLines = (), *, a
     if reply.frames is None:
         pauses = [] if pace.at_once else [Wait(pace.duration(reply.tokens))]
         if reply.pieces is not None:
-            return chain((*pauses, head), map(Write, batches(reply.pieces, _BATCH)))
+            return chain((*pauses, head), map(Write, join_batches(reply.pieces, _BATCH)))
         return (*pauses, head, Write(reply.body, reply.tokens))
     if pace.at_once and not apart:
         return chain((head,), map(Write, _batch_frames(reply.frames)))
@@ -184,7 +184,7 @@ def write_comment(words: str) -> bytes:
 
 
 def _batch_frames(frames: Iterable[Frame | bytes]) -> Iterator[bytes]:
-    return batches(map(write_event, frames.runs if isinstance(frames, Frames) else frames), _BATCH)
+    return join_batches(map(write_event, frames.runs if isinstance(frames, Frames) else frames), _BATCH)
 
 
 _BATCH = 1 << 16  # bytes, about a millisecond of work

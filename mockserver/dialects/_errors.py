@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from mockserver.core.call import OTHER, Call
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
-from mockserver.core.plan import REASONS, Failure, reason_of
+from mockserver.core.plan import REASONS, Failure, find_reason
 from mockserver.core.tokens import IMAGES
 from mockserver.dialects._parse import Complaint, clip, join_words, json_type
 from mockserver.kinds import CONVERSATIONS
@@ -51,7 +51,7 @@ class ErrorTable(Struct, frozen=True):
         details = failure.details
         if "feature" in details and failure.message is None and call is not None:
             failure = self.word_unsupported(failure, call)
-        reason = failure.reason if failure.reason in REASONS else reason_of(failure.status or 500)
+        reason = failure.reason if failure.reason in REASONS else find_reason(failure.status or 500)
         if reason == "unknown_model" and call is not None and call.operation == OTHER and not call.model:
             reason = "not_found"  # a 404 of a rule, where no model was asked for
         row = self.rows[reason]

@@ -25,7 +25,7 @@ from mockserver.dialects._responses import (
 from mockserver.dialects._responses_replay import RESPONSES_HISTORY
 from mockserver.dialects._stored import StoredResponses, stored_chats
 from mockserver.kinds.embeddings import Embeddings
-from mockserver.wire.chat import ChatRenderer, completion
+from mockserver.wire.chat import ChatRenderer, make_completion
 from mockserver.wire.responses import ResponseRenderer
 from mockserver.wire.text import TextRenderer
 
@@ -73,7 +73,7 @@ class OpenAIApi(Struct, frozen=True):
             *StoredResponses(self.dialect, refuse, RESPONSES, lines, self._parse_input).operations(),
             *stored_chats(
                 self.dialect,
-                lambda call, answer: completion(answer, self.chat.layout, call.options.service_tier),
+                lambda call, answer: make_completion(answer, self.chat.layout, call.options.service_tier),
                 lines,
                 refuse,
             ),

@@ -15,7 +15,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.lazy import FEW, LazySequence, batches
+from mockserver.core.lazy import FEW, LazySequence, join_batches
 from mockserver.core.plan import Answer, Models
 from mockserver.core.rates import Standing, Standings
 from mockserver.dialects import Operation
@@ -51,7 +51,7 @@ def json_reply(
     long = [value for value in body.values() if type(value) is list and len(value) > FEW]
     data = None if long else _small(body, indent)
     if data is None:
-        several = batches(_pieces(body), LARGE_BODY)
+        several = join_batches(_pieces(body), LARGE_BODY)
         data, more = next(several), next(several, None)
         if more is not None:
             pieces = chain((data, more), several)

@@ -33,9 +33,9 @@ from mockserver.dialects._responses import error_event, responses_reply
 from mockserver.wire.responses import (
     ResponseOptions,
     ResponseRenderer,
-    item_kind,
+    find_item_kind,
     make_hosted_tool_item,
-    response_usage,
+    make_response_usage,
 )
 
 ORDERS = ("asc", "desc")
@@ -244,7 +244,7 @@ class StoredResponses(Struct, frozen=True):
             "object": "response.compaction",
             "created_at": stored.answer.created,
             "output": list(list_compacted_items(stored)),
-            "usage": response_usage(stored.answer.usage),
+            "usage": make_response_usage(stored.answer.usage),
         }
         return prepend_lines(json_reply(200, body, "", stored.answer.headers), self.lines(call))
 
@@ -255,7 +255,7 @@ def input_items(stored: Stored) -> Iterator[Body]:
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given or ()
     for number, item in enumerate(items):
         kind = item_type(item)
-        prefix = INPUT_PREFIXES.get(kind) or item_kind(kind).prefix
+        prefix = INPUT_PREFIXES.get(kind) or find_item_kind(kind).prefix
         head: dict[str, Json] = {"id": f"{prefix}_{fingerprint(stored.answer.id, 'input', number)}", "type": kind}
         if kind not in _WITHOUT_STATUS:
             head["status"] = "completed"

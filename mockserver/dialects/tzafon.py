@@ -253,7 +253,7 @@ def parse_response(http: HttpRequest, validation: Validation) -> Call:
     left = max(CONTEXT - call.prompt_tokens, 1)
     if call.options.max_tokens is None:
         return replace(call, options=replace(call.options, max_tokens=left, usual_tokens=left))
-    return call.limited(max(call.options.max_tokens, 0))
+    return call.limit_tokens(max(call.options.max_tokens, 0))
 
 
 def _earlier(given: Iterable[Body]) -> Iterator[Message]:

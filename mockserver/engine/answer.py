@@ -313,7 +313,7 @@ def _find_namespace(part: ToolUse, call: Call) -> ToolUse:
     """Return a tool call with name and namespace of its tool, if no namespace is stated and only one tool is meant."""
     if part.call.namespace:
         return part
-    found = call.tools_named(part.call.name)
+    found = call.find_tools(part.call.name)
     if len(found) != 1:
         return part
     return replace(part, call=replace(part.call, name=found[0].name, namespace=found[0].namespace))

@@ -341,7 +341,7 @@ class Engine:
     ) -> Plan:
         """Plan what a draft becomes within what the call asks for; a `mark` makes its ids unique."""
         if terms.model.name != call.model:
-            call = call.of_model(terms.model.name)
+            call = call.use_model(terms.model.name)
         author = self.policy.author
         if type(draft) is Draft:
             return Plan(answer(call, draft, author, mark), source, terms.timing)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from mockserver.core.call import Call, Message, Tool
-from mockserver.core.exchange import Exchange, frames
+from mockserver.core.exchange import Exchange, split_frames
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, map_texts
 from mockserver.core.plan import Usage
@@ -166,7 +166,7 @@ class ReceivedCall(Struct, frozen=True, eq=False):
     @property
     def frames(self) -> tuple[str, ...]:
         """The data of each event that was sent of a stream."""
-        return tuple(frame.text for frame in frames(self.row.sent)) if self.row.streams else ()
+        return tuple(frame.text for frame in split_frames(self.row.sent)) if self.row.streams else ()
 
     @property
     def error(self) -> str:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.config.errors import RuleError
-from mockserver.core.call import OTHER, Call, last_tool_result
+from mockserver.core.call import OTHER, Call, find_last_tool_result
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json, compact
 from mockserver.core.text import one_line, plural
@@ -123,7 +123,7 @@ def _make_specific(call: Call, secrets: "Secrets", *, lost: bool) -> When:
             when["path"] = _match_exactly(path)
     if lost and call.previous_response_id is not None and _is_clean(call.previous_response_id, secrets):
         when["previous_response"] = _match_exactly(call.previous_response_id)
-    result = last_tool_result(call)
+    result = find_last_tool_result(call)
     if result is not None:
         parts = {
             "name": result["name"] and _match_exactly(result["name"]),
@@ -205,7 +205,7 @@ def _matches(when: Mapping[str, Json], call: Call) -> bool:
 
 def _choose_tool(call: Call, secrets: "Secrets") -> str | None:
     """The tool to call: the first, unless the call has the result of one."""
-    expected = call.tools and last_tool_result(call) is None and call.operation in _WITH_TOOLS
+    expected = call.tools and find_last_tool_result(call) is None and call.operation in _WITH_TOOLS
     return call.tools[0].name if expected and _is_clean(call.tools[0].name, secrets) else None
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from mockserver.config.source import Path, suggest
 from mockserver.core.draft import ArtifactDraft, Draft, RuleOutcome
-from mockserver.core.episode import wire_format
+from mockserver.core.episode import find_format
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
 from mockserver.kinds import ARTIFACTS_BY_KEY, CONVERSATIONS, OPERATIONS, SERVED
@@ -200,7 +200,7 @@ class AnswerCheck:
         """Return whether chats have items in a dialect that the rule may answer: Anthropic's are blocks of messages."""
         dialects = find_pinned(self._when, "dialect") or ("anthropic",)
         is_chat = key == "items" and "chat" in operations
-        return is_chat and any(wire_format(str(name), "chat") == "messages" for name in dialects)
+        return is_chat and any(find_format(str(name), "chat") == "messages" for name in dialects)
 
 
 def _find_purposes(then: ThenSpec) -> Iterator[_Purpose]:

@@ -8,7 +8,7 @@ from types import NoneType
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from mockserver.core.call import Call, Message, last_tool_result, tool_results
+from mockserver.core.call import Call, Message, find_last_tool_result, list_tool_results
 from mockserver.core.draft import RenderContext
 from mockserver.core.json import Json
 from mockserver.model.fillers import drawing, generator
@@ -120,8 +120,8 @@ CONTEXT: Mapping[str, Callable[[RenderContext], Json]] = {
     "last_message": lambda scope: "" if scope.call.last_turn is None else scope.call.last_turn.text,
     "system": lambda scope: scope.call.system,
     "messages": lambda scope: [_describe_message(message) for message in scope.call.messages],
-    "tool_result": lambda scope: last_tool_result(scope.call),
-    "tool_results": lambda scope: tool_results(scope.call),
+    "tool_result": lambda scope: find_last_tool_result(scope.call),
+    "tool_results": lambda scope: list_tool_results(scope.call),
     "tools": lambda scope: _describe_tools(scope.call),
     "arguments": lambda scope: None if scope.call.mcp is None else scope.call.mcp.arguments,
     "body": lambda scope: scope.call.body,

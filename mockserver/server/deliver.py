@@ -93,7 +93,7 @@ async def _deliver(
         return await client.in_process.perform(list_actions(responder, response, visit), row.note)
     if client.wire is not None and response.pace is AT_ONCE and (lines := find_lines(response)) is not None:
         body = response.reply.body
-        if client.wire.whole(response.reply.status, lines, frame_body(lines, body)):
+        if client.wire.send_whole(response.reply.status, lines, frame_body(lines, body)):
             row.note(body)
             return CLIENT_LEFT if client.wire.gone else COMPLETE
     if response.pace is not AT_ONCE:

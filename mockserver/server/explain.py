@@ -129,7 +129,7 @@ class Reached(Struct, frozen=True):
     def call(self, settings: Settings) -> Call:
         """The call that the request makes. Raises ConfigError where the provider would refuse it."""
         try:
-            return self.operation.call(self.http, settings.validation_of(self.place.dialect.name))
+            return self.operation.call(self.http, settings.find_validation(self.place.dialect.name))
         except Failure as failure:
             words = f"the provider would refuse this request to {self.http.path}: {failure}"
             hint = " To accept it, as merely compatible servers do, set validation: off." if self.is_readable else ""

@@ -88,7 +88,7 @@ class Fleet:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Take part while the block runs. Raises StateLostError."""
-        async with self.member.listening():
+        async with self.member.listen():
             await self.member.renew()
             yield
 
@@ -196,7 +196,7 @@ class Fleet:
         if not rev:
             self._version(namespace).rev = -1  # what was read may have expired
             raise ConflictError
-        await self.member.settled(rev)
+        await self.member.wait_until_known(rev)
 
     async def reset(self, namespace: str) -> None:
         """Forget all of a namespace at all servers. Raises ConflictError."""
@@ -227,11 +227,11 @@ class Fleet:
     async def list_namespaces(self) -> set[str]:
         """Return the namespaces that a server or the state knows. Raises StateLostError."""
         found = await self.ask({"namespaces": True})
-        return {*self.member.changed, *await self.member.stored()}.union(*found.answers.values())
+        return {*self.member.changed, *await self.member.find_kept()}.union(*found.answers.values())
 
     async def ask(self, question: dict[str, Json], slots: Iterable[int] | None = None) -> Answers:
         """Ask servers a question, by default all. Raises StateLostError."""
-        asked = {self.slot, *await self.member.members()}  # this one, too, if its lease has just ended
+        asked = {self.slot, *await self.member.find_members()}  # this one, too, if its lease has just ended
         asked = asked if slots is None else asked & set(slots)
         found = await self.member.ask(question, asked)
         answers = {slot: json.loads(text) for slot, text in sorted(found.items()) if text}

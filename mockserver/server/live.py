@@ -25,7 +25,7 @@ from mockserver.core.json import Json
 from mockserver.core.lazy import LazyMapping
 from mockserver.core.plan import Stored
 from mockserver.core.rates import LimitStore
-from mockserver.core.seed import Seed, WallClock, monotonic, token
+from mockserver.core.seed import Seed, WallClock, make_token, monotonic
 from mockserver.core.state import Counters, ValueStore
 from mockserver.core.text import plural
 from mockserver.dialects import discover
@@ -118,7 +118,7 @@ class Live(Struct):
     unsent: Unsent = field(default_factory=Unsent)
     planning: Semaphore = field(default_factory=lambda: Semaphore(PLANNED))  # of calls with many choices
     now: Callable[[], float] = monotonic  # the clock of limits after `renew`
-    made_token: str = field(default_factory=token)  # for control paths that need one if none is set
+    made_token: str = field(default_factory=make_token)  # for control paths that need one if none is set
     worker: Worker | None = None  # if there are several
     fleet: Sharing | None = None  # the servers that share the state
     _limiter: Limiter = field(default_factory=Limiter)

@@ -215,7 +215,7 @@ class Relay(Struct, eq=False):
 
     async def _send_piece(self, piece: bytes) -> None:
         self.exchange.note(piece)
-        if self.client.wire is None or not self.client.wire.piece(piece):
+        if self.client.wire is None or not self.client.wire.send_piece(piece):
             await self.client.send({"type": "http.response.body", "body": piece, "more_body": True})
 
 

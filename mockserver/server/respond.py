@@ -24,8 +24,8 @@ from mockserver.core.json import Json
 from mockserver.core.plan import UNTIMED, Answer, Failure, Forward, Outcome, Plan, Raw, Usage
 from mockserver.core.seed import Seed
 from mockserver.core.state import StateLostError
-from mockserver.core.text import lines, printable
-from mockserver.core.validation import HistoryProblem, validation_of
+from mockserver.core.text import escape_line, lines
+from mockserver.core.validation import HistoryProblem, find_validation
 from mockserver.delivery.script import AT_ONCE, Pace, join_frames, part_frames
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._reply import drop_headers, merge_headers
@@ -182,7 +182,7 @@ class Responder(Struct, eq=False):
                 request = await _decode(request, visit, settings)
             large = len(request.body) > LARGE
             try:
-                validation = validation_of(self.dialect.name, settings.validation)
+                validation = find_validation(self.dialect.name, settings.validation)
                 if large:
                     call = await on_thread(operation.call, request, validation)
                 else:
@@ -476,13 +476,13 @@ def describe_crash(error: BaseException, request: HttpRequest) -> str:
     """The log text of a bug: request line and traceback, masked and escaped, so that no line can be forged."""
     secrets = find_request_secrets(request)
     trace = secrets.mask_text("".join(format_exception(error)).rstrip("\n"))
-    told = f"internal error of mockserver on {request.method} {printable(secrets.mask_text(request.path))}"
+    told = f"internal error of mockserver on {request.method} {escape_line(secrets.mask_text(request.path))}"
     return f"{told}\n{lines(trace[-MAX_TRACEBACK:])}"
 
 
 @lru_cache(maxsize=1024)
 def _write_source_line(source: str) -> str:
-    return f"x-mockserver-source: {printable(source)}\r\n"
+    return f"x-mockserver-source: {escape_line(source)}\r\n"
 
 
 _NO_REPLY = Reply(0, ())

@@ -264,13 +264,13 @@ class Running:
     def hang_up(self, *, all_of_them: bool = True) -> None:
         """End the connections on which an answer is being sent; else only those whose clients stopped sending."""
         if os.getpid() == self._process:
-            self.wait_for(self._hung_up(all_of_them=all_of_them))
+            self.wait_for(self._hang_up(all_of_them=all_of_them))
 
     def wait_for(self, work: Coroutine[object, object, T]) -> T:
         assert self._loop is not None  # noqa: S101  # `start` has returned
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE)
 
-    async def _hung_up(self, *, all_of_them: bool) -> None:
+    async def _hang_up(self, *, all_of_them: bool) -> None:
         await _let_loop_turn()
         connections: set[Any] = self._server.server_state.connections
         for connection in tuple(connections):

@@ -15,7 +15,7 @@ from mockserver.config.timing import PROFILES, Profiles
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazyMapping
 from mockserver.core.mcp_server import McpServer
-from mockserver.core.text import hiding
+from mockserver.core.text import make_reprs
 from mockserver.delivery.faults import FAULTS
 from mockserver.dialects import discover
 from mockserver.rules.load import Rule, load, load_servers
@@ -50,7 +50,7 @@ class Sources(Struct, frozen=True):
     environ: Mapping[str, str] = {}
     shown: Callable[[Path], str] = str  # how messages name a file
 
-    __repr__, __rich_repr__ = hiding("environ", "flags")  # which may hold passwords
+    __repr__, __rich_repr__ = make_reprs("environ", "flags")  # which may hold passwords
 
     def load(self) -> "Loaded":
         """Everything but cassettes. Raises MockserverError for files that cannot be read; `errors` holds others."""
@@ -101,7 +101,7 @@ def compile_rules(documents: Sequence[Document], profiles: Profiles | None) -> t
 
 def find_rules(document: Document) -> Sequence[Json]:
     """The rules of a document as written."""
-    return _as_list(document.data.get("rules")) if isinstance(document.data, Mapping) else ()
+    return _read_list(document.data.get("rules")) if isinstance(document.data, Mapping) else ()
 
 
 def find_cassettes(then: Json) -> Iterator[str]:
@@ -111,9 +111,9 @@ def find_cassettes(then: Json) -> Iterator[str]:
         if isinstance(each := pending.pop(0), Mapping):
             if isinstance(name := each.get("cassette"), str):
                 yield name
-            steps, branches = _as_list(each.get("steps")), _as_list(each.get("one_of"))
+            steps, branches = _read_list(each.get("steps")), _read_list(each.get("one_of"))
             pending[:0] = [*steps, *(branch.get("then") for branch in branches if isinstance(branch, Mapping))]
 
 
-def _as_list(value: Json) -> Sequence[Json]:
+def _read_list(value: Json) -> Sequence[Json]:
     return value if isinstance(value, list | tuple) else ()

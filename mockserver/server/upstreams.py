@@ -17,8 +17,8 @@ from msgspec import Struct, field
 from mockserver.config.settings import UPSTREAM_KEY
 from mockserver.core.http import HOP_BY_HOP, HeaderLines, Headers, HttpRequest
 from mockserver.core.plan import Failure
-from mockserver.core.seed import token
-from mockserver.core.text import hiding, printable
+from mockserver.core.seed import make_token
+from mockserver.core.text import escape_line, make_reprs
 from mockserver.dialects import Dialect
 from mockserver.engine.offload import on_thread
 from mockserver.server.routes import compile_template, drop_dialect_segment
@@ -36,7 +36,7 @@ Fields = Sequence[tuple[bytes, bytes]]
 
 
 class UpstreamClient(Struct, eq=False):
-    name: bytes = field(default_factory=lambda: token().encode())  # by which this server knows its own requests
+    name: bytes = field(default_factory=lambda: make_token().encode())  # by which this server knows its own requests
     _client: "AsyncClient | None" = None
     _making: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -82,7 +82,7 @@ class Upstream(Struct, frozen=True):
     address: str
     key: str | None = None
 
-    __repr__, __rich_repr__ = hiding("key")
+    __repr__, __rich_repr__ = make_reprs("key")
 
     @property
     def host(self) -> str:
@@ -149,7 +149,7 @@ class Upstream(Struct, frozen=True):
         from httpx2 import TimeoutException
 
         late = isinstance(error, TimeoutException) and seconds is not None
-        why = f"sent nothing for {seconds:g} s (upstream_timeout)" if late else printable(_describe(error))
+        why = f"sent nothing for {seconds:g} s (upstream_timeout)" if late else escape_line(_describe(error))
         return f"The upstream of {self.dialect.name}, {self.host}, broke off its answer: {why}."
 
 
@@ -225,7 +225,7 @@ def _explain(error: BaseException) -> str:
         causes.append(cause)
     found = ((why, cause) for kind, why in _REASONS for cause in causes if isinstance(cause, kind))
     why, cause = next(found, ("gave no answer: {}", error))
-    return why.format(printable(_describe(cause)))
+    return why.format(escape_line(_describe(cause)))
 
 
 def _describe(error: BaseException) -> str:

@@ -43,7 +43,7 @@ class UniqueNames:
         self._again = Counter[str]()
         self._count = 0
 
-    def renamed(self, rule: Rule) -> Rule:
+    def rename_rule(self, rule: Rule) -> Rule:
         """The rule with a unique name, and if the test did not name it, a unique place."""
         self._count += 1
         if "name" in rule.spec:
@@ -108,14 +108,14 @@ class Declared:
         thread of the server; it returns a text (sent as it is) or a table like `then`.
         """
         if callable(text):
-            return self._answered({"json": "", **then}, self._calling(text, then))  # JSON suits every path
+            return self._answer({"json": "", **then}, self._calling(text, then))  # JSON suits every path
         if text is not None and not isinstance(text, str):
             self.remove()
             raise ConfigError(
                 f"{self.where}: reply takes a text, a function or keywords, not {text!r};"
                 " for JSON use .reply(json=...), for a table of keys .then({...})"
             )
-        return self._answered(then if text is None else {"text": text, **then})
+        return self._answer(then if text is None else {"text": text, **then})
 
     def stream(self, pieces: Sequence[str], **then: Unpack[Then]) -> Self:
         """Answer with a text that is streamed in exactly these pieces; a plain answer has the whole."""
@@ -124,7 +124,7 @@ class Declared:
             raise ConfigError(
                 f"{self.where}: stream takes a list of pieces, such as [{pieces!r}]; for a whole text use reply(...)"
             )
-        return self._answered({"text": "".join(pieces), "chunks": list(pieces), **then})
+        return self._answer({"text": "".join(pieces), "chunks": list(pieces), **then})
 
     def fail(self, error: int | ErrorName = 500, **details: Unpack[Details]) -> Self:
         """Answer with an error: a status, or a short name such as `rate_limit`, `context_length`, `invalid_key`."""
@@ -132,7 +132,7 @@ class Declared:
         stated: dict[str, Any] = {name: value for name, value in details.items() if name not in _SEPARATE}
         if stated:
             stated = {"status" if isinstance(error, int) else "reason": error, **stated}
-        return self._answered({"error": stated or error, **separate})
+        return self._answer({"error": stated or error, **separate})
 
     def steps(self, *steps: str | Mapping[str, Any]) -> Self:
         """Answer each turn of a conversation with the next step: a text, or a table like `then`."""
@@ -140,11 +140,11 @@ class Declared:
         if other is not None:
             self.remove()
             raise ConfigError(f"{self.where}: steps takes a text or a table for each turn, not {other!r}")
-        return self._answered({"steps": [{"text": step} if isinstance(step, str) else step for step in steps]})
+        return self._answer({"steps": [{"text": step} if isinstance(step, str) else step for step in steps]})
 
     def then(self, then: Mapping[str, Any]) -> Self:
         """Answer with a `then` as in a rules file."""
-        return self._answered(then)
+        return self._answer(then)
 
     def times(self, number: int) -> Self:
         """Answer this number of calls, then let the next rule answer; a test with fewer calls fails."""
@@ -183,16 +183,16 @@ class Declared:
                 if not isinstance(returned, str | Mapping):
                     raise TypeError(f"it must return a text or a table like `then`, not {type(returned).__name__}")
                 then = map_texts({"text": returned} if isinstance(returned, str) else returned, literal)
-                answer = self._server.compiled({"then": {**more, **then}}, self.place).then.respond
+                answer = self._server.compile_rule({"then": {**more, **then}}, self.place).then.respond
             except Exception as error:
-                self._server.function_failed(self, error)
+                self._server.note_failure(self, error)
                 why = f"{self.where}: the function of this rule raised {type(error).__name__}: {error}"
                 raise Failure("server_error", why, status=500, headers=_FINAL) from error
             return answer(scope)
 
         return respond
 
-    def _answered(self, then: Mapping[str, Any], responder: Responder | None = None) -> Self:
+    def _answer(self, then: Mapping[str, Any], responder: Responder | None = None) -> Self:
         if self.rule is not None:
             raise ConfigError(
                 f"{find_caller().where}: the rule at {self.where} already has an answer; declare another rule with"
@@ -202,11 +202,11 @@ class Declared:
         named = {} if self._name is None else {"name": self._name}
         spec = {**named, "when": self._when, **times, "then": map_texts(then, str)}
         try:
-            compiled = self._server.compiled(spec, self.place)
+            compiled = self._server.compile_rule(spec, self.place)
         except MockserverError as error:
             self.remove()  # so that it is not reported as having no answer, too
             raise error.with_traceback(None) from None
-        rule = self._server.names.renamed(compiled)
+        rule = self._server.names.rename_rule(compiled)
         self.rule = rule if responder is None else replace(rule, then=replace(rule.then, respond=responder), slow=True)
         self._server.update_rules()
         return self

@@ -148,9 +148,9 @@ class DeclaredTool(Declared):
             return super().fail(error, **details)
         return self.then({"tool_error": error})
 
-    def _answered(self, then: Mapping[str, Any], responder: Any = None) -> Self:
+    def _answer(self, then: Mapping[str, Any], responder: Any = None) -> Self:
         self._server.declare(self)
-        return super()._answered(then, responder)
+        return super()._answer(then, responder)
 
 
 def _name_types(stated: Arguments | None) -> dict[str, Json] | None:

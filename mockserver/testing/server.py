@@ -314,7 +314,7 @@ class MockServer(Assertions):
                 found.append(explain_too_few_answers(one.rule, one.expected_calls, calls))
         if self._live.settings.lint == "error":
             found += find_impossible_answers(calls)
-        return (*found, *self._budget.exceeded(calls))
+        return (*found, *self._budget.find_exceeded(calls))
 
     def remarks(self) -> tuple[Problem, ...]:
         """What is probably a mistake, but fails no test.
@@ -336,7 +336,7 @@ class MockServer(Assertions):
         impossible = find_impossible_answers(remarked) if lint == "warn" else ()  # as an error, it is a problem
         return (*hidden, *explain_unanswerable(missed), *never, *impossible, *find_refused_histories(remarked))
 
-    def ignored_timings(self) -> Iterator[str]:
+    def list_ignored_timings(self) -> Iterator[str]:
         """The declared rules whose timing is ignored, as answers take no time in tests unless that is asked for."""
         for one in self._declared if not self._setup.timed else ():
             if one.rule is not None and "timing" in one.rule.spec["then"]:
@@ -351,7 +351,7 @@ class MockServer(Assertions):
         """No call matches. Warns of a path that neither a dialect nor a rule knows, as none could."""
         super().assert_not_called(*text, **when)
         if "path" in when and not any(rule.stubs for rule in self._live.find_engine(DEFAULT).rules):
-            rule = self.compiled({"when": merge_text(text, when), "then": {"text": ""}}, find_caller())
+            rule = self.compile_rule({"when": merge_text(text, when), "then": {"text": ""}}, find_caller())
             for remark in find_unreachable([rule], self._live.settings.dialect):
                 warnings.warn(
                     MockServerWarning(f"assert_not_called cannot fail: {remark.text.partition(': ')[2]}"), stacklevel=2
@@ -360,11 +360,11 @@ class MockServer(Assertions):
     def _received(self) -> Calls:
         return self.calls
 
-    def played_cassette(self) -> PlayedCassette | None:
+    def find_played_cassette(self) -> PlayedCassette | None:
         """The cassette that is replayed, if any, and which episodes were played."""
-        return None if self._cassette is None else self._cassette.played(self.calls)
+        return None if self._cassette is None else self._cassette.count_played(self.calls)
 
-    def compiled(self, rule: Mapping[str, Json], place: SourceLocation) -> Rule:
+    def compile_rule(self, rule: Mapping[str, Json], place: SourceLocation) -> Rule:
         """A rule declared at a place of a program. Raises RuleError."""
         document = Document.from_place({"rules": [rule]}, place)
         return compile_rules((document,), self._live.settings.profiles)[0]
@@ -385,7 +385,7 @@ class MockServer(Assertions):
         self._kept = tuple(one for one in self._kept if one is not declared)
         self.update_rules()
 
-    def function_failed(self, declared: Declared, error: Exception) -> None:
+    def note_failure(self, declared: Declared, error: Exception) -> None:
         """Note that a reply function raised, unless its rule belongs to a previous test."""
         if declared in (*self._declared, *self._kept):
             self.errors.append((declared.where, error))

@@ -70,7 +70,7 @@ class LoadedCassette(Struct, frozen=True):
             return None
         return cls(cassette.file, Path(live.settings.cassettes, cassette.file), cassette.size)
 
-    def played(self, calls: Iterable[ReceivedCall]) -> PlayedCassette:
+    def count_played(self, calls: Iterable[ReceivedCall]) -> PlayedCassette:
         """What these calls played of it."""
         head = f"cassette {self.name}#"
         numbers = {int(call.source.removeprefix(head)) for call in calls if call.source.startswith(head)}

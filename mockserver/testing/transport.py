@@ -61,7 +61,7 @@ class Clock:
         with self._lock:
             self._skipped += max(0.0, moment - self.now())
 
-    async def reached(self, moment: float) -> None:
+    async def wait_for(self, moment: float) -> None:
         """Skip the time until a moment, after all waiters of this event loop with earlier ones."""
         self._due.append(moment)
         quiet = 0
@@ -100,7 +100,7 @@ async def meet_in_loop(clock: Clock, need: object) -> object:
         case math.inf:
             await sleep_forever()
         case float():
-            await clock.reached(need)
+            await clock.wait_for(need)
         case Work(work=work):
             return await to_thread.run_sync(work, abandon_on_cancel=True)
         case None:
@@ -285,47 +285,47 @@ class ClientResponse:
 
     async def _receive(self, meet: Meet) -> Received:
         if self._pieces:
-            return self._handed()
+            return self._hand_over()
         if self._left == 0:  # the client has the advertised length, whatever follows
             self._run_on(math.inf)
             self._steps.leave()
             return None
         try:
-            return await self._received(meet)
+            return await self._run_to_piece(meet)
         except BaseException:
             self._steps.leave()
             raise
 
-    async def _received(self, meet: Meet) -> Received:
+    async def _run_to_piece(self, meet: Meet) -> Received:
         since, step = self._clock.now(), self._steps.next()
         while step is not END:
             match step:
                 case Head():
                     return step
                 case Write():
-                    if self._taken(step):
-                        return self._handed()
+                    if self._take(step):
+                        return self._hand_over()
                 case Wait(seconds=seconds):
-                    await self._waited(seconds, since, meet)
+                    await self._wait(seconds, since, meet)
                 case Cut(how=how):
                     self._cut = how
                 case Flush() | RawWrite():  # data after the end is not received
                     pass
                 case _:
-                    step = await self._after(meet, step)
+                    step = await self._meet(meet, step)
                     continue
             step = self._steps.next()
         self._check()
         return None
 
-    async def _after(self, meet: Meet, need: object) -> Step:
+    async def _meet(self, meet: Meet, need: object) -> Step:
         try:
             result = await meet(self._clock, need)
         except Exception as error:
             return self._steps.next(error=error)
         return self._steps.next(result)
 
-    async def _waited(self, seconds: float, since: float, meet: Meet) -> None:
+    async def _wait(self, seconds: float, since: float, meet: Meet) -> None:
         """Wait, at most until the timeout of the client, which waits since a moment."""
         self._due += seconds
         if self._due <= self._clock.now():
@@ -335,7 +335,7 @@ class ClientResponse:
             raise self._make_error("ReadTimeout", "timed out")
         await meet(self._clock, self._due)
 
-    def _taken(self, write: Write) -> bool:
+    def _take(self, write: Write) -> bool:
         """Take the bytes of a Write, each event of a stream separately; return whether there are any."""
         data = write.data
         if len(data) > self._left:
@@ -347,7 +347,7 @@ class ClientResponse:
             self._pieces.append(data)
         return bool(self._pieces)
 
-    def _handed(self) -> bytes:
+    def _hand_over(self) -> bytes:
         piece = self._pieces.popleft()
         self._steps.note(piece)
         return piece

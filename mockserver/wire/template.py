@@ -55,7 +55,7 @@ class Outline(Struct, frozen=True, gc=False):
     values: tuple[bytes, ...]
 
 
-def outline_of(choice: Choice) -> Outline | None:
+def find_outline(choice: Choice) -> Outline | None:
     """Return the outline of a choice, which is kept with it; None: no template can hold it.
 
     Raises UnicodeEncodeError for lone surrogates.
@@ -497,7 +497,7 @@ class Renderer(Generic[Options]):
             form: Form = (named.form,)
             values = named.values
             for choice in choices:
-                outline = outline_of(choice)
+                outline = find_outline(choice)
                 if outline is None:
                     return None
                 form, values = (*form, outline.form), values + outline.values

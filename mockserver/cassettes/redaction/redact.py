@@ -45,7 +45,7 @@ from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.http import HOP_BY_HOP, Headers, HttpRequest
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.seed import monotonic
-from mockserver.core.text import hiding
+from mockserver.core.text import make_reprs
 
 
 class HeaderPolicy(Struct, frozen=True):
@@ -309,7 +309,7 @@ class Redactor(Struct, frozen=True, dict=True):
     allowed: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
 
-    __repr__, __rich_repr__ = hiding("known")
+    __repr__, __rich_repr__ = make_reprs("known")
 
     def may_change(self, http: HttpRequest) -> bool:
         """Return whether `redact_request` may change a live request: of most it is quickly said that it does not."""
@@ -448,7 +448,7 @@ class Secrets(Struct, frozen=True, dict=True):
     values: tuple[str, ...] = ()
     instead: Callable[[str], str] = mask
 
-    __repr__, __rich_repr__ = hiding("values")
+    __repr__, __rich_repr__ = make_reprs("values")
 
     def mask_text(self, text: str) -> str:
         return self._found.redact_text(text)

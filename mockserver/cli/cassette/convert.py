@@ -31,11 +31,11 @@ from mockserver.cli.cassette.folder import (
 from mockserver.config.errors import CassetteError, ConfigError, Mistake, MockserverError
 from mockserver.config.source import read
 from mockserver.core.call import Call
-from mockserver.core.episode import SUFFIX, Episode, header_value
+from mockserver.core.episode import SUFFIX, Episode, join_header
 from mockserver.core.http import Headers, HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.core.text import align_columns, plural, up_to
+from mockserver.core.text import align_columns, limit_lines, plural
 from mockserver.dialects import discover
 from mockserver.engine.answer import split_prompts
 from mockserver.rules.match.fields import Field, find_field
@@ -100,7 +100,7 @@ def rules_command(names: tuple[str, ...], output: Path | None, force: bool, **fl
     folder, calls, refused = open_folder(flags), list[RecordedCall](), list[str]()
     for name in names:
         for source, episode in folder.load(name).items():
-            found = list(recorded_calls(episode, source))
+            found = list(read_recorded_calls(episode, source))
             calls += found
             if not found:
                 refused.append(f"{source}: {episode.dialect} refuses its request")
@@ -135,13 +135,13 @@ def _find_mistake(made: Sequence[RuleDraft]) -> Mistake | None:
     return None
 
 
-def recorded_calls(episode: Episode, source: str) -> Iterator[RecordedCall]:
+def read_recorded_calls(episode: Episode, source: str) -> Iterator[RecordedCall]:
     """Yield the calls to make rules from, one for each prompt; none if the dialect would refuse the request."""
     call = parse_episode(episode)
     if call is None or call.sent is not None:
         return
     response = parse_response(episode.reply, episode.format)
-    retry_after = header_value(episode.reply.headers, "retry-after")
+    retry_after = join_header(episode.reply.headers, "retry-after")
     if episode.operation != "completions":
         yield RecordedCall(source, episode.dialect, _read_fields(call), response, retry_after)
         return
@@ -348,7 +348,7 @@ def _print_table(reports: Sequence[FileReport], root: Path) -> None:
     rows = [("imported", "skipped", "file", "cassette", "why")]
     for report in reports:
         reasons = [shorten_line(reason, _LONGEST_REASON) for reason in _list_reasons(report)]
-        first, *others = up_to(reasons, _MOST_REASONS) if reasons else ("",)
+        first, *others = limit_lines(reasons, _MOST_REASONS) if reasons else ("",)
         name = str(report.cassette.path.relative_to(root)).removesuffix(SUFFIX) if report.found else "-"
         file = shorten_line(str(PurePath(*report.source.parts)), _LONGEST_REASON)
         rows.append((str(report.imported), str(report.left_out), file, name, first))

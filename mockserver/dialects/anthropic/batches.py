@@ -23,7 +23,7 @@ from mockserver.dialects.anthropic.models import NAME, read_as_anthropic, refuse
 from mockserver.dialects.anthropic.replay import HISTORY
 from mockserver.dialects.anthropic.replies import error_body, message_options, page, refusal_of, request_id_line
 from mockserver.dialects.anthropic.request import messages_call, version_of
-from mockserver.wire.anthropic import message
+from mockserver.wire.anthropic import make_message
 
 BATCH = Model(
     closed_shape(
@@ -155,7 +155,7 @@ def _result(call: Call, outcome: Outcome, *, cancelled: bool) -> dict[str, Json]
         case "succeeded" as kind, Answer() as answer:
             options = message_options(call)
             batched = replace(options, usage={**options.usage, "service_tier": "batch"})
-            return {"type": kind, "message": message(answer, batched)}
+            return {"type": kind, "message": make_message(answer, batched)}
         case "errored" as kind, failed:
             failure = failed if isinstance(failed, Failure) else Failure("server_error")
             return {"type": kind, "error": error_body(call.http, failure, call if call.messages else None)[0]}

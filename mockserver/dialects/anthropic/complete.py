@@ -17,7 +17,7 @@ from mockserver.dialects.anthropic.conflicts import BLANK_STOP
 from mockserver.dialects.anthropic.models import NAME, MessagesBody, read_as_anthropic, refuse
 from mockserver.dialects.anthropic.replies import error_event, request_id_line
 from mockserver.dialects.anthropic.request import version_of
-from mockserver.wire.anthropic import completion, completion_events
+from mockserver.wire.anthropic import make_completion, stream_completion
 
 COMPLETE = Model(
     closed_shape(
@@ -77,7 +77,7 @@ def _messages(prompt: str) -> Iterator[Message]:
 def _render(call: Call, outcome: Answer) -> Reply:
     if call.stream:
         headers = merge_headers(HeaderLines(EVENT_TYPE), outcome.headers)
-        reply = Reply(200, headers, frames=completion_events(outcome))
+        reply = Reply(200, headers, frames=stream_completion(outcome))
     else:
-        reply = json_reply(200, completion(outcome), "", outcome.headers, tokens=outcome.weight)
+        reply = json_reply(200, make_completion(outcome), "", outcome.headers, tokens=outcome.weight)
     return prepend_lines(reply, request_id_line(call.http, call))

@@ -18,7 +18,7 @@ from mockserver.dialects._parse import Body
 from mockserver.dialects._replay import IF_OFF, Problems, ReplayRule, make_history_check
 from mockserver.dialects.anthropic.conflicts import find_unpaired
 from mockserver.dialects.anthropic.models import MESSAGES, read_as_anthropic, refuse
-from mockserver.wire.thinking import Prefix, SignatureClaims, blocks_of, claim_text, read_signature
+from mockserver.wire.thinking import Prefix, SignatureClaims, claim_text, list_message_blocks, read_signature
 
 
 def defer_prefix(call: Call) -> Callable[[], Prefix] | None:
@@ -114,7 +114,7 @@ def _find_displaced(call: Call, thoughts: Sequence[_Thought]) -> Problems:
         return
     prefix = Prefix(call.raw)
     for at, message in enumerate(call.raw["messages"]):
-        for index, block in enumerate(blocks_of(message)):
+        for index, block in enumerate(list_message_blocks(message)):
             claims, _ = _read_signature(block.get("signature") if block["type"] == "thinking" else None)
             if claims is not None and claims.said and (why := _describe_difference(claims, prefix)) is not None:
                 place = f"messages.{at}.content.{index}"

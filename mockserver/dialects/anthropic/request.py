@@ -15,7 +15,7 @@ from mockserver.core.call import Call, IdShape, Message, Options, Tool, ToolCall
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import OWN_FINISHES
-from mockserver.core.tokens import APPROX, size_of
+from mockserver.core.tokens import APPROX, read_image_size
 from mockserver.core.validation import Validation
 from mockserver.dialects._chat import schema_as_text
 from mockserver.dialects._fields import Model
@@ -250,7 +250,7 @@ def part_tokens(part: Body) -> int:
     """About width times height / 750 for an image; a text by its tokens; anything else as a page of a PDF."""
     image, file = part.get("image_url"), part.get("file")
     if isinstance(image, Mapping):
-        width, height = size_of(str(image.get("url"))) or _USUAL_IMAGE
+        width, height = read_image_size(str(image.get("url"))) or _USUAL_IMAGE
         return max(1, min(width * height // 750, _LARGEST_IMAGE))
     if isinstance(file, Mapping):
         return APPROX.count(file["text"]) if "text" in file else _PDF

@@ -40,12 +40,12 @@ from mockserver.dialects.gemini.stored import stored_operations
 from mockserver.wire.gemini import (
     GeminiOptions,
     GeminiRenderer,
-    array_frames,
     frame_response,
     generate_content,
-    modalities,
-    pretty,
+    list_modalities,
     render_blocked_prompt,
+    stream_array,
+    write_indented,
 )
 
 
@@ -63,7 +63,7 @@ def _render(call: Call, outcome: Answer) -> Reply:
         return pretty_reply(call.http, generate_content(outcome, options), outcome.headers, tokens=outcome.weight)
     events = _wants_events(call.http)
     headers = merge_headers(HeaderLines(EVENT_TYPE if events else JSON_TYPE), outcome.headers)
-    return Reply(200, headers, frames=(_RENDERER.stream if events else array_frames)(outcome, options))
+    return Reply(200, headers, frames=(_RENDERER.stream if events else stream_array)(outcome, options))
 
 
 def _render_count(call: Call, outcome: Stored) -> Reply:
@@ -73,9 +73,9 @@ def _render_count(call: Call, outcome: Stored) -> Reply:
     tokens, options = outcome.answer.usage.prompt, _options(call)
     cached = max(tokens - call.prompt_tokens, 0) if call.previous_response_id is not None else 0
     options = _count_cached(options, cached, asked.messages) if cached else options
-    body = {"totalTokens": tokens, "promptTokensDetails": modalities(tokens, options.media)}
+    body = {"totalTokens": tokens, "promptTokensDetails": list_modalities(tokens, options.media)}
     if cached:
-        body |= {"cachedContentTokenCount": cached, "cacheTokensDetails": modalities(cached, options.cached_media)}
+        body |= {"cachedContentTokenCount": cached, "cacheTokensDetails": list_modalities(cached, options.cached_media)}
     if options.vertex:
         body["totalBillableCharacters"] = sum(len(message.text.replace(" ", "")) for message in call.messages)
     return pretty_reply(call.http, body)
@@ -133,7 +133,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     again = "" if "window" in failure.details else retry_lines(failure)
     headers = (*HeaderLines(again), *failure.headers)
     if ":stream" in http.path and not _wants_events(http):
-        data = b"[" + pretty(body) + b"\n]\n"
+        data = b"[" + write_indented(body) + b"\n]\n"
         own = HeaderLines(f"{JSON_TYPE}content-length: {len(data)}\r\n", sized=True)
         return Reply(status, merge_headers(own, headers), data)
     return pretty_reply(http, body, headers, status=status)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mockserver.config.source import suggest
 from mockserver.core.call import ToolCall
 from mockserver.core.draft import AFTER_LAST_TOKEN, DraftChoice, RenderContext
-from mockserver.core.hosted_tools import item
+from mockserver.core.hosted_tools import make_item
 from mockserver.core.http import HOP_BY_HOP, Frame, Headers
 from mockserver.core.json import Json
 from mockserver.core.plan import (
@@ -30,7 +30,7 @@ from mockserver.core.plan import (
     Text,
     ToolUse,
     Verdict,
-    reason_of,
+    find_reason,
 )
 from mockserver.core.text import plural, shown
 from mockserver.core.tokens import Chunks
@@ -168,7 +168,7 @@ def compile_failed(failed: Literal[True] | FailedSpec | None, context: CompileCo
 def _renew_for_each_call(failure: Failure, message: Compiled[str] | None) -> Compiled[Failure]:
     # A new one for every call: an exception collects tracebacks.
     if message is None:
-        return Compiled(lambda _: failure.renewed())
+        return Compiled(lambda _: failure.renew())
     make = message.make
     return Compiled(lambda scope: failure.changed(message=make(scope)))
 
@@ -179,7 +179,7 @@ def _make_short_failure(error: int | str | None, context: CompileContext) -> Fai
     status = error or 0
     if not 400 <= status <= 599:
         context.refuse(f"{status} is not an error status; write 400 to 599, or a table with a status and a message")
-    return Failure(reason_of(status), status=status)
+    return Failure(find_reason(status), status=status)
 
 
 def _make_free_failure(error: ErrorSpec, context: CompileContext) -> Failure:
@@ -187,7 +187,7 @@ def _make_free_failure(error: ErrorSpec, context: CompileContext) -> Failure:
     if error.status is None and error.reason is None and not is_json_rpc:
         context.refuse('"error" needs a status, such as {status: 429, message: Slow down}')
     reason = (
-        reason_of(error.status or 400) if error.reason is None else _find_reason(error.reason, context.at("reason"))
+        find_reason(error.status or 400) if error.reason is None else _find_reason(error.reason, context.at("reason"))
     )
     return Failure(
         reason,
@@ -299,7 +299,7 @@ def compile_item(spec: ItemSpec, cut: Chunks, context: CompileContext) -> Iterat
         case hosted:
             _check_ways(hosted.type, hosted.model_fields_set, context)
             given = compile_json(hosted.model_dump(exclude_unset=True, exclude={"type"}), context)
-            yield given.map(partial(item, hosted.type, chunks=cut))
+            yield given.map(partial(make_item, hosted.type, chunks=cut))
 
 
 def _make_call_spec(spec: FunctionCallSpec | CustomToolCallSpec, argument: Mapping[str, Json]) -> ToolCallSpec:

@@ -106,7 +106,7 @@ def _check_choice(call: Call, choice: DraftChoice) -> Iterator[str]:
 
 def _check_call(call: Call, made: ToolCall, *, whole: bool) -> str | None:
     kind = "custom" if made.kind == "custom" else "function"
-    meant = [tool for tool in call.tools_named(made.name, made.namespace) if tool.kind in _CALLED]
+    meant = [tool for tool in call.find_tools(made.name, made.namespace) if tool.kind in _CALLED]
     if not meant:
         return _check_unknown_tool(call, made)
     tool, choice = meant[0], call.tool_choice

@@ -9,7 +9,7 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from mockserver.core.call import Call, Toolset, last_tool_result, names_of
+from mockserver.core.call import Call, Toolset, find_last_tool_result, list_names
 from mockserver.core.json import Json
 from mockserver.kinds import ARTIFACTS, CONVERSATIONS, OPERATIONS
 
@@ -123,7 +123,7 @@ def _read_tools(call: Call) -> tuple[str, ...]:
     tools = call.tools
     if type(tools) is Toolset:
         return tools.names
-    return names_of(tools) if tools else ()
+    return list_names(tools) if tools else ()
 
 
 def _read_tool_choice(call: Call) -> str:
@@ -143,7 +143,7 @@ def _read_key(call: Call) -> str | None:
     return next((key for key in named if key is not None), call.http.query.get("key"))
 
 
-_read_tool_result = _keep(last_tool_result, "tool_result")
+_read_tool_result = _keep(find_last_tool_result, "tool_result")
 
 
 def _make_tool_result_reader(name: str) -> Read:

@@ -237,7 +237,7 @@ _TURN = 20  # calls that are rendered before other requests have their turn
 
 async def compare_calls(request: ControlRequest) -> Response:
     """Return what differs between two calls, place by place."""
-    numbers = request.table("calls").get("calls")
+    numbers = request.read_table("calls").get("calls")
     if not isinstance(numbers, list) or len(numbers) != 2 or not all(type(each) is int for each in numbers):
         raise RefusedError(400, 'the body must be {"calls": [7, 9]}, with the numbers of two calls')
     rows = [request.find_call(number) for number in numbers]

@@ -41,7 +41,7 @@ def join_cassettes(answers: Sequence[Any], request: ControlRequest) -> dict[str,
 
 async def play_cassette(request: ControlRequest) -> Response:
     """Use another cassette in this namespace, in a record mode."""
-    wanted, live = request.table("name", "record"), request.live
+    wanted, live = request.read_table("name", "record"), request.live
     name, record = wanted.get("name"), wanted.get("record", live.settings.record)
     if "name" not in wanted or not (name is None or (isinstance(name, str) and name)):
         raise RefusedError(400, 'the body must be {"name": "..."}, the cassette to play, or null for none')

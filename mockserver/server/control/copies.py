@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from mockserver.cassettes.bodies import replace_data
 from mockserver.cassettes.to_rules import UnsupportedError, make_then
-from mockserver.core.exchange import Exchange, frames
+from mockserver.core.exchange import Exchange, split_frames
 from mockserver.core.json import Json, try_parse
 from mockserver.dialects import client_configs
 from mockserver.engine.offload import on_thread
@@ -66,7 +66,7 @@ def _read_reply_body(row: Exchange, secrets: "Secrets") -> str:
     if not row.streams:
         (text,) = secrets.mask_events((sent.decode("utf-8", "replace"),))
         return secrets.mask_text(text)
-    left = frames(row.sent)
+    left = split_frames(row.sent)
     texts = [frame.text for frame in left]
     masked = secrets.mask_events(texts)
     if list(masked) != texts:

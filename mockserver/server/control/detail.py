@@ -9,8 +9,8 @@ from msgspec.structs import asdict, replace
 from mockserver.cassettes.parse_response import ParsedPart, parse_response
 from mockserver.config.errors import ConfigError
 from mockserver.core.call import OTHER, Call, Message, Options
-from mockserver.core.episode import Recorded, wire_format
-from mockserver.core.exchange import ConditionResult, Exchange, frames
+from mockserver.core.episode import Recorded, find_format
+from mockserver.core.exchange import ConditionResult, Exchange, split_frames
 from mockserver.core.http import Frame
 from mockserver.core.json import Json, try_parse
 from mockserver.core.text import SHOWN, truncate
@@ -237,7 +237,7 @@ def show_reply(row: Exchange, secrets: "Secrets") -> dict[str, Json]:
     if not row.streams:
         (text,) = secrets.mask_events((b"".join(data for _, data in row.sent).decode("utf-8", "replace"),))
         return {**head, "body": try_parse(text, text or None), **cut_off}
-    left, sent, before = frames(row.sent), list[Json](), row.began
+    left, sent, before = split_frames(row.sent), list[Json](), row.began
     texts = secrets.mask_events([frame.text for frame in left])
     for frame, text, adds in zip(left, texts, _find_added_texts(row, texts), strict=True):
         event, broken = {"event": frame.event} if frame.event else {}, {} if frame.whole else {"whole": False}
@@ -254,7 +254,7 @@ def _find_added_texts(row: Exchange, texts: Sequence[str]) -> list[str]:
     """The text that each frame adds to the answer."""
     from mockserver.cassettes.redaction.json_edit import join_deltas
 
-    found, form = [""] * len(texts), wire_format(row.dialect, row.operation)
+    found, form = [""] * len(texts), find_format(row.dialect, row.operation)
     for joined in join_deltas(texts):
         for piece in joined.pieces:
             if "logprobs" not in piece.path and piece.path:

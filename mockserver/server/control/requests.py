@@ -78,15 +78,15 @@ class ControlRequest(Struct, frozen=True):
         word = self.query.get(name)
         return None if word is None else read_number(word, f"?{name}=")
 
-    def content(self) -> Json:
+    def read_content(self) -> Json:
         try:
             return json.loads(self.body)
         except (ValueError, RecursionError) as error:
             raise RefusedError(400, f"the body is not JSON: {error}; send a JSON object") from error
 
-    def table(self, *keys: str) -> dict[str, Json]:
+    def read_table(self, *keys: str) -> dict[str, Json]:
         """The body as a JSON object with no keys but these. Raises RefusedError."""
-        content = self.content()
+        content = self.read_content()
         known = ", ".join(f'"{key}"' for key in keys)
         if not isinstance(content, dict):
             raise RefusedError(400, f"the body must be a JSON object with {known}")

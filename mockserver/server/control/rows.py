@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from mockserver.cassettes.parse_response import ParsedResponse, parse_response
 from mockserver.core.call import Call
-from mockserver.core.episode import Recorded, wire_format
-from mockserver.core.exchange import Exchange, count
+from mockserver.core.episode import Recorded, find_format
+from mockserver.core.exchange import Exchange, count_frames
 from mockserver.core.json import Json
-from mockserver.core.seed import token
+from mockserver.core.seed import make_token
 from mockserver.core.text import truncate
 from mockserver.engine.counters import Attempts
 from mockserver.server.explain import is_unmatched
@@ -61,7 +61,7 @@ class Rows:
     """What was worked out of the calls of one journal. `boot` names this journal: another one has other calls."""
 
     def __init__(self, journal: Journal) -> None:
-        self.journal, self.boot = journal, token()
+        self.journal, self.boot = journal, make_token()
         self.again: dict[int, int] = {}  # calls that were sent again, by the number of the new one
         self._encoded: dict[int, EncodedCall] = {}
         self._attempts: dict[str, Attempts] = {}
@@ -133,7 +133,7 @@ class Rows:
             "elapsed_ms": convert_to_milliseconds(row.elapsed) if row.ended else None,
             "streamed": streamed,
             "bytes": row.written,
-            **({"frames": row.unkept + sum([count(data) for _, data in row.sent])} if streamed else {}),
+            **({"frames": row.unkept + sum([count_frames(data) for _, data in row.sent])} if streamed else {}),
             "usage": show_usage(row),
         }
 
@@ -172,7 +172,7 @@ def read_answer(row: Exchange) -> ParsedResponse:
     """What was answered, read from what was sent."""
     body, pieces = b"".join([data for _, data in row.sent]), tuple((at - row.began, data) for at, data in row.sent)
     sent = Recorded(row.status, (*row.reply_headers,), *((b"", pieces) if row.streams else (body,)))
-    return parse_response(sent, wire_format(row.dialect, row.operation))
+    return parse_response(sent, find_format(row.dialect, row.operation))
 
 
 def describe_error(response: ParsedResponse) -> str:

@@ -193,8 +193,10 @@ class JsonDocument(Document, frozen=True):
 
 def _read_document(request: ControlRequest) -> Document:
     try:
-        is_yaml = "yaml" in request.kind
-        document = read(request.body, ADDED, MOST_VALUES) if is_yaml else Document.from_data(request.content(), ADDED)
+        if "yaml" in request.kind:
+            document = read(request.body, ADDED, MOST_VALUES)
+        else:
+            document = Document.from_data(request.read_content(), ADDED)
     except MockserverError as error:
         raise refuse_mistakes(error.mistakes) from error
     data = document.data
@@ -309,7 +311,7 @@ def _explain_missing(name: str, space: Namespace, others: Sequence[Rule]) -> str
 
 async def write_rule(request: ControlRequest) -> Response:
     """Replace the lines of a rule in the first rules file, or put one in, if `inspector_writes` allows it."""
-    live, wanted = request.live, request.table("from", "to", "text", "sha256")
+    live, wanted = request.live, request.read_table("from", "to", "text", "sha256")
     if not live.settings.inspector_writes:
         raise RefusedError(403, "rules files cannot be changed here; to allow it, set inspector_writes")
     if request.item != "0" or not live.sources.files:

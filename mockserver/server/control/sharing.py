@@ -87,7 +87,7 @@ async def ask_owner(view: View, request: ControlRequest, fleet: "Fleet", call: i
     """Answer at the server that has the call; if that is gone, at this one, which has no such call."""
     number = read_number(request.item, "the number of a call") if call is None else call
     owner = fleet.find_owner(number)
-    if owner == fleet.slot or owner not in await fleet.member.members():
+    if owner == fleet.slot or owner not in await fleet.member.find_members():
         return await answer_here(view, request, fleet)
     found = await fleet.ask(_make_question(request), [owner])
     if owner not in found.answers:

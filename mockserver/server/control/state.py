@@ -70,7 +70,7 @@ async def share_readiness(_: View, request: ControlRequest, fleet: "Fleet") -> R
     found = _show_readiness(request)
     if not request.live.is_lost:
         with suppress(StateLostError):
-            members, others = len(await fleet.member.members()), fleet.member.others
+            members, others = len(await fleet.member.find_members()), fleet.member.others
             differ = {"differ": sorted(slot for slot in others if others[slot])} if any(others.values()) else {}
             found |= {"worker": fleet.slot, "workers": members, "digest": fleet.digest, **differ}
     return make_json_response(found)
@@ -96,7 +96,7 @@ def join_states(answers: Sequence[Any], _: ControlRequest) -> dict[str, Json]:
 
 async def set_state(request: ControlRequest) -> Response:
     """Set the scenario's state."""
-    live, state = request.live, request.table("state").get("state")
+    live, state = request.live, request.read_table("state").get("state")
     if not isinstance(state, str) or not state:
         raise RefusedError(400, 'the body must be {"state": "..."}, the state that rules ask for')
     namespace = request.one_namespace
@@ -143,7 +143,7 @@ async def _show_counters(name: str, live: Live) -> dict[str, Json]:
 
 async def set_timing(request: ControlRequest) -> Response:
     """Send answers at once, or as timed."""
-    on = request.table("on").get("on")
+    on = request.read_table("on").get("on")
     if not isinstance(on, bool):
         raise RefusedError(400, 'the body must be {"on": true} or {"on": false}')
     namespace = request.one_namespace

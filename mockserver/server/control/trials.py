@@ -63,7 +63,7 @@ MOST_CALLS, SECONDS, _TURN = 500, 0.5, 20  # calls that a draft is tried with, a
 
 async def explain_request(request: ControlRequest) -> Response:
     """Return which rule would answer, and why."""
-    content = request.content()
+    content = request.read_content()
     limit = content.pop("limit", None) if isinstance(content, dict) and "call" in content else None
     if limit is not None and (type(limit) is not int or limit < 1):
         raise RefusedError(400, '"limit" must be a whole number of at least 1')
@@ -80,7 +80,7 @@ async def explain_request(request: ControlRequest) -> Response:
 
 async def share_explanation(view: View, request: ControlRequest, fleet: "Fleet") -> Response:
     """Answer at the server that has the call, if one of the journal is to be explained."""
-    content = request.content() if b'"call"' in request.body else None
+    content = request.read_content() if b'"call"' in request.body else None
     number = content.get("call") if isinstance(content, dict) else None
     if isinstance(number, int):
         return await ask_owner(view, request, fleet, number)
@@ -131,7 +131,7 @@ def _show_explanation(explanation: Explanation) -> dict[str, Json]:
 
 async def try_request(request: ControlRequest) -> Response:
     """Return the whole reply that would be sent, and when; count, keep and send nothing."""
-    content = request.content()
+    content = request.read_content()
     drafts = ("rules", "instead_of") if isinstance(content, dict) else ()
     draft = {name: content.pop(name) for name in drafts if name in content}
     reached, before = find_reached(content, request)
@@ -229,7 +229,7 @@ def _put_draft(rules: Sequence[Rule], drafts: Sequence[Rule], instead_of: Json) 
 
 async def try_rules(request: ControlRequest) -> Response:
     """Return which of the latest calls a draft of rules would answer, hide, or take from the rule it replaces."""
-    wanted = request.table("rules", "instead_of", "calls")
+    wanted = request.read_table("rules", "instead_of", "calls")
     most, instead = wanted.get("calls", MOST_CALLS), wanted.get("instead_of")
     if type(most) is not int or not 0 <= most <= 10_000:
         raise RefusedError(400, '"calls" must be a number of calls, at most 10000')
@@ -305,7 +305,7 @@ class _Trial(Struct, frozen=True):
 
 async def send_again(request: ControlRequest) -> Response:
     """Send the request again; one that goes upstream only if `forward` says so."""
-    forward = request.table("forward").get("forward", False) if request.body else False
+    forward = request.read_table("forward").get("forward", False) if request.body else False
     if not isinstance(forward, bool):
         raise RefusedError(400, '"forward" must be true or false')
     live, row = request.live, request.find_call()

@@ -156,16 +156,16 @@ class DeadlineWatch:
     def leave(self, one: "RequestParser") -> None:
         self._inside.discard(one)
 
-    def refusing(self, failure: Failure) -> ASGIApp:
+    def make_refusing_app(self, failure: Failure) -> ASGIApp:
         """An application that answers every request with this failure."""
 
-        async def refused(scope: Scope, _: Receive, send: Send) -> None:
+        async def refuse_request(scope: Scope, _: Receive, send: Send) -> None:
             reply = self.refuse(failure, scope["method"], scope["path"])
             headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in reply.headers]
             await send({"type": "http.response.start", "status": reply.status, "headers": headers})
             await send({"type": "http.response.body", "body": reply.body})
 
-        return refused
+        return refuse_request
 
     def _look(self) -> None:
         loop = asyncio.get_running_loop()
@@ -174,7 +174,7 @@ class DeadlineWatch:
         self.idle_until = now + self.deadlines.look + self.deadlines.idle
         for one in [one for one in self._inside if one.due <= now]:
             one.due = inf
-            one.late(now)
+            one.handle_deadline(now)
         self._timer = loop.call_later(self.deadlines.look, self._look) if self._inside else None
 
 
@@ -359,7 +359,7 @@ class RequestParser(asyncio.Protocol):
         """Answer the earlier requests, then refuse this one and ignore what follows."""
         raise NotImplementedError
 
-    def late(self, now: float) -> None:
+    def handle_deadline(self, now: float) -> None:
         """Handle a deadline: `due` has passed."""
         raise NotImplementedError
 
@@ -390,7 +390,7 @@ class RequestParser(asyncio.Protocol):
                 data = rest
         except HttpParserError as error:
             self._take_head()
-            self.refuse(refuse_unclear(_TLS) if bytes(data[:2]) == _HANDSHAKE else self._why(error))
+            self.refuse(refuse_unclear(_TLS) if bytes(data[:2]) == _HANDSHAKE else self._explain(error))
         else:
             head = self.head
             if head is not None and head.is_plain and self._is_whole and is_start and self._begun == 1:
@@ -433,7 +433,7 @@ class RequestParser(asyncio.Protocol):
             return rest
         return None
 
-    def _why(self, error: HttpParserError) -> Failure:
+    def _explain(self, error: HttpParserError) -> Failure:
         reason = error.__context__
         if reason is not None and not isinstance(reason, Failure):
             raise error

@@ -15,9 +15,9 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from msgspec import Struct
 
-from mockserver.core.seed import token
+from mockserver.core.seed import make_token
 from mockserver.core.state import StateLostError
-from mockserver.core.text import hiding
+from mockserver.core.text import make_reprs
 
 if TYPE_CHECKING:
     from redis.asyncio import Connection
@@ -166,7 +166,7 @@ class RedisClient:
 
     @property
     def _join(self) -> tuple[Argument, ...]:
-        return "EVAL", JOIN.text, 2, f"{self.prefix}:schema", f"{self.prefix}:epoch", SCHEMA, token()
+        return "EVAL", JOIN.text, 2, f"{self.prefix}:schema", f"{self.prefix}:epoch", SCHEMA, make_token()
 
     def _check(self, found: Any) -> None:
         if isinstance(found, Exception):
@@ -249,7 +249,7 @@ class Address(Struct, frozen=True):
     prefix: str
     shown: str
 
-    __repr__, __rich_repr__ = hiding("url")
+    __repr__, __rich_repr__ = make_reprs("url")
 
     def make_connection(self) -> "Connection":
         """Return an asynchronous connection that is not connected yet. It repeats no command."""
@@ -319,7 +319,7 @@ def open_client(where: Address) -> RedisClient:
             if (why := explain_unusable(info)) is not None:
                 raise UnusableStateError(why)
             keys = [f"{where.prefix}:{name}" for name in ("schema", "epoch")]
-            schema, epoch = client.eval(JOIN.text, 2, *keys, SCHEMA, token())
+            schema, epoch = client.eval(JOIN.text, 2, *keys, SCHEMA, make_token())
     except (exceptions.RedisError, OSError, TypeError, ValueError) as error:
         raise UnusableStateError(_explain_failure(error)) from None
     if (why := explain_schema(schema)) is not None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from redis.asyncio import Connection
 
 from mockserver.core.json import Json
-from mockserver.core.seed import boottime, token
+from mockserver.core.seed import boottime, make_token
 from mockserver.core.state import StateLostError
 from mockserver.state.in_memory import MAX_NAMESPACES
 from mockserver.state.redis.client import RedisClient, disconnect, load_script
@@ -49,7 +49,7 @@ class Member:
         self.on_join: Callable[[int], None] = lambda first: None  # `first`: the first number of the slot
         self.reloads: int | None = None  # how often all have read their files again
         self.tasks = set[asyncio.Future[None]]()
-        self.answer, self._says, self._token = answer, says, token()
+        self.answer, self._says, self._token = answer, says, make_token()
         self._renewing: asyncio.Task[None] | None = None
         self._channel = f"{client.prefix}:{connect().db}:news"  # channels know no databases
         self._failed = self._renewed_at = -math.inf  # when a renewal failed last, and when one did not
@@ -113,7 +113,7 @@ class Member:
         self.client.send("HSET", self._key("acks"), self.slot, self.rev)
 
     @asynccontextmanager
-    async def listening(self) -> AsyncIterator[None]:
+    async def listen(self) -> AsyncIterator[None]:
         """Listen to the others, and keep the lease that the block gets; then leave."""
         ready = asyncio.Event()
         news = _listen(self._connect, self._channel, self._hear, ready)
@@ -174,18 +174,18 @@ class Member:
         rev: int = await self.client.run(CHANGE, keys, *words, *forgotten)
         return rev
 
-    async def settled(self, rev: int) -> None:
+    async def wait_until_known(self, rev: int) -> None:
         """Return when every member with a lease knows of a change."""
         delay = 0.0005
-        while await self._behind(rev):
+        while await self._find_behind(rev):
             await asyncio.sleep(delay)
             delay = min(2 * delay, 0.05)
 
-    async def _behind(self, rev: int) -> list[int]:
+    async def _find_behind(self, rev: int) -> list[int]:
         found: list[int] = await self.client.run(BEHIND, [self._key(name) for name in ("fleet", "acks", "rev")], rev)
         return found
 
-    async def stored(self) -> set[str]:
+    async def find_kept(self) -> set[str]:
         """Return the namespaces of which anything is kept."""
         found, cursor = set[str](), b"0"
         front = f"{self.client.prefix}:"
@@ -200,14 +200,14 @@ class Member:
         number: int = await self.client.send("INCR", self._key("reloads"))
         return number
 
-    async def members(self) -> list[int]:
+    async def find_members(self) -> list[int]:
         """Return the slots of all members with a lease."""
-        return await self._behind(_ALL)
+        return await self._find_behind(_ALL)
 
     async def ask(self, question: dict[str, Json], slots: Collection[int]) -> dict[int, bytes]:
         """Return what members answer to a question within two seconds, by slot; nothing if it is too large."""
         waiting, answers, delay = set(slots) - {self.slot}, dict[int, bytes](), 0.0005
-        key = f"{self.client.prefix}:answers:{token()}"
+        key = f"{self.client.prefix}:answers:{make_token()}"
         text = json.dumps({"reply": key, "slots": sorted(waiting), **question})
         end = boottime() + LEASE
         if waiting:

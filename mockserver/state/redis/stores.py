@@ -6,7 +6,7 @@ from math import inf
 from typing import Generic
 
 from mockserver.core.rates import Admission, Draw, Limits
-from mockserver.core.seed import token
+from mockserver.core.seed import make_token
 from mockserver.core.state import STATE, Precondition, StateLostError, Value
 from mockserver.state.redis.client import Argument, RedisClient, load_script
 
@@ -115,7 +115,7 @@ class RedisLimitStore:
 
     def __init__(self, client: RedisClient, *, max_buckets: int = MAX_BUCKETS) -> None:
         self._client, self._max_buckets = client, max_buckets
-        self._worker, self._places = token(), 0
+        self._worker, self._places = make_token(), 0
         self._held = dict[str, str]()  # place: namespace
         self._renewing: asyncio.Task[None] | None = None
 

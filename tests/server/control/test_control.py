@@ -121,7 +121,7 @@ def test_values_of_the_query() -> None:
 )
 def test_bodies_that_are_no_such_table(body: bytes, error: str) -> None:
     with pytest.raises(RefusedError, match=error):
-        asked(body).table("on")
+        asked(body).read_table("on")
 
 
 # --- state

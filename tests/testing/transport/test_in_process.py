@@ -249,7 +249,7 @@ async def test_who_is_due_before_comes_first() -> None:
 
     async def wait(*moments: int) -> None:
         for moment in moments:
-            await clock.reached(start + moment)
+            await clock.wait_for(start + moment)
             came.append(moment)
 
     await asyncio.gather(wait(30, 40), wait(5, 10, 35), wait(20))

@@ -57,7 +57,7 @@ def _find_duplicates(call: Call, items: Items) -> Problems:
         name = _id(item)
         if name in seen:
             text = f"Duplicate item found with id {clip(name)}. Remove duplicate items from your input and try again."
-            yield _problem(text, at, "send each item once, as itself or as a reference")
+            yield _problem(text, at, "send each item once, in full or as a reference")
         if name:
             seen.add(name)
 
@@ -72,7 +72,7 @@ def _find_unkept_items(call: Call, items: Items) -> Problems:
                 f"Item with id '{_id(item)}' not found. Items are not persisted when `store` is set to false. "
                 "Try again with `store` set to true, or remove this item from your input."
             )
-            keep = 'with `store: false`, include "reasoning.encrypted_content" and send items back whole'
+            keep = 'with `store: false`, include "reasoning.encrypted_content" and send back whole items'
             yield _problem(text, at, keep, status=404)
 
 
@@ -90,7 +90,7 @@ def _find_unverified(call: Call, items: Items) -> Problems:
                 "Reason: Encrypted content could not be decrypted or parsed."
             )
             failure = Failure("bad_parameter", text, code="invalid_encrypted_content")
-            keep = "send `encrypted_content` back as it came, to the provider that made it"
+            keep = "send `encrypted_content` back unchanged, to the provider that made it"
             yield HistoryProblem(failure, f"input[{at}].encrypted_content", keep)
 
 
@@ -174,8 +174,8 @@ _END: Body = {"type": "message"}
 _CALLS = ("function_call", "custom_tool_call")
 # Other kinds of items have prefixes, too, but nobody has seen OpenAI insist on them.
 _PREFIXES = {kind: INPUT_PREFIXES[kind] for kind in ("message", "reasoning", *_CALLS)}
-_KEEP_IDS = "keep the ids of items and calls as they came, or leave out the ids of items"
-_KEEP_PARTS = "send what the assistant said as `output_text`, as it came"
+_KEEP_IDS = "send the ids of items and calls back unchanged, or leave out those of items"
+_KEEP_PARTS = "send the assistant's text back as `output_text`"
 _REASONS = re.compile(r"(?!gpt-[34]|chatgpt)")  # any other name may be a model that reasons
 
 RESPONSES_HISTORY = make_history_check(

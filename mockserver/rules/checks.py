@@ -110,9 +110,9 @@ _HINTS: Mapping[str, str] = {"content_filter": ", or write on: completion"}
 _INSTEAD: Mapping[tuple[str, str], str] = {
     ("parts", "reasoning"): "; put {reasoning: ...} into the list",
     ("raw", "headers"): '; put it into "raw"',
-    ("cassette", "headers"): "; an episode is replayed as it was recorded",
+    ("cassette", "headers"): "; an episode is replayed unchanged",
     ("forward", ""): "; the provider's answer is sent unchanged",
-    ("choices", "failed"): "; an answer breaks off as a whole, so use a single text",
+    ("choices", "failed"): "; all choices break off together, so use a single text",
     ("delivery", ""): "; add generate: auto",
     ("choices", ""): "; put it into each choice",
     ("steps", ""): "; put it into each step",

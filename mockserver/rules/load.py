@@ -24,7 +24,7 @@ from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import RulesHead, RuleSpec
 from mockserver.rules.templates import CompileContext, Templates
 
-ONLY_STUBS = "no dialect serves this path, so it must answer with raw, json or error"
+ONLY_STUBS = "no dialect serves this path, so the rule must answer with raw, json or error"
 _NONE: Faults = {}
 
 

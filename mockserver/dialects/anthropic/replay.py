@@ -149,9 +149,9 @@ def _find_unanswered(call: Call, thoughts: Sequence[_Thought]) -> Problems:
         yield HistoryProblem(refuse(message), message.partition(": ")[0], _KEEP_RESULTS)
 
 
-_KEEP = "send the thinking blocks of an answer back as they came: all of them, in order, each with its signature"
-_KEEP_ALL = "keep `system`, `tools` and all earlier messages as they were, and add what is new at the end"
-_KEEP_RESULTS = "answer each `tool_use` by a `tool_result` with its id, in the next message of the user"
+_KEEP = "send all thinking blocks of an answer back unchanged, in order, each with its signature"
+_KEEP_ALL = "keep `system`, `tools` and all earlier messages unchanged, and add new messages at the end"
+_KEEP_RESULTS = "in the next user message, answer each `tool_use` with a `tool_result` that has its id"
 _INVALID = "Invalid `signature` in `thinking` block"
 _MODIFIED = (
     "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "

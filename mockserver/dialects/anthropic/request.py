@@ -321,7 +321,7 @@ def _drop_caching(tool: Body) -> Body:
     return {key: value for key, value in tool.items() if key not in _UNSAID}
 
 
-_UNKNOWN = "anthropic-beta names {names}, which this server does not know, so it let through what is new: {places}"
+_UNKNOWN = "anthropic-beta names {names}, which this server does not know; unknown fields were accepted: {places}"
 _LOADED = "Tool loaded."  # what a client says of a tool that it found
 _ADDED = re.compile(r"\s*<(?P<tag>system[-_][a-z]+|environment[-_][a-z]+|env)>")
 _UNSAID = ("cache_control", "signature")

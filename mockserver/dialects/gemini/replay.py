@@ -71,7 +71,7 @@ def _place(at: int, index: int) -> str:
 
 
 _NONE = "skip_thought_signature_validator"  # which passes instead of any signature
-_KEEP = "send each part of an answer back as it came, with its `thoughtSignature`"
+_KEEP = "send each part of an answer back unchanged, with its `thoughtSignature`"
 _MISSING = (
     "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, "
     "and missing thought_signature may lead to degraded model performance. Additional data, function call "

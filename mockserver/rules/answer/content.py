@@ -109,10 +109,12 @@ def check_filter(trip: FilterSpec, context: CompileContext) -> None:
         other = "completion" if trip.on == "prompt" else "prompt"
         context.at("category").refuse(f'"{trip.category}" applies to the {other} only; write on: {other}')
     if trip.severity is not None and trip.category not in HARMS:
-        context.at("severity").refuse_key(f'"{trip.category}" is detected or not; it has no severity')
+        context.at("severity").refuse_key(
+            f'"{trip.category}" has no severity, as it is only detected or not; remove severity'
+        )
     if trip.after_tokens is not None and trip.on == "prompt":
         context.at("after_tokens").refuse_key(
-            '"after_tokens" counts the completion\'s tokens; with on: prompt there is no completion'
+            '"after_tokens" counts tokens of the completion; remove it, or write on: completion'
         )
 
 
@@ -136,7 +138,7 @@ def compile_error(then: ThenSpec, context: CompileContext) -> Compiled[Failure]:
     failure = _make_free_failure(table, here) if isinstance(error, ErrorSpec) else _make_short_failure(error, here)
     headers = compile_headers(then.headers, context.at("headers"))
     if then.retry_after is not None and table.retry_after is not None:
-        context.at("retry_after").refuse_key('"retry_after" is already inside "error"; keep one')
+        context.at("retry_after").refuse_key('"retry_after" is also in "error"; keep only one')
     retry_after = then.retry_after if table.retry_after is None else table.retry_after
     failure = failure.changed(retry_after=retry_after, headers=(*failure.headers, *headers))
     message = None if table.message is None else here.at("message").compile_text(table.message)
@@ -347,7 +349,7 @@ def _check_ways(kind: str, keys: frozenset[str] | set[str], context: CompileCont
     elif not ways and kind in WAYS:
         context.refuse(f"{kind} needs one of {', '.join(WAYS[kind])}")
     if "sources" in keys and "action" in keys and kind == "web_search_call":
-        context.at("sources").refuse_key('"sources" are the results of a search; put them into "action"')
+        context.at("sources").refuse_key('"sources" belong to the action of a search; put them into "action"')
 
 
 # An item has exactly one of these keys.

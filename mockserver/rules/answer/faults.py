@@ -33,7 +33,7 @@ class BadToolArguments(Struct, frozen=True):
         ArgumentMistake,
         Settable(
             "word",
-            "the mistake: last bracket missing, extra comma, wrong types, none at all",
+            "the mistake: last bracket missing, extra comma, wrong types, no arguments",
             get_args(ArgumentMistake),
         ),
     ] = "truncated"

@@ -112,7 +112,7 @@ def _check_call(call: Call, made: ToolCall, *, whole: bool) -> str | None:
     tool, choice = meant[0], call.tool_choice
     if len(meant) > 1:
         where = " and ".join([shown(each.namespace) for each in meant if each.namespace])
-        return f"calls {shown(made.name)}, which the namespaces {where} offer; name one with the key namespace"
+        return f"calls {shown(made.name)}, which several namespaces offer: {where}; add namespace to the call"
     if choice.mode == "none" or not choice.allows(tool):
         return f"calls {shown(made.name)}, which the request's tool_choice forbids"
     if tool.kind != kind:
@@ -175,9 +175,9 @@ def _check_finish(call: Call, finish: str, made: Sequence[ToolCall]) -> Iterator
         if not made:
             yield f"has finish: {finish}, but calls no tool"
         elif finish != usual:
-            yield f"has finish: {finish}, but with this request's tools it is {usual}"
+            yield f"has finish: {finish}, but with this request's tools, a model sends {usual}"
     elif finish == "stop" and made and call.tool_choice.mode not in _FORCED:
-        yield f"has finish: stop, but calls a tool; then it is {usual}"
+        yield f"has finish: stop, but calls a tool; a model sends {usual}"
 
 
 def explain_refusal(schema: Json, value: Json) -> str | None:

@@ -158,7 +158,7 @@ def _make_header_reader(name: str) -> Read:
     try:
         wanted = name.lower().encode("latin-1")
     except UnicodeEncodeError:
-        raise ValueError(f'"{name}" cannot be the name of a header') from None
+        raise ValueError(f'"{name}" is not a valid header name') from None
 
     def read(call: Call) -> str | None:
         for key, value in call.http.headers:
@@ -207,9 +207,7 @@ def _get_child(value: Json, step: str) -> Json:
 
 
 _TOOL_RESULT = {
-    "name": Field(
-        "tool_result.name", "text", _make_tool_result_reader("name"), "name of the tool that gave the result"
-    ),
+    "name": Field("tool_result.name", "text", _make_tool_result_reader("name"), "name of the tool"),
     "text": Field("tool_result.text", "text", _make_tool_result_reader("text"), "the result as text"),
     "json": Field("tool_result.json", "json", _make_tool_result_reader("json"), "the result, if it is JSON"),
 }
@@ -263,7 +261,7 @@ FIELDS: Mapping[str, Field | Family] = {
         "attempt",
         "number",
         attrgetter("attempt"),
-        "number of the attempt, from 1: by retry header, else by counting repeats",
+        "number of the attempt, from 1: by the retry header, or by counting repeats",
     ),
     "namespace": Field("namespace", "text", attrgetter("http.namespace"), "namespace of the request"),
     "prompt_tokens": Field(

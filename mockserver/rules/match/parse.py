@@ -47,7 +47,7 @@ def _parse_entry(key: str, value: Json, report: Report) -> Iterator[Condition]:
             yield from _parse_group(key, value, report)
         case "not":
             if value == {}:
-                report('"not" without a condition never holds', ())
+                report('"not" without a condition never holds; add a condition', ())
             yield compile_when(value, report).negate()
         case "body":
             yield from _parse_body(value, report)
@@ -146,7 +146,7 @@ def _parse_predicates(field: Field, table: Mapping[str, Json], report: Report) -
     for name in names:
         yield from _make_leaf(field, name, table, _report_below(report, name))
     if table.get("exists") is False and len(names) > 1:
-        report('if "exists" is false, no other predicate can hold', ("exists",))
+        report('if "exists" is false, no other predicate can hold; remove the others', ("exists",))
 
 
 def _check_modifiers(field: Field, table: Mapping[str, Json], report: Report) -> None:
@@ -157,7 +157,7 @@ def _check_modifiers(field: Field, table: Mapping[str, Json], report: Report) ->
         if not isinstance(table[name], bool):
             report(f'"{name}" expects true or false, not {shown(table[name])}', (name,))
         elif field.kind in ("number", "boolean") or not textual:
-            report(f'"{name}" has no effect here: no text is compared', (name,))
+            report(f'"{name}" has no effect here, as no text is compared; remove it', (name,))
 
 
 def _make_leaf(field: Field, name: str, table: Mapping[str, Json], report: Report) -> Iterator[Condition]:

@@ -1,7 +1,7 @@
 """Checks of a rule: which keys of its answer go together, which operations it can answer, which dialects can send it.
 
-Text answers chats, completions and responses; of other operations, their kinds say what does; errors and raw bytes
-answer anything.
+Text answers chats, completions and responses; the kinds of other operations define what answers them; errors and raw
+bytes answer any operation.
 """
 
 from collections.abc import Collection, Container, Iterator, Mapping
@@ -24,7 +24,7 @@ SAYS = ("text", "json", "refusal")  # with or without tool calls, each is of the
 
 
 def find_kind(then: ContentSpec, context: CompileContext) -> str | None:
-    """Return the kind of answer that a table gives (a key of BESIDE), or None after reporting that there is not one."""
+    """Return the kind of answer in a table (a key of BESIDE); report it and return None if there is not exactly one."""
     keys = then.stated_keys
     outcomes = [key for key in keys if key in OUTCOMES and _is_answer(key, keys, then)]
     if not outcomes:
@@ -121,7 +121,7 @@ _INSTEAD: Mapping[tuple[str, str], str] = {
 
 
 class _Purpose(Struct, frozen=True):
-    """What one answer of a rule is for, a key of _PURPOSES, and the path of the key that says so."""
+    """What one answer of a rule is for, a key of _PURPOSES, with the path of the key that decides this."""
 
     name: str
     path: Path
@@ -138,19 +138,19 @@ class AnswerCheck:
 
     @property
     def is_stub(self) -> bool:
-        """Return whether it may answer at paths that no dialect knows: it names one and needs no dialect."""
+        """Return whether the rule may answer paths that no dialect knows: it names a path and needs no dialect."""
         answers = (inner for _, inner in self._then.walk() if not inner.steps and not inner.one_of)
         return self._names_path and all(_STUBS.issuperset(_select_keys(inner, OUTCOMES)) for inner in answers)
 
     def restrict_when(self) -> Condition:
-        """Return the condition; if it names no operation and no path, only for operations that the answer suits."""
+        """Return the condition; if it names no operation or path, restrict it to operations that the answer suits."""
         if self._names_operation or self._names_path:
             return self._when
         names = {purpose.name for purpose in self._purposes}
         return All((self._when, _IMPLIED[names.pop() if len(names) == 1 else "text"]))
 
     def check_operations(self) -> None:
-        """Check that it can answer the operations that the condition names, or the usual ones if it names none."""
+        """Check that the rule can answer the operations that its condition names, or by default the usual ones."""
         operations = sorted(map(str, self._find_operations()))
         if not operations:
             return
@@ -190,7 +190,7 @@ class AnswerCheck:
         return CONVERSATIONS if several and not self._names_path else ()
 
     def _is_chat_item(self, key: str, operations: Collection[str]) -> bool:
-        """Return whether chats have items in a dialect that the rule may answer: Anthropic's are blocks of messages."""
+        """Return whether a dialect that the rule may answer has items in chats, as Anthropic has blocks in messages."""
         dialects = find_pinned(self._when, "dialect") or ("anthropic",)
         is_chat = key == "items" and "chat" in operations
         return is_chat and any(wire_format(str(name), "chat") == "messages" for name in dialects)
@@ -250,7 +250,7 @@ _IMPLIED: Mapping[str, Condition] = {
 
 
 def check_when(when: Json, context: CompileContext, known: Known) -> None:
-    """Refuse unknown dialects, and paths that only control paths have."""
+    """Refuse unknown dialects, and paths of the control API."""
     for path, dialect in _find_texts("dialect", when, "equals", "in"):
         if "*" not in dialect and dialect not in known:
             context.at("when", *path).refuse(f'unknown dialect "{dialect[:60]}"{suggest(dialect, known)}')
@@ -262,7 +262,7 @@ def check_when(when: Json, context: CompileContext, known: Known) -> None:
 
 
 def _find_texts(field: str, when: Json, *predicates: str) -> Iterator[tuple[Path, str]]:
-    """Yield the texts that a table compares a field with, each with its place."""
+    """Yield the texts that a table compares with a field, each with its place."""
     for key, value in when.items() if isinstance(when, Mapping) else ():
         if key in ("any", "all") and isinstance(value, list):
             for at, table in enumerate(value):

@@ -51,12 +51,12 @@ class Rule(Struct, frozen=True, dict=True):
 
     @lazy_property
     def counts(self) -> bool:
-        """Return whether it counts its calls or follows a scenario, so that it may not answer although it matches."""
+        """Return whether the rule counts calls or follows a scenario, so that it may match and still not answer."""
         return self.times is not None or self.state is not None
 
     @lazy_property
     def precondition(self) -> Precondition:
-        """Return what must hold for it to answer, by `times` and `state`."""
+        """Return the state and counts that `times` and `state` require before the rule answers."""
         counter, state = times_counter(self.name), self.state
         if state is None:
             return Precondition(counter, self.times)
@@ -64,7 +64,7 @@ class Rule(Struct, frozen=True, dict=True):
 
     @property
     def order_dependence(self) -> list[str]:
-        """Return the names of what in it depends on the order of calls, such as `times`."""
+        """Return the names of the rule's features that depend on the order of calls, such as `times`."""
         stated = {
             "times": self.times is not None,
             "state": self.state is not None,
@@ -88,8 +88,7 @@ def load(
 ) -> tuple[Rule, ...]:
     """Load the rules of several files, in order; `known` maps dialects to their features.
 
-    `faults` are those of delivery, `profiles` the timings that have names. Raises RuleError with every mistake of every
-    file.
+    `faults` are those of delivery, `profiles` the named timings. Raises RuleError with every mistake of every file.
     """
     loader = _Loader(known, faults, profiles)
     with pause_collector():
@@ -99,12 +98,12 @@ def load(
 
 
 def select_answering(rules: Sequence[Rule], call: Call) -> Sequence[Rule]:
-    """Return the suited rules that answer, without those that only change how later rules' answers are delivered."""
+    """Return the suited rules that answer, without those that only modify how later answers are sent."""
     return [rule for rule in select_suited(rules, call) if any(rule.then.answers)]
 
 
 def select_suited(rules: Sequence[Rule], call: Call) -> Sequence[Rule]:
-    """Return the rules that can answer where a call is made: at a path that no dialect knows, only some."""
+    """Return the rules that can answer at the call's path: at a path that no dialect knows, only some can."""
     return [rule for rule in rules if rule.stubs] if call.operation == OTHER else rules
 
 
@@ -119,7 +118,7 @@ class _Loader:
         self.count = 0
 
     def load_rules(self, document: Document) -> Iterator[Rule]:
-        """Yield the rules of a file that can be compiled; mistakes of the others are collected."""
+        """Yield the rules of a file that can be compiled; collect the mistakes of the others."""
         mistakes = Mistakes(document)
         self.mistakes.append(mistakes)
         for index, spec in enumerate(_list_rules(document, mistakes)):
@@ -173,7 +172,7 @@ class _Loader:
         )
 
     def _claim_name(self, name: str | None, context: CompileContext) -> str:
-        """Return the rule's name, which must be unique: counters and random choices are keyed by it."""
+        """Return the rule's name. It must be unique, as counters and random choices are keyed by it."""
         claimed, here = (context.rule, context) if name is None else (name, context.at("name"))
         first = self.names.setdefault(claimed, here)
         if first is not here:

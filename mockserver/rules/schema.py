@@ -1,6 +1,6 @@
 """The models of a rules file: they check its shape and give the editor's JSON Schema.
 
-What a value means beyond its shape is decided where it is compiled.
+The meaning of a value beyond its shape is checked where it is compiled.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The variables of templates: what each shows of a request. All are plain, read-only values."""
+"""The variables of templates: each shows a part of the request. All are plain, read-only values."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, time
@@ -47,7 +47,7 @@ def make_plain(value: Json) -> Json:
 
 
 def render_value(value: Json) -> str:
-    """Return a value as it is rendered: text unchanged, anything else as JSON."""
+    """Return a value as it is rendered: text unchanged, everything else as JSON."""
     if isinstance(value, str):
         return value
     try:
@@ -92,7 +92,7 @@ CALL: Mapping[str, Callable[[Call], Json]] = {
 
 
 class CallView(JsonObject):
-    """The variable `call`: each value is read when a template asks for it, as some take long to work out."""
+    """The variable `call`: each value is read when a template asks for it, as some take long to compute."""
 
     __slots__ = ("_call",)
 

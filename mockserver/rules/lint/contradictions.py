@@ -1,6 +1,6 @@
 """Finds answers that no model could give: tools, arguments, JSON and finish reasons that contradict the request.
 
-Sees answers of rules before faults and limits change them. An answer that breaks off may end anywhere.
+Checks the answers of rules before faults and limits change them. An answer that breaks off may end anywhere.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -29,7 +29,7 @@ _NEED_NO_TOOL = ("_tool_result", "redacted_thinking", "container_upload")  # ite
 
 
 def recall_contradictions(call: Call, draft: Draft) -> tuple[str, ...] | None:
-    """Return what `find_contradictions` would, if that is known without a look; else None."""
+    """Return the result of `find_contradictions` if it is known without a check; else None."""
     if call.options.response_format not in _JSON and call.tool_choice.mode not in _FORCED:
         plain = draft.plain
         if plain is not None and not plain.calls:  # mere texts, as most answers are
@@ -41,7 +41,7 @@ def recall_contradictions(call: Call, draft: Draft) -> tuple[str, ...] | None:
 
 
 def find_contradictions(call: Call, draft: Draft) -> tuple[str, ...]:
-    """Return why no model could answer the call so, each reason once. The draft remembers the reasons."""
+    """Return why no model could give the answer to the call, each reason once. The draft remembers them."""
     if draft.broken is not None or call.operation not in _OPERATIONS:
         return ()
     found: dict[str, None] = {}
@@ -57,14 +57,14 @@ def find_contradictions(call: Call, draft: Draft) -> tuple[str, ...]:
 
 
 class _Known(Struct, frozen=True):
-    """Why no model could answer so with these tools, which are held so that no others get their identity."""
+    """The reasons found for these tools, which are kept alive so that no other objects get their identity."""
 
     reasons: tuple[str, ...]
     tools: tuple[Tool, ...]
 
 
 def _find_key(call: Call) -> Hashable:
-    """Return all that reasons hang on besides the draft; None for calls that seldom come again with the same."""
+    """Return everything besides the draft that the reasons depend on; None for calls that are rarely repeated."""
     options, choice = call.options, call.tool_choice
     if type(call.tools) is not Toolset or options.response_format in _JSON or call.operation == "responses":
         return None
@@ -123,7 +123,7 @@ def _check_call(call: Call, made: ToolCall, *, whole: bool) -> str | None:
 
 
 def _check_unknown_tool(call: Call, made: ToolCall) -> str | None:
-    """Explain that a tool is called that is not offered, unless another tool may offer it."""
+    """Explain that a called tool is not offered, unless another tool may offer it."""
     if any(each.kind in _NESTING for each in call.tools):
         return None
     name = f"{made.namespace}.{made.name}" if made.namespace else made.name
@@ -181,7 +181,7 @@ def _check_finish(call: Call, finish: str, made: Sequence[ToolCall]) -> Iterator
 
 
 def explain_refusal(schema: Json, value: Json) -> str | None:
-    """Return why a schema refuses a value; None if it does not, is invalid itself, or takes too long."""
+    """Return why a schema refuses a value; None if it accepts it, is itself invalid, or takes too long."""
     from mockserver.model.schema.document import UnsatisfiableError, compile_schema, depth_and_size  # slow to import
 
     try:

@@ -24,9 +24,9 @@ FORMATS = ("text", "json_object", "json_schema", "enum")
 class Field(Struct, frozen=True, eq=False):
     """One field of `when`; its kind (text, number, boolean, list or json) decides which predicates apply.
 
-    A field with `members` is written as a table of them. `values` lists all the values a field can have, if known.
-    A `costly` field is read after others, and only if they leave it to decide. `needs` is what a body has if the value
-    is true: where it does not, the value need not be read.
+    A field with `members` is written as a table of them. `values` lists all values that a field can have, if known. A
+    `costly` field is read after others, and only if they do not decide. If the value is true, the body contains
+    `needs`; without it, the value need not be read.
     """
 
     name: str
@@ -88,7 +88,7 @@ def make_expression_field(text: str) -> Field:
 
 
 def _keep(read: Read, name: str) -> Read:
-    """Return a reader that keeps what it read on the call, as cached_property does: several rules may ask for it."""
+    """Return a reader that caches its value on the call, like cached_property: several rules may read it."""
     key = f"{name} read"
 
     def read_once(call: Call) -> Json:
@@ -192,7 +192,7 @@ def _make_param_reader(name: str) -> Read:
 
 
 def find_nested_param(field: str, call: Call) -> str:
-    """Return the field that holds what is missing at the top of a body: `param.generationConfig.temperature`."""
+    """Return the field for a key that is missing at the top of a body: `param.generationConfig.temperature`."""
     name, tables = field.removeprefix("param."), call.body.items() if field.startswith("param.") else ()
     return next((f"param.{at}.{name}" for at, table in tables if isinstance(table, Mapping) and name in table), "")
 

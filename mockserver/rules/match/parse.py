@@ -1,6 +1,6 @@
 """Compiles `when`: a table of fields and predicates becomes a Condition. Reports all mistakes, not just the first.
 
-FIELDS and PREDICATES define what a rule can say; F fields and P predicates give F x P matchers.
+FIELDS and PREDICATES define what a rule can express; F fields and P predicates give F x P matchers.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +25,7 @@ Report = Callable[[str, Path], None]  # a message, and the path from the `when` 
 
 
 def compile_when(spec: Json, report: Report) -> Condition:
-    """Compile a `when` table; mistakes go to `report`.
+    """Compile a `when` table; report mistakes to `report`.
 
     A bare value is compared whole, with `*` as wildcard in text. A bare list means one of its values (for `tools`:
     exactly this list). A bare text for `tools` means that the tool is offered. Anything else is a table of predicates.

@@ -13,7 +13,7 @@ from mockserver.dialects._replay import IF_PUBLISHED, UNLESS_LIVE, Problems, Rep
 
 
 class _History(Struct, frozen=True):
-    """The messages, each a table, and the calls in them, each with its place: of its message, and in that."""
+    """The messages, each a table, and the calls in them, each with the places of its message and within that."""
 
     messages: Sequence[Body]
     calls: Sequence[tuple[int, int, Body]]
@@ -48,7 +48,7 @@ def _find_unanswered(call: Call, history: _History) -> Problems:
 
 
 def _read_history(call: Call) -> _History | None:
-    """The history, if there are calls of tools in it that may be wrong."""
+    """Return the history if it has tool calls that may be wrong, else None."""
     given = call.body.get("messages")
     if not isinstance(given, list):
         return None

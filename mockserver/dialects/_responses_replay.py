@@ -1,6 +1,6 @@
-"""Changed histories that OpenAI refuses in Responses: items without those that they belong to, and rewritten ones.
+"""Changed histories that OpenAI refuses in Responses: items without the items that they belong to, and rewritten ones.
 
-Not here, as it is not sure: a message without the reasoning before it.
+Messages without the reasoning before them are not included, as reports disagree about them.
 """
 
 import re
@@ -35,7 +35,7 @@ def _find_made_up_ids(call: Call, items: Items) -> Problems:
 
 
 def _find_input_texts(call: Call, items: Items) -> Problems:
-    """What the assistant said, sent back as if a user had said it."""
+    """Yield text of the assistant that was sent back as a user's."""
     for at, item in items:
         for found in find_input_texts_of_assistant(at, item):
             yield HistoryProblem(refuse(found), found.where, _KEEP_PARTS)
@@ -63,7 +63,7 @@ def _find_duplicates(call: Call, items: Items) -> Problems:
 
 
 def _find_unkept_items(call: Call, items: Items) -> Problems:
-    """Items without content that were made with `store: false`, so that nobody has it."""
+    """Yield items without content that were created with `store: false`, so that nobody has it."""
     for at, item in items:
         known = _read_own_id(item)
         bare = item_type(item) == "item_reference" or (_is_reasoning(item) and not item.get("encrypted_content"))
@@ -95,7 +95,7 @@ def _find_unverified(call: Call, items: Items) -> Problems:
 
 
 def _find_lonely_reasoning(call: Call, items: Items) -> Problems:
-    """Reasoning that nothing of the model follows."""
+    """Yield reasoning that no item of the model follows."""
     for (at, item), (_, after) in zip(items, [*items[1:], (0, _END)], strict=False):
         if _is_reasoning(item) and _id(item) and _is_of_others(after):
             text = f"Item '{clip(_id(item))}' of type 'reasoning' was provided without its required following item."
@@ -123,7 +123,7 @@ def _find_unpaired(call: Call, items: Items) -> Problems:
 
 
 def unless_continued(check: Callable[[Call, Items], Problems]) -> Callable[[Call, Items], Problems]:
-    """The same, if the input is all there is: it continues no response or conversation that OpenAI keeps."""
+    """Return a check that applies only if the request continues no stored response or conversation."""
 
     def check_unless_continued(call: Call, items: Items) -> Problems:
         continued = call.body.get("previous_response_id") or call.body.get("conversation")
@@ -133,7 +133,7 @@ def unless_continued(check: Callable[[Call, Items], Problems]) -> Callable[[Call
 
 
 def _items(call: Call) -> Items | None:
-    """The items, each with its place, if they are more than messages of a role and a text."""
+    """Return the items, each with its place, unless all are messages with only a role and a text."""
     given: Json = call.body.get("input")
     if not isinstance(given, list):
         return None

@@ -315,7 +315,7 @@ def _plain_part(part: str | Body) -> Body:
 
 
 def _has_name(tool: Body, index: int, validation: Validation) -> bool:
-    """Whether a tool has a name; one without is refused if anything is."""
+    """Return whether a tool has a name; one without is refused first."""
     kind = tool["type"]
     inner = tool.get(kind)
     if isinstance(inner, dict) and isinstance(inner.get("name"), str):
@@ -326,7 +326,7 @@ def _has_name(tool: Body, index: int, validation: Validation) -> bool:
 
 
 def refuse(complaint: Complaint) -> Failure:
-    """The 400 of a complaint: its type depends on whether the body's model or the server refused it."""
+    """Return the 400 of a complaint: its type depends on whether the body's model or the server refused it."""
     failure = refuse_without_code(complaint)
     return failure.changed(kind=None if complaint.kind == "conflict" else "Bad Request")
 

@@ -286,7 +286,7 @@ def _generate_arguments(scope: RenderContext, bare: ToolCall, before: int) -> To
 
 
 def compile_item(spec: ItemSpec, cut: Chunks, context: CompileContext) -> Iterator[Compiled[Part]]:
-    """Compile an item to its parts: one, except for a message, which may have several."""
+    """Yield the compiled parts of an item: one, except for a message, which may have several."""
     match spec:
         case MessageSpec():
             yield from _compile_message(spec, cut, context)

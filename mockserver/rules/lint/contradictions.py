@@ -143,7 +143,7 @@ def _check_arguments(tool: Tool, arguments: str) -> str | None:
 
 
 def _check_item(call: Call, item: Item) -> Iterator[str]:
-    """Check that the provider's own tool was offered: `web_search_call` needs `web_search`, of any version."""
+    """Yield a reason if the provider's own tool was not offered: `web_search_call` needs any `web_search` tool."""
     if item.kind.startswith("mcp"):
         label = item.body.get("server_label")
         if not any(tool.options.get("server_label") == label for tool in call.tools):

@@ -137,7 +137,7 @@ class Dialect(Struct, frozen=True, dict=True):
         return self.own_features | {kind.key for kind in ARTIFACTS.values() if kind.name in names}
 
 
-# What the answers of a dialect can have, which its operations do not tell.
+# Features of a dialect's answers that do not follow from its operations.
 OWN_FEATURES: Mapping[str, str] = {
     "content_filter": "finish reason or error for filtered content",
     "filter_annotations": "severities for prompt and completion",

@@ -93,7 +93,7 @@ RequestMessage = tag_union(
         function_call=optional(FunctionCall),
     ),
     shape(role=literal("user"), content=UserContent, name=optional(str)),
-    # what a function returned, in the deprecated form
+    # the result of a function, in the deprecated form
     shape(role=literal("function"), content=nullable(str), name=str),
     shape(role=literal("tool"), content=TextContent, tool_call_id=str),
     shape(role=literal("developer"), content=TextContent, name=optional(str)),
@@ -159,7 +159,7 @@ Biases = usually(_Bias, BeforeValidator(_first_refused_bias)(_Bias))
 Stops = text_or("<an array of strings>", list_of(str, 1, 4))
 _Pairs = mapping(text(most=512), keys=text(most=64))
 Metadata = usually({**_Pairs, "max_length": MAX_METADATA_PAIRS}, BeforeValidator(_few_pairs)(_Pairs))
-# What chats and responses say beside the conversation, in the same fields.
+# Fields that chats and responses share, besides the conversation.
 ACCOUNT_FIELDS = {
     "user": optional(str),
     "safety_identifier": optional(text(most=128)),
@@ -312,7 +312,7 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
     # Tools are written as they were before: this takes most of the time for them.
     canonical_meaning = {**meaning, "tools": offer.written} if offer.tools else meaning
     written = encode_sorted((dialect, "chat", canonical_meaning))
-    if elsewhere:  # which may be no part of the body
+    if elsewhere:  # it may be missing in the body
         is_whole = _TYPED_CHAT.is_whole(chat, body, encode(chat))
     else:
         is_whole = _TYPED_CHAT.is_whole(chat, body, written, left)
@@ -403,7 +403,7 @@ class _Offers(Memo[bytes, _Offer | None]):
         return self.keep(written, offer, _SIZE_IN_MEMORY * len(written))
 
 
-_SIZE_IN_MEMORY = 16  # bytes that a byte of JSON takes in tables, about
+_SIZE_IN_MEMORY = 16  # about how many bytes a byte of JSON takes in tables
 
 
 def _call(
@@ -465,7 +465,7 @@ _ASKING = frozenset(  # fields that make options unusual
 _TYPED_CHAT = TypedModel(ChatBody, texts=("tools",))
 _TYPED_TOOLS = TypedModel(shape(tools=optional(list_of(ChatTool))))
 _NO_OFFER, _OFFERS = _Offer(), _Offers(most=1 << 22)
-_SPEAKING = frozenset(("user", "system", "developer"))  # whose messages are content and a name
+_SPEAKING = frozenset(("user", "system", "developer"))  # roles whose messages have only content and a name
 _besides_calls = attrgetter("name", "function_call", "audio", "refusal")
 _ONLY_CALLS = (UNSET,) * 4
 _IDS = ("id", "tool_call_id")
@@ -742,7 +742,7 @@ def chat_live_only(body: Body) -> Iterator[Complaint]:
 def find_unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
     """Yield tool calls without a tool message right after them, and tool messages without a call."""
     asked: Collection[str] = ()
-    waiting: dict[str, int] = {}  # how many results the ids of these calls still need
+    waiting: dict[str, int] = {}  # how many results these ids still need
     at = 0
     for index, message in enumerate(messages):
         role = message["role"]

@@ -23,8 +23,8 @@ from mockserver.dialects._errors import duration
 from mockserver.dialects._parse import parse_models
 from mockserver.wire.template import Renderer
 
-LARGE_BODY = 1 << 18  # bytes of a body beyond which it is made as it is sent
-MAX_DEPTH = 5  # of a part of a body that is made as it is sent
+LARGE_BODY = 1 << 18  # bytes; larger bodies are serialised while they are sent
+MAX_DEPTH = 5  # levels at which such a body is split into pieces
 JSON_TYPE = "content-type: application/json\r\n"
 EVENT_TYPE = "content-type: text/event-stream; charset=utf-8\r\ncache-control: no-cache\r\n"
 STREAM_LINES = EVENT_TYPE + "connection: keep-alive\r\nx-accel-buffering: no\r\n"

@@ -204,9 +204,9 @@ _RESULTS: Mapping[str, Callable[[Body], Message]] = {
 }
 # Items that bring tools with them.
 _WITH_TOOLS = frozenset({"additional_tools", "tool_search_output"})
-# What the client asks of the provider: it says nothing to the model.
+# Requests to the provider, which the model does not see.
 _REQUESTS = frozenset({"compaction_trigger", "additional_tools", "configuration_update"})
-# What the model did that is no part of what it said.
+# Items of the model that are not part of its text.
 _SILENT = frozenset({"reasoning"})
 
 
@@ -495,7 +495,7 @@ def response_options(call: Call, layout: ResponseLayout) -> ResponseOptions:
     )
 
 
-_SHOWING = frozenset(("include", "reasoning", "store"))  # fields that decide what is shown
+_SHOWING = frozenset(("include", "reasoning", "store"))  # fields that decide what a reply includes
 
 
 def request_fields(call: Call, fields: Collection[str]) -> dict[str, Json]:

@@ -226,7 +226,7 @@ def responses_model(schema: Schema) -> Model:
 
 
 RESPONSE = responses_model(ResponseBody)
-# `POST /responses/input_tokens` and `/responses/compact`: the same, but what they ask about may be null.
+# `POST /responses/input_tokens` and `/responses/compact`: the same, but their input may be null.
 RESPONSE_INPUT = responses_model(
     shape(
         **{
@@ -237,7 +237,7 @@ RESPONSE_INPUT = responses_model(
 )
 
 # Bounds that only the live API checks.
-MAX_ID = 64  # characters of an item's id, and of a call's
+MAX_ID = 64  # characters of the id of an item or a call
 LIVE_RESPONSE = Model(
     shape(
         input=not_null(

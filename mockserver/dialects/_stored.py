@@ -67,7 +67,7 @@ def list_body(entries: Iterable[Body], *, more: bool) -> dict[str, Json]:
     return {"object": "list", "data": shown, "first_id": first, "last_id": last, "has_more": more}
 
 
-Render = Callable[[Call, Answer], Body]  # what was answered, as it was answered
+Render = Callable[[Call, Answer], Body]  # the answer, as it was sent
 UPDATE = Model(shape(metadata=nullable(Metadata)))
 
 

@@ -116,7 +116,7 @@ AZURE_CHAT, PASSED = chat_model(AzureChatBody), Model(PassedThrough)
 
 
 NAME = "azure"
-EMBEDDING_MODEL, DIMENSIONS = "Cohere-embed-v3-english", 1024  # what answers where no model is named
+EMBEDDING_MODEL, DIMENSIONS = "Cohere-embed-v3-english", 1024  # the model if none is named
 MODELS = ("Phi-4", "Llama-3.3-70B-Instruct", "mistral-large-2411")
 _IDS = IdShape("", 32, "hex")
 _VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(-preview)?")
@@ -272,7 +272,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if failure.reason == "unmatched" and failure.status is not None:  # by the setting `unmatched`
         row = _row(failure.status)
         resolved = replace(resolved, kind=failure.kind or row.kind, code=failure.code or row.code)
-    # Its client tries again by itself whatever carries retry-after; only a rule may want that.
+    # Its client retries every answer with retry-after, which only a rule may want.
     again = "" if "window" in failure.details else retry_lines(failure)
     lines = f"{_lines(http, call)}x-ms-error-code: {_token(str(resolved.code))}\r\n{again}"
     return json_reply(resolved.status, _body(resolved, failure, call), lines, failure.headers)

@@ -313,7 +313,7 @@ def _find_used_features(content: ContentSpec, path: Path) -> Iterator[tuple[Path
             yield (*path, "tool_calls", at, "input"), "custom_tools"
 
 
-# What a dialect without the feature cannot send.
+# How messages name what a dialect without the feature cannot send.
 WORDS: Mapping[str, str] = {
     "content_filter": "filtered content",
     "filter_annotations": "filter severities",
@@ -328,7 +328,7 @@ WORDS: Mapping[str, str] = {
 }
 
 _NOT_KEYS = ("custom_tools", "call_pieces", "filter_annotations", "finish_error")
-# Keys of an answer that need a feature of the dialect, which has the same name but once.
+# Keys of an answer that need a feature of the dialect, with the same name except one.
 FEATURE_OF: Mapping[str, str] = {
     **{name: name for name in WORDS if name not in _NOT_KEYS},
     "annotate": "filter_annotations",

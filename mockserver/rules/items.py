@@ -91,7 +91,7 @@ _NAME = Annotated[str, field(min_length=1)]
 _COUNT = Annotated[int, field(ge=0)]
 _Keys = Mapping[str, tuple[Any, str]]
 
-# What each key of the provider's own tools holds, unless a table says otherwise.
+# The type and description of each key of the provider's own tools, unless a table has its own.
 _KEYS: _Keys = {
     "annotations": (dict[str, Any], "further properties"),
     "approval_request_id": (str, "id of the approval request"),

@@ -105,7 +105,7 @@ def _check_difference(number: int) -> int:
 
 
 _MEDIA_TYPE: dict[str, Json] = {"pattern": "^(?! )[ -~]+(?<! )$"}
-# What a value of each kind must be.
+# The type of a value of each kind.
 TYPES: Mapping[Kind, Callable[[Option], Any]] = {
     "count": lambda _: Annotated[int, field(ge=1, le=MAX_EVENTS)],
     "difference": lambda _: Annotated[

@@ -265,7 +265,7 @@ class _Trial:
         kind, said = getattr(error, "kind", ""), str(error).partition("\n")[0].partition(" (in ")[0]
         reason = getattr(error, "detail", "") or _REASONS.get(kind) or said
         miscounts = kind in _REASONS
-        if isinstance(error, TypeError) and (found := _COUNTED.search(said)):  # of what is written in Python
+        if isinstance(error, TypeError) and (found := _COUNTED.search(said)):  # raised by functions written in Python
             lacks = "missing" in said or "at least" in said
             miscounts, reason = True, _REASONS["MissingArgument" if lacks else "TooManyArguments"]
             if found[1]:
@@ -404,7 +404,7 @@ def _list_assigned(tokens: Sequence[_Token]) -> Iterable[str]:
     return names[: names.index(end)] if end in names else names
 
 
-# What a value of a request may be like: each filter and test of the engine takes some of these. `upper` is the name of
+# Samples of a request's values: each filter and test of the engine accepts some of these. `upper` is the name of
 # a filter and of a test, too.
 SAMPLES: tuple[Any, ...] = (
     *("upper", 7, 1, "1", True, None, ["a"], {"a": 1}),

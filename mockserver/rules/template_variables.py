@@ -130,7 +130,7 @@ CONTEXT: Mapping[str, Callable[[RenderContext], Json]] = {
 MEMBERS: Mapping[str, tuple[str, ...]] = {"call": tuple(CALL), "tool_result": ("name", "text", "json")}
 
 
-# The types of what is of the same types in every call.
+# The types of variables whose types are the same in every call.
 KINDS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("last_user", "last_message", "system", "tool_result.name", "tool_result.text"), (str,)),
     **{f"call.{name}": (str,) for name in ("model", "operation", "dialect", "namespace", "method", "path")},

@@ -212,7 +212,7 @@ def _join_names(source: str, render: Callable[[RenderContext], str]) -> Callable
         made = texts.copy()
         try:
             made[1::2] = [read(scope) for read in reads]
-        except KeyError:  # a group that took no part in the match
+        except KeyError:  # a group outside the match
             return render(scope)
         text = "".join(made)
         return text if len(text) <= MAX_OUTPUT and is_unicode(text) else render(scope)

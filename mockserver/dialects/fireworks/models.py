@@ -206,11 +206,11 @@ _SAMPLING: dict[str, Any] = {
     "thinking": optional(Thinking),
     "return_token_ids": optional(Bool),
 }
-# `POST /completions`: closed, as the seed says.
+# `POST /completions`: closed, as published.
 CompletionRequest = closed_shape(
     **_SAMPLING, prompt=Prompts, images=optional(union(Texts, label_member("list[list[str]]", list_of(Texts))))
 )
-# `POST /chat/completions`: OpenAI's messages and tools; no seed closes it, so unknown fields are left alone.
+# `POST /chat/completions`: OpenAI's messages and tools; Fireworks publishes no schema, so unknown fields are allowed.
 ChatCompletionRequest = shape(
     **_SAMPLING,
     messages=list_of(RequestMessage, 1),

@@ -163,7 +163,7 @@ _JSON_WORDS: Mapping[str, str] = {
 }
 
 
-MAX_ENDLESS_TOKENS = 65_536  # tokens of all texts together that never end
+MAX_ENDLESS_TOKENS = 65_536  # tokens of all endless texts together
 
 
 def parse_completion(http: HttpRequest, validation: Validation) -> Call:

@@ -18,11 +18,11 @@ from mockserver.core.text import one_line, shown, truncate
 _OPERATIONS = ("chat", "completions", "responses")
 _CUT_OFF = ("length", "content_filter", "error")
 _JSON = ("json_object", "json_schema")
-_FORCED = ("named", "required")  # tool choices that demand a call; providers finish it with `stop`, too
+_FORCED = ("named", "required")  # tool choices that require a call, after which providers may finish with `stop`
 _CALLED = ("function", "custom")  # kinds of tools that are called by their names
 _NESTING = ("namespace", "tool_search")  # tools that offer others
 _MAX_COST = 10_000  # of validating, as `CompiledSchema.cost_of` estimates it: some ms
-_MAX_WHY, _MAX_WHYS = 200, 3  # characters of what a schema says, and how often
+_MAX_WHY, _MAX_WHYS = 200, 3  # characters of a reason, and how many reasons a schema gives
 _NOT_JSON = object()
 _MEMORY, _MOST_REMEMBERED = "reasons", 8  # the attribute of a draft, and how many kinds of calls it has reasons for
 _NEED_NO_TOOL = ("_tool_result", "redacted_thinking", "container_upload")  # items that follow a call, or stand alone
@@ -32,7 +32,7 @@ def recall_contradictions(call: Call, draft: Draft) -> tuple[str, ...] | None:
     """Return the result of `find_contradictions` if it is known without a check; else None."""
     if call.options.response_format not in _JSON and call.tool_choice.mode not in _FORCED:
         plain = draft.plain
-        if plain is not None and not plain.calls:  # mere texts, as most answers are
+        if plain is not None and not plain.calls:  # only texts, like most answers
             return ()
     if (memory := vars(draft).get(_MEMORY)) is None or (key := _find_key(call)) is None:
         return None

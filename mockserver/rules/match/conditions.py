@@ -263,8 +263,8 @@ def measure_nearness(condition: Condition, call: Call) -> float:
 
 MIN_PIECE = 3  # shorter pieces occur in almost every text
 _WINDOW = 32_768  # bytes given to an automaton at once, which bounds the memory its hits take
-_FEW_PIECES = 16  # so many are looked for at once in a long text, by instructions for vectors
-_VERY_FEW_PIECES = 4  # so many are looked for one by one in a short text
+_FEW_PIECES = 16  # pieces searched at once in a long text, by vector instructions
+_VERY_FEW_PIECES = 4  # pieces searched one by one in a short text
 _SHORT = 500  # characters of a text that is short
 _FEW = 8  # conditions that are tried rather than looked up by a field that is costly to read
 
@@ -294,7 +294,7 @@ class RuleIndex:
         clauses = [tuple(list_clauses(condition)) for condition in conditions]
         keys = tuple(chain.from_iterable(chain.from_iterable(clauses)))
         common, costly = Counter(keys), [key for key in keys if key.look.field.costly]
-        common.update(dict.fromkeys(costly, _FEW))  # as if so many more conditions shared them
+        common.update(dict.fromkeys(costly, _FEW))  # as if this many more conditions shared them
         fields = Counter(key.look.field for key in costly)
         tried = {field for field, count in fields.items() if count <= _FEW}  # they are not read for the index
         tables: dict[IndexField, dict[str | float | bool, list[int]]] = defaultdict(lambda: defaultdict(list))

@@ -36,7 +36,7 @@ def compile_expression(text: str) -> Evaluate:
     def find(value: Json) -> Json:
         try:
             return evaluate(value)
-        except (ValueError, ArithmeticError, TypeError):  # `length` of null, or a text that is compared with a number
+        except (ValueError, ArithmeticError, TypeError):  # `length` of null, or a text compared with a number
             return None
 
     return find

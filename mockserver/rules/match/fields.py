@@ -16,7 +16,7 @@ from mockserver.kinds import ARTIFACTS, CONVERSATIONS, OPERATIONS
 Read = Callable[[Call], Json]
 
 
-_OPERATIONS = tuple(dict.fromkeys((*CONVERSATIONS, *ARTIFACTS, *OPERATIONS)))  # first those that most rules are for
+_OPERATIONS = tuple(dict.fromkeys((*CONVERSATIONS, *ARTIFACTS, *OPERATIONS)))  # the most frequent ones first
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 FORMATS = ("text", "json_object", "json_schema", "enum")
 

@@ -237,7 +237,7 @@ MODIFIERS: Mapping[str, str] = {
     "ignore_space": "white space does not matter",
 }
 
-# The name of each kind of field, and which values it can be compared with.
+# The name of each kind of field, and the values that it can be compared with.
 KINDS: Mapping[str, tuple[str, Callable[[Json], bool]]] = {
     "text": ("text", _is_text),
     "number": ("a number", is_number),
@@ -246,7 +246,7 @@ KINDS: Mapping[str, tuple[str, Callable[[Json], bool]]] = {
     "json": ("JSON", lambda value: value is not None),
 }
 
-# What a predicate of each shape expects, and the check for it, which receives the check of the field's kind.
+# The value that each shape of predicate expects, and its check, which receives the check of the field's kind.
 SHAPES: Mapping[str, tuple[str, Callable[[Json, Callable[[Json], bool]], bool]]] = {
     "value": ("{kind}", lambda value, of_kind: of_kind(value)),
     "values": ("a list of values, each {kind}", _are_all),

@@ -27,7 +27,7 @@ from mockserver.core.plan import (
     Text,
     ToolUse,
 )
-from mockserver.delivery.script import sse
+from mockserver.delivery.script import write_event
 from mockserver.dialects import discover
 from mockserver.server.explain import BODIES, describe_faults, explain_call, make_usual_request, reach, read_request
 from mockserver.server.live import start
@@ -90,7 +90,7 @@ def _decode_argument(argument: str) -> str:
 
 
 def _write_reply(reply: Reply) -> str:
-    body = reply.body if reply.frames is None else b"".join(map(sse, reply.frames))
+    body = reply.body if reply.frames is None else b"".join(map(write_event, reply.frames))
     if reply.frames is None and any("json" in value for name, value in reply.headers if name == "content-type"):
         body = to_json(from_json(body), indent=2)
     return body.decode("utf-8", "backslashreplace").rstrip("\n")
@@ -148,4 +148,4 @@ def explain_command(request_file: str, rules: tuple[Path, ...], path: str | None
     described = read_request(read_text(request_file), request_file, live.settings.dialect, path)
     reached = reach(described, live.settings.dialect, stubs=live.engine.stubs)
     call = reached.call(live.settings)
-    click.echo(find_request_secrets(reached.http).text(asyncio.run(explain_call(live.engine, call)).text))
+    click.echo(find_request_secrets(reached.http).mask_text(asyncio.run(explain_call(live.engine, call)).text))

@@ -112,7 +112,7 @@ class _Bench(Struct, frozen=True):
                 yield self.matrix.row(name, case, self._result(ran, intact), calls)
 
     def _run(self, case: FaultCase) -> tuple[Completed, Calls]:
-        from mockserver.server.client_environment import environment
+        from mockserver.server.client_environment import make_environment
         from mockserver.server.namespaces import DEFAULT
         from mockserver.server.run import Running
 
@@ -120,7 +120,7 @@ class _Bench(Struct, frozen=True):
         live.journal.keeps_calls = True
         live.namespaces.touch(DEFAULT).rules = () if case.rule is None else (case.rule,)
         with Running(live, self.sources) as running:
-            environ = {**os.environ, **environment(running.address, live.settings, os.environ)}
+            environ = {**os.environ, **make_environment(running.address, live.settings, os.environ)}
             ran = run_captured(self.program, environ, self.matrix.limit)
             running.settle()
             running.hang_up()  # the program has ended

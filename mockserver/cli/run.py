@@ -56,7 +56,7 @@ def run_command(program: tuple[str, ...], rules: tuple[Path, ...], inspect: bool
     mockserver run -- pytest
     mockserver run --record once --cassette chat --upstream openai=https://api.openai.com/v1 -- python app.py
     """
-    from mockserver.server.client_environment import environment
+    from mockserver.server.client_environment import make_environment
     from mockserver.server.run import Running  # uvicorn is slow to import; report mistakes in rules first
 
     resume_collection()
@@ -73,7 +73,7 @@ def run_command(program: tuple[str, ...], rules: tuple[Path, ...], inspect: bool
             click.echo(line, err=True)
         if inspect:
             click.echo(f"mockserver: the inspector is at {running.address}{CONTROL}/", err=True)
-        code = run_child(program, {**os.environ, **environment(running.address, live.settings, os.environ)})
+        code = run_child(program, {**os.environ, **make_environment(running.address, live.settings, os.environ)})
         if inspect:
             click.echo(f"mockserver: the program ended with code {code}; Ctrl-C stops the server", err=True)
             with suppress(KeyboardInterrupt):
@@ -107,8 +107,8 @@ class Unanswered(Struct, frozen=True):
             return str(error)
 
     def __str__(self) -> str:
-        request = printable(self.secrets.text(self.request))
-        return f"call {self.number}, {request} -> {self.status}: {self.secrets.text(self.why())}"
+        request = printable(self.secrets.mask_text(self.request))
+        return f"call {self.number}, {request} -> {self.status}: {self.secrets.mask_text(self.why())}"
 
 
 class Report(Struct):

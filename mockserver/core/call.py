@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, canonical, try_parse
-from mockserver.core.lazy import lazy_field, lazy_property
-from mockserver.core.memo import Memo
+from mockserver.core.lazy import Memo, lazy_field, lazy_property
 from mockserver.core.tokens import APPROX, Tokenizer, part_tokens
 
 # Hosted tools whose calls the client carries out: the tool's name, and the key of its input.

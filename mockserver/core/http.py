@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import Literal, final
+from typing import Any, Literal, final
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -127,6 +127,42 @@ def write_lines(headers: Iterable[tuple[str, str]]) -> str:
     return "".join([f"{name}: {value}\r\n" for name, value in headers])
 
 
+class SocketAnswers:
+    """The last answers on one WebSocket, by their ids: its client may go on from them, even if nothing is stored."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[str, Any]] = {}  # with the lane of each
+
+    def keep(self, name: str, lane: str, answer: Any) -> None:
+        self._kept[name] = (lane, answer)
+        if len(self._kept) > MOST_SOCKET_ANSWERS:
+            del self._kept[next(iter(self._kept))]
+
+    def get(self, name: str) -> Any:
+        """Return an answer, or None."""
+        return self._kept.get(name, ("", None))[1]
+
+    def find_last(self, lane: str) -> str | None:
+        """Return the id of the last answer of a lane."""
+        return next((name for name, (kept, _) in reversed(self._kept.items()) if kept == lane), None)
+
+    def forget(self, name: str, lane: str) -> None:
+        """Forget an answer, if it is of this lane."""
+        if self._kept.get(name, (None,))[0] == lane:
+            del self._kept[name]
+
+
+MOST_SOCKET_ANSWERS = 256
+
+
+class SocketTurn(Struct, frozen=True, eq=False):
+    """What a request on a WebSocket says beside its body: its lane, and whether anything is to be written for it."""
+
+    answers: SocketAnswers
+    lane: str = ""
+    writes: bool = True
+
+
 class HttpRequest(Struct, frozen=True, dict=True):
     """A frozen snapshot of one request; parsing it needs no server.
 
@@ -140,6 +176,7 @@ class HttpRequest(Struct, frozen=True, dict=True):
     body: bytes = b""
     namespace: str = "default"
     path_params: Mapping[str, str] = {}
+    turn: SocketTurn | None = None  # on a WebSocket
 
     __repr__, __rich_repr__ = hiding("headers")
 

@@ -16,7 +16,7 @@ from struct import unpack
 from typing import Protocol
 
 from mockserver.core.json import Json
-from mockserver.core.memo import Memo
+from mockserver.core.lazy import Memo
 
 # "token", "word", "char", a size in characters, or the exact list of pieces.
 Chunks = str | int | tuple[str, ...]

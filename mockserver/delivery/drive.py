@@ -73,7 +73,7 @@ class ClientConnection(Struct):
     in_process: InProcessDriver | None = None
 
 
-async def client_left(receive: Receive) -> None:
+async def wait_until_left(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -390,7 +390,7 @@ class Schedule:
 
     def _rest(self) -> "Departed | Wait":
         if self._watch is None:
-            self._watch = asyncio.get_running_loop().create_task(client_left(self._client.receive))
+            self._watch = asyncio.get_running_loop().create_task(wait_until_left(self._client.receive))
             self._watch.add_done_callback(self._depart)
         elif self._watch.done():
             return _LEFT

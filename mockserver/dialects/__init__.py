@@ -14,13 +14,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.call import Call
-from mockserver.core.history import HistoryProblem
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import LazyMapping, lazy_property
 from mockserver.core.plan import Failure
 from mockserver.core.rates import Standings
-from mockserver.core.validation import Validation
+from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects._clients import CLIENT_CONFIGS, ClientConfig
 from mockserver.dialects._meaning import BOOKKEEPING
 from mockserver.kinds import ARTIFACTS
@@ -40,6 +39,7 @@ class Operation(Struct, frozen=True):
     `parse(request, validation)` checks a request like the provider, as strictly as `validation` says, and raises
     Failure; if nothing is checked, it leaves out wrong values, which `call` keeps. `render(call, outcome)` returns the
     reply to a success, whose type is the operation's own. `query` is what the official client always sends.
+    `over_socket`: clients can also send it over a WebSocket.
     `error(failed, frames)` returns a failed reply as an event of a stream, after this many others. `own_urls(request,
     body)` returns the body of the provider's own reply, with URLs of this server wherever clients send later requests.
     `unify(request, body)` returns a body as rules know it: with the values that the path or the query has instead, and
@@ -57,6 +57,7 @@ class Operation(Struct, frozen=True):
     parse: Callable[[HttpRequest, Validation], Call]
     render: Callable[[Call, Any], Reply]
     query: Mapping[str, str] = {}
+    over_socket: bool = False
     error: Callable[[Reply, int], Frame] = error_frame
     params: Mapping[str, str] = {}
     streams: bool | None = None

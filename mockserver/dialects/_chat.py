@@ -17,8 +17,7 @@ from mockserver.config.tables import BeforeValidator
 from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice, Toolset, digest
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, encode_sorted
-from mockserver.core.lazy import LazyValue
-from mockserver.core.memo import Memo
+from mockserver.core.lazy import LazyValue, Memo
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation

@@ -26,7 +26,7 @@ from mockserver.dialects._responses_replay import RESPONSES_HISTORY
 from mockserver.dialects._stored import StoredResponses, stored_chats
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.chat import ChatRenderer, completion
-from mockserver.wire.responses_stream import ResponseRenderer
+from mockserver.wire.responses import ResponseRenderer
 from mockserver.wire.text import TextRenderer
 
 RESPONSES = ResponseRenderer(RESPONSE_LAYOUT)
@@ -66,6 +66,7 @@ class OpenAIApi(Struct, frozen=True):
         return (
             Operation(
                 *("responses", "POST", "/responses", parse, self._render_responses),
+                over_socket=True,
                 error=error_event,
                 history=RESPONSES_HISTORY,
             ),

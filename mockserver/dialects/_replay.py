@@ -12,8 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from mockserver.core.call import Call
-from mockserver.core.history import HistoryProblem
-from mockserver.core.validation import Validation
+from mockserver.core.validation import HistoryProblem, Validation
 
 Problems = Iterator[HistoryProblem]
 History = Callable[[Call, Validation], Sequence[HistoryProblem]]

@@ -36,8 +36,7 @@ from mockserver.dialects._parse import (
     unknown_fields,
 )
 from mockserver.dialects._reply import answer_reply
-from mockserver.wire.responses import ResponseLayout, ResponseOptions
-from mockserver.wire.responses_stream import ResponseRenderer
+from mockserver.wire.responses import ResponseLayout, ResponseOptions, ResponseRenderer
 
 
 def input_messages(given: Json) -> tuple[Message, ...]:

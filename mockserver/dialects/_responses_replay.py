@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Sequence
 
 from mockserver.core.call import Call
-from mockserver.core.history import HistoryProblem
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.seal import SealError
+from mockserver.core.validation import HistoryProblem
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._input_items import (
     INPUT_PREFIXES,

@@ -30,8 +30,13 @@ from mockserver.dialects._parse import (
 )
 from mockserver.dialects._reply import json_reply, prepend_lines
 from mockserver.dialects._responses import error_event, responses_reply
-from mockserver.wire.responses import ResponseOptions, item_kind, make_hosted_tool_item, response_usage
-from mockserver.wire.responses_stream import ResponseRenderer
+from mockserver.wire.responses import (
+    ResponseOptions,
+    ResponseRenderer,
+    item_kind,
+    make_hosted_tool_item,
+    response_usage,
+)
 
 ORDERS = ("asc", "desc")
 _METADATA = re.compile(r"metadata\[(.*)\]", re.DOTALL)  # in a query: metadata[topic]=trains

@@ -86,8 +86,7 @@ from mockserver.dialects._responses_models import (
 )
 from mockserver.dialects._stored import StoredResponses
 from mockserver.wire.chat import ChatLayout
-from mockserver.wire.responses import ResponseLayout
-from mockserver.wire.responses_stream import ResponseRenderer
+from mockserver.wire.responses import ResponseLayout, ResponseRenderer
 
 ComputerTool = shape(
     type=literal("computer_use_preview"),

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import cycle, islice
-from typing import Literal, cast
+from typing import Literal, Protocol, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,11 +25,10 @@ from mockserver.core.draft import (
     RuleOutcome,
 )
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_property
-from mockserver.core.memo import Memo
+from mockserver.core.lazy import Memo, lazy_property
 from mockserver.core.plan import Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
-from mockserver.core.protocols import CassettePlayer, Counters
 from mockserver.core.seed import Seed, WallClock
+from mockserver.core.state import Counters
 from mockserver.core.tokens import APPROX, Tokenizer
 from mockserver.engine.answer import (
     ALONE,
@@ -42,7 +41,7 @@ from mockserver.engine.answer import (
     use_tokenizer,
 )
 from mockserver.engine.catalogue import LONGEST, Catalogue, Known, Model, apply_limits, limit_for_generator
-from mockserver.engine.counters import ScenarioState, find_attempt, ids_counter
+from mockserver.engine.counters import ScenarioState, find_attempt, name_ids_counter
 from mockserver.engine.memory import Memory, continue_conversation
 from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thread
 from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, FaultSelection, FaultSpecs
@@ -69,12 +68,18 @@ FORWARDED = "forwarded"
 _NO_CASSETTES = "a rule plays a cassette, but none are loaded"
 
 
-async def play_cassette(
-    player: CassettePlayer | None, call: Call, counters: Counters, name: str | None = None
-) -> Plan | None:
-    """Look a call up in a cassette: the loaded one unless named. Return None where there is no cassette."""
-    found = None if player is None else await player.play(call, counters, name)
-    return None if found is None else Plan(found.outcome, found.source)
+class CassettePlayer(Protocol):
+    """Looks calls up in cassettes."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether there is a cassette only for calls that name one."""
+
+    async def play(self, call: Call, counters: Counters, cassette: str | None = None) -> Plan | None:
+        """Plan a recorded answer, a Forward to the provider, or a Failure that names the nearest episode.
+
+        Looks in the loaded cassette unless `cassette` names one; None if there is none. `counters` count repeats.
+        """
 
 
 class Policy(Struct, frozen=True, dict=True):
@@ -164,7 +169,7 @@ class Engine:
                 plan = await self._plan_continuation(call, asked, terms)
             else:
                 plan = await self._plan_conversation(call, asked, terms)
-                if call.options.store or call.operation in _ABOUT_KEPT:
+                if call.options.store or call.operation in _ABOUT_KEPT or call.http.turn is not None:
                     plan = await self.memory.leave(call, plan)
         except Failure as refusal:
             if part_of is not None:
@@ -187,6 +192,9 @@ class Engine:
 
     async def _plan_conversation(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
         """Plan a whole conversation. If the previous response is `lost`, only rules that match on it may answer."""
+        if call.http.turn is not None and not call.http.turn.writes and not lost:
+            silence = self._finish_draft(call, _SILENCE, "generated", terms, _WARM_UP)
+            return replace(silence, timing=Timing())
         large = is_large(call)
         if call.operation in _LIMITED_BY_MODEL:
             try:
@@ -274,21 +282,21 @@ class Engine:
                     break
         return found
 
-    async def replay(self, call: Call) -> Plan | None:
-        """Plan what the cassette has of a call, whatever rules and limits say; None without a cassette."""
-        return await play_cassette(self.player, call, self.counters)
+    async def replay(self, call: Call, cassette: str | None = None) -> Plan | None:
+        """Plan what a cassette has of a call, the loaded one unless named; None where there is no cassette."""
+        return None if self.player is None else await self.player.play(call, self.counters, cassette)
 
     async def _replay_despite(self, refusal: Failure, call: Call, asked: Call) -> Plan:
         """Plan a call that its model would refuse: an answer in the cassette is what the provider really said."""
         self.policy.models.admit(call.model)
-        plan = await play_cassette(self.player, asked, self.counters)
+        plan = await self.replay(asked)
         if plan is None or isinstance(plan.outcome, Failure):
             raise refusal
         return plan
 
     async def _ask_rule(self, rule: Rule, call: Call, groups: Mapping[str, str], *, large: bool) -> RuleAnswer:
         """Return what a rule says to a call. Raises Failure."""
-        scope, kinds = RenderContext(call, groups, self.policy.seed, generator), rule.then.generators
+        scope, kinds = RenderContext(call, groups, self.policy.seed, make_generator), rule.then.generators
         demands = kinds and (is_demanding(call) or not all(map(GENERATORS.is_imported, kinds)))
         slow = large or rule.slow or demands
         return await on_thread(rule.then.respond, scope) if slow else rule.then.respond(scope)
@@ -308,14 +316,14 @@ class Engine:
         if type(outcome) is Draft or type(outcome) is ArtifactDraft:  # isinstance takes far longer for a Struct
             mark = ""
             if self.policy.unique_ids:
-                mark = str(await self.counters.count(call.http.namespace, ids_counter(call)))
+                mark = str(await self.counters.count(call.http.namespace, name_ids_counter(call)))
             if large or makes_long(call, outcome):
                 return await on_thread(self._finish_draft, call, outcome, source, terms, mark)
             return self._finish_draft(call, outcome, source, terms, mark)
         if type(outcome) is Forward:
             return Plan(outcome, FORWARDED)
         if type(outcome) is PlayCassette:
-            played = await play_cassette(self.player, asked, self.counters, outcome.cassette)
+            played = await self.replay(asked, outcome.cassette)
             return played or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
         return Plan(cast(Failure | Raw, outcome), source, terms.timing)
 
@@ -335,7 +343,7 @@ class Engine:
         is_kept = call.operation in LOOK_UPS and await self.memory.knows(call)
         plan = None
         if call.operation != OTHER and not is_kept and self.player is not None:
-            plan = await play_cassette(self.player, asked, self.counters)
+            plan = await self.replay(asked)
         if plan is None and lost:
             plan = Plan(Failure("previous_not_found"), "unmatched")
         elif plan is None:
@@ -351,7 +359,7 @@ class Engine:
             case ModelListing():
                 return Plan(self._models(call), "generated")
             case Creation(holds_calls=True):
-                return await _batch(self, call)
+                return await _plan_batch(self, call)
             case Creation() | Question(silent=True):
                 return replace(await self._plan_generated(call, _SILENCE), timing=Timing())
             case Question():
@@ -401,7 +409,7 @@ class Engine:
         return {"report": explain_miss([each for each in closest if each.held] or closest[:1], entries)}
 
     async def _generate(self, call: Call, overrides: DeliveryOverrides) -> Plan:
-        draft = await draft_answer(call, self.policy.seed)
+        draft = await generate_draft(call, self.policy.seed)
         return await self._plan_generated(call, overrides.change(draft, call))
 
     def _plan_generated(self, call: Call, outcome: RuleOutcome) -> Awaitable[Plan]:
@@ -440,7 +448,7 @@ async def _find_open(ahead: list[FoundRule], scenario: ScenarioState) -> int | N
     return last if at is None and ahead[last].is_open else at
 
 
-async def _batch(engine: Engine, call: Call) -> Plan:
+async def _plan_batch(engine: Engine, call: Call) -> Plan:
     """Answer each call of a batch, and keep the results for when they are looked up."""
     results, plans = list[tuple[Call, Outcome]](), list[Plan]()
     for asked in call.batch:
@@ -457,7 +465,7 @@ async def _batch(engine: Engine, call: Call) -> Plan:
     return attribute_plan(Plan(stored, "generated"), plans)
 
 
-async def draft_answer(call: Call, seed: Seed) -> Draft | ArtifactDraft:
+async def generate_draft(call: Call, seed: Seed) -> Draft | ArtifactDraft:
     """Generate an answer; other requests run between two choices."""
     if call.operation in ARTIFACTS:
         return ArtifactDraft()
@@ -466,7 +474,7 @@ async def draft_answer(call: Call, seed: Seed) -> Draft | ArtifactDraft:
     if n > _FEWEST_CHOICES:  # fewer different ones for a large request, which bounds its time
         different = min(n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))
     budget = AnswerWork()
-    generate = generator(call, seed, budget)
+    generate = make_generator(call, seed, budget)
     demands = is_demanding(call) or not GENERATORS.is_imported("auto")  # an import must not keep others waiting
     for index in range(different):
         if index:
@@ -477,7 +485,7 @@ async def draft_answer(call: Call, seed: Seed) -> Draft | ArtifactDraft:
     return Draft(tuple(islice(cycle(choices), n)))
 
 
-def generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> Generate:
+def make_generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> Generate:
     """Return the generators for a call; each choice has its own seed."""
     budget = budget or AnswerWork()
 
@@ -498,6 +506,7 @@ _LIMITED_BY_MODEL = frozenset(name for name, kind in OPERATIONS.items() if kind.
 _ABOUT_KEPT = frozenset((*LOOK_UPS, *CREATIONS, *QUESTIONS))  # the answer is about what is kept, whether it is or not
 _FEWEST_CHOICES, _MOST_READ = 8, 1_000_000  # bytes read, over all choices
 _SILENCE = Draft((DraftChoice(()),))
+_WARM_UP = "warm up"  # tells the id of its answer from that of the answer to the same call
 
 
 FEW = 8  # this many rules are tried without an index

@@ -232,7 +232,7 @@ def describe_request(call: Call, secrets: "Secrets") -> Iterator[str]:
     told += (
         [f"continues {mask_line(call.previous_response_id, secrets)}"] if call.previous_response_id is not None else []
     )
-    yield secrets.text(", ".join(told))
+    yield secrets.mask_text(", ".join(told))
     messages = call.messages
     skipped = len(messages) - FIRST - LAST
     for at, message in enumerate(messages):
@@ -283,7 +283,7 @@ def _hide_secret(result: ConditionResult) -> ConditionResult:
 
 
 def _redact_result(result: ConditionResult, secrets: "Secrets") -> ConditionResult:
-    expected, actual = (map_texts(value, secrets.text) for value in (result.expected, result.actual))
+    expected, actual = (map_texts(value, secrets.mask_text) for value in (result.expected, result.actual))
     return replace(result, expected=expected, actual=actual)
 
 
@@ -293,7 +293,7 @@ def _describe_message(call: Call, message: Message, secrets: "Secrets") -> Itera
         result = last_tool_result(call)
         role = f"{role} {one_line(str(result['name']))}" if result is not None and result["name"] else role
     if message.text or not (message.tool_calls or message.parts):
-        yield f"  {role}: {shown(secrets.text(message.text[:_MAX_SCANNED]))}"
+        yield f"  {role}: {shown(secrets.mask_text(message.text[:_MAX_SCANNED]))}"
     if message.parts:
         yield f"  {role}: {_join_names(str(part.get('type', 'part')) for part in message.parts)}"
     for used in message.tool_calls[:MAX_NAMES]:

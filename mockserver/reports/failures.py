@@ -220,7 +220,7 @@ def _group_equal(calls: Sequence[ReceivedCall]) -> Iterator[list[ReceivedCall]]:
 def _explain_unanswered(group: Sequence[ReceivedCall]) -> Problem:
     """Calls for which a cassette or the memory of answers had nothing."""
     call, request = group[0], group[0].asked
-    error = call.secrets.text(call.error)
+    error = call.secrets.mask_text(call.error)
     first, *others = (one_line(line[:_MAX_ERROR_LINE]) for line in error.split("\n"))
     lines = [] if request is None else list(describe_request(request, call.secrets))
     if error.startswith(_NO_EPISODE):

@@ -178,7 +178,7 @@ def _cut_end(text: str) -> str:
 
 def _split_text(text: str, secrets: "Secrets") -> list[str]:
     """The text between its credentials and lone surrogates, which no file can contain."""
-    return _SURROGATE.sub(_GAP, replace(secrets, instead=lambda _: _GAP).text(text)).split(_GAP)
+    return _SURROGATE.sub(_GAP, replace(secrets, instead=lambda _: _GAP).mask_text(text)).split(_GAP)
 
 
 def _is_clean(text: str, secrets: "Secrets") -> bool:

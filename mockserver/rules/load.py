@@ -15,7 +15,7 @@ from mockserver.core.action import Faults
 from mockserver.core.call import OTHER, Call
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
-from mockserver.core.protocols import Precondition, times_counter
+from mockserver.core.state import Precondition, name_times_counter
 from mockserver.core.text import shown
 from mockserver.rules.answer.compile import CompiledThen, compile_then
 from mockserver.rules.checks import AnswerCheck, Known, check_when
@@ -57,7 +57,7 @@ class Rule(Struct, frozen=True, dict=True):
     @lazy_property
     def precondition(self) -> Precondition:
         """Return the state and counts that `times` and `state` require before the rule answers."""
-        counter, state = times_counter(self.name), self.state
+        counter, state = name_times_counter(self.name), self.state
         if state is None:
             return Precondition(counter, self.times)
         return Precondition(counter, self.times, state.is_, None if state.becomes == state.is_ else state.becomes)

@@ -14,7 +14,7 @@ from msgspec import Struct
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
-from mockserver.core.protocols import START, STATE, times_counter
+from mockserver.core.state import START, STATE, name_times_counter
 from mockserver.core.text import one_line, plural, shown
 from mockserver.rules.load import Rule, select_answering
 from mockserver.rules.match.conditions import Condition, measure_nearness
@@ -110,7 +110,7 @@ def render_results(results: Iterable[ConditionResult]) -> Iterator[str]:
 def explain_closed(rule: Rule, entries: Mapping[str, str] | None = None) -> str:
     """Explain why a matching rule does not answer, or might not if the `entries` of the namespace are unknown."""
     reasons: list[str] = []
-    if rule.times is not None and (entries is None or int(entries.get(times_counter(rule.name), 0)) >= rule.times):
+    if rule.times is not None and (entries is None or int(entries.get(name_times_counter(rule.name), 0)) >= rule.times):
         reasons.append(f"it is used up: it has answered its {plural(rule.times, 'call')} in this namespace")
     if rule.state is not None and (entries is None or entries.get(STATE, START) != rule.state.is_):
         state = "" if entries is None else f"{shown(entries.get(STATE, START))}, "

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from mockserver.config.errors import CassetteError
-from mockserver.config.recording import UPSTREAM_KEY
-from mockserver.config.settings import Settings
+from mockserver.config.settings import UPSTREAM_KEY, Settings
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, wire_format
 from mockserver.core.exchange import Exchange

@@ -8,7 +8,8 @@ from typing import TypeVar
 from msgspec import Struct
 
 from mockserver.config.errors import ConfigError, MockserverError
-from mockserver.config.settings import Settings, assemble_valid
+from mockserver.config.layers import assemble_valid
+from mockserver.config.settings import Settings
 from mockserver.config.source import Document, read
 from mockserver.config.timing import PROFILES, Profiles
 from mockserver.core.json import Json

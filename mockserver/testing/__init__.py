@@ -16,7 +16,7 @@ with pause_collector():  # imports leave no garbage, and the search for it takes
     from mockserver.testing.connections import BlockedConnectionError
     from mockserver.testing.server import Asked, Declared, MockServer
     from mockserver.testing.setup import MockServerWarning, Setup
-    from mockserver.testing.transport.in_process import Clock
+    from mockserver.testing.transport import Clock
 
 if TYPE_CHECKING:
     from mockserver.testing.transport import Transport

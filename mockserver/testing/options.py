@@ -158,6 +158,7 @@ class ServerOptions(TypedDict, total=False):
     journal_calls: int
     max_body: int | str
     max_unsent: int | str
+    sockets: bool
     source_headers: bool
 
 
@@ -244,7 +245,7 @@ def merge_text(text: Sequence[object], when: Mapping[str, Any]) -> dict[str, Any
     """The `when` of keywords and what the user says, of which there is one text at most. Raises ConfigError."""
     if len(text) > 1 or not all(isinstance(each, str) for each in text):
         given = ", ".join(map(repr, text))
-        why = f'expected one text, what the user says, and keywords, ("*hello*", model=...), not {given}'
+        why = f'expected the text that the user says, and keywords, such as ("*hello*", model=...), not {given}'
         raise ConfigError(f"{find_caller().where}: {why}")
     if text and "last_user" in when:
         raise ConfigError(f"{find_caller().where}: expected a text or last_user=, not both")

@@ -41,12 +41,12 @@ from mockserver.rules.answer.compile import Responder
 from mockserver.rules.lint.remarks import Remark, find_repeated_calls
 from mockserver.rules.load import Rule
 from mockserver.rules.templates import is_template
-from mockserver.server.client_environment import base_url, environment
+from mockserver.server.client_environment import make_base_url, make_environment
 from mockserver.server.live import start
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.player import Player
 from mockserver.server.sources import compile_rules
-from mockserver.server.stubs import unreachable
+from mockserver.server.stubs import find_unreachable
 from mockserver.state.journal import Journal
 from mockserver.testing.assertions import Assertions, Calls
 from mockserver.testing.clients import find_own_environ, is_usable, make_openai_client, patch_environ
@@ -62,7 +62,7 @@ from mockserver.testing.options import (
     resolve_path,
 )
 from mockserver.testing.setup import Composer, LoadedCassette, MockServerWarning, Setup, load_rules, warn_of_test
-from mockserver.testing.transport.in_process import Clock
+from mockserver.testing.transport import Clock
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
@@ -156,12 +156,12 @@ class MockServer(Assertions):
         """The base URL (or endpoint) for the official client of a dialect."""
         if dialect not in discover():
             raise ConfigError(f'there is no dialect "{dialect}"{did_you_mean(dialect, discover())}')
-        return base_url(self.url, dialect)
+        return make_base_url(self.url, dialect)
 
     @property
     def env(self) -> Mapping[str, str]:
         """The environment variables with which official clients connect to this server."""
-        return environment(self.url, self._live.settings, find_own_environ())
+        return make_environment(self.url, self._live.settings, find_own_environ())
 
     def client(self, dialect: str = "openai", **options: Any) -> "OpenAI":
         """OpenAI's client for a dialect that it supports; `options` are the client's. Raises ConfigError.
@@ -324,7 +324,7 @@ class MockServer(Assertions):
             missed += [each for each in find_repeated_calls(loaded) if _is_repeated(each, self.calls)]
         remarked = self.calls if any(row.remarks for row in self._live.journal) else ()
         paths = [rule for rule in (*rules, *self._loaded) if "path" in rule.when.uses]
-        never = explain_unanswerable(unreachable(paths, self._live.settings.dialect)) if paths else ()
+        never = explain_unanswerable(find_unreachable(paths, self._live.settings.dialect)) if paths else ()
         impossible = find_impossible_answers(remarked) if lint == "warn" else ()  # as an error, it is a problem
         return (*hidden, *explain_unanswerable(missed), *never, *impossible, *find_refused_histories(remarked))
 
@@ -344,7 +344,7 @@ class MockServer(Assertions):
         super().assert_not_called(*text, **when)
         if "path" in when and not any(rule.stubs for rule in self._live.find_engine(DEFAULT).rules):
             rule = self.compiled({"when": merge_text(text, when), "then": {"text": ""}}, find_caller())
-            for remark in unreachable([rule], self._live.settings.dialect):
+            for remark in find_unreachable([rule], self._live.settings.dialect):
                 warnings.warn(
                     MockServerWarning(f"assert_not_called cannot fail: {remark.text.partition(': ')[2]}"), stacklevel=2
                 )

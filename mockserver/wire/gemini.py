@@ -29,8 +29,7 @@ from mockserver.core.plan import (
 )
 from mockserver.core.seal import Seal, claim
 from mockserver.core.tokens import spell_token, token_id, weigh_pieces
-from mockserver.wire.holes import HOLE, fill_holes
-from mockserver.wire.template import Outline, Renderer, encode_texts
+from mockserver.wire.template import HOLE, Outline, Renderer, encode_texts, fill_holes
 
 Object = dict[str, Json]
 

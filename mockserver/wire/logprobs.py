@@ -14,8 +14,7 @@ from msgspec import Struct, to_builtins
 from msgspec.json import encode
 
 from mockserver.core.json import Json
-from mockserver.core.lazy import LazySequence, map_lazily
-from mockserver.core.memo import Memo
+from mockserver.core.lazy import LazySequence, Memo, map_lazily
 from mockserver.core.plan import Choice, Logprob
 from mockserver.core.tokens import Token, raw, spans, spell_token, token_id
 

@@ -9,6 +9,7 @@ that of a rule does, the template is kept with it, with all filled in that does 
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
@@ -660,3 +661,14 @@ def _keep(kept: dict[Form, Kept], key: Form, value: Kept, most: int) -> Kept:
         kept.clear()
     kept[key] = value
     return value
+
+
+# A hole for a number that counts on through a stream: of an event, or of the tokens so far. JSON has no such byte.
+HOLE = b"\0"
+
+
+def fill_holes(data: bytes, numbers: Iterable[int]) -> bytes:
+    """Return bytes with the first of the numbers in their holes; there may be more of them."""
+    plain = data.replace(b"%", b"%%")
+    form = plain.replace(HOLE, b"%d")  # which is longer by the number of holes
+    return form % tuple(islice(numbers, len(form) - len(plain)))

@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError
-from mockserver.config.models_and_limits import KeySettings, ModelSettings
-from mockserver.config.settings import Keywords, Settings, assemble, format_variable
+from mockserver.config.layers import Keywords, assemble, format_variable
+from mockserver.config.settings import KeySettings, ModelSettings, Settings
 from mockserver.config.source import Document, read
 from mockserver.config.timing import PROFILES
 from mockserver.core.plan import Timing

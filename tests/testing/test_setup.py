@@ -27,7 +27,7 @@ def test_files_are_read_once_and_again_when_they_change(tmp_path: Path) -> None:
     first, again = setups.compose(setup)[1], setups.compose(setup)[1]
     assert first.rules is again.rules
     assert first.counters is not again.counters
-    assert first.memory.shelf is not again.memory.shelf
+    assert first.memory.store is not again.memory.store
     file.write_text("rules: [{name: b, then: {text: b}}]")
     os.utime(file, (1, 1))
     assert [rule.name for rule in setups.compose(setup)[1].rules] == ["b"]

@@ -11,8 +11,7 @@ from mockserver.core.call import ToolCall
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Broken, Choice, Item, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage
 from mockserver.core.tokens import split
-from mockserver.wire.responses import ResponseLayout, ResponseOptions
-from mockserver.wire.responses_stream import events
+from mockserver.wire.responses import ResponseLayout, ResponseOptions, events
 
 Event = dict[str, Any]
 

@@ -9,9 +9,17 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.plan import Answer, Broken, Choice, Item, Part, Reasoning, Refusal, Text, Usage
-from mockserver.delivery.script import sse
-from mockserver.wire.responses import ResponseLayout, ResponseOptions, output_items, response
-from mockserver.wire.responses_stream import ItemStream, events, item_events, item_in_progress
+from mockserver.delivery.script import write_event
+from mockserver.wire.responses import (
+    ItemStream,
+    ResponseLayout,
+    ResponseOptions,
+    events,
+    item_events,
+    item_in_progress,
+    output_items,
+    response,
+)
 from tests.dialects.invariants import RESPONSE_STREAM, Events
 from tests.kit.strict_responses import accumulated, check_event
 from tests.wire.answers import (
@@ -347,7 +355,7 @@ def test_laws_with_logprobs() -> None:
 def _keeps_the_laws(whole: Answer, layout: ResponseLayout, asked: ResponseOptions) -> None:
     frames, body = list(events(whole, layout, asked)), to_json(response(whole, layout, asked))
     for holds in RESPONSE_STREAM:
-        holds(Events(b"".join(map(sse, frames))))
+        holds(Events(b"".join(map(write_event, frames))))
     accumulated([check_event(frame.data) for frame in frames])
     if frames[-1].event != "error":
         assert frames[-1].data.endswith(b',"response":' + body + b"}")

@@ -14,7 +14,8 @@ from mockserver.cassettes.redaction import detect
 from mockserver.cassettes.redaction.redact import Redactor
 from mockserver.cli.options import Command, find_sources, rules_option, setting_flags
 from mockserver.config.errors import CassetteError, ConfigError
-from mockserver.config.settings import Settings, assemble
+from mockserver.config.layers import assemble
+from mockserver.config.settings import Settings
 from mockserver.config.types import parse_seconds
 from mockserver.core.episode import SUFFIX, Episode
 from mockserver.core.json import Json

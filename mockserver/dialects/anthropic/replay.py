@@ -10,11 +10,10 @@ from functools import partial
 from msgspec import Struct
 
 from mockserver.core.call import Call
-from mockserver.core.history import HistoryProblem
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.seal import SealError
-from mockserver.core.validation import Validation
+from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects._parse import Body
 from mockserver.dialects._replay import IF_OFF, Problems, ReplayRule, make_history_check
 from mockserver.dialects.anthropic.conflicts import find_unpaired

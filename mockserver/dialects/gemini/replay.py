@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from mockserver.core.call import Call
-from mockserver.core.history import HistoryProblem
 from mockserver.core.plan import Failure
 from mockserver.core.seal import SealError
+from mockserver.core.validation import HistoryProblem
 from mockserver.dialects._parse import Body, clip
 from mockserver.dialects._replay import Problems, ReplayRule, make_history_check
 from mockserver.wire.gemini import SIGNATURE

@@ -129,8 +129,8 @@ class Rows:
             **({"recorded": row.recorded} if row.recorded else {}),
             **({"unrecorded": row.unrecorded} if row.unrecorded else {}),
             "ended": row.ending,
-            "first_byte_ms": to_milliseconds(row.first) if row.written else None,
-            "elapsed_ms": to_milliseconds(row.elapsed) if row.ended else None,
+            "first_byte_ms": convert_to_milliseconds(row.first) if row.written else None,
+            "elapsed_ms": convert_to_milliseconds(row.elapsed) if row.ended else None,
             "streamed": streamed,
             "bytes": row.written,
             **({"frames": row.unkept + sum([count(data) for _, data in row.sent])} if streamed else {}),
@@ -152,13 +152,13 @@ def show_usage(row: Exchange) -> Json:
     return None if used is None else {"prompt_tokens": used.prompt, "completion_tokens": used.completion}
 
 
-def to_milliseconds(seconds: float) -> float:
+def convert_to_milliseconds(seconds: float) -> float:
     return round(seconds * 1000, 3)
 
 
 def _encode_masked(content: Json, secrets: "Secrets") -> bytes:
     encoded = encode(content)
-    return encoded if secrets.data(encoded) is encoded else encode(mask_texts(content, secrets))
+    return encoded if secrets.mask_bytes(encoded) is encoded else encode(mask_texts(content, secrets))
 
 
 def encode(content: Json) -> bytes:
@@ -191,9 +191,9 @@ def make_digest(row: Exchange, call: Call | None, secrets: "Secrets") -> Digest:
     calls = "\n".join(f"{each.name}({each.text})" for each in used)
     answered = "\n".join(filter(None, (answered, calls, describe_error(answer))))
     return Digest(
-        said="" if call is None else truncate(secrets.text(_find_said(call)), SEARCHED),
-        answered=truncate(secrets.text(answered), SEARCHED),
-        tools=tuple(dict.fromkeys(secrets.text(each.name) for each in used)),
+        said="" if call is None else truncate(secrets.mask_text(_find_said(call)), SEARCHED),
+        answered=truncate(secrets.mask_text(answered), SEARCHED),
+        tools=tuple(dict.fromkeys(secrets.mask_text(each.name) for each in used)),
         conversation=None if call is None or not call.messages else call.opening_fingerprint,
     )
 

@@ -36,7 +36,7 @@ class RequestCycle(RequestResponseCycle):
         except asyncio.CancelledError:
             failure = Failure("overloaded", "The server is stopping.")
         except Exception:
-            log.exception("a fault of mockserver itself, on %s %s", self.scope["method"], ascii(self.scope["path"]))
+            log.exception("internal error of mockserver on %s %s", self.scope["method"], ascii(self.scope["path"]))
             failure = Failure("server_error", "mockserver failed on this request; its log says how.")
         if self.response_complete or self.disconnected:
             return

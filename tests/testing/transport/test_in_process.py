@@ -16,7 +16,7 @@ from mockserver.delivery.drive import IN_PROCESS
 from mockserver.engine.offload import Work
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.testing import Clock
-from mockserver.testing.transport.in_process import (
+from mockserver.testing.transport import (
     END,
     ClientResponse,
     EndlessError,

@@ -77,10 +77,10 @@ class RuleBook(Protocol):
     def update_rules(self) -> None:
         """Use the rules as they are now."""
 
-    def compiled(self, rule: Mapping[str, Json], place: SourceLocation) -> Rule:
+    def compile_rule(self, rule: Mapping[str, Json], place: SourceLocation) -> Rule:
         """Return a rule declared at a place of a program. Raises RuleError."""
 
-    def function_failed(self, declared: "Declared", error: Exception) -> None:
+    def note_failure(self, declared: "Declared", error: Exception) -> None:
         """Note that a reply function raised."""
 
 

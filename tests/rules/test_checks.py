@@ -31,7 +31,7 @@ BAD = {
     ),
     "{choices: [{text: a}], finish: stop}": '23: "finish" cannot be combined with "choices"; put it into each choice',
     "{cassette: a, headers: {a: b}}": (
-        '14: "headers" cannot be combined with "cassette"; an episode is replayed as it was recorded'
+        '14: "headers" cannot be combined with "cassette"; an episode is replayed unchanged'
     ),
     "{forward: true, timing: {total: 3}}": (
         '16: "timing" cannot be combined with "forward"; the provider\'s answer is sent unchanged'

@@ -1,6 +1,7 @@
-"""MCP over streamable HTTP: JSON-RPC messages to the server of a name, with and without a handshake (wire/mcp.md 4).
+"""MCP over streamable HTTP: JSON-RPC messages to a named server, with and without a handshake.
 
-Both eras are served on one path: what names its revision in `_meta` needs no handshake (2026-07-28), all else has one.
+Both versions of the protocol are served on one path: a message that names its revision in `_meta` needs no handshake
+(2026-07-28); any other needs one.
 """
 
 from base64 import b64decode
@@ -119,7 +120,7 @@ def _find_version(http: HttpRequest, params: Mapping[str, Json]) -> tuple[str, b
 
 
 def _check_headers(http: HttpRequest, method: str, params: Mapping[str, Json], version: str) -> None:
-    """Refuse a message without a handshake whose headers do not say the same as its body. Raises Failure."""
+    """Raise Failure if a message without a handshake has headers that contradict its body."""
     stated = {"mcp-protocol-version": version, "mcp-method": method}
     if method in ANSWERED:
         stated["mcp-name"] = str(params.get("uri" if method == "resources/read" else "name", ""))
@@ -131,7 +132,7 @@ def _check_headers(http: HttpRequest, method: str, params: Mapping[str, Json], v
 
 
 def _decode_header(value: str) -> str:
-    """Return the text of a header, which may be written as base64: `=?base64?…?=`."""
+    """Return the text of a header, which may be base64: `=?base64?…?=`."""
     found = _CODED.fullmatch(value)
     if found is None:
         return value
@@ -199,7 +200,7 @@ def _name_server(server: McpServer) -> dict[str, Json]:
 
 
 def _page(key: str, entries: Sequence[Entry], describe: Any, server: McpServer, request: McpRequest) -> dict[str, Json]:
-    """Return a list, or the page of it that the cursor names. Raises Failure for a cursor of no page."""
+    """Return a list, or the page of it that the cursor names. Raises Failure for an unknown cursor."""
     cursor = request.params.get("cursor")
     start = 0
     if cursor is not None:
@@ -273,7 +274,7 @@ _RESULTS = {"tools/call": _write_tool_result, "resources/read": _write_resource,
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-    """Return an error of JSON-RPC; what a rule says with a status is one of HTTP, too."""
+    """Return a JSON-RPC error; if a rule states a status, it is the HTTP status, too."""
     is_ours = isinstance(failure.code, int) and failure.code < 0
     code = failure.code if is_ours else _CODES.get(failure.reason, SERVER_ERROR)
     status = failure.status or (200 if is_ours or failure.reason in _CODES else REASONS[failure.reason])
@@ -286,7 +287,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
 
 
 def _find_id(http: HttpRequest, call: Call | None) -> Json:
-    """Return the id of a request; None if nobody can know it."""
+    """Return the id of a request; None if it is not known."""
     if call is not None and call.mcp is not None:
         return call.mcp.id
     body = try_parse(http.body.decode("utf-8", "replace"))

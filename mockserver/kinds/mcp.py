@@ -1,4 +1,4 @@
-"""Calls of MCP servers: tools, resources and prompts, and what surrounds them: handshakes, lists, notifications."""
+"""Requests to MCP servers: for tools, resources and prompts, with handshakes, lists and notifications around them."""
 
 from mockserver.kinds.kind import OperationKind
 

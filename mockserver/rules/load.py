@@ -108,7 +108,7 @@ def load_servers(documents: Sequence[Document]) -> Mapping[str, McpServer]:
         collected.append(mistakes)
         for name, server in find_servers(document, mistakes.add).items():
             if name in servers:
-                mistakes.add(f'the MCP server "{name}" is already defined', ("mcp", name), key=True)
+                mistakes.add(f'the MCP server "{name}" is already defined; rename one of them', ("mcp", name), key=True)
             servers[name] = server
     raise_if_any(collected, RuleError)
     return servers

@@ -1,4 +1,4 @@
-"""The MCP servers of rules files: their tools, resources and prompts, and the rules that stand beside these."""
+"""The MCP servers of rules files: their tools, resources and prompts, and the rules for the `then` of these."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -25,7 +25,7 @@ class McpToolSpec(Table):
     example = "{name: read_file, input: {path: string}}"
 
     name: str = field(min_length=1, max_length=128, description="name of the tool")
-    title: str | None = field(None, description="the name that people see", examples=["Files"])
+    title: str | None = field(None, description="the name shown to people", examples=["Files"])
     description: str | None = field(None, description="what the tool does, for models", examples=["Reads a file."])
     input: dict[str, Any] | None = field(
         None,
@@ -36,9 +36,9 @@ class McpToolSpec(Table):
         None, description="its structured results, in the same form", examples=[{"text": "string"}]
     )
     annotations: dict[str, Any] | None = field(
-        None, description="annotations as MCP has them", examples=[{"readOnlyHint": True}]
+        None, description="annotations, in MCP's format", examples=[{"readOnlyHint": True}]
     )
-    then: dict[str, Any] | None = field(None, description="what it answers unless a rule does", examples=[_ANSWER])
+    then: dict[str, Any] | None = field(None, description="the answer, unless a rule answers first", examples=[_ANSWER])
 
 
 class McpResourceSpec(Table):
@@ -51,7 +51,7 @@ class McpResourceSpec(Table):
     text: str | None = field(None, description="its content", examples=["# Hello"])
     blob: str | None = field(None, description="its content as base64", examples=["aGVsbG8="])
     mime: str | None = field(None, description="its media type", examples=["text/markdown"])
-    description: str | None = field(None, description="what it is", examples=["The first page."])
+    description: str | None = field(None, description="what it contains", examples=["The first page."])
 
 
 class McpPromptSpec(Table):
@@ -62,9 +62,9 @@ class McpPromptSpec(Table):
     name: str = field(min_length=1, description="name of the prompt")
     description: str | None = field(None, description="what it is for", examples=["Reviews code."])
     arguments: list[str] | None = field(
-        None, description="its arguments; those that end in ? may be left out", examples=[["code", "style?"]]
+        None, description="its arguments; those that end in ? are optional", examples=[["code", "style?"]]
     )
-    then: dict[str, Any] | None = field(None, description="what it answers unless a rule does", examples=[_ANSWER])
+    then: dict[str, Any] | None = field(None, description="the answer, unless a rule answers first", examples=[_ANSWER])
 
 
 class McpServerSpec(Table):
@@ -72,24 +72,24 @@ class McpServerSpec(Table):
 
     example = "{tools: [{name: read_file, input: {path: string}, then: {text: '# Hello'}}]}"
 
-    title: str | None = field(None, description="the name that people see", examples=["Files"])
+    title: str | None = field(None, description="the name shown to people", examples=["Files"])
     instructions: str | None = field(None, description="how models should use it", examples=["Reads files."])
     version: str | None = field(None, description="version of the server (default: 1.0.0)", examples=["1.2.0"])
     tools: list[McpToolSpec] | None = field(None, description="its tools")
     resources: list[McpResourceSpec] | None = field(None, description="its resources")
     prompts: list[McpPromptSpec] | None = field(None, description="its prompts")
-    page: int | None = field(None, ge=1, description="entries in a page of a list (default: all)", examples=[2])
+    page: int | None = field(None, ge=1, description="entries per page of a list (default: all)", examples=[2])
 
 
 class LocatedRule(Struct, frozen=True):
-    """A rule as it would be written, and the path at which it stands."""
+    """A rule as it would be written, and its path in the file."""
 
     spec: Mapping[str, Json]
     path: Path
 
 
 def find_servers(document: Document, add: Add) -> Mapping[str, McpServer]:
-    """Return the servers of a file, by name; mistakes are added."""
+    """Return the servers of a file, by name; report mistakes to `add`."""
     servers: dict[str, McpServer] = {}
     for name, spec in _list_servers(document):
 
@@ -114,7 +114,7 @@ def list_rules_beside(document: Document) -> Iterator[LocatedRule]:
 
 
 def make_server(name: str, spec: McpServerSpec, add: Add) -> McpServer:
-    """Return the server that a table describes; mistakes in schemas and double names are added."""
+    """Return the server that a table describes; report mistakes in schemas and duplicate names to `add`."""
     tools = tuple(_make_tool(tool, ("tools", at), add) for at, tool in enumerate(spec.tools or ()))
     _refuse_double("tool", "tools", [tool.name for tool in tools], add)
     resources = tuple(_make_resource(resource) for resource in spec.resources or ())
@@ -133,7 +133,7 @@ def _list_servers(document: Document) -> Iterator[tuple[str, Json]]:
 def _refuse_double(what: str, key: str, names: Sequence[str], add: Add) -> None:
     for at, name in enumerate(names):
         if name in names[:at]:
-            add(f'there are two {what}s "{name}"', (key, at))
+            add(f'there are two {what}s "{name}"; rename one of them', (key, at))
 
 
 def _make_tool(spec: McpToolSpec, path: Path, add: Add) -> McpTool:
@@ -159,7 +159,7 @@ def _make_prompt(spec: McpPromptSpec) -> McpPrompt:
 
 
 def _make_schema(stated: Mapping[str, Json], path: Path, add: Add) -> Mapping[str, Json]:
-    """Return a JSON Schema as it is, or that of an object with properties of these types."""
+    """Return a JSON Schema unchanged, or make one of an object with properties of these types."""
     if stated.get("type") == "object" or not _OF_SCHEMAS.isdisjoint(stated):
         from mockserver.model.schema import schema_error  # slow to import, and few files need it
 
@@ -194,7 +194,7 @@ _OF_SCHEMAS = frozenset(("$schema", "$ref", "properties", "anyOf", "oneOf", "all
 
 
 def find_argument_mistake(tool: McpTool, arguments: Json) -> str | None:
-    """Return why a tool does not take arguments, or None if it does."""
+    """Return why a tool does not accept arguments, or None if it does."""
     from jsonschema_rs import ValidationError  # slow to import
 
     try:

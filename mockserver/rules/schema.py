@@ -246,13 +246,11 @@ class ContentSpec(Table):
     chunks: Chunks | None = field(None, description="how to split texts and arguments when streaming")
     content_filter: FilterSpec | None = field(None, description="a content filter that trips")
     annotate: AnnotateSpec | None = field(None, description="filter severities to report without tripping")
-    tool_error: Any = field(
-        None, description="what an MCP tool fails with, as a text or JSON", examples=["not allowed"]
-    )
+    tool_error: Any = field(None, description="the error of an MCP tool, as text or JSON", examples=["not allowed"])
     content: list[dict[str, Any]] | None = field(
         None,
         min_length=1,
-        description="content blocks of an MCP tool, in MCP's form",
+        description="content blocks in the result of an MCP tool, in MCP's format",
         examples=[[{"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}]],
     )
 

@@ -382,7 +382,7 @@ def test_results_without_a_rule_fit_the_output_schema_and_repeat(server: MockSer
 MISTAKES = {
     "mcp: {files: {tools: [{description: x}]}}": 'an item of "tools" needs "name"',
     "mcp: {files: {tool: []}}": 'unknown key "tool"',
-    "mcp: {files: {tools: [{name: a}, {name: a}]}}": 'there are two tools "a"',
+    "mcp: {files: {tools: [{name: a}, {name: a}]}}": 'there are two tools "a"; rename one of them',
     "mcp: {files: {tools: [{name: a, input: {path: text}}]}}": '"path" expects a type: string, integer',
     "mcp: {files: {tools: [{name: a, input: {type: object, properties: 3}}]}}": "invalid JSON Schema",
     "mcp: {files: {tools: [{name: a, then: {txt: b}}]}}": 'unknown key "txt"',

@@ -276,16 +276,17 @@ FIELDS: Mapping[str, Field | Family] = {
         "number of the attempt, from 1: by the retry header, or by counting repeats",
     ),
     "namespace": Field("namespace", "text", attrgetter("http.namespace"), "namespace of the request"),
-    "mcp": Field("mcp", "text", _read_mcp_server, "name of the MCP server that is asked"),
-    "tool": Field("tool", "text", _make_target_reader("mcp_call"), "name of the MCP tool that is called"),
-    "arguments": Field("arguments", "json", _read_arguments, "arguments of the call of an MCP tool or prompt"),
+    "mcp": Field("mcp", "text", _read_mcp_server, "name of the MCP server"),
+    "tool": Field("tool", "text", _make_target_reader("mcp_call"), "name of the called MCP tool"),
+    "arguments": Field("arguments", "json", _read_arguments, "arguments of an MCP tool or prompt"),
     "arguments.<name>": Family(
-        "arguments.", "json", lambda name: lambda call: _get_child(_read_arguments(call), name), "one of them"
+        "arguments.",
+        "json",
+        lambda name: lambda call: _get_child(_read_arguments(call), name),
+        "one of these arguments",
     ),
-    "resource": Field("resource", "text", _make_target_reader("mcp_read"), "URI of the MCP resource that is read"),
-    "prompt_name": Field(
-        "prompt_name", "text", _make_target_reader("mcp_prompt"), "name of the MCP prompt that is asked for"
-    ),
+    "resource": Field("resource", "text", _make_target_reader("mcp_read"), "URI of the requested MCP resource"),
+    "prompt_name": Field("prompt_name", "text", _make_target_reader("mcp_prompt"), "name of the requested MCP prompt"),
     "prompt_tokens": Field(
         "prompt_tokens", "number", attrgetter("prompt_tokens"), "tokens of the prompt, as in usage", costly=True
     ),

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, canonical, try_parse
 from mockserver.core.lazy import Memo, lazy_field, lazy_property
-from mockserver.core.mcp import McpRequest
+from mockserver.core.mcp_server import McpRequest
 from mockserver.core.tokens import APPROX, Tokenizer, part_tokens
 
 # Hosted tools whose calls the client carries out: the tool's name, and the key of its input.

@@ -12,7 +12,7 @@ from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.episode import Recorded
 from mockserver.core.http import Frame, Headers
 from mockserver.core.json import Json
-from mockserver.core.mcp import McpServer
+from mockserver.core.mcp_server import McpServer
 from mockserver.core.tokens import APPROX, HUGE, Chunks, Tokenizer
 
 # Why a request can fail, and the status that most providers give it.

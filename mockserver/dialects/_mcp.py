@@ -13,7 +13,7 @@ from mockserver.core.call import Call, Message
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.core.mcp import (
+from mockserver.core.mcp_server import (
     HEADER_MISMATCH,
     INVALID_PARAMS,
     INVALID_REQUEST,

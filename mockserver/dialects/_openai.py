@@ -35,8 +35,8 @@ RESPONSES = ResponseRenderer(RESPONSE_LAYOUT)
 class OpenAIApi(Struct, frozen=True):
     """Builds the operations of one of the two.
 
-    `elsewhere` returns the fields of a chat, a completion or an embedding that its path states.
-    `lines` are the header lines of every reply; `rate_limits` returns those for a prompt of so many tokens.
+    `elsewhere` returns the fields of a chat, a completion or an embedding that are in its path. `lines` are the header
+    lines of every reply; `rate_limits` returns those for a prompt with this many tokens.
     """
 
     dialect: str

@@ -72,7 +72,7 @@ def list_body(entries: Iterable[Body], *, more: bool) -> dict[str, Json]:
     return {"object": "list", "data": shown, "first_id": first, "last_id": last, "has_more": more}
 
 
-Render = Callable[[Call, Answer], Body]  # what was answered, as it was answered
+Render = Callable[[Call, Answer], Body]  # the answer, as it was sent
 UPDATE = Model(shape(metadata=nullable(Metadata)))
 
 
@@ -161,8 +161,8 @@ _REQUEST_DEFAULTS: Mapping[str, Json] = {
 class StoredResponses(Struct, frozen=True):
     """The operations of a dialect on stored responses.
 
-    `take` parses the body of a response that is not made: its input is counted or compacted. `final`: a response that
-    is done cannot be cancelled (else it is returned as it is), and only one that was streamed in the background can be
+    `take` parses a body whose input is counted or compacted, without creating a response. `final`: a finished response
+    cannot be cancelled (otherwise it is returned unchanged), and only one that was streamed in the background can be
     streamed again.
     """
 
@@ -250,7 +250,7 @@ class StoredResponses(Struct, frozen=True):
 
 
 def input_items(stored: Stored) -> Iterator[Body]:
-    """The input of the request as items: each has an id, and messages have parts."""
+    """Yield the input of the request as items: each has an id, and messages have parts."""
     given = stored.call.raw.get("input")
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given or ()
     for number, item in enumerate(items):
@@ -264,7 +264,7 @@ def input_items(stored: Stored) -> Iterator[Body]:
 
 
 def list_compacted_items(stored: Stored) -> Iterator[Body]:
-    """Yield what is left of a compacted conversation: the user's messages, and one item for all the rest."""
+    """Yield what remains of a compacted conversation: the user's messages, and one item for the rest."""
     messages = [message for message in stored.call.messages if message.role == "user"]
     for number, message in enumerate(messages):
         name = fingerprint(stored.answer.id, "said", number)
@@ -287,7 +287,7 @@ def _about(call: Call, operation: str) -> Call:
 
 
 def _read_include(http: HttpRequest) -> Iterator[str]:
-    """What a query wants shown, in the ways in which clients write lists: with brackets, indices or commas."""
+    """Yield what a query asks to include, as clients write lists: with brackets, indices or commas."""
     for key, value in http.query.items():
         if key.partition("[")[0] == "include":
             yield from value.split(",")

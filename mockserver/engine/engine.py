@@ -26,7 +26,7 @@ from mockserver.core.draft import (
 )
 from mockserver.core.json import Json
 from mockserver.core.lazy import Memo, lazy_property
-from mockserver.core.mcp import McpServer
+from mockserver.core.mcp_server import McpServer
 from mockserver.core.plan import Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.state import Counters
@@ -43,7 +43,7 @@ from mockserver.engine.answer import (
 )
 from mockserver.engine.catalogue import LONGEST, Catalogue, Known, Model, apply_limits, limit_for_generator
 from mockserver.engine.counters import ScenarioState, find_attempt, name_ids_counter
-from mockserver.engine.mcp import check_mcp_call, find_mcp_answer, generate_mcp_result
+from mockserver.engine.mcp_answers import check_mcp_call, find_mcp_answer, generate_mcp_result
 from mockserver.engine.memory import Memory, continue_conversation
 from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thread
 from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, FaultSelection, FaultSpecs

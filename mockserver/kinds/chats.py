@@ -1,4 +1,4 @@
-"""Chats, and those that are stored to be looked up, changed and deleted."""
+"""Chats, and stored chats that can be retrieved, changed and deleted."""
 
 from msgspec.structs import replace
 

@@ -1,4 +1,4 @@
-"""Completions: a text that goes on from each prompt."""
+"""Completions: a text that continues each prompt."""
 
 from mockserver.kinds.kind import OF_TOOLS, Conversation
 

@@ -1,4 +1,4 @@
-"""Responses: conversations whose answers are kept, and may be made in the background while clients look them up."""
+"""Responses: conversations whose answers are stored, and may be created in the background while clients poll them."""
 
 from msgspec.structs import replace
 
@@ -9,7 +9,7 @@ from mockserver.kinds.objects import Found, ObjectKind, cancel, delete, show
 
 
 def _follow(call: Call, stored: Stored) -> Found:
-    """Show a response; each look-up brings one of the background nearer to its end, which a stream waits for."""
+    """Show a response; each look-up brings a background response closer to its end, and a stream completes it."""
     if not stored.polls:
         return Found(stored)
     if call.stream:

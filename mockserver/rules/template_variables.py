@@ -1,4 +1,4 @@
-"""The variables of templates: what each shows of a request. All are plain, read-only values."""
+"""The variables of templates: each shows a part of the request. All are plain, read-only values."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, time
@@ -47,7 +47,7 @@ def make_plain(value: Json) -> Json:
 
 
 def render_value(value: Json) -> str:
-    """Return a value as it is rendered: text unchanged, anything else as JSON."""
+    """Return a value as it is rendered: text unchanged, everything else as JSON."""
     if isinstance(value, str):
         return value
     try:
@@ -92,7 +92,7 @@ CALL: Mapping[str, Callable[[Call], Json]] = {
 
 
 class CallView(JsonObject):
-    """The variable `call`: each value is read when a template asks for it, as some take long to work out."""
+    """The variable `call`: each value is read when a template asks for it, as some take long to compute."""
 
     __slots__ = ("_call",)
 
@@ -131,7 +131,7 @@ CONTEXT: Mapping[str, Callable[[RenderContext], Json]] = {
 MEMBERS: Mapping[str, tuple[str, ...]] = {"call": tuple(CALL), "tool_result": ("name", "text", "json")}
 
 
-# The types of what is of the same types in every call.
+# The types of variables whose types are the same in every call.
 KINDS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("last_user", "last_message", "system", "tool_result.name", "tool_result.text"), (str,)),
     **{f"call.{name}": (str,) for name in ("model", "operation", "dialect", "namespace", "method", "path")},

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.core.mcp import McpServer
+from mockserver.core.mcp_server import McpServer
 from mockserver.engine.engine import Engine, alter_engine, put_rules_before
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteStore

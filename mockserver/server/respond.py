@@ -363,9 +363,7 @@ class Responder(Struct, eq=False):
         if plan is HOME or (call is not None and call.operation == MCP_SESSION):  # no call of what is mocked
             visit.journal.forget(row)
         if call is not None:
-            row.call, row.model = call, call.model
-            if not row.operation:
-                row.operation = call.operation
+            row.call, row.model, row.operation = call, call.model, call.operation
         more = write_lines(limits) if limits else ""
         if settings.source_headers:
             more += f"{_write_source_line(plan.source)}x-mockserver-call: {row.seq}\r\n"

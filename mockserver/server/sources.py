@@ -14,7 +14,7 @@ from mockserver.config.source import Document, read
 from mockserver.config.timing import PROFILES, Profiles
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazyMapping
-from mockserver.core.mcp import McpServer
+from mockserver.core.mcp_server import McpServer
 from mockserver.core.text import make_reprs
 from mockserver.delivery.faults import FAULTS
 from mockserver.dialects import discover

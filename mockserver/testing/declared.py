@@ -4,14 +4,14 @@ import json
 import warnings
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import Any, Protocol, Self, Unpack
 
 from msgspec.structs import replace
 
-from mockserver.config.errors import ConfigError, MockserverError
+from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.core.call import Call
 from mockserver.core.draft import RenderContext, RuleAnswer
-from mockserver.core.json import map_texts
+from mockserver.core.json import Json, map_texts
 from mockserver.core.plan import Failure
 from mockserver.reports.calls import list_sources
 from mockserver.rules.answer.compile import Responder
@@ -20,9 +20,6 @@ from mockserver.rules.templates import is_template
 from mockserver.testing.assertions import Calls
 from mockserver.testing.options import Details, ErrorName, Then, When, find_caller, merge_text
 from mockserver.testing.setup import MockServerWarning
-
-if TYPE_CHECKING:
-    from mockserver.testing.server import MockServer
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
 
@@ -62,13 +59,38 @@ class UniqueNames:
         return found
 
 
+class RuleBook(Protocol):
+    """What declared rules need of the server that they are for."""
+
+    names: UniqueNames
+
+    @property
+    def calls(self) -> Calls:
+        """All calls by now."""
+
+    def declare(self, declared: "Declared") -> None:
+        """Try a rule after those declared before."""
+
+    def remove_rule(self, declared: "Declared") -> None:
+        """Try a rule no more."""
+
+    def update_rules(self) -> None:
+        """Use the rules as they are now."""
+
+    def compile_rule(self, rule: Mapping[str, Json], place: SourceLocation) -> Rule:
+        """Return a rule declared at a place of a program. Raises RuleError."""
+
+    def note_failure(self, declared: "Declared", error: Exception) -> None:
+        """Note that a reply function raised."""
+
+
 class Declared:
     """A rule that `on(...)` declared; call one of its methods to give it an answer.
 
     Every method returns the rule. Mistakes raise RuleError with the file and line of the test.
     """
 
-    def __init__(self, server: "MockServer", text: Sequence[str], name: str | None, when: When) -> None:
+    def __init__(self, server: RuleBook, text: Sequence[str], name: str | None, when: When) -> None:
         self.place = find_caller()
         if text and "last_user" in when and name is None:  # the text was the name in earlier versions
             why = f"on({text[0]!r}, last_user=...): the first text is now short for last_user; write name={text[0]!r}"

@@ -193,7 +193,7 @@ class When(TypedDict, total=False):
     tool: TextCondition
     arguments: JsonCondition
     resource: TextCondition
-    prompt: TextCondition
+    prompt_name: TextCondition
     prompt_tokens: NumberCondition
     body: JsonCondition
     any: Sequence[Mapping[str, Any]]

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.config.source import Document, did_you_mean
 from mockserver.core.json import Json
-from mockserver.core.mcp import McpServer
+from mockserver.core.mcp_server import McpServer
 from mockserver.core.seed import monotonic
 from mockserver.dialects import discover
 from mockserver.engine.engine import alter_engine
@@ -45,7 +45,7 @@ from mockserver.testing.assertions import Assertions, Calls
 from mockserver.testing.clients import find_own_environ, is_usable, make_openai_client, patch_environ
 from mockserver.testing.connections import ConnectionGuard
 from mockserver.testing.declared import Declared, UniqueNames
-from mockserver.testing.mcp import McpMock
+from mockserver.testing.mcp_mock import McpMock
 from mockserver.testing.options import (
     ServerOptions,
     When,

@@ -1,6 +1,6 @@
-"""Message batches: created, looked up, cancelled and deleted, and their results as lines of JSON.
+"""Message batches: created, retrieved, cancelled and deleted, with their results as lines of JSON.
 
-What is wrong with one request of a batch is its result; the batch itself is refused only for what surrounds them.
+A mistake in one request of a batch is that request's result; the batch is refused only for mistakes outside of them.
 """
 
 import re
@@ -111,7 +111,7 @@ def _batch(call: Call, stored: Stored) -> dict[str, Json]:
 
 
 def _base(http: HttpRequest) -> str:
-    """The URL of the batches, as the client reached them."""
+    """Return the URL of the batches, as the client reached them."""
     return http.server_url + http.path.partition(_PATH)[0] + _PATH
 
 

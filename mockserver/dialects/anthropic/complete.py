@@ -1,4 +1,4 @@
-"""Anthropic's text completions (`POST /v1/complete`), from before messages: a prompt holds the whole conversation."""
+"""Anthropic's text completions (`POST /v1/complete`), from before messages: a prompt is the whole conversation."""
 
 import re
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
 
 
 def _messages(prompt: str) -> Iterator[Message]:
-    """The turns of a prompt; what stands before the first is for the system, the last may be empty."""
+    """Yield the turns of a prompt; text before the first is the system's, and the last may be empty."""
     before, *turns = _TURN.split(prompt)
     if before.strip():
         yield Message("system" if turns else "user", before.strip())

@@ -1,4 +1,4 @@
-"""Compiles what an answer says: the parts of a choice, errors, filters that trip, and raw bytes."""
+"""Compiles the content of an answer: the parts of a choice, errors, filters that trip, and raw bytes."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -67,7 +67,7 @@ _OWN = HOP_BY_HOP | {"content-length"}
 
 
 def compile_headers(table: Mapping[str, str | int] | None, context: CompileContext) -> Headers:
-    """Compile the headers of a table, names in lower case; invalid ones are reported to `context`."""
+    """Compile a table of headers, with names in lower case; report invalid ones to `context`."""
     for name, value in (table or {}).items():
         for complaint in filter(None, (_check_header_name(name), _check_header_value(str(value)))):
             context.at(name).refuse(complaint)
@@ -110,10 +110,12 @@ def check_filter(trip: FilterSpec, context: CompileContext) -> None:
         other = "completion" if trip.on == "prompt" else "prompt"
         context.at("category").refuse(f'"{trip.category}" applies to the {other} only; write on: {other}')
     if trip.severity is not None and trip.category not in HARMS:
-        context.at("severity").refuse_key(f'"{trip.category}" is detected or not; it has no severity')
+        context.at("severity").refuse_key(
+            f'"{trip.category}" has no severity, as it is only detected or not; remove severity'
+        )
     if trip.after_tokens is not None and trip.on == "prompt":
         context.at("after_tokens").refuse_key(
-            '"after_tokens" counts the completion\'s tokens; with on: prompt there is no completion'
+            '"after_tokens" counts tokens of the completion; remove it, or write on: completion'
         )
 
 
@@ -137,7 +139,7 @@ def compile_error(then: ThenSpec, context: CompileContext) -> Compiled[Failure]:
     failure = _make_free_failure(table, here) if isinstance(error, ErrorSpec) else _make_short_failure(error, here)
     headers = compile_headers(then.headers, context.at("headers"))
     if then.retry_after is not None and table.retry_after is not None:
-        context.at("retry_after").refuse_key('"retry_after" is already inside "error"; keep one')
+        context.at("retry_after").refuse_key('"retry_after" is also in "error"; keep only one')
     retry_after = then.retry_after if table.retry_after is None else table.retry_after
     failure = failure.changed(retry_after=retry_after, headers=(*failure.headers, *headers))
     message = None if table.message is None else here.at("message").compile_text(table.message)
@@ -217,7 +219,7 @@ ERROR_NAMES: Mapping[str, str] = {name: name for name in REASONS if name not in 
 
 
 def compile_raw(raw: RawSpec, context: CompileContext) -> Compiled[Raw]:
-    """Compile a raw reply: with nothing added but a content type, and without templates but in `json`."""
+    """Compile a raw reply, to which only a content type is added; only its `json` may have templates."""
     bodies = [name for name in ("body", "json", "frames") if raw.model_fields_set & {name, f"{name}_"}]
     if len(bodies) > 1:
         context.at(bodies[1]).refuse_key(f'use "{bodies[0]}" or "{bodies[1]}", not both')
@@ -245,12 +247,12 @@ def _choose_content_type(raw: RawSpec, bodies: list[str]) -> str:
 
 
 def _encode(value: Json, context: CompileContext) -> bytes:
-    """Return a text as it is, and any other value as JSON."""
+    """Return text unchanged, and any other value as JSON."""
     return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else encode_json(value, context)
 
 
 def compile_tool_use(call: ToolCallSpec, cut: Chunks, context: CompileContext, *, before: int = 0) -> Compiled[Part]:
-    """Compile a tool call that follows `before` calls of the same tool; without an id it gets one later."""
+    """Compile a tool call that follows `before` calls of the same tool; an id is added later if it has none."""
     return _compile_tool_call(call, context, before).map(lambda made: ToolUse(made, cut))
 
 
@@ -276,7 +278,7 @@ def _compile_tool_call(call: ToolCallSpec, context: CompileContext, before: int)
 
 
 def _generate_arguments(scope: RenderContext, bare: ToolCall, before: int) -> ToolCall:
-    """Make arguments that satisfy the tool's schema; none if the request does not offer the tool."""
+    """Generate arguments that match the tool's schema; none if the request does not offer the tool."""
     if scope.call.tool(bare.name, bare.namespace) is not None:
         wanted = {"tool": bare.name, "namespace": bare.namespace, "before": before}
         for part in scope.generate("arguments", wanted, 0).parts:
@@ -286,7 +288,7 @@ def _generate_arguments(scope: RenderContext, bare: ToolCall, before: int) -> To
 
 
 def compile_item(spec: ItemSpec, cut: Chunks, context: CompileContext) -> Iterator[Compiled[Part]]:
-    """Compile an item to its parts: one, except for a message, which may hold several."""
+    """Yield the compiled parts of an item: one, except for a message, which may have several."""
     match spec:
         case MessageSpec():
             yield from _compile_message(spec, cut, context)
@@ -349,7 +351,7 @@ def _check_ways(kind: str, keys: frozenset[str] | set[str], context: CompileCont
     elif not ways and kind in WAYS:
         context.refuse(f"{kind} needs one of {', '.join(WAYS[kind])}")
     if "sources" in keys and "action" in keys and kind == "web_search_call":
-        context.at("sources").refuse_key('"sources" are the results of a search; put them into "action"')
+        context.at("sources").refuse_key('"sources" belong to the action of a search; put them into "action"')
 
 
 # An item has exactly one of these keys.

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from mockserver.core.call import Call
 from mockserver.core.draft import Draft, DraftChoice
-from mockserver.core.mcp import INVALID_PARAMS, UNKNOWN_RESOURCE, McpRequest, McpServer
+from mockserver.core.mcp_server import INVALID_PARAMS, UNKNOWN_RESOURCE, McpRequest, McpServer
 from mockserver.core.plan import TOOL_ERROR, Failure, Item, Text
 from mockserver.core.seed import Seed
 from mockserver.model import GENERATORS
-from mockserver.rules.mcp import find_argument_mistake
+from mockserver.rules.mcp_definitions import find_argument_mistake
 
 Servers = Mapping[str, McpServer]
 

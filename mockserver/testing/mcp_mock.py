@@ -2,23 +2,31 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import Any, Protocol, Self, Unpack
 
 from mockserver.config.errors import ConfigError, RuleError
 from mockserver.config.source import Document, Mistakes
 from mockserver.core.call import Call
 from mockserver.core.json import Json
-from mockserver.core.mcp import McpServer
-from mockserver.rules.mcp import find_servers
+from mockserver.core.mcp_server import McpServer
+from mockserver.rules.mcp_definitions import find_servers
 from mockserver.testing.assertions import Assertions, Calls
-from mockserver.testing.declared import Declared
+from mockserver.testing.declared import Declared, RuleBook
 from mockserver.testing.options import Details, Then, When, find_caller
-
-if TYPE_CHECKING:
-    from mockserver.testing.server import MockServer
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
 Arguments = Mapping[str, Any]  # names and types: `{"path": str, "lines?": int}`, or a JSON Schema
+
+
+class McpBook(RuleBook, Protocol):
+    """What a mock of an MCP server needs of the server that serves it."""
+
+    @property
+    def url(self) -> str:
+        """The address of the server."""
+
+    def serve_mcp(self, mock: "McpMock", declared: McpServer) -> None:
+        """Serve what a test declares of an MCP server."""
 
 
 class McpMock(Assertions):
@@ -27,7 +35,7 @@ class McpMock(Assertions):
     Assertions are those on `mockserver`, and regard the calls of this server only.
     """
 
-    def __init__(self, server: "MockServer", name: str) -> None:
+    def __init__(self, server: McpBook, name: str) -> None:
         self.name, self._server = name, server
         self._declared: dict[str, dict[str, dict[str, Any]]] = {"tools": {}, "resources": {}, "prompts": {}}
 
@@ -74,7 +82,7 @@ class McpMock(Assertions):
     def prompt(self, name: str, *, arguments: Sequence[str] = (), description: str | None = None) -> "DeclaredTool":
         """Declare a prompt; names of arguments that end in `?` may be left out. Call a method to answer it."""
         self._declare("prompts", name, {"name": name, "arguments": list(arguments), "description": description})
-        return DeclaredTool(self._server, {"mcp": self.name, "prompt": name})
+        return DeclaredTool(self._server, {"mcp": self.name, "prompt_name": name})
 
     def on(self, **when: Unpack[When]) -> "DeclaredTool":
         """Declare a rule for calls that match: `on(tool="read_file", arguments={"path": "note.txt"})`."""
@@ -116,7 +124,7 @@ class McpMock(Assertions):
 class DeclaredTool(Declared):
     """A rule for the calls of a tool, a resource or a prompt; call one of its methods to give it an answer."""
 
-    def __init__(self, server: "MockServer", when: When) -> None:
+    def __init__(self, server: RuleBook, when: When) -> None:
         super().__init__(server, (), None, when)
 
     def reply(self, text: str | Callable[..., Any] | None = None, **then: Unpack[Then]) -> Self:

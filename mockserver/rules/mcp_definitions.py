@@ -11,12 +11,12 @@ from mockserver.config.source import Document, Path
 from mockserver.config.tables import Table, field
 from mockserver.config.validation_errors import validate_table
 from mockserver.core.json import Json
-from mockserver.core.mcp import McpPrompt, McpResource, McpServer, McpTool
+from mockserver.core.mcp_server import McpPrompt, McpResource, McpServer, McpTool
 
 Add = Callable[..., None]  # takes a message and the path of what is wrong
 
 
-_SHORT = {"path": "string"}
+_SHORT, _ANSWER = {"path": "string"}, {"text": "# Hello"}
 
 
 class McpToolSpec(Table):
@@ -25,8 +25,8 @@ class McpToolSpec(Table):
     example = "{name: read_file, input: {path: string}}"
 
     name: str = field(min_length=1, max_length=128, description="name of the tool")
-    title: str | None = field(None, description="the name that people see")
-    description: str | None = field(None, description="what the tool does, as models read it")
+    title: str | None = field(None, description="the name that people see", examples=["Files"])
+    description: str | None = field(None, description="what the tool does, for models", examples=["Reads a file."])
     input: dict[str, Any] | None = field(
         None,
         description="its arguments: a JSON Schema, or {path: string, lines?: integer}",
@@ -38,9 +38,7 @@ class McpToolSpec(Table):
     annotations: dict[str, Any] | None = field(
         None, description="annotations as MCP has them", examples=[{"readOnlyHint": True}]
     )
-    then: dict[str, Any] | None = field(
-        None, description="what it answers unless a rule does", examples=[{"text": "# Hello"}]
-    )
+    then: dict[str, Any] | None = field(None, description="what it answers unless a rule does", examples=[_ANSWER])
 
 
 class McpResourceSpec(Table):
@@ -49,11 +47,11 @@ class McpResourceSpec(Table):
     example = "{uri: 'file:///readme.md', text: '# Hello'}"
 
     uri: str = field(min_length=1, description="its URI")
-    name: str | None = field(None, description="its name (default: the end of the URI)")
-    text: str | None = field(None, description="its content")
+    name: str | None = field(None, description="its name (default: the end of the URI)", examples=["readme.md"])
+    text: str | None = field(None, description="its content", examples=["# Hello"])
     blob: str | None = field(None, description="its content as base64", examples=["aGVsbG8="])
     mime: str | None = field(None, description="its media type", examples=["text/markdown"])
-    description: str | None = field(None, description="what it is")
+    description: str | None = field(None, description="what it is", examples=["The first page."])
 
 
 class McpPromptSpec(Table):
@@ -62,11 +60,11 @@ class McpPromptSpec(Table):
     example = "{name: review, arguments: [code], then: {text: 'Review: {{ arguments.code }}'}}"
 
     name: str = field(min_length=1, description="name of the prompt")
-    description: str | None = field(None, description="what it is for")
+    description: str | None = field(None, description="what it is for", examples=["Reviews code."])
     arguments: list[str] | None = field(
         None, description="its arguments; those that end in ? may be left out", examples=[["code", "style?"]]
     )
-    then: dict[str, Any] | None = field(None, description="what it answers unless a rule does")
+    then: dict[str, Any] | None = field(None, description="what it answers unless a rule does", examples=[_ANSWER])
 
 
 class McpServerSpec(Table):
@@ -74,8 +72,8 @@ class McpServerSpec(Table):
 
     example = "{tools: [{name: read_file, input: {path: string}, then: {text: '# Hello'}}]}"
 
-    title: str | None = field(None, description="the name that people see")
-    instructions: str | None = field(None, description="how models should use it")
+    title: str | None = field(None, description="the name that people see", examples=["Files"])
+    instructions: str | None = field(None, description="how models should use it", examples=["Reads files."])
     version: str | None = field(None, description="version of the server (default: 1.0.0)", examples=["1.2.0"])
     tools: list[McpToolSpec] | None = field(None, description="its tools")
     resources: list[McpResourceSpec] | None = field(None, description="its resources")
@@ -104,10 +102,10 @@ def find_servers(document: Document, add: Add) -> Mapping[str, McpServer]:
     return servers
 
 
-def list_rules(document: Document) -> Iterator[LocatedRule]:
+def list_rules_beside(document: Document) -> Iterator[LocatedRule]:
     """Yield a rule for each `then` beside a tool or a prompt."""
     for name, spec in _list_servers(document):
-        for kind, key in (("tools", "tool"), ("prompts", "prompt")):
+        for kind, key in (("tools", "tool"), ("prompts", "prompt_name")):
             entries = spec.get(kind) if isinstance(spec, Mapping) else None
             for at, entry in enumerate(entries if isinstance(entries, list | tuple) else ()):
                 if isinstance(entry, Mapping) and isinstance(entry.get("then"), Mapping):

@@ -29,8 +29,8 @@ from mockserver.server.routes import (
     complete_path,
     find_nearest_path,
     find_owner,
-    list_own_places,
-    list_places,
+    list_endpoints,
+    list_own_endpoints,
     tidy,
 )
 from mockserver.server.snapshot import find_path, make_request, parse_query, read_body
@@ -38,7 +38,7 @@ from mockserver.server.snapshot import find_path, make_request, parse_query, rea
 
 def build_app(live: Live) -> "FastRouter":
     """The paths of the default dialect; behind these all others, for which the first request imports all dialects."""
-    known = list_own_places(discover()[live.settings.dialect])
+    known = list_own_endpoints(discover()[live.settings.dialect])
     return FastRouter(_make_routes(live, known), Elsewhere(live))
 
 
@@ -63,7 +63,7 @@ def _build_whole_app(live: Live) -> "FastRouter":
     from mockserver.server import inspector  # a server that only answers calls needs neither
     from mockserver.server.control import Control
 
-    known = list_places(discover(), live.settings.dialect)
+    known = list_endpoints(discover(), live.settings.dialect)
     mcp = Responder(live, MCP, {operation.method: operation for operation in MCP.operations})
     mcp_routes = [Route(f"{mount}/{{server}}", AsgiEntrance(mcp)) for mount in MCP.mounts]
     routes, unknown = [*_make_routes(live, known), *mcp_routes], Unknown(live, known)
@@ -193,7 +193,7 @@ class Site:
         if found is None:
             _, inner = split_namespace(path) if path.startswith(_NAMED) else (DEFAULT, path)
             dialect = find_owner(inner, discover(), self._live.settings.dialect)
-            known = list_places(discover(), self._live.settings.dialect)
+            known = list_endpoints(discover(), self._live.settings.dialect)
             full = complete_path(inner, dialect, known)
             found = None if full is None else self._look_up(path.removesuffix(inner) + full, whole=True)
         speaks = found is not None and any(each.over_socket for each in found.responder.operations.values())

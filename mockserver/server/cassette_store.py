@@ -21,7 +21,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation, discover
-from mockserver.server.routes import Endpoint, find, find_operation, list_places
+from mockserver.server.routes import Endpoint, find_endpoint, find_operation, list_endpoints
 from mockserver.server.snapshot import parse_query
 from mockserver.server.sources import find_cassettes, find_rules
 from mockserver.server.stubs import digest_body, make_stub_operation
@@ -190,8 +190,8 @@ def parse_episode(episode: Episode) -> Call | None:
 
 def parse_sent(dialect: str, sent: Sent) -> Call | None:
     """Return the call of a request to a dialect; None if it has no such path."""
-    found = find(sent.path, _list_places(dialect))
-    operation = find_operation(sent.method, found[0].operations) if found is not None else None
+    found = find_endpoint(sent.path, _list_places(dialect))
+    operation = find_operation(sent.method, found.endpoint.operations) if found is not None else None
     if found is None or operation is None:
         return None
     headers = [(name.lower(), value) for name, value in sent.headers]
@@ -201,7 +201,7 @@ def parse_sent(dialect: str, sent: Sent) -> Call | None:
         query=parse_query(sent.query.encode("utf-8", "replace")),
         headers=tuple([(n.encode("latin-1", "replace"), v.encode("latin-1", "replace")) for n, v in headers]),
         body=sent.body,
-        path_params=found[1],
+        path_params=found.params,
     )
     return parse_recorded(operation, dialect, http)
 
@@ -222,4 +222,4 @@ def parse_recorded(operation: Operation, dialect: str, http: HttpRequest) -> Cal
 @cache
 def _list_places(dialect: str) -> tuple[Endpoint, ...]:
     spoken = discover().get(dialect)
-    return () if spoken is None else list_places({dialect: spoken}, dialect)
+    return () if spoken is None else list_endpoints({dialect: spoken}, dialect)

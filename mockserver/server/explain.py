@@ -35,7 +35,7 @@ from mockserver.server.routes import (
     find_nearest_path,
     find_operation,
     find_owner,
-    list_places,
+    list_endpoints,
     locate,
 )
 from mockserver.server.snapshot import parse_query
@@ -156,10 +156,10 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
         raise ConfigError(f"invalid path {described.path}: {error}") from error
     path = url.path
     if locate(path, discover(), dialect) is None:
-        path = complete_path(path, find_owner(path, discover(), dialect), list_places(discover(), dialect)) or path
+        path = complete_path(path, find_owner(path, discover(), dialect), list_endpoints(discover(), dialect)) or path
     found = find_place(described.method, path, dialect, stubs=stubs)
     if found is None:
-        near = find_nearest_path(described.method, path, list_places(discover(), dialect), url.query)
+        near = find_nearest_path(described.method, path, list_endpoints(discover(), dialect), url.query)
         raise ConfigError(f"no operation at {path}" + (f"; nearest: {near}" if near else ""))
     place, operation, params = found
     if operation is None:
@@ -184,7 +184,7 @@ def find_place(
 ) -> tuple[Endpoint, Operation | None, Mapping[str, str]] | None:
     """Where a method and path lead, and the path parameters; with `stubs`, also where no dialect knows the path."""
     if (found := locate(path, discover(), dialect)) is not None:
-        return found[0], find_operation(method, found[0].operations), found[1]
+        return found.endpoint, find_operation(method, found.endpoint.operations), found.params
     spoken = find_owner(path, discover(), dialect)
     return (Endpoint(path, spoken, {}), make_stub_operation(spoken.name), {}) if stubs else None
 

@@ -22,7 +22,14 @@ class Endpoint(Struct, frozen=True):
         return next(iter(self.operations.values())).usual(self.path) if self.operations else self.path
 
 
-def list_places(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpoint, ...]:
+class FoundEndpoint(Struct, frozen=True):
+    """The endpoint that serves a path, and what the path says for its parameters."""
+
+    endpoint: Endpoint
+    params: Mapping[str, str]
+
+
+def list_endpoints(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpoint, ...]:
     """Every path of every dialect, the default dialect's bare ones first; calls before look-ups, as they are hotter."""
     mounts = [(drop_dialect_segment(mount), dialects[default]) for mount in dialects[default].mounts]
     mounts += [(mount, dialect) for dialect in dialects.values() for mount in dialect.mounts]
@@ -36,14 +43,16 @@ def list_places(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpoint
     return tuple(sorted(served, key=lambda place: "POST" not in place.operations))
 
 
-def list_own_places(dialect: Dialect) -> tuple[Endpoint, ...]:
+def list_own_endpoints(dialect: Dialect) -> tuple[Endpoint, ...]:
     """Every path of a dialect where it is the default one. No other dialect has one of these."""
-    return list_places({dialect.name: dialect}, dialect.name)
+    return list_endpoints({dialect.name: dialect}, dialect.name)
 
 
-def locate(path: str, dialects: Mapping[str, Dialect], default: str) -> tuple[Endpoint, dict[str, str]] | None:
+def locate(path: str, dialects: Mapping[str, Dialect], default: str) -> FoundEndpoint | None:
     """The place that serves a path, and its path parameters. Other dialects are not imported for the default one's."""
-    return find(path, list_own_places(dialects[default])) or find(path, list_places(dialects, default))
+    return find_endpoint(path, list_own_endpoints(dialects[default])) or find_endpoint(
+        path, list_endpoints(dialects, default)
+    )
 
 
 def drop_dialect_segment(mount: str) -> str:
@@ -56,7 +65,11 @@ def complete_path(path: str, dialect: Dialect, known: Sequence[Endpoint]) -> str
     """An unknown path of a dialect with what clients may leave out behind the mount, if that is a known path."""
     for mount in (*dialect.mounts, *map(drop_dialect_segment, dialect.mounts)) if dialect.omissible else ():
         whole = mount + dialect.omissible + path.removeprefix(mount)
-        if path.startswith(f"{mount}/") and (found := find(whole, known)) and found[0].dialect is dialect:
+        if (
+            path.startswith(f"{mount}/")
+            and (found := find_endpoint(whole, known))
+            and found.endpoint.dialect is dialect
+        ):
             return whole
     return None
 
@@ -127,8 +140,8 @@ def find_operation(method: str, operations: Mapping[str, Operation]) -> Operatio
 
 
 def find_operation_name(method: str, path: str, known: Sequence[Endpoint]) -> str | None:
-    found = find(path, known)
-    reached = None if found is None else find_operation(method, found[0].operations)
+    found = find_endpoint(path, known)
+    reached = None if found is None else find_operation(method, found.endpoint.operations)
     return None if reached is None else reached.name
 
 
@@ -136,11 +149,11 @@ def tidy(path: str) -> str:
     return "/" + "/".join(segment for segment in path.split("/") if segment)
 
 
-def find(path: str, known: Sequence[Endpoint]) -> tuple[Endpoint, dict[str, str]] | None:
+def find_endpoint(path: str, known: Sequence[Endpoint]) -> FoundEndpoint | None:
     """The place that serves a path, and its path parameters."""
     for place in known:
         if matched := compile_template(place.path).fullmatch(path):
-            return place, matched.groupdict()
+            return FoundEndpoint(place, matched.groupdict())
     return None
 
 

@@ -22,9 +22,9 @@ from mockserver.server.routes import (
     Endpoint,
     compile_template,
     drop_dialect_segment,
-    find,
+    find_endpoint,
     find_operation,
-    list_places,
+    list_endpoints,
     tidy,
 )
 
@@ -114,7 +114,7 @@ def find_unreachable(rules: Sequence[Rule], dialect: str) -> Iterator[Remark]:
 @cache
 def _list_places(dialect: str) -> Sequence[Endpoint]:
     """Every path, with the bare ones of each dialect, as rules see paths with and without their mounts."""
-    return [place for name in (dialect, *discover()) for place in list_places(discover(), name)]
+    return [place for name in (dialect, *discover()) for place in list_endpoints(discover(), name)]
 
 
 def _explain_unreachable(rule: Rule, dialect: str) -> str | None:
@@ -154,7 +154,7 @@ def _explain_unreachable_path(
         return "rules see a path without its namespace: leave /ns/... out, and add the condition namespace"
     if tidy(path) != path and not rest:
         return f'rules see a path without doubled and trailing slashes: write "{tidy(path)}"'
-    found = [] if rest else [place.operations for place in known if find(path, (place,))]
+    found = [] if rest else [place.operations for place in known if find_endpoint(path, (place,))]
     if found and methods and not any(find_operation(str(method), taken) for method in methods for taken in found):
         taken = {name for taken in found for name in taken}
         return f"{path} accepts {_join_names(taken)}, not {_join_names(methods)}"

@@ -29,7 +29,7 @@ from mockserver.core.seed import monotonic, wall
 from mockserver.delivery.drive import CUT, IN_PROCESS, ClientConnection, Note, encode_header
 from mockserver.dialects import discover
 from mockserver.engine.offload import IN_PROCESS_DRIVER, Work
-from mockserver.server.routes import find_operation_name, list_places
+from mockserver.server.routes import find_operation_name, list_endpoints
 from mockserver.server.snapshot import ClientLeftError
 
 if TYPE_CHECKING:
@@ -392,7 +392,7 @@ def make_path_finder() -> Callable[[str, str, str], str]:
 
     The path of an unknown host stays as it is.
     """
-    served = list_places(discover(), "openai")
+    served = list_endpoints(discover(), "openai")
     mounts = {name: dialect.mounts for name, dialect in discover().items()}
     known = DialectRoutes(mounts, lambda method, path: find_operation_name(method, path, served), lambda _, body: body)
 

@@ -22,7 +22,7 @@ from mockserver.dialects import discover
 from mockserver.rules.load import Rule, load
 from mockserver.server.live import Live, start
 from mockserver.server.respond import Responder
-from mockserver.server.routes import find, list_places
+from mockserver.server.routes import find_endpoint, list_endpoints
 from mockserver.server.sources import Sources
 from tests.dialects.features import FEATURES, RESPONSE_FEATURES, TEXT_FEATURES, Feature
 from tests.fuzz.amount import thrown
@@ -167,11 +167,11 @@ def _answer(text: str | bytes) -> None:
     live = _started(text)
     if live is None:
         return
-    known = list_places(discover(), live.settings.dialect)
+    known = list_endpoints(discover(), live.settings.dialect)
     for path, body in BODIES.items():
-        if (found := find(path, known)) is None:
+        if (found := find_endpoint(path, known)) is None:
             continue
-        place, parameters = found
+        place, parameters = found.endpoint, found.params
         asked = HttpRequest("POST", path, body=json.dumps(body).encode(), path_params=parameters)
         answer = asyncio.run(Responder(live, place.dialect, place.operations).respond(asked))
         b"".join(map(write_event, answer.reply.frames or ()))

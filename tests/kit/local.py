@@ -15,7 +15,7 @@ from mockserver.delivery.script import write_event
 from mockserver.dialects import discover
 from mockserver.server.live import Live, start
 from mockserver.server.respond import Responder
-from mockserver.server.routes import find, list_places
+from mockserver.server.routes import find_endpoint, list_endpoints
 from mockserver.server.sources import Sources
 
 
@@ -52,9 +52,9 @@ class Local:
         namespace: str = "default",
     ) -> Answered:
         url = urlsplit(path)
-        found = find(url.path, list_places(discover(), self.live.settings.dialect))
+        found = find_endpoint(url.path, list_endpoints(discover(), self.live.settings.dialect))
         assert found is not None, f"nothing stands at {path}"
-        place, params = found
+        place, params = found.endpoint, found.params
         http = HttpRequest(
             method=method,
             path=url.path,

@@ -14,12 +14,12 @@ from mockserver.server.app import build_app
 from mockserver.server.live import Live
 from mockserver.server.respond import MAX_TRACEBACK, describe_crash
 from mockserver.server.routes import (
-    find,
+    find_endpoint,
     find_nearest_path,
     find_operation_name,
     find_owner,
-    list_own_places,
-    list_places,
+    list_endpoints,
+    list_own_endpoints,
 )
 from mockserver.server.snapshot import ClientLeftError, make_request, read_body
 from tests.kit.asgi import App
@@ -231,16 +231,16 @@ def test_a_snapshot_has_what_the_wire_said() -> None:
 
 # --- paths
 
-KNOWN = list_places(discover(), "openai")
+KNOWN = list_endpoints(discover(), "openai")
 
 
 def test_operations_are_found_at_their_paths() -> None:
-    found = find("/v1/models/accounts/fireworks/models/x", KNOWN)
+    found = find_endpoint("/v1/models/accounts/fireworks/models/x", KNOWN)
     assert found is not None
-    assert found[1] == {"model": "accounts/fireworks/models/x"}
-    found = find(CHAT, list_places(discover(), "skytells"))
+    assert found.params == {"model": "accounts/fireworks/models/x"}
+    found = find_endpoint(CHAT, list_endpoints(discover(), "skytells"))
     assert found is not None
-    assert found[0].dialect.name == "skytells"
+    assert found.endpoint.dialect.name == "skytells"
     assert find_operation_name("POST", "/azure/chat/completions", KNOWN) == "chat"
     assert find_operation_name("HEAD", "/v1/models", KNOWN) == "models"
     assert find_operation_name("DELETE", "/v1/models", KNOWN) is find_operation_name("GET", "/nowhere", KNOWN) is None
@@ -324,12 +324,12 @@ def test_no_pattern_hides_a_fixed_path() -> None:
 
 @pytest.mark.parametrize("default", discover())
 def test_the_default_dialects_paths_are_no_others(default: str) -> None:
-    own, every = list_own_places(discover()[default]), list_places(discover(), default)
+    own, every = list_own_endpoints(discover()[default]), list_endpoints(discover(), default)
     assert own
     for place in own:
         for operation in place.operations.values():
             path = operation.usual(place.path, model="gpt-4o")
-            assert find(path, own) == find(path, every)
+            assert find_endpoint(path, own) == find_endpoint(path, every)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from mockserver.dialects import discover
 from mockserver.reports.calls import find_error_message
 from mockserver.rules.load import load
 from mockserver.server.explain import make_usual_request
-from mockserver.server.routes import drop_dialect_segment, list_places
+from mockserver.server.routes import drop_dialect_segment, list_endpoints
 from mockserver.server.stubs import find_unreachable
 from mockserver.testing import MockServer, MockServerWarning
 from tests.kit.asgi import app
@@ -170,7 +170,7 @@ def test_no_rule_is_suggested_for_a_path_with_a_star() -> None:
 
 
 def test_no_missing_endpoint_is_there() -> None:
-    known = [place.path for place in list_places(discover(), "openai")]
+    known = [place.path for place in list_endpoints(discover(), "openai")]
     for name, path in MISSING:
         assert not [each for each in known if each == path or each.startswith(f"{path}/")], name
 

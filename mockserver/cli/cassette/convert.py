@@ -40,7 +40,7 @@ from mockserver.dialects import discover
 from mockserver.engine.answer import split_prompts
 from mockserver.rules.match.fields import Field, find_field
 from mockserver.server.cassette_store import parse_episode
-from mockserver.server.routes import find_operation_name, list_places
+from mockserver.server.routes import find_operation_name, list_endpoints
 from mockserver.server.snapshot import decode_body
 from mockserver.server.sources import compile_rules
 from mockserver.testing.options import name_cassette
@@ -69,7 +69,7 @@ def export_command(name: str, output: Path | None, force: bool, **flags: Json) -
 
 
 def make_dialect_routes() -> DialectRoutes:
-    served = list_places(discover(), "openai")
+    served = list_endpoints(discover(), "openai")
     mounts = {name: dialect.mounts for name, dialect in discover().items()}
     return DialectRoutes(mounts, lambda method, path: find_operation_name(method, path, served), _decode)
 

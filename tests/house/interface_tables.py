@@ -148,7 +148,18 @@ def _signature(method: Any) -> str:
 
 # What the plugin and unittest use of a server; tests hardly do.
 _INTERNAL = (
-    *("compile_rule", "update_rules", "remove_rule", "note_failure", "declares", "check", "close_open", "problems"),
+    *(
+        "compile_rule",
+        "declare",
+        "serve_mcp",
+        "update_rules",
+        "remove_rule",
+        "note_failure",
+        "declares",
+        "check",
+        "close_open",
+        "problems",
+    ),
     *("remarks", "list_ignored_timings", "find_played_cassette", "wait_until_idle", "keep_declared", "override"),
 )
 

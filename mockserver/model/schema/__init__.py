@@ -7,19 +7,11 @@ from itertools import islice
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
-from mockserver.model.arguments import NOTHING, Mentions
 from mockserver.model.budget import request_work
-from mockserver.model.schema.document import (
-    MAX_COST,
-    CompiledSchema,
-    UnsatisfiableError,
-    WorkLimitError,
-    compile_schema,
-    depth_and_size,
-    escape,
-)
-from mockserver.model.schema.generation import VALIDATED_PER_STEP, Generation, Location, whole_value
-from mockserver.model.schema.generator import make
+from mockserver.model.schema.compiled import MAX_COST, CompiledSchema, compile_schema, depth_and_size
+from mockserver.model.schema.document import UnsatisfiableError, WorkLimitError, escape
+from mockserver.model.schema.generator import VALIDATED_PER_STEP, Attempt
+from mockserver.model.schema.prompt import NOTHING, Mentions
 
 
 def instance(schema: Json, seed: Seed, said: Mentions = NOTHING) -> Json:
@@ -62,14 +54,22 @@ def _search(compiled: CompiledSchema, seed: Seed, said: Mentions) -> Json:
     work, minimal = request_work(), False
     work_left = min(_MAX_WORK, work.left)
     work.left -= compiled.document.values // _COMPILED_PER_STEP
-    for attempt in range(_MAX_ATTEMPTS):
-        minimal = minimal or attempt >= _MAX_ATTEMPTS // 2
+    for number in range(_MAX_ATTEMPTS):
+        minimal = minimal or number >= _MAX_ATTEMPTS // 2
         share = min(_MAX_WORK_PER_ATTEMPT, work_left, work.left)
-        generation = Generation(compiled, seed, NOTHING if minimal else said, share, rejections, minimal)
-        generation.strict = attempt % 2 == 1
+        attempt = Attempt(
+            compiled,
+            seed,
+            NOTHING if minimal else said,
+            work=share,
+            rejections=rejections,
+            minimal=minimal,
+            strict=number % 2 == 1,
+        )
         try:
-            found = whole_value(generation, compiled.document.root) if attempt == 0 else ()
-            value = found[0] if found else make(generation, (compiled.document.root,), Location())
+            value = attempt.take_whole() if number == 0 else None
+            if value is None:
+                value = attempt.make_root()
         except UnsatisfiableError as error:
             stuck = error
             rejections[""] += 1
@@ -80,19 +80,21 @@ def _search(compiled: CompiledSchema, seed: Seed, said: Mentions) -> Json:
             minimal = True
             continue
         finally:
-            spent = share - max(0, generation.work_left)
+            spent = share - max(0, attempt.work_left)
             work_left, work.left = work_left - spent, work.left - spent
-        cost = compiled.cost_of(*depth_and_size(value))
-        if cost > MAX_COST:
-            stuck = UnsatisfiableError(f"validating a value takes too long; {_INSTEAD}")
-            if minimal:
-                raise stuck
-            minimal = True  # a smaller value may do
-            continue
-        work.left -= int(cost) // VALIDATED_PER_STEP
+        if not compiled.is_cheap:
+            cost = compiled.cost_of(*depth_and_size(value))
+            if cost > MAX_COST:
+                stuck = UnsatisfiableError(f"validating a value takes too long; {_INSTEAD}")
+                if minimal:
+                    raise stuck
+                minimal = True  # a smaller value may do
+                continue
+            work.left -= int(cost) // VALIDATED_PER_STEP
         if compiled.validator.is_valid(value):
             return value
-        rejections.update(_rejected(compiled, value) if cost <= _MAX_COST_OF_COMPLAINTS else [""])
+        few = compiled.is_cheap or cost <= _MAX_COST_OF_COMPLAINTS
+        rejections.update(_rejected(compiled, value) if few else [""])
     raise stuck or UnsatisfiableError("no value was found that it allows")
 
 

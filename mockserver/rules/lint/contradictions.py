@@ -182,7 +182,8 @@ def _check_finish(call: Call, finish: str, made: Sequence[ToolCall]) -> Iterator
 
 def explain_refusal(schema: Json, value: Json) -> str | None:
     """Return why a schema refuses a value; None if it does not, is invalid itself, or takes too long."""
-    from mockserver.model.schema.document import UnsatisfiableError, compile_schema, depth_and_size  # slow to import
+    from mockserver.model.schema.compiled import compile_schema, depth_and_size  # slow to import
+    from mockserver.model.schema.document import UnsatisfiableError
 
     try:
         compiled = compile_schema(schema)

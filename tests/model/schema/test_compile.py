@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.model.schema.document import CACHE, MAX_COST, UnsatisfiableError, compile_schema
+from mockserver.model.schema.compiled import CACHE, MAX_COST, compile_schema
+from mockserver.model.schema.document import UnsatisfiableError
 
 
 def test_equal_schemas_are_compiled_once() -> None:

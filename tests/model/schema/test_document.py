@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.model.schema.document import MinDepths, SchemaDocument, ValidationCost, depth_and_size
+from mockserver.model.schema.compiled import MinDepths, ValidationCost, depth_and_size
+from mockserver.model.schema.document import SchemaDocument
 
 TARGET: Any = {"title": "target"}
 

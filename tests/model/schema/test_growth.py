@@ -13,7 +13,8 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
 from mockserver.model.schema import instance
-from mockserver.model.schema.document import CACHE, SchemaDocument, ValidationCost, compile_schema
+from mockserver.model.schema.compiled import CACHE, ValidationCost, compile_schema
+from mockserver.model.schema.document import SchemaDocument
 from tests.model.test_growth import steps
 
 Wrap = Callable[[Any], Any]

@@ -18,7 +18,7 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.core.pattern_size import estimate_size
 from mockserver.core.seed import Random, worked
 
-Pattern = Any  # a LiteralPattern, or a compiled pattern, whose type `regex` does not export
+Pattern = Any  # a compiled pattern, whose type `regex` does not export
 Tree = Any  # a parsed pattern: a list of pairs, an opcode and its arguments
 Node = tuple[Any, Any]
 Ranges = tuple[tuple[int, int], ...]
@@ -34,16 +34,6 @@ class InvalidPatternError(Exception):
 
 class PatternTimeoutError(Exception):
     """A match took too long."""
-
-
-class LiteralPattern(Struct, frozen=True):
-    text: str
-    ignore_case: bool = False
-
-    def matches_at(self, text: str, at: int) -> bool:
-        if self.ignore_case:
-            return text[at : at + len(self.text)].lower() == self.text.lower()
-        return text.startswith(self.text, at)
 
 
 def compile_pattern(source: str) -> Pattern:
@@ -64,17 +54,13 @@ def compile_pattern(source: str) -> Pattern:
 
 def fullmatch(pattern: Pattern, text: str) -> bool:
     """Whether the whole text matches. Raises PatternTimeoutError."""
-    if isinstance(pattern, LiteralPattern):
-        return len(text) == len(pattern.text) and pattern.matches_at(text, 0)
     return _within_time(lambda seconds: pattern.fullmatch(text, timeout=seconds)) is not None
 
 
-def match_length(pattern: Pattern, text: str, at: int) -> int:
-    """How many characters match from a position on; 0 for none. Raises PatternTimeoutError."""
-    if isinstance(pattern, LiteralPattern):
-        return len(pattern.text) if pattern.matches_at(text, at) else 0
+def match_end(pattern: Pattern, text: str, at: int) -> int:
+    """Where the match ends that begins at a position; -1 if there is none. Raises PatternTimeoutError."""
     found = _within_time(lambda seconds: pattern.match(text, at, timeout=seconds))
-    return found.end() - at if found else 0
+    return found.end() if found else -1
 
 
 def find_whole_words(source: str, text: str) -> list[str]:
@@ -111,9 +97,7 @@ def _within_time(match: Callable[[float], Any]) -> Any:
 
 def sample_text(pattern: Pattern, rng: Random) -> str | None:
     """Return a matching text, if possible one that people write and not an empty one; None if none is found."""
-    if isinstance(pattern, LiteralPattern):
-        return pattern.text
-    for candidate in _usual_texts(rng):
+    for candidate in usual_texts(rng):
         if fullmatch(pattern, candidate):
             return candidate
     samples = [text for _ in range(_SAMPLES) if (text := sample(pattern.pattern, rng)) is not None]
@@ -125,7 +109,8 @@ def is_encodable(text: str) -> bool:
     return _SURROGATE.search(text) is None
 
 
-def _usual_texts(rng: Random) -> Iterator[str]:
+def usual_texts(rng: Random) -> Iterator[str]:
+    """Words, numbers, dates and the like, as people write them."""
     word, other, number = rng.choice(_WORDS), rng.choice(_WORDS), rng.randrange(1, 100)
     day = _FIRST_DAY + timedelta(days=rng.randrange(366))
     time = f"{rng.randrange(24):02}:{rng.randrange(60):02}"

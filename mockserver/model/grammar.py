@@ -129,7 +129,7 @@ class Series(Struct, frozen=True):
     parts: "Sequence[Node]"
 
 
-class Options(Struct, frozen=True):
+class OneOf(Struct, frozen=True):
     """Alternatives."""
 
     options: "Sequence[Node]"
@@ -143,7 +143,7 @@ class Repeat(Struct, frozen=True):
     most: float
 
 
-Node = Literal | Expression | Name | Series | Options | Repeat
+Node = Literal | Expression | Name | Series | OneOf | Repeat
 
 
 class Grammar(Struct, frozen=True):
@@ -164,7 +164,7 @@ def _measure(node: Node, sizes: Mapping[str, float]) -> float:
             return 1 + sizes.get(name, inf)
         case Series(parts):
             return sum(_measure(part, sizes) for part in parts)
-        case Options(options):
+        case OneOf(options):
             return min(_measure(option, sizes) for option in options)
         case Repeat(part, least):
             return least * _measure(part, sizes) if least else 0
@@ -239,10 +239,10 @@ class _Writer:
                     left.append((self.grammar.symbols[name], depth + 1))
                 case Series(parts):
                     left += [(part, depth) for part in reversed(parts)]
-                case Options(options):
+                case OneOf(options):
                     left.append((self._choose(options, depth), depth))
                 case Repeat(part, least, most):
-                    waiting = sum(isinstance(other, Name | Expression) for other, _ in left)
+                    waiting = sum(isinstance(other, Name | Expression) for other, _ in left[-_MAX_VALUES:])
                     if least > 0 or (most > 0 and self._wants_more(part, depth, waiting)):
                         left += [(Repeat(part, max(0, least - 1), most - 1), depth), (part, depth)]
 
@@ -277,7 +277,7 @@ class _Writer:
                 return self._find_value(node) is not None
             case Name(name):
                 return self._is_said(self.grammar.symbols[name], depth + 1)
-            case Series(nodes) | Options(nodes):
+            case Series(nodes) | OneOf(nodes):
                 return any(self._is_said(each, depth) for each in nodes)
         return self._is_said(node.part, depth)
 
@@ -349,7 +349,7 @@ class _Reader:
                 for part in parts:
                     ends = {end for start in ends for end in self._read(part, start, in_rule=in_rule)}
                 return ends
-            case Options(options):
+            case OneOf(options):
                 return {end for option in options for end in self._read(option, at, in_rule=in_rule)}
         ends, fresh, times = ({at} if node.least == 0 else set()), {at}, 0
         while fresh and times < node.most:
@@ -405,7 +405,7 @@ class _Notation:
             raise _refuse_at("only terminals of 'common' can be imported", _first_token(path[0]) if path else name)
         if alias.value in self.bodies:
             raise _refuse_at(f"'{alias.value}' is defined more than once", alias)
-        if f"common.{name.value}" not in _read_common():
+        if f"common.{name.value}" not in _read_shipped_terminals():
             raise _refuse_at(f"there is no terminal '{name.value}' in common", name)
         self.imported[alias.value] = Name(f"common.{name.value}", is_terminal=True)
 
@@ -435,7 +435,7 @@ class _Notation:
                 raise _refuse_at("templates are not supported", _first_token(tree))
         children = tree.children[:1] if tree.data == "alias" else tree.children
         nodes: list[Node] = [self.read(child, in_terminal=in_terminal) for child in children]
-        joined: Node = Options(nodes) if tree.data == "expansions" else Series(nodes)
+        joined: Node = OneOf(nodes) if tree.data == "expansions" else Series(nodes)
         return nodes[0] if len(nodes) == 1 else joined
 
     def _read_name(self, token: "Token", *, in_terminal: bool) -> Node:
@@ -469,14 +469,14 @@ def _read_grammar(definition: str) -> Grammar:
     if len(definition) > _MAX_CHARACTERS:
         raise _refuse(f"it has more than {_MAX_CHARACTERS:,} characters.")
     notation = _Notation(definition)
-    symbols = {**notation.read_symbols(), **(_read_common() if notation.imported else {})}
+    symbols = {**notation.read_symbols(), **(_read_shipped_terminals() if notation.imported else {})}
     if "start" not in symbols:
         raise _refuse("it has no rule 'start'.")
     return Grammar(symbols, [notation.read(tree, in_terminal=True) for tree in notation.ignored], _find_sizes(symbols))
 
 
 @cache
-def _read_common() -> Mapping[str, Node]:
+def _read_shipped_terminals() -> Mapping[str, Node]:
     """Read lark's own terminals."""
     from importlib.resources import files
 

@@ -8,10 +8,11 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.budget import request_work
-from mockserver.model.schema.compiled import MAX_COST, CompiledSchema, compile_schema, depth_and_size
 from mockserver.model.schema.document import UnsatisfiableError, WorkLimitError, escape
 from mockserver.model.schema.generator import VALIDATED_PER_STEP, Attempt
 from mockserver.model.schema.prompt import NOTHING, Mentions
+from mockserver.model.schema.shape import CompiledSchema, compile_schema
+from mockserver.model.schema.validators import MAX_COST, depth_and_size
 
 
 def instance(schema: Json, seed: Seed, said: Mentions = NOTHING) -> Json:
@@ -82,8 +83,8 @@ def _search(compiled: CompiledSchema, seed: Seed, said: Mentions) -> Json:
         finally:
             spent = share - max(0, attempt.work_left)
             work_left, work.left = work_left - spent, work.left - spent
-        if not compiled.is_cheap:
-            cost = compiled.cost_of(*depth_and_size(value))
+        if not compiled.validator.is_cheap:
+            cost = compiled.validator.cost_of(*depth_and_size(value))
             if cost > MAX_COST:
                 stuck = UnsatisfiableError(f"validating a value takes too long; {_INSTEAD}")
                 if minimal:
@@ -91,16 +92,16 @@ def _search(compiled: CompiledSchema, seed: Seed, said: Mentions) -> Json:
                 minimal = True  # a smaller value may do
                 continue
             work.left -= int(cost) // VALIDATED_PER_STEP
-        if compiled.validator.is_valid(value):
+        if compiled.validator.whole.is_valid(value):
             return value
-        few = compiled.is_cheap or cost <= _MAX_COST_OF_COMPLAINTS
+        few = compiled.validator.is_cheap or cost <= _MAX_COST_OF_COMPLAINTS
         rejections.update(_rejected(compiled, value) if few else [""])
     raise stuck or UnsatisfiableError("no value was found that it allows")
 
 
 def _rejected(compiled: CompiledSchema, value: Json) -> Iterator[str]:
     """Where a value is not valid: each complaint has the complaints of all alternatives, which take memory."""
-    for complaint in islice(compiled.validator.iter_errors(value), _MAX_COMPLAINTS):
+    for complaint in islice(compiled.validator.whole.iter_errors(value), _MAX_COMPLAINTS):
         yield "".join(f"/{escape(step)}" for step in complaint.instance_path)
 
 

@@ -3,8 +3,9 @@
 Nothing is ever fetched. Knows how schemas name and contain each other, not what other keywords mean.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from math import inf
 from typing import Any
 from urllib.parse import unquote, urljoin
 
@@ -250,3 +251,70 @@ _META_SCHEMAS = ("http://json-schema.org/draft", "https://json-schema.org/draft"
 _ANY_SCHEMA: Schema = {"type": "object"}  # an empty schema is one that every meta-schema allows
 _LARGE_PATTERN = 1_000
 _MAX_BACKTRACKS = 100_000  # some 15 ms
+
+
+class MinDepths:
+    """How deep the smallest instances of a document's schemas are nested: the least fixed point, which is exact."""
+
+    def __init__(self, document: SchemaDocument) -> None:
+        self._document = document
+        self._known: dict[int, float] = dict.fromkeys(map(id, document.schemas), inf)
+        changed, steps = True, _MAX_DEPTH_STEPS
+        while changed and steps > 0:
+            steps -= document.values
+            changed = False
+            for schema in reversed(document.schemas):  # what a schema contains comes after it, definitions mostly too
+                depth = self._depth(schema)
+                if depth < self._known[id(schema)]:
+                    self._known[id(schema)], changed = depth, document.references > 0
+        if changed:  # too large to know all: what has no depth yet may end after all
+            self._known = {key: 0 if depth == inf else depth for key, depth in self._known.items()}
+
+    def of(self, schema: Json) -> float:
+        """0 for a plain value, 1 for an object or array of such; infinite if no instance ever ends."""
+        if not isinstance(schema, Mapping):
+            return inf if schema is False else 0
+        return self._known.get(id(schema), 1)  # a meta-schema is no part
+
+    def _depth(self, schema: Schema) -> float:
+        if "const" in schema or "enum" in schema:
+            return 0
+        try:
+            targets = self._document.targets(schema)
+        except UnsatisfiableError:
+            return inf
+        whole = max(map(self.of, (*targets, *_list(schema, "allOf"))), default=0)
+        for keyword in ("anyOf", "oneOf"):
+            whole = max(whole, min(map(self.of, _list(schema, keyword)), default=0))
+        if _may_be_plain(schema):
+            return whole
+        within = 1 + max(map(self.of, _required_within(schema)), default=0)
+        return max(whole, within if "type" in schema else min(within, _DEPTH_WITHOUT_TYPE))
+
+
+def _list(schema: Schema, keyword: str) -> list[Json]:
+    found = schema.get(keyword)
+    return found if isinstance(found, list) else []
+
+
+def _required_within(schema: Schema) -> Iterator[Json]:
+    properties = schema.get("properties")
+    for name in _list(schema, "required"):
+        yield properties.get(name, True) if isinstance(properties, Mapping) else True
+    least = schema.get("minItems", 0)
+    if isinstance(least, int) and least > 0:
+        first = schema.get("prefixItems", schema.get("items"))
+        yield from first[:least] if isinstance(first, list) else (schema.get("items", True),)
+    if "contains" in schema and schema.get("minContains", 1):
+        yield schema["contains"]
+
+
+def _may_be_plain(schema: Schema) -> bool:
+    stated = schema.get("type")
+    if stated is None:
+        return not any(keyword in schema for keyword in ("required", "minItems", "contains", "properties"))
+    return any(kind not in ("object", "array") for kind in (stated if isinstance(stated, list) else [stated]))
+
+
+_MAX_DEPTH_STEPS = 100_000
+_DEPTH_WITHOUT_TYPE = 1_000  # without a type it may be a plain value after all, if nothing else ends

@@ -1,6 +1,6 @@
 """Generates one instance: follows the shapes down, tries alternatives, and takes what the prompt says first."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -10,11 +10,11 @@ from mockserver.core.json import Json
 from mockserver.core.seed import Random, Seed
 from mockserver.model.fillers import noun
 from mockserver.model.patterns import sample
-from mockserver.model.schema.compiled import MAX_COST, CompiledSchema, depth_and_size
 from mockserver.model.schema.document import MAX_PROPERTIES, UnsatisfiableError, WorkLimitError, escape
 from mockserver.model.schema.prompt import NOTHING, WHOLE, Mentions, PromptValues
 from mockserver.model.schema.scalars import natural_range
-from mockserver.model.schema.shape import Choice, Option, Shape, json_key, nothing_allowed
+from mockserver.model.schema.shape import Alternatives, CompiledSchema, Option, Shape, json_key, nothing_allowed
+from mockserver.model.schema.validators import MAX_COST, depth_and_size
 
 T = TypeVar("T")
 
@@ -74,14 +74,14 @@ class Attempt:
 
     def make_root(self) -> Json:
         """Make the whole instance."""
-        root = self.compiled.shape_of((self.compiled.document.root,))
+        root = self.compiled.root
         if root is None:
             raise UnsatisfiableError("nothing is allowed here")
         return self.make(root, Location())
 
     def take_whole(self) -> Json:
         """Return the value that the prompt has for a schema that is not an object; None if it has none."""
-        root = self.compiled.shape_of((self.compiled.document.root,))
+        root = self.compiled.root
         if not self.prompt.is_given or root is None or not root.parts or "object" in root.types:
             return None
         name = next((part["title"] for part in root.parts if isinstance(part.get("title"), str)), WHOLE)
@@ -110,9 +110,9 @@ class Attempt:
         """Whether the schemas of a shape allow a value, as far as they can tell one by one."""
         if shape is None:
             return False
-        if not self.compiled.is_cheap:
+        if not self.compiled.validator.is_cheap:
             depth, size = depth_and_size(value)
-            cost = self.compiled.cost_of(depth, size)
+            cost = self.compiled.validator.cost_of(depth, size)
             if cost > MAX_COST:
                 return all(schema is True or schema == {} for schema in shape.schemas)
             self.spend(size // 50 + int(cost) * len(shape.schemas) // VALIDATED_PER_STEP)
@@ -164,13 +164,15 @@ class Attempt:
                 first = first or UnsatisfiableError(error.why, pointer)
         raise first or UnsatisfiableError("none of the alternatives can be met", shape.pointer)
 
-    def combine(self, shape: Shape, choices: Sequence[Choice], location: Location, taken: Taken) -> Iterator[Shape]:
+    def combine(
+        self, shape: Shape, choices: Sequence[Alternatives], location: Location, taken: Taken
+    ) -> Iterator[Shape]:
         """Add one option of each choice, in every way that agrees with what the prompt says."""
-        left: list[tuple[Shape, Option, Sequence[Choice]]] = [(shape, (), choices)]
+        left: list[tuple[Shape, Option, Sequence[Alternatives]]] = [(shape, (), choices)]
         found, stuck = False, shape.pointer
         while left:
             narrow, option, further = left.pop()
-            self.spend(1 + (len(narrow.parts) + len(further)) // 40)
+            self.spend(1 + (len(narrow.parts) + len(further)) // 20)
             widened = narrow.widen(option)
             if widened is None:
                 continue
@@ -191,7 +193,7 @@ class Attempt:
         if not found:
             raise UnsatisfiableError("none of the alternatives can be met", stuck)
 
-    def _order_options(self, choice: Choice, location: Location) -> Sequence[Option]:
+    def _order_options(self, choice: Alternatives, location: Location) -> Sequence[Option]:
         """Sort the options: what the prompt mentions first, null last; deep down what ends soonest."""
         options = choice.options
         if choice.keyword not in ("anyOf", "oneOf"):
@@ -349,7 +351,7 @@ class _ObjectMaker:
         self._add_properties(values)
         return values
 
-    def _choose_names(self, required: Sequence[str]) -> Mapping[str, None]:
+    def _choose_names(self, required: Collection[str]) -> Mapping[str, None]:
         chosen = dict.fromkeys(required)
         if self.attempt.is_generous(self.location) and len(self.shape.names) > len(required):
             wanted = (name for name in self.shape.names if name not in chosen and self._is_wanted(name))

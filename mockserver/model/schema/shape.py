@@ -4,20 +4,20 @@ They stay apart, as parts, and are never merged into one: each keeps its own rea
 additional), and a reference is followed from where it is.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from json import dumps
-from typing import TYPE_CHECKING
+from threading import local
 
 from msgspec import Struct
+from pydantic_core import to_json
 
 from mockserver.core.json import Json
-from mockserver.model.schema.document import SchemaDocument, UnsatisfiableError, matches, pattern_work
+from mockserver.model.schema.document import MinDepths, SchemaDocument, UnsatisfiableError, matches, pattern_work
 from mockserver.model.schema.scalars import Numbers, Texts, lower_limit, upper_limit
-
-if TYPE_CHECKING:
-    from mockserver.model.schema.compiled import CompiledSchema
+from mockserver.model.schema.validators import SchemaValidator, depth_and_size
 
 Part = Mapping[str, Json]
 Parts = tuple[Part, ...]
@@ -25,7 +25,7 @@ Option = tuple[Json, ...]  # schemas that must hold together if this alternative
 TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
 
 
-class Choice(Struct, frozen=True):
+class Alternatives(Struct, frozen=True):
     """A keyword that leaves a choice: where it is, and the options."""
 
     keyword: str
@@ -123,7 +123,7 @@ class Shape:
         """Whether its schemas allow a value, as far as they can be asked one by one."""
         if self._is_plain:
             return has_type(value, self.types)
-        return all(self._compiled.allows(schema, value) for schema in self.schemas)
+        return all(self._compiled.validator.allows(schema, value) for schema in self.schemas)
 
     @cached_property
     def _is_plain(self) -> bool:
@@ -211,8 +211,9 @@ class Shape:
         return [name for name, shape in inner.items() if shape and shape.is_nullable_scalar]
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for part in self.parts for name in part.get("properties", ())))
+    def names(self) -> Collection[str]:
+        """The names in `properties`, in their order."""
+        return dict.fromkeys(name for part in self.parts for name in part.get("properties", ()))
 
     @cached_property
     def name_patterns(self) -> Sequence[str]:
@@ -227,7 +228,9 @@ class Shape:
     def allows_name(self, name: str) -> bool:
         """Whether a property may have this name, and a value."""
         stated = (part["propertyNames"] for part in self.parts if "propertyNames" in part)
-        return self.property(name) is not None and all(self._compiled.allows(schema, name) for schema in stated)
+        return self.property(name) is not None and all(
+            self._compiled.validator.allows(schema, name) for schema in stated
+        )
 
     @cached_property
     def is_map(self) -> bool:
@@ -260,7 +263,7 @@ class Shape:
             found += [part["unevaluatedProperties"] for part in self.parts if "unevaluatedProperties" in part]
         return found
 
-    def add_dependents(self, names: Iterable[str]) -> tuple[str, ...]:
+    def add_dependents(self, names: Iterable[str]) -> Collection[str]:
         """Add the names that must be there if these are."""
         found = dict.fromkeys(names)
         left = list(found) if self._dependents else []
@@ -269,7 +272,7 @@ class Shape:
             new = [one for dependents in self._dependents for one in dependents.get(name, ()) if one not in found]
             found |= dict.fromkeys(new)
             left += new
-        return tuple(found)
+        return found
 
     @cached_property
     def _dependents(self) -> Sequence[Mapping[str, Sequence[str]]]:
@@ -322,11 +325,11 @@ class Shape:
     # Alternatives
 
     @cached_property
-    def choices(self) -> tuple[Choice, ...]:
+    def choices(self) -> tuple[Alternatives, ...]:
         return tuple(self._choices(self.parts))
 
     @cached_property
-    def strict_choices(self) -> tuple[Choice, ...]:
+    def strict_choices(self) -> tuple[Alternatives, ...]:
         """The same, where `not`, other options of `oneOf` and an unmet `if` are choices of what to violate."""
         return tuple(self._strict_choices(self.parts))
 
@@ -344,13 +347,12 @@ class Shape:
             return self._compiled.shape_of(together)
         return Shape(self._compiled, together, (*self.parts, *new))
 
-    def new_choices(self, before: "Shape", *, strict: bool) -> tuple[Choice, ...]:
-        """The choices that it has and a narrower one had not."""
-        seen = {id(part) for part in before.parts}
-        new = tuple(part for part in self.parts if id(part) not in seen)
+    def new_choices(self, narrow: "Shape", *, strict: bool) -> tuple[Alternatives, ...]:
+        """The choices that it has and the narrower one, which it was widened from, had not."""
+        new = self.parts[len(narrow.parts) :]
         return tuple((self._strict_choices if strict else self._choices)(new))
 
-    def _choices(self, parts: Parts) -> Iterator[Choice]:
+    def _choices(self, parts: Parts) -> Iterator[Alternatives]:
         for part in parts:
             for keyword in ("anyOf", "oneOf"):
                 if keyword in part:
@@ -362,10 +364,10 @@ class Shape:
                     if not isinstance(schema, list):
                         yield self._choice(part, keyword, ((schema,), ()))
 
-    def _choice(self, part: Part, keyword: str, options: Iterable[Option]) -> Choice:
-        return Choice(keyword, f"{self._compiled.document.pointer(part)}/{keyword}", tuple(options))
+    def _choice(self, part: Part, keyword: str, options: Iterable[Option]) -> Alternatives:
+        return Alternatives(keyword, f"{self._compiled.document.pointer(part)}/{keyword}", tuple(options))
 
-    def _strict_choices(self, parts: Parts) -> Iterator[Choice]:
+    def _strict_choices(self, parts: Parts) -> Iterator[Alternatives]:
         for choice in self._choices(parts):
             options = choice.options
             if choice.keyword == "oneOf" and len(options) <= _MAX_EXCLUDED_OPTIONS:
@@ -374,7 +376,7 @@ class Shape:
             elif choice.keyword == "if":
                 met, unmet = options
                 options = (met, (*unmet, {"not": met[0]}))
-            yield Choice(choice.keyword, choice.pointer, options)
+            yield Alternatives(choice.keyword, choice.pointer, options)
         for part in parts:
             if "not" in part:
                 refused = self._compiled.shape_of((part["not"],))
@@ -416,6 +418,82 @@ class Shape:
             option for choice in self.choices if choice.keyword in ("anyOf", "oneOf") for option in choice.options
         ]
         return [shape for shape in map(self._compiled.shape_of, options[:_MAX_OPTIONS]) if shape]
+
+
+class CompiledSchema:
+    """A schema, and all that generating its instances has found out about it."""
+
+    def __init__(self, document: SchemaDocument) -> None:
+        self.document = document
+        self.validator = SchemaValidator(document)
+        self._shapes: dict[Sequence[int | bool], tuple[Sequence[Json], Shape | None]] = {}  # by identities of schemas
+
+    @cached_property
+    def min_depths(self) -> MinDepths:
+        return MinDepths(self.document)
+
+    @property
+    def root(self) -> Shape | None:
+        """What the whole schema says; None if it allows nothing at first sight."""
+        return self.shape_of((self.document.root,))
+
+    def shape_of(self, schemas: Sequence[Json]) -> Shape | None:
+        """Return what schemas say together; None if they allow nothing at first sight."""
+        key = tuple([schema if isinstance(schema, bool) else id(schema) + 2 for schema in schemas])  # True equals 1
+        if key not in self._shapes:
+            if len(self._shapes) > _MAX_SHAPES:
+                self._shapes.clear()
+            try:
+                shape = Shape(self, schemas)
+            except UnsatisfiableError:
+                shape = None
+            self._shapes[key] = schemas, shape  # no other object gets the identity of these
+        return self._shapes[key][1]
+
+    def size_of(self, listed: Json) -> int:
+        """The size of what `enum` or `const` of a part holds; only the length of other lists."""
+        return self._sizes.get(id(listed)) or (len(listed) if isinstance(listed, list) else 1)
+
+    @cached_property
+    def _sizes(self) -> Mapping[int, int]:
+        stated = (part[keyword] for part in self.document.schemas for keyword in ("enum", "const") if keyword in part)
+        return {id(value): depth_and_size(value)[1] for value in stated if isinstance(value, Mapping | list)}
+
+
+def compile_schema(schema: Json) -> CompiledSchema:
+    """Compile a schema, unless it is known. Raises UnsatisfiableError, with the place, if it is invalid."""
+    try:
+        key = to_json(schema, inf_nan_mode="constants")
+    except ValueError:
+        SchemaDocument(schema)  # raises, with the place, if it is nested too deeply
+        raise UnsatisfiableError("it is no JSON", "#") from None
+    cached = CACHE.schemas
+    found = cached.get(key)
+    if found is None:
+        cached[key] = found = CompiledSchema(SchemaDocument(schema))
+        while len(cached) > 1 and (len(cached) > _MAX_CACHED or _weigh(cached) > _MAX_CACHED_BYTES):
+            cached.popitem(last=False)
+    else:
+        cached.move_to_end(key)
+    return found
+
+
+def _weigh(cached: Mapping[bytes, CompiledSchema]) -> int:
+    """Bytes of the schemas; their patterns count by the memory that they take."""
+    return sum(len(key) + 8 * compiled.document.pattern_work for key, compiled in cached.items())
+
+
+class _Cache(local):
+    """The compiled schemas of one thread: generating instances writes into their memory."""
+
+    def __init__(self) -> None:
+        self.schemas: OrderedDict[bytes, CompiledSchema] = OrderedDict()
+
+
+CACHE = _Cache()
+_MAX_CACHED = 128
+_MAX_CACHED_BYTES = 1_000_000
+_MAX_SHAPES = 4_000  # of one schema
 
 
 def nothing_allowed(name: str) -> str:

@@ -182,15 +182,16 @@ def _check_finish(call: Call, finish: str, made: Sequence[ToolCall]) -> Iterator
 
 def explain_refusal(schema: Json, value: Json) -> str | None:
     """Return why a schema refuses a value; None if it does not, is invalid itself, or takes too long."""
-    from mockserver.model.schema.compiled import compile_schema, depth_and_size  # slow to import
-    from mockserver.model.schema.document import UnsatisfiableError
+    from mockserver.model.schema.document import UnsatisfiableError  # slow to import, as are the others
+    from mockserver.model.schema.shape import compile_schema
+    from mockserver.model.schema.validators import depth_and_size
 
     try:
-        compiled = compile_schema(schema)
+        validator = compile_schema(schema).validator
     except UnsatisfiableError:
         return None
-    if compiled.cost_of(*depth_and_size(value)) > _MAX_COST or compiled.validator.is_valid(value):
+    if validator.cost_of(*depth_and_size(value)) > _MAX_COST or validator.whole.is_valid(value):
         return None
-    found = islice(compiled.validator.iter_errors(value), _MAX_WHYS)
+    found = islice(validator.whole.iter_errors(value), _MAX_WHYS)
     places = ((error.message, "".join(f"/{step}" for step in error.instance_path)) for error in found)
     return "; ".join(one_line(truncate(why, _MAX_WHY)) + (f" at {place}" if place else "") for why, place in places)

@@ -328,10 +328,10 @@ def _build_length(expected: Json, lens: Lens) -> Test:
 def _build_schema(expected: Json, _lens: Lens) -> Test:
     import jsonschema_rs  # slow to import, and few rules need it
 
-    from mockserver.model.schema import compiled, document
+    from mockserver.model.schema import document, validators
 
     try:
-        cost = compiled.ValidationCost(document.SchemaDocument(expected))
+        cost = validators.ValidationCost(document.SchemaDocument(expected))
         cost.check_compiling()
         validator = jsonschema_rs.validator_for(
             expected, retriever=_refuse_retrieval, pattern_options=document.pattern_options()
@@ -346,8 +346,8 @@ def _build_schema(expected: Json, _lens: Lens) -> Test:
         if actual is None:
             return False
         if doubles:
-            depth, size = compiled.depth_and_size(actual)
-            if size * cost.of(expected, depth) > compiled.MAX_COST:
+            depth, size = validators.depth_and_size(actual)
+            if size * cost.of(expected, depth) > validators.MAX_COST:
                 return False
         try:
             return bool(validator.is_valid(actual))

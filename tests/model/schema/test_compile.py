@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.model.schema.compiled import CACHE, MAX_COST, compile_schema
 from mockserver.model.schema.document import UnsatisfiableError
+from mockserver.model.schema.shape import CACHE, compile_schema
+from mockserver.model.schema.validators import MAX_COST
 
 
 def test_equal_schemas_are_compiled_once() -> None:
@@ -55,13 +56,13 @@ def test_invalid_schemas_are_refused_with_a_pointer(schema: Any, why: str, point
 
 
 def test_an_unknown_dialect_is_accepted() -> None:
-    assert compile_schema({"$schema": "https://a.test/own", "type": "string"}).validator.is_valid("a")
+    assert compile_schema({"$schema": "https://a.test/own", "type": "string"}).validator.whole.is_valid("a")
 
 
 def test_references_need_no_uri_escapes() -> None:
     ready = compile_schema({"$ref": "#/definitions/List<a b>", "definitions": {"List<a b>": {"type": "integer"}}})
-    assert ready.validator.is_valid(1)
-    assert not ready.validator.is_valid("a")
+    assert ready.validator.whole.is_valid(1)
+    assert not ready.validator.whole.is_valid("a")
 
 
 def test_parts_validate_values() -> None:
@@ -71,13 +72,13 @@ def test_parts_validate_values() -> None:
     }
     ready = compile_schema(schema)
     inner = ready.document.root["properties"]
-    assert [ready.allows(inner["a b"], value) for value in ("ab", "a", 5)] == [True, False, True]
-    assert [ready.allows(inner["c"], value) for value in (1, 2)] == [False, True]
-    assert [ready.allows(one, 1) for one in (True, False, {})] == [True, False, True]
-    assert ready.allows({"const": "of no document"}, 5)
+    assert [ready.validator.allows(inner["a b"], value) for value in ("ab", "a", 5)] == [True, False, True]
+    assert [ready.validator.allows(inner["c"], value) for value in (1, 2)] == [False, True]
+    assert [ready.validator.allows(one, 1) for one in (True, False, {})] == [True, False, True]
+    assert ready.validator.allows({"const": "of no document"}, 5)
 
 
 def test_values_that_are_too_costly_to_validate() -> None:
     links: dict[str, Any] = {f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(40)}
     ready = compile_schema({"not": {"$ref": "#/$defs/d0"}, "$defs": {**links, "d40": {}}})
-    assert ready.cost_of(1, 1) > MAX_COST
+    assert ready.validator.cost_of(1, 1) > MAX_COST

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.model.schema.compiled import MinDepths, ValidationCost, depth_and_size
-from mockserver.model.schema.document import SchemaDocument
+from mockserver.model.schema.document import MinDepths, SchemaDocument
+from mockserver.model.schema.validators import ValidationCost, depth_and_size
 
 TARGET: Any = {"title": "target"}
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.model.schema.compiled import compile_schema
 from mockserver.model.schema.document import UnsatisfiableError, WorkLimitError
 from mockserver.model.schema.generator import Attempt, Location, Taken
+from mockserver.model.schema.shape import compile_schema
 
 
 def made(schema: Any, seed: int = 0, *, minimal: bool = False, rejections: Any = None) -> Any:

@@ -13,8 +13,9 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
 from mockserver.model.schema import instance
-from mockserver.model.schema.compiled import CACHE, ValidationCost, compile_schema
 from mockserver.model.schema.document import SchemaDocument
+from mockserver.model.schema.shape import CACHE, compile_schema
+from mockserver.model.schema.validators import ValidationCost
 from tests.model.test_growth import steps
 
 Wrap = Callable[[Any], Any]
@@ -180,4 +181,4 @@ def test_the_cost_of_a_schema_is_the_same_whatever_was_asked_before() -> None:
     back = {"properties": {"a": {"$ref": "#/$defs/d0"}}}
     chain = [doubled(lambda next: {"allOf": [next]}, 100, back, title=title) for title in ("cold", "warm")]
     cold, warm = map(compile_schema, chain)
-    assert [warm.cost_of(depth, 1) for depth in (1, 2, 3)][-1] == cold.cost_of(3, 1)
+    assert [warm.validator.cost_of(depth, 1) for depth in (1, 2, 3)][-1] == cold.validator.cost_of(3, 1)

@@ -8,8 +8,8 @@ import pytest
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.schema import instance
-from mockserver.model.schema.compiled import compile_schema
 from mockserver.model.schema.generator import Attempt
+from mockserver.model.schema.shape import compile_schema
 
 
 def made(schema: Any) -> Any:

@@ -129,7 +129,7 @@ class Series(Struct, frozen=True):
     parts: "Sequence[Node]"
 
 
-class OneOf(Struct, frozen=True):
+class Alternation(Struct, frozen=True):
     """Alternatives."""
 
     options: "Sequence[Node]"
@@ -143,7 +143,7 @@ class Repeat(Struct, frozen=True):
     most: float
 
 
-Node = Literal | Expression | Name | Series | OneOf | Repeat
+Node = Literal | Expression | Name | Series | Alternation | Repeat
 
 
 class Grammar(Struct, frozen=True):
@@ -164,7 +164,7 @@ def _measure(node: Node, sizes: Mapping[str, float]) -> float:
             return 1 + sizes.get(name, inf)
         case Series(parts):
             return sum(_measure(part, sizes) for part in parts)
-        case OneOf(options):
+        case Alternation(options):
             return min(_measure(option, sizes) for option in options)
         case Repeat(part, least):
             return least * _measure(part, sizes) if least else 0
@@ -239,7 +239,7 @@ class _Writer:
                     left.append((self.grammar.symbols[name], depth + 1))
                 case Series(parts):
                     left += [(part, depth) for part in reversed(parts)]
-                case OneOf(options):
+                case Alternation(options):
                     left.append((self._choose(options, depth), depth))
                 case Repeat(part, least, most):
                     waiting = sum(isinstance(other, Name | Expression) for other, _ in left[-_MAX_VALUES:])
@@ -277,7 +277,7 @@ class _Writer:
                 return self._find_value(node) is not None
             case Name(name):
                 return self._is_said(self.grammar.symbols[name], depth + 1)
-            case Series(nodes) | OneOf(nodes):
+            case Series(nodes) | Alternation(nodes):
                 return any(self._is_said(each, depth) for each in nodes)
         return self._is_said(node.part, depth)
 
@@ -349,7 +349,7 @@ class _Reader:
                 for part in parts:
                     ends = {end for start in ends for end in self._read(part, start, in_rule=in_rule)}
                 return ends
-            case OneOf(options):
+            case Alternation(options):
                 return {end for option in options for end in self._read(option, at, in_rule=in_rule)}
         ends, fresh, times = ({at} if node.least == 0 else set()), {at}, 0
         while fresh and times < node.most:
@@ -435,7 +435,7 @@ class _Notation:
                 raise _refuse_at("templates are not supported", _first_token(tree))
         children = tree.children[:1] if tree.data == "alias" else tree.children
         nodes: list[Node] = [self.read(child, in_terminal=in_terminal) for child in children]
-        joined: Node = OneOf(nodes) if tree.data == "expansions" else Series(nodes)
+        joined: Node = Alternation(nodes) if tree.data == "expansions" else Series(nodes)
         return nodes[0] if len(nodes) == 1 else joined
 
     def _read_name(self, token: "Token", *, in_terminal: bool) -> Node:

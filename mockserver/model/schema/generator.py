@@ -46,6 +46,9 @@ class Taken(Struct, frozen=True):
     looked_up: frozenset[str] = frozenset()
 
 
+_NOTHING_TAKEN = Taken()
+
+
 class Attempt:
     """One attempt at an instance. Each location has random numbers of its own: an added property changes no other.
 
@@ -125,14 +128,14 @@ class Attempt:
             raise UnsatisfiableError(f"it leads more than {_MAX_DEPTH} levels deep", shape.pointer)
         location = location.after(self.rejections.get(location.pointer, 0), shape.hints)
         for value in self._default_and_examples(shape, location):
-            if (shape.listed is None or value in shape.listed) and self.fits(shape, value):
+            if self.fits(shape, value):
                 return value
         left = self.prompt.left
-        taken = self.take_values(shape, location, Taken())
+        taken = self.take_values(shape, location, _NOTHING_TAKEN)
         if taken.values:
             try:
                 return self._make_first_possible(shape, location, taken)
-            except UnsatisfiableError:
+            except UnsatisfiableError:  # what the prompt says cannot be met together with what the schema demands
                 self.prompt.left = left
         return self._make_first_possible(shape, location, Taken(looked_up=taken.looked_up))
 

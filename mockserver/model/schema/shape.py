@@ -437,6 +437,11 @@ class CompiledSchema:
         """What the whole schema says; None if it allows nothing at first sight."""
         return self.shape_of((self.document.root,))
 
+    @property
+    def size(self) -> int:
+        """How many shapes are remembered."""
+        return len(self._shapes)
+
     def shape_of(self, schemas: Sequence[Json]) -> Shape | None:
         """Return what schemas say together; None if they allow nothing at first sight."""
         key = tuple([schema if isinstance(schema, bool) else id(schema) + 2 for schema in schemas])  # True equals 1
@@ -479,8 +484,8 @@ def compile_schema(schema: Json) -> CompiledSchema:
 
 
 def _weigh(cached: Mapping[bytes, CompiledSchema]) -> int:
-    """Bytes of the schemas; their patterns count by the memory that they take."""
-    return sum(len(key) + 8 * compiled.document.pattern_work for key, compiled in cached.items())
+    """Bytes of the schemas; patterns and shapes count by the memory that they take."""
+    return sum(len(key) + 8 * compiled.document.pattern_work + 100 * compiled.size for key, compiled in cached.items())
 
 
 class _Cache(local):

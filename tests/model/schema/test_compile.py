@@ -35,6 +35,14 @@ def test_the_cache_is_bounded() -> None:
     assert len(CACHE.schemas) == 1
 
 
+def test_shapes_count_as_memory() -> None:
+    for at in range(20):
+        compiled = compile_schema({"title": f"{at}"})
+        for _ in range(1_000):
+            compiled.shape_of(({"type": "string"},))
+    assert sum(compiled.size for compiled in CACHE.schemas.values()) <= 11_000
+
+
 @pytest.mark.parametrize(
     ("schema", "why", "pointer"),
     [

@@ -146,43 +146,34 @@ class Repeat(Struct, frozen=True):
 Node = Literal | Expression | Name | Series | Alternation | Repeat
 
 
-class Grammar(Struct, frozen=True):
+class Grammar:
     """Rules and terminals by name; what is ignored may stand between any two tokens."""
 
-    symbols: Mapping[str, Node]
-    ignored: Sequence[Node]
-    sizes: Mapping[str, float]  # of the smallest derivation of each symbol: its tokens and names
+    def __init__(self, symbols: Mapping[str, Node], ignored: Sequence[Node]) -> None:
+        self.symbols = symbols
+        self.ignored = ignored
+        self._sizes: dict[str, float] = {}  # a fixed point; what is not found within a limit of work has none
+        left, changed = _MAX_MEASURED, True
+        while changed and left > 0:
+            changed = False
+            for name in (*symbols, *reversed([*symbols])):  # definitions mostly use those before or after them
+                left -= 1
+                size = self.measure(symbols[name])
+                if size < self._sizes.get(name, inf):
+                    self._sizes[name], changed = size, True
 
     def measure(self, node: Node) -> float:
-        """Return the size of the smallest derivation of a node."""
-        return _measure(node, self.sizes)
-
-
-def _measure(node: Node, sizes: Mapping[str, float]) -> float:
-    match node:
-        case Name(name):
-            return 1 + sizes.get(name, inf)
-        case Series(parts):
-            return sum(_measure(part, sizes) for part in parts)
-        case Alternation(options):
-            return min(_measure(option, sizes) for option in options)
-        case Repeat(part, least):
-            return least * _measure(part, sizes) if least else 0
-    return 1
-
-
-def _find_sizes(symbols: Mapping[str, Node]) -> Mapping[str, float]:
-    """Find the sizes of the smallest derivations: a fixed point. What is not found within a limit of work has none."""
-    sizes: dict[str, float] = {}
-    left, changed = _MAX_MEASURED, True
-    while changed and left > 0:
-        changed = False
-        for name in (*symbols, *reversed([*symbols])):  # definitions mostly use those before or after them
-            left -= 1
-            size = _measure(symbols[name], sizes)
-            if size < sizes.get(name, inf):
-                sizes[name], changed = size, True
-    return sizes
+        """Return the size of the smallest derivation of a node: its tokens and names."""
+        match node:
+            case Name(name):
+                return 1 + self._sizes.get(name, inf)
+            case Series(parts):
+                return sum(map(self.measure, parts))
+            case Alternation(options):
+                return min(map(self.measure, options))
+            case Repeat(part, least):
+                return least * self.measure(part) if least else 0
+        return 1
 
 
 class _Writer:
@@ -250,8 +241,9 @@ class _Writer:
         sizes = [self.grammar.measure(option) for option in options]
         room = min(sizes) + (self.spare if depth <= _MAX_OPTIONAL_DEPTH else 0)
         small = [at for at, size in enumerate(sizes) if size <= room]
-        said = [at for at in small if self._is_said(options[at])]
-        at = self.rng.choice(said or (small if self.varies else [at for at in small if sizes[at] == min(sizes)]))
+        likely = [at for at in small if self._is_said(options[at])] or small
+        least = min(sizes[at] for at in likely)
+        at = self.rng.choice(likely if self.varies else [at for at in likely if sizes[at] == least])
         self.spare -= int(sizes[at] - min(sizes))
         return options[at]
 
@@ -275,8 +267,9 @@ class _Writer:
                 return text.strip().casefold() in self.words
             case Expression():
                 return self._find_value(node) is not None
-            case Name(name):
-                return self._is_said(self.grammar.symbols[name], depth + 1)
+            case Name(name, is_terminal):
+                takes_value = is_terminal and self._find_value(node) is not None
+                return takes_value or self._is_said(self.grammar.symbols[name], depth + 1)
             case Series(nodes) | Alternation(nodes):
                 return any(self._is_said(each, depth) for each in nodes)
         return self._is_said(node.part, depth)
@@ -313,8 +306,7 @@ class _Reader:
 
     def reads(self, node: Node) -> bool:
         """Whether the whole text is one of the node; False if that takes too long to tell."""
-        before = -1
-        found = 0
+        before, found = -1, 0
         while found > before:
             before = found
             self.seen.clear()
@@ -322,7 +314,7 @@ class _Reader:
                 ends = self._read(node, 0, in_rule=node is _START)
             except RecursionError:
                 return False
-            if any(end == len(self.text) or self.skip(end) == len(self.text) for end in ends):
+            if len(self.text) in (ends | set(map(self.skip, ends)) if node is _START else ends):
                 return self.steps > 0
             found = sum(map(len, self.ends.values()))
         return False
@@ -472,7 +464,7 @@ def _read_grammar(definition: str) -> Grammar:
     symbols = {**notation.read_symbols(), **(_read_shipped_terminals() if notation.imported else {})}
     if "start" not in symbols:
         raise _refuse("it has no rule 'start'.")
-    return Grammar(symbols, [notation.read(tree, in_terminal=True) for tree in notation.ignored], _find_sizes(symbols))
+    return Grammar(symbols, [notation.read(tree, in_terminal=True) for tree in notation.ignored])
 
 
 @cache

@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import islice
 from json import dumps
 from threading import local
+from weakref import proxy
 
 from msgspec import Struct
 from pydantic_core import to_json
@@ -426,6 +427,7 @@ class CompiledSchema:
     def __init__(self, document: SchemaDocument) -> None:
         self.document = document
         self.validator = SchemaValidator(document)
+        self._weakly: CompiledSchema = proxy(self)  # for its shapes: without a circle, all go at once
         self._shapes: dict[Sequence[int | bool], tuple[Sequence[Json], Shape | None]] = {}  # by identities of schemas
 
     @cached_property
@@ -449,7 +451,7 @@ class CompiledSchema:
             if len(self._shapes) > _MAX_SHAPES:
                 self._shapes.clear()
             try:
-                shape = Shape(self, schemas)
+                shape = Shape(self._weakly, schemas)
             except UnsatisfiableError:
                 shape = None
             self._shapes[key] = schemas, shape  # no other object gets the identity of these

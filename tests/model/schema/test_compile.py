@@ -1,13 +1,18 @@
 """Compiled schemas are cached within bounds, validate values and parts, and say where a schema is invalid."""
 
+import gc
 import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from weakref import ref
 
 import pytest
 
-from mockserver.model.schema.document import UnsatisfiableError
-from mockserver.model.schema.shape import CACHE, compile_schema
+from mockserver.core.seed import Seed
+from mockserver.model.arguments import mentions
+from mockserver.model.schema.document import SchemaDocument, UnsatisfiableError
+from mockserver.model.schema.generator import Attempt
+from mockserver.model.schema.shape import CACHE, CompiledSchema, compile_schema
 from mockserver.model.schema.validators import MAX_COST
 
 
@@ -90,3 +95,16 @@ def test_values_that_are_too_costly_to_validate() -> None:
     links: dict[str, Any] = {f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(40)}
     ready = compile_schema({"not": {"$ref": "#/$defs/d0"}, "$defs": {**links, "d40": {}}})
     assert ready.validator.cost_of(1, 1) > MAX_COST
+
+
+def test_a_schema_that_is_dropped_is_gone_without_a_search_for_circles() -> None:
+    schema = {"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"type": "null"}]}}, "title": "gone"}
+    compiled = CompiledSchema(SchemaDocument(schema))
+    gone = ref(compiled)
+    gc.disable()
+    try:
+        Attempt(compiled, Seed(1), mentions("a: b"), work=1_000).make_root()
+        del compiled
+        assert gone() is None
+    finally:
+        gc.enable()

@@ -286,13 +286,9 @@ class Attempt:
             return self.fits(shape.property(name), value)
 
         self._spend_on_prompt(len(views))
-        values = self.prompt.take_values(views, fits, required=shape.required, nullable=shape.nullable)
-        fitting = {
-            name: value
-            for name, value in values.items()
-            if not self.rejections.get(location.below(name).pointer) and fits(name, value)
-        }
-        return Taken({**taken.values, **fitting}, taken.looked_up.union(views))
+        found = self.prompt.take_values(views, fits, required=shape.required, nullable=shape.nullable)
+        values = {name: value for name, value in found.items() if not self.rejections.get(location.below(name).pointer)}
+        return Taken({**taken.values, **values}, taken.looked_up.union(views))
 
     def measure_evidence(self, shape: Shape | None) -> float:
         """Return how many of a shape's properties the prompt mentions: 0 for none, 1 for all."""

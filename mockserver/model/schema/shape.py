@@ -6,7 +6,6 @@ additional), and a reference is followed from where it is.
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import islice
 from json import dumps
 from threading import local
@@ -16,6 +15,7 @@ from msgspec import Struct
 from pydantic_core import to_json
 
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_property
 from mockserver.model.schema.document import MinDepths, SchemaDocument, UnsatisfiableError, matches, pattern_work
 from mockserver.model.schema.scalars import Numbers, Texts, lower_limit, upper_limit
 from mockserver.model.schema.validators import SchemaValidator, depth_and_size
@@ -47,7 +47,7 @@ class Shape:
         self._properties: dict[str, Shape | None] = {}
         self._items: dict[int, Shape | None] = {}
 
-    @cached_property
+    @lazy_property
     def pointer(self) -> str:
         """Where in the schema document the first part is that is not made up."""
         pointers = self._compiled.document.pointers
@@ -59,7 +59,7 @@ class Shape:
         stating = next((part for part in self.parts if keyword in part and id(part) in pointers), None)
         return self.pointer if stating is None else f"{pointers[id(stating)]}/{keyword}"
 
-    @cached_property
+    @lazy_property
     def work(self) -> int:
         """The steps that looking at it takes, whether or not it was looked at before."""
         listed = (part[keyword] for part in self.parts for keyword in ("enum", "const") if keyword in part)
@@ -68,14 +68,14 @@ class Shape:
         options = sum(len(choice.options) for choice in self.choices)
         return 1 + self.work_of_holding + (len(self.parts) + options) // 40 + values // 50 + patterns // 10
 
-    @cached_property
+    @lazy_property
     def work_of_holding(self) -> int:
         """The steps that it takes to see whether it can hold."""
         return len(self.required) * (4 + len(self.parts)) // 40
 
     # What kind of value it is
 
-    @cached_property
+    @lazy_property
     def types(self) -> tuple[str, ...]:
         """The types that all parts allow, in the order of the first part that names any."""
         allowed: Sequence[str] = TYPES
@@ -84,7 +84,7 @@ class Shape:
             allowed = _narrow_types(allowed, types) if at else types
         return tuple(allowed)
 
-    @cached_property
+    @lazy_property
     def likely_types(self) -> tuple[str, ...]:
         """The same, but those first that other keywords imply if no part names any."""
         if any("type" in part for part in self.parts):
@@ -93,7 +93,7 @@ class Shape:
         implied = [kind for kind, implying in _IMPLYING.items() if not keywords.isdisjoint(implying)]
         return (*implied, *(kind for kind in TYPES if kind not in implied))
 
-    @cached_property
+    @lazy_property
     def listed(self) -> Sequence[Json] | None:
         """The values of an allowed type that `const` and `enum` list; None if they list none."""
         found: list[Json] | None = None
@@ -105,17 +105,17 @@ class Shape:
                     found = [value for value in stated if keys is None or json_key(value) in keys]
         return None if found is None else [value for value in found if has_type(value, self.types)]
 
-    @cached_property
+    @lazy_property
     def only_lists(self) -> bool:
         """Whether any of the listed values will do."""
         return all(part.keys() <= _SAY_NOTHING_OF_LISTED for part in self.parts)
 
-    @cached_property
+    @lazy_property
     def kinds(self) -> frozenset[str]:
         """The types of its alternatives; of a shape without them, its own."""
         return frozenset(kind for shape in self.options for kind in shape.types) or frozenset(self.types)
 
-    @cached_property
+    @lazy_property
     def is_nullable_scalar(self) -> bool:
         """Whether it allows null and texts, numbers or booleans, and neither objects nor lists."""
         return "null" in self.kinds and self.kinds.isdisjoint(("object", "array"))
@@ -126,11 +126,11 @@ class Shape:
             return has_type(value, self.types)
         return all(self._compiled.validator.allows(schema, value) for schema in self.schemas)
 
-    @cached_property
+    @lazy_property
     def _is_plain(self) -> bool:
         return all(part.keys() <= _SAY_TYPES_ONLY for part in self.parts)
 
-    @cached_property
+    @lazy_property
     def can_hold(self) -> bool:
         """Whether types, listed values and required properties leave anything, as far as one sees at a glance."""
         return self._can_hold(depth=2)
@@ -155,37 +155,37 @@ class Shape:
 
     # What it says of the value
 
-    @cached_property
+    @lazy_property
     def hints(self) -> tuple[str, ...]:
         """Its titles and descriptions."""
         texts = [part.get(keyword) for keyword in ("title", "description") for part in self.parts]
         return tuple(text[:_MAX_DESCRIPTION] for text in texts if isinstance(text, str))
 
-    @cached_property
+    @lazy_property
     def defaults(self) -> Sequence[Json]:
         return [part["default"] for part in self.parts if "default" in part]
 
-    @cached_property
+    @lazy_property
     def examples(self) -> Sequence[Sequence[Json]]:
         """The lists of examples of its parts."""
         lists = (part.get("examples") for part in self.parts)
         return [examples for examples in lists if isinstance(examples, list) and examples]
 
-    @cached_property
+    @lazy_property
     def texts(self) -> Texts:
         return Texts(self.parts)
 
-    @cached_property
+    @lazy_property
     def pattern_work(self) -> int:
         """About how many microseconds compiling its patterns takes."""
         patterns = (part["pattern"] for part in self.parts if isinstance(part.get("pattern"), str))
         return sum(map(pattern_work, patterns))
 
-    @cached_property
+    @lazy_property
     def integers(self) -> Numbers:
         return Numbers(self.parts, whole=True)
 
-    @cached_property
+    @lazy_property
     def numbers(self) -> Numbers:
         return Numbers(self.parts, whole=False)
 
@@ -199,28 +199,28 @@ class Shape:
 
     # Properties
 
-    @cached_property
+    @lazy_property
     def required(self) -> tuple[str, ...]:
         """The names in `required`, which is a list since draft 4."""
         names = (name for part in self.parts if isinstance(part.get("required"), list) for name in part["required"])
         return tuple(dict.fromkeys(names))
 
-    @cached_property
+    @lazy_property
     def nullable(self) -> Sequence[str]:
         """The required properties that are a text, a number or a boolean, or null."""
         inner = {name: self.property(name) for name in self.required}
         return [name for name, shape in inner.items() if shape and shape.is_nullable_scalar]
 
-    @cached_property
+    @lazy_property
     def names(self) -> Collection[str]:
         """The names in `properties`, in their order."""
         return dict.fromkeys(name for part in self.parts for name in part.get("properties", ()))
 
-    @cached_property
+    @lazy_property
     def name_patterns(self) -> Sequence[str]:
         return [pattern for part in self.parts for pattern in part.get("patternProperties", ())]
 
-    @cached_property
+    @lazy_property
     def name_shape(self) -> "Shape | None":
         """What it says of names that are made up; None if nothing."""
         stated = [part["propertyNames"] for part in self.parts if "propertyNames" in part]
@@ -233,7 +233,7 @@ class Shape:
             self._compiled.validator.allows(schema, name) for schema in stated
         )
 
-    @cached_property
+    @lazy_property
     def is_map(self) -> bool:
         """Whether it says what properties hold that it does not name."""
         return any(
@@ -275,7 +275,7 @@ class Shape:
             left += new
         return found
 
-    @cached_property
+    @lazy_property
     def _dependents(self) -> Sequence[Mapping[str, Sequence[str]]]:
         stated = [part[key] for part in self.parts for key in ("dependentRequired", "dependencies") if key in part]
         return [{name: found for name, found in each.items() if isinstance(found, list)} for each in stated]
@@ -300,7 +300,7 @@ class Shape:
                 found.append(further)
         return found or [part["unevaluatedItems"] for part in self.parts if "unevaluatedItems" in part]
 
-    @cached_property
+    @lazy_property
     def fixed_items(self) -> int:
         """How many items have a schema of their own."""
         return max((len(_first_items(part)) for part in self.parts), default=0)
@@ -314,22 +314,22 @@ class Shape:
             for _ in range(min(int(part.get("minContains", 1)), most + 1))
         ]
 
-    @cached_property
+    @lazy_property
     def has_items(self) -> bool:
         """Whether it says what items hold."""
         return any("items" in part or "prefixItems" in part for part in self.parts)
 
-    @cached_property
+    @lazy_property
     def is_unique(self) -> bool:
         return any(part.get("uniqueItems") is True for part in self.parts)
 
     # Alternatives
 
-    @cached_property
+    @lazy_property
     def choices(self) -> tuple[Alternatives, ...]:
         return tuple(self._choices(self.parts))
 
-    @cached_property
+    @lazy_property
     def strict_choices(self) -> tuple[Alternatives, ...]:
         """The same, where `not`, other options of `oneOf` and an unmet `if` are choices of what to violate."""
         return tuple(self._strict_choices(self.parts))
@@ -386,13 +386,13 @@ class Shape:
 
     # What is looked up in a prompt
 
-    @cached_property
+    @lazy_property
     def views(self) -> Mapping[str, Json]:
         """The properties as schemas without references, as far as anybody reads them who looks for their values."""
         shapes = {name: self.property(name) for name in islice(self.names, _MAX_VIEWS)}
         return {name: False if shape is None else shape.view for name, shape in shapes.items()}
 
-    @cached_property
+    @lazy_property
     def view(self) -> Json:
         """The whole as one schema: of its properties, only the names."""
         return self._view(levels=2)
@@ -412,7 +412,7 @@ class Shape:
             whole["items"] = False if item is None else item._view(levels - 1)
         return whole
 
-    @cached_property
+    @lazy_property
     def options(self) -> "Sequence[Shape]":
         """The shapes of its first alternatives."""
         options = [
@@ -430,7 +430,7 @@ class CompiledSchema:
         self._weakly: CompiledSchema = proxy(self)  # for its shapes: without a circle, all go at once
         self._shapes: dict[Sequence[int | bool], tuple[Sequence[Json], Shape | None]] = {}  # by identities of schemas
 
-    @cached_property
+    @lazy_property
     def min_depths(self) -> MinDepths:
         return MinDepths(self.document)
 
@@ -461,7 +461,7 @@ class CompiledSchema:
         """The size of what `enum` or `const` of a part holds; only the length of other lists."""
         return self._sizes.get(id(listed)) or (len(listed) if isinstance(listed, list) else 1)
 
-    @cached_property
+    @lazy_property
     def _sizes(self) -> Mapping[int, int]:
         stated = (part[keyword] for part in self.document.schemas for keyword in ("enum", "const") if keyword in part)
         return {id(value): depth_and_size(value)[1] for value in stated if isinstance(value, Mapping | list)}

@@ -1,13 +1,12 @@
 """Validates values against a schema and its parts, and knows before what that costs."""
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from math import inf
 from typing import Any
 from urllib.parse import quote
 
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import lazy_pattern, lazy_property
 from mockserver.model.schema.document import (
     REFERENCES,
     Schema,
@@ -28,10 +27,18 @@ class SchemaValidator:
         self.whole = _compile_whole(document)
         self._parts: dict[str, Any] = {}  # by JSON pointer
 
-    @cached_property
+    @lazy_property
     def is_cheap(self) -> bool:
         """Whether validating takes few steps on each value, however deep it is nested."""
-        return all(self.cost.of(self.document.root, depth) <= _FEW for depth in range(_DEEP))
+        before: float = -1
+        for depth in range(_DEEP):
+            cost = self.cost.of(self.document.root, depth)
+            if cost > _FEW:
+                return False
+            if cost == before:  # nothing is tried at this level, and so nothing below it
+                return True
+            before = cost
+        return True
 
     def cost_of(self, depth: int, size: int) -> float:
         """An upper bound of the schemas that are tried to validate a value of this depth and size."""
@@ -62,7 +69,7 @@ class SchemaValidator:
         except (ValidationError, ValueError):
             return None
 
-    @cached_property
+    @lazy_property
     def _registry(self) -> Any:
         from jsonschema_rs import Registry
 

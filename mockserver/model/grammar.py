@@ -21,12 +21,12 @@ from mockserver.model.patterns import (
     Pattern,
     PatternTimeoutError,
     compile_pattern,
+    draw_usual_texts,
     find_whole_words,
     fullmatch,
     is_encodable,
     match_end,
     sample_text,
-    usual_texts,
 )
 
 if TYPE_CHECKING:
@@ -221,11 +221,9 @@ class _Writer:
                 case Expression(pattern):
                     yield self._take_value(node) or self._sample(pattern)
                 case Name(name, is_terminal=True):
-                    yield (
-                        self._take_value(node)
-                        or next((text for text in usual_texts(self.rng) if _Reader(self.grammar, text).reads(node)), "")
-                        or "".join(self._derive(self.grammar.symbols[name]))
-                    )
+                    usual = (text for text in draw_usual_texts(self.rng) if _Reader(self.grammar, text).reads(node))
+                    text = self._take_value(node) or next(usual, "")
+                    yield text or "".join(self._derive(self.grammar.symbols[name]))
                 case Name(name):
                     left.append((self.grammar.symbols[name], depth + 1))
                 case Series(parts):

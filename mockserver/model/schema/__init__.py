@@ -7,12 +7,12 @@ from itertools import islice
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
-from mockserver.model.budget import request_work
+from mockserver.model.budget import find_request_work
 from mockserver.model.schema.document import UnsatisfiableError, WorkLimitError, escape
 from mockserver.model.schema.generator import VALIDATED_PER_STEP, Attempt
 from mockserver.model.schema.prompt import NOTHING, Mentions
 from mockserver.model.schema.shape import CompiledSchema, compile_schema
-from mockserver.model.schema.validators import MAX_COST, depth_and_size
+from mockserver.model.schema.validators import MAX_COST, measure_depth_and_size
 
 
 def instance(schema: Json, seed: Seed, said: Mentions = NOTHING) -> Json:
@@ -25,15 +25,15 @@ def instance(schema: Json, seed: Seed, said: Mentions = NOTHING) -> Json:
     try:
         compiled = compile_schema(schema)
     except UnsatisfiableError as error:
-        raise _failure("is not valid", error, schema) from None
+        raise _make_failure("is not valid", error, schema) from None
     root = compiled.document.root
-    if compiled.min_depths.of(root) == float("inf"):
+    if compiled.min_depths.find(root) == float("inf"):
         endless = UnsatisfiableError("what it refers to never ends, or nothing is allowed")
-        raise _failure("cannot be satisfied", endless, schema)
+        raise _make_failure("cannot be satisfied", endless, schema)
     try:
         return _search(compiled, seed, said)
     except UnsatisfiableError as error:
-        raise _failure("cannot be satisfied", error, schema) from None
+        raise _make_failure("cannot be satisfied", error, schema) from None
 
 
 def schema_error(schema: Json) -> str | None:
@@ -41,7 +41,7 @@ def schema_error(schema: Json) -> str | None:
     try:
         compile_schema(schema)
     except UnsatisfiableError as error:
-        return _sentence(error)
+        return _write_sentence(error)
     return None
 
 
@@ -52,7 +52,7 @@ def _search(compiled: CompiledSchema, seed: Seed, said: Mentions) -> Json:
     """
     stuck: UnsatisfiableError | None = None
     rejections = Counter[str]()  # by JSON pointer
-    work, minimal = request_work(), False
+    work, minimal = find_request_work(), False
     work_left = min(_MAX_WORK, work.left)
     work.left -= compiled.document.values // _COMPILED_PER_STEP
     for number in range(_MAX_ATTEMPTS):
@@ -84,7 +84,7 @@ def _search(compiled: CompiledSchema, seed: Seed, said: Mentions) -> Json:
             spent = share - max(0, attempt.work_left)
             work_left, work.left = work_left - spent, work.left - spent
         if not compiled.validator.is_cheap:
-            cost = compiled.validator.cost_of(*depth_and_size(value))
+            cost = compiled.validator.estimate_cost(*measure_depth_and_size(value))
             if cost > MAX_COST:
                 stuck = UnsatisfiableError(f"validating a value takes too long; {_INSTEAD}")
                 if minimal:
@@ -95,22 +95,22 @@ def _search(compiled: CompiledSchema, seed: Seed, said: Mentions) -> Json:
         if compiled.validator.whole.is_valid(value):
             return value
         few = compiled.validator.is_cheap or cost <= _MAX_COST_OF_COMPLAINTS
-        rejections.update(_rejected(compiled, value) if few else [""])
+        rejections.update(_find_rejected(compiled, value) if few else [""])
     raise stuck or UnsatisfiableError("no value was found that it allows")
 
 
-def _rejected(compiled: CompiledSchema, value: Json) -> Iterator[str]:
+def _find_rejected(compiled: CompiledSchema, value: Json) -> Iterator[str]:
     """Where a value is not valid: each complaint has the complaints of all alternatives, which take memory."""
     for complaint in islice(compiled.validator.whole.iter_errors(value), _MAX_COMPLAINTS):
         yield "".join(f"/{escape(step)}" for step in complaint.instance_path)
 
 
-def _failure(what: str, error: UnsatisfiableError, schema: Json) -> Failure:
+def _make_failure(what: str, error: UnsatisfiableError, schema: Json) -> Failure:
     details: Mapping[str, Json] = {"pointer": error.pointer or "#", "why": error.why, "schema": schema}
-    return Failure("bad_parameter", f"The JSON schema {what}: {_sentence(error)}.", details=details)
+    return Failure("bad_parameter", f"The JSON schema {what}: {_write_sentence(error)}.", details=details)
 
 
-def _sentence(error: UnsatisfiableError) -> str:
+def _write_sentence(error: UnsatisfiableError) -> str:
     return f"{error.why} (at {error.pointer or '#'})"
 
 

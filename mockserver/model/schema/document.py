@@ -59,10 +59,10 @@ class SchemaDocument:
         self._targets: dict[int, tuple[Json, ...]] = {}  # by the identity of each part
         self._read()
 
-    def pointer(self, schema: Json) -> str:
+    def find_pointer(self, schema: Json) -> str:
         return self.pointers.get(id(schema), "#")
 
-    def targets(self, schema: Schema) -> tuple[Json, ...]:
+    def find_targets(self, schema: Schema) -> tuple[Json, ...]:
         """What the references of a schema lead to. Raises UnsatisfiableError if that is nothing."""
         found = self._targets.get(id(schema))
         if found is None:
@@ -72,10 +72,10 @@ class SchemaDocument:
                 self._targets[id(schema)] = found
         return found
 
-    def dangling_reference(self) -> UnsatisfiableError | None:
+    def find_dangling_reference(self) -> UnsatisfiableError | None:
         for schema in self.schemas:
             try:
-                self.targets(schema)
+                self.find_targets(schema)
             except UnsatisfiableError as error:
                 return error
         return None
@@ -88,7 +88,7 @@ class SchemaDocument:
         return found
 
     def _find(self, schema: Schema, reference: str, keyword: str) -> Json:
-        place = f"{self.pointer(schema)}/{keyword}"
+        place = f"{self.find_pointer(schema)}/{keyword}"
         uri, _, fragment = _resolve(self._bases.get(id(schema), ""), reference, place).partition("#")
         fragment = unquote(fragment)
         if uri.startswith(_META_SCHEMAS):
@@ -138,7 +138,7 @@ class SchemaDocument:
         stated = [schema.get("pattern"), *(patterns if isinstance(patterns, Mapping) else ())]
         fresh = {pattern for pattern in stated if isinstance(pattern, str)} - self._patterns
         self._patterns |= fresh  # each is compiled once
-        self.pattern_work += sum(map(pattern_work, fresh))
+        self.pattern_work += sum(map(estimate_pattern_work, fresh))
         _check_count(len(self.schemas), _MAX_PARTS, "parts", pointer)
         _check_count(self.references, _MAX_REFERENCES, "references", pointer)
         _check_count(len(required) if isinstance(required, list) else 0, MAX_PROPERTIES, "required properties", pointer)
@@ -190,7 +190,7 @@ def _check_count(count: int, most: int, what: str, pointer: str) -> None:
 
 
 @lru_cache(maxsize=1024)
-def pattern_work(pattern: str) -> int:
+def estimate_pattern_work(pattern: str) -> int:
     """About how many microseconds compiling a pattern takes; each keeps some 400 bytes of memory."""
     backtracks = _BACKTRACKS.search(pattern)
     if "\\p" in pattern.lower() or (backtracks and "\\w" in pattern.lower()):
@@ -204,10 +204,10 @@ def _shorten(pointer: str) -> str:
     return pointer if len(pointer) <= _MAX_POINTER else pointer[:_MAX_POINTER].rpartition("/")[0] + "/..."
 
 
-def text_validator(constraints: Sequence[Mapping[str, Json]]) -> Any:
+def find_text_validator(constraints: Sequence[Mapping[str, Json]]) -> Any:
     """Return a validator of keywords for strings; None if it cannot read them."""
     stated = (part.get("pattern") for part in constraints)
-    large = sum(pattern_work(pattern) for pattern in stated if isinstance(pattern, str)) > _LARGE_PATTERN
+    large = sum(estimate_pattern_work(pattern) for pattern in stated if isinstance(pattern, str)) > _LARGE_PATTERN
     return (_large_text_validator if large else _text_validator)(to_json({"allOf": constraints}))
 
 
@@ -216,7 +216,7 @@ def _text_validator(constraints: bytes) -> Any:
     from jsonschema_rs import validator_for  # slow to import, and only schemas need it
 
     try:
-        return validator_for(constraints.decode(), validate_formats=True, pattern_options=pattern_options())
+        return validator_for(constraints.decode(), validate_formats=True, pattern_options=make_pattern_options())
     except ValueError:
         return None
 
@@ -225,7 +225,7 @@ _large_text_validator = lru_cache(maxsize=4)(_text_validator.__wrapped__)
 
 
 @cache
-def pattern_options() -> Any:
+def make_pattern_options() -> Any:
     from jsonschema_rs import FancyRegexOptions  # slow to import, and only schemas need it
 
     return FancyRegexOptions(backtrack_limit=_MAX_BACKTRACKS)
@@ -233,7 +233,7 @@ def pattern_options() -> Any:
 
 def matches(pattern: str, text: str) -> bool:
     """Whether the validator finds the pattern in the text; False for a pattern that it cannot read."""
-    validator = text_validator([{"pattern": pattern}])
+    validator = find_text_validator([{"pattern": pattern}])
     return validator is not None and bool(validator.is_valid(text))
 
 
@@ -270,7 +270,7 @@ class MinDepths:
         if changed:  # too large to know all: what has no depth yet may end after all
             self._known = {key: 0 if depth == inf else depth for key, depth in self._known.items()}
 
-    def of(self, schema: Json) -> float:
+    def find(self, schema: Json) -> float:
         """0 for a plain value, 1 for an object or array of such; infinite if no instance ever ends."""
         if not isinstance(schema, Mapping):
             return inf if schema is False else 0
@@ -280,26 +280,26 @@ class MinDepths:
         if "const" in schema or "enum" in schema:
             return 0
         try:
-            targets = self._document.targets(schema)
+            targets = self._document.find_targets(schema)
         except UnsatisfiableError:
             return inf
-        whole = max(map(self.of, (*targets, *_list(schema, "allOf"))), default=0)
+        whole = max(map(self.find, (*targets, *_get_list(schema, "allOf"))), default=0)
         for keyword in ("anyOf", "oneOf"):
-            whole = max(whole, min(map(self.of, _list(schema, keyword)), default=0))
+            whole = max(whole, min(map(self.find, _get_list(schema, keyword)), default=0))
         if _may_be_plain(schema):
             return whole
-        within = 1 + max(map(self.of, _required_within(schema)), default=0)
+        within = 1 + max(map(self.find, _find_required_within(schema)), default=0)
         return max(whole, within if "type" in schema else min(within, _DEPTH_WITHOUT_TYPE))
 
 
-def _list(schema: Schema, keyword: str) -> list[Json]:
+def _get_list(schema: Schema, keyword: str) -> list[Json]:
     found = schema.get(keyword)
     return found if isinstance(found, list) else []
 
 
-def _required_within(schema: Schema) -> Iterator[Json]:
+def _find_required_within(schema: Schema) -> Iterator[Json]:
     properties = schema.get("properties")
-    for name in _list(schema, "required"):
+    for name in _get_list(schema, "required"):
         yield properties.get(name, True) if isinstance(properties, Mapping) else True
     least = schema.get("minItems", 0)
     if isinstance(least, int) and least > 0:

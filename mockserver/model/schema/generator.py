@@ -12,9 +12,9 @@ from mockserver.model.fillers import noun
 from mockserver.model.patterns import sample
 from mockserver.model.schema.document import MAX_PROPERTIES, UnsatisfiableError, WorkLimitError, escape
 from mockserver.model.schema.prompt import NOTHING, WHOLE, Mentions, PromptValues
-from mockserver.model.schema.scalars import natural_range
-from mockserver.model.schema.shape import Alternatives, CompiledSchema, Option, Shape, json_key, nothing_allowed
-from mockserver.model.schema.validators import MAX_COST, depth_and_size
+from mockserver.model.schema.scalars import find_natural_range
+from mockserver.model.schema.shape import Alternatives, CompiledSchema, Option, Shape, explain_missing, make_json_key
+from mockserver.model.schema.validators import MAX_COST, measure_depth_and_size
 
 T = TypeVar("T")
 
@@ -27,12 +27,12 @@ class Location(Struct, frozen=True):
     depth: int = 0
     rejections: int = 0  # how often values here or around have been rejected
 
-    def below(self, step: str, name: str = "") -> "Location":
+    def descend(self, step: str, name: str = "") -> "Location":
         """The place of a property, or of an item, which has no name."""
         hints = (name,) if name else self.hints
         return Location(f"{self.pointer}/{escape(step)}", hints, self.depth + 1, self.rejections)
 
-    def after(self, rejections: int, hints: tuple[str, ...] = ()) -> "Location":
+    def extend(self, rejections: int, hints: tuple[str, ...] = ()) -> "Location":
         """The same after more rejections, and with more hints."""
         if not rejections and not hints:
             return self
@@ -109,13 +109,17 @@ class Attempt:
         """Draw a number from 0 to 1; cheaper than a stream."""
         return self.seed.fraction(label, location.pointer, str(location.rejections))
 
+    def is_rejected(self, location: Location, name: str) -> bool:
+        """Whether the validator rejected an earlier value of this property."""
+        return self.rejections.get(location.descend(name).pointer, 0) > 0
+
     def fits(self, shape: Shape | None, value: Json) -> bool:
         """Whether the schemas of a shape allow a value, as far as they can tell one by one."""
         if shape is None:
             return False
         if not self.compiled.validator.is_cheap:
-            depth, size = depth_and_size(value)
-            cost = self.compiled.validator.cost_of(depth, size)
+            depth, size = measure_depth_and_size(value)
+            cost = self.compiled.validator.estimate_cost(depth, size)
             if cost > MAX_COST:
                 return all(schema is True or schema == {} for schema in shape.schemas)
             self.spend(size // 50 + int(cost) * len(shape.schemas) // VALIDATED_PER_STEP)
@@ -126,7 +130,7 @@ class Attempt:
         self.spend(shape.work)
         if location.depth > _MAX_DEPTH:
             raise UnsatisfiableError(f"it leads more than {_MAX_DEPTH} levels deep", shape.pointer)
-        location = location.after(self.rejections.get(location.pointer, 0), shape.hints)
+        location = location.extend(self.rejections.get(location.pointer, 0), shape.hints)
         for value in self._default_and_examples(shape, location):
             if self.fits(shape, value):
                 return value
@@ -163,7 +167,7 @@ class Attempt:
                 return self._make_value(combination, location, taken)
             except UnsatisfiableError as error:
                 self.prompt.left = left
-                pointer = error.pointer if error.pointer.startswith("#") else combination.pointer_of(error.pointer)
+                pointer = error.pointer if error.pointer.startswith("#") else combination.find_pointer_of(error.pointer)
                 first = first or UnsatisfiableError(error.why, pointer)
         raise first or UnsatisfiableError("none of the alternatives can be met", shape.pointer)
 
@@ -180,11 +184,11 @@ class Attempt:
             if widened is None:
                 continue
             self.spend(widened.work_of_holding)
-            agrees = all(self.fits(widened.property(name), value) for name, value in taken.values.items())
+            agrees = all(self.fits(widened.find_property(name), value) for name, value in taken.values.items())
             if not agrees or not widened.can_hold:
                 continue
             if widened is not narrow:
-                further = (*further, *widened.new_choices(narrow, strict=self.strict))
+                further = (*further, *widened.find_new_choices(narrow, strict=self.strict))
             if not further:
                 found = True
                 yield widened
@@ -202,14 +206,14 @@ class Attempt:
         if choice.keyword not in ("anyOf", "oneOf"):
             return _rotate(options, location.rejections)
         if not self.is_generous(location):
-            return sorted(options, key=lambda option: self.compiled.min_depths.of(option[0]))
+            return sorted(options, key=lambda option: self.compiled.min_depths.find(option[0]))
         others = [option for option in options if not _is_null(option[0])]
         chance = int(self.draw_fraction(location, "alternative") * len(others)) if len(others) > 1 else 0
         nulls = [option for option in options if _is_null(option[0])]
         ordered = [*_rotate(others, chance + location.rejections), *nulls]
         if not self.prompt.is_given or location.rejections:
             return ordered
-        return sorted(ordered, key=lambda option: -self.measure_evidence(self.compiled.shape_of(option[:1])))
+        return sorted(ordered, key=lambda option: -self.measure_evidence(self.compiled.find_shape(option[:1])))
 
     # One value
 
@@ -251,7 +255,7 @@ class Attempt:
             case "string":
                 return self._make_text(shape, location)
             case "number" | "integer":
-                low, high = natural_range(location.hints)
+                low, high = find_natural_range(location.hints)
                 high += (high - low) * 10 * location.rejections
                 numbers = shape.integers if kind == "integer" else shape.numbers
                 return numbers.draw((low, high), self.stream(location, "number"))
@@ -283,11 +287,11 @@ class Attempt:
             return taken
 
         def fits(name: str, value: Json) -> bool:
-            return self.fits(shape.property(name), value)
+            return self.fits(shape.find_property(name), value)
 
         self._spend_on_prompt(len(views))
         found = self.prompt.take_values(views, fits, required=shape.required, nullable=shape.nullable)
-        values = {name: value for name, value in found.items() if not self.rejections.get(location.below(name).pointer)}
+        values = {name: value for name, value in found.items() if not self.is_rejected(location, name)}
         return Taken({**taken.values, **values}, taken.looked_up.union(views))
 
     def measure_evidence(self, shape: Shape | None) -> float:
@@ -309,9 +313,8 @@ class Attempt:
 
     def measure_evidence_within(self, shape: Shape | None) -> float:
         """The same, also of objects in a list."""
-        return self.measure_evidence(
-            shape if shape is None or shape.names else shape.item(0) if shape.has_items else shape
-        )
+        is_list = shape is not None and shape.has_items and not shape.names
+        return self.measure_evidence(shape.find_item(0) if shape and is_list else shape)
 
     def _spend_on_prompt(self, properties: int) -> None:
         self.spend(3 + min(_MAX_PAIRS, properties * (1 + self.prompt.size)) // 4)
@@ -366,28 +369,28 @@ class _ObjectMaker:
         The prompt also decides on the optional properties of arguments, and on those beside required ones.
         """
         attempt, location = self.attempt, self.location
-        if name in self.taken.values or attempt.measure_evidence_within(self.shape.property(name)) > 0:
+        if name in self.taken.values or attempt.measure_evidence_within(self.shape.find_property(name)) > 0:
             return True
         if attempt.prompt.is_given and (self.taken.values or attempt.prompt.is_sparse or self.shape.required):
             return False
-        fraction = attempt.draw_fraction(location.below(name), "optional")
+        fraction = attempt.draw_fraction(location.descend(name), "optional")
         chance = _by_depth(_OPTIONAL_CHANCES, location) / (1 + location.rejections)
         return fraction < chance and self._is_allowed(name)
 
     def _make_value(self, name: str) -> Json:
         if name in self.taken.values:
             return self.taken.values[name]
-        shape = self.shape.property(name)
+        shape = self.shape.find_property(name)
         if shape is None:
-            raise UnsatisfiableError(nothing_allowed(name), "required")
-        return None if self._is_unknown(name, shape) else self.attempt.make(shape, self.location.below(name, name))
+            raise UnsatisfiableError(explain_missing(name), "required")
+        return None if self._is_unknown(name, shape) else self.attempt.make(shape, self.location.descend(name, name))
 
     def _is_unknown(self, name: str, shape: Shape) -> bool:
         """Whether a value or null is null: the prompt says others and not this one, which has no default."""
         attempt = self.attempt
         if not attempt.prompt.is_given or not (self.taken.values or attempt.prompt.is_sparse):
             return False
-        if not shape.is_nullable_scalar or shape.defaults or attempt.rejections.get(self.location.below(name).pointer):
+        if not shape.is_nullable_scalar or shape.defaults or attempt.is_rejected(self.location, name):
             return False
         return not attempt.measure_evidence(shape)
 
@@ -450,13 +453,13 @@ class _ArrayMaker:
         if self.least > self.most:
             why = f"no list has {self.least:,} items and no more than {self.most:,}"
             raise UnsatisfiableError(why, "minItems")
-        self.further = shape.item(shape.fixed_items)
+        self.further = shape.find_item(shape.fixed_items)
         self.holds_texts = self.further is not None and self.further.types == ("string",)
 
     def make(self) -> list[Json]:
         wanted = self._take_count()
         sets = self._split_prompt()
-        contained = self.shape.contained(_MAX_ITEMS)
+        contained = self.shape.list_contained(_MAX_ITEMS)
         length = self._choose_length(wanted or len(sets), len(contained))
         if len(contained) > length:
             raise UnsatisfiableError(f"more items are demanded than the {self.most:,} that there may be", "contains")
@@ -466,9 +469,9 @@ class _ArrayMaker:
         for at in range(length):
             if at < len(sets):
                 self.attempt.prompt.left = sets[at]
-            shape, demanded = self.shape.item(at), contained[at - start : at - start + 1] if at >= start else []
+            shape, demanded = self.shape.find_item(at), contained[at - start : at - start + 1] if at >= start else []
             if shape and demanded:
-                shape = self.attempt.compiled.shape_of((*shape.schemas, *demanded))
+                shape = self.attempt.compiled.find_shape((*shape.schemas, *demanded))
             try:
                 items.append(self._make_item(at, shape, seen, differs=wanted > 1 and self.holds_texts))
             except UnsatisfiableError:
@@ -506,17 +509,17 @@ class _ArrayMaker:
 
     def _make_item(self, at: int, shape: Shape | None, seen: set[str], *, differs: bool) -> Json:
         """Make an item; one that is not `seen` where items must differ, or should: those of "3 fruits" do."""
-        location = self.location.below(str(at))
+        location = self.location.descend(str(at))
         if shape is None:
             raise UnsatisfiableError("nothing is allowed here")
         if not self.shape.is_unique and not differs:
             return self.attempt.make(shape, location)
         first = value = self.attempt.make(shape, location)
         for attempt in range(1, _MAX_ITEM_ATTEMPTS):
-            if (key := json_key(value)) not in seen:
+            if (key := make_json_key(value)) not in seen:
                 seen.add(key)
                 return value
-            value = self.attempt.make(shape, location.after(attempt))
+            value = self.attempt.make(shape, location.extend(attempt))
         if not self.shape.is_unique:
             return first
         raise UnsatisfiableError("no further item was found that differs from the others", "uniqueItems")

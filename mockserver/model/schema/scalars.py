@@ -18,7 +18,7 @@ from mockserver.core.json import Json
 from mockserver.core.seed import FROZEN_AT, Random
 from mockserver.model.fillers import noun, phrase, remark, thing, word_lists
 from mockserver.model.patterns import sample
-from mockserver.model.schema.document import UnsatisfiableError, text_validator
+from mockserver.model.schema.document import UnsatisfiableError, find_text_validator
 
 T = TypeVar("T")
 D = TypeVar("D")
@@ -166,7 +166,7 @@ class Texts:
             yield "".join(sample(pattern, rng) or "" for pattern in in_order)
 
     def _draw_plain(self, hints: tuple[str, ...], rng: Random) -> str:
-        text = plain_text(hints, rng)
+        text = draw_plain_text(hints, rng)
         while len(text) < self._shortest:
             text += " " + phrase(rng, 1)
         if len(text) > self._longest:
@@ -181,7 +181,7 @@ class Texts:
 
     def _allows(self, text: str) -> bool:
         """Whether a text meets patterns, formats and lengths; where only lengths are stated, it does."""
-        return not (self._patterns or self._formats) or bool(text_validator(self._stated).is_valid(text))
+        return not (self._patterns or self._formats) or bool(find_text_validator(self._stated).is_valid(text))
 
 
 _CHECKED = ("pattern", "format", "minLength", "maxLength")
@@ -193,64 +193,64 @@ _MAX_TEXT = 20_000  # characters
 _MAX_ATTEMPTS = 24
 
 
-def past_moment(rng: Random) -> datetime:
+def draw_past_moment(rng: Random) -> datetime:
     return datetime.fromtimestamp(FROZEN_AT, UTC) - timedelta(seconds=rng.randrange(365 * 86_400))
 
 
-def one_of(*values: str) -> Draw:
+def choose_from(*values: str) -> Draw:
     return lambda rng: values[rng.randrange(len(values))]
 
 
-def email(rng: Random) -> str:
+def draw_email(rng: Random) -> str:
     return f"{FIRST_NAME(rng)}.{LAST_NAME(rng)}@example.com".lower()
 
 
-def uuid(rng: Random) -> str:
+def draw_uuid(rng: Random) -> str:
     digits = f"{rng.getrandbits(128):032x}"
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
 
-def link(rng: Random) -> str:
+def draw_link(rng: Random) -> str:
     return f"https://example.com/{noun(rng)}"
 
 
-FIRST_NAME = one_of("Ada", "Grace", "Alan", "Mary", "Edsger", "Barbara", "Linus", "Radia")
-LAST_NAME = one_of("Lovelace", "Hopper", "Turing", "Shelley", "Dijkstra", "Liskov", "Okafor", "Perlman")
+FIRST_NAME = choose_from("Ada", "Grace", "Alan", "Mary", "Edsger", "Barbara", "Linus", "Radia")
+LAST_NAME = choose_from("Lovelace", "Hopper", "Turing", "Shelley", "Dijkstra", "Liskov", "Okafor", "Perlman")
 
 FORMATS: dict[str, Draw] = {
-    "date": lambda rng: past_moment(rng).date().isoformat(),
-    "date-time": lambda rng: past_moment(rng).strftime("%Y-%m-%dT%H:%M:%SZ"),
-    "time": lambda rng: past_moment(rng).strftime("%H:%M:%SZ"),
+    "date": lambda rng: draw_past_moment(rng).date().isoformat(),
+    "date-time": lambda rng: draw_past_moment(rng).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    "time": lambda rng: draw_past_moment(rng).strftime("%H:%M:%SZ"),
     "duration": lambda rng: f"P{rng.randrange(1, 30)}D",
-    **dict.fromkeys(("email", "idn-email"), email),
+    **dict.fromkeys(("email", "idn-email"), draw_email),
     **dict.fromkeys(("hostname", "idn-hostname"), lambda rng: f"{noun(rng)}.example.com"),
     "ipv4": lambda rng: f"192.0.2.{rng.randrange(1, 255)}",
     "ipv6": lambda rng: f"2001:db8::{rng.randrange(1, 65_536):x}",
-    **dict.fromkeys(("uri", "uri-reference", "iri", "iri-reference", "url"), link),
+    **dict.fromkeys(("uri", "uri-reference", "iri", "iri-reference", "url"), draw_link),
     "uri-template": lambda rng: f"https://example.com/{noun(rng)}/{{id}}",
-    "uuid": uuid,
+    "uuid": draw_uuid,
     "json-pointer": lambda rng: f"/{noun(rng)}/{rng.randrange(10)}",
     "relative-json-pointer": lambda rng: f"{rng.randrange(1, 4)}/{noun(rng)}",
     "regex": lambda rng: f"^{noun(rng)}-[0-9]+$",
 }
 
 
-def plain_text(hints: tuple[str, ...], rng: Random) -> str:
+def draw_plain_text(hints: tuple[str, ...], rng: Random) -> str:
     """Draw a text for a value with these names and descriptions."""
     return _find_draw(hints)(rng)
 
 
 @lru_cache(maxsize=1024)
 def _find_draw(hints: tuple[str, ...]) -> Draw:
-    return _lookup(texts_by_name(), hints, thing)
+    return _look_up(read_texts_by_name(), hints, thing)
 
 
 def known_text(name: str, rng: Random) -> str | None:
     """A text or a number for a name that says what its value is."""
-    draw = _lookup(texts_by_name(), (name,), None)
+    draw = _look_up(read_texts_by_name(), (name,), None)
     if draw is not None:
         return draw(rng)
-    bounds = _lookup(_ranges_by_name(), (name,), None)
+    bounds = _look_up(_read_ranges_by_name(), (name,), None)
     if bounds is None:
         return None
     low, high = bounds
@@ -258,32 +258,32 @@ def known_text(name: str, rng: Random) -> str | None:
 
 
 @cache
-def texts_by_name() -> Mapping[str, Draw]:
+def read_texts_by_name() -> Mapping[str, Draw]:
     """Functions that draw a text, by the last words of the name of a property."""
     known = word_lists("properties")
-    draws = [(names, one_of(*values)) for names, values in known["one_of"].items()]
+    draws = [(names, choose_from(*values)) for names, values in known["one_of"].items()]
     draws += [(names, _MADE[name]) for name, names in known["same_as"].items()]
     return {**_MADE, **{name: draw for names, draw in draws for name in names.split(", ")}}
 
 
 @cache
-def _ranges_by_name() -> Mapping[str, tuple[float, float]]:
+def _read_ranges_by_name() -> Mapping[str, tuple[float, float]]:
     ranges = word_lists("properties")["numbers"].items()
     return {name: (low, high) for names, (low, high) in ranges for name in names.split(", ")}
 
 
 @lru_cache(maxsize=1024)
-def natural_range(hints: tuple[str, ...]) -> Range:
+def find_natural_range(hints: tuple[str, ...]) -> Range:
     """The usual range of a number with these names and descriptions."""
-    return _lookup(_ranges_by_name(), hints, (1, 100))
+    return _look_up(_read_ranges_by_name(), hints, (1, 100))
 
 
-def _lookup(table: Mapping[str, T], hints: tuple[str, ...], default: D) -> T | D:
+def _look_up(table: Mapping[str, T], hints: tuple[str, ...], default: D) -> T | D:
     """The entry for the last one or two words known of the first hint that has any."""
-    return next((table[words] for hint in hints for words in _endings(hint) if words in table), default)
+    return next((table[words] for hint in hints for words in _find_endings(hint) if words in table), default)
 
 
-def _endings(hint: str) -> Iterator[str]:
+def _find_endings(hint: str) -> Iterator[str]:
     """The words of a name from the last to the first, each after the pair that it ends."""
     words = [found.lower() for found in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", hint[:_MAX_HINT])]
     for at in range(len(words) - 1, -1, -1):
@@ -294,15 +294,15 @@ def _endings(hint: str) -> Iterator[str]:
             yield words[at][:-1]
 
 
-def _code(rng: Random) -> str:
+def _draw_code(rng: Random) -> str:
     return f"{''.join(rng.choice('ABCDEFGHJKLMNPQRSTUVWXYZ') for _ in range(3))}-{rng.randrange(1000, 10_000)}"
 
 
-def _full_name(rng: Random) -> str:
+def _draw_full_name(rng: Random) -> str:
     return f"{FIRST_NAME(rng)} {LAST_NAME(rng)}"
 
 
-def _user_name(rng: Random) -> str:
+def _draw_user_name(rng: Random) -> str:
     return f"{FIRST_NAME(rng)}_{rng.randrange(10, 100)}".lower()
 
 
@@ -310,26 +310,26 @@ _MAX_HINT = 200
 
 _MADE: Mapping[str, Draw] = {
     "summary": remark,
-    "full name": _full_name,
+    "full name": _draw_full_name,
     "first name": FIRST_NAME,
     "last name": LAST_NAME,
     "user": lambda rng: FIRST_NAME(rng).lower(),
-    "user name": _user_name,
-    "email": email,
+    "user name": _draw_user_name,
+    "email": draw_email,
     "mobile": lambda rng: f"+1-555-01{rng.randrange(100):02}",
     "address": lambda rng: f"{rng.randrange(1, 200)} Mill Lane",
     "birthday": FORMATS["date"],
     "created at": FORMATS["date-time"],
-    "time": lambda rng: past_moment(rng).strftime("%H:%M"),
+    "time": lambda rng: draw_past_moment(rng).strftime("%H:%M"),
     "link": FORMATS["uri"],
     "avatar": lambda rng: f"https://example.com/{noun(rng)}.png",
     "domain": FORMATS["hostname"],
     "ip": FORMATS["ipv4"],
-    "guid": uuid,
+    "guid": draw_uuid,
     "id": lambda rng: f"{rng.getrandbits(48):012x}",
     "hash": lambda rng: f"{rng.getrandbits(160):040x}",
     "token": lambda rng: f"{rng.getrandbits(128):032x}",
-    "code": _code,
+    "code": _draw_code,
     "key": lambda rng: f"{noun(rng)}-{noun(rng)}",
     "version": lambda rng: f"{rng.randrange(1, 5)}.{rng.randrange(10)}.{rng.randrange(10)}",
     "field": noun,

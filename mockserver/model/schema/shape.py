@@ -16,9 +16,15 @@ from pydantic_core import to_json
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
-from mockserver.model.schema.document import MinDepths, SchemaDocument, UnsatisfiableError, matches, pattern_work
+from mockserver.model.schema.document import (
+    MinDepths,
+    SchemaDocument,
+    UnsatisfiableError,
+    estimate_pattern_work,
+    matches,
+)
 from mockserver.model.schema.scalars import Numbers, Texts, lower_limit, upper_limit
-from mockserver.model.schema.validators import SchemaValidator, depth_and_size
+from mockserver.model.schema.validators import SchemaValidator, measure_depth_and_size
 
 Part = Mapping[str, Json]
 Parts = tuple[Part, ...]
@@ -53,7 +59,7 @@ class Shape:
         pointers = self._compiled.document.pointers
         return next((pointers[id(part)] for part in self.parts if id(part) in pointers), "#")
 
-    def pointer_of(self, keyword: str) -> str:
+    def find_pointer_of(self, keyword: str) -> str:
         """Where a keyword stands; if nowhere, where the shape does."""
         pointers = self._compiled.document.pointers
         stating = next((part for part in self.parts if keyword in part and id(part) in pointers), None)
@@ -64,7 +70,7 @@ class Shape:
         """The steps that looking at it takes, whether or not it was looked at before."""
         listed = (part[keyword] for part in self.parts for keyword in ("enum", "const") if keyword in part)
         patterns = sum(len(part["patternProperties"]) for part in self.parts if "patternProperties" in part)
-        values = sum(map(self._compiled.size_of, listed))
+        values = sum(map(self._compiled.count_values, listed))
         options = sum(len(choice.options) for choice in self.choices)
         return 1 + self.work_of_holding + (len(self.parts) + options) // 40 + values // 50 + patterns // 10
 
@@ -101,8 +107,8 @@ class Shape:
             for keyword in ("const", "enum"):
                 if keyword in part:
                     stated = part["enum"] if keyword == "enum" else [part["const"]]
-                    keys = None if found is None else set(map(json_key, found))
-                    found = [value for value in stated if keys is None or json_key(value) in keys]
+                    keys = None if found is None else set(map(make_json_key, found))
+                    found = [value for value in stated if keys is None or make_json_key(value) in keys]
         return None if found is None else [value for value in found if has_type(value, self.types)]
 
     @lazy_property
@@ -140,15 +146,15 @@ class Shape:
             return False
         if self.listed or self.types != ("object",) or depth <= 0:
             return True
-        inner = (self.property(name) for name in self.required)
+        inner = (self.find_property(name) for name in self.required)
         return all(shape and (len(shape.parts) < 2 or shape._can_hold(depth - 1)) for shape in inner)
 
     def find_conflict(self, depth: int = 10) -> UnsatisfiableError:
         """Say why it cannot hold."""
         for name in self.required:
-            inner = self.property(name)
+            inner = self.find_property(name)
             if inner is None:
-                return UnsatisfiableError(nothing_allowed(name), self.pointer)
+                return UnsatisfiableError(explain_missing(name), self.pointer)
             if depth and len(inner.parts) > 1 and not inner.can_hold:
                 return inner.find_conflict(depth - 1)
         return UnsatisfiableError("what is demanded excludes each other", self.pointer)
@@ -179,7 +185,7 @@ class Shape:
     def pattern_work(self) -> int:
         """About how many microseconds compiling its patterns takes."""
         patterns = (part["pattern"] for part in self.parts if isinstance(part.get("pattern"), str))
-        return sum(map(pattern_work, patterns))
+        return sum(map(estimate_pattern_work, patterns))
 
     @lazy_property
     def integers(self) -> Numbers:
@@ -208,7 +214,7 @@ class Shape:
     @lazy_property
     def nullable(self) -> Sequence[str]:
         """The required properties that are a text, a number or a boolean, or null."""
-        inner = {name: self.property(name) for name in self.required}
+        inner = {name: self.find_property(name) for name in self.required}
         return [name for name, shape in inner.items() if shape and shape.is_nullable_scalar]
 
     @lazy_property
@@ -224,12 +230,12 @@ class Shape:
     def name_shape(self) -> "Shape | None":
         """What it says of names that are made up; None if nothing."""
         stated = [part["propertyNames"] for part in self.parts if "propertyNames" in part]
-        return self._compiled.shape_of((*stated, _TEXT)) if stated else None
+        return self._compiled.find_shape((*stated, _TEXT)) if stated else None
 
     def allows_name(self, name: str) -> bool:
         """Whether a property may have this name, and a value."""
         stated = (part["propertyNames"] for part in self.parts if "propertyNames" in part)
-        return self.property(name) is not None and all(
+        return self.find_property(name) is not None and all(
             self._compiled.validator.allows(schema, name) for schema in stated
         )
 
@@ -241,10 +247,10 @@ class Shape:
             for part in self.parts
         )
 
-    def property(self, name: str) -> "Shape | None":
+    def find_property(self, name: str) -> "Shape | None":
         """The shape of the property of this name; None if nothing is allowed there."""
         if name not in self._properties:
-            found = self._compiled.shape_of(self._property_schemas(name))
+            found = self._compiled.find_shape(self._property_schemas(name))
             if name not in self.names:
                 return found  # names without end are made up for maps
             self._properties[name] = found
@@ -282,11 +288,11 @@ class Shape:
 
     # Items
 
-    def item(self, at: int) -> "Shape | None":
+    def find_item(self, at: int) -> "Shape | None":
         """The shape of the item at this index; None if nothing is allowed there."""
         at = min(at, self.fixed_items)  # all further ones are alike
         if at not in self._items:
-            self._items[at] = self._compiled.shape_of(self._item_schemas(at))
+            self._items[at] = self._compiled.find_shape(self._item_schemas(at))
         return self._items[at]
 
     def _item_schemas(self, at: int) -> Sequence[Json]:
@@ -305,7 +311,7 @@ class Shape:
         """How many items have a schema of their own."""
         return max((len(_first_items(part)) for part in self.parts), default=0)
 
-    def contained(self, most: int) -> Sequence[Json]:
+    def list_contained(self, most: int) -> Sequence[Json]:
         """The schemas of `contains`, each as often as an item must meet it, and not many more than so many."""
         return [
             part["contains"]
@@ -336,7 +342,7 @@ class Shape:
 
     def widen(self, option: Option) -> "Shape | None":
         """Add the schemas of an option; None if nothing is allowed then."""
-        more = self._compiled.shape_of(option)
+        more = self._compiled.find_shape(option)
         if more is None:
             return None
         seen = {id(part) for part in self.parts}
@@ -345,10 +351,10 @@ class Shape:
             return self
         together = (*self.schemas, *option)
         if len(together) <= _FEW_SCHEMAS:  # only small ones are worth remembering
-            return self._compiled.shape_of(together)
+            return self._compiled.find_shape(together)
         return Shape(self._compiled, together, (*self.parts, *new))
 
-    def new_choices(self, narrow: "Shape", *, strict: bool) -> tuple[Alternatives, ...]:
+    def find_new_choices(self, narrow: "Shape", *, strict: bool) -> tuple[Alternatives, ...]:
         """The choices that it has and the narrower one, which it was widened from, had not."""
         new = self.parts[len(narrow.parts) :]
         return tuple((self._strict_choices if strict else self._choices)(new))
@@ -366,7 +372,7 @@ class Shape:
                         yield self._choice(part, keyword, ((schema,), ()))
 
     def _choice(self, part: Part, keyword: str, options: Iterable[Option]) -> Alternatives:
-        return Alternatives(keyword, f"{self._compiled.document.pointer(part)}/{keyword}", tuple(options))
+        return Alternatives(keyword, f"{self._compiled.document.find_pointer(part)}/{keyword}", tuple(options))
 
     def _strict_choices(self, parts: Parts) -> Iterator[Alternatives]:
         for choice in self._choices(parts):
@@ -380,8 +386,8 @@ class Shape:
             yield Alternatives(choice.keyword, choice.pointer, options)
         for part in parts:
             if "not" in part:
-                refused = self._compiled.shape_of((part["not"],))
-                ways = [()] if refused is None else [way for inner in refused.parts for way in negations(inner)]
+                refused = self._compiled.find_shape((part["not"],))
+                ways = [()] if refused is None else [way for inner in refused.parts for way in find_negations(inner)]
                 yield self._choice(part, "not", ways)
 
     # What is looked up in a prompt
@@ -389,7 +395,7 @@ class Shape:
     @lazy_property
     def views(self) -> Mapping[str, Json]:
         """The properties as schemas without references, as far as anybody reads them who looks for their values."""
-        shapes = {name: self.property(name) for name in islice(self.names, _MAX_VIEWS)}
+        shapes = {name: self.find_property(name) for name in islice(self.names, _MAX_VIEWS)}
         return {name: False if shape is None else shape.view for name, shape in shapes.items()}
 
     @lazy_property
@@ -405,20 +411,19 @@ class Shape:
             return whole
         for choice in self.choices:
             if choice.keyword in ("anyOf", "oneOf"):
-                inner = map(self._compiled.shape_of, islice(choice.options, _MAX_VIEWED_OPTIONS))
+                inner = map(self._compiled.find_shape, islice(choice.options, _MAX_VIEWED_OPTIONS))
                 whole[choice.keyword] = [False if shape is None else shape._view(levels - 1) for shape in inner]
         if self.has_items:
-            item = self.item(self.fixed_items)
+            item = self.find_item(self.fixed_items)
             whole["items"] = False if item is None else item._view(levels - 1)
         return whole
 
     @lazy_property
     def options(self) -> "Sequence[Shape]":
         """The shapes of its first alternatives."""
-        options = [
-            option for choice in self.choices if choice.keyword in ("anyOf", "oneOf") for option in choice.options
-        ]
-        return [shape for shape in map(self._compiled.shape_of, options[:_MAX_OPTIONS]) if shape]
+        choices = (choice for choice in self.choices if choice.keyword in ("anyOf", "oneOf"))
+        first = islice((option for choice in choices for option in choice.options), _MAX_OPTIONS)
+        return [shape for shape in map(self._compiled.find_shape, first) if shape]
 
 
 class CompiledSchema:
@@ -437,14 +442,14 @@ class CompiledSchema:
     @property
     def root(self) -> Shape | None:
         """What the whole schema says; None if it allows nothing at first sight."""
-        return self.shape_of((self.document.root,))
+        return self.find_shape((self.document.root,))
 
     @property
     def size(self) -> int:
         """How many shapes are remembered."""
         return len(self._shapes)
 
-    def shape_of(self, schemas: Sequence[Json]) -> Shape | None:
+    def find_shape(self, schemas: Sequence[Json]) -> Shape | None:
         """Return what schemas say together; None if they allow nothing at first sight."""
         key = tuple([schema if isinstance(schema, bool) else id(schema) + 2 for schema in schemas])  # True equals 1
         if key not in self._shapes:
@@ -457,14 +462,14 @@ class CompiledSchema:
             self._shapes[key] = schemas, shape  # no other object gets the identity of these
         return self._shapes[key][1]
 
-    def size_of(self, listed: Json) -> int:
+    def count_values(self, listed: Json) -> int:
         """The size of what `enum` or `const` of a part holds; only the length of other lists."""
         return self._sizes.get(id(listed)) or (len(listed) if isinstance(listed, list) else 1)
 
     @lazy_property
     def _sizes(self) -> Mapping[int, int]:
         stated = (part[keyword] for part in self.document.schemas for keyword in ("enum", "const") if keyword in part)
-        return {id(value): depth_and_size(value)[1] for value in stated if isinstance(value, Mapping | list)}
+        return {id(value): measure_depth_and_size(value)[1] for value in stated if isinstance(value, Mapping | list)}
 
 
 def compile_schema(schema: Json) -> CompiledSchema:
@@ -503,7 +508,7 @@ _MAX_CACHED_BYTES = 1_000_000
 _MAX_SHAPES = 4_000  # of one schema
 
 
-def nothing_allowed(name: str) -> str:
+def explain_missing(name: str) -> str:
     return f"the property {name!r} is required, and nothing is allowed there"
 
 
@@ -517,7 +522,7 @@ def _flatten(document: SchemaDocument, schemas: Sequence[Json]) -> Parts:
             raise UnsatisfiableError("nothing is allowed here")
         if not isinstance(schema, Mapping) or id(schema) in found:  # a draft may not know the keyword that holds it
             continue
-        targets = document.targets(schema)
+        targets = document.find_targets(schema)
         alone = document.ignores_siblings_of_ref and targets
         found[id(schema)] = {key: schema[key] for key in _ANNOTATIONS if key in schema} if alone else schema
         left += reversed(targets if alone else [*targets, *schema.get("allOf", ())])
@@ -540,7 +545,7 @@ def has_type(value: Json, allowed: Sequence[str]) -> bool:
     return kind in allowed or (kind == "integer" and "number" in allowed)
 
 
-def json_key(value: Json) -> str:
+def make_json_key(value: Json) -> str:
     """A text that is the same for equal values: unlike in Python, 1 and true differ."""
     return dumps(value, sort_keys=True)
 
@@ -551,7 +556,7 @@ def _first_items(part: Part) -> Sequence[Json]:
     return found
 
 
-def negations(part: Part) -> Iterator[Option]:
+def find_negations(part: Part) -> Iterator[Option]:
     """Ways to violate a schema, references resolved; the last demands nothing where only the validator can tell."""
     for keyword, negate in _NEGATIONS.items():
         if keyword in part:

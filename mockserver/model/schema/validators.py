@@ -13,7 +13,7 @@ from mockserver.model.schema.document import (
     SchemaDocument,
     UnsatisfiableError,
     escape,
-    pattern_options,
+    make_pattern_options,
 )
 
 
@@ -32,7 +32,7 @@ class SchemaValidator:
         """Whether validating takes few steps on each value, however deep it is nested."""
         before: float = -1
         for depth in range(_DEEP):
-            cost = self.cost.of(self.document.root, depth)
+            cost = self.cost.estimate(self.document.root, depth)
             if cost > _FEW:
                 return False
             if cost == before:  # nothing is tried at this level, and so nothing below it
@@ -40,9 +40,9 @@ class SchemaValidator:
             before = cost
         return True
 
-    def cost_of(self, depth: int, size: int) -> float:
+    def estimate_cost(self, depth: int, size: int) -> float:
         """An upper bound of the schemas that are tried to validate a value of this depth and size."""
-        costs = [self.cost.of(self.document.root, each) for each in range(depth + 1)]  # whatever came before
+        costs = [self.cost.estimate(self.document.root, each) for each in range(depth + 1)]  # whatever came before
         return size * costs[-1]
 
     def allows(self, schema: Json, value: Json) -> bool:
@@ -64,7 +64,7 @@ class SchemaValidator:
         reference = {"$ref": f"{_HERE}#{quote(pointer[1:], safe='/~$')}"}
         try:
             return validator_for(
-                reference, registry=self._registry, validate_formats=True, pattern_options=pattern_options()
+                reference, registry=self._registry, validate_formats=True, pattern_options=make_pattern_options()
             )
         except (ValidationError, ValueError):
             return None
@@ -73,7 +73,7 @@ class SchemaValidator:
     def _registry(self) -> Any:
         from jsonschema_rs import Registry
 
-        return Registry([(_HERE, _readable(self.document.root))], retriever=_refuse_to_fetch)
+        return Registry([(_HERE, _make_readable(self.document.root))], retriever=_refuse_to_fetch)
 
 
 def _compile_whole(document: SchemaDocument) -> Any:
@@ -81,49 +81,49 @@ def _compile_whole(document: SchemaDocument) -> Any:
 
     try:
         return validator_for(
-            _readable(document.root),
+            _make_readable(document.root),
             retriever=_refuse_to_fetch,
             validate_formats=True,
-            pattern_options=pattern_options(),
+            pattern_options=make_pattern_options(),
         )
     except ValidationError as error:
         steps = "".join(f"/{escape(step)}" for step in error.instance_path)
-        dangling = None if steps else document.dangling_reference()
-        raise dangling or UnsatisfiableError(_first_line(error), f"#{steps}") from None
+        dangling = None if steps else document.find_dangling_reference()
+        raise dangling or UnsatisfiableError(_take_first_line(error), f"#{steps}") from None
     except ValueError as error:
-        raise UnsatisfiableError(_first_line(error), "#") from None
+        raise UnsatisfiableError(_take_first_line(error), "#") from None
 
 
-def _readable(schema: Json) -> Json:
+def _make_readable(schema: Json) -> Json:
     """The schema as the validator reads it: with ids and references escaped as URIs, without an unknown `$schema`."""
-    schema = _with_escaped_references(schema)
+    schema = _escape_references(schema)
     stated = schema.get("$schema") if isinstance(schema, Mapping) else None
     if not isinstance(stated, str) or "//json-schema.org/draft" in stated:
         return schema
     return {key: value for key, value in schema.items() if key != "$schema"}
 
 
-def _with_escaped_references(schema: Json, *, named: bool = False) -> Json:
+def _escape_references(schema: Json, *, named: bool = False) -> Json:
     """`named`: it holds schemas by names, which are no keywords."""
     if isinstance(schema, list):
-        return list(map(_with_escaped_references, schema))
+        return list(map(_escape_references, schema))
     if not isinstance(schema, Mapping):
         return schema
     return {
-        key: _escaped(key, value)
+        key: _escape_reference(key, value)
         if not named and (isinstance(value, str) or key in _DATA)
-        else _with_escaped_references(value, named=key in _OF_NAMES and not named)
+        else _escape_references(value, named=key in _OF_NAMES and not named)
         for key, value in schema.items()
     }
 
 
-def _escaped(key: str, value: Json) -> Json:
+def _escape_reference(key: str, value: Json) -> Json:
     if key not in _URIS or not isinstance(value, str):
         return value
     return quote(_PERCENT.sub("%25", value), safe="/~$#%:?&=+,;@!'()*")
 
 
-def _first_line(error: Exception) -> str:
+def _take_first_line(error: Exception) -> str:
     line = str(error).splitlines()[0].removesuffix(".")
     return line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE // 2]}...{line[-_MAX_LINE // 2 :]}"
 
@@ -143,9 +143,9 @@ _MAX_LINE = 240
 _HERE = "mockserver:schema"
 
 
-def depth_and_size(value: Json) -> tuple[int, int]:
+def measure_depth_and_size(value: Json) -> tuple[int, int]:
     within = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    extents = list(map(depth_and_size, within))
+    extents = list(map(measure_depth_and_size, within))
     return 1 + max((depth for depth, _ in extents), default=0), 1 + sum(size for _, size in extents)
 
 
@@ -156,11 +156,11 @@ class ValidationCost:
         self.document = document
         self._known: dict[tuple[int, int], float] = {}
 
-    def of(self, schema: Json, depth: int, level: int = 0) -> float:
+    def estimate(self, schema: Json, depth: int, level: int = 0) -> float:
         if level == 0 and depth * self.document.values > _MAX_COST_STEPS:
             return inf
         if isinstance(schema, list):
-            return sum(self.of(item, depth, level + 1) for item in schema)
+            return sum(self.estimate(item, depth, level + 1) for item in schema)
         if not isinstance(schema, Mapping) or depth < 1:
             return 0
         key = (id(schema), depth)
@@ -173,28 +173,28 @@ class ValidationCost:
 
     def check_compiling(self) -> None:
         """Raise UnsatisfiableError if the compiler would take too long."""
-        if self.of_compiling() > _MAX_COMPILING and self.document.dangling_reference() is None:
+        if self.estimate_compiling() > _MAX_COMPILING and self.document.find_dangling_reference() is None:
             raise UnsatisfiableError("it has too many alternatives for its unevaluated properties or items", "#")
 
-    def of_compiling(self) -> float:
+    def estimate_compiling(self) -> float:
         """What finding unevaluated properties and items costs the compiler: it writes out all that references reach."""
         unevaluated = (schema for schema in self.document.schemas if not _UNEVALUATED.isdisjoint(schema))
-        return sum(self.of(schema, 1) for schema in unevaluated)
+        return sum(self.estimate(schema, 1) for schema in unevaluated)
 
     def _within(self, schema: Schema, depth: int, level: int) -> Iterator[float]:
         for name, inner in schema.items():
             below = depth - (name in _APPLIED_BELOW)
             if name in REFERENCES:
                 try:
-                    yield self.of([*self.document.targets(schema)], depth, level)
+                    yield self.estimate([*self.document.find_targets(schema)], depth, level)
                 except UnsatisfiableError:
                     yield inf
             elif name in _BY_NAME and isinstance(inner, Mapping):
-                yield self.of([*inner.values()], below, level)
+                yield self.estimate([*inner.values()], below, level)
             elif name == "enum" and isinstance(inner, list):
                 yield len(inner) / 10
             elif name not in _NEVER_APPLIED:
-                yield self.of(inner, below, level)
+                yield self.estimate(inner, below, level)
 
 
 _MAX_LEVEL = 300  # lists count too

@@ -21,7 +21,7 @@ _JSON = ("json_object", "json_schema")
 _FORCED = ("named", "required")  # tool choices that demand a call; providers finish it with `stop`, too
 _CALLED = ("function", "custom")  # kinds of tools that are called by their names
 _NESTING = ("namespace", "tool_search")  # tools that offer others
-_MAX_COST = 10_000  # of validating, as `CompiledSchema.cost_of` estimates it: some ms
+_MAX_COST = 10_000  # of validating, as `SchemaValidator.estimate_cost` estimates it: some ms
 _MAX_WHY, _MAX_WHYS = 200, 3  # characters of what a schema says, and how often
 _NOT_JSON = object()
 _MEMORY, _MOST_REMEMBERED = "reasons", 8  # the attribute of a draft, and how many kinds of calls it has reasons for
@@ -184,13 +184,13 @@ def explain_refusal(schema: Json, value: Json) -> str | None:
     """Return why a schema refuses a value; None if it does not, is invalid itself, or takes too long."""
     from mockserver.model.schema.document import UnsatisfiableError  # slow to import, as are the others
     from mockserver.model.schema.shape import compile_schema
-    from mockserver.model.schema.validators import depth_and_size
+    from mockserver.model.schema.validators import measure_depth_and_size
 
     try:
         validator = compile_schema(schema).validator
     except UnsatisfiableError:
         return None
-    if validator.cost_of(*depth_and_size(value)) > _MAX_COST or validator.whole.is_valid(value):
+    if validator.estimate_cost(*measure_depth_and_size(value)) > _MAX_COST or validator.whole.is_valid(value):
         return None
     found = islice(validator.whole.iter_errors(value), _MAX_WHYS)
     places = ((error.message, "".join(f"/{step}" for step in error.instance_path)) for error in found)

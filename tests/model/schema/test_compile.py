@@ -44,7 +44,7 @@ def test_shapes_count_as_memory() -> None:
     for at in range(20):
         compiled = compile_schema({"title": f"{at}"})
         for _ in range(1_000):
-            compiled.shape_of(({"type": "string"},))
+            compiled.find_shape(({"type": "string"},))
     assert sum(compiled.size for compiled in CACHE.schemas.values()) <= 11_000
 
 
@@ -94,7 +94,7 @@ def test_parts_validate_values() -> None:
 def test_values_that_are_too_costly_to_validate() -> None:
     links: dict[str, Any] = {f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(40)}
     ready = compile_schema({"not": {"$ref": "#/$defs/d0"}, "$defs": {**links, "d40": {}}})
-    assert ready.validator.cost_of(1, 1) > MAX_COST
+    assert ready.validator.estimate_cost(1, 1) > MAX_COST
 
 
 def test_a_schema_that_is_dropped_is_gone_without_a_search_for_circles() -> None:

@@ -61,7 +61,7 @@ def test_depth_is_limited() -> None:
 
 def combinations(schema: Any) -> list[Any]:
     attempt = Attempt(compile_schema(schema), Seed(0), work=1000)
-    root = attempt.compiled.shape_of((schema,))
+    root = attempt.compiled.find_shape((schema,))
     assert root
     if not root.can_hold:
         raise root.find_conflict()
@@ -118,5 +118,5 @@ def test_the_search_is_limited() -> None:
 def test_the_memory_is_bounded() -> None:
     compiled = compile_schema({})
     for _ in range(10_000):
-        compiled.shape_of(({"type": "string"},))
+        compiled.find_shape(({"type": "string"},))
     assert len(compiled._shapes) < 5_000

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from mockserver.core.seed import Seed
 from mockserver.model.schema.document import UnsatisfiableError
-from mockserver.model.schema.scalars import FORMATS, Numbers, Texts, natural_range, plain_text, texts_by_name
+from mockserver.model.schema.scalars import (
+    FORMATS,
+    Numbers,
+    Texts,
+    draw_plain_text,
+    find_natural_range,
+    read_texts_by_name,
+)
 
 
 def numbers(*parts: Any, natural: tuple[float, float] = (1, 100), whole: bool = False) -> list[Any]:
@@ -137,7 +144,7 @@ def test_why_no_text_can_be_made(part: Any, why: str, keyword: str) -> None:
 
 
 def drawn(*hints: str) -> list[str]:
-    return [plain_text(hints, Seed(seed).stream("x")) for seed in range(30)]
+    return [draw_plain_text(hints, Seed(seed).stream("x")) for seed in range(30)]
 
 
 @pytest.mark.parametrize(
@@ -164,7 +171,7 @@ def test_texts_suit_their_names(hints: tuple[str, ...], pattern: str) -> None:
     assert len(set(found)) > 5
 
 
-@pytest.mark.parametrize("name", texts_by_name())
+@pytest.mark.parametrize("name", read_texts_by_name())
 def test_every_known_name_gives_a_line(name: str) -> None:
     found = drawn(name.title().replace(" ", ""))
     assert all(one and "\n" not in one for one in found)
@@ -172,7 +179,7 @@ def test_every_known_name_gives_a_line(name: str) -> None:
 
 
 def test_no_real_people_or_hosts() -> None:
-    everything = " ".join(text for name in texts_by_name() for text in drawn(name))
+    everything = " ".join(text for name in read_texts_by_name() for text in drawn(name))
     assert set(re.findall(r"[\w.]+@([\w.]+)", everything)) == {"example.com"}
     assert set(re.findall(r"https?://([\w.]+)", everything)) == {"example.com"}
 
@@ -187,7 +194,7 @@ def test_no_real_people_or_hosts() -> None:
     ],
 )
 def test_numbers_have_natural_ranges(hints: tuple[str, ...], expected: tuple[float, float]) -> None:
-    assert natural_range(hints) == expected
+    assert find_natural_range(hints) == expected
 
 
 @pytest.mark.parametrize("kind", FORMATS)

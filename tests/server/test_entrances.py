@@ -17,7 +17,7 @@ import pytest
 
 from mockserver.dialects import discover
 from mockserver.server.live import SMALL
-from mockserver.server.routes import find, places
+from mockserver.server.routes import find, list_places
 from tests.determinism.requests import GOLDEN, told
 from tests.determinism.requests import requests as golden_requests
 from tests.determinism.requests import rules as golden_rules
@@ -75,7 +75,7 @@ def test_every_case_of_the_dialects(entrances: Entrances) -> None:
 def test_every_golden_request(entrances: Entrances, part: int) -> None:
     entrances.load(golden_rules())
     golden = json.loads(GOLDEN.read_text())
-    known = places(discover(), "openai")
+    known = list_places(discover(), "openai")
     for each in golden_requests()[part::2]:
         answer = entrances.ask(Request(each.path, each.body, {**JSON, **(each.headers or {})}, each.method))
         assert told(answer.status, answer.body) == golden[each.name], each.name

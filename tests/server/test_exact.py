@@ -16,7 +16,7 @@ from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import raw
 from mockserver.dialects import discover
 from mockserver.engine.answer import Author, answer
-from mockserver.server.routes import find, places
+from mockserver.server.routes import find, list_places
 from mockserver.tokenizers import named
 from tests.kit.calls import call
 from tests.kit.local import Local, local
@@ -94,7 +94,7 @@ def test_a_stream_weighs_what_usage_says(server: Local, path: str, said: str, mo
 
 
 def streamed(server: Local, path: str, body: Any) -> tuple[list[Frame], Answer]:
-    found = find(path, places(discover(), "openai"))
+    found = find(path, list_places(discover(), "openai"))
     assert found is not None
     operation = found[0].operations["POST"]
     http = HttpRequest("POST", path, body=json.dumps(body).encode())

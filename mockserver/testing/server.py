@@ -87,7 +87,7 @@ class MockServer(Assertions):
         self.guard = ConnectionGuard()
         self._client: OpenAI | None = None
         self.errors: list[tuple[str, Exception]] = []  # raised by reply functions, with their places
-        self.worded: Callable[[str], str] = str  # puts messages on cassettes into words, from the next reset
+        self.rename_options: Callable[[str], str] = str  # in messages on cassettes, from the next reset
         self.reset()
 
     def start(self) -> Self:
@@ -244,7 +244,7 @@ class MockServer(Assertions):
         self._setup = setup or self.default_setup
         settings, engine = self._composer.compose(self._setup)
         if isinstance(engine.player, Player):
-            engine = alter_engine(engine, player=replace(engine.player, worded=self.worded))
+            engine = alter_engine(engine, player=replace(engine.player, rename_options=self.rename_options))
         journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
         journal.keeps_calls = True
         if (watch := find_watch()) is not None:

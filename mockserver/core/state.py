@@ -25,7 +25,7 @@ class Counters(Protocol):
     async def open(self, namespace: str, preconditions: Sequence[Precondition], found: str | None) -> int | None:
         """Try preconditions in order; return the index of the first that holds, or None.
 
-        One whose state holds counts, whether it holds as a whole or not. `found`: the state to go by, if not the current one.
+        One whose state holds counts, whether all of it holds or not. `found`: the state to go by, if not the current.
         """
 
     async def count(self, namespace: str, name: str) -> int:

@@ -132,6 +132,8 @@ class Report(Struct):
     unanswered: list[Unanswered] = []
 
     def note(self, exchange: Exchange) -> None:
+        if exchange.is_service:
+            return
         engine = self.live.find_engine(exchange.namespace)
         choice = engine.player.choice if isinstance(engine.player, Player) else CassetteChoice()
         expects_rules = bool(engine.rules or choice.name) or exchange.source not in _WITHOUT_RULES

@@ -13,6 +13,7 @@ from mockserver.config.validation_errors import validate_table
 from mockserver.config.yaml_reader import pause_collector
 from mockserver.core.action import Faults
 from mockserver.core.call import OTHER, Call
+from mockserver.core.exchange import SERVICE
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
 from mockserver.core.protocols import Precondition, times_counter
@@ -48,6 +49,7 @@ class Rule(Struct, frozen=True, dict=True):
     place: SourceLocation | None = None
     slow: bool = False  # it answers with a function of the user, which may take long
     stubs: bool = False  # it may answer at paths that no dialect knows
+    service: bool = False  # it answers what a program asks for itself, such as a title; such calls count nowhere
 
     @lazy_property
     def counts(self) -> bool:
@@ -74,7 +76,9 @@ class Rule(Struct, frozen=True, dict=True):
 
     @lazy_property
     def source(self) -> str:
-        """Return the source that reports and headers show: `rule rules.yaml:14 weather`."""
+        """Return the source that reports and headers show: `rule rules.yaml:14 weather`, `service opencode title`."""
+        if self.service:
+            return f"{SERVICE}{self.name if 'name' in self.spec else self.where}"
         return f"rule {self.where} {self.name}" if "name" in self.spec else f"rule {self.where}"
 
     @property
@@ -170,6 +174,7 @@ class _Loader:
             spec=raw,
             place=place,
             stubs=check.is_stub,
+            service=model.service,
         )
 
     def _claim_name(self, name: str | None, context: CompileContext) -> str:

@@ -15,6 +15,7 @@ from mockserver.config.errors import ConfigError, MockserverError, SourceLocatio
 from mockserver.config.source import Document, did_you_mean
 from mockserver.core.call import Call
 from mockserver.core.draft import RenderContext, RuleAnswer
+from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json, map_texts
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
@@ -277,10 +278,18 @@ class MockServer(Assertions):
     @property
     def calls(self) -> Calls:
         """All calls since the last reset in order of arrival, including those still being answered."""
+        return Calls.of_rows(self._settled_rows())
+
+    @property
+    def service_calls(self) -> Calls:
+        """The calls that rules with `service: true` answered, which `calls` leaves out."""
+        return Calls.of_rows(self._settled_rows(), service=True)
+
+    def _settled_rows(self) -> tuple[Exchange, ...]:
         self._check_here()
         if self._running is not None:
             self._running.settle()
-        return Calls.of_rows(tuple(self._live.journal))
+        return tuple(self._live.journal)
 
     def snapshot(self) -> str:
         """The requests so far as a stable text for approval tests."""

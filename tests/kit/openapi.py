@@ -169,6 +169,7 @@ QUERY: Mapping[str, str] = {
     "source": "`rule`, `cassette`, `forwarded`, `generated`, `stored`, `unmatched`, `limited`, `invalid`, or all of it",
     "rule": "answered or changed by this rule: its name, its place (`rules.yaml:8`), or both",
     "unmatched": "no rule answered, whether or not an answer was generated",
+    "service": "also the calls that rules with `service: true` answered",
     "ended": "`open`, or as in `ended` without the amount: `client left`",
     "contains": "this text was said or returned by a tool last, or answered, in the first 1,000 characters",
     "since": "calls after this number",

@@ -10,11 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Event
 from types import FrameType
 
 import click
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.cli import resume_collection
@@ -31,6 +33,9 @@ from mockserver.core.text import plural, printable, ranges
 from mockserver.engine.answer import use_tokenizer
 from mockserver.engine.engine import FORWARDED, Engine
 from mockserver.rules.nearest import find_unmatched
+from mockserver.server.agents import AGENTS, check_unmatched, find_agent
+from mockserver.server.agents import RULES as AGENT_RULES
+from mockserver.server.call_budget import BUDGET, MAX_CALLS, CallBudget
 from mockserver.server.cassette_store import name_file
 from mockserver.server.explain import explain_call, is_unmatched
 from mockserver.server.live import Live, SaveEpisode, start
@@ -38,15 +43,30 @@ from mockserver.server.masking import find_row_secrets
 from mockserver.server.player import CassetteChoice, Player
 
 MAX_REPORTED = 10  # calls that are explained, and reasons that are listed
+_FOR = "Run a coding agent: lead it here, keep it quiet, and answer what it asks for itself; repeatable."
+_MAX_CALLS = "How many calls an agent may make before it is stopped."
 _WITHOUT_RULES = frozenset(("generated", "invalid", "limited", "stored"))  # sources that need neither rule nor cassette
 
 
 @click.command(name="run", cls=GroupedCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", metavar="-- CMD", nargs=-1, required=True, type=click.UNPROCESSED)
 @rules_option
+@click.option("--for", "agents", multiple=True, metavar="|".join(AGENTS), help=_FOR)
+@click.option("--max-calls", type=click.IntRange(min=1), default=MAX_CALLS, show_default=True, help=_MAX_CALLS)
+@click.option("--show-service", is_flag=True, help="Report the calls, too, that an agent made for itself.")
+@click.option("--let-it-run", is_flag=True, help="Let an agent do what answers say that are made up.")
 @click.option("--inspect", is_flag=True, help="Keep the server until Ctrl-C, and print where its inspector is.")
 @setting_flags(*Settings.model_fields)
-def run_command(program: tuple[str, ...], rules: tuple[Path, ...], inspect: bool, **flags: Json) -> None:
+def run_command(
+    program: tuple[str, ...],
+    rules: tuple[Path, ...],
+    agents: tuple[str, ...],
+    max_calls: int,
+    show_service: bool,
+    let_it_run: bool,
+    inspect: bool,
+    **flags: Json,
+) -> None:
     """Run CMD against a server of its own, then report its calls. The exit code is that of CMD.
 
     The server listens on a free local port. Variables that clients read (OPENAI_BASE_URL, ...) point to it. The report
@@ -54,26 +74,40 @@ def run_command(program: tuple[str, ...], rules: tuple[Path, ...], inspect: bool
 
     \b
     mockserver run -- pytest
+    mockserver run --for claude-code -- claude -p "say hi"
     mockserver run --record once --cassette chat --upstream openai=https://api.openai.com/v1 -- python app.py
     """
     from mockserver.server.client_environment import environment
     from mockserver.server.run import Running  # uvicorn is slow to import; report mistakes in rules first
 
     resume_collection()
+    led = [find_agent(name) for name in dict.fromkeys(agents)]
     given = find_server_sources(rules, flags)
+    if led:
+        given = replace(given, presets=(AGENT_RULES,))
     live = start(given)
-    report = Report(live, live.player.store.sizes)
+    if led:
+        check_unmatched(live.settings, let_it_run=let_it_run)
+        live.budgets = {agent.name: CallBudget(max_calls) for agent in led}
+    report = Report(live, live.player.store.sizes, shows_service=show_service)
     live.journal.on_close = report.counting(make_request_logger(live.settings.log, err=True))
     if live.save_episode is not None:
         live.save_episode = report.counting_episodes(live.save_episode)
     log_errors("mockserver.recorder")  # the report says what was not recorded
     reloads = list[str]()  # what reloading changed files said; the last holds
-    with Running(live, given, say=reloads.append) as running:
+    with (
+        TemporaryDirectory(prefix="mockserver-", ignore_cleanup_errors=True) as homes,
+        Running(live, given, say=reloads.append) as running,
+    ):
         for line in list_warnings(live):
             click.echo(line, err=True)
         if inspect:
             click.echo(f"mockserver: the inspector is at {running.address}{CONTROL}/", err=True)
-        code = run_child(program, {**os.environ, **environment(running.address, live.settings, os.environ)})
+        environ = {**os.environ, **environment(running.address, live.settings, os.environ)}
+        for agent in led:
+            address = f"{running.address}/ns/{agent.name}"
+            environ = agent.settle(Path(homes, agent.name), address=address, environ=environ)
+        code = run_child(program, environ)
         if inspect:
             click.echo(f"mockserver: the program ended with code {code}; Ctrl-C stops the server", err=True)
             with suppress(KeyboardInterrupt):
@@ -108,7 +142,7 @@ class Unanswered(Struct, frozen=True):
 
     def __str__(self) -> str:
         request = printable(self.secrets.text(self.request))
-        return f"call {self.number}, {request} -> {self.status}: {self.secrets.text(self.why())}"
+        return f"{request} -> {self.status}: {self.secrets.text(self.why())}"
 
 
 class Report(Struct):
@@ -120,6 +154,7 @@ class Report(Struct):
 
     live: Live
     sizes: Mapping[str, int] = {}
+    shows_service: bool = False
     calls: int = 0
     expects_rules: bool = False  # whether any call reached rules or a cassette
     shares: Counter[str] = field(default_factory=Counter)  # calls by what answered them
@@ -128,11 +163,13 @@ class Report(Struct):
     new: set[str] = set()  # sources of recorded episodes
     unrecorded: Counter[str] = field(default_factory=Counter)  # by reason
     targets: set[str] = set()  # cassette files that should get an episode
+    service: Counter[str] = field(default_factory=Counter)  # calls that service rules answered
     remarks: Counter[str] = field(default_factory=Counter)  # calls by what no model could have answered
     unanswered: list[Unanswered] = []
 
     def note(self, exchange: Exchange) -> None:
         if exchange.is_service:
+            self.service[exchange.source] += 1
             return
         engine = self.live.find_engine(exchange.namespace)
         choice = engine.player.choice if isinstance(engine.player, Player) else CassetteChoice()
@@ -178,12 +215,19 @@ class Report(Struct):
 
     def lines(self) -> Iterator[str]:
         yield f"mockserver: {plural(self.calls, 'call')}{self._shares()}"
+        for source, count in self.service.items() if self.shows_service else ():
+            yield f"{source}: {plural(count, 'call')}"
+        yield from (f"{name}: {budget.explain()}" for name, budget in self.live.budgets.items() if budget.refused)
         yield from self._cassettes()
         for why, count in self.unrecorded.most_common(MAX_REPORTED):
             yield f"{plural(count, 'answer')} not recorded: {why}"
         for remark, count in self.remarks.most_common(MAX_REPORTED):
             yield f"{remark} ({plural(count, 'call')})"
-        yield from map(str, self.unanswered)
+        alike = dict[str, list[int]]()  # some clients ask again and again
+        for each in self.unanswered:
+            alike.setdefault(str(each), []).append(each.number)
+        for text, numbers in alike.items():
+            yield f"{f'call {numbers[0]}' if len(numbers) == 1 else f'calls {ranges(numbers)}'}, {text}"
         left = self.shares["unmatched"] + self.shares["rejected"] - len(self.unanswered)
         if left > 0:
             yield f"... and {left} more"
@@ -217,12 +261,12 @@ def _find_share(exchange: Exchange, *, unmatched: bool) -> str:
     kind = exchange.source.partition(" ")[0]
     if unmatched or is_unmatched(exchange):
         return "unmatched" if unmatched else "generated"
-    return {"rule": "by rules", "cassette": "from cassettes", "invalid": "rejected"}.get(
+    return {"rule": "by rules", "cassette": "from cassettes", "invalid": "rejected", BUDGET: "over budget"}.get(
         kind, kind if kind in _SHARES else _LOOKUP
     )
 
 
-_SHARES = ("by rules", "from cassettes", "forwarded", "unmatched", "generated", "rejected", "limited")
+_SHARES = ("by rules", "from cassettes", "forwarded", "unmatched", "generated", "rejected", "limited", "over budget")
 _LOOKUP = "look-up"
 
 

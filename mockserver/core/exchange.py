@@ -67,7 +67,6 @@ _LINE = re.compile(rb"\r\n|\n|\r")
 _BLANK = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 
 
-SERVICE = "service "  # how the source of an answer begins to what a program asks for itself
 COMPLETE = "complete"  # how an answer ended that was sent as it should be
 MOST_KEPT = 1_000_000  # bytes kept of a request's body, and of an answer's
 PIECE = 120  # overhead of a piece in bytes
@@ -186,7 +185,7 @@ class Exchange(Struct, eq=False):
     @property
     def is_service(self) -> bool:
         """Return whether the program asked for itself, and a rule for that answered: nobody counts such calls."""
-        return self.source.startswith(SERVICE)
+        return self.plan is not None and self.plan.is_service
 
     @property
     def modified_by(self) -> tuple[str, ...]:

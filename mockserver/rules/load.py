@@ -13,9 +13,9 @@ from mockserver.config.validation_errors import validate_table
 from mockserver.config.yaml_reader import pause_collector
 from mockserver.core.action import Faults
 from mockserver.core.call import OTHER, Call
-from mockserver.core.exchange import SERVICE
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
+from mockserver.core.plan import SERVICE
 from mockserver.core.protocols import Precondition, times_counter
 from mockserver.core.text import shown
 from mockserver.rules.answer.compile import CompiledThen, compile_then
@@ -103,8 +103,11 @@ def load(
 
 
 def select_answering(rules: Sequence[Rule], call: Call) -> Sequence[Rule]:
-    """Return the suited rules that answer, without those that only change how later rules' answers are delivered."""
-    return [rule for rule in select_suited(rules, call) if any(rule.then.answers)]
+    """Return the suited rules that answer what is asked.
+
+    Those are left out that only change how later rules' answers are delivered, and those for a program's own calls.
+    """
+    return [rule for rule in select_suited(rules, call) if any(rule.then.answers) and not rule.service]
 
 
 def select_suited(rules: Sequence[Rule], call: Call) -> Sequence[Rule]:

@@ -22,7 +22,7 @@ from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.cli import resume_collection
 from mockserver.cli.options import GroupedCommand, find_server_sources, rules_option, setting_flags
 from mockserver.cli.serve import list_remarks, list_warnings, log_errors, make_request_logger
-from mockserver.config.errors import ConfigError, RuleError
+from mockserver.config.errors import RuleError
 from mockserver.config.settings import Settings
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
@@ -41,6 +41,7 @@ from mockserver.server.explain import explain_call, is_unmatched
 from mockserver.server.live import Live, SaveEpisode, start
 from mockserver.server.masking import find_row_secrets
 from mockserver.server.player import CassetteChoice, Player
+from mockserver.server.programs import find_command, read_exit_code
 
 MAX_REPORTED = 10  # calls that are explained, and reasons that are listed
 _FOR = "Run a coding agent: lead it here, keep it quiet, and answer what it asks for itself; repeatable."
@@ -271,8 +272,6 @@ _LOOKUP = "look-up"
 
 
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
-_GRACE = 2.0  # seconds between the signals of _TERMINATION
-_TERMINATION = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGKILL") if hasattr(signal, name))
 _FORWARDED = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
@@ -280,7 +279,7 @@ def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
     """Run the program. Return its exit code; 128 + n if signal n ended it; 127 or 126 if it cannot be run."""
     with _forward_signals() as start:
         try:
-            process = subprocess.Popen(_find_command(program), env=environ)  # noqa: S603  # the user's command
+            process = subprocess.Popen(find_command(program), env=environ)  # noqa: S603  # the user's command
         except OSError as error:
             missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
             why = "program not found" if missing else error.strerror or str(error)
@@ -290,61 +289,7 @@ def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
             click.echo(f"mockserver: cannot run {program[0]!r}: {error}", err=True)
             return NOT_FOUND
         start(process)
-        return _read_exit_code(process.wait())
-
-
-class Completed(Struct, frozen=True):
-    """A program that has ended: its exit code, None after the time limit, and what it printed."""
-
-    code: int | None
-    out: str
-    err: str
-
-
-def run_captured(program: Sequence[str], environ: Mapping[str, str], limit: float) -> Completed:
-    """Run the program without input, for `limit` seconds at most. Raises ConfigError if it cannot be run."""
-    try:
-        process = subprocess.Popen(  # noqa: S603  # the user's command
-            _find_command(program),
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot run {program[0]!r}: {getattr(error, 'strerror', None) or error}") from None
-    try:
-        out, err = process.communicate(timeout=limit)
-        code: int | None = _read_exit_code(process.returncode)
-    except subprocess.TimeoutExpired:
-        (out, err), code = _terminate(process), None
-    except BaseException:
-        _terminate(process)
-        raise
-    return Completed(code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
-
-
-def _find_command(program: Sequence[str]) -> Sequence[str]:
-    """The program with its path, if it must be looked up: Windows itself finds `node`, but not `npx.cmd`."""
-    if sys.platform != "win32":
-        return program
-    from shutil import which
-
-    return (which(program[0]) or program[0], *program[1:])
-
-
-def _read_exit_code(returncode: int) -> int:
-    return returncode if returncode >= 0 else 128 - returncode
-
-
-def _terminate(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
-    for number in _TERMINATION:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, number) if hasattr(os, "killpg") else process.kill()
-        with suppress(subprocess.TimeoutExpired):
-            return process.communicate(timeout=_GRACE)
-    return b"", b""
+        return read_exit_code(process.wait())
 
 
 @contextmanager

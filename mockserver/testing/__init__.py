@@ -19,14 +19,18 @@ with pause_collector():  # imports leave no garbage, and the search for it takes
     from mockserver.testing.transport.in_process import Clock
 
 if TYPE_CHECKING:
+    from mockserver.testing.agent_runs import AgentEnvironment, AgentRun, CodingAgent
     from mockserver.testing.transport import Transport
     from mockserver.testing.unittest import MockServerTestCase, mocked
 
 __all__ = [
+    "AgentEnvironment",
+    "AgentRun",
     "Asked",
     "BlockedConnectionError",
     "Calls",
     "Clock",
+    "CodingAgent",
     "Declared",
     "MockServer",
     "MockServerTestCase",
@@ -37,8 +41,15 @@ __all__ = [
     "mocked",
 ]
 
-# Not imported before they are used: most tests need neither unittest nor Starlette in their own process.
-_MODULES = {"MockServerTestCase": "unittest", "Transport": "transport", "mocked": "unittest"}
+# Not imported before they are used: most tests need neither agents nor unittest nor Starlette in their own process.
+_MODULES = {
+    "AgentEnvironment": "agent_runs",
+    "AgentRun": "agent_runs",
+    "CodingAgent": "agent_runs",
+    "MockServerTestCase": "unittest",
+    "Transport": "transport",
+    "mocked": "unittest",
+}
 
 
 def __getattr__(name: str) -> Any:

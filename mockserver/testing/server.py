@@ -1,6 +1,7 @@
 """MockServer: a running server for tests, with rules declared in Python and the calls it received."""
 
 import json
+import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -36,12 +37,15 @@ from mockserver.reports.failures import (
     find_impossible_answers,
     find_never_reached,
     find_refused_histories,
+    make_problem,
     write_failure,
 )
 from mockserver.rules.answer.compile import Responder
 from mockserver.rules.lint.remarks import Remark, find_repeated_calls
 from mockserver.rules.load import Rule
 from mockserver.rules.templates import is_template
+from mockserver.server.agents import check_unmatched, find_agent
+from mockserver.server.call_budget import MAX_CALLS, CallBudget
 from mockserver.server.client_environment import base_url, environment
 from mockserver.server.live import start
 from mockserver.server.namespaces import DEFAULT
@@ -69,6 +73,7 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
 
     from mockserver.server.run import Running
+    from mockserver.testing.agent_runs import AgentEnvironment, CodingAgent
     from mockserver.testing.transport import Transport
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
@@ -92,6 +97,8 @@ class MockServer(Assertions):
         self._loaded: tuple[Rule, ...] = ()
         self._kept: tuple[Declared, ...] = ()
         self._overrides: tuple[Rule, ...] = ()
+        self._service: tuple[Rule, ...] = ()
+        self._environments: list[AgentEnvironment] = []
         self._stack = ExitStack()
         self.guard = ConnectionGuard()
         self._client: OpenAI | None = None
@@ -117,6 +124,7 @@ class MockServer(Assertions):
         client, self._client = self._client, None
         if client is not None:
             client.close()
+        self._leave_agents()
         running, self._running = self._running, None
         if running is not None:
             running.hang_up()
@@ -194,6 +202,50 @@ class MockServer(Assertions):
             self._transport = Transport(Site(self._live), self.clock)
         return self._transport
 
+    def environment_for(
+        self, agent: str, *, max_calls: int = MAX_CALLS, let_it_run: bool = False
+    ) -> "AgentEnvironment":
+        """The environment in which a coding agent (`claude-code`, `codex`, `gemini-cli`, `opencode`) runs here.
+
+        It is a mapping for `subprocess`, and a context manager that sets it in this process. The agent gets a home of
+        its own until the test ends, and an error once it has made `max_calls` calls. Raises ConfigError, also for a
+        server that makes answers up, unless you `let_it_run`.
+        """
+        from mockserver.testing.agent_runs import AgentEnvironment, load_service_rules  # for few tests
+
+        led, live = find_agent(agent), self._live
+        check_unmatched(live.settings, let_it_run=let_it_run)
+        if not self._environments:
+            self._service = load_service_rules()
+            policy = live.engine.policy  # a 404 it takes for a missing model
+            live.engine = alter_engine(live.engine, policy=replace(policy, error={"status": 400, **policy.error}))
+        namespace = led.name if led.name not in live.budgets else f"{led.name}-{len(self._environments) + 1}"
+        live.budgets[namespace] = CallBudget(max_calls)
+        environ = {**os.environ, **self.env}
+        made = AgentEnvironment(led, address=f"{self.url}/ns/{namespace}", environ=environ, namespace=namespace)
+        self._environments.append(made)
+        self.update_rules()
+        return made
+
+    def agent(
+        self,
+        name: str,
+        *,
+        cwd: str | Path,
+        allow: Sequence[str] = (),
+        max_calls: int = MAX_CALLS,
+        let_it_run: bool = False,
+    ) -> "CodingAgent":
+        """A coding agent that works in a folder; its `run` gives it a prompt, its `on` declares what it is answered.
+
+        `allow` names what it may do without asking, besides reading: `write`, `edit`, `run`. Skips the test if its
+        program is not installed. Raises ConfigError.
+        """
+        from mockserver.testing.agent_runs import CodingAgent
+
+        environment = self.environment_for(name, max_calls=max_calls, let_it_run=let_it_run)
+        return CodingAgent(self, environment, Path(cwd), allow)
+
     def on(self, *text: str, name: str | None = None, **when: Unpack[When]) -> "Declared":
         """Declare a rule for the requests that match; without text and keywords, for all. Reports show its name.
 
@@ -235,6 +287,7 @@ class MockServer(Assertions):
         The address stays the same, so clients keep working. Answers that are still being sent are aborted.
         """
         self.close_open()
+        self._leave_agents()
         self._setup = setup or self.default_setup
         settings, engine = self._composer.compose(self._setup)
         if isinstance(engine.player, Player):
@@ -252,6 +305,11 @@ class MockServer(Assertions):
         self._budget, self.names = Budget(), UniqueNames(one.rule for one in self._kept if one.rule is not None)
         self._cassette = LoadedCassette.of(self._live)
         self.update_rules()
+
+    def _leave_agents(self) -> None:
+        for each in self._environments:
+            each.close()
+        self._environments, self._service = [], ()
 
     def check(self, setup: Setup) -> None:
         """Raise MockserverError if a setup has mistakes."""
@@ -315,6 +373,9 @@ class MockServer(Assertions):
                 found.append(explain_too_few_answers(one.rule, one.expected_calls, calls))
         if self._live.settings.lint == "error":
             found += find_impossible_answers(calls)
+        found += [
+            make_problem(f"{name}: {each.explain()}") for name, each in self._live.budgets.items() if each.refused
+        ]
         return (*found, *self._budget.exceeded(calls))
 
     def remarks(self) -> tuple[Problem, ...]:
@@ -378,7 +439,9 @@ class MockServer(Assertions):
         if (watch := find_watch()) is not None:
             watch.add_rules(self._loaded)
             watch.add_rules(declared, declared=True)
-        self._live.namespaces.touch(DEFAULT).rules = (*self._overrides, *declared, *self._loaded)
+        rules = (*self._service, *self._overrides, *declared, *self._loaded)
+        for namespace in (DEFAULT, *(each.namespace for each in self._environments)):
+            self._live.namespaces.touch(namespace).rules = rules
 
     def remove_rule(self, declared: "Declared") -> None:
         """Remove a declared rule."""

@@ -141,6 +141,7 @@ _OPENCODE_CONFIG = _write_json(
     {
         "autoupdate": False,
         "share": "disabled",
+        "permission": {"edit": "ask", "bash": "ask"},
         "model": "anthropic/claude-sonnet-4-5",
         "small_model": "anthropic/claude-haiku-4-5",
         "provider": {
@@ -250,9 +251,9 @@ AGENTS: Mapping[str, Agent] = {
                 "run": AgentTool("run_shell_command", lambda command: {"command": command}),
             },
             allows={
-                "write": ("--approval-mode", "auto_edit"),
-                "edit": ("--approval-mode", "auto_edit"),
-                "run": ("--approval-mode", "yolo"),
+                "write": ("--allowed-tools", "write_file"),
+                "edit": ("--allowed-tools", "replace"),
+                "run": ("--allowed-tools", "run_shell_command"),
             },
         ),
         Agent(
@@ -271,7 +272,7 @@ AGENTS: Mapping[str, Agent] = {
                 "XDG_DATA_HOME": "{home}/data",
                 "XDG_STATE_HOME": "{home}/state",
             },
-            unset=("OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR"),
+            unset=("OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_PERMISSION"),
             tools={
                 "read": AgentTool("read", lambda path: {"filePath": path}),
                 "write": AgentTool("write", lambda path, text: {"filePath": path, "content": text}),
@@ -280,6 +281,7 @@ AGENTS: Mapping[str, Agent] = {
                 ),
                 "run": AgentTool("bash", lambda command: {"command": command, "description": "Run a command"}),
             },
+            allows={"write": ("--auto",), "edit": ("--auto",), "run": ("--auto",)},
         ),
     )
 }

@@ -12,14 +12,14 @@ if (overwritten := find_overwriting()) is not None:
 
 with pause_collector():  # imports leave no garbage, and the search for it takes a tenth of their time
     from mockserver.reports.calls import ReceivedCall
+    from mockserver.testing.agent_runs import AgentEnvironment, AgentRun
     from mockserver.testing.assertions import Calls
     from mockserver.testing.connections import BlockedConnectionError
-    from mockserver.testing.server import Asked, Declared, MockServer
+    from mockserver.testing.server import Asked, CodingAgent, Declared, MockServer
     from mockserver.testing.setup import MockServerWarning, Setup
     from mockserver.testing.transport.in_process import Clock
 
 if TYPE_CHECKING:
-    from mockserver.testing.agent_runs import AgentEnvironment, AgentRun, CodingAgent
     from mockserver.testing.transport import Transport
     from mockserver.testing.unittest import MockServerTestCase, mocked
 
@@ -41,11 +41,8 @@ __all__ = [
     "mocked",
 ]
 
-# Not imported before they are used: most tests need neither agents nor unittest nor Starlette in their own process.
+# Not imported before they are used: most tests need neither unittest nor Starlette in their own process.
 _MODULES = {
-    "AgentEnvironment": "agent_runs",
-    "AgentRun": "agent_runs",
-    "CodingAgent": "agent_runs",
     "MockServerTestCase": "unittest",
     "Transport": "transport",
     "mocked": "unittest",

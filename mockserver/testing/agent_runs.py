@@ -1,31 +1,21 @@
-"""Coding agents in tests: the environment in which one runs, what it is answered, and what came of a run."""
+"""Coding agents in tests: the environment in which one runs, and what came of a run."""
 
 import os
-import shutil
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Self
-from unittest import SkipTest
+from typing import Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.config.errors import ConfigError
 from mockserver.config.timing import PROFILES
 from mockserver.core.draft import RenderContext
-from mockserver.core.seed import monotonic
-from mockserver.core.text import plural
 from mockserver.rules.load import Rule
 from mockserver.server.agents import RULES, Agent
-from mockserver.server.programs import run_captured
 from mockserver.server.sources import Sources, compile_rules
 from mockserver.testing.assertions import Calls
 from mockserver.testing.clients import EnvironmentPatch
-
-if TYPE_CHECKING:
-    from mockserver.testing.server import Declared, MockServer
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
 
@@ -78,82 +68,7 @@ class AgentRun(Struct, frozen=True):
     seconds: float
 
 
-class CodingAgent:
-    """A coding agent that works in a folder, in an environment that leads it to the server of the test."""
-
-    def __init__(
-        self, server: "MockServer", environment: AgentEnvironment, folder: Path, allow: Sequence[str] = ()
-    ) -> None:
-        self.agent, self.environment, self.cwd = environment.agent, environment, folder
-        unknown = [word for word in allow if word not in self.agent.tools]
-        if isinstance(allow, str) or unknown:
-            raise ConfigError(f"allow takes a list of {', '.join(self.agent.tools)}, not {allow!r}")
-        self._server = server
-        granted = dict.fromkeys(self.agent.allows[word] for word in allow if word in self.agent.allows)
-        self._granted = [argument for arguments in granted for argument in arguments]
-        found = shutil.which(self.agent.program, path=environment.get("PATH"))
-        if found is None:
-            raise SkipTest(f"{self.agent.program} is not installed: npm install --global {self.agent.package}")
-        self._program = found
-
-    def on(self, prompt: str) -> "AgentRule":
-        """Declare what this agent is answered to a prompt: a text with `*`, or what the prompt contains."""
-        wanted: Any = prompt if "*" in prompt else {"contains": prompt}
-        declared = self._server.on(last_user=wanted, namespace=self.environment.namespace)
-        return AgentRule(self._server, self.agent, declared)
-
-    def run(self, prompt: str, *arguments: str, timeout: float = 120.0) -> AgentRun:
-        """Run the agent with a prompt, and more of its own arguments, until it ends.
-
-        Raises TimeoutError if it is still running after so many seconds; it is stopped then.
-        """
-        before, began = len(self.calls), monotonic()
-        command = [self._program, *self.agent.arguments, prompt, *self._granted, *arguments]
-        ran = run_captured(command, self.environment, timeout, folder=self.cwd)
-        calls = self.calls[before:]
-        if ran.code is None:
-            raise TimeoutError(
-                f"{self.agent.name} was still running after {timeout:g} s; it made {plural(len(calls), 'call')} and"
-                f" printed: {(ran.out + ran.err)[-_SHOWN:]}"
-            )
-        return AgentRun(ran.out.strip(), ran.code, calls, ran.err, monotonic() - began)
-
-    @property
-    def calls(self) -> Calls:
-        """The calls of this agent, without those for itself."""
-        return self._server.calls.of(lambda call: call.row.namespace == self.environment.namespace)
-
-
-class AgentRule:
-    """What an agent is answered to a prompt: calls of tools, one after the other, then a text."""
-
-    def __init__(self, server: "MockServer", agent: Agent, declared: "Declared") -> None:
-        self._server, self._agent, self._declared = server, agent, declared
-        self._calls: list[dict[str, object]] = []
-
-    def uses(self, tool: str, **arguments: object) -> Self:
-        """Have the agent use a tool: read (path), write (path, text), edit (path, old, new) or run (command).
-
-        Any other name is that of a tool of its own, with the arguments that it takes.
-        """
-        self._calls.append(self._agent.call_tool(tool, arguments))
-        return self
-
-    def then(self, text: str) -> "Declared":
-        """Answer with a text at the end, a template as in rules: `{{ tool_result.text }}`."""
-        declared = self._declared.steps(*({"tool_calls": [call]} for call in self._calls), text)
-        rule = declared.rule
-        assert rule is not None  # noqa: S101  # it has an answer now
-        answer = rule.then.respond
-        declared.rule = replace(rule, then=replace(rule.then, respond=lambda scope: answer(_begin_with_prompt(scope))))
-        self._server.update_rules()
-        return declared
-
-
-_SHOWN = 2_000  # characters of what a program printed
-
-
-def _begin_with_prompt(scope: RenderContext) -> RenderContext:
+def begin_with_prompt(scope: RenderContext) -> RenderContext:
     """Return the scope of a conversation that begins with the last prompt, as steps count from the beginning."""
     call = scope.call
     start = len(call.messages) - len(call.since_user) - 1

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import warnings
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json, map_texts
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
+from mockserver.core.text import plural
 from mockserver.dialects import discover
 from mockserver.engine.engine import alter_engine
 from mockserver.reports.calls import list_sources
@@ -44,15 +46,17 @@ from mockserver.rules.answer.compile import Responder
 from mockserver.rules.lint.remarks import Remark, find_repeated_calls
 from mockserver.rules.load import Rule
 from mockserver.rules.templates import is_template
-from mockserver.server.agents import check_unmatched, find_agent
+from mockserver.server.agents import Agent, check_unmatched, find_agent
 from mockserver.server.call_budget import MAX_CALLS, CallBudget
 from mockserver.server.client_environment import base_url, environment
 from mockserver.server.live import start
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.player import Player
+from mockserver.server.programs import run_captured
 from mockserver.server.sources import compile_rules
 from mockserver.server.stubs import unreachable
 from mockserver.state.journal import Journal
+from mockserver.testing.agent_runs import AgentEnvironment, AgentRun, begin_with_prompt, load_service_rules
 from mockserver.testing.assertions import Assertions, Calls
 from mockserver.testing.clients import find_own_environ, is_usable, make_openai_client, patch_environ
 from mockserver.testing.connections import ConnectionGuard
@@ -73,7 +77,6 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
 
     from mockserver.server.run import Running
-    from mockserver.testing.agent_runs import AgentEnvironment, CodingAgent
     from mockserver.testing.transport import Transport
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
@@ -202,17 +205,13 @@ class MockServer(Assertions):
             self._transport = Transport(Site(self._live), self.clock)
         return self._transport
 
-    def environment_for(
-        self, agent: str, *, max_calls: int = MAX_CALLS, let_it_run: bool = False
-    ) -> "AgentEnvironment":
+    def environment_for(self, agent: str, *, max_calls: int = MAX_CALLS, let_it_run: bool = False) -> AgentEnvironment:
         """The environment in which a coding agent (`claude-code`, `codex`, `gemini-cli`, `opencode`) runs here.
 
         It is a mapping for `subprocess`, and a context manager that sets it in this process. The agent gets a home of
         its own until the test ends, and an error once it has made `max_calls` calls. Raises ConfigError, also for a
         server that makes answers up, unless you `let_it_run`.
         """
-        from mockserver.testing.agent_runs import AgentEnvironment, load_service_rules  # for few tests
-
         led, live = find_agent(agent), self._live
         check_unmatched(live.settings, let_it_run=let_it_run)
         if not self._environments:
@@ -241,8 +240,6 @@ class MockServer(Assertions):
         `allow` names what it may do without asking, besides reading: `write`, `edit`, `run`. Skips the test if its
         program is not installed. Raises ConfigError.
         """
-        from mockserver.testing.agent_runs import CodingAgent
-
         environment = self.environment_for(name, max_calls=max_calls, let_it_run=let_it_run)
         return CodingAgent(self, environment, Path(cwd), allow)
 
@@ -632,6 +629,82 @@ class Declared:
         return self
 
 
+class CodingAgent:
+    """A coding agent that works in a folder, in an environment that leads it to the server of the test."""
+
+    def __init__(
+        self, server: "MockServer", environment: AgentEnvironment, folder: Path, allow: Sequence[str] = ()
+    ) -> None:
+        self.agent, self.environment, self.cwd = environment.agent, environment, folder.absolute()
+        unknown = [word for word in allow if word not in self.agent.tools]
+        if isinstance(allow, str) or unknown:
+            raise ConfigError(f"allow takes a list of {', '.join(self.agent.tools)}, not {allow!r}")
+        self._server = server
+        granted = dict.fromkeys(self.agent.allows[word] for word in allow if word in self.agent.allows)
+        self._granted = [argument for arguments in granted for argument in arguments]
+        found = shutil.which(self.agent.program, path=environment.get("PATH"))
+        if found is None:
+            from unittest import SkipTest  # slow to import
+
+            raise SkipTest(f"{self.agent.program} is not installed: npm install --global {self.agent.package}")
+        self._program = found
+
+    def on(self, prompt: str) -> "AgentRule":
+        """Declare what this agent is answered to a prompt: a text with `*`, or what the prompt contains."""
+        wanted: Any = prompt if "*" in prompt else {"contains": prompt}
+        declared = self._server.on(last_user=wanted, namespace=self.environment.namespace)
+        return AgentRule(self._server, self.agent, declared)
+
+    def run(self, prompt: str, *arguments: str, timeout: float = 120.0) -> AgentRun:
+        """Run the agent with a prompt, and more of its own arguments, until it ends.
+
+        Raises TimeoutError if it is still running after so many seconds; it is stopped then.
+        """
+        before, began = len(self.calls), monotonic()
+        command = [self._program, *self.agent.arguments, prompt, *self._granted, *arguments]
+        environ = {**self.environment, "PWD": str(self.cwd)}  # where opencode looks
+        ran = run_captured(command, environ, timeout, folder=self.cwd)
+        calls = self.calls[before:]
+        if ran.code is None:
+            raise TimeoutError(
+                f"{self.agent.name} was still running after {timeout:g} s; it made {plural(len(calls), 'call')} and"
+                f" printed: {(ran.out + ran.err)[-_SHOWN:]}"
+            )
+        return AgentRun(ran.out.strip(), ran.code, calls, ran.err, monotonic() - began)
+
+    @property
+    def calls(self) -> Calls:
+        """The calls of this agent, without those for itself."""
+        return self._server.calls.of(lambda call: call.row.namespace == self.environment.namespace)
+
+
+class AgentRule:
+    """What an agent is answered to a prompt: calls of tools, one after the other, then a text."""
+
+    def __init__(self, server: "MockServer", agent: Agent, declared: "Declared") -> None:
+        self._server, self._agent, self._declared = server, agent, declared
+        self._calls: list[dict[str, object]] = []
+
+    def uses(self, tool: str, **arguments: object) -> Self:
+        """Have the agent use a tool: read (path), write (path, text), edit (path, old, new) or run (command).
+
+        Any other name is that of a tool of its own, with the arguments that it takes.
+        """
+        self._calls.append(self._agent.call_tool(tool, arguments))
+        return self
+
+    def then(self, text: str) -> "Declared":
+        """Answer with a text at the end, a template as in rules: `{{ tool_result.text }}`."""
+        declared = self._declared.steps(*({"tool_calls": [call]} for call in self._calls), text)
+        rule = declared.rule
+        assert rule is not None  # noqa: S101  # it has an answer now
+        answer = rule.then.respond
+        declared.rule = replace(rule, then=replace(rule.then, respond=lambda scope: answer(begin_with_prompt(scope))))
+        self._server.update_rules()
+        return declared
+
+
+_SHOWN = 2_000  # characters of what a program printed
 _SEPARATE = ("retry_after", "headers", "timing", "faults")
 
 

@@ -55,17 +55,17 @@ class Agent(Struct, frozen=True):
         key = key_in(environ, self.dialect)
         facts = {"{address}": address, "{key}": key, "{key_end}": key[-20:], "{home}": str(home)}
 
-        def fill(text: str) -> str:
+        def fill(text: str, *, quoted: bool = False) -> str:
             for name, value in facts.items():
-                text = text.replace(name, value)
+                text = text.replace(name, json.dumps(value)[1:-1] if quoted else value)
             return text
 
         for name, text in self.files.items():
             file = home / name
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(fill(text), encoding="utf-8")
+            file.write_text(fill(text, quoted=True), encoding="utf-8")
         kept = {name: value for name, value in environ.items() if name not in self.unset}
-        return {**kept, **{name: fill(text) for name, text in self.variables.items()}}
+        return {**kept, **{name: fill(text, quoted=text.startswith('{"')) for name, text in self.variables.items()}}
 
     def call_tool(self, tool: str, arguments: Mapping[str, object]) -> dict[str, object]:
         """Return an entry of `tool_calls` for a tool by our word (read, write, edit, run), or by the agent's own name.

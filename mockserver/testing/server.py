@@ -688,9 +688,9 @@ class AgentRule:
     def uses(self, tool: str, **arguments: object) -> Self:
         """Have the agent use a tool: read (path), write (path, text), edit (path, old, new) or run (command).
 
-        Any other name is that of a tool of its own, with the arguments that it takes.
+        Any other name is that of a tool of its own, with the arguments that it takes. These are no templates.
         """
-        self._calls.append(self._agent.call_tool(tool, arguments))
+        self._calls.append(map_texts(self._agent.call_tool(tool, arguments), literal))
         return self
 
     def then(self, text: str) -> "Declared":

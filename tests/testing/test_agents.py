@@ -89,6 +89,7 @@ def gemini(user: str, system: str = "", **config: Any) -> dict[str, Any]:
     return {"contents": [{"role": "user", "parts": [{"text": user}]}], **instruction, "generationConfig": config}
 
 
+VERSION = {"anthropic-version": "2023-06-01"}
 COUNTED = {"model": "claude-haiku-4-5", "messages": claude("say hi")["messages"]}
 NEXT_SPEAKER = {
     "responseMimeType": "application/json",
@@ -122,16 +123,14 @@ def test_what_an_agent_asks_for_itself_is_told_by_its_own_words(
 ) -> None:
     server.on().reply("A rule for everything.")
     server.environment_for("claude-code")
-    headers = {"anthropic-version": "2023-06-01"}
-    answered = httpx.post(f"{server.url}/ns/claude-code{path}", headers=headers, json=body)
+    answered = httpx.post(f"{server.url}/ns/claude-code{path}", headers=VERSION, json=body)
     assert answered.status_code == 200, answered.text
     assert answered.headers["x-mockserver-source"].startswith(source)
 
 
 def test_without_an_agent_nothing_is_hidden(server: MockServer) -> None:
     server.on(last_user="quota").reply("Plenty.")
-    headers = {"anthropic-version": "2023-06-01"}
-    httpx.post(f"{server.url}{MESSAGES}", headers=headers, json={**claude("quota"), "max_tokens": 1})
+    httpx.post(f"{server.url}{MESSAGES}", headers=VERSION, json={**claude("quota"), "max_tokens": 1})
     assert [len(server.calls), len(server.service_calls)] == [1, 0]
 
 
@@ -144,6 +143,31 @@ def test_an_agent_reads_what_a_rule_says(server: MockServer, program: Path, tmp_
     again = agent.run("Please read the note")
     assert (again.text, len(again.calls), len(agent.calls)) == ("It says blue heron.", 2, 4)
     server.verify()
+
+
+def test_arguments_are_no_templates(server: MockServer, program: Path, tmp_path: Path) -> None:
+    note = tmp_path / "{{ note }}.txt"
+    note.write_text("blue heron")
+    agent = server.agent("claude-code", cwd=tmp_path)
+    agent.on("read the note").uses("read", path=note).then("It says {{ tool_result.text }}.")
+    assert agent.run("read the note").text == "It says blue heron."
+
+
+def test_a_conversation_that_goes_on_begins_with_its_last_prompt(server: MockServer, program: Path) -> None:
+    agent = server.agent("claude-code", cwd=program.parent)
+    agent.on("read the note").uses("Read", file_path="note.txt").then("Done.")
+    before = [{"role": "user", "content": "say hi"}, {"role": "assistant", "content": "Hello."}]
+    body = {**claude("read the note"), "tools": [{"name": "Read", "input_schema": {"type": "object"}}]}
+    body["messages"] = before + body["messages"]
+    answered = httpx.post(f"{server.url}/ns/claude-code{MESSAGES}", headers=VERSION, json=body).json()
+    assert [part["type"] for part in answered["content"]] == ["tool_use"]
+
+
+def test_a_key_with_quotes_stays_whole(program: Path) -> None:
+    with MockServer(keys=['sk-"quoted"']) as server:
+        environment = server.environment_for("opencode")
+        config = json.loads(environment["OPENCODE_CONFIG_CONTENT"])
+    assert config["provider"]["anthropic"]["options"]["apiKey"] == 'sk-"quoted"'
 
 
 def test_two_agents_keep_their_calls_and_rules_apart(server: MockServer, program: Path, tmp_path: Path) -> None:

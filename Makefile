@@ -82,7 +82,7 @@ quick: setup  # what to run while working: nearly all of it starts no process
 frameworks: .venv-frameworks/ready  # agents of public frameworks; resources that those leave open are not ours
 	$(FRAMEWORKS)/python -m pytest -q -W default -p no:unraisableexception --disable-warnings tests/frameworks
 
-agents: setup  # the coding agents themselves, 1.3 GB from npm's registry, once: claude, codex, gemini, opencode
+agents: setup  # the coding agents themselves, 1.3 GB from npm's registry, once; NEWEST=1: those of today
 	$(BIN)/pytest -q -n0 tests/agents
 
 interpreters: setup  # golden answers and the wheel: make interpreters PYTHONS="/usr/bin/python3.12 python3.14"

@@ -21,13 +21,15 @@ PACKAGES = {
     "jest": ("jest@30.5.2", "@anthropic-ai/sdk@1.12.0"),
     "playwright": ("@playwright/test@1.65.1", "@google/genai@2.32.0"),
 }
-# Coding agents by their names; some fetch their program when they are installed.
+# Coding agents by their names; some fetch their program when they are installed. NEWEST=1 takes those of today.
 AGENTS = {
     "claude-code": ("@anthropic-ai/claude-code@2.1.332",),
     "codex": ("@openai/codex@0.171.0",),
     "gemini-cli": ("@google/gemini-cli@0.61.0",),
     "opencode": ("opencode-ai@1.18.33",),
 }
+if os.environ.get("NEWEST"):
+    AGENTS = {name: (f"{package.rpartition('@')[0]}@latest",) for name, (package,) in AGENTS.items()}
 
 
 def installed(name: str) -> Path:

@@ -8,6 +8,14 @@ import pytest
 from mockserver.testing import CodingAgent, MockServer
 
 SECONDS = 90.0
+ROOT = Path(__file__).parents[2]
+PROMPTS = {
+    "say hi": "Hello there.",
+    "read the note": "blue heron",
+    "mend the note": "The note is mended.",
+    "list the files": "note.txt",
+    "try again": "That took two calls.",
+}
 
 
 def test_it_answers(agent: CodingAgent, mockserver: MockServer) -> None:
@@ -73,3 +81,11 @@ def test_a_process_of_ones_own(name: str, folder: Path, mockserver: MockServer) 
         ran = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "Hello there."
     assert not environment.home.exists()
+
+
+def test_it_follows_the_ready_rules(name: str, agent: CodingAgent, folder: Path, mockserver: MockServer) -> None:
+    mockserver.load(ROOT / "examples" / "coding-agents" / f"{name}.yaml")
+    said = {prompt: agent.run(prompt, timeout=SECONDS).text for prompt in PROMPTS}
+    found = {prompt: words in said[prompt] for prompt, words in PROMPTS.items()}
+    assert all(found.values()), said
+    assert (folder / "note.txt").read_text() == "grey heron\n"

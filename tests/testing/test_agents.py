@@ -76,6 +76,17 @@ def test_there_are_recorded_requests_of_each(name: str) -> None:
     assert f"{name}.json" in [file.name for file in RECORDED]
 
 
+@pytest.mark.parametrize("name", AGENTS)
+def test_there_are_ready_rules_for_each(server: MockServer, root: Path, name: str) -> None:
+    server.load(root / "examples" / "coding-agents" / f"{name}.yaml")
+    offered = {tool.name for tool in AGENTS[name].tools.values()}
+    rules: list[Any] = [rule.spec for rule in server._loaded]
+    steps = [step for rule in rules for step in rule["then"].get("steps", ())]
+    used = {call["name"] for step in steps for call in step.get("tool_calls", ())}
+    assert used <= offered
+    assert [rule["name"] for rule in rules] == ["hi", "read", "edit", "run", "busy", "free"]
+
+
 MESSAGES = "/anthropic/v1/messages"
 CONTENT = "/gemini/v1beta/models/gemini-2.5-flash:generateContent"
 

@@ -166,7 +166,8 @@ QUERY: Mapping[str, str] = {
     "operation": "calls with this operation",
     "dialect": "calls with this dialect",
     "status": "calls with this status",
-    "source": "`rule`, `cassette`, `forwarded`, `generated`, `stored`, `unmatched`, `limited`, `invalid`, or all of it",
+    "source": "`rule`, `cassette`, `forwarded`, `generated`, `stored`, `service`, `unmatched`, `limited`, `budget`,"
+    " `invalid`, or all of it",
     "rule": "answered or changed by this rule: its name, its place (`rules.yaml:8`), or both",
     "unmatched": "no rule answered, whether or not an answer was generated",
     "service": "also the calls that rules with `service: true` answered",

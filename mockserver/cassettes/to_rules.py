@@ -13,8 +13,8 @@ from mockserver.cassettes.parse_response import (
     ParsedPart,
     ParsedResponse,
     ParsedToolCall,
-    as_rows,
-    as_table,
+    read_rows,
+    read_table,
 )
 from mockserver.cassettes.yaml_text import write_yaml
 from mockserver.core.json import Json, compact, map_texts, try_parse
@@ -300,9 +300,9 @@ def _make_failed(error: Json) -> Json:
 
 
 def _find_tripped_prompt(error: Mapping[str, Json]) -> dict[str, Json]:
-    azure = as_table(as_table(error.get("innererror")).get("content_filter_result"))
-    skytells = as_rows(as_table(error.get("details")).get("prompt_filter_results"))
-    own = as_table(skytells[0].get("content_filter_results")) if skytells else None
+    azure = read_table(read_table(error.get("innererror")).get("content_filter_result"))
+    skytells = read_rows(read_table(error.get("details")).get("prompt_filter_results"))
+    own = read_table(skytells[0].get("content_filter_results")) if skytells else None
     return _find_tripped(azure) or _find_tripped(own)
 
 

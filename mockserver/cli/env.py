@@ -12,7 +12,7 @@ from mockserver.config.errors import ConfigError
 from mockserver.config.settings import Settings
 from mockserver.core.text import plural
 from mockserver.server.agents import AGENTS, find_agent
-from mockserver.server.client_environment import environment
+from mockserver.server.client_environment import make_environment
 
 Variables = Mapping[str, str | None]  # None: one to unset
 
@@ -66,7 +66,7 @@ def env_command(name: str, address: str, home: Path, written: str) -> None:
     if not address.startswith(("http://", "https://")):
         raise ConfigError(f"--address takes a URL such as http://127.0.0.1:8000, not {address!r}")
     address = address.rstrip("/")
-    led = {**before, **environment(address, Settings(), before)}
+    led = {**before, **make_environment(address, Settings(), before)}
     settled = agent.settle(home.absolute(), address=f"{address}/ns/{agent.name}", environ=led)
     lost = [variable for variable in agent.unset if variable in before]
     found: dict[str, str | None] = {**dict.fromkeys(lost)}

@@ -53,7 +53,7 @@ rules_option = click.option(
 )
 
 
-def setting_flags(*names: str) -> Callable[[Command], Command]:
+def add_setting_flags(*names: str) -> Callable[[Command], Command]:
     """A flag for each of these settings, with the setting's description as its help."""
 
     def add(command: Command) -> Command:

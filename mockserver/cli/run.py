@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.cli import resume_collection
-from mockserver.cli.options import GroupedCommand, find_server_sources, rules_option, setting_flags
+from mockserver.cli.options import GroupedCommand, add_setting_flags, find_server_sources, rules_option
 from mockserver.cli.serve import list_remarks, list_warnings, log_errors, make_request_logger
 from mockserver.config.errors import RuleError
 from mockserver.config.settings import Settings
@@ -29,7 +29,7 @@ from mockserver.core.episode import Episode
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
-from mockserver.core.text import plural, printable, ranges
+from mockserver.core.text import escape_line, plural, write_ranges
 from mockserver.engine.answer import use_tokenizer
 from mockserver.engine.engine import FORWARDED, Engine
 from mockserver.rules.nearest import find_unmatched
@@ -57,7 +57,7 @@ _WITHOUT_RULES = frozenset(("generated", "invalid", "limited", "stored"))  # sou
 @click.option("--show-service", is_flag=True, help="Report the calls, too, that an agent made for itself.")
 @click.option("--let-it-run", is_flag=True, help="Let an agent do what answers say that are made up.")
 @click.option("--inspect", is_flag=True, help="Keep the server until Ctrl-C, and print where its inspector is.")
-@setting_flags(*Settings.model_fields)
+@add_setting_flags(*Settings.model_fields)
 def run_command(
     program: tuple[str, ...],
     rules: tuple[Path, ...],
@@ -78,7 +78,7 @@ def run_command(
     mockserver run --for claude-code -- claude -p "say hi"
     mockserver run --record once --cassette chat --upstream openai=https://api.openai.com/v1 -- python app.py
     """
-    from mockserver.server.client_environment import environment
+    from mockserver.server.client_environment import make_environment
     from mockserver.server.run import Running  # uvicorn is slow to import; report mistakes in rules first
 
     resume_collection()
@@ -91,9 +91,9 @@ def run_command(
         check_unmatched(live.settings, let_it_run=let_it_run)
         live.budgets = {agent.name: CallBudget(max_calls) for agent in led}
     report = Report(live, live.player.store.sizes, shows_service=show_service)
-    live.journal.on_close = report.counting(make_request_logger(live.settings.log, err=True))
+    live.journal.on_close = report.count_calls(make_request_logger(live.settings.log, err=True))
     if live.save_episode is not None:
-        live.save_episode = report.counting_episodes(live.save_episode)
+        live.save_episode = report.count_episodes(live.save_episode)
     log_errors("mockserver.recorder")  # the report says what was not recorded
     reloads = list[str]()  # what reloading changed files said; the last holds
     with (
@@ -104,7 +104,7 @@ def run_command(
             click.echo(line, err=True)
         if inspect:
             click.echo(f"mockserver: the inspector is at {running.address}{CONTROL}/", err=True)
-        environ = {**os.environ, **environment(running.address, live.settings, os.environ)}
+        environ = {**os.environ, **make_environment(running.address, live.settings, os.environ)}
         for agent in led:
             address = f"{running.address}/ns/{agent.name}"
             environ = agent.settle(Path(homes, agent.name), address=address, environ=environ)
@@ -142,8 +142,8 @@ class Unanswered(Struct, frozen=True):
             return str(error)
 
     def __str__(self) -> str:
-        request = printable(self.secrets.text(self.request))
-        return f"{request} -> {self.status}: {self.secrets.text(self.why())}"
+        request = escape_line(self.secrets.mask_text(self.request))
+        return f"{request} -> {self.status}: {self.secrets.mask_text(self.why())}"
 
 
 class Report(Struct):
@@ -193,7 +193,7 @@ class Report(Struct):
             secrets = find_row_secrets(exchange)
             self.unanswered.append(Unanswered(exchange.seq, request, exchange.status, call, secrets, engine))
 
-    def counting(self, log: Callable[[Exchange], None] | None) -> Callable[[Exchange], None]:
+    def count_calls(self, log: Callable[[Exchange], None] | None) -> Callable[[Exchange], None]:
         if log is None:
             return self.note
 
@@ -203,7 +203,7 @@ class Report(Struct):
 
         return both
 
-    def counting_episodes(self, save: SaveEpisode) -> SaveEpisode:
+    def count_episodes(self, save: SaveEpisode) -> SaveEpisode:
         """A function that records an episode, then counts it."""
 
         async def kept(cassette: str, episode: Episode) -> str:
@@ -215,7 +215,7 @@ class Report(Struct):
         return kept
 
     def lines(self) -> Iterator[str]:
-        yield f"mockserver: {plural(self.calls, 'call')}{self._shares()}"
+        yield f"mockserver: {plural(self.calls, 'call')}{self._write_shares()}"
         for source, count in self.service.items() if self.shows_service else ():
             yield f"{source}: {plural(count, 'call')}"
         yield from (f"{name}: {budget.explain()}" for name, budget in self.live.budgets.items() if budget.refused)
@@ -228,12 +228,12 @@ class Report(Struct):
         for each in self.unanswered:
             alike.setdefault(str(each), []).append(each.number)
         for text, numbers in alike.items():
-            yield f"{f'call {numbers[0]}' if len(numbers) == 1 else f'calls {ranges(numbers)}'}, {text}"
+            yield f"{f'call {numbers[0]}' if len(numbers) == 1 else f'calls {write_ranges(numbers)}'}, {text}"
         left = self.shares["unmatched"] + self.shares["rejected"] - len(self.unanswered)
         if left > 0:
             yield f"... and {left} more"
 
-    def _shares(self) -> str:
+    def _write_shares(self) -> str:
         if not (self.expects_rules or self.live.engine.rules or self.live.settings.cassette):
             rejected = self.shares["rejected"]
             return f", {rejected} rejected (no rules)" if rejected else " (no rules)"
@@ -255,7 +255,7 @@ class Report(Struct):
             sources = {number: f"cassette {file}#{number}" for number in range(1, size + 1)}
             idle = [number for number, source in sources.items() if not (self.replayed[source] or source in self.new)]
             if idle:
-                yield f"cassette {file}: {len(idle)} of {plural(size, 'episode')} not played: {ranges(idle)}"
+                yield f"cassette {file}: {len(idle)} of {plural(size, 'episode')} not played: {write_ranges(idle)}"
 
 
 def _find_share(exchange: Exchange, *, unmatched: bool) -> str:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from mockserver.core.lazy import lazy_property
-from mockserver.core.text import hiding
+from mockserver.core.text import make_reprs
 
 CONTROL = "/__mockserver__"  # the prefix of the control paths, which no rule can answer
 # Headers that concern one connection only, and stay behind where a message goes on, or is kept.
@@ -34,18 +34,18 @@ def essence(media: str) -> str:
 
 
 def is_address(host: str) -> bool:
-    return _address(host) is not None
+    return _parse_address(host) is not None
 
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach a host: localhost, 127.0.0.0/8, ::1."""
-    address = _address(host)
+    address = _parse_address(host)
     return host.lower() == "localhost" if address is None else address.is_loopback
 
 
 def is_everywhere(host: str) -> bool:
     """Whether listening on this host means listening on every address of the machine."""
-    address = _address(host)
+    address = _parse_address(host)
     return address is not None and address.is_unspecified
 
 
@@ -60,7 +60,7 @@ def origin(text: str) -> str | None:
     return _STANDARD.sub(r"\1\2", text) if _ORIGIN.fullmatch(text) else None
 
 
-def _address(host: str) -> _ADDRESS | None:
+def _parse_address(host: str) -> _ADDRESS | None:
     try:
         return ip_address(host)
     except ValueError:
@@ -84,10 +84,10 @@ class HeaderTable(Struct, frozen=True):
 
 
 def tabulate(headers: Fields) -> HeaderTable:
-    return HeaderTable(headers, first_values(headers), weigh(headers))
+    return HeaderTable(headers, find_first_values(headers), weigh(headers))
 
 
-def first_values(headers: Fields) -> Mapping[bytes, bytes]:
+def find_first_values(headers: Fields) -> Mapping[bytes, bytes]:
     return dict(reversed(headers))
 
 
@@ -178,7 +178,7 @@ class HttpRequest(Struct, frozen=True, dict=True):
     path_params: Mapping[str, str] = {}
     turn: SocketTurn | None = None  # on a WebSocket
 
-    __repr__, __rich_repr__ = hiding("headers")
+    __repr__, __rich_repr__ = make_reprs("headers")
 
     @property
     def server_url(self) -> str:
@@ -194,7 +194,7 @@ class HttpRequest(Struct, frozen=True, dict=True):
     @lazy_property
     def fields(self) -> Mapping[bytes, bytes]:
         """The first value of each header, by its lower-case name."""
-        return first_values(self.headers)
+        return find_first_values(self.headers)
 
     def header(self, name: str) -> str | None:
         """The first value of a header (any case), or None."""

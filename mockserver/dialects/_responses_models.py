@@ -1,4 +1,4 @@
-"""The Responses request as OpenAI publishes it, field by field with types and bounds; nothing in it is required."""
+"""The Responses request as OpenAI publishes it, field by field with types and bounds; no field is required."""
 
 from typing import Any
 
@@ -69,7 +69,7 @@ def _item_tag(item: Any) -> str:
 
 
 def input_of(part: Any, **fields: Any) -> Any:
-    """A message may come without its type; so may a reference to an item that the provider keeps."""
+    """Return the type of `input`: messages may lack their type, and so may references to stored items."""
     content = text_or("<an array of objects>", list_of(part))
     role = literal("user", "assistant", "system", "developer")
     item = union_by(
@@ -111,7 +111,7 @@ def function_tool(name: Any) -> Any:
 
 
 def tools_of(function_name: Any, **own: Any) -> Any:
-    """Functions, custom tools and some of the provider's own, by type; of others only the type is known."""
+    """Return the type of `tools`: functions, custom tools and some of the provider's; of others, any with a type."""
 
     def tag(tool: Any) -> str:
         found = tool.get("type") if isinstance(tool, dict) else None
@@ -226,7 +226,7 @@ def responses_model(schema: Schema) -> Model:
 
 
 RESPONSE = responses_model(ResponseBody)
-# `POST /responses/input_tokens` and `/responses/compact`: the same, but what they ask about may be null.
+# `POST /responses/input_tokens` and `/responses/compact`: the same, but their input may be null.
 RESPONSE_INPUT = responses_model(
     shape(
         **{
@@ -237,7 +237,7 @@ RESPONSE_INPUT = responses_model(
 )
 
 # Bounds that only the live API checks.
-MAX_ID = 64  # characters of an item's id, and of a call's
+MAX_ID = 64  # characters of the id of an item or a call
 LIVE_RESPONSE = Model(
     shape(
         input=not_null(

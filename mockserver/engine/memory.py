@@ -1,6 +1,6 @@
 """Kept answers: the conversation behind `previous_response_id`, and answers that clients look up, change or delete.
 
-Knows calls and answers, no wire shape; how much there is room for is the shelf's concern.
+Knows calls and answers, no wire shape; how much there is room for is the store's concern.
 """
 
 import json
@@ -25,7 +25,7 @@ from mockserver.core.plan import (
     Timing,
     ToolUse,
 )
-from mockserver.core.protocols import Shelf
+from mockserver.core.state import ValueStore
 from mockserver.kinds import CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS
 from mockserver.kinds.cached_contents import CACHED_CONTENTS
 from mockserver.kinds.kind import Question
@@ -36,7 +36,7 @@ from mockserver.kinds.responses import RESPONSE
 class Memory(Struct, frozen=True):
     """Kept answers. `polls`: how many look-ups find a background response in progress before it is done."""
 
-    shelf: Shelf[Stored]
+    store: ValueStore[Stored]
     polls: int = 1
 
     async def resume(self, call: Call) -> Call | Failure | None:
@@ -98,7 +98,7 @@ class Memory(Struct, frozen=True):
 
     def put(self, stored: Stored) -> Awaitable[None] | None:
         """Keep an answer; it is kept once what this returns, if anything, was awaited."""
-        return self.shelf.put(*_place(stored), stored, size=stored.size)
+        return self.store.put(*_place(stored), stored, size=stored.size)
 
     async def _put(self, stored: Stored) -> None:
         if (kept := self.put(stored)) is not None:
@@ -110,8 +110,8 @@ class Memory(Struct, frozen=True):
         objects = look_up.objects
         if look_up.is_list:
             return await self._list(call, objects)
-        key = _key(call.dialect, objects.made_by, call.id)
-        while (found := await self.shelf.get(call.http.namespace, key)) is not None:
+        key = _make_key(call.dialect, objects.made_by, call.id)
+        while (found := await self.store.get(call.http.namespace, key)) is not None:
             stored, version = found
             if stored.gone:
                 return Failure("not_found")
@@ -119,7 +119,7 @@ class Memory(Struct, frozen=True):
             if isinstance(now, Failure):
                 return now
             kept = now.kept
-            if kept is None or await self.shelf.change(call.http.namespace, key, (kept, version), size=kept.size):
+            if kept is None or await self.store.change(call.http.namespace, key, (kept, version), size=kept.size):
                 return now.seen
         return None
 
@@ -141,14 +141,14 @@ class Memory(Struct, frozen=True):
         return now.seen
 
     async def _find(self, call: Call, operation: str, name: str) -> Stored | None:
-        found = await self.shelf.get(call.http.namespace, _key(call.dialect, operation, name))
+        found = await self.store.get(call.http.namespace, _make_key(call.dialect, operation, name))
         return None if found is None else found[0]
 
     async def _list(self, call: Call, objects: ObjectKind) -> Listing:
         wanted: Mapping[str, Json] = call.raw.get("metadata") or {}
         fitting = [
             stored
-            for stored in await self.shelf.values(call.http.namespace)
+            for stored in await self.store.values(call.http.namespace)
             if not stored.gone and (stored.call.dialect, stored.call.operation) == (call.dialect, objects.made_by)
             if call.model in ("", stored.call.model, stored.answer.model)
             if wanted.items() <= (stored.call.raw.get("metadata") or {}).items()
@@ -161,7 +161,7 @@ def _make_stored(call: Call, answer: Answer, *, polls: int = 0) -> Stored:
     size = BARE_SIZE + len(call.http.body)
     for choice in answer.choices:
         for part in choice.parts:
-            size += _size(part)
+            size += _measure_part(part)
     asked = replace(call, http=replace(call.http, headers=(), body=b"", turn=None))
     return Stored(asked, replace(answer, headers=()) if answer.headers else answer, polls=polls, size=size)
 
@@ -170,7 +170,7 @@ def continue_conversation(call: Call, history: tuple[Message, ...]) -> Call:
     """Return the call at the end of a conversation. Its meaning is what was said, whatever the conversation's id."""
     own = call.messages[: int(call.has_instructions)]
     results = (message for message in call.spoken if message.role == "tool")  # their calls may be in the history
-    meaning = {**call.meaning, "previous_response_id": fingerprint(*_meanings((*history, *results)))}
+    meaning = {**call.meaning, "previous_response_id": fingerprint(*_list_meanings((*history, *results)))}
     return replace(call, messages=(*own, *history, *call.spoken), meaning=meaning)
 
 
@@ -178,18 +178,18 @@ def write_messages(answer: Answer) -> tuple[Message, ...]:
     parts = () if answer.phase == "cancelled" else answer.choices[0].parts
     message = Message(
         "assistant",
-        "\n".join(_texts(parts)),
+        "\n".join(_list_texts(parts)),
         parts=tuple(
             {"type": part.kind, **part.body}
             for part in parts
             if isinstance(part, Item) and part.kind not in CLIENT_RUN_TOOLS
         ),
-        tool_calls=tuple(_calls(parts)),
+        tool_calls=tuple(_list_calls(parts)),
     )
     return (message,) if message.text or message.parts or message.tool_calls else ()
 
 
-def _texts(parts: Sequence[Part]) -> Iterator[str]:
+def _list_texts(parts: Sequence[Part]) -> Iterator[str]:
     """Return the texts, one per message."""
     text, before = "", False
     for part in parts:
@@ -204,7 +204,7 @@ def _texts(parts: Sequence[Part]) -> Iterator[str]:
         yield text
 
 
-def _calls(parts: Sequence[Part]) -> Iterator[ToolCall]:
+def _list_calls(parts: Sequence[Part]) -> Iterator[ToolCall]:
     for part in parts:
         match part:
             case ToolUse(call):
@@ -214,7 +214,7 @@ def _calls(parts: Sequence[Part]) -> Iterator[ToolCall]:
                 yield ToolCall(body.get("call_id", ""), name, json.dumps(body.get(key), separators=(",", ":")), kind)
 
 
-def _meanings(history: Sequence[Message]) -> Iterator[Json]:
+def _list_meanings(history: Sequence[Message]) -> Iterator[Json]:
     ordinals: dict[str, int] = {}
     for message in history:
         for call in message.tool_calls:
@@ -228,7 +228,7 @@ def _meanings(history: Sequence[Message]) -> Iterator[Json]:
 _IDS = frozenset({"id", "call_id"})
 
 
-def _size(part: Part) -> int:
+def _measure_part(part: Part) -> int:
     if type(part) is Text:  # first, as most are; a match takes far longer
         return len(part.text)
     match part:
@@ -242,8 +242,8 @@ def _size(part: Part) -> int:
 
 def _place(stored: Stored) -> tuple[str, str]:
     call = stored.call
-    return call.http.namespace, _key(call.dialect, call.operation, stored.answer.id)
+    return call.http.namespace, _make_key(call.dialect, call.operation, stored.answer.id)
 
 
-def _key(dialect: str, operation: str, name: str) -> str:
+def _make_key(dialect: str, operation: str, name: str) -> str:
     return f"{dialect} {operation} {name}"

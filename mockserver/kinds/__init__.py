@@ -1,7 +1,7 @@
-"""What operations are, whatever the provider: all about each kind of them in one module.
+"""What operations are, whatever the provider: one module describes each kind.
 
-A dialect adds how a kind looks on its wire, and lists its operations. Everything else that has to know what an
-operation is (rules, the engine, limits, reports, commands) looks it up here.
+A dialect adds the wire format of a kind, and lists its operations. Everything else that needs to know what an operation
+is (rules, the engine, limits, reports, commands) looks it up here.
 """
 
 from collections.abc import Mapping
@@ -15,14 +15,27 @@ from mockserver.kinds import (
     completions,
     embeddings,
     files,
+    mcp,
     models,
     moderations,
     responses,
 )
 from mockserver.kinds.kind import ArtifactKind, Conversation, OperationKind, Question
+from mockserver.kinds.mcp import McpOperation
 from mockserver.kinds.objects import Creation, LookUp
 
-KINDS = (chats, completions, responses, embeddings, moderations, models, batches, cached_contents, files)
+KINDS = (
+    chats,
+    completions,
+    responses,
+    embeddings,
+    moderations,
+    models,
+    batches,
+    cached_contents,
+    files,
+    mcp,
+)
 
 Kind = TypeVar("Kind", bound=OperationKind)
 _UNKNOWN_PATH = OperationKind(name=OTHER, names_model=False, takes_text=False)  # no dialect knows it; stubs answer it
@@ -41,4 +54,5 @@ ARTIFACTS_BY_KEY = {kind.key: kind for kind in ARTIFACTS.values()}  # of `then`
 LOOK_UPS = _select(LookUp)
 CREATIONS = _select(Creation)
 QUESTIONS = _select(Question)
-ASKED = frozenset((*CONVERSATIONS, *ARTIFACTS))  # operations that ask a model; others look something up
+SERVED = tuple(name for name, kind in _select(McpOperation).items() if not kind.is_session)  # by MCP servers
+ASKED = frozenset((*CONVERSATIONS, *ARTIFACTS, *SERVED))  # operations that rules are for; others look something up

@@ -1,4 +1,4 @@
-"""Batches: calls that are answered while nobody waits, and whose results are looked up later."""
+"""Batches: calls that are answered in the background, and whose results are retrieved later."""
 
 from msgspec.structs import replace
 
@@ -8,7 +8,7 @@ from mockserver.kinds.objects import Creation, Found, ObjectKind, cancel, delete
 
 
 def _end(call: Call, stored: Stored) -> Found:
-    """Show a batch, which has ended when somebody looks."""
+    """Show a batch, which has ended by the time it is retrieved."""
     if not stored.polls:
         return Found(stored)
     ended = replace(stored, polls=0)

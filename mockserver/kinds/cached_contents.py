@@ -1,4 +1,4 @@
-"""Contents that are cached for later calls, which begin with them."""
+"""Cached contents, with which later calls begin."""
 
 from mockserver.kinds.objects import Creation, ObjectKind, delete, show, update
 

@@ -1,10 +1,10 @@
-"""Chats, and those that are stored to be looked up, changed and deleted."""
+"""Chats, and stored chats that can be retrieved, changed and deleted."""
 
 from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.plan import Stored
-from mockserver.kinds.kind import Conversation
+from mockserver.kinds.kind import OF_TOOLS, Conversation
 from mockserver.kinds.objects import Found, ObjectKind, delete, show
 
 
@@ -18,7 +18,7 @@ CHAT = Conversation(
     name="chat",
     body=lambda text: {"messages": [{"role": "user", "content": text}]},
     body_key="messages",
-    withheld=frozenset(("items", "failed")),
+    withheld=OF_TOOLS | {"items", "failed"},
     continues="chat",
     needs_previous=True,
 )

@@ -1,12 +1,12 @@
-"""Completions: a text that goes on from each prompt."""
+"""Completions: a text that continues each prompt."""
 
-from mockserver.kinds.kind import Conversation
+from mockserver.kinds.kind import OF_TOOLS, Conversation
 
 COMPLETION = Conversation(
     name="completions",
     body=lambda text: {"prompt": text},
     body_key="prompt",
-    withheld=frozenset(("items", "failed", "tool_calls", "system_fingerprint")),
+    withheld=OF_TOOLS | {"items", "failed", "tool_calls", "system_fingerprint"},
     continues="responses",
 )
 OPERATIONS = (COMPLETION,)

@@ -1,8 +1,8 @@
 """Embeddings: a unit vector for each text.
 
-Each word and each run of three letters adds to a few places of a generated vector, chosen by its hash; the hash of the
-whole text adds a little to all of them, so that no place is empty. All sums are of integers, followed by one division
-by one square root: the same numbers on every machine.
+Each word, and each run of three letters, adds to a few places of a generated vector, chosen by its hash. The hash of
+the whole text adds a little to all of them, so that no place is empty. All sums are of integers, followed by one
+division by one square root: the numbers are the same on every machine.
 """
 
 from collections import Counter
@@ -105,13 +105,13 @@ def embed(text: str, dimensions: int, seed: Seed) -> Vector:
 
 
 def _sum(numbers: bytes) -> int:
-    """Return the sum of small numbers, which begins their Adler-32: modulo one that a thousand of them cannot reach."""
+    """Return the sum of small numbers: the low half of Adler-32, whose modulus a thousand of them cannot reach."""
     return sum([adler32(numbers[at : at + 1_000], 0) & 0xFFFF for at in range(0, len(numbers), 1_000)])
 
 
 @lru_cache(maxsize=4_096)
 def _places(word: str, dimensions: int, seed: Seed) -> tuple[int, ...]:
-    """The places where a word adds to a vector; from places beyond its end (less its length) it subtracts."""
+    """Return the places where a word adds to a vector; at places beyond its end (less its length), it subtracts."""
     word = word[:_LONGEST]
     hashes = _numbers("word", word, seed)[: len(word)]
     if len(word) > _SHORT or not word.isascii():

@@ -11,13 +11,15 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Artifact
 from mockserver.core.seed import Seed
 
+OF_TOOLS = frozenset(("tool_error", "content"))  # keys of `then` that only MCP servers can send
+
 
 class OperationKind(Struct, frozen=True, kw_only=True):
-    """One operation: what rules, the engine, limits, reports and the command line have to know of it.
+    """One operation, described for rules, the engine, limits, reports and the command line.
 
     `names_model`: its requests name a model, which must exist. `is_limited`: it draws from the rate limits.
-    `takes_text`: the text of a rule can answer it, but for the keys of `then` that are `withheld`; `advice` is what
-    messages add where a key cannot.
+    `takes_text`: the text of a rule can answer it, except for the `withheld` keys of `then`. `advice` is added to
+    messages about keys that cannot answer it.
     """
 
     name: str
@@ -31,9 +33,9 @@ class OperationKind(Struct, frozen=True, kw_only=True):
 class Conversation(OperationKind, frozen=True, kw_only=True):
     """An operation that asks a model to write; without a rule, the answer is generated.
 
-    `body(text)` is a request that asks a text, but for its model, and `body_key` the key under which it does.
-    `continues` names the operation whose kept answers it can go on from; if it `needs_previous`, one that is unknown is
-    an error, even where answers are generated. `may_forget`: it can drop the start of a prompt that is too long.
+    `body(text)` is a request that asks a text, without its model, and `body_key` the key that contains the text.
+    `continues` names the operation whose stored answers it can continue; if it `needs_previous`, an unknown one is an
+    error, even if answers are generated. `may_forget`: it can drop the start of a prompt that is too long.
     """
 
     body: Callable[[str], dict[str, Json]]
@@ -52,13 +54,13 @@ class Conversation(OperationKind, frozen=True, kw_only=True):
 class ArtifactKind(OperationKind, frozen=True, kw_only=True):
     """An operation whose successes are artifacts of its own.
 
-    `key` is the key of `then` that answers it, `value` and `doc` are its type and description in a rules file,
-    `then_keys` those that may go with it. `states` names what a rule with the key gives. `body(text)` is a request that
-    asks about a text, but for its model; `model_word` in the name of a model tells the operation where the body does
-    not. `wire` is what clients need of an answer, as `cassette verify` checks it.
+    `key` is the key of `then` that answers it, `value` and `doc` are its type and description in a rules file, and
+    `then_keys` are the keys that may go with it. `states` names the value of the key in messages. `body(text)` is a
+    request about a text, without its model; `model_word` in the name of a model identifies the operation if the body
+    does not. `wire` has the keys that clients need in an answer, for `cassette verify`.
 
-    `compile(value)` turns the value of the key into what an ArtifactDraft holds.
-    `finish(call, draft, seed, draw_id)` makes the artifact of a draft; what it does not state is generated.
+    `compile(value)` turns the value of the key into the content of an ArtifactDraft. `finish(call, draft, seed,
+    draw_id)` makes the artifact of a draft, and generates what the draft does not state.
     """
 
     key: str

@@ -42,12 +42,12 @@ class Moderations(Artifact, frozen=True):
         return replace(self, results=tuple(chain(self.results, *[other.results for other in others])))
 
     def show(self) -> str:
-        """Return what the first prompt is flagged for."""
+        """Return the categories that flag the first prompt."""
         return "flagged: " + (", ".join(sorted(self.results[0].flagged)) or "nothing")
 
 
 def judge(text: str, stated: Mapping[str, float], seed: Seed) -> Judgement:
-    """Return the stated scores, and tiny ones that follow from the text for all other categories."""
+    """Return the stated scores, and tiny ones derived from the text for all other categories."""
     scores = {name: stated[name] if name in stated else _draw_tiny_score(name, text, seed) for name in CATEGORIES}
     return Judgement(scores, frozenset(name for name, score in scores.items() if score >= _FLAGGED))
 

@@ -1,4 +1,4 @@
-"""Objects that are kept: which operations make them, and what others do with them."""
+"""Stored objects: which operations create them, and what other operations do with them."""
 
 from collections.abc import Callable, Mapping
 
@@ -13,7 +13,7 @@ BARE_SIZE = 3500  # bytes of an object without any text
 
 
 class Found(Struct, frozen=True):
-    """What a look-up finds, and what is kept from now on; None: what was kept."""
+    """The result of a look-up, and the object to store from now on; None leaves it as it is."""
 
     seen: Stored
     kept: Stored | None = None
@@ -23,11 +23,11 @@ Act = Callable[[Call, Stored], Found | Failure]
 
 
 class ObjectKind(Struct, frozen=True, kw_only=True):
-    """Objects of one kind, which the operation `made_by` makes.
+    """Objects of one kind, which the operation `made_by` creates.
 
-    `acts` are the operations on one object, each with what it does; `listed_by` is the operation that lists them, in
-    the order in which they were made. Where answers are generated, an unknown object is made up, unless it `must_exist`
-    or a look-up in `ends` asks to end it: then it is still at work.
+    `acts` are the operations on one object, each with its effect; `listed_by` is the operation that lists objects in
+    the order of their creation. If answers are generated, an unknown object is invented, unless it `must_exist`, or a
+    look-up in `ends` asks to end it: then it is still in progress.
     """
 
     made_by: str
@@ -38,13 +38,13 @@ class ObjectKind(Struct, frozen=True, kw_only=True):
 
     @property
     def look_ups(self) -> "tuple[LookUp, ...]":
-        """Return its operations but the one that makes them."""
+        """Return its operations except the one that creates objects."""
         lists = () if self.listed_by is None else (LookUp(name=self.listed_by, objects=self),)
         return (*lists, *[LookUp(name=name, objects=self) for name in self.acts])
 
 
 class LookUp(OperationKind, frozen=True, kw_only=True):
-    """An operation that looks kept objects up, changes or deletes them."""
+    """An operation that retrieves, changes or deletes stored objects."""
 
     objects: ObjectKind
     names_model: bool = False
@@ -55,28 +55,28 @@ class LookUp(OperationKind, frozen=True, kw_only=True):
 
 
 class Creation(OperationKind, frozen=True, kw_only=True):
-    """An operation that makes an object of its request alone. If that `holds_calls`, they are answered, too."""
+    """An operation that creates an object from its request alone. If it `holds_calls`, these are answered, too."""
 
     holds_calls: bool = False
     names_model: bool = False
 
 
 def show(call: Call, stored: Stored) -> Found:
-    """Show an object as it is."""
+    """Show an object unchanged."""
     if stored.polls:
         stored = replace(stored, answer=replace(stored.answer, phase="in_progress"))
     return Found(stored)
 
 
 def delete(call: Call, stored: Stored) -> Found:
-    """Delete an object: who looks it up again learns that it is gone."""
+    """Delete an object; later look-ups learn that it is gone."""
     made = replace(stored.call, raw={}, messages=())
     gone = Stored(made, replace(stored.answer, choices=()), gone=True, size=BARE_SIZE)
     return Found(gone, gone)
 
 
 def cancel(call: Call, stored: Stored) -> Found:
-    """End an object that is still at work."""
+    """End an object that is still in progress."""
     if not stored.polls:
         return Found(stored, stored)
     stored = replace(stored, answer=replace(stored.answer, phase="cancelled"))

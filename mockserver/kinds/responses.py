@@ -1,15 +1,15 @@
-"""Responses: conversations whose answers are kept, and may be made in the background while clients look them up."""
+"""Responses: conversations whose answers are stored, and may be created in the background while clients poll them."""
 
 from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.plan import Failure, Stored
-from mockserver.kinds.kind import Conversation, Question
+from mockserver.kinds.kind import OF_TOOLS, Conversation, Question
 from mockserver.kinds.objects import Found, ObjectKind, cancel, delete, show
 
 
 def _follow(call: Call, stored: Stored) -> Found:
-    """Show a response; each look-up brings one of the background nearer to its end, which a stream waits for."""
+    """Show a response; each look-up brings a background response closer to its end, and a stream completes it."""
     if not stored.polls:
         return Found(stored)
     if call.stream:
@@ -26,7 +26,7 @@ RESPONSE = Conversation(
     name="responses",
     body=lambda text: {"input": text},
     body_key="input",
-    withheld=frozenset(("system_fingerprint",)),
+    withheld=OF_TOOLS | {"system_fingerprint"},
     continues="responses",
     may_forget=True,
 )
@@ -38,7 +38,7 @@ STORED_RESPONSES = ObjectKind(
 INPUT_TOKENS = Question(
     name="input_tokens",
     silent=True,
-    withheld=frozenset(("items", "failed", "tool_calls", "json", "refusal", "parts", "choices")),
+    withheld=OF_TOOLS | {"items", "failed", "tool_calls", "json", "refusal", "parts", "choices"},
     advice='; for a count, write text: "" and usage: {prompt_tokens: 9}',
 )
 COMPACTION = Question(name="compact_response", is_limited=True)

@@ -12,9 +12,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.config.errors import RuleError
-from mockserver.core.call import OTHER, Call, last_tool_result
+from mockserver.core.call import OTHER, Call, find_last_tool_result
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json, compact
+from mockserver.core.mcp_server import McpRequest
 from mockserver.core.text import one_line, plural
 from mockserver.engine.answer import split_prompts
 from mockserver.kinds import ARTIFACTS, ASKED, CONVERSATIONS, LOOK_UPS
@@ -115,6 +116,8 @@ def _find_matching(result: ConditionResult, stated: Json, secrets: "Secrets") ->
 
 def _make_specific(call: Call, secrets: "Secrets", *, lost: bool) -> When:
     """What distinguishes the call from others: its last message, tools and turn."""
+    if call.mcp is not None:
+        return dict(_make_mcp_specific(call.mcp, secrets))
     when: When = {}
     if call.operation not in ASKED:
         when |= {"method": call.http.method} if call.operation == OTHER else {"operation": call.operation}
@@ -123,7 +126,7 @@ def _make_specific(call: Call, secrets: "Secrets", *, lost: bool) -> When:
             when["path"] = _match_exactly(path)
     if lost and call.previous_response_id is not None and _is_clean(call.previous_response_id, secrets):
         when["previous_response"] = _match_exactly(call.previous_response_id)
-    result = last_tool_result(call)
+    result = find_last_tool_result(call)
     if result is not None:
         parts = {
             "name": result["name"] and _match_exactly(result["name"]),
@@ -141,6 +144,18 @@ def _make_specific(call: Call, secrets: "Secrets", *, lost: bool) -> When:
         if all(_is_clean(name, secrets) for name in names):
             when["tools"] = _match_tools(names)
     return when
+
+
+def _make_mcp_specific(request: McpRequest, secrets: "Secrets") -> Iterator[tuple[str, Json]]:
+    """What distinguishes a call of an MCP server from others: its server, its target and the arguments."""
+    field = {"tools/call": "tool", "prompts/get": "prompt_name", "resources/read": "resource"}[request.method]
+    yield "mcp", _match_exactly(request.server)
+    yield field, _match_exactly(request.target)
+    for name, value in request.arguments.items():
+        if isinstance(value, str) and (text := _match_text(value, secrets)) is not None:
+            yield f"arguments.{name}", text
+        elif isinstance(value, bool | int | float):
+            yield f"arguments.{name}", value
 
 
 def _match_tools(names: tuple[str, ...]) -> Json:
@@ -178,7 +193,7 @@ def _cut_end(text: str) -> str:
 
 def _split_text(text: str, secrets: "Secrets") -> list[str]:
     """The text between its credentials and lone surrogates, which no file can contain."""
-    return _SURROGATE.sub(_GAP, replace(secrets, instead=lambda _: _GAP).text(text)).split(_GAP)
+    return _SURROGATE.sub(_GAP, replace(secrets, instead=lambda _: _GAP).mask_text(text)).split(_GAP)
 
 
 def _is_clean(text: str, secrets: "Secrets") -> bool:
@@ -205,7 +220,7 @@ def _matches(when: Mapping[str, Json], call: Call) -> bool:
 
 def _choose_tool(call: Call, secrets: "Secrets") -> str | None:
     """The tool to call: the first, unless the call has the result of one."""
-    expected = call.tools and last_tool_result(call) is None and call.operation in _WITH_TOOLS
+    expected = call.tools and find_last_tool_result(call) is None and call.operation in _WITH_TOOLS
     return call.tools[0].name if expected and _is_clean(call.tools[0].name, secrets) else None
 
 
@@ -229,12 +244,16 @@ _GAP = "\ue000"  # a private-use character
 
 
 def write_python_rule(when: Table, then: Table) -> Iterator[str]:
+    subject = "mockserver"
+    if "mcp" in when:
+        subject = f"mockserver.mcp({write_python(when['mcp'])})"
+        when = {name: value for name, value in when.items() if name != "mcp"}
     arguments = [f"{name}={write_python(value)}" for name, value in _find_keywords(when).items()]
-    line = f"mockserver.on({', '.join(arguments)}){_write_answer(then)}"
+    line = f"{subject}.on({', '.join(arguments)}){_write_answer(then)}"
     if len(line) <= _MAX_LINE:
         yield line
     else:
-        yield from ("mockserver.on(", *(f"    {argument}," for argument in arguments), f"){_write_answer(then)}")
+        yield from (f"{subject}.on(", *(f"    {argument}," for argument in arguments), f"){_write_answer(then)}")
 
 
 def write_yaml_rule(when: Table, then: Table) -> Iterator[str]:

@@ -15,7 +15,7 @@ from mockserver.config.errors import ConfigError
 from mockserver.config.settings import Settings
 from mockserver.config.source import did_you_mean
 from mockserver.core.json import Json
-from mockserver.server.client_environment import key_in
+from mockserver.server.client_environment import find_key
 
 RULES = Path(__file__).with_name("agents.yaml")
 
@@ -52,7 +52,7 @@ class Agent(Struct, frozen=True):
 
         `address` is that of the server, with the agent's namespace; `environ` leads official clients there.
         """
-        key = key_in(environ, self.dialect)
+        key = find_key(environ, self.dialect)
         facts = {"{address}": address, "{key}": key, "{key_end}": key[-20:], "{home}": str(home)}
 
         def fill(text: str, *, quoted: bool = False) -> str:

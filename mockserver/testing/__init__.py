@@ -15,9 +15,10 @@ with pause_collector():  # imports leave no garbage, and the search for it takes
     from mockserver.testing.agent_runs import AgentEnvironment, AgentRun
     from mockserver.testing.assertions import Calls
     from mockserver.testing.connections import BlockedConnectionError
-    from mockserver.testing.server import Asked, CodingAgent, Declared, MockServer
+    from mockserver.testing.declared import Asked, Declared
+    from mockserver.testing.server import CodingAgent, MockServer
     from mockserver.testing.setup import MockServerWarning, Setup
-    from mockserver.testing.transport.in_process import Clock
+    from mockserver.testing.transport import Clock
 
 if TYPE_CHECKING:
     from mockserver.testing.transport import Transport

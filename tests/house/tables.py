@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from mockserver.config.errors import RuleError
-from mockserver.config.models_and_limits import KeySettings, LimitsTable, ModelSettings
-from mockserver.config.settings import Settings
+from mockserver.config.settings import KeySettings, LimitsTable, ModelSettings, Settings
 from mockserver.config.source import Document
 from mockserver.config.tables import BaseTable
 from mockserver.config.timing import PROFILES

@@ -12,7 +12,7 @@ from tests.kit.rules import loaded, mistakes, then_mistakes
 
 ANSWERS = (
     "text, json, refusal, tool_calls, items, parts, choices, error, content_filter, generate, echo, raw, cassette, "
-    "forward, steps, one_of, embedding, moderation, failed, faults, timing"
+    "forward, steps, one_of, tool_error, content, embedding, moderation, failed, faults, timing"
 )
 
 BAD = {
@@ -31,7 +31,7 @@ BAD = {
     ),
     "{choices: [{text: a}], finish: stop}": '23: "finish" cannot be combined with "choices"; put it into each choice',
     "{cassette: a, headers: {a: b}}": (
-        '14: "headers" cannot be combined with "cassette"; an episode is replayed as it was recorded'
+        '14: "headers" cannot be combined with "cassette"; an episode is replayed unchanged'
     ),
     "{forward: true, timing: {total: 3}}": (
         '16: "timing" cannot be combined with "forward"; the provider\'s answer is sent unchanged'

@@ -11,7 +11,7 @@ from itertools import zip_longest
 
 from msgspec.structs import replace
 
-from mockserver.core.call import CLIENT_RUN_TOOLS, Call, Message, Tool, ToolCall, recent_tool_calls, tool_calls
+from mockserver.core.call import CLIENT_RUN_TOOLS, Call, Message, Tool, ToolCall, list_recent_tool_calls, tool_calls
 from mockserver.core.json import Json, compact
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure, Item, ToolUse
@@ -144,7 +144,7 @@ def _is_among(made: ToolCall, uses: Iterable[ToolUse]) -> bool:
 
 def _final(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
     """A call of the tool that takes the final answer, where there is one: clients wait for it, not for a text."""
-    tools, made = answering_tools(offered), {old.name for old in recent_tool_calls(call)}
+    tools, made = answering_tools(offered), {old.name for old in list_recent_tool_calls(call)}
     if tools and made.isdisjoint(tool.name for tool in tools) and not courtesy(call.last_user):
         use = _use(call, ending_call(call, _mentioned_most(tools, call.last_user)[0]), seed)
         if use is not None:
@@ -170,7 +170,7 @@ def _demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
 
 def _likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
     """The tool for a model that has to call one: the best for the text, else one that ends the turn, else a new one."""
-    ending, made = ending_tools(offered), [old.name for old in recent_tool_calls(call)]
+    ending, made = ending_tools(offered), [old.name for old in list_recent_tool_calls(call)]
     names = {*made, *(tool.name for tool in ending)}
     work = [tool for tool in offered if tool.name not in names]
     if not made and (fitting := best(call.last_user, work, {})) is not None:

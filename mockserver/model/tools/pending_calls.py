@@ -13,7 +13,7 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.core.call import Call, Tool, ToolCall, recent_tool_calls, tool_calls, tool_results
+from mockserver.core.call import Call, Tool, ToolCall, list_recent_tool_calls, list_tool_results, tool_calls
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments import Mentions, mentions
@@ -259,7 +259,7 @@ def _wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> tuple[T
     )
     if found or not is_follow_up(call.last_user):
         return found or _looked_up(call.last_user, work)
-    before = [made.name for made in tool_calls(call)][: len(tool_calls(call)) - len(recent_tool_calls(call))]
+    before = [made.name for made in tool_calls(call)][: len(tool_calls(call)) - len(list_recent_tool_calls(call))]
     tool = next((tool for name in reversed(before) for tool in work if tool.name == name), None)
     spoken = tool is not None and mentions(call.last_user).evidence(properties_of(tool)) > 0
     return (ToolRequest(tool, call.last_user),) if tool is not None and spoken else ()
@@ -342,7 +342,7 @@ def _content(call: Call, tool: Tool) -> str:
 
 def _results(call: Call, asked: str) -> list[str]:
     """The last results, the newest first; of a list of records, the one that is asked for."""
-    found = [result["text"][:_LONGEST_RESULT] for result in reversed(tool_results(call)[-_MOST_EARLIER:])]
+    found = [result["text"][:_LONGEST_RESULT] for result in reversed(list_tool_results(call)[-_MOST_EARLIER:])]
     return [text for result in found for text in (*record_in(result, asked), result)]
 
 
@@ -351,7 +351,7 @@ def _left(every: Sequence[PendingCall], call: Call) -> Iterator[PendingCall]:
 
     `hosted` decides how often the provider's own tools are used.
     """
-    done = Counter(made.name for made in recent_tool_calls(call))
+    done = Counter(made.name for made in list_recent_tool_calls(call))
     for pending in every:
         if pending.tool.kind in CLIENT_KINDS and done[pending.tool.name] > 0:
             done[pending.tool.name] -= 1
@@ -364,12 +364,12 @@ def earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolCall |
 
     Handing over is no question that was answered: only calls of this turn count.
     """
-    made_before = recent_tool_calls(call) if HANDOFF.match(made.name) else tool_calls(call)
+    made_before = list_recent_tool_calls(call) if HANDOFF.match(made.name) else tool_calls(call)
     earlier = [old for old in made_before if old.name == made.name]
     if alike := next((old for old in reversed(earlier) if same_arguments(old.arguments, made.arguments)), None):
         return alike
     given = _given(pending, made)
-    turns_before = earlier[: len(earlier) - sum(old.name == made.name for old in recent_tool_calls(call))]
+    turns_before = earlier[: len(earlier) - sum(old.name == made.name for old in list_recent_tool_calls(call))]
     telling = (old for old in reversed(turns_before) if given and _holds(try_parse(old.arguments), given))
     return next(telling, None)
 

@@ -1,6 +1,6 @@
-"""Compiles the faults of a rule: which, where and how often; and the faults that change what an answer says.
+"""Compiles the faults of a rule: which, where and how often. Defines the faults that change an answer's content.
 
-Delivery's faults are passed in; only their names and options are known here.
+The faults of delivery are passed in; only their names and options are known here.
 """
 
 import json
@@ -33,7 +33,7 @@ class BadToolArguments(Struct, frozen=True):
         ArgumentMistake,
         Settable(
             "word",
-            "the mistake: last bracket missing, extra comma, wrong types, none at all",
+            "the mistake: last bracket missing, extra comma, wrong types, no arguments",
             get_args(ArgumentMistake),
         ),
     ] = "truncated"

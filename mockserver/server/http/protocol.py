@@ -37,16 +37,15 @@ from mockserver.server.limits import Unsent
 from mockserver.server.live import Live
 from mockserver.server.namespaces import split_namespace
 from mockserver.server.respond import Responder, Response, Visit, return_response
-from mockserver.server.routes import owner
-from mockserver.server.sockets import UPGRADE
+from mockserver.server.routes import find_owner
 
 
-def refusal(live: Live) -> Callable[[Failure, str, str], Reply]:
+def make_refuse(live: Live) -> Callable[[Failure, str, str], Reply]:
     """Render a failure in the dialect of a path, and note it in the journal."""
 
     def refuse(failure: Failure, method: str, path: str) -> Reply:
         namespace, inner = split_namespace(path)
-        dialect = owner(inner, discover(), live.settings.dialect)
+        dialect = find_owner(inner, discover(), live.settings.dialect)
         exchange = live.journal.open(method, inner, dialect.name, namespace)
         reply = dialect.fail(HttpRequest(method, inner, namespace=namespace), failure, None)
         exchange.plan = Plan(None, "invalid")
@@ -65,7 +64,7 @@ PATIENCE = 1.0  # seconds that an application gets to notice that its client has
 log = logging.getLogger("mockserver")
 
 
-def protocol_factory(
+def make_protocol_factory(
     refuse: Refuse,
     deadlines: Deadlines = Deadlines(),  # noqa: B008  # frozen
     unread: Unsent | None = None,
@@ -143,7 +142,12 @@ class ConnectionProtocol(RequestParser):
     def answer(self, head: RequestHead, body: bytes, *, whole: bool) -> None:
         """Answer a plain request at once, if nothing has to be awaited for it; else run the application."""
         site = self._site
-        if site is not None and UPGRADE in head.table.headers and self._running is None and site.find_socket(head.path):
+        if (
+            site is not None
+            and parser.UPGRADE in head.table.headers
+            and self._running is None
+            and site.find_socket(head.path)
+        ):
             self._hand_over(head, site)
             return
         is_free = self._running is None and not (self.deaf or self.half or self._stopping or self.flow.write_paused)
@@ -191,7 +195,7 @@ class ConnectionProtocol(RequestParser):
             self.tasks.add(cycle)  # a task as far as the server needs it: to cancel it
             row = visit.row
             stream = PacedStream(response.reply, row.began, row, lambda _, how: visit.end(how))
-            self.paced(response.reply.status, lines, stream)
+            self.send_paced(response.reply.status, lines, stream)
 
     def _serve(self, response: Awaitable[Response], visit: Visit, responder: Responder, head: RequestHead) -> None:
         """Send a response that is to come, or that is sent in steps."""
@@ -310,7 +314,7 @@ class ConnectionProtocol(RequestParser):
 
     def _start(self, cycle: RequestCycle, app: ASGIApp) -> None:
         self._running, cycle.followed = cycle, bool(self.pipeline)
-        cycle.task = task = self.loop.create_task(cycle.run(app, self.deadline_watch.refusing))
+        cycle.task = task = self.loop.create_task(cycle.run(app, self.deadline_watch.make_refusing_app))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
@@ -321,9 +325,9 @@ class ConnectionProtocol(RequestParser):
         elif cycle is None or cycle.keep_alive:  # else nothing was to follow
             begun = self.stage == HEAD and self.url != b""
             method = self.parser.get_method().decode() if begun else ""
-            path = parser.path_of(self.url, self.headers) if begun else "/"
+            path = parser.read_path(self.url, self.headers) if begun else "/"
             head = RequestHead(method, path, b"", b"", tabulate(()), "1.1", keep_alive=False, expects=False)
-            self._queue(self._new_cycle(head.scope(), head), self.deadline_watch.refusing(failure))
+            self._queue(self._new_cycle(head.scope(), head), self.deadline_watch.make_refusing_app(failure))
 
     def on_response_complete(self) -> None:
         cycle, self._running = self._running, None
@@ -353,13 +357,13 @@ class ConnectionProtocol(RequestParser):
     def unsent(self) -> int:
         return count_unsent(self.transport)
 
-    def whole(self, status: int, head: bytes, body: bytes) -> bool:
-        return self._running is not None and not self._leaving and self._running.whole(status, head, body)
+    def send_whole(self, status: int, head: bytes, body: bytes) -> bool:
+        return self._running is not None and not self._leaving and self._running.send_whole(status, head, body)
 
-    def piece(self, data: bytes) -> bool:
-        return self._running is not None and not self._leaving and self._running.piece(data)
+    def send_piece(self, data: bytes) -> bool:
+        return self._running is not None and not self._leaving and self._running.send_piece(data)
 
-    def paced(self, status: int, head: bytes, stream: PacedStream) -> bool:
+    def send_paced(self, status: int, head: bytes, stream: PacedStream) -> bool:
         if self._running is None or self._leaving or not self._running.begin_paced(status, head, stream):
             return False
         self._wheel.add(stream)
@@ -373,7 +377,7 @@ class ConnectionProtocol(RequestParser):
         if self._leaving:
             return
         unread = self.deaf or self.stage != BETWEEN
-        self._part()
+        self._stop_answering()
         self._waiting = self.transport.get_write_buffer_size()
         self.due = self.deadline_watch.time + self.deadline_watch.deadlines.linger
         if unread and self.transport.can_write_eof():
@@ -383,15 +387,15 @@ class ConnectionProtocol(RequestParser):
             self.transport.close()
 
     def reset(self) -> None:
-        self._part()
+        self._stop_answering()
         reset(self.transport)
 
-    def _part(self) -> None:
+    def _stop_answering(self) -> None:
         self._leaving = self.deaf = True
         if self._running is not None:
             self._running.response_started = self._running.response_complete = True
 
-    def late(self, now: float) -> None:
+    def handle_deadline(self, now: float) -> None:
         cycle, limits = self._running, self.deadline_watch.deadlines
         if self._leaving:
             before, self._waiting = self._waiting, self.transport.get_write_buffer_size()
@@ -401,7 +405,7 @@ class ConnectionProtocol(RequestParser):
         elif now >= self.cut and not self.flow.read_paused:
             self.refuse(Failure("timeout", f"The {_NAMES[self.stage]} of the request took too long."))
         elif cycle is None:
-            self._quiet()
+            self._handle_quiet()
         elif self.half and not cycle.moved:  # it has probably left, not only stopped sending
             self.transport.abort()
         elif self.half or self.flow.read_paused:
@@ -411,7 +415,7 @@ class ConnectionProtocol(RequestParser):
         else:
             self.due = self.cut
 
-    def _quiet(self) -> None:
+    def _handle_quiet(self) -> None:
         if self.stage == HEAD:
             self.due = self.cut
         elif self.silent:

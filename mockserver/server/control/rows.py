@@ -121,6 +121,7 @@ class Rows:
             **({"again_of": again} if again is not None else {}),
             "source": row.source or None,
             **({"unmatched": True} if is_unmatched(row) else {}),
+            **({"service": True} if row.is_service else {}),
             **({"bent_by": list(row.modified_by)} if row.modified_by else {}),
             **({"through": list(row.trace)} if row.trace else {}),
             "status": row.status or None,

@@ -132,11 +132,16 @@ class SocketAnswers:
 
     def __init__(self) -> None:
         self._kept: dict[str, tuple[str, Any]] = {}  # with the lane of each
+        self._sizes: dict[str, int] = {}
 
-    def keep(self, name: str, lane: str, answer: Any) -> None:
-        self._kept[name] = (lane, answer)
-        if len(self._kept) > MOST_SOCKET_ANSWERS:
-            del self._kept[next(iter(self._kept))]
+    def keep(self, name: str, lane: str, answer: Any, *, size: int) -> None:
+        """Keep an answer of about so many bytes; of too many, or too large ones, the oldest are forgotten."""
+        self._kept[name], self._sizes[name] = (lane, answer), size
+        while len(self._kept) > MOST_SOCKET_ANSWERS or (
+            len(self._kept) > 1 and sum(self._sizes.values()) > MOST_SOCKET_BYTES
+        ):
+            oldest = next(iter(self._kept))
+            del self._kept[oldest], self._sizes[oldest]
 
     def get(self, name: str) -> Any:
         """Return an answer, or None."""
@@ -149,10 +154,10 @@ class SocketAnswers:
     def forget(self, name: str, lane: str) -> None:
         """Forget an answer, if it is of this lane."""
         if self._kept.get(name, (None,))[0] == lane:
-            del self._kept[name]
+            del self._kept[name], self._sizes[name]
 
 
-MOST_SOCKET_ANSWERS = 256
+MOST_SOCKET_ANSWERS, MOST_SOCKET_BYTES = 256, 16_000_000
 
 
 class SocketTurn(Struct, frozen=True, eq=False):

@@ -75,7 +75,8 @@ class Memory(Struct, frozen=True):
                 return replace(plan, outcome=kept)
         turn = call.http.turn
         if turn is not None:
-            turn.answers.keep(answer.id, turn.lane, _make_stored(call, answer))
+            stored = _make_stored(call, answer)
+            turn.answers.keep(answer.id, turn.lane, stored, size=stored.size)
         if not call.options.store:
             return plan
         await self.keep(call, answer)

@@ -7,11 +7,13 @@ as one frame. So rules, cassettes, limits, timing, faults and the journal are th
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
+from pydantic_core import to_json
 from starlette.types import Message, Receive, Scope, Send
 
 from mockserver.core.action import NO_CLOSE_FRAME
@@ -20,16 +22,17 @@ from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure
 from mockserver.core.text import truncate
-from mockserver.delivery.drive import WIRE, ClientConnection, PacedStream, Wire
+from mockserver.delivery.drive import CLIENT_LEFT, WIRE, ClientConnection, PacedStream, Wire
+from mockserver.dialects._parse import read_json
 from mockserver.engine.offload import on_thread
 from mockserver.server.access import check_key, check_page
 from mockserver.server.deliver import serve
-from mockserver.server.limits import estimate_parsed_size
 from mockserver.server.respond import LARGE, Responder, Response, Visit, return_response
 
 MOST_LANES = 32  # names of lanes on one connection, ever; the lane without a name does not count
 MOST_AT_ONCE = 16  # responses of a connection that are made at once
-MOST_WAITING = 256  # events of a connection that wait for their turn
+MOST_WAITING = 64  # events of a connection that wait for their turn; more are not read meanwhile
+LOOK = 0.5  # seconds between two looks whether a client that waits is still there
 STOPPING, CUT_SHORT = 1012, 1000  # codes with which connections are closed (RFC 6455, 7.4)
 FAREWELL = 1.0  # seconds that answers get to notice that their client has left
 
@@ -39,24 +42,26 @@ class ClientEvent(Struct, frozen=True):
 
     lane: str
     body: bytes
+    fields: Mapping[str, Json] = {}  # of the body
     writes: bool = True  # False: the client only warms up, and nothing is to be written
+    continues_last: bool = False  # it goes on from the last response of its lane
     refusal: Failure | None = None
-    previous: str | None = None  # the response that it goes on from
+    answer: bytes = b""  # the frame that is all of its answer, if anything
 
 
 class ClientEvents:
-    """Reads the events of one connection. `answers` are the responses that it got."""
+    """Reads the events of one connection, and knows the lanes that they have named."""
 
-    def __init__(self, answers: SocketAnswers) -> None:
-        self._answers, self._lanes = answers, set[str]()
+    def __init__(self) -> None:
+        self._lanes = set[str]()
 
     def read(self, text: str) -> ClientEvent | None:
         """Return what a text frame wants; None for an event that has no answer."""
         body = text.encode("utf-8", "surrogatepass")
         try:
-            event = json.loads(text)
-        except (ValueError, RecursionError):
-            return refuse_event(body, "invalid_json", "The frame is not valid JSON.")
+            event = read_json(body)
+        except Failure as failure:
+            return refuse_event(body, "invalid_json", failure.message or "The frame is not valid JSON.")
         if not isinstance(event, dict):
             return refuse_event(body, "invalid_json", "An event must be a JSON object.")
         lane = event.pop("stream_id", "")
@@ -68,11 +73,11 @@ class ClientEvents:
             case "response.create":
                 return self._read_create(body, lane, event)
             case "response.append":  # of some builds of Codex
-                return self._read_create(body, lane, {**event, "previous_response_id": self._answers.find_last(lane)})
+                return self._read_create(body, lane, event, continues_last=True)
             case "response.processed":
                 return None
             case "response.steer":
-                return refuse_event(body, "steering_not_supported", _NO_STEERING, lane=lane)
+                return ClientEvent(lane, body, answer=_refuse_steering(event))
             case None:
                 why = "Missing required parameter: 'type'."
                 return refuse_event(body, "missing_required_parameter", why, param="type", lane=lane)
@@ -80,29 +85,37 @@ class ClientEvents:
                 why = f"Invalid value: {truncate(repr(other))}. Supported values are: 'response.create'."
                 return refuse_event(body, "invalid_value", why, param="type", lane=lane)
 
-    def _read_create(self, body: bytes, lane: str, event: dict[str, Json]) -> ClientEvent:
+    def _read_create(
+        self, body: bytes, lane: str, event: dict[str, Json], *, continues_last: bool = False
+    ) -> ClientEvent:
         """Return the request of a `response.create`, whose fields are those of the body over HTTP."""
         if event.get("background"):
             return refuse_event(body, "unsupported_parameter", _NO_BACKGROUND, param="background", lane=lane)
         if lane:
             self._lanes.add(lane)
-        cache, previous = event.get("prompt_cache_options"), event.get("previous_response_id")
+        cache = event.get("prompt_cache_options")
         prewarms = isinstance(cache, dict) and cache.get("prewarm") is True
         writes = event.pop("generate", None) is not False and not prewarms
-        sent = json.dumps({**event, "stream": True}, separators=(",", ":")).encode()
-        return ClientEvent(lane, sent, writes=writes, previous=previous if isinstance(previous, str) else None)
+        fields = {**event, "stream": True}
+        return ClientEvent(lane, to_json(fields), fields, writes=writes, continues_last=continues_last)
 
 
 def refuse_event(body: bytes, code: str, why: str, *, param: str | None = None, lane: str = "") -> ClientEvent:
     return ClientEvent(lane, body, refusal=Failure("bad_parameter", why, status=400, code=code, param=param))
 
 
+def _refuse_steering(event: Mapping[str, Json]) -> bytes:
+    error = {"type": "invalid_request_error", "code": "steering_not_supported", "message": _NO_STEERING}
+    steer = {name: event.get(name) for name in ("input", "previous_response_id")}
+    return to_json({"type": "response.steer.failed", "error": error, "steer": steer})
+
+
 _LANE = re.compile(r"[A-Za-z0-9_.-]{1,256}")
 _BAD_LANE = "Invalid 'stream_id': expected 1 to 256 letters, digits, '_', '.' or '-'."
 _TOO_MANY_LANES = f"This connection has used {MOST_LANES} stream ids already. Use one of them, or connect once more."
+_NO_BINARY = "Send events as text frames, not as binary ones."
 _NO_BACKGROUND = "Background responses are not supported over a WebSocket."
 _NO_STEERING = "mockserver does not steer responses. Wait for the response, then create another one."
-_TOO_MANY_EVENTS = f"{MOST_WAITING} events of this connection wait for their turn already."
 
 
 class EventSender:
@@ -130,17 +143,19 @@ class EventSender:
             for event in events:
                 await self._send_event(event)
         elif not message.get("more_body"):
-            await self._send_frame(self._unsent if self._status < 400 else self._make_error())
+            await self.send_frame(self._unsent if self._status < 400 else self._make_error())
             self.is_over, self.has_failed = True, self._status >= 400
 
     async def _send_event(self, event: bytes) -> None:
         data = b"\n".join([found[1] for found in _DATA.finditer(event)])
         if data and data != b"[DONE]":
-            self.is_over = self.is_over or _LAST.search(data) is not None
-            self.has_failed = self.has_failed or data.startswith(b'{"type":"error"')
-            await self._send_frame(data)
+            kind = _find_type(data) if _LAST.search(data) else None
+            self.is_over = self.is_over or kind in _LAST_TYPES
+            self.has_failed = self.has_failed or kind == "error"
+            await self.send_frame(data)
 
-    async def _send_frame(self, data: bytes) -> None:
+    async def send_frame(self, data: bytes) -> None:
+        """Send a frame, with the name of the lane."""
         if self._lane and data.endswith(b"}"):
             data = b'%b,"stream_id":"%b"}' % (data[:-1], self._lane.encode())
         await self._send({"type": "websocket.send", "text": data.decode("utf-8", "replace")})
@@ -159,7 +174,15 @@ class EventSender:
 
 _END_OF_EVENT = lazy_pattern(rb"\r\n\r\n|\n\n|\r\r")
 _DATA = lazy_pattern(rb"(?:\A|(?<=[\r\n]))data: ?([^\r\n]*)")
-_LAST = lazy_pattern(rb'"type"\s*:\s*"(?:error|response\.(?:completed|failed|incomplete))"')
+_LAST = lazy_pattern(rb'"(?:error|response\.(?:completed|failed|incomplete))"')
+_LAST_TYPES = ("error", "response.completed", "response.failed", "response.incomplete")
+
+
+def _find_type(event: bytes) -> Json:
+    value = try_parse(event.decode("utf-8", "replace"))
+    return value.get("type") if isinstance(value, dict) else None
+
+
 _TOLD = ("retry-after", "x-ratelimit-")  # headers of errors that clients heed
 
 
@@ -201,7 +224,14 @@ class SocketWire(Struct, frozen=True):
         return False
 
 
-Lane = asyncio.Queue[ClientEvent | None]
+class Turn(Struct, frozen=True):
+    """An event that waits for its answer, and its visit."""
+
+    event: ClientEvent
+    visit: Visit
+
+
+Lane = asyncio.Queue[Turn | None]
 
 
 class ResponsesSocket:
@@ -214,12 +244,12 @@ class ResponsesSocket:
         self._scope, self._receive, self._send = scope, receive, send
         wire: ConnectionWire | None = (scope.get("extensions") or {}).get(WIRE)
         self._wire = None if wire is None else SocketWire(wire)
-        self._answers = SocketAnswers()
-        self._events = ClientEvents(self._answers)
+        self._answers, self._events = SocketAnswers(), ClientEvents()
         self._lanes: dict[str, Lane] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._at_once = asyncio.Semaphore(MOST_AT_ONCE)
-        self._has_left = asyncio.Event()
+        self._waiting, self._waiting_bytes = 0, 0
+        self._has_room, self._has_left = asyncio.Event(), asyncio.Event()
 
     async def run(self) -> None:
         """Accept the client and answer its events until it leaves; or refuse it, as an HTTP request."""
@@ -233,9 +263,7 @@ class ResponsesSocket:
         stops = False
         try:
             while (message := await self._receive())["type"] != "websocket.disconnect":
-                event = await self._read(message)
-                if event is not None:
-                    self._queue(event)
+                await self._take(message)
             stops = message.get("code") == STOPPING
         finally:
             if not stops:
@@ -253,7 +281,6 @@ class ResponsesSocket:
     async def _refuse_handshake(self, failure: Failure) -> None:
         visit = self._admit(self._handshake)
         response = self._responder.refuse(self._handshake, failure)
-
         response = self._responder.finish(response, self._handshake, visit)
 
         async def send(message: Message) -> None:
@@ -261,36 +288,71 @@ class ResponsesSocket:
 
         await self._serve(return_response(response), visit, send)
 
-    async def _read(self, message: Message) -> ClientEvent | None:
+    async def _take(self, message: Message) -> None:
+        """Answer what has no place in a lane at once, and queue what has; wait while too much waits already."""
         text = message.get("text")
         if text is None:
-            return refuse_event(b"", "invalid_json", "Send events as text frames, not as binary ones.")
-        event = await on_thread(self._events.read, text) if len(text) > LARGE else self._events.read(text)
-        if event is not None and sum(lane.qsize() for lane in self._lanes.values()) >= MOST_WAITING:
-            return refuse_event(b"", "websocket_queue_full", _TOO_MANY_EVENTS, lane=event.lane)
-        return event
+            event: ClientEvent | None = refuse_event(b"", "invalid_json", _NO_BINARY)
+        elif len(text) > LARGE:
+            event = await on_thread(self._events.read, text)
+        else:
+            event = self._events.read(text)
+        if event is None:
+            return
+        if event.answer:
+            await EventSender(self._send_to_client, event.lane).send_frame(event.answer)
+            return
+        turn = Turn(event, self._admit(self._make_request(event)))
+        if event.refusal is not None:
+            await self._answer(turn)
+            return
+        self._queue(turn)
+        most = self._responder.live.settings.max_body
+        while self._waiting >= MOST_WAITING or self._waiting_bytes > most:
+            self._has_room.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._has_room.wait(), LOOK)
+            if self._wire is not None and self._wire.gone:
+                return
 
-    def _queue(self, event: ClientEvent) -> None:
+    def _queue(self, turn: Turn) -> None:
+        event = turn.event
         lane = self._lanes.get(event.lane)
         if lane is None:
             lane = self._lanes[event.lane] = asyncio.Queue()
             self._tasks.add(asyncio.create_task(self._run_lane(lane)))
-        lane.put_nowait(event)
+        lane.put_nowait(turn)
+        self._waiting, self._waiting_bytes = self._waiting + 1, self._waiting_bytes + len(event.body)
 
     async def _run_lane(self, lane: Lane) -> None:
-        while (event := await lane.get()) is not None and not self._has_left.is_set():
+        while (turn := await lane.get()) is not None:
+            self._waiting, self._waiting_bytes = self._waiting - 1, self._waiting_bytes - len(turn.event.body)
+            self._has_room.set()
+            if self._is_over:
+                turn.visit.end(CLIENT_LEFT)
+                continue
             async with self._at_once:
-                await self._answer(event)
+                await self._answer(turn)
 
-    async def _answer(self, event: ClientEvent) -> None:
-        request = self._make_request(event)
-        visit, sender = self._admit(request), EventSender(self._send_to_client, event.lane)
+    @property
+    def _is_over(self) -> bool:
+        """Whether nothing reaches the client any more."""
+        return self._has_left.is_set() or (self._wire is not None and self._wire.gone)
+
+    async def _answer(self, turn: Turn) -> None:
+        event, visit = turn.event, turn.visit
+        sender = EventSender(self._send_to_client, event.lane)
+        if event.continues_last:
+            last = self._answers.find_last(event.lane)
+            event = replace(event, body=to_json({**event.fields, "previous_response_id": last}))
         with self._note_answering():
-            await self._serve(self._respond(request, visit, event), visit, sender)
-        if sender.has_failed and event.previous is not None:
-            self._answers.forget(event.previous, event.lane)
+            await self._serve(self._respond(self._make_request(event), visit, event), visit, sender)
+        previous = event.fields.get("previous_response_id")
+        if sender.has_failed and isinstance(previous, str):
+            self._answers.forget(previous, event.lane)
         if not (sender.is_over or self._has_left.is_set()):  # a fault has cut the answer short
             await self._send_to_client({"type": "websocket.close", "code": CUT_SHORT})
+            self._has_left.set()
 
     @contextmanager
     def _note_answering(self) -> Iterator[None]:
@@ -305,14 +367,8 @@ class ResponsesSocket:
             self._wire.wire.answering -= 1
 
     async def _respond(self, request: HttpRequest, visit: Visit, event: ClientEvent) -> Response:
-        refusal = event.refusal
-        try:
-            if len(request.body) > LARGE:
-                visit.take(estimate_parsed_size(request.body))
-        except Failure as failure:
-            refusal = failure
-        if refusal is not None:
-            return self._responder.finish(self._responder.refuse(request, refusal), request, visit)
+        if event.refusal is not None:
+            return self._responder.finish(self._responder.refuse(request, event.refusal), request, visit)
         return await self._responder.respond(request, visit)
 
     def _make_request(self, event: ClientEvent) -> HttpRequest:

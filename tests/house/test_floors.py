@@ -50,7 +50,7 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "server": (
         _SERVED | {"reports"},
         _TYPES
-        | {"starlette", "uvicorn", "uvloop", "httptools", "anyio", "httpx2", "watchfiles"}
+        | {"starlette", "uvicorn", "websockets", "uvloop", "httptools", "anyio", "httpx2", "watchfiles"}
         | _CODINGS
         | {"prometheus_client"},
     ),

@@ -138,12 +138,14 @@ ERRORS = {
     "no object": ("[1]", "invalid_json", None),
     "binary": (b"\x00", "invalid_json", None),
     "deep": ("[" * 100_000, "invalid_json", None),
+    "deep within": ('{"type": "response.create", "x": ' + "[" * 950 + "]" * 950 + "}", "invalid_json", None),
     "no type": ({"model": "gpt-4o"}, "missing_required_parameter", "type"),
     "another type": ({"type": "session.update"}, "invalid_value", "type"),
     "a type that is no text": ({"type": 3}, "invalid_value", "type"),
     "in the background": (create("x", background=True), "unsupported_parameter", "background"),
     "a bad lane": (create("x", stream_id="a b"), "invalid_stream_id", "stream_id"),
-    "steering": ({"type": "response.steer", "input": [], "previous_response_id": "r"}, "steering_not_supported", None),
+    "twice a key": ('{"type": "response.create", "type": "x"}', "invalid_json", None),
+    "no number": ('{"type": "response.create", "temperature": NaN}', "invalid_json", None),
     "a bad field": (create("x", temperature=9), "decimal_above_max_value", "temperature"),
     "a rule": (create("refuse"), "rate_limit_exceeded", None),
 }
@@ -170,6 +172,69 @@ def test_an_answer_that_is_no_json_of_a_provider(server: MockServer) -> None:
                 "error": {"type": "server_error", "code": None, "message": "busy", "param": None},
             }
         ]
+
+
+def test_steering_is_refused_as_the_provider_refuses_it(server: MockServer) -> None:
+    sent = {"type": "response.steer", "input": [], "previous_response_id": "resp_1", "stream_id": "a"}
+    with socket(server.url) as client:
+        failed = client.send(sent).receive()
+    assert failed["error"]["code"] == "steering_not_supported"
+    assert failed["steer"] == {"input": [], "previous_response_id": "resp_1"}
+    assert (failed["type"], failed["stream_id"]) == ("response.steer.failed", "a")
+
+
+def test_an_error_does_not_wait_for_answers(server: MockServer) -> None:
+    with socket(server.url) as client:
+        client.send(create("slow"), "{")
+        assert client.receive()["type"] == "error"
+        assert client.answer()[-1]["type"] == "response.completed"
+
+
+def test_refusals_open_no_lanes(server: MockServer) -> None:
+    with socket(server.url) as client:
+        for lane in range(40):
+            assert client.send({"type": "x", "stream_id": f"l{lane}"}).receive()["type"] == "error"
+        assert client.ask("hello", stream_id="first")[-1]["type"] == "response.completed"
+
+
+def test_what_waits_is_bounded_and_all_of_it_is_answered(rules: Path) -> None:
+    with MockServer(rules, max_body="100kB", timing=True) as server, socket(server.url) as client:
+        client.send(create("slow"), *[create(f"hello {'x' * 40_000}") for _ in range(10)])
+        assert client.answer()[-1]["type"] == "response.completed"
+        assert [client.answer()[-1]["type"] for _ in range(10)] == ["response.completed"] * 10
+
+
+def test_an_append_goes_on_from_the_response_before_it_though_that_was_not_made_yet(server: MockServer) -> None:
+    server.on(last_user="continue", conversation="*Hello there*").reply("CONTINUED")
+    with socket(server.url) as client:
+        client.send(create("hello"), {**create("continue"), "type": "response.append"})
+        assert text_of(client.answer()) == "Hello there"
+        assert text_of(client.answer()) == "CONTINUED"
+
+
+def test_a_cut_is_noticed_whatever_the_request_says(server: MockServer) -> None:
+    server.on(last_user="hello").reply("one two", faults=["cut"])
+    with socket(server.url) as client:
+        client.send(create("hello", metadata={"type": "error", "x": "response.completed"}), create("next"))
+        with pytest.raises(ConnectionClosedOK):
+            client.answer()
+    assert [call.last_user for call in server.calls if call.status] == ["hello"]
+
+
+def test_a_handshake_may_have_long_headers(server: MockServer) -> None:
+    with socket(server.url, key="k" * 20_000) as client:
+        assert text_of(client.ask("hello")) == "Hello there"
+
+
+def test_what_is_no_handshake_is_answered_over_http(server: MockServer) -> None:
+    sent = {"model": "gpt-4o", "input": "hello"}
+    assert httpx.post(f"{server.url}/v1/responses", json=sent, headers={"upgrade": "websocket"}).status_code == 200
+    port = int(server.url.rpartition(":")[2])
+    head = "GET /v1/responses HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
+    for more in ("content-length: 2\r\n\r\n{}", "sec-websocket-version: 13\r\n\r\n"):
+        with sockets.create_connection(("localhost", port), timeout=5) as connection:
+            connection.sendall((head + more).encode())
+            assert connection.recv(4096).startswith(b"HTTP/1.1 4")
 
 
 def test_there_are_at_most_32_lanes(server: MockServer) -> None:

@@ -103,6 +103,7 @@ def refuse_unclear(why: str) -> Failure:
 
 
 UPGRADE = (b"upgrade", b"websocket")
+_OF_BODIES = frozenset((b"content-length", b"transfer-encoding"))
 _UPGRADING = frozenset((b"upgrade", b"http2-settings"))
 _AUTHORITY = re.compile(rb"^[^/]+//[^/]*")  # of a whole URL; it may hold a password
 _URL = re.compile(rb"https?://([^/?]+)([/?].*)?", re.IGNORECASE)
@@ -238,6 +239,7 @@ class RequestHead(Struct, eq=False):
     expects: bool  # the client waits to be told to send the body
     is_plain: bool = False  # it asks for nothing but an answer with a body, after which the connection stays open
     passes_page_check: bool = False  # no web page of a browser can have sent it
+    asks_for_socket: bool = False  # a client wants to go on over a WebSocket
 
     def scope(self, **more: Any) -> dict[str, Any]:
         """Return the scope that an ASGI application gets."""
@@ -253,13 +255,6 @@ class RequestHead(Struct, eq=False):
             "query_string": self.query,
             **more,
         }
-
-    def write_upgrade(self) -> bytes:
-        """Return the bytes of a head that asks for a WebSocket, as llhttp left it."""
-        target = self.raw_path + (b"?" + self.query if self.query else b"")
-        headers = [field for field in self.table.headers if field[0] != b"connection"]
-        lines = [b"%b: %b\r\n" % field for field in (*headers, (b"connection", b"Upgrade"))]
-        return b"GET %b HTTP/1.1\r\n%b\r\n" % (target, b"".join(lines))
 
 
 class KnownHead(Struct, eq=False):
@@ -488,10 +483,10 @@ class RequestParser(asyncio.Protocol):
             return  # soon all of it is read again
         raw_path, _, query = target.partition(b"?")
         path = raw_path.decode()
-        if self._asks_for_socket:
-            headers.append(UPGRADE)
-            self._asks_for_socket = False
         is_latest = version == "1.1"
+        asks_for_socket, self._asks_for_socket = self._asks_for_socket, False
+        if asks_for_socket:
+            headers.append(UPGRADE)
         keep_alive = parser.should_keep_alive()
         expects = len(telling) > 1 and is_latest and any(name == b"expect" for name, _ in telling)
         self.stage, self.cut, self.headers = BODY, inf, []
@@ -508,6 +503,7 @@ class RequestParser(asyncio.Protocol):
             expects=expects,
             is_plain=is_latest and keep_alive and not expects and method not in _BODILESS,
             passes_page_check=passes_page_check(method, table.by_name),
+            asks_for_socket=asks_for_socket and is_latest and _OF_BODIES.isdisjoint(table.by_name),
         )
 
     def on_body(self, body: bytes) -> None:

@@ -21,9 +21,9 @@ GENERATORS: LazyTable[Generator] = LazyTable(
         "lorem": "mockserver.model.prose.generators:lorem",
         "words": "mockserver.model.prose.generators:words",
         "echo": "mockserver.model.prose.generators:echo",
-        "schema": "mockserver.model.structured:schema",
-        "json": "mockserver.model.structured:json",
+        "schema": "mockserver.model.reply:schema",
+        "json": "mockserver.model.reply:json",
         "markdown": "mockserver.model.prose.generators:markdown",
-        "arguments": "mockserver.model.replies:arguments",
+        "arguments": "mockserver.model.reply:arguments",
     }
 )

@@ -17,6 +17,6 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     said = None if options else plain_prose(call, seed)
     if said is not None:
         return said
-    from mockserver.model import replies  # 30 modules and 2 MB, for requests that want more than prose
+    from mockserver.model import reply  # 30 modules and 2 MB, for requests that want more than prose
 
-    return (replies.reply if is_plain(call) else replies.answered)(call, seed, options)
+    return (reply.answer_in_words if is_plain(call) else reply.reply)(call, seed, options)

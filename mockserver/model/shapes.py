@@ -1,4 +1,4 @@
-"""The JSON that a prompt describes: by a schema, an example, a declaration, keys or words."""
+"""The JSON that a prompt describes: by a schema, a declared type, an example, keys or words; in this order."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,41 +7,86 @@ from itertools import islice
 from json import JSONDecoder, loads
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.vocabulary import NUMBER_WORDS, excerpt, folded, number_of, pieces, singular, vocabulary
 
 
-class Described(Struct, frozen=True):
-    """A JSON Schema, whether the answer is fenced, and what a text says apart from the schema."""
+class Shape(Struct, frozen=True):
+    """A JSON Schema that texts describe, whether its value is fenced, and what the texts say apart from it."""
 
     schema: Json
     fenced: bool = False
     rest: str = ""
 
 
-def described(text: str, *, json_anyway: bool = False) -> Described | None:
-    """Return the JSON that a text wants for an answer; None where it does not ask for JSON, unless `json_anyway`."""
-    text = excerpt(text, _MOST_READ)
-    if not json_anyway and not asks_for_json(text):
+class Found(Struct, frozen=True):
+    """A value that a text shows, or its schema, and where it stands."""
+
+    value: Json
+    start: int
+    end: int
+
+
+def find_shape(said: str, rules: str = "", *, json_anyway: bool = False) -> Shape | None:
+    """Return the shape of the JSON that the user or the instructions want; None where nobody asks for JSON.
+
+    A schema is believed before a declared type, that before an example, that before keys or words; of two equals what
+    the user says. `json_anyway`: the request itself asks for JSON.
+    """
+    said, rules = excerpt(said, _MOST_READ), excerpt(rules, _MOST_READ)
+    asking = [text for text in (said, rules) if asks_for_json(text)]
+    if not asking and not json_anyway:
         return None
-    found = _schema(text) or _declared(text) or _example(text) or _keys(text) or _list_in_words(text)
-    if found is None:
-        return None
-    schema, start, end = found
-    window = text[max(0, end - 2000) : end]
-    is_listed = _LISTED.search(text[max(0, start - _NEAR) : start]) or _SEVERAL_AS_JSON.search(text)
-    if schema.get("type") == "object" and (is_listed or len(_SEVERAL.findall(window)) > len(_OF_KEY.findall(window))):
+    for find in (_find_schema, _find_declared, _find_example, _find_keys, _find_list):
+        for text in (said, rules):
+            believed = text in asking or (find is _find_schema and bool(asking)) or not asking
+            if believed and (found := find(text)) is not None:
+                return _shape_in(text, found, said)
+    return None
+
+
+def _shape_in(text: str, found: Found, said: str) -> Shape:
+    schema, before, after = found.value, text[: found.start], text[found.end :]
+    notes = f"{before[-_MOST_FOR_KEYS:]}\n{after[:_MOST_FOR_KEYS]}"
+    if "json" in notes.lower():
+        schema = _with_notes(schema, notes)
+    window = text[max(0, found.start - 2000) : found.end]
+    is_listed = _LISTED.search(text[max(0, found.start - _NEAR) : found.start]) or _SEVERAL_AS_JSON.search(text)
+    lists = len(_SEVERAL.findall(window)) - len(_OF_KEY.findall(window)) - len(_LISTING_KEY.findall(window))
+    if schema.get("type") == "object" and "$defs" not in schema and (is_listed or lists > 0):
         schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}
-    schema, _ = counted(schema, text[start:end])
-    schema, before = counted(schema, _without_examples(text[:start]))
-    schema, after = counted(schema, text[end:])
-    rest = without_json_orders(before + "\n" + after)
-    return Described(schema, bool(_FENCED.search(folded(text))), rest.replace(str(schema.get("title", "\n")), " "))
+    schema, _ = _count_items(schema, text[found.start : found.end])
+    schema, before = _count_items(schema, _without_examples(before))
+    schema, after = _count_items(schema, after)
+    fenced = _FENCED.search(folded(text)) is not None
+    if text is said:
+        rest = without_json_orders(before + "\n" + after).replace(str(schema.get("title", "\n")), " ")
+        return Shape(schema, fenced, rest)
+    said = without_json_orders(said) if asks_for_json(said) else said
+    schema, said = _count_items(schema, said)
+    return Shape(schema, fenced or _FENCED.search(folded(said)) is not None, said)
 
 
-def counted(schema: Mapping[str, Json], said: str) -> tuple[Mapping[str, Json], str]:
+def _with_notes(schema: Mapping[str, Json], text: str) -> Mapping[str, Json]:
+    """The schema of an example with what the text says of its texts: which words or numbers they may be."""
+    if schema.get("type") == "array" and isinstance(schema.get("items"), Mapping):
+        return {**schema, "items": _with_notes(schema["items"], text)}
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping) or len(properties) > _MOST_KEYS:
+        return schema
+    noted: dict[str, Json] = {}
+    for name, inner in properties.items():
+        plain = isinstance(inner, Mapping) and inner.keys() <= {"type", "description"} and inner.get("type") == "string"
+        told = re.search(rf"[\"'`*]{re.escape(name)}[\"'`*]{_OF_NOTE}", text[:_MOST_READ]) if plain else None
+        options = _options(told[1]) if told and told[1].count("'") + told[1].count('"') > 3 else {}
+        noted[name] = options or (_with_notes(inner, text) if isinstance(inner, Mapping) else inner)
+    return {**schema, "properties": noted}
+
+
+def _count_items(schema: Mapping[str, Json], said: str) -> tuple[Mapping[str, Json], str]:
     """Return the schema of a list with the number of items that a text wants, and the text without it."""
     found = _COUNT.search(said) if schema.get("type") == "array" else None
     return (schema, said) if found is None else (_of_number(schema, found), said.replace(found[0], " "))
@@ -72,24 +117,21 @@ def _unordered(part: str) -> str:
 
 def _without_examples(text: str) -> str:
     kept, at = [], 0
-    for _, start, end in _objects(text):
-        if _SHOWN.search(text[max(0, start - _NEAR) : start]):
-            kept.append(text[at:start])
-            at = end
+    for found in find_objects(text):
+        if _SHOWN.search(text[max(0, found.start - _NEAR) : found.start]):
+            kept.append(text[at : found.start])
+            at = found.end
     return "".join((*kept, text[at:]))
 
 
-_Found = tuple[Mapping[str, Json], int, int]  # a schema, and where it starts and ends
-
-
-def _schema(text: str) -> _Found | None:
-    """The last JSON Schema of a text and its place: earlier ones tend to be examples."""
-    for value, start, end in reversed([each for each in _objects(text) if isinstance(each[0], Mapping)]):
-        found = _unwrapped(value)
-        if _is_schema(found):
-            return found, start, end
-        if _are_properties(found) and not _OF_TOOL.search(text[max(0, start - _NEAR) : start]):
-            return _record(found), start, end
+def _find_schema(text: str) -> Found | None:
+    """The last JSON Schema of a text: earlier ones tend to be examples."""
+    for found in reversed([each for each in find_objects(text) if isinstance(each.value, Mapping)]):
+        schema = _unwrapped(found.value)
+        if _is_schema(schema):
+            return replace(found, value=schema)
+        if _are_properties(schema) and not _OF_TOOL.search(text[max(0, found.start - _NEAR) : found.start]):
+            return replace(found, value=_record(schema))
     return None
 
 
@@ -114,39 +156,39 @@ def _are_properties(value: Mapping[str, Json]) -> bool:
     )
 
 
-def _declared(text: str) -> _Found | None:
+def _find_declared(text: str) -> Found | None:
     """The last type that a text declares, in TypeScript or Python, with the types that it refers to."""
-    blocks: dict[str, tuple[str, int, int]] = {}
+    blocks: dict[str, Found] = {}
     for found in islice(_TYPE.finditer(text), _MOST_KEYS):
-        block = read(text, found.end() - 1) if found[0].endswith("{") else None
-        end = block[1] if block else found.end()
-        blocks[found[1]] = (found[2] or text[found.end() - 1 : end], found.start(), end)
+        block = read_loosely(text, found.end() - 1) if found[0].endswith("{") else None
+        end = block.end if block else found.end()
+        blocks[found[1]] = Found(found[2] or text[found.end() - 1 : end], found.start(), end)
     for found in islice(_CLASS.finditer(text), _MOST_KEYS):
         listed = _MEMBER.findall(found[3]) if "Enum" in (found[2] or "") else []
         fields = "\n".join(f"{name}: {kind.strip()} // {note or name}" for name, kind, note in _FIELD.findall(found[3]))
-        blocks[found[1]] = ("|".join(listed) if listed else f"{{{fields}\n}}", *found.span())
-    referred = {name for key, (body, *_) in blocks.items() for name in _WORD.findall(body) if name != key}
+        blocks[found[1]] = Found("|".join(listed) if listed else f"{{{fields}\n}}", *found.span())
+    referred = {name for key, block in blocks.items() for name in _WORD.findall(block.value) if name != key}
     roots = [name for name in blocks if name not in referred]
     if not roots:
         return None
-    start, end = min(at for _, at, _ in blocks.values()), max(at for *_, at in blocks.values())
-    bodies = {name: body for name, (body, *_) in blocks.items()}
+    start, end = min(block.start for block in blocks.values()), max(block.end for block in blocks.values())
+    bodies = {name: block.value for name, block in blocks.items()}
     body = bodies.pop(roots[-1])
     for _ in range(_DEEPEST // 4):
         body = _WORD.sub(lambda found: bodies.get(found[0], found[0]), body[:_LONGEST_OBJECT], _MOST_WORDS)
-    value = read(body[:_LONGEST_OBJECT], 0) if body.startswith("{") else None
-    if value is None:
+    read = read_loosely(body[:_LONGEST_OBJECT], 0) if body.startswith("{") else None
+    if read is None:
         return None
-    made = shape(value[0])
-    record: dict[str, Json] = made["items"] if isinstance(value[0], list) else made
+    made = shape_of(read.value)
+    record: dict[str, Json] = made["items"] if isinstance(read.value, list) else made
     optional = {name for found in _OPTIONAL.finditer(body) for name in found.groups()}
     if "required" in record:
         record["required"] = [name for name in record["required"] if name not in optional]
     is_listed = re.search(rf"(?i)\b{roots[-1]}\[\]|(?:list|array)(?:\[|<| of ){roots[-1]}", text[:start] + text[end:])
-    return (_list_of(made) if is_listed and made is record else made), start, end
+    return Found(_list_of(made) if is_listed and made is record else made, start, end)
 
 
-def _list_in_words(text: str) -> _Found | None:
+def _find_list(text: str) -> Found | None:
     """A list of what the words around `JSON array` name: "list 3 fruits as a JSON array"."""
     listings = [*_LISTING.finditer(text)]
     found = next((each for each in listings if each["number"] and each["as_json"]), None) or _ARRAY.search(text)
@@ -157,21 +199,19 @@ def _list_in_words(text: str) -> _Found | None:
     item = next((kind for word in reversed(noun.split()) if (kind := _of_type(singular(word.lower())))), None)
     named = {"type": "string", "title": singular(noun.split()[-1].lower())}
     schema = {**_list_of(item or named), "title": noun, "uniqueItems": item is None}
-    return (_of_number(schema, found) if found["number"] else schema), *found.span()
+    return Found(_of_number(schema, found) if found["number"] else schema, *found.span())
 
 
-def _example(text: str) -> _Found | None:
-    for value, start, end in _objects(text):
-        before, behind = text[max(0, start - _CUE) : start], text[end : end + _NEAR]
-        if _OF_KEY.search(before) and (keys := _keys(text)):
+def _find_example(text: str) -> Found | None:
+    for found in find_objects(text):
+        before, behind = text[max(0, found.start - _CUE) : found.start], text[found.end : found.end + _NEAR]
+        if _OF_KEY.search(before) and (keys := _find_keys(text)):
             return keys
-        if value and (
-            (_LIKE.search(before) and not _GIVEN.search(before[-_NEAR:]))
-            or _IS_SHAPE.match(behind)
-            or _TO_FILL.search(before)
-        ):
-            others, last = _alternatives(text, end)
-            return ({"enum": [value, *others]} if others else shape(value)), start, last
+        is_shown = _LIKE.search(before) and not _GIVEN.search(before[-_NEAR:])
+        if found.value and (is_shown or _IS_SHAPE.match(behind) or _TO_FILL.search(before)):
+            others, end = _alternatives(text, found.end)
+            schema = {"enum": [found.value, *others]} if others else shape_of(found.value)
+            return Found(schema, found.start, end)
     return None
 
 
@@ -179,36 +219,39 @@ def _alternatives(text: str, end: int) -> tuple[list[Json], int]:
     """The objects that follow another after `or`, and where the last of them ends."""
     others: list[Json] = []
     while len(others) < _MOST_KEYS and (joint := _OR.match(text, end)) and (found := _decoded(text, joint.end())):
-        others.append(found[0])
-        end = found[1]
+        others.append(found.value)
+        end = found.end
     return others, end
 
 
-def _objects(text: str) -> Iterator[tuple[Json, int, int]]:
+def find_objects(text: str) -> Iterator[Found]:
+    """Yield the JSON objects of a text, and its lists of objects, also in loose notation."""
     at = 0
     for _ in range(_MOST_TRIES):
         opening = _OPENING.search(text, at)
         if opening is None:
             return
-        found = _decoded(text, opening.start()) or read(text, opening.start())
-        at = found[1] if found else opening.end()
+        found = _decoded(text, opening.start()) or read_loosely(text, opening.start())
+        at = found.end if found else opening.end()
         if found:
-            yield found[0], opening.start(), found[1]
+            yield found
 
 
-def _decoded(text: str, start: int) -> tuple[Json, int] | None:
+def _decoded(text: str, start: int) -> Found | None:
     with suppress(ValueError, RecursionError):
-        return JSONDecoder().raw_decode(text, start)
+        value, end = JSONDecoder().raw_decode(text, start)
+        return Found(value, start, end)
     return None
 
 
-def read(text: str, start: int) -> tuple[Json, int] | None:
-    """Return the object or list that begins at a bracket, in loose notation, and where it ends; None for neither.
+def read_loosely(text: str, start: int) -> Found | None:
+    """Return the object or list that begins at a bracket, in loose notation; None if there is none.
 
     Bare words, with a comment after them, are texts: `{name: string // in full}`.
     """
     with suppress(ValueError, IndexError):
-        return _value(text[: start + _LONGEST_OBJECT], start, 0)
+        value, end = _value(text[: start + _LONGEST_OBJECT], start, 0)
+        return Found(value, start, end)
     return None
 
 
@@ -255,7 +298,7 @@ def _skip(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def shape(example: Json, name: str = "") -> dict[str, Json]:
+def shape_of(example: Json, name: str = "") -> dict[str, Json]:
     """Return the JSON Schema of an example: objects with all its keys, lists with items like its first."""
     match example:
         case bool():
@@ -266,21 +309,32 @@ def shape(example: Json, name: str = "") -> dict[str, Json]:
             return {"type": "number"}
         case str():
             guessed = _guessed(name)
-            if not example.strip(".… ") and (noted := of_note(name)):  # the gap of a form: <number>
+            if not example.strip(".… ") and (noted := schema_of_note(name)):  # the gap of a form: <number>
                 return noted
             if example == "number" and guessed.get("type") == "integer":  # TypeScript has no other word for it
                 return guessed
-            return of_note(example) or (guessed if not example.strip(".… ") else {"type": "string"})
+            return schema_of_note(example) or (guessed if not example.strip(".… ") else {"type": "string"})
         case list():
-            item = shape(example[0]) if example else {"type": "string"}
+            item = _shape_of_items(example) if example else {"type": "string"}
             if item.get("type") == "array" and isinstance(example[0], str):  # [list of strings]
                 return item
             made = _list_of(item)
             number = {"minItems": len(example), "maxItems": len(example), "uniqueItems": True}
             return {**made, **number} if example.count("...") > 1 else made
         case Mapping():
-            return _record({key: shape(value, key) for key, value in example.items()})
+            return _record({key: shape_of(value, key) for key, value in example.items()})
     return _guessed(name)
+
+
+def _shape_of_items(examples: list[Json]) -> dict[str, Json]:
+    """The shape of the first item; of records with the keys of others too, of which none is required."""
+    made = shape_of(examples[0])
+    records = [each for each in examples[1:_MOST_KEYS] if isinstance(each, Mapping)]
+    if isinstance(examples[0], Mapping) and records:
+        more = {key: shape_of(value, key) for each in records for key, value in each.items()}
+        made["properties"] = {**more, **made["properties"]}
+        made["required"] = [key for key in made["required"] if all(key in each for each in records)]
+    return made
 
 
 def _record(properties: Mapping[str, Json]) -> dict[str, Json]:
@@ -292,7 +346,7 @@ def _list_of(items: Json) -> dict[str, Json]:
     return {"type": "array", "items": items, "minItems": 1}
 
 
-def of_note(note: str) -> dict[str, Json]:
+def schema_of_note(note: str) -> dict[str, Json]:
     """What a text says of a value: its type, or a choice of words; nothing where it says neither."""
     if "YY" in note or "HH:" in note:  # a pattern such as DD/MM/YYYY
         return {"type": "string", "format": "date-time" if "HH:" in note else "date"}
@@ -320,8 +374,8 @@ def _in_range(note: str) -> dict[str, Json]:
 
 
 def _of_type(word: str) -> dict[str, Json]:
-    if (brace := word.find("{")) >= 0 and word.startswith(("list", "array")) and (found := read(word, brace)):
-        return _list_of(shape(found[0]))
+    if (brace := word.find("{")) >= 0 and word.startswith(("list", "array")) and (found := read_loosely(word, brace)):
+        return _list_of(shape_of(found.value))
     if listed := _LIST.fullmatch(word):
         inner = listed[1] or listed[2] or "string"
         return _list_of(_of_type(inner.removesuffix("s")) or {"type": "string"})
@@ -356,7 +410,7 @@ def _guessed(name: str) -> dict[str, Json]:
     return _list_of({"type": "string"}) if is_plural or last == "list" else {"type": "string"}
 
 
-def _keys(text: str) -> _Found | None:
+def _find_keys(text: str) -> Found | None:
     start = max(0, len(text) - _MOST_FOR_KEYS)
     tail = text[start:]
     for cue, key in ((_LINE_OF_KEYS, _BULLET), (_CUE_OF_KEYS, _KEY_IN_ROW), (_CUE_OF_RECORDS, _KEY_IN_ROW)):
@@ -371,9 +425,9 @@ def _keys(text: str) -> _Found | None:
             if notes and sure:
                 clause = max(tail.rfind(sign, 0, opening.start()) for sign in ".!?\n:,;") + 1
                 stated = {name: _AS_OPTIONAL.sub("", note) for name, note in notes.items()}
-                schema = _record({name: of_note(note) or _guessed(name) for name, note in stated.items()})
+                schema = _record({name: schema_of_note(note) or _guessed(name) for name, note in stated.items()})
                 schema["required"] = [name for name, note in notes.items() if note == stated[name]]
-                return schema, start + clause, start + end
+                return Found(schema, start + clause, start + end)
     return None
 
 
@@ -388,7 +442,7 @@ def _notes(text: str, at: int, key: re.Pattern[str]) -> tuple[dict[str, str], in
             key is _KEY_IN_ROW
             and note
             and ":" in found[0]
-            and not of_note(note)
+            and not schema_of_note(note)
             and (not joint or "" in notes.values())
         ):
             note, at, joint = "", found.end("name"), None  # what to read: `name and email: bob@example.com`
@@ -564,6 +618,13 @@ _RANGE = lazy_pattern(
 )
 _OF_KEY = lazy_pattern(
     r"(?i)\w[\"'`]?\s*(?:\(|:|=| is| as)\s*(?:an? )?(?:list|array) of (?:objects? (?:with|like) )?(?:$|\{)"
+)
+_OF_NOTE = (
+    r"(?: key| field)?[\s:(–-]{0,4}"
+    r"(?:(?:should|must|is|are|which|can|will|be|either|strictly|only|one of)\W{1,3}){0,6}([^\n]{3,160})"
+)
+_LISTING_KEY = lazy_pattern(
+    r"(?i)[\"'`]\w+[\"'`] (?:key|field)s? (?:as|is|being|mapping to|with|containing|holds) an? (?:list|array)"
 )
 _LISTED = lazy_pattern(r"(?i)\b(?:array|list)s? of(?: \w+:?)?\s*$")
 _SEVERAL_AS_JSON = lazy_pattern(rf"(?i)\b{_NUMBER_WORD} (?:\w+ ){{0,2}}\w+s (?:as|in) json\b")

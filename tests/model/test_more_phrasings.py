@@ -10,7 +10,6 @@ from tests.kit.phrasings import (
     check_order,
     is_json,
     is_lines,
-    is_literal,
     is_row,
     keys,
     matches,
@@ -260,7 +259,6 @@ PHRASINGS["code"] = [
         matches(r"(?i)(with|select)(?:(?!```).)*"),
     ),
     ("Implement is_even(n) in Python. Output raw code without fences.", matches(r"def is_even\(n.*(?<!```)")),
-    ("Output a JavaScript array of two colors, nothing else.", is_literal(lambda v: len(v) == 2)),
     ("Write a Python class named Parser. Code only.", matches(r".*class Parser.*")),
 ]
 PHRASINGS["thoughts"] = [

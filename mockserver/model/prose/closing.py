@@ -10,7 +10,7 @@ from mockserver.core.call import Call, Message
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.prose.form import NUMBER, OF_LENGTH
 from mockserver.model.prose.orders import is_triggered, label_in
-from mockserver.model.shapes import described
+from mockserver.model.shapes import find_shape
 from mockserver.model.vocabulary import RULING, excerpt
 
 
@@ -122,7 +122,7 @@ def _formless(text: str, without_closing: str, names: list[str]) -> str:
     stripped = _FORM_SENTENCE.sub(blank, without_closing)
     if stripped == text or _TWO_LETTERS.search(stripped):
         return stripped
-    shape = described(text) if "{" in text else None
+    shape = find_shape(text) if "{" in text else None
     rests = (shape.rest if shape else "", _FORM.sub(blank, text))
     return next(filter(_TWO_LETTERS.search, rests), text)
 

@@ -20,7 +20,7 @@ from mockserver.model.prose.lists import material_of
 from mockserver.model.prose.orders import trigger_set, trigger_words
 from mockserver.model.prose.topic import ENGLISH, SENTENCE, content_words, requested_language
 from mockserver.model.schema.scalars import known_text
-from mockserver.model.shapes import shape
+from mockserver.model.shapes import shape_of
 from mockserver.model.vocabulary import number_of, singular, stem, words
 
 
@@ -232,7 +232,7 @@ def valued(request: Request, rng: Random) -> str | None:
     if found is None or name in trigger_set("no_values") or ({*name.split()} - {"code"}) & trigger_set("no_values"):
         return None
     material = request.text.replace(found[0], " ") if found.string is request.text else request.text
-    given, _ = mentions(material).assigned({name.replace(" ", "_"): shape("...", name)}, lambda *_: True)
+    given, _ = mentions(material).assigned({name.replace(" ", "_"): shape_of("...", name)}, lambda *_: True)
     return str(next(iter(given.values()))) if given else known_text(name, rng)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from mockserver.core.call import Tool
 from mockserver.model.arguments import NOTHING
-from mockserver.model.tools.choosing import (
+from mockserver.model.choosing import (
     THRESHOLD,
     Said,
     best,

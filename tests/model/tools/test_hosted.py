@@ -10,7 +10,7 @@ from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.plan import Item
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
-from mockserver.model.tools.hosted import allowed, chosen, free_text, hosted_use
+from mockserver.model.hosted import allowed, chosen, free_text, hosted_use
 from mockserver.wire.responses import ResponseOptions, make_hosted_tool_item
 from tests.engine.test_own_tools import OFFICIAL
 from tests.kit.calls import call

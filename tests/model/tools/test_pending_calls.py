@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Tool, ToolCall
 from mockserver.model.arguments import NOTHING
-from mockserver.model.tools.pending_calls import (
+from mockserver.model.calls import (
     Instructions,
     PendingCall,
     earlier_call,

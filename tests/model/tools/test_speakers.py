@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.call import Message
-from mockserver.model.tools.decisions import next_speaker
+from mockserver.model.team import next_speaker
 from tests.kit.calls import call
 
 ORDER = "Then select the next role from ['planner', 'coder', 'reviewer'] to play. Only return the role."

@@ -18,7 +18,7 @@ from mockserver.core.call import Tool
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments import NOTHING, Mentions, mentions
-from mockserver.model.tools.hosted import allowed
+from mockserver.model.hosted import allowed
 from mockserver.model.vocabulary import (
     Keys,
     ends,

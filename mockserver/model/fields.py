@@ -13,13 +13,13 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure, Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
+from mockserver.model.calls import tool_uses
 from mockserver.model.prose.form import Request
 from mockserver.model.prose.formats import in_format
 from mockserver.model.prose.generators import Speaker, topic_of
 from mockserver.model.prose.passages import passage, results_text
 from mockserver.model.schema import instance
-from mockserver.model.shapes import of_note, read
-from mockserver.model.tools import tool_uses
+from mockserver.model.shapes import read_loosely, schema_of_note
 from mockserver.model.vocabulary import excerpt, parts, vocabulary
 
 
@@ -65,12 +65,12 @@ def _step(call: Call, asked: Mapping[str, str], seed: Seed) -> dict[str, Json]:
     mode = "auto" if len(call.messages) > 1 else "required"
     work = replace(call, tools=tuple(tool for tool in call.tools if tool != ends), tool_choice=ToolChoice(mode))
     use = next((use for use in tool_uses(work, seed) if isinstance(use, ToolUse)), None)
-    name, arguments = (use.call.name, read(use.call.arguments, 0)) if use else (ends.name, None)
+    name, arguments = (use.call.name, read_loosely(use.call.arguments, 0)) if use else (ends.name, None)
     thought = f"I need to call {name} for this." if use else "The observations are enough to answer."
     values: dict[str, Json] = {}
     for field in asked:
         kind = parts(field)[-1:]
-        own: Json = arguments[0] if arguments else {}
+        own: Json = arguments.value if arguments else {}
         values[field] = name if kind == ("name",) else own if kind == ("arg",) else thought
     return values
 
@@ -90,9 +90,9 @@ def _in_words(call: Call, fields: Sequence[str], seed: Seed) -> dict[str, Json]:
 
 def _tools(rules: str) -> Iterator[Tool]:
     for found in _TOOL.finditer(rules):
-        properties = read(rules, found.end() - 1)
-        if properties and isinstance(properties[0], Mapping):
-            stated = {name: inner if isinstance(inner, Mapping) else {} for name, inner in properties[0].items()}
+        properties = read_loosely(rules, found.end() - 1)
+        if properties and isinstance(properties.value, Mapping):
+            stated = {name: inner if isinstance(inner, Mapping) else {} for name, inner in properties.value.items()}
             required = [name for name, inner in stated.items() if "default" not in inner]
             parameters = {"type": "object", "properties": stated, "required": required}
             yield Tool(found[1], found[2], parameters)
@@ -115,8 +115,8 @@ def _schema(asked: Mapping[str, str], rules: str) -> Json:
     properties: dict[str, Json] = {}
     for name, kind in asked.items():
         stated = re.search(rf"\{{{name}\}}[^\n]{{0,300}}JSON schema: (?=\{{)", rules)
-        found = read(rules, stated.end()) if stated else None
-        properties[name] = _embedded(found[0], name) if found else of_note(kind) or {"type": "string"}
+        found = read_loosely(rules, stated.end()) if stated else None
+        properties[name] = _embedded(found.value, name) if found else schema_of_note(kind) or {"type": "string"}
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 

@@ -10,9 +10,9 @@ from mockserver.core.call import Call, Message, Tool
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.scoring import alike
+from mockserver.model.choosing import HANDOFF, best, tool_requests
 from mockserver.model.prose.choices import options_in
 from mockserver.model.prose.orders import is_triggered
-from mockserver.model.tools.choosing import HANDOFF, best, tool_requests
 from mockserver.model.vocabulary import RULING, excerpt, folded, parts, vocabulary
 
 Listed = tuple[tuple[str, ...], list[str]]  # the words that say what a text lists, and the names in its list

@@ -1,6 +1,7 @@
-"""The calls of a turn that are still to be made: those that instructions and the user ask for, without those made.
+"""Which tools a model would call next, and with which arguments; none where it would answer in text.
 
-Knows the conversation and its tools, not how arguments are generated.
+The choice of tools is obeyed to the letter. Else the calls are those that instructions and the user ask for, without
+those made before. Knows the conversation and its tools, no wire shape.
 """
 
 import heapq
@@ -13,19 +14,27 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.core.call import Call, Tool, ToolCall, recent_tool_calls, tool_calls, tool_results
-from mockserver.core.json import Json, try_parse
+from mockserver.core.call import (
+    CLIENT_RUN_TOOLS,
+    Call,
+    Message,
+    Tool,
+    ToolCall,
+    recent_tool_calls,
+    tool_calls,
+    tool_results,
+)
+from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
+from mockserver.core.plan import Failure, Item, ToolUse
+from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.arguments.records import record_in
-from mockserver.model.prose.arithmetic import computed
-from mockserver.model.prose.closing import WHEN_DONE
-from mockserver.model.prose.formats import courtesy
-from mockserver.model.prose.passages import results_text
-from mockserver.model.tools.choosing import (
+from mockserver.model.choosing import (
     HANDOFF,
     Names,
     ToolRequest,
+    best,
     is_follow_up,
     properties_of,
     refers_back,
@@ -33,9 +42,173 @@ from mockserver.model.tools.choosing import (
     tool_requests,
     unquoted,
 )
-from mockserver.model.tools.decisions import colleague
+from mockserver.model.hosted import chosen, free_text, hosted_use
+from mockserver.model.prose.arithmetic import computed
+from mockserver.model.prose.closing import WHEN_DONE, without_form
+from mockserver.model.prose.formats import courtesy
+from mockserver.model.prose.passages import results_text
+from mockserver.model.schema import instance
+from mockserver.model.team import chosen_values, colleague
 from mockserver.model.vocabulary import RULING, Keys, ends, is_verb, keys, stem, vocabulary, weight, words
 
+Use = ToolUse | Item
+
+
+class PendingCall(Struct, frozen=True):
+    """A call to make, and the texts with its arguments; calls of one `stage` need not wait for each other."""
+
+    tool: Tool
+    said: Mentions
+    stage: int = 0
+
+
+def tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
+    """Return the calls that come next, in order; none where the model answers in text."""
+    mode, offered = call.tool_choice.mode, _offered(call)
+    if mode not in ("auto", "required", "named") or not offered:
+        return ()
+    call = without_form(call)
+    found = () if mode == "named" else tuple(_next(call, pending_calls(call, offered), seed))
+    if not found:
+        found = tuple(_final(call, offered, seed) if mode == "auto" else _demanded(call, offered, seed))
+    return found if call.options.parallel_tool_calls else tuple(_up_to_one(found))
+
+
+def tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = False) -> ToolUse:
+    """Return a call of one tool without an id; arguments that no text mentions are generated.
+
+    Raises Failure if its schema is unusable; if `lenient`, the call then has no arguments.
+    """
+    if tool.kind == "custom":
+        return ToolUse(ToolCall("", tool.name, free_text(tool, said, seed), "custom", tool.namespace))
+    said = replace(said, sparse=True) if said.text else said
+    try:
+        made = instance(tool.parameters, seed.branch("arguments", tool.name), said) if tool.parameters else {}
+    except Failure:
+        if not lenient:
+            raise
+        made = {}
+    return ToolUse(ToolCall("", tool.name, compact(made), namespace=tool.namespace))
+
+
+def waits(use: Use) -> bool:
+    """Whether the model continues only when the client has answered; the provider runs other tools itself."""
+    return isinstance(use, ToolUse) or use.kind in CLIENT_RUN_TOOLS or use.kind == "mcp_approval_request"
+
+
+def with_earlier_results(call: Call, seed: Seed) -> Call:
+    """Return the call, with results of earlier turns after a message that asks for them again."""
+    is_asked = call.last_turn is not None and call.last_turn.role == "user"
+    if call.tool_choice.mode != "auto" or not tool_calls(call) or not is_asked:
+        return call
+    pending = [each for each in pending_calls(without_form(call), _offered(call)) if each.tool.kind in CLIENT_KINDS]
+    lenient = call.options.lenient_schema
+    uses = [(each, tool_use(each.tool, each.said, seed, lenient=lenient)) for each in pending]
+    found = [old for each, use in uses if (old := earlier_call(call, each, use.call))]
+    if not found:
+        return call
+    ids = {old.id for old in found}
+    results = (message for message in call.messages if message.tool_call_id in ids)
+    return replace(call, messages=(*call.messages, Message("assistant", tool_calls=tuple(found)), *results))
+
+
+def _offered(call: Call) -> tuple[Tool, ...]:
+    choice = call.tool_choice
+    named = (chosen(tool, choice) for tool in call.tools if choice.allows(tool))
+    return tuple(tool for tool in named if tool is not None) if choice.names else call.tools
+
+
+def _up_to_one(uses: Iterable[Use]) -> Iterator[Use]:
+    for use in uses:
+        yield use
+        if waits(use):
+            return
+
+
+def _next(call: Call, pending: Sequence[PendingCall], seed: Seed) -> Iterator[Use]:
+    made, stage = list[ToolUse](), None
+    for at, each in enumerate(pending):
+        if stage not in (None, each.stage):
+            return
+        use = _use(call, each, _seed_of(seed, at))
+        if isinstance(use, ToolUse):
+            if earlier_call(call, each, use.call) or _is_among(use.call, made):
+                continue
+            made.append(use)
+        if use is not None:
+            stage = each.stage if waits(use) else stage
+            yield use
+
+
+def _use(call: Call, pending: PendingCall, seed: Seed) -> Use | None:
+    if pending.tool.kind in CLIENT_KINDS:
+        stated = chosen_values(call, pending.tool.parameters, pending.tool.description)
+        stated |= colleague(call, pending.tool)
+        said = pending.said.stating(stated)
+        return tool_use(pending.tool, said, seed, lenient=call.options.lenient_schema)
+    return hosted_use(pending.tool, _with_last_text(call, pending.said.text), seed)
+
+
+def _with_last_text(call: Call, text: str) -> Call:
+    """The call as if the user had said only this."""
+    *before, last = call.messages[: len(call.messages) - len(call.since_user)] or (None,)
+    if last is None or not text:
+        return call
+    return replace(call, messages=(*before, replace(last, text=text), *call.since_user))
+
+
+def _seed_of(seed: Seed, at: int) -> Seed:
+    return seed.branch("call", str(at)) if at else seed
+
+
+def _is_among(made: ToolCall, uses: Iterable[ToolUse]) -> bool:
+    return any(use.call.name == made.name and same_arguments(use.call.arguments, made.arguments) for use in uses)
+
+
+def _final(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
+    """A call of the tool that takes the final answer, where there is one: clients wait for it, not for a text."""
+    tools, made = answering_tools(offered), {old.name for old in recent_tool_calls(call)}
+    if tools and made.isdisjoint(tool.name for tool in tools) and not courtesy(call.last_user):
+        use = _use(call, ending_call(call, _mentioned_most(tools, call.last_user)[0]), seed)
+        if use is not None:
+            yield use
+
+
+def _demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
+    """A call that the tool choice demands, whether or not there is anything to do; a new one, if there is any."""
+    ending = {tool.name for tool in ending_tools(offered)}
+    for tool in (_likeliest(call, offered), *offered[:_MOST_TRIED]):
+        candidates = [ending_call(call, tool)] if tool.name in ending else calls_of(call, tool)
+        first: Use | None = None
+        for at, each in enumerate(candidates):
+            use = _use(call, each, _seed_of(seed, at))
+            if use is not None and (isinstance(use, Item) or not earlier_call(call, each, use.call)):
+                yield use
+                return
+            first = first or use
+        if first is not None:
+            yield first
+            return
+
+
+def _likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
+    """The tool for a model that has to call one: the best for the text, else one that ends the turn, else a new one."""
+    ending, made = ending_tools(offered), [old.name for old in recent_tool_calls(call)]
+    names = {*made, *(tool.name for tool in ending)}
+    work = [tool for tool in offered if tool.name not in names]
+    if not made and (fitting := best(call.last_user, work, {})) is not None:
+        return fitting
+    counts = Counter(made)
+    mentioned = _mentioned_most(ending[:_MOST_TRIED], call.last_user)
+    return next(iter((*mentioned, *work)), None) or min(offered, key=lambda tool: counts[tool.name])
+
+
+def _mentioned_most(tools: Sequence[Tool], text: str) -> list[Tool]:
+    said = mentions(text)
+    return sorted(tools, key=lambda tool: -said.evidence(properties_of(tool)))
+
+
+_MOST_TRIED = 64  # tools that are tried one by one where a call is demanded
 Pair = tuple[Tool, Tool, str]  # the first is called before the second, whenever the tool of this name is called
 
 
@@ -218,14 +391,6 @@ _ENDS = lazy_pattern(
 )
 _SHAPE = lazy_pattern(r"[A-Z][a-z0-9]+(?:[A-Z]\w*)?")  # a class: WeatherReport
 _ACTS = lazy_pattern(r"\b(?:useful|(?:use|call)\s+(?:this|it|when|for|to)|tool|function|api)\b", re.I)
-
-
-class PendingCall(Struct, frozen=True):
-    """A call to make, and the texts with its arguments; calls of one `stage` need not wait for each other."""
-
-    tool: Tool
-    said: Mentions
-    stage: int = 0
 
 
 def pending_calls(call: Call, tools: Sequence[Tool]) -> tuple[PendingCall, ...]:

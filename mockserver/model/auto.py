@@ -6,7 +6,7 @@ from mockserver.core.call import Call
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json
 from mockserver.core.seed import Seed
-from mockserver.model.prose.passages import is_plain, plain_prose
+from mockserver.model.passages import is_plain, plain_prose
 
 
 def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:

@@ -30,6 +30,7 @@ from mockserver.core.plan import Failure, Item, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.arguments.records import record_in
+from mockserver.model.arithmetic import computed
 from mockserver.model.choosing import (
     HANDOFF,
     Names,
@@ -43,10 +44,8 @@ from mockserver.model.choosing import (
     unquoted,
 )
 from mockserver.model.hosted import chosen, free_text, hosted_use
-from mockserver.model.prose.arithmetic import computed
-from mockserver.model.prose.closing import WHEN_DONE, without_form
-from mockserver.model.prose.formats import courtesy
-from mockserver.model.prose.passages import results_text
+from mockserver.model.orders import WHEN_DONE, find_courtesy, without_form
+from mockserver.model.passages import results_text
 from mockserver.model.schema import instance
 from mockserver.model.team import chosen_values, colleague
 from mockserver.model.vocabulary import RULING, Keys, ends, is_verb, keys, stem, vocabulary, weight, words
@@ -168,7 +167,7 @@ def _is_among(made: ToolCall, uses: Iterable[ToolUse]) -> bool:
 def _final(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
     """A call of the tool that takes the final answer, where there is one: clients wait for it, not for a text."""
     tools, made = answering_tools(offered), {old.name for old in recent_tool_calls(call)}
-    if tools and made.isdisjoint(tool.name for tool in tools) and not courtesy(call.last_user):
+    if tools and made.isdisjoint(tool.name for tool in tools) and not find_courtesy(call.last_user):
         use = _use(call, ending_call(call, _mentioned_most(tools, call.last_user)[0]), seed)
         if use is not None:
             yield use
@@ -432,7 +431,7 @@ def _wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> tuple[T
 
 def _looked_up(text: str, tools: Sequence[Tool]) -> tuple[ToolRequest, ...]:
     """A search for the answer to a question that asks for nothing else, if a tool searches for whatever is asked."""
-    if "?" not in text or courtesy(text) or computed(text, bare=True) or _TO_YOU.search(text):
+    if "?" not in text or find_courtesy(text) or computed(text, bare=True) or _TO_YOU.search(text):
         return ()
     fitting = (
         tool

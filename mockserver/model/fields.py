@@ -14,10 +14,9 @@ from mockserver.core.plan import Failure, Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
 from mockserver.model.calls import tool_uses
-from mockserver.model.prose.form import Request
-from mockserver.model.prose.formats import in_format
-from mockserver.model.prose.generators import Speaker, topic_of
-from mockserver.model.prose.passages import passage, results_text
+from mockserver.model.orders import Request, obey
+from mockserver.model.passages import passage, results_text
+from mockserver.model.prose import Speaker, topic_of
 from mockserver.model.schema import instance
 from mockserver.model.shapes import read_loosely, schema_of_note
 from mockserver.model.vocabulary import excerpt, parts, vocabulary
@@ -84,7 +83,7 @@ def _in_words(call: Call, fields: Sequence[str], seed: Seed) -> dict[str, Json]:
         if {*parts(name)} & _THOUGHTS:
             values[name] = next(speaker.thoughts())
         elif {*parts(name)} & _ANSWERS:
-            values[name] = in_format(asked, rng) or passage(call, about) or speaker.opening()
+            values[name] = obey(asked, rng) or passage(call, about) or speaker.opening()
     return values
 
 

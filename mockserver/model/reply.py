@@ -32,24 +32,14 @@ from mockserver.model.fields import answer_in_fields
 from mockserver.model.fillers import phrase
 from mockserver.model.forms import Form, find_form, find_notation
 from mockserver.model.notations import Agent, find_agent
-from mockserver.model.prose.choices import decided, options_in
-from mockserver.model.prose.closing import closing
-from mockserver.model.prose.form import Request, finished, shaped
-from mockserver.model.prose.formats import in_format
-from mockserver.model.prose.generators import (
-    less_reasoning,
-    reasoning,
-    sentences,
-    separator_after_prompt,
-    text_on,
-    topic_of,
-)
-from mockserver.model.prose.orders import is_triggered, orders_nothing, plain_orders
-from mockserver.model.prose.passages import citation, facts, passage, prose_on, result_texts, results_text
-from mockserver.model.prose.topic import ENGLISH
+from mockserver.model.orders import Request, decide, find_closing, find_options, finish_answer, obey, shape_answer
+from mockserver.model.passages import citation, facts, passage, prose_on, result_texts, results_text
+from mockserver.model.prose import less_reasoning, reasoning, sentences, separator_after_prompt, text_on, topic_of
 from mockserver.model.schema import instance
 from mockserver.model.shapes import Shape, asks_for_json, find_shape, shape_of
 from mockserver.model.team import chosen_values, next_speaker
+from mockserver.model.topic import ENGLISH
+from mockserver.model.triggers import is_triggered, orders_nothing, plain_orders
 from mockserver.model.vocabulary import excerpt
 
 Options = Mapping[str, Json]
@@ -93,17 +83,17 @@ def answer_in_words(call: Call, seed: Seed, options: Options) -> DraftChoice:
     if not options and orders_nothing(call):
         about, rng = topic_of(call), seed.stream("prose")
         is_english = about.language == ENGLISH  # and no word of another language orders anything
-        if is_english or in_format(Request(about.text, excerpt(call.system), about), rng) is None:
+        if is_english or obey(Request(about.text, excerpt(call.system), about), rng) is None:
             return prose_on(about, call, rng)
     if (value := find_described_value(call, seed)) is not None:
         return value
     if (speaker := next_speaker(call)) is not None:
         return _draft(speaker)
     text, rules = (plain_orders(excerpt(said)) for said in (call.last_user, call.system))
-    if (word := decided(text, rules, results_text(call))) is not None:
+    if (word := decide(text, rules, results_text(call))) is not None:
         return _draft(word)
-    end = closing(call)
-    return _draft(end.of(_answer_in_form(end.call, seed, options)))
+    end = find_closing(call)
+    return _draft(end.close(_answer_in_form(end.call, seed, options)))
 
 
 def _answer_in_form(call: Call, seed: Seed, options: Options) -> str:
@@ -113,11 +103,11 @@ def _answer_in_form(call: Call, seed: Seed, options: Options) -> str:
         return results or separator_after_prompt(call) + text_on(about, call, rng, options)[0]
     known = facts(call) if results else ()
     asked = Request(plain_orders(about.text), plain_orders(excerpt(call.system)), about, known, results or "")
-    answer = in_format(asked, rng)
+    answer = obey(asked, rng)
     if answer is None and results is None and (results := passage(call, about)) is not None:
         asked = replace(asked, found=results)
-    answer = answer or shaped(asked, rng) or results or text_on(about, call, rng, options)[0]
-    return separator_after_prompt(call) + finished(answer, asked, rng)
+    answer = answer or shape_answer(asked, rng) or results or text_on(about, call, rng, options)[0]
+    return separator_after_prompt(call) + finish_answer(answer, asked, rng)
 
 
 def schema(call: Call, seed: Seed, options: Options) -> DraftChoice:
@@ -179,7 +169,7 @@ def find_described_value(call: Call, seed: Seed) -> DraftChoice | None:
         return json(call, seed, {})
     for order in orders:
         if (form := find_form(order)) is not None:
-            options, rest = options_in(form.rest)
+            options, rest = find_options(form.rest)
             rest = rest if order == said else call.last_user
             value = _fill_shape(Shape(_schema_of_form(form, options), rest=rest), call, seed)
             if isinstance(value, Mapping):
@@ -243,7 +233,9 @@ _OF_FORMAT: Mapping[str, Callable[[Call, Seed, Options], DraftChoice]] = {
     "enum": enum,
 }
 _END_OF_SENTENCE = lazy_pattern(r"(?<=[.!?\n;])")
-_MATERIAL = lazy_pattern(r"[:\n]\s{0,9}[\"“]((?:[^\"“”\s]+\s+){3,400}[^\"“”\s]+)[\"”]")  # quoted, to be read for values
+_MATERIAL = lazy_pattern(  # quoted, to be read for values
+    r"(?:[:\n]|\b[Ee]xtract)\s{0,9}[\"“`]((?:[^\"“”`\s]+\s+){3,400}[^\"“”`\s]+)[\"”`]"
+)
 _NULL = lazy_pattern(
     r"(?i)\b(?:use|return|put|set|leave|write|give|otherwise|else|is|are|be|to|as|with)\b.{0,40}?\bnull\b"
     r"|\bnull (?:if|for|when|where)\b"

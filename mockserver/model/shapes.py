@@ -56,18 +56,24 @@ def _shape_in(text: str, found: Found, said: str) -> Shape:
     window = text[max(0, found.start - 2000) : found.end]
     is_listed = _LISTED.search(text[max(0, found.start - _NEAR) : found.start]) or _SEVERAL_AS_JSON.search(text)
     lists = len(_SEVERAL.findall(window)) - len(_OF_KEY.findall(window)) - len(_LISTING_KEY.findall(window))
-    if schema.get("type") == "object" and "$defs" not in schema and (is_listed or lists > 0):
+    if schema.get("type") == "object" and not _holds_list(schema) and (is_listed or lists > 0):
         schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}
     schema, _ = _count_items(schema, text[found.start : found.end])
     schema, before = _count_items(schema, _without_examples(before))
     schema, after = _count_items(schema, after)
-    fenced = _FENCED.search(folded(text)) is not None
+    fenced = any(_FENCED.search(folded(each)) for each in (text, said))
     if text is said:
         rest = without_json_orders(before + "\n" + after).replace(str(schema.get("title", "\n")), " ")
         return Shape(schema, fenced, rest)
     said = without_json_orders(said) if asks_for_json(said) else said
     schema, said = _count_items(schema, said)
-    return Shape(schema, fenced or _FENCED.search(folded(said)) is not None, said)
+    return Shape(schema, fenced, said)
+
+
+def _holds_list(schema: Mapping[str, Json]) -> bool:
+    """Whether a schema is one list by a name, and so is all that is wanted."""
+    inner = [*schema.get("properties", {}).values()]
+    return "$defs" in schema or (len(inner) == 1 and isinstance(inner[0], Mapping) and inner[0].get("type") == "array")
 
 
 def _with_notes(schema: Mapping[str, Json], text: str) -> Mapping[str, Json]:
@@ -80,8 +86,9 @@ def _with_notes(schema: Mapping[str, Json], text: str) -> Mapping[str, Json]:
     noted: dict[str, Json] = {}
     for name, inner in properties.items():
         plain = isinstance(inner, Mapping) and inner.keys() <= {"type", "description"} and inner.get("type") == "string"
-        told = re.search(rf"[\"'`*]{re.escape(name)}[\"'`*]{_OF_NOTE}", text[:_MOST_READ]) if plain else None
-        options = _options(told[1]) if told and told[1].count("'") + told[1].count('"') > 3 else {}
+        told = re.findall(rf"[\"'`*]{re.escape(name)}[\"'`*]{_OF_NOTE}", text) if plain else ()
+        several = (_options(note) for note in told if len(_QUOTED_OPTION.findall(note)) > 1)
+        options = next(filter(None, several), {})
         noted[name] = options or (_with_notes(inner, text) if isinstance(inner, Mapping) else inner)
     return {**schema, "properties": noted}
 
@@ -348,8 +355,8 @@ def _list_of(items: Json) -> dict[str, Json]:
 
 def schema_of_note(note: str) -> dict[str, Json]:
     """What a text says of a value: its type, or a choice of words; nothing where it says neither."""
-    if "YY" in note or "HH:" in note:  # a pattern such as DD/MM/YYYY
-        return {"type": "string", "format": "date-time" if "HH:" in note else "date"}
+    if any(sign in note for sign in ("YY", "%Y", "HH:", "%H:")):  # a pattern such as DD/MM/YYYY
+        return {"type": "string", "format": "date-time" if "H:" in note else "date"}
     if listed := _LITERAL.fullmatch(note):
         return {"enum": [word.strip(" \"'") for word in listed[1].split(",")]}
     text, _, comment = (part.strip() for part in re.split(r"(//|#|$)", note, maxsplit=1)[:3])

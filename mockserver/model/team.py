@@ -11,8 +11,8 @@ from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.scoring import alike
 from mockserver.model.choosing import HANDOFF, best, tool_requests
-from mockserver.model.prose.choices import options_in
-from mockserver.model.prose.orders import is_triggered
+from mockserver.model.orders import find_options
+from mockserver.model.triggers import is_triggered
 from mockserver.model.vocabulary import RULING, excerpt, folded, parts, vocabulary
 
 Listed = tuple[tuple[str, ...], list[str]]  # the words that say what a text lists, and the names in its list
@@ -35,7 +35,9 @@ def chosen_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
             if rules is None:
                 said = (each.text for each in call.messages if each.role in RULING)
                 rules = [*_lists(about), *_lists("\n".join(said))]
-            own = (names for _, names in _lists(str(inner.get("description") or "")))
+            described = str(inner.get("description") or "")
+            quoted = [*dict.fromkeys(_QUOTED_OPTION.findall(described))]
+            own = (names for names in (quoted, *(names for _, names in _lists(described))) if len(names) > 1)
             if names := next(own, None) or _listed_for(name, rules):
                 found[name] = _fitting(call.last_user, names, call) or names[0]
         elif (within := _properties_of(_referred(inner, root))).keys() == {"reason", "answer"}:
@@ -107,7 +109,7 @@ def _roles(text: str) -> list[str]:
     end = _END.search(text)
     if not (asks or end):
         return []
-    named = options_in(text)[0]
+    named = find_options(text)[0]
     names = [name for name in named if not _ANY_NAME.fullmatch(name)]
     if len(names) < min(2, len(named)) or not names or (end and not any(_is_end(name, ("next",)) for name in names)):
         listed = next((names for _, names in _lists(text)), [])
@@ -260,6 +262,7 @@ def _listed_for(name: str, lists: Sequence[Listed]) -> list[str] | None:
 
 _MOST_PROPERTIES, _MOST_OPTIONS, _MOST_MESSAGES = 50, 50, 200
 _LONGEST_NAME, _LONGEST_REQUEST = 60, 1_500  # characters
+_QUOTED_OPTION = lazy_pattern(r"(?<!\w)['\"`](\w[\w-]{0,30})['\"`](?!\w)")
 _DEFINITION = lazy_pattern(r"#/(\$defs|definitions)/([^/]{1,200})")
 _ENDING_ONLY = vocabulary(
     "finish finished end done stop complete completed terminate exit final finalize quit conclude"

@@ -12,7 +12,7 @@ from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
 from mockserver.model.fillers import english, word_lists
-from mockserver.model.prose.generators import (
+from mockserver.model.prose import (
     Speaker,
     echo,
     less_reasoning,
@@ -25,7 +25,7 @@ from mockserver.model.prose.generators import (
     topic_of,
     words,
 )
-from mockserver.model.prose.topic import Topic, languages, topic
+from mockserver.model.topic import Topic, languages, topic
 from tests.kit.calls import in_options
 
 SENTENCES = re.compile(r"(?:[A-Z][\w,;:?' ]*[.?](?: |\n\n|$))+")

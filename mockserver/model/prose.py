@@ -21,7 +21,7 @@ from mockserver.core.seed import Random, Seed
 from mockserver.core.tokens import count, split
 from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.model.fillers import capitalized, english, note, pick, sentence, some_aspects, word
-from mockserver.model.prose.topic import ENGLISH, UNSPACED, Topic, languages, lexicon, topic
+from mockserver.model.topic import ENGLISH, UNSPACED, Topic, languages, lexicon, topic
 
 Piece = tuple[str, int]  # of a text, with its tokens: 0 if nobody counted them
 

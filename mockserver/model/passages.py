@@ -15,9 +15,8 @@ from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Text
 from mockserver.core.seed import Random, Seed
-from mockserver.model.prose.generators import text_on, topic_of
-from mockserver.model.prose.orders import orders_nothing, plain_english
-from mockserver.model.prose.topic import (
+from mockserver.model.prose import text_on, topic_of
+from mockserver.model.topic import (
     ENGLISH,
     QUESTION_SIGNS,
     SENTENCE,
@@ -29,6 +28,7 @@ from mockserver.model.prose.topic import (
     language_of,
     stop_words,
 )
+from mockserver.model.triggers import orders_nothing, plain_english
 from mockserver.model.vocabulary import RULING, excerpt, folded, stem, vocabulary, words
 
 

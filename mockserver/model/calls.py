@@ -4,10 +4,9 @@ The choice of tools is obeyed to the letter. Else the calls are those that instr
 those made before. Knows the conversation and its tools, no wire shape.
 """
 
-import heapq
 import json
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
@@ -33,7 +32,6 @@ from mockserver.model.arguments.records import record_in
 from mockserver.model.arithmetic import computed
 from mockserver.model.choosing import (
     HANDOFF,
-    Names,
     ToolRequest,
     best,
     is_follow_up,
@@ -41,14 +39,14 @@ from mockserver.model.choosing import (
     refers_back,
     required_of,
     tool_requests,
-    unquoted,
 )
 from mockserver.model.hosted import chosen, free_text, hosted_use
-from mockserver.model.orders import WHEN_DONE, find_courtesy, without_form
+from mockserver.model.instructions import Instructions, read_instructions
+from mockserver.model.orders import find_courtesy, without_form
 from mockserver.model.passages import results_text
 from mockserver.model.schema import instance
 from mockserver.model.team import chosen_values, colleague
-from mockserver.model.vocabulary import RULING, Keys, ends, is_verb, keys, stem, vocabulary, weight, words
+from mockserver.model.vocabulary import is_verb, vocabulary, words
 
 Use = ToolUse | Item
 
@@ -208,138 +206,6 @@ def _mentioned_most(tools: Sequence[Tool], text: str) -> list[Tool]:
 
 
 _MOST_TRIED = 64  # tools that are tried one by one where a call is demanded
-Pair = tuple[Tool, Tool, str]  # the first is called before the second, whenever the tool of this name is called
-
-
-class Instructions(Struct):
-    """`always` are called in every turn, in order; `never` are not; `hints` say when to call a tool, by its name.
-
-    `last` are called once the work of a turn is done.
-    """
-
-    last: list[Tool] = []
-    always: list[Tool] = []
-    pairs: list[Pair] = []
-    never: set[str] = set()
-    hints: dict[str, str] = {}
-
-
-def instructions(call: Call, tools: Sequence[Tool]) -> Instructions:
-    told, index = Instructions(), None
-    for sentence in islice(_sentences(call), _MOST_SENTENCES):
-        index = index or _NamedTools(tools)
-        found = index.named(sentence)
-        conditional, joint = _CONDITION.search(sentence), _JOINT.search(sentence)
-        if not conditional and _NO_TOOLS.search(sentence):
-            told.never.update(tool.name for tool in tools)
-        elif _HANDING_OVER.search(sentence) and WHEN_DONE.search(sentence):
-            told.last += [tool for tool in _receiving(sentence, tools) if tool not in told.last][:1]
-        elif not conditional and _FORBIDDEN.search(sentence):
-            told.never.update(tool.name for tool in found)
-        elif len(found) == 2 and joint:
-            told.pairs += [_pair(sentence, joint, found)] if len(told.pairs) < _MOST_ORDERS else []
-        elif not conditional and _OBLIGATION.search(sentence):
-            told.always += [tool for tool in found if tool not in told.always][: _MOST_ORDERS - len(told.always)]
-        else:
-            hints = {tool.name: f"{told.hints.get(tool.name, '')} {sentence[:_LONGEST]}" for tool in found}
-            told.hints |= {name: hint[:_LONGEST] for name, hint in hints.items()}
-    return told
-
-
-def _receiving(sentence: str, tools: Sequence[Tool]) -> Iterator[Tool]:
-    """The tools that hand over to somebody whom a sentence names."""
-    said = {*words(sentence)}
-    handing = ((tool, HANDOFF.match(tool.name)) for tool in tools)
-    return (tool for tool, verb in handing if verb and {*words(tool.name[verb.end() :])} <= said)
-
-
-def _pair(sentence: str, joint: re.Match[str], found: Sequence[Tool]) -> Pair:
-    one, other = found
-    is_before, leads = joint[0].lower() == "before", not words(sentence[: joint.start()])
-    first, second = (one, other) if is_before != leads else (other, one)
-    return first, second, (second if is_before else first).name
-
-
-def _sentences(call: Call) -> Iterator[str]:
-    left = _LONGEST_SYSTEM
-    for message in call.messages:
-        if message.role in RULING and left > 0:
-            text = ends(message.text, _LONGEST_END, _LONGEST_END)[:left]
-            left -= len(text)
-            yield from filter(str.strip, _END.split(unquoted(text)))
-
-
-class _NamedTools:
-    """Tools as sentences name them: as they are written, or by all words of their names."""
-
-    def __init__(self, tools: Sequence[Tool]) -> None:
-        self._tools = tools
-        self._names = Names([(tool.name,) for tool in tools])
-        self._parts = [[word for word in words(tool.name) if keys(word)] for tool in tools]
-        self._alike = [
-            [keys(part) if weight(part) < 0.5 else frozenset({stem(part)}) for part in parts] for parts in self._parts
-        ]
-        counts = Counter(key for alike in self._alike for own in alike for key in own)
-        self._by_key = defaultdict[str, list[int]](list)  # by the part of a name that the fewest others have
-        for at, alike in enumerate(self._alike):
-            if len(alike) > 1:
-                for key in min(alike, key=lambda own: sum(map(counts.__getitem__, own))):
-                    self._by_key[key].append(at)
-
-    def named(self, sentence: str) -> list[Tool]:
-        """Return the tools that a sentence names, in its order; of very many, the first."""
-        heard = frozenset().union(*map(keys, words(sentence)))
-        spelled = self._names.in_text(sentence)
-        worded = heapq.merge(*(self._by_key[key] for key in heard if key in self._by_key))
-        candidates = dict.fromkeys((*spelled[:_MOST_NAMED], *islice(worded, _MOST_NAMED)))
-        places = [(place, at) for at in candidates if (place := self._place(at, sentence, heard)) is not None]
-        return [self._tools[at] for _, at in sorted(places)]
-
-    def _place(self, at: int, sentence: str, heard: Keys) -> int | None:
-        name = self._tools[at].name
-        written = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sentence, re.IGNORECASE)
-        if written and (
-            not name.isalpha() or (_CALLING.search(sentence) and (name[0].islower() or written[0][0].isupper()))
-        ):
-            return written.start()
-        if len(self._alike[at]) < 2 or any(own.isdisjoint(heard) for own in self._alike[at]):
-            return None
-        return sentence.lower().find(self._parts[at][0][:3])
-
-
-_LONGEST_END, _LONGEST_SYSTEM = 20_000, 100_000  # characters at each end of a message, and of all together
-_MOST_SENTENCES, _MOST_NAMED = 2_000, 100  # sentences, and tools looked for in one
-_MOST_ORDERS = 64  # tools that are always called, or pairs
-_END = lazy_pattern(r"(?<=[.!?])\s+|\n+|;\s")
-_FORBIDDEN = lazy_pattern(
-    r"\b(?:never|do\s+not|don't|must\s+not|may\s+not|cannot|should\s+not|shouldn't|avoid)\b[^.]{0,20}?"
-    r"\b(?:call|use|invoke|run|us|calling|using|invoking|running)\b",
-    re.IGNORECASE,
-)
-_NO_TOOLS = lazy_pattern(
-    r"\b(?:never|do\s+not|don't|must\s+not|may\s+not|cannot|should\s+not|shouldn't)\s+(?:call|use|invoke"
-    r"|run)\s+(?:any|the|your|these)?\s*(?:of\s+the\s+|of\s+your\s+)?(?:tools|functions|tool\s+calls?|tool"
-    r"|function)\s*[.!]?\s*$",
-    re.IGNORECASE,
-)
-_CONDITION = lazy_pattern(
-    r"\b(?:if|when|whenever|only|unless|in\s+case|where|questions?|requests?|as\s+needed|asks?|about|more\s+than|"
-    r"twice|until|without)\b",
-    re.IGNORECASE,
-)
-_JOINT = lazy_pattern(r"\b(?:before|after)\b", re.IGNORECASE)
-_HANDING_OVER = lazy_pattern(
-    r"(?i)\b(?:hand|transfer|delegate|escalate|pass|return|report|go|switch)\w*\b[^.]{0,40}?\b(?:to|back)\b"
-)
-_OBLIGATION = lazy_pattern(
-    r"\b(?:always|must|first|before|begin|start|make\s+sure|need\s+to|have\s+to|required|step\s*\d|shall"
-    r"|every\s+(?:single\s+)?(?:answer|call|conversation|item|message|reply|response|step|task|time|turn|user))\b",
-    re.IGNORECASE,
-)
-_CALLING = lazy_pattern(
-    r"\b(?:call|use|invoke|run|consult|query|execute|tool|function|calling|using|invoking|running|search|check|look)\b",
-    re.IGNORECASE,
-)
 
 
 def ending_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
@@ -389,15 +255,15 @@ _ENDS = lazy_pattern(
     r"\bends?\s+(?:this|the)\s+(?:conversation|run|task)\b|\bfinal\s+(?:answer|response|result|output)\b", re.I
 )
 _SHAPE = lazy_pattern(r"[A-Z][a-z0-9]+(?:[A-Z]\w*)?")  # a class: WeatherReport
-_ACTS = lazy_pattern(r"\b(?:useful|(?:use|call)\s+(?:this|it|when|for|to)|tool|function|api)\b", re.I)
+_ACTS = lazy_pattern(r"\b(?:useful|(?:use|call)\s+(?:this|it|when|for|to)|tool|function|api)\b", re.IGNORECASE)
 
 
 def pending_calls(call: Call, tools: Sequence[Tool]) -> tuple[PendingCall, ...]:
     """Return the calls of these tools to make before the user is answered, in order."""
-    ordered = instructions(call, tools)
+    ordered = read_instructions(call, tools)
     free = tuple(tool for tool in tools if tool.name not in ordered.never)
     asked = _wanted(call, free, ordered)
-    staged = tuple(_staged(_with_orders(asked, ordered, ending_tools(tools), call.last_user)))
+    staged = tuple(_staged(_with_orders(asked, ordered, tools, call.last_user)))
     return tuple(_left([each for request, stage in staged for each in _each(call, request, stage)], call))
 
 
@@ -450,21 +316,24 @@ _TO_YOU = lazy_pattern(
 
 
 def _with_orders(
-    asked: Sequence[ToolRequest], ordered: Instructions, ends: Sequence[Tool], text: str
+    asked: Sequence[ToolRequest], ordered: Instructions, tools: Sequence[Tool], text: str
 ) -> tuple[ToolRequest, ...]:
-    always = [tool for tool in ordered.always if tool not in ends]
+    known, ends = {tool.name: tool for tool in reversed(tools)}, ending_tools(tools)
+    every = [known[name] for name in ordered.always]
+    always = [tool for tool in every if tool not in ends]
     first = [own for tool in always for own in _own(asked, tool, text)]
     rest = [request for request in asked if request.tool not in always]
     if first and rest:
         rest[0] = replace(rest[0], later=True)
     paired = [*first, *rest]
-    for one, other, cause in ordered.pairs:
-        if any(request.tool.name == cause for request in paired):
+    for pair in ordered.pairs:
+        if any(request.tool.name == pair.cause for request in paired):
+            one, other = known[pair.first], known[pair.second]
             at = next(at for at, request in enumerate(paired) if request.tool in (one, other))
             own = [*_own(paired, one, text), *_own(paired, other, text)]
             before, after = ([each for each in part if each not in own] for part in (paired[:at], paired[at:]))
             paired = [*before, *own, *(each for each in after if each.tool not in (one, other))]
-    last = [*(tool for tool in ordered.always if tool in ends), *(ordered.last if paired else ())]
+    last = [*(tool for tool in every if tool in ends), *(known[name] for name in ordered.last if paired)]
     return (*paired, *(ToolRequest(tool, text, later=True) for tool in last))
 
 

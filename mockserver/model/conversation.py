@@ -37,7 +37,9 @@ def _unwrap(message: Message) -> Message:
     kept, at = list[str](), 0
     for found in _CONTEXT.finditer(text):
         end = text.find(f"</{found['tag']}>", found.end())
-        if found.start() >= at and end >= 0:
+        if end < 0:
+            break
+        if found.start() >= at:
             kept.append(text[at : found.start()])
             at = end + len(found["tag"]) + 3
     text = "".join((*kept, text[at:])).strip() if at else text

@@ -1,17 +1,17 @@
 """Which tools a text asks for, clause by clause, and how well a tool fits."""
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 
 from mockserver.core.call import Tool
 from mockserver.model.arguments import NOTHING
 from mockserver.model.choosing import (
     THRESHOLD,
+    Offers,
     Said,
     best,
     clauses,
-    fitness,
-    named_at,
-    offered_tools,
     tool_requests,
     unquoted,
 )
@@ -178,7 +178,13 @@ TICKETS = (Tool("jira_create_ticket", "Create a ticket"), Tool("jira_list_boards
 
 
 def fit(tool: Tool, text: str, *others: Tool) -> float:
-    return fitness(offered_tools((tool, *others), {})[0], Said(words(text)), NOTHING)
+    return fitness(text, (tool, *others), {})
+
+
+def fitness(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> float:
+    offers = Offers(tools, hints)
+    alike = (offer for offer in offers.alike(words(text)) if offer.at == 0)
+    return next((offers.fitness(offer, Said(words(text)), NOTHING) for offer in alike), 0)
 
 
 def test_words_of_the_name_suffice() -> None:
@@ -192,25 +198,24 @@ def test_examples_of_a_description_say_nothing() -> None:
 
 def test_hints_add_to_the_description() -> None:
     policy = Tool("kb", "Internal.")
-    assert fitness(offered_tools((policy,), {})[0], Said(words("vacation and sick leave")), NOTHING) == 0
-    hinted = offered_tools((policy,), {"kb": "Use kb for vacation and sick leave."})[0]
-    assert fitness(hinted, Said(words("vacation and sick leave")), NOTHING) >= THRESHOLD
+    assert fitness("vacation and sick leave", (policy,), {}) == 0
+    assert fitness("vacation and sick leave", (policy,), {"kb": "Use kb for vacation and sick leave."}) >= THRESHOLD
 
 
 def test_a_name_is_found_as_it_is_written() -> None:
-    weather, search = offered_tools((WEATHER, Tool("search")), {})
-    assert named_at(weather, "please call GET_WEATHER now") == 12
-    assert named_at(weather, "my_get_weather") is None
-    assert named_at(search, "search for cats") is None
-    assert named_at(search, "use the search tool") == 8
+    search = Tool("search")
+    offers = Offers((WEATHER, search))
+    assert offers.named("please call GET_WEATHER now") == [(12, WEATHER)]
+    assert offers.named("my_get_weather") == []
+    assert offers.named("search for cats") == []
+    assert offers.named("use the search tool") == [(8, search)]
 
 
 def test_an_mcp_server_is_known_by_its_label_and_its_tools() -> None:
     server = Tool("mcp", kind="mcp", options={"server_label": "deepwiki", "allowed_tools": ["ask_question", "search"]})
     assert fit(server, "ask deepwiki about rust") >= THRESHOLD
-    offered = offered_tools((server,), {})[0]
-    assert named_at(offered, "use ask_question to learn of rust") == 4
-    assert named_at(offered, "search for rust") is None
+    assert Offers((server,)).named("use ask_question to learn of rust") == [(4, server)]
+    assert Offers((server,)).named("search for rust") == []
     assert fit(server, "what is an mcp") < THRESHOLD
 
 

@@ -6,14 +6,13 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, Message, Tool, ToolCall
 from mockserver.model.arguments import NOTHING
 from mockserver.model.calls import (
-    Instructions,
     PendingCall,
     earlier_call,
     ending_tools,
-    instructions,
     pending_calls,
     same_arguments,
 )
+from mockserver.model.instructions import Instructions, Pair, read_instructions
 from tests.kit.calls import call
 
 WEATHER = Tool("get_weather", "Get the weather for a city")
@@ -93,7 +92,7 @@ TOOLS = (*map(Tool, ("lookup_policy", "send_reply", "search", "Read", "ReportFin
 
 
 def said(text: str) -> Instructions:
-    return instructions(call(Message("system", text), "hello"), TOOLS)
+    return read_instructions(call(Message("system", text), "hello"), TOOLS)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +113,7 @@ def said(text: str) -> Instructions:
     ],
 )
 def test_what_is_always_called(text: str, always: list[str]) -> None:
-    assert [tool.name for tool in said(text).always] == always
+    assert said(text).always == always
 
 
 @pytest.mark.parametrize(
@@ -127,8 +126,7 @@ def test_what_is_always_called(text: str, always: list[str]) -> None:
     ],
 )
 def test_pairs(text: str, first: str, second: str, cause: str) -> None:
-    [(one, other, called)] = said(text).pairs
-    assert (one.name, other.name, called) == (first, second, cause)
+    assert said(text).pairs == [Pair(first, second, cause)]
 
 
 def test_what_is_never_called() -> None:

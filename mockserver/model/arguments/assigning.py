@@ -124,11 +124,34 @@ def _read_properties(properties: Mapping[str, Json], required: frozenset[str]) -
         yield read_property(name, schema, order, required=name in required)
 
 
+class Evidence:
+    """What the mentions of a text say of properties: the candidates, the best first; those asked for again are kept."""
+
+    __slots__ = ("_found", "_kept", "_room", "_text")
+
+    def __init__(self, text: str, found: Sequence[Mention]) -> None:
+        self._text, self._found, self._room = text, found, _MOST_KEPT
+        self._kept: dict[tuple[int, int], tuple[Sequence[Property], Sequence[Property], Sequence[Candidate]]] = {}
+
+    def rank(self, props: Sequence[Property], among: Sequence[Property] = ()) -> Sequence[Candidate]:
+        """Return the candidates for properties, which may be some `among` others; none where that is too much work."""
+        if not spend(len(props) * min(len(self._found), _most_looked_at(props))):
+            return ()
+        key = (id(props), id(among))  # which are kept with what is known of them
+        if key in self._kept:
+            return self._kept[key][2]
+        ranked = sorted(matches(self._text, self._found, props, among=among), key=lambda match: match.rank)
+        if len(ranked) < self._room:
+            self._room -= len(ranked)
+            self._kept[key] = props, among, ranked
+        return ranked
+
+
 def assign(
-    assignment: Assignment, found: Sequence[Mention], props: Sequence[Property], *, among: Sequence[Property] = ()
+    assignment: Assignment, evidence: Evidence, props: Sequence[Property], *, among: Sequence[Property] = ()
 ) -> None:
     """Fill properties, which may be some `among` others, with what the mentions say."""
-    ranked = sorted(matches(assignment.text, found, props, among=among), key=lambda match: match.rank)
+    ranked = evidence.rank(props, among)
     for match in ranked:
         if match.points >= ENOUGH:
             assignment.take(match)
@@ -156,10 +179,8 @@ def matches(
     """The pairs of property and mention that speak for each other at all."""
     known = frozenset(word for prop in among or props for word in prop.words)
     heads = frozenset(word for word in known if len(word) > 1) - UNTOLD
-    half = max(20, _MOST_PAIRS // max(1, len(props))) // 2
+    half = _most_looked_at(props) // 2
     looked_at = found if len(found) <= 2 * half else (*found[:half], *found[-half:])  # the middle tells least
-    if not spend(len(props) * len(looked_at)):
-        return
     for prop in props:
         if prop.choices:
             yield from (Candidate(points, prop, (mention,)) for points, mention in choices_in(text, prop))
@@ -179,6 +200,10 @@ def matches(
             yield from (Candidate(_AN_EXAMPLE, prop, (mention,)) for mention in examples_in(text, prop))
             parts = filter(None, (without_name(each, prop) for each in looked_at))
             yield from (Candidate(_WITH_NAME, prop, (part,)) for part in parts)
+
+
+def _most_looked_at(props: Sequence[Property]) -> int:
+    return max(20, _MOST_PAIRS // max(1, len(props))) // 2 * 2
 
 
 def _is_of_other(mention: Mention, heads: Collection[str], prop: Property) -> bool:
@@ -341,6 +366,7 @@ def _within(written: str, prop: Property) -> Iterator[Json]:
 _MOST_CACHED, _LONGEST_CACHED = 60, 20_000  # properties, and bytes of them as JSON
 _STEPS_OF_PROPERTY = 4  # what reading a property costs, as compared with a pair
 _MOST_PAIRS = 12_000  # of a mention and a property that are looked at
+_MOST_KEPT = 5_000  # candidates that are kept of a text
 _AN_EXAMPLE, _WITH_NAME = 48, 44  # points of an example of the description, of a phrase with the property's name
 _WEAK = 8  # points from which a name is better than nothing for a required property
 _AGAINST_OTHERS = 24  # points against a mention with the name of another property before it

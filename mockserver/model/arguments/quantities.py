@@ -27,11 +27,26 @@ _NUMBER = lazy_pattern(
 )
 _UNIT = lazy_pattern(r"[ -]?(%|percent\b|per ?cent\b|[°º] ?[CFK]?\b|[€£$¥]|[^\W\d_]{1,20}/[a-z]{1,3}\b|[^\W\d_]{1,20})")
 _WORD = lazy_pattern(r"[^\W\d_]{2,12}")
+_WORD_OF_ANY = lazy_pattern(r"[^\W\d_]+")
 
 _COINS = {"$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₽": "RUB", "₩": "KRW", "₿": "BTC"}
 _COINS |= {"CA$": "CAD", "AU$": "AUD", "NZ$": "NZD", "HK$": "HKD", "R$": "BRL", "CHF": "CHF", "kr": "SEK"}
 _SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "million": 1e6, "mio": 1e6, "b": 1e9, "bn": 1e9}
 _SCALES |= {"billion": 1e9, "mrd": 1e9, "trillion": 1e12}
+
+
+def may_have_quantities(text: str) -> bool:
+    """Whether a text has a digit or a word of a number, a day or a time: most have none."""
+    if not text.isascii() or any(map(text.__contains__, "0123456789")):
+        return True
+    return not _quantity_words().isdisjoint(_WORD_OF_ANY.findall(text.lower()))
+
+
+@cache
+def _quantity_words() -> frozenset[str]:
+    lists = ("numbers", "months", "weekdays", "days", "seconds")
+    spoken = [word for name in lists for heading in heading_of(name) for word in heading.split()]
+    return frozenset((*spoken, *_TIMES, *"noon midday midnight mittag midi half quarter clock next last ago".split()))
 
 
 def numbers(text: str) -> Iterator[Mention]:

@@ -8,10 +8,18 @@ from itertools import chain
 from msgspec.structs import replace
 
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.arguments.quantities import durations, moments, numbers, pieces, times
+from mockserver.model.arguments.quantities import durations, may_have_quantities, moments, numbers, pieces, times
 from mockserver.model.arguments.values import Mention, fragments, literals, members, pairs, quoted, statements
 from mockserver.model.arguments.wording import LISTED
-from mockserver.model.vocabulary import heading_of, prepositions, singular, vocabulary, word_set
+from mockserver.model.vocabulary import (
+    heading_of,
+    language_of_prepositions,
+    prepositions_of,
+    singular,
+    vocabulary,
+    word_set,
+    words_between_phrases,
+)
 
 _MOST_MENTIONS = 400  # of one text
 
@@ -19,18 +27,13 @@ _MOST_MENTIONS = 400  # of one text
 @lru_cache(maxsize=64)
 def read(text: str) -> tuple[Mention, ...]:
     """Return what a text mentions, in order. Mentions may overlap: a pair and the number in it."""
-    claimed = bytearray(len(text))
+    claimed, may_count = bytearray(len(text)), may_have_quantities(text)
     strict = list(_claimed(fragments(text), claimed))
     inner = [member for fragment in strict for member in members(text, fragment)]
-    forms = (
-        quoted(text),
-        literals(text, sure=True),
-        moments(text),
-        durations(text),
-        times(text),
-        literals(text, sure=False),
-        numbers(text),
-    )
+    forms = [quoted(text), literals(text, sure=True)]
+    forms += [moments(text), durations(text), times(text)] if may_count else []
+    forms += [literals(text, sure=False)]
+    forms += [numbers(text)] if may_count else []
     strict += _claimed(chain.from_iterable(forms), claimed)
     inner += [part for mention in strict for part in _within(text, mention)]
     free = tuple(phrases(text, claimed))
@@ -65,7 +68,7 @@ _REACH = 70  # characters on either side
 
 
 def _in_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
-    leading = prepositions(text)
+    leading = prepositions_of(language_of_prepositions(text))
     whole = text
     for mention in found:
         if mention.kind == "address":  # its words say nothing about its neighbours
@@ -206,6 +209,7 @@ _TOKEN = lazy_pattern(
     r"|(?<![^\W_ldLD]['’])[^\W_](?:[\w&-]|(?<!\b[ldLD])['’](?!s\b)(?=\w))*"
 )
 _LINKS = vocabulary("of the de la del van von der den di da du le al bin y")
+_LINKS_BUT_GERMAN = _LINKS - {"von", "der", "den"}
 _CJK = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _PIECE = lazy_pattern(r"[\u30a0-\u30ff\u3400-\u9fffー]{1,12}|[\uac00-\ud7af]{1,12}")
 _LEFT = lazy_pattern(r"^(?:请问|请|查询|查一下|告诉我|帮我|我想|在|从|到|去)+")
@@ -236,8 +240,8 @@ def phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
 
 
 def _phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
-    stops = word_set("stops") | word_set("articles") | frozenset(prepositions(text))
-    links = _LINKS - {"von", "der", "den"} if "von" in stops else _LINKS
+    stops = words_between_phrases(language_of_prepositions(text))
+    links = _LINKS_BUT_GERMAN if "von" in stops else _LINKS
     text = "".join("\0" if taken else char for char, taken in zip(text, claimed, strict=True)) if any(claimed) else text
     run: list[Token] = []
     for found in _TOKEN.finditer(text):

@@ -45,9 +45,12 @@ _QUOTED = lazy_pattern(
 )
 
 
+_QUOTES = frozenset("`\"'‘„“«»‹「『《‚")
+
+
 def quoted(text: str) -> Iterator[Mention]:
     """The texts in quotes or backticks, in order; apostrophes and quotes without an end are none."""
-    for found in _QUOTED.finditer(text):
+    for found in _QUOTED.finditer(text) if not _QUOTES.isdisjoint(text) else ():
         if found["fenced"]:
             start = found.start("fenced")
             yield Mention("code", found["fenced"].strip("\n"), start, found.end(), unit=(found["tag"] or "").lower())
@@ -160,7 +163,7 @@ _END_OF_VALUE = lazy_pattern(r"[.!?](?=\s|$)|,(?=\s)|;|\)(?!\S)")
 
 def pairs(text: str) -> Iterator[Mention]:
     """The values after a colon or an equals sign: up to the next pair, comma or end of sentence."""
-    at = 0
+    at = 0 if any(map(text.__contains__, ":=：")) else len(text)
     while found := _PAIR.search(text, at):
         start = found.start("value")
         end = start + len(_written_value(found["value"], found["mark"]))

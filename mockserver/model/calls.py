@@ -8,6 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 
 from msgspec import Struct
@@ -239,9 +240,13 @@ def _begins_with_verb(tool: Tool) -> bool:
 
 
 def _says_so(tool: Tool) -> bool:
-    named = words(tool.name)
-    ends_by_name = _ENDING.intersection(named) or named in _WHOLE
-    return bool(ends_by_name) or _ENDS.search(tool.description[:_LONGEST]) is not None
+    return _is_ending(tool.name, tool.description[:_LONGEST])
+
+
+@lru_cache(maxsize=1024)
+def _is_ending(name: str, description: str) -> bool:
+    named = words(name)
+    return not _ENDING.isdisjoint(named) or named in _WHOLE or _ENDS.search(description) is not None
 
 
 _LONGEST = 900  # characters of a description

@@ -6,7 +6,7 @@ properties, nothing of earlier calls.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from heapq import nlargest
 from itertools import islice, pairwise
@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Tool
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.arguments import NOTHING, Mentions, mentions
+from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.hosted import allowed
 from mockserver.model.vocabulary import (
     Keys,
@@ -91,21 +91,34 @@ class Offers:
     def _wanted(self, offers: Sequence[Offer]) -> list[Offer]:
         return [offer for offer in offers if self.tools[offer.at].name not in self._unwanted]
 
-    def fitness(self, offer: Offer, said: "Said", mentioned: Mentions) -> float:
-        """Return how well a tool fits what the user says, by words and values; THRESHOLD is enough."""
-        by_words = _name_said(offer, said) + _description_said(offer, said.keys)
-        if not by_words:
-            return 0.0
-        score = by_words + _verb_said(offer, said)
-        if score < _PROMISING:  # parameters support a tool, but are never enough
-            return score
-        named = min(2, len(offer.parameters & said.keys)) * _WEIGHTS["parameter"]
-        return score + named + mentioned.evidence(properties_of(self.tools[offer.at])) * _WEIGHTS["arguments"]
+    def best(
+        self, said: "Said", mentioned: Mentions, *, least: float, against: Callable[[Offer], float] = lambda offer: 0
+    ) -> Tool | None:
+        """Return the tool that fits best what the user says, of equals the first; None if none fits well enough.
 
-    def best(self, scored: Iterable[tuple[float, Offer]], least: float) -> Tool | None:
-        """Return the tool of the offer with the highest score, of equals the first; None if that is too low."""
-        score, at = max(((score, -offer.at) for score, offer in scored), default=(0.0, 0))
-        return self.tools[-at] if score >= least else None
+        Values are looked for only where they can decide. `against` adds what speaks for or against an offer.
+        """
+        scored = [(offer, score_words(offer, said)) for offer in self.alike(said.exact)]
+        rated = [(offer, score, score + against(offer)) for offer, score in scored]
+        enough = max([least, *(total for *_, total in rated)]) - _WEIGHTS["arguments"]
+        found, highest = None, least
+        for offer, score, total in rated:
+            if total >= enough and score >= _PROMISING:  # values support a tool, but are never enough
+                properties = properties_of(self.tools[offer.at])
+                total += mentioned.evidence(properties) * _WEIGHTS["arguments"]
+            if total >= highest if found is None else total > highest:
+                found, highest = self.tools[offer.at], total
+        return found
+
+
+def score_words(offer: Offer, said: "Said") -> float:
+    """Return how well a tool fits what the user says, by words alone; 0 if they have nothing in common."""
+    by_words = _name_said(offer, said) + _description_said(offer, said.keys)
+    if not by_words:
+        return 0.0
+    score = by_words + _verb_said(offer, said)
+    named = min(2, len(offer.parameters & said.keys)) * _WEIGHTS["parameter"]
+    return score + named if score >= _PROMISING else score
 
 
 class _ReadOffers:
@@ -420,8 +433,7 @@ def tool_requests(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) ->
 def best(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> Tool | None:
     """Return the tool that fits a text best, however badly; None where none has anything to do with it."""
     text = ends(text, _LONGEST_END, _LONGEST_END)
-    said, mentioned, offers = Said(words(text)), mentions(text), Offers(tools, hints)
-    return offers.best([(offers.fitness(each, said, mentioned), each) for each in offers.alike(said.exact)], 0.01)
+    return Offers(tools, hints).best(Said(words(text)), mentions(text), least=0.01)
 
 
 def is_follow_up(text: str) -> bool:
@@ -439,7 +451,7 @@ def _denied_names(denied: str, offers: Offers) -> Iterator[str]:
         yield from (tool.name for tool in offers.tools)
         return
     said = Said(words(denied))
-    alike = (each for each in offers.alike(said.exact) if offers.fitness(each, said, NOTHING) >= THRESHOLD - 0.1)
+    alike = (each for each in offers.alike(said.exact) if score_words(each, said) >= THRESHOLD - 0.1)
     yield from (offers.tools[each.at].name for each in alike)
     yield from (tool.name for _, tool in offers.named(denied))
 
@@ -491,16 +503,15 @@ def _described(clause: Clause, offers: Offers, head: Clause, before: Clause) -> 
     `head` is the first clause of its sentence, `before` the clause before it.
     """
     own = words(clause.text)
-    likely = [] if clause.idle or not any(map(keys, own)) else offers.alike(own)
-    if not likely:
+    if clause.idle or not any(map(keys, own)):
         return ()
-    said = Said((*own, *words(before.text)) if refers_back(clause.text) else own)
-    mentioned, composed = mentions(clause.written), _composed(clause, own, head)
-    if said.words != own:
-        alone = Said(own)
-        likely = [each for each in likely if offers.fitness(each, alone, mentioned)]
-    scored = [(offers.fitness(each, said, mentioned) + _without_tools(each, composed), each) for each in likely]
-    tool = offers.best(scored, THRESHOLD)
+    alone, composed = Said(own), _composed(clause, own, head)
+    said = Said((*own, *words(before.text))) if refers_back(clause.text) else alone
+
+    def against(offer: Offer) -> float:
+        return _without_tools(offer, composed) if said is alone or score_words(offer, alone) else _UNFIT
+
+    tool = offers.best(said, mentions(clause.written), least=THRESHOLD, against=against)
     return () if tool is None else (tool,)
 
 
@@ -547,6 +558,7 @@ def _merged(found: Iterable[ToolRequest]) -> list[ToolRequest]:
 
 _LONGEST_END, _LONGEST_SENTENCE, _LONGEST_JOINT = 8_000, 240, 40  # characters
 _MOST_AROUND, _FIRST_WORDS = 10, 5
+_UNFIT = -10.0  # for what the words of the clause itself do not speak
 _PENALTIES = {"does anything": 0.3, "composes": -0.6, "explains": -1.5}
 _FORMS = vocabulary("poem story joke essay haiku song limerick riddle")
 _COMPOSED = _FORMS | vocabulary(

@@ -92,7 +92,13 @@ class Mentions(Struct, frozen=True):
     def counted(self, name: str) -> "tuple[int | None, Mentions]":
         """Return how many items the text wants of the list with this name, "4 tasks", and the mentions without that."""
         place = count_of_items(self.text, self.found, parts(name)[-1:])
-        return (None, self) if place is None else (place.value, replace(self, found=_left(self.found, [place]), evidence_of=None))
+        if place is None:
+            return None, self
+        return (
+            (None, self)
+            if place is None
+            else (place.value, replace(self, found=_left(self.found, [place]), evidence_of=None))
+        )
 
     def evidence(self, properties: Mapping[str, Json]) -> float:
         """Return the share of an object's properties that the text mentions, from 0 to 1."""

@@ -46,7 +46,13 @@ def may_have_quantities(text: str) -> bool:
 def _quantity_words() -> frozenset[str]:
     lists = ("numbers", "months", "weekdays", "days", "seconds")
     spoken = [word for name in lists for heading in heading_of(name) for word in heading.split()]
-    return frozenset((*spoken, *_TIMES, *"noon midday midnight mittag midi half quarter clock next last ago".split()))
+    return frozenset(
+        (
+            *spoken,
+            *_TIMES,
+            *["noon", "midday", "midnight", "mittag", "midi", "half", "quarter", "clock", "next", "last", "ago"],
+        )
+    )
 
 
 def numbers(text: str) -> Iterator[Mention]:

@@ -28,7 +28,11 @@ def test_weaker_evidence_is_enough_for_what_is_required() -> None:
 
 def test_the_next_form_is_given_where_the_first_does_not_fit() -> None:
     assignment = Assignment("at 10:30", lambda name, value: value == "10:30")
-    assign(assignment, Evidence("at 10:30", read("at 10:30")), read_properties({"time": {"type": "string", "format": "time"}}))
+    assign(
+        assignment,
+        Evidence("at 10:30", read("at 10:30")),
+        read_properties({"time": {"type": "string", "format": "time"}}),
+    )
     assert assignment.given == {"time": "10:30"}
 
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from mockserver.core.call import Tool
-from mockserver.model.arguments import NOTHING
 from mockserver.model.choosing import (
     THRESHOLD,
     Offers,
     Said,
     best,
     clauses,
+    score_words,
     tool_requests,
     unquoted,
 )
@@ -182,9 +182,8 @@ def fit(tool: Tool, text: str, *others: Tool) -> float:
 
 
 def fitness(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> float:
-    offers = Offers(tools, hints)
-    alike = (offer for offer in offers.alike(words(text)) if offer.at == 0)
-    return next((offers.fitness(offer, Said(words(text)), NOTHING) for offer in alike), 0)
+    alike = (offer for offer in Offers(tools, hints).alike(words(text)) if offer.at == 0)
+    return next((score_words(offer, Said(words(text))) for offer in alike), 0)
 
 
 def test_words_of_the_name_suffice() -> None:

@@ -33,6 +33,8 @@ from mockserver.model.arguments.records import record_in
 from mockserver.model.arithmetic import computed
 from mockserver.model.choosing import (
     HANDOFF,
+    Offers,
+    Said,
     ToolRequest,
     best,
     is_follow_up,
@@ -293,11 +295,23 @@ def _wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> tuple[T
         ToolRequest(tool, call.last_user) for tool in work if colleague(call, tool)
     )
     if found or not is_follow_up(call.last_user):
-        return found or _looked_up(call.last_user, work)
+        return found or _handed_over(call, work) or _looked_up(call.last_user, work)
     before = [made.name for made in tool_calls(call)][: len(tool_calls(call)) - len(recent_tool_calls(call))]
     tool = next((tool for name in reversed(before) for tool in work if tool.name == name), None)
     spoken = tool is not None and mentions(call.last_user).evidence(properties_of(tool)) > 0
     return (ToolRequest(tool, call.last_user),) if tool is not None and spoken else ()
+
+
+def _handed_over(call: Call, tools: Sequence[Tool]) -> tuple[ToolRequest, ...]:
+    """A request for the colleague whom a text fits best, however badly, where it asks for no tool."""
+    colleagues = [tool for tool in tools if HANDOFF.match(tool.name)]
+    if not colleagues or find_courtesy(call.last_user):
+        return ()
+    fitting = Offers(colleagues).best(Said(words(call.last_user)), mentions(call.last_user), least=_FITS_COLLEAGUE)
+    return () if fitting is None else (ToolRequest(fitting, call.last_user),)
+
+
+_FITS_COLLEAGUE = -0.1  # whose names begin with other verbs than what is said
 
 
 def _looked_up(text: str, tools: Sequence[Tool]) -> tuple[ToolRequest, ...]:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from mockserver.core.json import Json, compact
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.vocabulary import NUMBER_WORDS
+from mockserver.model.vocabulary import NUMBER_WORDS, vocabulary
 
 
 class Notation(Struct, frozen=True):
@@ -38,6 +38,7 @@ class Form(Struct, frozen=True):
     blank: str
     names: tuple[str, ...]
     rest: str
+    notes: Mapping[str, str] = {}  # what the form says of the gaps
 
     def fill(self, values: Mapping[str, Json]) -> str:
         gaps = iter(self.names)
@@ -46,8 +47,8 @@ class Form(Struct, frozen=True):
 
 def find_form(text: str) -> Form | None:
     """Return the form that a text orders, such as `name|age`, `Name: <name>`, `<a></a>` or `YYYY-MM-DD`."""
-    if tags := _find_tags(text):
-        return tags
+    if (elements := _find_elements(text) or _find_tags(text)) is not None:
+        return elements
     found = _ORDERED_MOMENT.search(text) or _FORM.search(text)
     form = next(filter(None, found.groups()), "").rstrip(" .") if found else ""
     if found is None or "://" in form:
@@ -59,6 +60,24 @@ def find_form(text: str) -> Form | None:
     return Form(gap.sub("\0", form), names, text[: found.start()] + text[found.end() :])
 
 
+def _find_elements(text: str) -> Form | None:
+    """The elements that a text shows as the format of its answer; what they hold says what belongs there."""
+    cue = _SHOWING.search(text)
+    shown = _ELEMENTS.match(text, cue.end()) if cue else None
+    if shown is None:
+        return None
+    names, notes = list[str](), dict[str, str]()
+
+    def leave_gap(leaf: re.Match[str]) -> str:
+        name = leaf["name"] if leaf["name"] not in names else f"{leaf['name']}_{len(names)}"
+        names.append(name)
+        notes[name] = " ".join(leaf["note"].split())
+        return f"<{leaf['name']}>\0</{leaf['name']}>"
+
+    blank = _LEAF.sub(leave_gap, shown[0].strip())
+    return Form(blank, tuple(names), text[: cue.start()] + text[shown.end() :], notes) if cue and names else None
+
+
 def _find_tags(text: str) -> Form | None:
     """Two or more elements in which a text wants the values that they name."""
     if found := _TAGS.search(text):
@@ -67,9 +86,14 @@ def _find_tags(text: str) -> Form | None:
     else:
         names = [*dict.fromkeys(each["name"] for each in _TAGGED.finditer(text))]
         rest = _TAGGED.sub(" ", text)
-    if len(names) < 2 or any(name.lower() in _THOUGHTS for name in names):
+    if len(names) < 2 or any(is_thought(name) or name.lower() in ("answer", "final_answer") for name in names):
         return None
     return Form("\n".join(f"<{name}>\0</{name}>" for name in names), tuple(names), rest)
+
+
+def is_thought(name: str) -> bool:
+    """Whether what a form names is thought before the answer."""
+    return name.lower() in _THOUGHTS
 
 
 def _write_moment(pattern: str, value: str) -> str:
@@ -136,7 +160,7 @@ _NOTATIONS: tuple[tuple[re.Pattern[str], str, Callable[[Json], str]], ...] = (
     (lazy_pattern(r"(?i)\bpython dict(?:ionary)?\b"), "JSON object", repr),
 )
 _AS_YAML = lazy_pattern(r"(?i)\b(?:as|in|valid) (?:an? )?ya?ml\b")
-_THOUGHTS = frozenset(("think", "thinking", "thought", "thoughts", "reasoning", "scratchpad", "answer", "final_answer"))
+_THOUGHTS = vocabulary("think thinking thought thoughts reasoning reason scratchpad analysis explanation")
 _WANTED = lazy_pattern(
     r"(?i)\b(?:return|respond|reply|output|answer|give|produce|generate|provide|format|write|create|make|extract"
     r"|convert|print|describe|list|show|use|put)\b"
@@ -151,6 +175,11 @@ _TAGGED = lazy_pattern(
     r"(?i)\b(?:put|place|write|give|return|wrap|enclose|the|and)\b[^.\n<]{0,60}?\b(?:in|inside|within|between) "
     r"`?<(?P<name>[a-z][\w-]{0,30})>(?:[\s.…]{0,9}</(?P=name)>)?`?(?: (?:xml )?tags?)?"
 )
+_SHOWING = lazy_pattern(
+    r"(?i)\b(?:format|structure|template|like this|as follows)\b[^\n<]{0,60}:?[ \t]*\n\s*(?=<[a-z][\w-]{0,30}>)"
+)
+_ELEMENTS = lazy_pattern(r"(?s)(?:<(?P<name>[A-Za-z][\w-]{0,30})>.{0,2000}?</(?P=name)>\s*){1,12}")
+_LEAF = lazy_pattern(r"<(?P<name>[A-Za-z][\w-]{0,30})>(?P<note>[^<>]{0,500})</(?P=name)>")
 _SIGN = r"(?:YYYY|YY|DD|MM|HH|hh|%[YmdHMS])"
 _PATTERN = rf"(?:{_SIGN}(?:[-/.: T](?:{_SIGN}|mm|SS|ss)){{1,5}}(?:\.%fZ)?)"
 _MOMENT = lazy_pattern(rf"(?<!\w){_PATTERN}(?!\w)")

@@ -32,6 +32,7 @@ from mockserver.model.vocabulary import (
     number_of,
     singular,
     truth,
+    vocabulary,
     words,
 )
 
@@ -827,29 +828,7 @@ _NUMBER_ALONE = lazy_pattern(
 _NUMBER = lazy_pattern(r"(?:(?<!\w)-)?\d+(?:[.,]\d+)*")
 _NUMERIC_GAP = lazy_pattern(r"\s?[<\[{]?(?:(?:the|a|your|final) )?(?:number|score|rating|integer|value|result|\d)")
 _BOXED = lazy_pattern(r"\\boxed")
-_HTML = frozenset(
-    [
-        "div",
-        "span",
-        "p",
-        "b",
-        "i",
-        "a",
-        "br",
-        "ul",
-        "li",
-        "h1",
-        "h2",
-        "h3",
-        "html",
-        "table",
-        "td",
-        "tr",
-        "code",
-        "script",
-        "button",
-    ]
-)
+_HTML = vocabulary("div span p b i a br ul li h1 h2 h3 html table td tr code script button")
 _TAG = lazy_pattern(
     r"(?i)(?P<within>\b(?:in|into|inside|within|between|and)\s[`'\"]?)?<(?P<name>[a-z][\w-]{0,30})>"
     r"(?P<closed>[\s.…]{0,9}(?:and\s+)?</|[`'\"]?\s+(?:xml\s+)?(?:tags?|blocks?)\b)?"

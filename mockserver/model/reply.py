@@ -30,7 +30,7 @@ from mockserver.model.choosing import properties_of
 from mockserver.model.conversation import unwrap
 from mockserver.model.fields import answer_in_fields
 from mockserver.model.fillers import phrase
-from mockserver.model.forms import Form, find_form, find_notation
+from mockserver.model.forms import Form, find_form, find_notation, is_thought
 from mockserver.model.notations import Agent, find_agent
 from mockserver.model.orders import Request, decide, find_closing, find_options, finish_answer, obey, shape_answer
 from mockserver.model.passages import citation, facts, passage, prose_on, result_texts, results_text
@@ -183,8 +183,10 @@ def _with_order(as_json: str, order: str, call: Call) -> tuple[str, str]:
 
 
 def _schema_of_form(form: Form, options: Sequence[str]) -> Json:
-    wanted = shape_of(dict.fromkeys(form.names, "..."))
-    for name in [name for name, inner in wanted["properties"].items() if inner == {"type": "string"}][: bool(options)]:
+    wanted = shape_of({name: form.notes.get(name, "...") for name in form.names})
+    texts = [name for name, inner in wanted["properties"].items() if inner == {"type": "string"}]
+    free = [name for name in texts if not is_thought(name)]
+    for name in free[: bool(options)]:
         wanted["properties"][name]["enum"] = [*options]
     return wanted
 

@@ -247,7 +247,8 @@ def _leading(text: str, workers: Sequence[str]) -> str:
 def _lists(text: str) -> Iterator[Listed]:
     """The lists of names in a text: "one of the following coworkers: Researcher, Writer"."""
     for cue in _CUE.finditer(excerpt(text)):
-        listed = re.split(r"\s*(?:,|\||/|\n\s*[-*•]|\bor\b|\band\b)\s*", cue["list"])
+        plain = re.sub(r"\s*\([^()\n]*\)", "", cue["list"])
+        listed = re.split(r"\s*(?:,|\||/|\n\s*[-*•]|\bor\b|\band\b)\s*", plain)
         names = [each.strip(" \n-*•\"'`[]().").partition(":")[0] for each in listed]
         names = [each for each in names if each and len(each) < _LONGEST_NAME]
         if len(names) > 1:

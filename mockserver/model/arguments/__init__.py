@@ -94,11 +94,7 @@ class Mentions(Struct, frozen=True):
         place = count_of_items(self.text, self.found, parts(name)[-1:])
         if place is None:
             return None, self
-        return (
-            (None, self)
-            if place is None
-            else (place.value, replace(self, found=_left(self.found, [place]), evidence_of=None))
-        )
+        return place.value, replace(self, found=_left(self.found, [place]), evidence_of=None)
 
     def evidence(self, properties: Mapping[str, Json]) -> float:
         """Return the share of an object's properties that the text mentions, from 0 to 1."""

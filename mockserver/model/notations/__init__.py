@@ -6,7 +6,7 @@ tool is called, and with what, is decided as for all calls. Modules are found by
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from itertools import islice
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.shapes import read_loosely, shape_of
+from mockserver.model.shapes import find_objects, read_loosely, shape_of
 from mockserver.model.vocabulary import RULING, excerpt
 
 LONGEST, MOST = 50_000, 50  # characters of a prompt; tools and places that are looked at
@@ -89,6 +89,21 @@ def read_tools(prompt: str, names: Sequence[str] = ()) -> list[Tool]:
     return tools
 
 
+def read_json_tools(prompt: str) -> Iterator[Tool]:
+    """Yield the tools in the JSON of a prompt: objects with a name and parameters or a description."""
+    waiting: list[Json] = [found.value for found in find_objects(prompt)][:MOST]
+    while waiting:
+        value = waiting.pop(0)
+        if isinstance(value, list):
+            waiting = [*value[:MOST], *waiting]
+        elif isinstance(value, Mapping) and isinstance(value.get("function"), Mapping):
+            waiting.insert(0, value["function"])
+        elif isinstance(value, Mapping) and isinstance(value.get("name"), str):
+            schema = next((value[key] for key in _SCHEMAS if isinstance(value.get(key), Mapping)), None)
+            if schema is not None or "description" in value:
+                yield Tool(value["name"], str(value.get("description", "")), schema_of_arguments(schema or {}))
+
+
 def _read_description(entry: str) -> str:
     if said := re.search(r"\bDescription:[ \t]*((?:[^\n]+\n?)+)", entry):
         return said[1][:900]
@@ -127,6 +142,7 @@ def _type_of(said: Json) -> Json:
     return {"enum": re.findall(r"[\w -]+", options[1])} if options else shape_of(str(said))
 
 
+_SCHEMAS = ("parameters", "input_schema", "inputSchema", "args", "arguments")
 _LONGEST_ENTRY = 1_500  # characters that are read of a tool
 _ENTRY = r"(?m)^[ \t>*#(\d.)-]{0,12}(?:Tool Name:|name:|def )?[ \t\"'`*]{0,6}"
 _ARGUMENTS = lazy_pattern(r"(?i)\b(?:args|arguments|parameters|inputs?|schema)\b[\"']?\s*:?\s*(?=\{)")

@@ -83,9 +83,10 @@ def _read_transcript(call: Call, labels: Labels, tools: Sequence[Tool]) -> tuple
     for message in call.messages:
         observes = message.text.lstrip().startswith(labels.observed)
         asks = message.role == "user" and not observes and not _ASKED.search(message.text)
+        text = message.text.rpartition("\n\n")[2] if asks and _BLOB.search(message.text) else message.text
         if message.role not in RULING:
             lead = "Question: " if asks else f"{labels.observed}: " if message.role == "tool" else ""
-            texts.append(lead + excerpt(message.text, LONGEST))
+            texts.append(lead + excerpt(text, LONGEST))
     kinds = {labels.action: "name", labels.given: "input", labels.observed: "seen", labels.final: "final"}
     names = "|".join(map(re.escape, sorted(kinds, key=len, reverse=True)))
     pieces = re.split(rf"(?m)^[ \t*>]*({_QUESTIONS}|Thought|{names})\**\s*:\**", "\n".join(texts))
@@ -122,7 +123,7 @@ _ACTION = lazy_pattern(
 _FINAL = lazy_pattern(r"(?m)^[ \t>*`-]*Thought\**:[^\n]*\n+[ \t>*`-]*Final Answer\**:")
 _BLOB = lazy_pattern(r"[\"']action_input[\"']")
 _NAMES = lazy_pattern(
-    r"(?i)(?:\bone (?:name )?of|valid [\"']action[\"'] values:(?: \"Final Answer\" or)?|"
+    r"(?i)(?:\bone (?:name )?of(?! two\b)|valid [\"']action[\"'] values:(?: \"Final Answer\" or)?|"
     r"\b(?:available|allowed|following) (?:tools|actions|functions)(?: are)?:)[ \t]{0,9}(?:these |the following )?"
     r"[:\[({]{0,3}[ \t]{0,9}([^\])}\n\\]{1,4000})"
 )

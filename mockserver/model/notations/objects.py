@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from mockserver.core.call import Call, Tool, ToolCall
-from mockserver.core.json import Json, compact, try_parse
+from mockserver.core.call import Call, ToolCall
+from mockserver.core.json import compact, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.notations import MOST, Agent, Step, schema_of_arguments, with_steps
+from mockserver.model.notations import Agent, Step, read_json_tools, with_steps
 from mockserver.model.shapes import find_objects, read_loosely
 from mockserver.model.vocabulary import RULING
 
@@ -39,7 +39,7 @@ def read(call: Call, prompt: str) -> Agent | None:
     if "tool" not in prompt and "function" not in prompt:
         return None
     form = _read_form(prompt)
-    tools = [*_read_tools(prompt)] if form else []
+    tools = [*read_json_tools(prompt)] if form else []
     if form is None or not tools:
         return None
     request, steps, pending = "", list[Step](), list[tuple[str, str]]()
@@ -67,23 +67,7 @@ def _read_form(prompt: str) -> Form | None:
     return None
 
 
-def _read_tools(prompt: str) -> Iterator[Tool]:
-    """The tools in the JSON of a prompt: objects with a name and a description or parameters, alone or in a list."""
-    waiting: list[Json] = [found.value for found in find_objects(prompt)][:MOST]
-    while waiting:
-        value = waiting.pop(0)
-        if isinstance(value, list):
-            waiting = [*value[:MOST], *waiting]
-        elif isinstance(value, Mapping) and isinstance(value.get("function"), Mapping):
-            waiting.insert(0, value["function"])
-        elif isinstance(value, Mapping) and isinstance(value.get("name"), str):
-            schema = next((value[key] for key in _SCHEMAS if isinstance(value.get(key), Mapping)), None)
-            if schema is not None or "description" in value:
-                yield Tool(value["name"], str(value.get("description", "")), schema_of_arguments(schema or {}))
-
-
 _ARGUMENTS = ("arguments", "args", "parameters", "params", "tool_input", "input", "action_input", "tool_args", "kwargs")
-_SCHEMAS = ("parameters", "input_schema", "inputSchema", "args", "arguments")
 _CALL = lazy_pattern(
     r"(?:<(?P<tag>\w{2,40})>\s*)?(?P<object>\{)\s*[\"'](?P<name>name|tool|function|tool_name|function_name|action)[\"']"
     r"\s*:\s*[\"']?(?=[<$\[{.]|the\b|tool|function|\w*name\b|\.\.\.)"

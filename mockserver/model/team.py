@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, Message, Tool
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.arguments.scoring import alike
+from mockserver.model.arguments.properties import alike
 from mockserver.model.choosing import HANDOFF, best, tool_requests
 from mockserver.model.orders import find_options
 from mockserver.model.triggers import is_triggered

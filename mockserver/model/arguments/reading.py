@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.quantities import durations, may_have_quantities, moments, numbers, pieces, times
-from mockserver.model.arguments.values import Mention, fragments, literals, members, pairs, quoted, statements
-from mockserver.model.arguments.wording import LISTED
+from mockserver.model.arguments.values import LISTED, Mention, fragments, literals, members, pairs, quoted, statements
 from mockserver.model.vocabulary import (
     heading_of,
     language_of_prepositions,

@@ -249,3 +249,10 @@ def whole_if_equal(number: float) -> int | float:
     if isinf(number):
         raise OverflowError
     return int(number) if number == number // 1 and abs(number) < 1e15 else number
+
+
+LISTED = lazy_pattern(  # what stands between the items of a list
+    r"\s{0,3}(?:,|;|&|\+|/|、|，|\band\b|\bor\b|\bund\b|\bet\b|\by\b|\be\b|\bplus\b|\bas well as\b|\n\s{0,8}(?:[-*•]"
+    r"|\d{1,3}[.)]))[\s,]{0,3}(?:and |und |et |y |e |or )?(?:an? |the |some |to |in |for |from |with )?",
+    re.IGNORECASE,
+)

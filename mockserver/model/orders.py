@@ -12,11 +12,12 @@ from itertools import chain, islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.core.call import Call, Message
+from mockserver.core.call import Call, Message, Tool
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
 from mockserver.model.arithmetic import comparison_holds, computed
+from mockserver.model.choosing import best
 from mockserver.model.fillers import capitalized, english, note, pick
 from mockserver.model.prose import Speaker, blank, sentences
 from mockserver.model.schema.scalars import known_text
@@ -275,9 +276,9 @@ def _pick(options: Mapping[str, str], said: str, request: Request, rng: Random) 
     result, spoken = computed(request.text, bare=True), set(re.findall(r"[\w+-]+", said.lower()))
     right = [option for option, text in options.items() if text == result]
     named = [option for option in options if option.lower() in spoken and truth(option) is None and len(option) > 1]
-    fitness = {option: count_shared_words(said, text) for option, text in options.items()}
-    best = max(fitness.values())
-    found = right or named or [option for option in options if best and fitness[option] == best]
+    found = right or named
+    if not found and (fitting := best(said, [Tool(option, text) for option, text in options.items()], {})):
+        return fitting.name
     return found[0] if len(found) == 1 else [*options][rng.randrange(len(options))]
 
 

@@ -43,9 +43,10 @@ from mockserver.model.choosing import (
     required_of,
     tool_requests,
 )
+from mockserver.model.closing import without_form
 from mockserver.model.hosted import chosen, free_text, hosted_use
 from mockserver.model.instructions import Instructions, read_instructions
-from mockserver.model.orders import find_courtesy, without_form
+from mockserver.model.orders import find_courtesy
 from mockserver.model.passages import results_text
 from mockserver.model.schema import instance
 from mockserver.model.team import chosen_values, colleague

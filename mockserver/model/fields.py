@@ -14,7 +14,8 @@ from mockserver.core.plan import Failure, Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
 from mockserver.model.calls import tool_uses
-from mockserver.model.orders import Request, obey
+from mockserver.model.form import Request
+from mockserver.model.orders import obey
 from mockserver.model.passages import passage, results_text
 from mockserver.model.prose import Speaker, topic_of
 from mockserver.model.schema import instance

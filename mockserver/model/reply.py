@@ -27,12 +27,15 @@ from mockserver.model.arguments import mentions
 from mockserver.model.arguments.records import record_in
 from mockserver.model.calls import tool_use, tool_uses, waits, with_earlier_results
 from mockserver.model.choosing import properties_of
+from mockserver.model.closing import find_closing
 from mockserver.model.conversation import unwrap
 from mockserver.model.fields import answer_in_fields
 from mockserver.model.fillers import phrase
+from mockserver.model.form import Request, finish_answer, shape_answer
 from mockserver.model.forms import Form, find_form, find_notation, is_thought
 from mockserver.model.notations import Agent, find_agent
-from mockserver.model.orders import Request, decide, find_closing, find_options, finish_answer, obey, shape_answer
+from mockserver.model.options import decide, find_options
+from mockserver.model.orders import obey
 from mockserver.model.passages import citation, facts, passage, prose_on, result_texts, results_text
 from mockserver.model.prose import less_reasoning, reasoning, sentences, separator_after_prompt, text_on, topic_of
 from mockserver.model.schema import instance

@@ -12,7 +12,7 @@ from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.properties import alike
 from mockserver.model.choosing import HANDOFF, best, tool_requests
-from mockserver.model.orders import find_options
+from mockserver.model.options import find_options
 from mockserver.model.triggers import is_triggered
 from mockserver.model.vocabulary import RULING, excerpt, folded, parts, vocabulary
 

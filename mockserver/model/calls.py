@@ -260,7 +260,7 @@ _WHOLE = frozenset(
     | {(verb, what) for verb in ("submit", "give", "return") for what in ("answer", "result", "output", "response")}
 )
 _ENDS = lazy_pattern(
-    r"\bends?\s+(?:this|the)\s+(?:conversation|run|task)\b|\bfinal\s+(?:answer|response|result|output)\b", re.I
+    r"\bends?\s+(?:this|the)\s+(?:conversation|run|task)\b|\bfinal\s+(?:answer|response|result|output)\b", re.IGNORECASE
 )
 _SHAPE = lazy_pattern(r"[A-Z][a-z0-9]+(?:[A-Z]\w*)?")  # a class: WeatherReport
 _ACTS = lazy_pattern(r"\b(?:useful|(?:use|call)\s+(?:this|it|when|for|to)|tool|function|api)\b", re.IGNORECASE)
@@ -419,6 +419,8 @@ def earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolCall |
     """
     made_before = recent_tool_calls(call) if HANDOFF.match(made.name) else tool_calls(call)
     earlier = [old for old in made_before if old.name == made.name]
+    if not earlier:
+        return None
     if alike := next((old for old in reversed(earlier) if same_arguments(old.arguments, made.arguments)), None):
         return alike
     given = _given(pending, made)

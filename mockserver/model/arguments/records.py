@@ -27,6 +27,8 @@ def object_mentions(
 
     Objects of a list (`listed`) may have different properties.
     """
+    if len(found) < 2 or not _SEVERAL.search(text):
+        return [(tuple(found), ())]
     given = _objects(found, properties)
     if given:
         return [(part, ()) for part in given]
@@ -230,6 +232,9 @@ def _joins(between: str) -> bool:
 _LEVELS = (
     lazy_pattern(r"\n+"),
     lazy_pattern(r"\n+|;\s{0,4}|(?<=[.!?])\s{1,4}|,?\s(?:and|und|et|y|e|en|plus|then)\s|\s?[&+]\s|[,:]\s{1,4}"),
+)
+_SEVERAL = lazy_pattern(  # what parts records, or joins what is said of several
+    r"(?i)[\n,;&+:|]|[.!?]\s|\b(?:and|or|und|oder|et|ou|y|e|o|en|plus|then|vs|versus|with)\b|[^\x00-\x7f]"
 )
 _MOST_PIECES, _MOST_SETS = 80, 32
 _RECORD_LIKELY, _SETS_LIKELY = 2, 8  # points from which a mention may belong to a record, or be one of several

@@ -13,7 +13,7 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Item
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import Mentions
-from mockserver.model.arguments.assigning import announced
+from mockserver.model.arguments.free_text import announced
 from mockserver.model.fillers import sentence
 from mockserver.model.grammar import text_of
 from mockserver.model.vocabulary import pieces

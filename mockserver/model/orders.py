@@ -11,9 +11,9 @@ from mockserver.model.arguments import mentions
 from mockserver.model.arithmetic import computed
 from mockserver.model.fillers import capitalized, english
 from mockserver.model.form import NUMBER, Request, kind_of_writing
+from mockserver.model.loose import shape_of
 from mockserver.model.options import choose
 from mockserver.model.schema.scalars import known_text
-from mockserver.model.shapes import shape_of
 from mockserver.model.topic import ENGLISH, SENTENCE, content_words, requested_language
 from mockserver.model.triggers import trigger_set, trigger_words
 from mockserver.model.vocabulary import (

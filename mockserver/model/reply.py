@@ -33,13 +33,14 @@ from mockserver.model.fields import answer_in_fields
 from mockserver.model.fillers import phrase
 from mockserver.model.form import Request, finish_answer, shape_answer
 from mockserver.model.forms import Form, find_form, find_notation, is_thought
+from mockserver.model.loose import shape_of
 from mockserver.model.notations import Agent, find_agent
 from mockserver.model.options import decide, find_options
 from mockserver.model.orders import obey
 from mockserver.model.passages import citation, facts, passage, prose_on, result_texts, results_text
 from mockserver.model.prose import less_reasoning, reasoning, sentences, separator_after_prompt, text_on, topic_of
 from mockserver.model.schema import instance
-from mockserver.model.shapes import Shape, asks_for_json, find_shape, shape_of
+from mockserver.model.shapes import Shape, asks_for_json, find_shape
 from mockserver.model.team import chosen_values, next_speaker
 from mockserver.model.topic import ENGLISH
 from mockserver.model.triggers import is_triggered, orders_nothing, plain_orders

@@ -1,17 +1,33 @@
 """The JSON that a prompt describes: by a schema, a declared type, an example, keys or words; in this order."""
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from itertools import islice
-from json import JSONDecoder, loads
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.vocabulary import NUMBER_WORDS, excerpt, folded, number_of, pieces, singular, vocabulary
+from mockserver.model.loose import (
+    DEEPEST,
+    LONGEST_OBJECT,
+    MOST_KEYS,
+    NAMES_OF_TYPES,
+    QUOTED_OPTION,
+    Found,
+    decode,
+    find_objects,
+    guess_shape,
+    list_of,
+    options_of_note,
+    read_loosely,
+    record_of,
+    schema_of_note,
+    shape_of,
+    shape_of_type,
+)
+from mockserver.model.vocabulary import NUMBER_WORDS, excerpt, folded, number_of, singular, vocabulary
 
 
 class Shape(Struct, frozen=True):
@@ -20,14 +36,6 @@ class Shape(Struct, frozen=True):
     schema: Json
     fenced: bool = False
     rest: str = ""
-
-
-class Found(Struct, frozen=True):
-    """A value that a text shows, or its schema, and where it stands."""
-
-    value: Json
-    start: int
-    end: int
 
 
 def find_shape(said: str, rules: str = "", *, json_anyway: bool = False) -> Shape | None:
@@ -81,13 +89,13 @@ def _with_notes(schema: Mapping[str, Json], text: str) -> Mapping[str, Json]:
     if schema.get("type") == "array" and isinstance(schema.get("items"), Mapping):
         return {**schema, "items": _with_notes(schema["items"], text)}
     properties = schema.get("properties")
-    if not isinstance(properties, Mapping) or len(properties) > _MOST_KEYS:
+    if not isinstance(properties, Mapping) or len(properties) > MOST_KEYS:
         return schema
     noted: dict[str, Json] = {}
     for name, inner in properties.items():
         plain = isinstance(inner, Mapping) and inner.keys() <= {"type", "description"} and inner.get("type") == "string"
         told = re.findall(rf"[\"'`*]{re.escape(name)}[\"'`*]{_OF_NOTE}", text) if plain else ()
-        several = (_options(note) for note in told if len(_QUOTED_OPTION.findall(note)) > 1)
+        several = (options_of_note(note) for note in told if len(QUOTED_OPTION.findall(note)) > 1)
         options = next(filter(None, several), {})
         noted[name] = options or (_with_notes(inner, text) if isinstance(inner, Mapping) else inner)
     return {**schema, "properties": noted}
@@ -138,7 +146,7 @@ def _find_schema(text: str) -> Found | None:
         if _is_schema(schema):
             return replace(found, value=schema)
         if _are_properties(schema) and not _OF_TOOL.search(text[max(0, found.start - _NEAR) : found.start]):
-            return replace(found, value=_record(schema))
+            return replace(found, value=record_of(schema))
     return None
 
 
@@ -166,11 +174,11 @@ def _are_properties(value: Mapping[str, Json]) -> bool:
 def _find_declared(text: str) -> Found | None:
     """The last type that a text declares, in TypeScript or Python, with the types that it refers to."""
     blocks: dict[str, Found] = {}
-    for found in islice(_TYPE.finditer(text), _MOST_KEYS):
+    for found in islice(_TYPE.finditer(text), MOST_KEYS):
         block = read_loosely(text, found.end() - 1) if found[0].endswith("{") else None
         end = block.end if block else found.end()
         blocks[found[1]] = Found(found[2] or text[found.end() - 1 : end], found.start(), end)
-    for found in islice(_CLASS.finditer(text), _MOST_KEYS):
+    for found in islice(_CLASS.finditer(text), MOST_KEYS):
         listed = _MEMBER.findall(found[3]) if "Enum" in (found[2] or "") else []
         fields = "\n".join(f"{name}: {kind.strip()} // {note or name}" for name, kind, note in _FIELD.findall(found[3]))
         blocks[found[1]] = Found("|".join(listed) if listed else f"{{{fields}\n}}", *found.span())
@@ -181,9 +189,9 @@ def _find_declared(text: str) -> Found | None:
     start, end = min(block.start for block in blocks.values()), max(block.end for block in blocks.values())
     bodies = {name: block.value for name, block in blocks.items()}
     body = bodies.pop(roots[-1])
-    for _ in range(_DEEPEST // 4):
-        body = _WORD.sub(lambda found: bodies.get(found[0], found[0]), body[:_LONGEST_OBJECT], _MOST_WORDS)
-    read = read_loosely(body[:_LONGEST_OBJECT], 0) if body.startswith("{") else None
+    for _ in range(DEEPEST // 4):
+        body = _WORD.sub(lambda found: bodies.get(found[0], found[0]), body[:LONGEST_OBJECT], _MOST_WORDS)
+    read = read_loosely(body[:LONGEST_OBJECT], 0) if body.startswith("{") else None
     if read is None:
         return None
     made = shape_of(read.value)
@@ -192,7 +200,7 @@ def _find_declared(text: str) -> Found | None:
     if "required" in record:
         record["required"] = [name for name in record["required"] if name not in optional]
     is_listed = re.search(rf"(?i)\b{roots[-1]}\[\]|(?:list|array)(?:\[|<| of ){roots[-1]}", text[:start] + text[end:])
-    return Found(_list_of(made) if is_listed and made is record else made, start, end)
+    return Found(list_of(made) if is_listed and made is record else made, start, end)
 
 
 def _find_list(text: str) -> Found | None:
@@ -203,9 +211,9 @@ def _find_list(text: str) -> Found | None:
         return None
     noun = found["noun"] or next((each["noun"] for each in listings), "") or "item"
     noun = re.sub(r"(?i) names?$", "", noun.strip())
-    item = next((kind for word in reversed(noun.split()) if (kind := _of_type(singular(word.lower())))), None)
+    item = next((kind for word in reversed(noun.split()) if (kind := shape_of_type(singular(word.lower())))), None)
     named = {"type": "string", "title": singular(noun.split()[-1].lower())}
-    schema = {**_list_of(item or named), "title": noun, "uniqueItems": item is None}
+    schema = {**list_of(item or named), "title": noun, "uniqueItems": item is None}
     return Found(_of_number(schema, found) if found["number"] else schema, *found.span())
 
 
@@ -225,196 +233,10 @@ def _find_example(text: str) -> Found | None:
 def _alternatives(text: str, end: int) -> tuple[list[Json], int]:
     """The objects that follow another after `or`, and where the last of them ends."""
     others: list[Json] = []
-    while len(others) < _MOST_KEYS and (joint := _OR.match(text, end)) and (found := _decoded(text, joint.end())):
+    while len(others) < MOST_KEYS and (joint := _OR.match(text, end)) and (found := decode(text, joint.end())):
         others.append(found.value)
         end = found.end
     return others, end
-
-
-def find_objects(text: str) -> Iterator[Found]:
-    """Yield the JSON objects of a text, and its lists of objects, also in loose notation."""
-    at = 0
-    for _ in range(_MOST_TRIES):
-        opening = _OPENING.search(text, at)
-        if opening is None:
-            return
-        found = _decoded(text, opening.start()) or read_loosely(text, opening.start())
-        at = found.end if found else opening.end()
-        if found:
-            yield found
-
-
-def _decoded(text: str, start: int) -> Found | None:
-    with suppress(ValueError, RecursionError):
-        value, end = JSONDecoder().raw_decode(text, start)
-        return Found(value, start, end)
-    return None
-
-
-def read_loosely(text: str, start: int) -> Found | None:
-    """Return the object or list that begins at a bracket, in loose notation; None if there is none.
-
-    Bare words, with a comment after them, are texts: `{name: string // in full}`.
-    """
-    with suppress(ValueError, IndexError):
-        value, end = _value(text[: start + _LONGEST_OBJECT], start, 0)
-        return Found(value, start, end)
-    return None
-
-
-def _value(text: str, at: int, level: int) -> tuple[Json, int]:
-    if text[at] in "{[" and level < _DEEPEST:
-        value, end = _members(text, at, level)
-        return ([value], end + 2) if text.startswith("[]", end) else (value, end)
-    if (found := _GENERIC.match(text, at)) and level < _DEEPEST and text[found.end()] == "{":
-        value, end = _value(text, found.end(), level + 1)
-        return (value if found[1].lower() == "optional" else [value]), end + 1
-    if found := _QUOTED.match(text, at):
-        return found[0][1:-1], found.end()
-    found = _BARE.match(text, at)
-    if found is None:
-        raise ValueError("no value")
-    word = found[0].strip()
-    return _CONSTANTS.get(word, loads(word) if _NUMBER.fullmatch(word) else word), found.end()
-
-
-def _members(text: str, at: int, level: int) -> tuple[Json, int]:
-    named: dict[str, Json] = {}
-    listed: list[Json] = []
-    is_object = text[at] == "{"
-    at = _skip(text, at + 1)
-    while text[at] != ("}" if is_object else "]"):
-        value: Json = None
-        key = _KEY.match(text, at) if is_object else None
-        if is_object and key is None:
-            raise ValueError("no key")
-        if key:
-            at = key.end()
-        if key is None or key[2]:
-            value, at = _value(text, at, level + 1)
-        if key:
-            named[key[1].strip("\"'`")] = value
-        else:
-            listed.append(value)
-        at = _skip(text, at)
-    return (named if is_object else listed), at + 1
-
-
-def _skip(text: str, at: int) -> int:
-    found = _BLANK.match(text, at)
-    return found.end() if found else at
-
-
-def shape_of(example: Json, name: str = "") -> dict[str, Json]:
-    """Return the JSON Schema of an example: objects with all its keys, lists with items like its first."""
-    match example:
-        case bool():
-            return {"type": "boolean"}
-        case int():
-            return {"type": "integer"}
-        case float():
-            return {"type": "number"}
-        case str():
-            guessed = _guessed(name)
-            if not example.strip(".… ") and (noted := schema_of_note(name)):  # the gap of a form: <number>
-                return noted
-            if example == "number" and guessed.get("type") == "integer":  # TypeScript has no other word for it
-                return guessed
-            return schema_of_note(example) or (guessed if not example.strip(".… ") else {"type": "string"})
-        case list():
-            item = _shape_of_items(example) if example else {"type": "string"}
-            if item.get("type") == "array" and isinstance(example[0], str):  # [list of strings]
-                return item
-            made = _list_of(item)
-            number = {"minItems": len(example), "maxItems": len(example), "uniqueItems": True}
-            return {**made, **number} if example.count("...") > 1 else made
-        case Mapping():
-            return _record({key: shape_of(value, key) for key, value in example.items()})
-    return _guessed(name)
-
-
-def _shape_of_items(examples: list[Json]) -> dict[str, Json]:
-    """The shape of the first item; of records with the keys of others too, of which none is required."""
-    made = shape_of(examples[0])
-    records = [each for each in examples[1:_MOST_KEYS] if isinstance(each, Mapping)]
-    if isinstance(examples[0], Mapping) and records:
-        more = {key: shape_of(value, key) for each in records for key, value in each.items()}
-        made["properties"] = {**more, **made["properties"]}
-        made["required"] = [key for key in made["required"] if all(key in each for each in records)]
-    return made
-
-
-def _record(properties: Mapping[str, Json]) -> dict[str, Json]:
-    closed = {"required": list(properties), "additionalProperties": False}
-    return {"type": "object", "properties": dict(properties), **closed}
-
-
-def _list_of(items: Json) -> dict[str, Json]:
-    return {"type": "array", "items": items, "minItems": 1}
-
-
-def schema_of_note(note: str) -> dict[str, Json]:
-    """What a text says of a value: its type, or a choice of words; nothing where it says neither."""
-    if any(sign in note for sign in ("YY", "%Y", "HH:", "%H:")):  # a pattern such as DD/MM/YYYY
-        return {"type": "string", "format": "date-time" if "H:" in note else "date"}
-    if listed := _LITERAL.fullmatch(note):
-        return {"enum": [word.strip(" \"'") for word in listed[1].split(",")]}
-    text, _, comment = (part.strip() for part in re.split(r"(//|#|$)", note, maxsplit=1)[:3])
-    made = (
-        _in_range(text)
-        or _of_type(text.strip("<>()").lower().removeprefix("a ").removesuffix(" | null"))
-        or _options(text)
-    )
-    return {**made, "description": comment or text} if made else {}
-
-
-def _in_range(note: str) -> dict[str, Json]:
-    found = _RANGE.search(note)
-    if found is None or not (found[1] or found[0].strip("<>() ") == note.strip("<>() ")):
-        return {}
-    low, high = float(found[2]), float(found[3])
-    fraction = "." in found[2] + found[3] or high - low <= 1 or (found[1] or "").lower() in ("float", "decimal")
-    if low >= high:
-        return {}
-    bounds = {"minimum": low, "maximum": high} if fraction else {"minimum": int(low), "maximum": int(high)}
-    return {"type": "number" if fraction else "integer", **bounds}
-
-
-def _of_type(word: str) -> dict[str, Json]:
-    if (brace := word.find("{")) >= 0 and word.startswith(("list", "array")) and (found := read_loosely(word, brace)):
-        return _list_of(shape_of(found.value))
-    if listed := _LIST.fullmatch(word):
-        inner = listed[1] or listed[2] or "string"
-        return _list_of(_of_type(inner.removesuffix("s")) or {"type": "string"})
-    return next((kind for each in re.split(r"[ ,;:\[]", word)[:3] if (kind := _TYPES.get(each))), {})
-
-
-def _options(text: str) -> dict[str, Json]:
-    """The words to choose from: quoted ones, or those after "one of", or single ones between `|`, `/` and "or"."""
-    text = text[:500].strip("<>()[] ")
-    words = [word.strip() for word in _QUOTED_OPTION.findall(text)]
-    chosen = _ONE_OF.search(text)
-    if len(words) < 2:
-        parts = re.split(r",|\bor\b|/|\|", chosen[1]) if chosen else re.split(r"[|/]", text)
-        if not chosen and len(parts) == 1 and _WORD_OR_WORD.fullmatch(text):
-            parts = re.split(r",|\bor\b", text)
-        words = [word for part in parts if (word := part.strip(" \"'`()<>."))]
-    if not 1 < len(words) <= 20 or not all(map(_OPTION.fullmatch, words)):
-        return {}
-    return {"type": "boolean"} if {word.lower() for word in words} == {"true", "false"} else {"enum": words}
-
-
-def _guessed(name: str) -> dict[str, Json]:
-    words = [piece.lower() for piece in pieces(name) if piece.isalpha()] or [""]
-    last = words[-1]
-    if words[0] in ("is", "has", "can", "should") and len(words) > 1:
-        return {"type": "boolean"}
-    if last in _WHOLE or words[0] in ("num", "number", "count"):
-        return {"type": "integer"}
-    if last in _FRACTIONS:
-        return {"type": "number"}
-    is_plural = len(last) > 3 and last.endswith("s") and not last.endswith(("ss", "us", "is"))
-    return _list_of({"type": "string"}) if is_plural or last == "list" else {"type": "string"}
 
 
 def _find_keys(text: str) -> Found | None:
@@ -432,7 +254,7 @@ def _find_keys(text: str) -> Found | None:
             if notes and sure:
                 clause = max(tail.rfind(sign, 0, opening.start()) for sign in ".!?\n:,;") + 1
                 stated = {name: _AS_OPTIONAL.sub("", note) for name, note in notes.items()}
-                schema = _record({name: schema_of_note(note) or _guessed(name) for name, note in stated.items()})
+                schema = record_of({name: schema_of_note(note) or guess_shape(name) for name, note in stated.items()})
                 schema["required"] = [name for name, note in notes.items() if note == stated[name]]
                 return Found(schema, start + clause, start + end)
     return None
@@ -441,7 +263,7 @@ def _find_keys(text: str) -> Found | None:
 def _notes(text: str, at: int, key: re.Pattern[str]) -> tuple[dict[str, str], int]:
     notes: dict[str, str] = {}
     end = at
-    while (found := key.match(text, at)) is not None and len(notes) < _MOST_KEYS:
+    while (found := key.match(text, at)) is not None and len(notes) < MOST_KEYS:
         name, at = found["name"], found.end()
         note = next((part.strip() for part in found.groups()[found.re.groupindex["name"] :] if part), "")
         joint = _GAP.match(text, at)
@@ -463,11 +285,8 @@ def _notes(text: str, at: int, key: re.Pattern[str]) -> tuple[dict[str, str], in
     return notes, end
 
 
-_MOST_READ, _MOST_FOR_KEYS, _LONGEST_OBJECT = 50_000, 8_000, 8_000  # characters
-_MOST_TRIES, _MOST_KEYS, _DEEPEST, _MOST_WORDS = 48, 30, 12, 1_000
+_MOST_READ, _MOST_FOR_KEYS, _MOST_WORDS = 50_000, 8_000, 1_000  # characters; words of a declared type
 _CUE, _NEAR = 160, 60  # characters before an object that may say what it is
-_OPENING = lazy_pattern(r"\{|\[(?=\s*\{)|(?:Array|[Ll]ist)[<\[](?=\s*\{)")
-_GENERIC = lazy_pattern(r"(Array|[Ll]ist|Sequence|[Ss]et|Optional)\s*[<\[]\s*")
 _TYPE = lazy_pattern(r"\b(?:interface|type)\s+(\w{1,60})(?:\s+extends \w{1,60})?\s*=?\s*(?:\{|([^{};\n]{3,300});)")
 _CLASS = lazy_pattern(
     r"(?m)^[ \t]*class (\w{1,60})(\([^)\n]{0,100}\))?:[ \t]*\n"
@@ -482,44 +301,9 @@ _OPTIONAL = lazy_pattern(
 )
 _WORD = lazy_pattern(r"\b\w{1,60}\b(?!\s*\??:)")  # but for keys
 _MEMBER = lazy_pattern(r"(?m)^[ \t]+\w{1,60}[ \t]*=[ \t]*([\"'][^\"'\n]{1,60}[\"'])")
-_BLANK = lazy_pattern(r"(?:[\s,;]|\.{3}|…|//[^\n]*|#[^\n]*)*")
-_QUOTED = lazy_pattern(r"(?:\"(?:[^\"\\\n]|\\.){0,2000}\"|'(?:[^'\\\n]|\\.){0,2000}')(?=\s*(?:[,}\];/#:\n]|$))")
-_BARE = lazy_pattern(
-    r"(?:<[^<>\n]{0,200}>|\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|\[[^\[\]{}\n]{0,80}\]|\([^()\n]{0,200}\)"
-    r"|(?!//)[^,;{}\[\]\n\"'<>()#]){1,300}(?:,?[ \t]*(?://|#)[^\n]{1,300})?"
-)
-_KEY = lazy_pattern(
-    r"(\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'|`[^`\n]{1,80}`|[A-Za-z_$][\w$-]{0,60})\s*(?:\??\s*([:=])\s*|(?=[,}\n]))"
-)
-_NUMBER = lazy_pattern(r"-?(?:0|[1-9]\d{0,30})(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?")
-_CONSTANTS: dict[str, Json] = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
-_OPTION = lazy_pattern(r"[A-Za-z][\w -]{0,24}|[A-Z0-9]")
-_ONE_OF = lazy_pattern(
-    r"(?i)(?:one of|either|(?:allowed|possible|valid) values?|options)(?: are)?[: ]+[\[(]?([^\n.;\])]{3,200})"
-)
-_QUOTED_OPTION = lazy_pattern(r"[\"'`]([^\"'`\n]{1,40})[\"'`]")
 _TYPE_NAMES = r"string|text|integer|int|number|float|boolean|bool|list|array|date"
-_LIST = lazy_pattern(r"(?:list|array)(?:\s*(?:of|\[|<)\s*([a-z]+)[\]>]?.{0,60})?|([a-z]+)\[\]")
-_NAMES_OF_TYPES = {
-    "string": "string str text",
-    "integer": "integer int",
-    "number": "number float decimal",
-    "boolean": "boolean bool true/false",
-    "object": "object dict",
-}
-_TYPES: dict[str, dict[str, Json]] = {
-    **{name: {"type": kind} for kind, names in _NAMES_OF_TYPES.items() for name in names.split()},
-    "date": {"type": "string", "format": "date"},
-    "datetime": {"type": "string", "format": "date-time"},
-    "email": {"type": "string", "format": "email"},
-    "url": {"type": "string", "format": "uri"},
-}
-_SCHEMA_TYPES = (*_NAMES_OF_TYPES, "array")
+_SCHEMA_TYPES = (*NAMES_OF_TYPES, "array")
 _OF_TOOL = lazy_pattern(r"(?i)\b(?:arg(?:ument)?s?|inputs?|param(?:eter)?s?|tools?|functions?)\b")
-_WHOLE = vocabulary("age year port count quantity rank index size stock population minutes hours days")
-_FRACTIONS = vocabulary(
-    "price amount score rating confidence temperature temp total cost percentage weight height salary"
-)
 _ORDERED = lazy_pattern(
     r"(?:return|respond|reply|output|answer|give|produce|make|describe|use|generate|provide|format|formatted"
     r"|write|send|create|extract|convert|print|conform|parse|fill|emit|as|in|only|valid|using"
@@ -616,13 +400,7 @@ _ORDERED_OBJECT = lazy_pattern(
     r"|like)){0,5}:?\s*`{0,3}(?=\{\s*\"\w)"
 )
 _OR = lazy_pattern(r"\s{0,3}(?:,\s{0,3})?(?:or|\|)\s{0,3}(?=\{)")
-_WORD_OR_WORD = lazy_pattern(r"[\w-]{1,24}(?:, ?[\w-]{1,24}){0,10},? or [\w-]{1,24}")
 _AS_OPTIONAL = lazy_pattern(r"(?i)[,; ]*\boptional\b[,:; ]*")
-_LITERAL = lazy_pattern(r"Literal\[([^\[\]]{1,2000})\]")
-_RANGE = lazy_pattern(
-    r"(?i)^\W{0,2}(?:an? )?(number|float|decimal|int|integer)?\W{0,3}(?:from |between |in )?(?<![\w.])"
-    r"(-?\d{1,9}(?:\.\d{1,9})?)\s?(?:-|–|to|and|\.\.)\s?(\d{1,9}(?:\.\d{1,9})?)\b"
-)
 _OF_KEY = lazy_pattern(
     r"(?i)\w[\"'`]?\s*(?:\(|:|=| is| as)\s*(?:an? )?(?:list|array) of (?:objects? (?:with|like) )?(?:$|\{)"
 )

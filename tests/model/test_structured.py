@@ -12,7 +12,8 @@ from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model import reply
 from mockserver.model.fillers import word_lists
-from mockserver.model.shapes import Found, asks_for_json, find_shape, read_loosely, shape_of
+from mockserver.model.loose import Found, read_loosely, shape_of
+from mockserver.model.shapes import asks_for_json, find_shape
 from tests.kit.calls import call
 
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -18,12 +18,12 @@ from mockserver.model.arguments.assigning import (
     Evidence,
     Fits,
     assign,
-    count_of_items,
     read_properties,
 )
 from mockserver.model.arguments.reading import read
 from mockserver.model.arguments.records import object_mentions
 from mockserver.model.arguments.values import Mention
+from mockserver.model.arguments.wording import count_of_items
 from mockserver.model.vocabulary import ends, parts
 
 __all__ = ["NOTHING", "WHOLE", "Fits", "Mention", "Mentions", "mentions"]

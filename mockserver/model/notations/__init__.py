@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.shapes import find_objects, read_loosely, shape_of
+from mockserver.model.loose import find_objects, read_loosely, shape_of
 from mockserver.model.vocabulary import RULING, excerpt
 
 LONGEST, MOST = 50_000, 50  # characters of a prompt; tools and places that are looked at

@@ -8,8 +8,8 @@ from msgspec import Struct
 from mockserver.core.call import Call, ToolCall
 from mockserver.core.json import compact, try_parse
 from mockserver.core.lazy import lazy_pattern
+from mockserver.model.loose import find_objects, read_loosely
 from mockserver.model.notations import Agent, Step, read_json_tools, with_steps
-from mockserver.model.shapes import find_objects, read_loosely
 from mockserver.model.vocabulary import RULING
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from mockserver.model.arguments.assigning import boolean_in, bulleted, choices_in, items_in, runs_of_items
 from mockserver.model.arguments.properties import item_of, read_property
 from mockserver.model.arguments.reading import read
+from mockserver.model.arguments.wording import boolean_in, bulleted, choices_in, items_in, runs_of_items
 
 
 @pytest.mark.parametrize(

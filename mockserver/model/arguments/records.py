@@ -27,7 +27,7 @@ def object_mentions(
 
     Objects of a list (`listed`) may have different properties.
     """
-    if len(found) < 2 or not _SEVERAL.search(text):
+    if not _SEVERAL.search(text):
         return [(tuple(found), ())]
     given = _objects(found, properties)
     if given:

@@ -9,10 +9,10 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
 from mockserver.model.arithmetic import computed
+from mockserver.model.choices import choose
 from mockserver.model.fillers import capitalized, english
 from mockserver.model.form import NUMBER, Request, kind_of_writing
 from mockserver.model.loose import shape_of
-from mockserver.model.options import choose
 from mockserver.model.schema.scalars import known_text
 from mockserver.model.topic import ENGLISH, SENTENCE, content_words, requested_language
 from mockserver.model.triggers import trigger_set, trigger_words

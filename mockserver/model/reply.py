@@ -1,10 +1,11 @@
 """What a model would say to a call. This page says which sources are believed before which.
 
 1. The API's own fields: the choice of tools, the tools, the schema or kind of the answer, how the answer begins.
-2. Calls that the prompt keeps in text: DSPy's fields (`fields`), then the notations of agents (`notations`).
-3. Values that the prompt describes: JSON (`shapes`: a schema before an example, an example before keys), then other
-   notations and forms (`forms`).
-4. Phrases: whose turn it is (`team`), a word for each case, exact words, an option, a length (`orders`).
+2. Calls that the prompt keeps in text: DSPy's fields (`named_fields`), then the notations of agents (`notations`).
+3. Values that the prompt describes: as JSON (`shapes`: a schema before an example, an example before keys) or in a
+   notation that it names instead, such as YAML; then a form to fill in (`forms`).
+4. Phrases: whose turn it is (`team`), a word for each case (`choices`), exact words or an option (`orders`); whatever
+   is answered takes the ordered form, such as a list or a length (`form`), and the last word (`closing`).
 5. What tools returned, and sentences of the conversation that answer the question (`passages`).
 6. Prose on what the prompt is about (`prose`).
 
@@ -25,23 +26,23 @@ from mockserver.core.plan import Failure, Part, Text, ToolUse
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import mentions
 from mockserver.model.arguments.records import record_in
-from mockserver.model.calls import tool_use, tool_uses, waits, with_earlier_results
+from mockserver.model.choices import decide, find_options
 from mockserver.model.choosing import properties_of
 from mockserver.model.closing import find_closing
 from mockserver.model.conversation import unwrap
-from mockserver.model.fields import answer_in_fields
 from mockserver.model.fillers import phrase
 from mockserver.model.form import Request, finish_answer, shape_answer
 from mockserver.model.forms import Form, find_form, find_notation, is_thought
 from mockserver.model.loose import shape_of
+from mockserver.model.named_fields import answer_in_fields
 from mockserver.model.notations import Agent, find_agent
-from mockserver.model.options import decide, find_options
 from mockserver.model.orders import obey
 from mockserver.model.passages import citation, facts, passage, prose_on, result_texts, results_text
 from mockserver.model.prose import less_reasoning, reasoning, sentences, separator_after_prompt, text_on, topic_of
 from mockserver.model.schema import instance
 from mockserver.model.shapes import Shape, asks_for_json, find_shape
 from mockserver.model.team import chosen_values, next_speaker
+from mockserver.model.tool_uses import tool_use, tool_uses, waits, with_earlier_results
 from mockserver.model.topic import ENGLISH
 from mockserver.model.triggers import is_triggered, orders_nothing, plain_orders
 from mockserver.model.vocabulary import excerpt

@@ -11,13 +11,13 @@ from mockserver.core.call import Call, Message, Tool
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.properties import alike
+from mockserver.model.choices import find_options
 from mockserver.model.choosing import HANDOFF, best, tool_requests
-from mockserver.model.options import find_options
 from mockserver.model.triggers import is_triggered
 from mockserver.model.vocabulary import RULING, excerpt, folded, parts, vocabulary
 
 
-class Reply(Struct, frozen=True):
+class WorkerReply(Struct, frozen=True):
     """What a worker said; "" for one that nobody knows."""
 
     worker: str
@@ -135,9 +135,9 @@ def _answer_of_ledger(call: Call, name: str, asked: Json, root: Mapping[str, Jso
     return None if value is None else {"reason": reason, "answer": value}
 
 
-def _conversation(call: Call, workers: Sequence[str], end: str) -> tuple[str, list[Reply]]:
+def _conversation(call: Call, workers: Sequence[str], end: str) -> tuple[str, list[WorkerReply]]:
     """The last request of the user, and what workers replied to it."""
-    request, replies, asked = "", list[Reply](), ""
+    request, replies, asked = "", list[WorkerReply](), ""
     for message in call.messages[-_MOST_MESSAGES:]:
         if message.role in RULING:
             continue
@@ -146,12 +146,12 @@ def _conversation(call: Call, workers: Sequence[str], end: str) -> tuple[str, li
         if decision:
             asked = decision
         elif worker or message.role != "user" or (message.name and request):
-            replies += [Reply(worker, message.text)] if message.text or message.role == "tool" else []
+            replies += [WorkerReply(worker, message.text)] if message.text or message.role == "tool" else []
             asked = ""
         elif not (end and request and re.search(rf"(?<!\w){re.escape(end)}(?!\w)", message.text)):  # who acts next?
             is_transcript = _TRANSCRIPT.search(message.text) is not None
             request, *quoted = _LINE_OF_SPEAKER.split(excerpt(message.text)) if is_transcript else [message.text]
-            replies = [Reply(name, line) for line in quoted if (name := _introduced(line, workers))]
+            replies = [WorkerReply(name, line) for line in quoted if (name := _introduced(line, workers))]
     return request, replies
 
 
@@ -181,7 +181,7 @@ def _quoted(order: str, workers: Sequence[str]) -> list[Message]:
     names = "|".join(map(re.escape, (*workers, "user")))
     pieces = re.split(rf"(?im)^[ \t]{{0,9}}[\[*#]{{0,3}}({names})[\]*]{{0,3}}[ \t]{{0,9}}(?::|said\b)", order)
     known = {name.lower(): name for name in workers}
-    said = [Reply(known.get(who.lower(), ""), text) for who, text in zip(pieces[1::2], pieces[2::2], strict=True)]
+    said = [WorkerReply(known.get(who.lower(), ""), text) for who, text in zip(pieces[1::2], pieces[2::2], strict=True)]
     if {each.worker for each in said[: len(workers)]} == {*workers}:
         said = said[len(workers) :]  # those say what each is for
     return [Message("user", each.text, name=each.worker or None) for each in said]

@@ -11,7 +11,7 @@ from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.json import Json
 from mockserver.core.plan import ToolUse
 from mockserver.core.seed import Seed
-from mockserver.model.calls import tool_uses
+from mockserver.model.tool_uses import tool_uses
 from tests.kit.calls import call
 
 CORPUS = Path(__file__).parents[1] / "corpus"

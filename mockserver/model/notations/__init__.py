@@ -32,7 +32,7 @@ class Agent(Struct, frozen=True):
     write_answer: Callable[[str], str]
 
 
-class Step(Struct, frozen=True):
+class AgentStep(Struct, frozen=True):
     """A call that an agent has made: the tool, its input as it was written, and what was observed."""
 
     name: str
@@ -57,7 +57,7 @@ def _readers() -> Sequence[Callable[[Call, str], Agent | None]]:
     return [import_module(f"{__name__}.{module.name}").read for module in iter_modules(__path__)]
 
 
-def with_steps(call: Call, request: str, tools: Sequence[Tool], steps: Iterable[Step]) -> Call:
+def with_steps(call: Call, request: str, tools: Sequence[Tool], steps: Iterable[AgentStep]) -> Call:
     """Return the call as if its tools, the request and the steps for it had come in the API's own fields."""
     known = {tool.name: tool for tool in tools}
     messages = [Message("user", request.strip())]

@@ -9,8 +9,8 @@ from msgspec import Struct
 from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.calls import ending_tools
-from mockserver.model.notations import MOST, Agent, Step, read_tools, with_steps
+from mockserver.model.notations import MOST, Agent, AgentStep, read_tools, with_steps
+from mockserver.model.tool_uses import ending_tools
 from mockserver.model.vocabulary import RULING
 
 
@@ -74,9 +74,9 @@ def _read_block(prompt: str, end: str) -> Block | None:
     return Block(f"Thought: {_GAP}\n" if "Thought:" in prompt else "", fence[0] if fence else "```python", "```", end)
 
 
-def _read_transcript(call: Call, block: Block, tools: Sequence[Tool]) -> tuple[str, list[Step]]:
+def _read_transcript(call: Call, block: Block, tools: Sequence[Tool]) -> tuple[str, list[AgentStep]]:
     """The last request, and a step for each function that its blocks have called."""
-    request, steps = "", list[Step]()
+    request, steps = "", list[AgentStep]()
     for at, message in enumerate(call.messages):
         last = call.messages[at - 1].text if at and call.messages[at - 1].role == "assistant" else ""
         if message.role in RULING or message.role == "assistant":
@@ -85,7 +85,7 @@ def _read_transcript(call: Call, block: Block, tools: Sequence[Tool]) -> tuple[s
         if has_run or message.role == "tool" or message.text.startswith("Observation"):
             counts = {tool.name: min(last.count(f"{tool.name}("), MOST) for tool in tools}
             used = [name for name, count in counts.items() for _ in range(count)] or ["result"]
-            steps += [Step(name, "{}", _NOISE.sub("", message.text).strip()) for name in used]
+            steps += [AgentStep(name, "{}", _NOISE.sub("", message.text).strip()) for name in used]
         elif not (request and _GOING_ON.fullmatch(message.text)):
             request, steps = message.text, []
     return _HEADED.sub("", request), steps

@@ -9,8 +9,8 @@ from msgspec import Struct
 from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import compact, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.calls import ending_tools
-from mockserver.model.notations import MOST, Agent, Step, with_steps
+from mockserver.model.notations import MOST, Agent, AgentStep, with_steps
+from mockserver.model.tool_uses import ending_tools
 from mockserver.model.vocabulary import RULING
 
 
@@ -41,7 +41,7 @@ def read(call: Call, prompt: str) -> Agent | None:
         return None
     ending = next(iter(ending_tools(tools)), None)
     work = [tool for tool in tools if tool != ending]
-    request, steps = "", list[Step]()
+    request, steps = "", list[AgentStep]()
     for at, message in enumerate(call.messages):
         if message.role in RULING or message.role == "assistant":
             continue
@@ -49,7 +49,7 @@ def read(call: Call, prompt: str) -> Agent | None:
         made = next((tool.name for tool in work if f"<{tool.name}>" in last), None)
         if made and call.messages[at - 1].role == "assistant":
             inner = _INNER.findall(last)
-            steps.append(Step(made, compact({key: value.strip() for key, value in inner}), message.text))
+            steps.append(AgentStep(made, compact({key: value.strip() for key, value in inner}), message.text))
         else:
             request, steps = _TASK.sub(r"\g<said>", message.text), []
     elements = Elements(ending)

@@ -10,7 +10,7 @@ from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.loose import read_loosely
-from mockserver.model.notations import LONGEST, MOST, Agent, Step, read_tools, with_steps
+from mockserver.model.notations import LONGEST, MOST, Agent, AgentStep, read_tools, with_steps
 from mockserver.model.vocabulary import RULING, excerpt
 
 
@@ -77,7 +77,7 @@ def _read_labels(call: Call, prompt: str, shown: re.Match[str] | None, *, is_blo
     )
 
 
-def _read_transcript(call: Call, labels: Labels, tools: Sequence[Tool]) -> tuple[str, list[Step]]:
+def _read_transcript(call: Call, labels: Labels, tools: Sequence[Tool]) -> tuple[str, list[AgentStep]]:
     """The last request, and the steps made for it."""
     texts = []
     for message in call.messages:
@@ -90,7 +90,7 @@ def _read_transcript(call: Call, labels: Labels, tools: Sequence[Tool]) -> tuple
     kinds = {labels.action: "name", labels.given: "input", labels.observed: "seen", labels.final: "final"}
     names = "|".join(map(re.escape, sorted(kinds, key=len, reverse=True)))
     pieces = re.split(rf"(?m)^[ \t*>]*({_QUESTIONS}|Thought|{names})\**\s*:\**", "\n".join(texts))
-    known, request, steps = {tool.name for tool in tools}, "", list[Step]()
+    known, request, steps = {tool.name for tool in tools}, "", list[AgentStep]()
     name = given = ""
     for label, text in zip(pieces[1::2], pieces[2::2], strict=True):
         match kinds.get(label, "asked" if re.fullmatch(_QUESTIONS, label) else ""):
@@ -101,7 +101,7 @@ def _read_transcript(call: Call, labels: Labels, tools: Sequence[Tool]) -> tuple
             case "input":
                 given = text
             case "seen" if name in known:
-                steps.append(Step(name, given, text))
+                steps.append(AgentStep(name, given, text))
     return request, steps
 
 

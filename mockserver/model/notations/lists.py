@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from mockserver.core.call import Call, ToolCall
 from mockserver.core.json import try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.notations import Agent, Step, read_json_tools, with_steps
+from mockserver.model.notations import Agent, AgentStep, read_json_tools, with_steps
 from mockserver.model.vocabulary import RULING
 
 
@@ -16,14 +16,14 @@ def read(call: Call, prompt: str) -> Agent | None:
     tools = [*read_json_tools(prompt)]
     if not tools:
         return None
-    request, steps = "", list[Step]()
+    request, steps = "", list[AgentStep]()
     for before, message in zip((None, *call.messages), call.messages, strict=False):
         if message.role in RULING or message.role == "assistant":
             continue
         text = before.text.lstrip() if before and before.role == "assistant" else ""
         made = [tool.name for tool in tools if text.startswith("[") and f"{tool.name}(" in text]
         if made:
-            steps += [Step(name, "{}", message.text) for name in made]
+            steps += [AgentStep(name, "{}", message.text) for name in made]
         else:
             request, steps = message.text, []
     return Agent(with_steps(call, request, tools, steps), _write_calls, lambda answer: answer)

@@ -9,11 +9,11 @@ from mockserver.core.call import Call, ToolCall
 from mockserver.core.json import compact, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.loose import find_objects, read_loosely
-from mockserver.model.notations import Agent, Step, read_json_tools, with_steps
+from mockserver.model.notations import Agent, AgentStep, read_json_tools, with_steps
 from mockserver.model.vocabulary import RULING
 
 
-class Form(Struct, frozen=True):
+class ObjectForm(Struct, frozen=True):
     """The keys of a call, and the tags around it, as the prompt shows them."""
 
     name: str
@@ -42,20 +42,20 @@ def read(call: Call, prompt: str) -> Agent | None:
     tools = [*read_json_tools(prompt)] if form else []
     if form is None or not tools:
         return None
-    request, steps, pending = "", list[Step](), list[tuple[str, str]]()
+    request, steps, pending = "", list[AgentStep](), list[tuple[str, str]]()
     for message in call.messages:
         if message.role == "assistant":
             pending = [*form.read_calls(message.text)]
         elif message.role not in RULING:
             if pending:
-                steps += [Step(name, given, message.text) for name, given in pending]
+                steps += [AgentStep(name, given, message.text) for name, given in pending]
             else:
                 request, steps = message.text, []
             pending = []
     return Agent(with_steps(call, request, tools, steps), form.write_calls, form.write_answer)
 
 
-def _read_form(prompt: str) -> Form | None:
+def _read_form(prompt: str) -> ObjectForm | None:
     for found in _CALL.finditer(prompt):
         loose = read_loosely(prompt, found.start("object"))
         keys = [*loose.value] if loose and isinstance(loose.value, Mapping) else []
@@ -63,7 +63,7 @@ def _read_form(prompt: str) -> Form | None:
         if len(keys) < 4 and arguments and not isinstance(loose and loose.value[found["name"]], Mapping):
             tag = found["tag"] if loose and re.match(rf"\s*</{found['tag']}>", prompt[loose.end :]) else None
             opening, closing = (f"<{tag}>\n", f"\n</{tag}>") if tag else ("", "")
-            return Form(found["name"], arguments, opening, closing)
+            return ObjectForm(found["name"], arguments, opening, closing)
     return None
 
 

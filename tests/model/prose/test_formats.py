@@ -8,8 +8,8 @@ import pytest
 
 from mockserver.core.seed import Seed
 from mockserver.model.arithmetic import computed
+from mockserver.model.choices import choose, decide
 from mockserver.model.form import Request, finish_answer, shape_answer
-from mockserver.model.options import choose, decide
 from mockserver.model.orders import dictate, obey, rate
 from mockserver.model.topic import topic
 

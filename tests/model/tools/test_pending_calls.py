@@ -5,14 +5,14 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Tool, ToolCall
 from mockserver.model.arguments import NOTHING
-from mockserver.model.calls import (
+from mockserver.model.instructions import Instructions, Pair, read_instructions
+from mockserver.model.tool_uses import (
     PendingCall,
     earlier_call,
     ending_tools,
     pending_calls,
     same_arguments,
 )
-from mockserver.model.instructions import Instructions, Pair, read_instructions
 from tests.kit.calls import call
 
 WEATHER = Tool("get_weather", "Get the weather for a city")

@@ -14,8 +14,8 @@ from mockserver.core.json import Json
 from mockserver.core.plan import ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import NOTHING
-from mockserver.model.calls import tool_use, tool_uses
 from mockserver.model.conversation import unwrap
+from mockserver.model.tool_uses import tool_use, tool_uses
 from tests.kit.calls import call
 from tests.kit.loops import asked, catalogue, rounds, rows, uses
 

@@ -13,13 +13,13 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure, Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
-from mockserver.model.calls import tool_uses
 from mockserver.model.form import Request
 from mockserver.model.loose import read_loosely, schema_of_note
 from mockserver.model.orders import obey
 from mockserver.model.passages import passage, results_text
 from mockserver.model.prose import Speaker, topic_of
 from mockserver.model.schema import instance
+from mockserver.model.tool_uses import tool_uses
 from mockserver.model.vocabulary import excerpt, parts, vocabulary
 
 

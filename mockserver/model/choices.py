@@ -29,6 +29,8 @@ def decide(text: str, rules: str, found: str | None) -> str | None:
         spoken = {(each["quoted"] or each["caps"]).strip(): each for each in outcomes}
         if not outcomes or (len(spoken) < 2 and not _OTHERWISE.search(order)):
             continue
+        if all(map(str.isdecimal, spoken)) and _RATED.search(order):  # what each number of a scale means
+            continue
         if outcomes[-1].end() - outcomes[0].start() > _LONGEST_ORDER:  # words of a manual, not the cases of one order
             continue
         cut = max(order.rfind(sign, 0, outcomes[0].start()) for sign in ".!?\n") + 1
@@ -159,6 +161,7 @@ _APPROVED = lazy_pattern(
     r"(?i)\b(?:good|complete|correct|right|fine|harmless|ok|okay|acceptable|satisf\w+|ready|approved?|passes|clean"
     r"|yes|accurate|no (?:more |further )?(?:changes?|comments?|issues?|problems?|improvements?))\b"
 )
+_RATED = lazy_pattern(r"(?i)\b(?:scores?|rat(?:e|ing)|scale)\b")
 _LONGEST_ORDER = 2_000  # characters
 _OUTCOME = lazy_pattern(
     r"(?:\b(?i:reply|respond|say|answer|return|output|print|write|flag|use|give)\b(?i:\s+(?:with|only|just|exactly"

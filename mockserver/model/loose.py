@@ -60,6 +60,8 @@ def _value(text: str, at: int, level: int) -> tuple[Json, int]:
         return (value if found[1].lower() == "optional" else [value]), end + 1
     if found := _QUOTED.match(text, at):
         return found[0][1:-1], found.end()
+    if found := _LINE.match(text, at):  # with quotes inside, or none at its end
+        return found[1], found.end()
     found = _BARE.match(text, at)
     if found is None:
         raise ValueError("no value")
@@ -212,6 +214,7 @@ _OPENING = lazy_pattern(r"\{|\[(?=\s*\{)|(?:Array|[Ll]ist)[<\[](?=\s*\{)")
 _GENERIC = lazy_pattern(r"(Array|[Ll]ist|Sequence|[Ss]et|Optional)\s*[<\[]\s*")
 _BLANK = lazy_pattern(r"(?:[\s,;]|\.{3}|…|//[^\n]*|#[^\n]*)*")
 _QUOTED = lazy_pattern(r"(?:\"(?:[^\"\\\n]|\\.){0,2000}\"|'(?:[^'\\\n]|\\.){0,2000}')(?=\s*(?:[,}\];/#:\n]|$))")
+_LINE = lazy_pattern(r"(?!\"[^\"\n]*\"\s*(?:\||or\b))\"([^\n]{0,2000}?)\"?[,.]?[ \t]*(?=\n)")
 _BARE = lazy_pattern(
     r"(?:<[^<>\n]{0,200}>|\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|\[[^\[\]{}\n]{0,80}\]|\([^()\n]{0,200}\)"
     r"|(?!//)[^,;{}\[\]\n\"'<>()#]){1,300}(?:,?[ \t]*(?://|#)[^\n]{1,300})?"

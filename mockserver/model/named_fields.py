@@ -8,11 +8,12 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.draft import DraftChoice
-from mockserver.core.json import Json, compact
+from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure, Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
+from mockserver.model.arithmetic import computed
 from mockserver.model.form import Request
 from mockserver.model.loose import read_loosely, schema_of_note
 from mockserver.model.orders import obey
@@ -45,6 +46,9 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
     said_in_words = [name for name, kind in asked.items() if kind == "str" and name not in values]
     if said_in_words and (found_so_far := results_text(inner)):
         values[said_in_words[-1]] = found_so_far
+    if (result := computed(task, bare=True)) is not None:
+        numeric = [name for name, kind in asked.items() if kind in ("int", "float") and {*parts(name)} & _ANSWERS]
+        values |= {name: try_parse(result) for name in numeric if name not in values}
     values = {**_in_words(inner, [name for name in said_in_words if name not in values], seed), **values}
     schema = call.options.schema or _schema(asked, rules)
     try:

@@ -13,6 +13,7 @@ from mockserver.model.choices import choose
 from mockserver.model.fillers import capitalized, english
 from mockserver.model.form import NUMBER, Request, kind_of_writing
 from mockserver.model.loose import shape_of
+from mockserver.model.prose import Speaker
 from mockserver.model.schema.scalars import known_text
 from mockserver.model.topic import ENGLISH, SENTENCE, content_words, requested_language
 from mockserver.model.triggers import trigger_set, trigger_words
@@ -23,7 +24,7 @@ from mockserver.model.vocabulary import (
 
 def obey(request: Request, rng: Random) -> str | None:
     """Return what a prompt orders word for word, or the option, code or result that it asks for; None for nothing."""
-    orders = (choose,) if request.found else (greet, dictate, rephrase, write_code, choose, calculate, rate, find_value)
+    orders = (choose,) if request.found else (greet, dictate, rephrase, write_code, choose, rate, calculate, find_value)
     triggers = trigger_words(request.text) | (trigger_words(request.rules) & trigger_set("of_rules"))
     if request.topic.language != ENGLISH:
         triggers |= {"choices", "+"}  # the words with which other languages choose and add are not listed
@@ -129,8 +130,9 @@ def rate(request: Request, rng: Random) -> str | None:
         return None
     low, high = sorted((int(bounds[1]), int(bounds[2])))
     number = str(rng.randrange(low, high + 1))
-    marked = next(filter(None, map(_MARKED.search, (request.text, request.rules))), None)
-    return number if marked is None else f"{marked[1]}[[{number}]]"
+    if (marked := next(filter(None, map(_MARKED.search, (request.text, request.rules))), None)) is not None:
+        return f"{marked[1]}[[{number}]]"
+    return f"{number}\n{Speaker(request.topic, rng).opening()}" if request.matches(_WITH_REASON) else number
 
 
 def find_value(request: Request, rng: Random) -> str | None:
@@ -230,6 +232,7 @@ _BOUNDS = lazy_pattern(
     r"(?i)\b(?:(?:number|integer|score|rating|rate|rank|value|scale|grade)\b[^.\n]{0,80}?\b(?:between|from|of)\s+|"
     r"score\b[^.\n]{0,40}?\()(\d{1,6})\s*(?:and|to|-|–)\s*(\d{1,6})\b"
 )
+_WITH_REASON = lazy_pattern(r"(?i)\bon a (?:separate|new|second) line\b[^.\n]{0,40}\b(?:reason|expla|justif)")
 _MARKED = lazy_pattern(r"((?:[A-Z]\w{2,20}: )?)\[\[\d{1,3}\]\]")
 _VALUE_ALONE = lazy_pattern(
     r"(?i)\b(?:reply|respond|answer|output|return|give|provide|print|tell me)\b[^.\n]{0,40}?"

@@ -44,7 +44,7 @@ def find_shape(said: str, rules: str = "", *, json_anyway: bool = False) -> Shap
     A schema is believed before a declared type, that before an example, that before keys or words; of two equals what
     the user says. `json_anyway`: the request itself asks for JSON.
     """
-    said, rules = excerpt(said, _MOST_READ), excerpt(rules, _MOST_READ)
+    said, rules = (_undouble(excerpt(text, _MOST_READ)) for text in (said, rules))
     asking = [text for text in (said, rules) if asks_for_json(text)]
     if not asking and not json_anyway:
         return None
@@ -54,6 +54,11 @@ def find_shape(said: str, rules: str = "", *, json_anyway: bool = False) -> Shap
             if believed and (found := find(text)) is not None:
                 return _shape_in(text, found, said)
     return None
+
+
+def _undouble(text: str) -> str:
+    """A text with the braces that a template should have halved, `{{"a": 1}}`, as they are meant."""
+    return text.replace("{{", "{").replace("}}", "}") if _DOUBLED.search(text) else text
 
 
 def _shape_in(text: str, found: Found, said: str) -> Shape:
@@ -97,6 +102,9 @@ def _with_notes(schema: Mapping[str, Json], text: str) -> Mapping[str, Json]:
         told = re.findall(rf"[\"'`*]{re.escape(name)}[\"'`*]{_OF_NOTE}", text) if plain else ()
         several = (options_of_note(note) for note in told if len(QUOTED_OPTION.findall(note)) > 1)
         options = next(filter(None, several), {})
+        if isinstance(inner, Mapping) and inner.get("type") == "integer" and name in ("choice", "index", "option"):
+            range_ = _NUMBERED_TO.search(text)
+            options = {**inner, "minimum": 1, "maximum": int(range_[1])} if range_ else {}
         noted[name] = options or (_with_notes(inner, text) if isinstance(inner, Mapping) else inner)
     return {**schema, "properties": noted}
 
@@ -218,7 +226,12 @@ def _find_list(text: str) -> Found | None:
 
 
 def _find_example(text: str) -> Found | None:
-    for found in find_objects(text):
+    """The object that is shown as an answer; else the first that the words around it call a shape or an example."""
+    objects = [*find_objects(text)]
+    for found in objects:
+        if found.value and _SHOWN_AS_ANSWER.search(text[max(0, found.start - _NEAR) : found.start]):
+            return replace(found, value=shape_of(found.value))
+    for found in objects:
         before, behind = text[max(0, found.start - _CUE) : found.start], text[found.end : found.end + _NEAR]
         if _OF_KEY.search(before) and (keys := _find_keys(text)):
             return keys
@@ -315,10 +328,12 @@ _ABOUT_JSON = lazy_pattern(
     r"|\bwhat(?:'s| is| are| does)[^.\n]{0,20}\bjson\b"
     r"|\b(?:explain|describe|about|parse|load|read)\s+(?:\w+ ){0,2}json\b(?! (?:schema|object with))"
 )
+_DOUBLED = lazy_pattern(r"\{\{\s*[\"\w][^{}]{0,200}[:}]")
 _FENCED = lazy_pattern(
     r"(?:in|within|inside|as|using|be|with)\s+(?:a |an |the |triple )*"
     r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|fenced|backticks)"
 )
+_SHOWN_AS_ANSWER = lazy_pattern(r"(?i)(?:<output>|\boutput:|\bexample json:|\bexample output:)\s*(?:```(?:json)?\s*)?$")
 _LIKE = lazy_pattern(
     r"(?i)\b(?:like|format|formatted|shape|structure|form|example|following|template|schema|respond|response|return"
     r"|output|reply|answer|keys|fields|such as|e\.g\.|looks?|object|json|type|interface|produce|generate|give)\b"
@@ -404,6 +419,7 @@ _AS_OPTIONAL = lazy_pattern(r"(?i)[,; ]*\boptional\b[,:; ]*")
 _OF_KEY = lazy_pattern(
     r"(?i)\w[\"'`]?\s*(?:\(|:|=| is| as)\s*(?:an? )?(?:list|array) of (?:objects? (?:with|like) )?(?:$|\{)"
 )
+_NUMBERED_TO = lazy_pattern(r"\(1 to (\d{1,3})\)")
 _OF_NOTE = (
     r"(?: key| field)?[\s:(–-]{0,4}"
     r"(?:(?:should|must|is|are|which|can|will|be|either|strictly|only|one of)\W{1,3}){0,6}([^\n]{3,160})"

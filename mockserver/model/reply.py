@@ -94,7 +94,7 @@ def answer_in_words(call: Call, seed: Seed, options: Options) -> DraftChoice:
         return value
     if (speaker := next_speaker(call)) is not None:
         return _draft(speaker)
-    text, rules = (plain_orders(excerpt(said)) for said in (call.last_user, call.system))
+    text, rules = (plain_orders(excerpt(said)) for said in (call.last_user, _ruling(call)))
     if (word := decide(text, rules, results_text(call))) is not None:
         return _draft(word)
     end = find_closing(call)
@@ -107,7 +107,7 @@ def _answer_in_form(call: Call, seed: Seed, options: Options) -> str:
     if "tokens" in options or call.options.ignore_eos:
         return results or separator_after_prompt(call) + text_on(about, call, rng, options)[0]
     known = facts(call) if results else ()
-    asked = Request(plain_orders(about.text), plain_orders(excerpt(call.system)), about, known, results or "")
+    asked = Request(plain_orders(about.text), plain_orders(excerpt(_ruling(call))), about, known, results or "")
     answer = obey(asked, rng)
     if answer is None and results is None and (results := passage(call, about)) is not None:
         asked = replace(asked, found=results)
@@ -160,14 +160,14 @@ def arguments(call: Call, seed: Seed, options: Options) -> DraftChoice:
 
 def find_described_value(call: Call, seed: Seed) -> DraftChoice | None:
     """Return the value that a prompt describes when the request names no format, in its notation; None if none."""
-    said, rules = excerpt(call.last_user), excerpt(call.system)
+    said, rules = excerpt(call.last_user), excerpt(_ruling(call))
     orders = [order for order in (said, rules) if is_triggered("notations", order)]
     for order in orders:
-        notation = find_notation(order)
-        found = find_shape(*_with_order(notation.as_json, order, call)) if notation else None
-        if notation and found:
-            return _draft(notation.write(_fill_shape(found, call, seed)))
-    if (found := find_shape(call.last_user, call.system)) is not None:
+        if (notation := find_notation(order)) is not None:
+            texts = (notation.as_json, rules) if order == said else (call.last_user, notation.as_json)
+            if (found := find_shape(*texts)) is not None:
+                return _draft(notation.write(_fill_shape(found, call, seed)))
+    if (found := find_shape(call.last_user, _ruling(call))) is not None:
         value = compact(_fill_shape(found, call, seed))
         return _draft(f"```json\n{value}\n```" if found.fenced else value)
     if any(map(asks_for_json, (said, rules))):
@@ -182,9 +182,9 @@ def find_described_value(call: Call, seed: Seed) -> DraftChoice | None:
     return None
 
 
-def _with_order(as_json: str, order: str, call: Call) -> tuple[str, str]:
-    """What the user and the instructions say, where one of them orders JSON now."""
-    return (as_json, call.system) if order == excerpt(call.last_user) else (call.last_user, as_json)
+def _ruling(call: Call) -> str:
+    """The instructions that may order a form: those of an agent with tools that fill pages are a manual."""
+    return "" if call.tools and len(call.system) > _LONGEST_RULES else call.system
 
 
 def _schema_of_form(form: Form, options: Sequence[str]) -> Json:
@@ -234,6 +234,7 @@ def _draft(text: str) -> DraftChoice:
     return DraftChoice((Text(text),))
 
 
+_LONGEST_RULES = 6_000  # characters
 _OF_FORMAT: Mapping[str, Callable[[Call, Seed, Options], DraftChoice]] = {
     "json_schema": schema,
     "json_object": json,

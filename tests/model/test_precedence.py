@@ -111,3 +111,9 @@ def test_the_users_own_words_are_believed_before_what_the_client_wraps_around_th
 def test_a_message_of_context_alone_is_not_what_the_user_says() -> None:
     context = "<environment_context>\n  <cwd>/home/dev/app</cwd>\n</environment_context>"
     assert said(system(EXPLAINED), context, "say hi", tools=(READ,)) == "hi"
+
+
+def test_the_manual_of_an_agent_orders_no_form() -> None:
+    manual = "Reply in JSON with the keys a and b. Think in <thinking> tags. " + "Use the tools with care. " * 300
+    assert said(system(manual), "say hi", tools=(READ,)) == "hi"
+    assert said(system(manual), "say hi") != "hi"

@@ -299,7 +299,7 @@ _LIST = lazy_pattern(
     r"|comma[- ]separated(?: list)?)\b|^\s*(?:please )?list\b"
 )
 _ABOUT = lazy_pattern(r"(?i)\b(?:for|about|on|objective:) ([^.\n]{3,80})")
-_BULLETED = lazy_pattern(r"(?i)\bbullet(?:s|ed)?\b")
+_BULLETED = lazy_pattern(r"(?i)\bbullet(?:s|ed)?\b|\bmarkdown list\b")
 _NUMBERED_LIST = lazy_pattern(r"(?i)\bnumbered (?:list|steps)\b")
 _MOST_MATERIAL = 4_000  # characters
 _MATERIAL = lazy_pattern(

@@ -62,6 +62,10 @@ def find_form(text: str) -> Form | None:
 
 def _find_elements(text: str) -> Form | None:
     """The elements that a text shows as the format of its answer; what they hold says what belongs there."""
+    if (listed := _OUTPUT_TAGS.search(text)) is not None:
+        root, *names = re.findall(r"[\w-]+", listed[1])
+        blank = "\n".join((f"<{root}>", *(f"<{name}>\0</{name}>" for name in names), f"</{root}>"))
+        return Form(blank, tuple(names), text[: listed.start()] + text[listed.end() :])
     cue = _SHOWING.search(text)
     shown = _ELEMENTS.match(text, cue.end()) if cue else None
     if shown is None:
@@ -175,6 +179,7 @@ _TAGGED = lazy_pattern(
     r"(?i)\b(?:put|place|write|give|return|wrap|enclose|the|and)\b[^.\n<]{0,60}?\b(?:in|inside|within|between) "
     r"`?<(?P<name>[a-z][\w-]{0,30})>(?:[\s.…]{0,9}</(?P=name)>)?`?(?: (?:xml )?tags?)?"
 )
+_OUTPUT_TAGS = lazy_pattern(r"(?i)\boutput tags(?: are)?:?\s*(?:```)?\s*\[([\w\s,'\"-]{3,500})\]")
 _SHOWING = lazy_pattern(
     r"(?i)\b(?:format|structure|template|like this|as follows)\b[^\n<]{0,60}:?[ \t]*\n\s*(?=<[a-z][\w-]{0,30}>)"
 )

@@ -159,6 +159,22 @@ def schema_of_note(note: str) -> dict[str, Json]:
     return {**made, "description": comment or text} if made else {}
 
 
+def with_told_bounds(schema: Json, levels: int = 6) -> Json:
+    """Return a schema with the bounds of numbers that only descriptions tell: `the verdict (0 or 1)`, `from 1 to 5`."""
+    if not isinstance(schema, Mapping) or not levels:
+        return schema
+    told = dict(schema)
+    for key in ("properties", "$defs", "definitions"):
+        if isinstance(inner := schema.get(key), Mapping):
+            told[key] = {name: with_told_bounds(each, levels - 1) for name, each in inner.items()}
+    told |= {key: with_told_bounds(schema[key], levels - 1) for key in ("items",) if key in schema}
+    said = schema.get("description") if schema.get("type") in ("integer", "number") else None
+    if isinstance(said, str) and schema.keys().isdisjoint(_BOUNDS) and (found := _TOLD_RANGE.search(said)):
+        low, high = sorted(map(loads, found.groups()))
+        told |= {"minimum": low, "maximum": high}
+    return told
+
+
 def _in_range(note: str) -> dict[str, Json]:
     found = _RANGE.search(note)
     if found is None or not (found[1] or found[0].strip("<>() ") == note.strip("<>() ")):
@@ -250,6 +266,11 @@ _FRACTIONS = vocabulary(
 )
 _WORD_OR_WORD = lazy_pattern(r"[\w-]{1,24}(?:, ?[\w-]{1,24}){0,10},? or [\w-]{1,24}")
 _LITERAL = lazy_pattern(r"Literal\[([^\[\]]{1,2000})\]")
+_BOUNDS = frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "enum", "const", "multipleOf"))
+_TOLD_RANGE = lazy_pattern(
+    r"(?i)(?:\(|\b(?:between|from|of|either|is)\s)(-?(?:0|[1-9]\d{0,5})(?:\.\d{1,4})?)\s?(?:-|–|to|and|or|/)\s?"
+    r"((?:0|[1-9]\d{0,5})(?:\.\d{1,4})?)(?![\w.%])"
+)
 _RANGE = lazy_pattern(
     r"(?i)^\W{0,2}(?:an? )?(number|float|decimal|int|integer)?\W{0,3}(?:from |between |in )?(?<![\w.])"
     r"(-?\d{1,9}(?:\.\d{1,9})?)\s?(?:-|–|to|and|\.\.)\s?(\d{1,9}(?:\.\d{1,9})?)\b"

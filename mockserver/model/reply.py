@@ -33,7 +33,7 @@ from mockserver.model.conversation import unwrap
 from mockserver.model.fillers import phrase
 from mockserver.model.form import Request, finish_answer, shape_answer
 from mockserver.model.forms import Form, find_form, find_notation, is_thought
-from mockserver.model.loose import shape_of
+from mockserver.model.loose import shape_of, with_told_bounds
 from mockserver.model.named_fields import answer_in_fields
 from mockserver.model.notations import Agent, find_agent
 from mockserver.model.orders import obey
@@ -210,7 +210,9 @@ def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
     results = [text for result in result_texts(call) for text in (*record_in(result, said), result)]
     spoken = mentions(*results, _without_nulls(said)).stating(chosen_values(call, schema))
     nulls = any(_without_nulls(text) != text for text in (said, rules))
-    return instance(schema, seed.branch("schema"), replace(spoken, sparse=nulls and bool(spoken.text)))
+    return instance(
+        with_told_bounds(schema), seed.branch("schema"), replace(spoken, sparse=nulls and bool(spoken.text))
+    )
 
 
 def _without_nulls(text: str) -> str:

@@ -76,8 +76,9 @@ def _shape_in(text: str, found: Found, said: str) -> Shape:
     schema, after = _count_items(schema, after)
     fenced = any(_FENCED.search(folded(each)) for each in (text, said))
     if text is said:
-        rest = without_json_orders(before + "\n" + after).replace(str(schema.get("title", "\n")), " ")
-        return Shape(schema, fenced, rest)
+        title = rf"\b{re.escape(str(schema.get('title', '')))}\b"
+        rest = without_json_orders(before + "\n" + after)
+        return Shape(schema, fenced, re.sub(title, " ", rest) if schema.get("title") else rest)
     said = without_json_orders(said) if asks_for_json(said) else said
     schema, said = _count_items(schema, said)
     return Shape(schema, fenced, said)

@@ -56,6 +56,7 @@ def colleague(call: Call, tool: Tool) -> dict[str, Json]:
     properties = _properties_of(tool.parameters) if HANDOFF.match(tool.name) else {}
     for name, inner in islice(properties.items(), _MOST_PROPERTIES):
         names = [*dict.fromkeys(islice(_options(inner, tool.parameters), _MOST_OPTIONS))]
+        names = names or [each for listed in _rosters(call) if _is_about(name, listed) for each in listed.names]
         if names and (fitting := choose_name(call.last_user, names, call)) is not None:
             return {name: fitting}
     return {}
@@ -210,10 +211,27 @@ def _names_for(name: str, described: str, about: str, call: Call) -> list[str]:
     own = (names for names in (quoted, *(each.names for each in _lists(described))) if len(names) > 1)
     if (names := next(own, None)) is not None:
         return names
+    listed = (*_lists(about), *_lists(_instructions(call)), *_rosters(call))
+    return next((each.names for each in listed if _is_about(name, each)), [])
+
+
+def _is_about(name: str, listed: Listed) -> bool:
+    """Whether a list holds what a property of this name takes: workers for a `worker_id`."""
     words = [word for word in parts(name) if word not in ("name", "id", "to")]
-    rules = "\n".join(each.text for each in call.messages if each.role in RULING)
-    listed = (each for text in (about, rules) for each in _lists(text))
-    return next((each.names for each in listed if any(alike(word, noun) for word in words for noun in each.about)), [])
+    return any(alike(word, noun) for word in words for noun in listed.about)
+
+
+def _instructions(call: Call) -> str:
+    return "\n".join(each.text for each in call.messages if each.role in RULING)
+
+
+def _rosters(call: Call) -> Iterator[Listed]:
+    """The elements of instructions that have ids: `<member id="writer">`."""
+    rules = excerpt(_instructions(call))
+    found: dict[str, list[str]] = {}
+    for element, name in _WITH_ID.findall(rules) if "<" in rules else ():
+        found.setdefault(element, []).append(name)
+    yield from (Listed(parts(element), names) for element, names in found.items() if len(names) > 1)
 
 
 def _lists(text: str) -> Iterator[Listed]:
@@ -290,7 +308,11 @@ _ANY_NAME = lazy_pattern(
 _END = lazy_pattern(r"\b(?:FINISH(?:ED)?|END|DONE|TERMINATE|STOP|__end__)\b")
 _BRACKETED = lazy_pattern(r"\[((?:[\w-]+, ?)+[\w-]+)\]")
 _BEFORE_END = lazy_pattern(rf"((?:(?!next\b)[\w-]+, ?)*[\w-]+),? or {_END.pattern}")
-_SAYS = r"[\"'`*)]{0,4}\s{0,3}(?:[:—–(]|-\s|\bis\b|\bfor\b|\bwho\b|\bthat\b|[\w ]{0,20}\bdescription:)\s*([^\n]{3,300})"
+_WITH_ID = lazy_pattern(r"<(\w{1,30}) (?:id|name)=[\"']([\w-]{1,60})[\"']")
+_SAYS = (
+    r"[\"'`*)]{0,4}\s{0,3}(?:[:—–(]|name=[^<>\n]{0,80}>|-\s|\bis\b|\bfor\b|\bwho\b|\bthat\b"
+    r"|[\w ]{0,20}\bdescription:)\s*([^\n]{3,300})"
+)
 _INTRODUCED = lazy_pattern(r"[\]\"'*> )]{0,4}(?::|\n|>|\]|—| says)|\]")
 _TRANSCRIPT = lazy_pattern(r"(?im)^\W{0,4}(?:user|human|request|task|customer)\W{0,4}:")
 _LINE_OF_SPEAKER = lazy_pattern(r"\n(?=\W{0,4}[A-Za-z][\w -]{0,40}\W{0,4}:)")

@@ -150,12 +150,13 @@ _ORDERED_FORM = (
     r"|(?:reply|respond|answer|output|return|print|say|give)(?: me| with)? (?:only|just) the \w+(?=\s*(?:[.!?\n]|$))"
     r"|(?-i:\(?[A-D]\)\s)|(?:keep (?:it|your \w+)|be|stay) (?:very |as )?(?:short|brief|concise|terse)\b)"
 )
-_FORM = lazy_pattern(
+_FORM_AND_BEFORE = (
     r"(?im)(?P<before>(?:^|(?<=[.!?;:,]))[ \t]*|\s(?=(?:and|then)\s))"
     rf"(?:(?:and|then|please|but|just|finally|now|always|also|so|only)[, ]{{1,2}}){{0,4}}{_ORDERED_FORM}"
 )
+_FORM = lazy_pattern(_FORM_AND_BEFORE)
 _FORM_SENTENCE = lazy_pattern(
-    rf"{_FORM.pattern}(?:[^.!?:\n]{{0,200}}\b(?:keys?|fields?|properties|format|schema|shape|like"
+    rf"{_FORM_AND_BEFORE}(?:[^.!?:\n]{{0,200}}\b(?:keys?|fields?|properties|format|schema|shape|like"
     rf"|options?)\b[^.!?:\n]{{0,20}}:"
     r"[^.!?\n]*|[^.!?:\n]*)[.!?:]?"
 )

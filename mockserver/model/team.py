@@ -305,9 +305,10 @@ _TURN = lazy_pattern(
 _ANY_NAME = lazy_pattern(
     r"(?i)(?:an?|the|one|its|their)?\s?(?:\w+ )?(?:name|worker|agent|role|member|speaker)s?(?: (?:to|who|that)\b.*)?"
 )
-_END = lazy_pattern(r"\b(?:FINISH(?:ED)?|END|DONE|TERMINATE|STOP|__end__)\b")
+_ANY_END = r"\b(?:FINISH(?:ED)?|END|DONE|TERMINATE|STOP|__end__)\b"
+_END = lazy_pattern(_ANY_END)
 _BRACKETED = lazy_pattern(r"\[((?:[\w-]+, ?)+[\w-]+)\]")
-_BEFORE_END = lazy_pattern(rf"((?:(?!next\b)[\w-]+, ?)*[\w-]+),? or {_END.pattern}")
+_BEFORE_END = lazy_pattern(rf"((?:(?!next\b)[\w-]+, ?)*[\w-]+),? or {_ANY_END}")
 _WITH_ID = lazy_pattern(r"<(\w{1,30}) (?:id|name)=[\"']([\w-]{1,60})[\"']")
 _SAYS = (
     r"[\"'`*)]{0,4}\s{0,3}(?:[:—–(]|name=[^<>\n]{0,80}>|-\s|\bis\b|\bfor\b|\bwho\b|\bthat\b"

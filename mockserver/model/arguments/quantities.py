@@ -44,8 +44,9 @@ def may_have_quantities(text: str) -> bool:
 @cache
 def _quantity_words() -> frozenset[str]:
     lists = ("numbers", "months", "weekdays", "days", "seconds")
-    spoken = (word for name in lists for heading in heading_of(name) for word in heading.split())
-    return frozenset((*spoken, *_TIMES, "noon", "midday", "midnight", "half", "quarter", "next", "last", "ago"))
+    spoken = (_ANY_WORD.findall(phrase)[-1] for name in lists for phrase in heading_of(name) if phrase.isascii())
+    others = ("noon", "midday", "midnight", "half", "quarter", "next", "last", "ago")
+    return frozenset((*(word for word in spoken if len(word) > 1), *_TIMES, *others))
 
 
 def numbers(text: str) -> Iterator[Mention]:

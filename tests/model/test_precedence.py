@@ -84,6 +84,15 @@ def test_elements_that_are_shown_as_the_format_are_filled() -> None:
     assert answer.endswith("<selection>billing</selection>")
 
 
+def test_tags_that_are_listed_for_the_output_are_filled() -> None:
+    order = (
+        "The output should be formatted as a XML file.\nHere are the output tags:\n```\n['film', 'name', 'year']\n```"
+    )
+    answer = said(f"Alien came out in 1979.\n{order}")
+    assert answer.startswith("<film>\n<name>")
+    assert "<year>1979</year>\n</film>" in answer
+
+
 REMINDER = "<system-reminder>\nToday's date is 2026-11-28.\n</system-reminder>\n"
 EXPLAINED = "Use the read tool. User messages may include <system-reminder> tags. <system-reminder> tags are useful."
 READ = Tool(

@@ -12,7 +12,7 @@ from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model import reply
 from mockserver.model.fillers import word_lists
-from mockserver.model.loose import Found, read_loosely, shape_of
+from mockserver.model.loose import Found, read_loosely, shape_of, with_told_bounds
 from mockserver.model.shapes import asks_for_json, find_shape
 from tests.kit.calls import call
 
@@ -46,6 +46,30 @@ def test_an_object_has_the_keys_that_the_prompt_names_and_its_values() -> None:
         assert list(found) == ["name", "email"]
         assert found["email"] == "bob@example.com"
     assert "tags" in json.loads(ordered("Respond with a JSON object about tea"))
+
+
+def test_bounds_that_a_description_tells() -> None:
+    told = {"verdict": "The verdict (0 or 1)", "stars": "from 1 to 5", "share": "between 0 and 1", "year": "in 2024"}
+    schema = {"properties": {name: {"type": "integer", "description": about} for name, about in told.items()}}
+    bounds = {
+        name: (each.get("minimum"), each.get("maximum"))
+        for name, each in with_told_bounds(schema)["properties"].items()
+    }
+    assert bounds == {"verdict": (0, 1), "stars": (1, 5), "share": (0, 1), "year": (None, None)}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{\n"a": "he said "no" to it",\n"b": 1\n}', {"a": 'he said "no" to it', "b": 1}),
+        ('{\n"a": "never closed\n}', {"a": "never closed"}),
+        ('{\n"a": "x" | "y"\n}', {"a": '"x" | "y"'}),
+    ],
+)
+def test_texts_that_are_quoted_badly(text: str, value: Json) -> None:
+    found = read_loosely(text, 0)
+    assert found is not None
+    assert found.value == value
 
 
 def test_a_schema_in_the_prompt_or_in_the_instructions() -> None:

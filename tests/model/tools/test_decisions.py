@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.call import Message
+from mockserver.core.call import Message, Tool
 from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.auto import auto
-from mockserver.model.team import chosen_values, next_speaker
+from mockserver.model.team import chosen_values, colleague, next_speaker
 from tests.kit.calls import call
 
 RULES = Message("system", "You supervise researcher and coder. If all is done, answer FINISH.")
@@ -78,6 +78,23 @@ def test_a_name_from_a_list_in_words() -> None:
     assert chosen_values(call("Hello"), schema, about) == {"coworker": "Senior Researcher"}
     rules = Message("system", "Available coworkers:\n- Editor: mends texts\n- Painter: draws\n")
     assert chosen_values(call(rules, Message("user", "Please mend this")), schema) == {"coworker": "Editor"}
+
+
+def test_a_member_of_a_roster() -> None:
+    member = '<member id="{}" name="{}">\n  Role: {}\n</member>\n'
+    roster = member.format("forecaster", "Forecaster", "Knows the weather") + member.format(
+        "author", "Author", "Writes"
+    )
+    asked = call(Message("system", f"<team>\n{roster}</team>"), Message("user", "What is the weather in Oslo?"))
+    schema = {"properties": {"member_id": {"type": "string"}, "task": {"type": "string"}}}
+    tool = Tool("delegate_task_to_member", "Delegate a task.", schema)
+    assert chosen_values(asked, schema)["member_id"] == "forecaster"
+    assert colleague(asked, tool) == {"member_id": "forecaster"}
+
+
+def test_a_word_that_a_description_quotes() -> None:
+    schema = {"properties": {"score": {"type": "string", "description": "'yes' if relevant, or 'no' if not"}}}
+    assert chosen_values(call("Grade it"), schema) == {"score": "yes"}
 
 
 def test_a_ledger_of_a_team() -> None:

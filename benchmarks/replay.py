@@ -19,7 +19,7 @@ import vcr
 from load import Cost, free_port, measure, server
 from vcr.cassette import Cassette
 
-from mockserver.config.recording import MatchSettings
+from mockserver.config.settings import MatchSettings
 from mockserver.server.cassette_store import CassetteStore
 
 EPISODES, STEP, TURNS = 1_000, 100, 5

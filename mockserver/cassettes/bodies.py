@@ -107,7 +107,7 @@ def read_kind(node: Node, what: str, kinds: Mapping[str, tuple[str, ...]]) -> st
     """Return which of these kinds a table has: one of them, with the further keys that it allows. Raises Refused."""
     found = [kind for kind in kinds if isinstance(node.value, dict) and kind in node.value]
     if len(found) != 1:
-        raise Refused(f"{what} has one of {', '.join(kinds)}", node.spot)
+        raise Refused(f"{what} needs exactly one of {', '.join(kinds)}", node.spot)
     for key in node.value:
         if key != found[0] and key not in kinds[found[0]]:
             raise Refused(f'{what} has no "{key[:60]}"', node.key_spot(key))

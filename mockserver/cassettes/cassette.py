@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from mockserver.config.recording import MatchSettings
+from mockserver.config.settings import MatchSettings
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.episode import Episode, Recorded
 from mockserver.core.json import Json

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from mockserver.cassettes.addresses import DialectRoutes, find_dialect, find_local_target
 from mockserver.cassettes.recordings import ForeignExchange, UnreadableError, read_recording, read_time
-from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, header_value
+from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, join_header
 from mockserver.core.http import HOP_BY_HOP, Headers
 from mockserver.core.json import Json, try_parse
 
@@ -65,15 +65,15 @@ def make_episode(found: ForeignExchange, routes: DialectRoutes, dialect: str | N
     path, operation = target
     headers, body = _decode(found.headers, found.body, routes, "request")
     sent = Sent(found.method, path, urlsplit(found.url).query, headers, body)
-    at = found.at or read_time(header_value(found.reply_headers, "date"))
+    at = found.at or read_time(join_header(found.reply_headers, "date"))
     return Episode(name, operation, _find_model(sent), sent, _make_reply(found, sent, routes), at)
 
 
 def _make_reply(found: ForeignExchange, sent: Sent, routes: DialectRoutes) -> Recorded:
     headers, body = _decode(found.reply_headers, found.reply, routes, "answer")
-    kind = header_value(headers, "content-type")
-    is_stream = "event-stream" in kind or _is_event_stream(body, requested=_requests_stream(sent))
-    is_empty = found.status in (204, 205) or header_value(found.reply_headers, "content-length") == "0"
+    kind = join_header(headers, "content-type")
+    is_stream = "event-stream" in kind or _is_event_stream(body, requested=_asks_for_stream(sent))
+    is_empty = found.status in (204, 205) or join_header(found.reply_headers, "content-length") == "0"
     if not body and (is_stream or not is_empty):
         raise UnreadableError(f"the recording lacks the body of its {'stream' if is_stream else 'answer'}")
     if not kind and (kind := "text/event-stream" if is_stream else _find_media_type(body)):
@@ -91,7 +91,7 @@ def split_events(body: bytes) -> tuple[RecordedEvent, ...]:
     return tuple((0.0, body[start:end]) for start, end in zip([0, *ends], ends, strict=False))
 
 
-def _requests_stream(sent: Sent) -> bool:
+def _asks_for_stream(sent: Sent) -> bool:
     body = try_parse(sent.body.decode("utf-8", "replace"))
     return "alt=sse" in sent.query.split("&") or (isinstance(body, dict) and body.get("stream") is True)
 
@@ -125,7 +125,7 @@ def _decode(headers: Headers, body: bytes, routes: DialectRoutes, what: str) -> 
     Most tools undo codings and leave the header, so text is not encoded any more; others remove the header only.
     """
     kept = tuple((name, value) for name, value in headers if name not in _LEFT_OUT and not _is_filtered(name, value))
-    coding = header_value(headers, "content-encoding")
+    coding = join_header(headers, "content-encoding")
     is_gzip = body.startswith(_GZIP)
     if not (coding or is_gzip) or (not is_gzip and _is_text(body)):
         return kept, body

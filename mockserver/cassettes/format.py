@@ -79,7 +79,7 @@ def read_documents(
         for number, section in enumerate(sections[_check_head(sections) :], 1):
             try:
                 document = known.get(section.text) or _read_document(section.text)
-                found.append(_with_source(document, f"cassette {PurePath(file).name}#{number}"))
+                found.append(_add_source(document, f"cassette {PurePath(file).name}#{number}"))
             except Refused as refused:
                 mistakes.append(section.locate(refused))
                 if len(mistakes) == MAX_MISTAKES:
@@ -165,7 +165,7 @@ def _check_version(node: Node) -> None:
         raise Refused(f"this cassette has version {shown}; this server reads version {VERSION}", version.spot)
 
 
-def _with_source(document: EpisodeDocument, source: str) -> EpisodeDocument:
+def _add_source(document: EpisodeDocument, source: str) -> EpisodeDocument:
     episode = document.episode
     if episode.reply.source == source:
         return document
@@ -359,7 +359,7 @@ def write_document(episode: Episode) -> str:
     episode = round_times(episode)
     for plain in (False, True):
         text = _write(episode, plain=plain)
-        if _restores(text, episode):
+        if _is_restorable(text, episode):
             return text
     raise CassetteError(
         f"a call to {episode.dialect} cannot be recorded: its path, query or headers are not valid text "
@@ -379,7 +379,7 @@ def _round_time(seconds: float) -> float:
     return parse_milliseconds(write_milliseconds(seconds))
 
 
-def _restores(text: str, episode: Episode) -> bool:
+def _is_restorable(text: str, episode: Episode) -> bool:
     try:
         return read_episode(text) == episode and len(text.encode()) > 0
     except (CassetteError, UnicodeEncodeError):

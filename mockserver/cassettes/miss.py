@@ -5,17 +5,18 @@ Texts of requests are cut and escaped.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from heapq import nsmallest
 
 from msgspec import Struct
 
 from mockserver.cassettes.cassette import SAID, STREAM, Cassette, CassetteEntry, Compared, Traits, select_compared
-from mockserver.config.recording import SCRUBBED
+from mockserver.config.settings import SCRUBBED
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.json import Json, try_parse
-from mockserver.core.text import count_shared_ends, count_shared_start, one_line, shown, up_to
+from mockserver.core.json_diff import ABSENT, JsonDifference, Pairs, find_differences, is_equal
+from mockserver.core.text import count_shared_ends, count_shared_start, limit_lines, one_line, shown
 
 MAX_LINES = 8
 SHOWN = 60  # characters of a value
@@ -39,62 +40,84 @@ class Difference(Struct, frozen=True):
         return f"{self.where}: recorded {self.recorded} | request {self.requested}"
 
 
-def find_differences(recorded: Compared, requested: Compared) -> tuple[Difference, ...]:
+def compare_fields(recorded: Compared, requested: Compared) -> tuple[Difference, ...]:
+    """Return where two requests differ: first what is said, then the tools, then the other fields."""
     names = dict.fromkeys((*SAID, "tools", *requested, *recorded))
     return tuple(found for name in names for found in _compare_field(name, recorded.get(name), requested.get(name)))
 
 
-def _compare_field(name: str, one: Json, other: Json) -> Iterable[Difference]:
+def _compare_field(name: str, one: Json, other: Json) -> Sequence[Difference]:
     if fingerprint(one) == fingerprint(other):
         return ()
-    where = one_line(name[:SHOWN])
     if name == "tools":  # no tools are the same as an empty list
         one, other = one or [], other or []
-    found = tuple(_compare(where, one, other)) or ((where, shown(one, SHOWN), shown(other, SHOWN)),)
-    return (Difference(name, *each) for each in found)
+    found = find_differences(_mark_absent(one), _mark_absent(other), pair=_pair_parts)
+    where = one_line(name[:SHOWN])
+    return [_describe(name, where, each) for each in found] or [
+        Difference(name, where, shown(one, SHOWN), shown(other, SHOWN))  # they only differ in what is simplified
+    ]
 
 
-# Where, recorded, requested; and both texts in full, if they are texts.
-_Found = tuple[str, str | None, str | None] | tuple[str, str, str, tuple[str, str]]
+class _ToolStep(str):
+    """A step of a path to a tool, which is known by its name alone: what leads to it is not shown."""
 
 
-def _compare(where: str, one: Json, other: Json) -> Iterator[_Found]:
-    if one == other and type(one) is type(other):
-        return
+def _describe(field: str, where: str, found: JsonDifference) -> Difference:
+    for step in found.path:
+        where = str(step) if isinstance(step, _ToolStep) else f"{where}{step}"
+    if found.kind != "changed":
+        is_tool = bool(found.path) and isinstance(found.path[-1], _ToolStep)
+        recorded, requested = _show(found.one, in_short=is_tool), _show(found.other, in_short=is_tool)
+        return Difference(field, where, recorded, requested)
+    one, other = _simplify(found.one), _simplify(found.other)
+    if is_equal(one, other):  # a text, and the same as a part
+        one, other = found.one, found.other
+    if isinstance(one, str) and isinstance(other, str):
+        return Difference(field, where, *_show_spans(one, other), (one, other))
+    return Difference(field, where, shown(one, SHOWN), shown(other, SHOWN))
+
+
+def _mark_absent(value: Json) -> Json:
+    return ABSENT if value is None else value  # providers take null for an absent value
+
+
+def _pair_parts(one: Json, other: Json) -> Pairs | None:
+    """Pair the parts of two values, each with its step as text; what is equal needs no pairs."""
+    if is_equal(one, other):
+        return ()
     one, other = _simplify(one), _simplify(other)
-    if one is None or other is None:
-        yield where, _show(one), _show(other)
-    elif isinstance(one, Mapping) and isinstance(other, Mapping):
-        for key in dict.fromkeys((*other, *one)):
-            inner = where if key == "content" else f"{where}.{one_line(key[:SHOWN])}"
-            yield from _compare(inner, one.get(key), other.get(key))
-    elif isinstance(one, list) and isinstance(other, list):
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return _pair_values(one, other)
+    if isinstance(one, list) and isinstance(other, list):
         mine, theirs = _index_tools(one), _index_tools(other)
-        yield from _compare_lists(where, one, other) if mine is None or theirs is None else _compare_tools(mine, theirs)
-    elif isinstance(one, str) and isinstance(other, str):
-        yield where, *_show_spans(one, other), (one, other)
-    else:
-        yield where, shown(one, SHOWN), shown(other, SHOWN)
+        return _pair_entries(one, other) if mine is None or theirs is None else _pair_tools(mine, theirs)
+    return None
 
 
-def _compare_tools(one: Mapping[str, Json], other: Mapping[str, Json]) -> Iterator[_Found]:
-    """Compare tools by name: their order has no meaning."""
+def _pair_values(one: Mapping[str, Json], other: Mapping[str, Json]) -> Pairs:
+    for key in dict.fromkeys((*other, *one)):
+        step = "" if key == "content" else f".{one_line(key[:SHOWN])}"
+        yield step, _mark_absent(one.get(key)), _mark_absent(other.get(key))
+
+
+def _pair_tools(one: Mapping[str, Json], other: Mapping[str, Json]) -> Pairs:
+    """Pair tools by name: their order has no meaning, unless it is all that differs."""
     for name in dict.fromkeys((*other, *one)):
-        where = f"tool {one_line(name[:SHOWN])}"
-        if name not in one or name not in other:
-            yield where, "" if name in one else None, "" if name in other else None
-        else:
-            yield from _compare(where, one[name], other[name])
+        yield _ToolStep(f"tool {one_line(name[:SHOWN])}"), one.get(name, ABSENT), other.get(name, ABSENT)
     if list(one) != list(other) and one == other:
-        yield "the order of tools", shown(list(one), SHOWN), shown(list(other), SHOWN)
+        yield _ToolStep("the order of tools"), tuple(one), tuple(other)  # tuples have no pairs
 
 
-def _compare_lists(where: str, one: list[Json], other: list[Json]) -> Iterator[_Found]:
+def _pair_entries(one: list[Json], other: list[Json]) -> Pairs:
+    """Pair the entries between those that are equal at the front and at the back."""
     front, back = _count_equal_ends(one, other)
     for at in range(front, max(len(one), len(other)) - back):
         mine = one[at] if at < len(one) - back else None
         theirs = other[at] if at < len(other) - back else None
-        yield from _compare(_locate(where, at, mine if theirs is None else theirs), mine, theirs)
+        entry = mine if theirs is None else theirs
+        role = entry.get("role") or entry.get("type") if isinstance(entry, Mapping) else None
+        label = f" ({one_line(role[:SHOWN])})" if isinstance(role, str) else ""
+        yield f"[{at}]{label}", _mark_absent(mine), _mark_absent(theirs)
 
 
 def _count_equal_ends(one: list[Json], other: list[Json]) -> tuple[int, int]:
@@ -103,11 +126,6 @@ def _count_equal_ends(one: list[Json], other: list[Json]) -> tuple[int, int]:
     front = next((at for at in range(fewer) if one[at] != other[at]), fewer)
     left = fewer - front
     return front, next((at for at in range(left) if one[-1 - at] != other[-1 - at]), left)
-
-
-def _locate(where: str, at: int, entry: Json) -> str:
-    role = entry.get("role") or entry.get("type") if isinstance(entry, Mapping) else None
-    return f"{where}[{at}]" + (f" ({one_line(role[:SHOWN])})" if isinstance(role, str) else "")
 
 
 def _simplify(value: Json) -> Json:
@@ -133,9 +151,12 @@ def _index_tools(entries: Iterable[Json]) -> dict[str, Json] | None:
     return found
 
 
-def _show(value: Json) -> str | None:
-    if value is None:
+def _show(value: Json, *, in_short: bool) -> str | None:
+    """Return what to show of a value that only one side has, nothing if its name says enough; None if it is absent."""
+    if value is ABSENT:
         return None
+    if in_short:
+        return ""
     content = value.get("content") if isinstance(value, Mapping) else None
     content = _simplify(content)
     return shown(content if isinstance(content, str) else value, SHOWN)
@@ -176,7 +197,7 @@ def report_miss(cassette: Cassette, call: Call) -> str:
     entry, found = min(
         compared, key=lambda each: (each[0].traits.measure_distance(wanted), len(each[1]), each[0].number)
     )
-    told = [f"    {line}" for line in up_to(list(map(str, found)), MAX_LINES)]
+    told = [f"    {line}" for line in limit_lines(list(map(str, found)), MAX_LINES)]
     first = f"no episode of {cassette.file} answers this request; the nearest:"
     return "\n".join((first, f"  {summarize_entry(cassette, entry)}", *told, _advise(cassette, found)))
 
@@ -196,7 +217,7 @@ def _compare_requests(cassette: Cassette, entry: CassetteEntry, call: Call, want
     found: tuple[Difference, ...] = ()
     if recorded is not None:
         before = select_compared(recorded, cassette.match, in_order=True)
-        found = find_differences(before, select_compared(call, cassette.match, in_order=True))
+        found = compare_fields(before, select_compared(call, cassette.match, in_order=True))
     if entry.traits.stream != wanted.stream:
         found = (Difference(STREAM, STREAM, _STREAMED[entry.traits.stream], _STREAMED[wanted.stream]), *found)
     if entry.traits.dialect != wanted.dialect:

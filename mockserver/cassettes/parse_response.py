@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.episode import Recorded, RecordedEvent
-from mockserver.core.exchange import frames
+from mockserver.core.exchange import split_frames
 from mockserver.core.json import Json, compact, try_parse
 
 Table = Mapping[str, Json]
@@ -79,7 +79,7 @@ class Event(Struct, frozen=True):
 
     @property
     def table(self) -> Table:
-        return as_table(self.json)
+        return read_table(self.json)
 
     @property
     def error(self) -> Json:
@@ -91,7 +91,7 @@ class Event(Struct, frozen=True):
 
 def parse_events(recorded: Sequence[RecordedEvent]) -> tuple[Event, ...]:
     """Return the events of a stream, without comments."""
-    found = (frame for frame in frames(recorded) if b"data:" in frame.raw)
+    found = (frame for frame in split_frames(recorded) if b"data:" in frame.raw)
     return tuple(Event(frame.at, frame.event or "", frame.text, try_parse(frame.text)) for frame in found)
 
 
@@ -108,7 +108,9 @@ def parse_response(reply: Recorded, form: str) -> ParsedResponse:
         return ParsedResponse(error=error, status=reply.status, body=whole)
     body = try_parse(reply.body.decode("utf-8", "replace")) if reply.frames is None else None
     if form == "contents":
-        bodies = [event.table for event in streamed] if reply.frames is not None else as_rows([body]) or as_rows(body)
+        bodies = (
+            [event.table for event in streamed] if reply.frames is not None else read_rows([body]) or read_rows(body)
+        )
         error = _find_error(streamed)
         return _read_contents(bodies, error)
     from_events, from_body = _READERS.get(form, (None, None))
@@ -119,20 +121,20 @@ def parse_response(reply: Recorded, form: str) -> ParsedResponse:
     return ParsedResponse(status=reply.status)
 
 
-def as_table(value: Json) -> Table:
+def read_table(value: Json) -> Table:
     """Return the value if it is a table, else an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
-def as_rows(value: Json) -> list[Table]:
+def read_rows(value: Json) -> list[Table]:
     return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
 
 
-def _as_text(value: Json) -> str:
+def _read_text(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _as_number(value: Json, default: int) -> int:
+def _read_number(value: Json, default: int) -> int:
     return value if isinstance(value, int) else default
 
 
@@ -150,15 +152,15 @@ def _read_choices(bodies: Sequence[Table], error: Json = None, *, complete: bool
     """Return a chat or text completion, from its body or its chunks: texts add up, of other fields the last counts."""
     messages, last = dict[int, _Message](), dict[int, dict[str, Json]]()
     for body in bodies:
-        for position, choice in enumerate(as_rows(body.get("choices"))):
-            at = _as_number(choice.get("index"), position)
+        for position, choice in enumerate(read_rows(body.get("choices"))):
+            at = _read_number(choice.get("index"), position)
             message = {"content": choice["text"]} if "text" in choice else choice.get("message", choice.get("delta"))
-            messages.setdefault(at, _Message()).add(as_table(message))
+            messages.setdefault(at, _Message()).add(read_table(message))
             last.setdefault(at, {}).update({key: value for key, value in choice.items() if value is not None})
     return ParsedResponse(
         choices=tuple(messages[at].build(last[at]) for at in sorted(messages)),
-        model=next((model for body in bodies if (model := _as_text(body.get("model")))), ""),
-        usage=next((usage for body in reversed(bodies) if (usage := as_table(body.get("usage")))), None),
+        model=next((model for body in bodies if (model := _read_text(body.get("model")))), ""),
+        usage=next((usage for body in reversed(bodies) if (usage := read_table(body.get("usage")))), None),
         prompt_filters=next((filters for body in bodies if (filters := _find_prompt_filters(body))), None),
         error=error,
         broken=error is not None,
@@ -167,8 +169,8 @@ def _read_choices(bodies: Sequence[Table], error: Json = None, *, complete: bool
 
 
 def _find_prompt_filters(body: Table) -> Table | None:
-    found = as_rows(body.get("prompt_filter_results"))
-    return as_table(found[0].get("content_filter_results")) or None if found else None
+    found = read_rows(body.get("prompt_filter_results"))
+    return read_table(found[0].get("content_filter_results")) or None if found else None
 
 
 class _Message(Struct):
@@ -178,18 +180,18 @@ class _Message(Struct):
 
     def add(self, delta: Table) -> None:
         for key, kind in _TEXTS.items():
-            self.texts[kind] = self.texts.get(kind, "") + _as_text(delta.get(key))
-        for position, call in enumerate(as_rows(delta.get("tool_calls"))):
-            self._add_call(_as_number(call.get("index"), position), call)
-        if function_call := as_table(delta.get("function_call")):
+            self.texts[kind] = self.texts.get(kind, "") + _read_text(delta.get(key))
+        for position, call in enumerate(read_rows(delta.get("tool_calls"))):
+            self._add_call(_read_number(call.get("index"), position), call)
+        if function_call := read_table(delta.get("function_call")):
             self._add_call(-1, {"function": function_call})
-        self.annotations += as_rows(delta.get("annotations"))
+        self.annotations += read_rows(delta.get("annotations"))
 
     def _add_call(self, at: int, delta: Table) -> None:
         before = self.calls.get(at, ParsedToolCall("", ""))
         custom = before.custom or "custom" in delta
-        used = as_table(delta.get("custom" if custom else "function"))
-        name, text = _as_text(used.get("name")), _as_text(used.get("input" if custom else "arguments"))
+        used = read_table(delta.get("custom" if custom else "function"))
+        name, text = _read_text(used.get("name")), _read_text(used.get("input" if custom else "arguments"))
         self.calls[at] = ParsedToolCall(before.name + name, before.text + text, custom)
 
     def build(self, fields: Table) -> ParsedChoice:
@@ -197,22 +199,22 @@ class _Message(Struct):
         calls = [ParsedPart("call", call=self.calls[at]) for at in sorted(self.calls)]
         return ParsedChoice(
             parts=(*texts, *calls),
-            finish=_as_text(fields.get("finish_reason")),
+            finish=_read_text(fields.get("finish_reason")),
             annotations=tuple(self.annotations),
-            filters=as_table(fields.get("content_filter_results")) or None,
+            filters=read_table(fields.get("content_filter_results")) or None,
         )
 
 
 def _read_response(body: Table) -> ParsedResponse:
-    items = as_rows(body.get("output"))
-    contents = [content for item in items for content in as_rows(item.get("content"))]
-    notes = tuple(note for content in contents for note in as_rows(content.get("annotations")))
+    items = read_rows(body.get("output"))
+    contents = [content for item in items for content in read_rows(item.get("content"))]
+    notes = tuple(note for content in contents for note in read_rows(content.get("annotations")))
     return ParsedResponse(
         choices=(
             ParsedChoice(_read_parts(items), _find_finish(body, items), notes, _find_filters(body, "completion")),
         ),
-        model=_as_text(body.get("model")),
-        usage=as_table(body.get("usage")) or None,
+        model=_read_text(body.get("model")),
+        usage=read_table(body.get("usage")) or None,
         error=body.get("error"),
         broken=body.get("status") == "failed" or body.get("error") is not None,
         prompt_filters=_find_filters(body, "prompt"),
@@ -222,7 +224,7 @@ def _read_response(body: Table) -> ParsedResponse:
 def _read_steps(found: Sequence[Event]) -> ParsedResponse:
     last = next((event for event in reversed(found) if event.table.get("type") in FINAL), None)
     if last is not None:
-        return _read_response(as_table(last.table.get("response")))
+        return _read_response(read_table(last.table.get("response")))
     choice = ParsedChoice(_read_parts(_collect_items(found)))
     error = _find_error(found)
     return ParsedResponse((choice,), error=error, broken=error is not None, complete=error is not None)
@@ -232,12 +234,12 @@ def _collect_items(found: Sequence[Event]) -> list[Table]:
     """Return the finished items, and the text of unfinished messages."""
     items, texts = dict[int, Table](), dict[int, str]()
     for event in found:
-        at = _as_number(event.table.get("output_index"), 0)
+        at = _read_number(event.table.get("output_index"), 0)
         match event.table.get("type"):
             case "response.output_item.done":
-                items[at] = as_table(event.table.get("item"))
+                items[at] = read_table(event.table.get("item"))
             case "response.output_text.delta":
-                texts[at] = texts.get(at, "") + _as_text(event.table.get("delta"))
+                texts[at] = texts.get(at, "") + _read_text(event.table.get("delta"))
     for at, text in texts.items():
         items.setdefault(at, {"type": "message", "content": [{"type": "output_text", "text": text}]})
     return [items[at] for at in sorted(items)]
@@ -247,21 +249,23 @@ def _read_contents(bodies: Sequence[Table], error: Json) -> ParsedResponse:
     """Return a response of Gemini, or the responses of its stream: pieces of a text add up."""
     found, ends = dict[int, list[ParsedPart]](), dict[int, str]()
     for body in bodies:
-        for position, candidate in enumerate(as_rows(body.get("candidates"))):
-            at = _as_number(candidate.get("index"), position)
+        for position, candidate in enumerate(read_rows(body.get("candidates"))):
+            at = _read_number(candidate.get("index"), position)
             parts = found.setdefault(at, [])
-            for part in filter(None, map(_read_content_part, as_rows(as_table(candidate.get("content")).get("parts")))):
+            for part in filter(
+                None, map(_read_content_part, read_rows(read_table(candidate.get("content")).get("parts")))
+            ):
                 if parts and part.text and parts[-1].kind == part.kind:
                     part = ParsedPart(part.kind, parts.pop().text + part.text)
                 parts.append(part)
-            ends[at] = _as_text(candidate.get("finishReason")) or ends.get(at, "")
+            ends[at] = _read_text(candidate.get("finishReason")) or ends.get(at, "")
     choices = [ParsedChoice(tuple(found[at]), _map_content_finish(ends[at], found[at])) for at in sorted(found)]
-    feedback = next((said for body in bodies if (said := as_table(body.get("promptFeedback")))), {})
+    feedback = next((said for body in bodies if (said := read_table(body.get("promptFeedback")))), {})
     blocked = "blockReason" in feedback
     return ParsedResponse(
         choices=tuple(choices),
-        model=next((model for body in bodies if (model := _as_text(body.get("modelVersion")))), ""),
-        usage=next((_read_content_usage(as_table(body.get("usageMetadata"))) for body in reversed(bodies)), None),
+        model=next((model for body in bodies if (model := _read_text(body.get("modelVersion")))), ""),
+        usage=next((_read_content_usage(read_table(body.get("usageMetadata"))) for body in reversed(bodies)), None),
         error=error,
         broken=error is not None,
         complete=blocked or (bool(ends) and all(ends.values())),
@@ -273,10 +277,10 @@ def _read_contents(bodies: Sequence[Table], error: Json) -> ParsedResponse:
 def _read_content_filters(feedback: Table) -> dict[str, Json]:
     """Return the ratings of a prompt as filters of chats, of the harms that both know."""
     found = (
-        (_HARMS.get(_as_text(rating.get("category"))), rating) for rating in as_rows(feedback.get("safetyRatings"))
+        (_HARMS.get(_read_text(rating.get("category"))), rating) for rating in read_rows(feedback.get("safetyRatings"))
     )
     return {
-        harm: {"filtered": rating.get("blocked") is True, "severity": _as_text(rating.get("probability")).lower()}
+        harm: {"filtered": rating.get("blocked") is True, "severity": _read_text(rating.get("probability")).lower()}
         for harm, rating in found
         if harm
     }
@@ -290,11 +294,11 @@ _HARMS = {
 
 
 def _read_content_part(part: Table) -> ParsedPart | None:
-    if call := as_table(part.get("functionCall")):
-        return ParsedPart("call", call=ParsedToolCall(_as_text(call.get("name")), compact(call.get("args") or {})))
-    if code := as_table(part.get("executableCode")):
-        return ParsedPart("item", item={"type": "code_interpreter_call", "code": _as_text(code.get("code"))})
-    text = _as_text(part.get("text"))
+    if call := read_table(part.get("functionCall")):
+        return ParsedPart("call", call=ParsedToolCall(_read_text(call.get("name")), compact(call.get("args") or {})))
+    if code := read_table(part.get("executableCode")):
+        return ParsedPart("item", item={"type": "code_interpreter_call", "code": _read_text(code.get("code"))})
+    text = _read_text(part.get("text"))
     return ParsedPart("reasoning" if part.get("thought") else "text", text) if text else None
 
 
@@ -323,62 +327,64 @@ def _read_parts(items: Sequence[Table]) -> tuple[ParsedPart, ...]:
 def _read_item(item: Table) -> Iterator[ParsedPart]:
     match item.get("type"):
         case "message":
-            for content in as_rows(item.get("content")):
+            for content in read_rows(item.get("content")):
                 for kind in ("text", "refusal"):
-                    if text := _as_text(content.get(kind)):
+                    if text := _read_text(content.get(kind)):
                         yield ParsedPart(kind, text)
         case "reasoning":
-            texts = as_rows(item.get("content")) or as_rows(item.get("summary"))
-            if text := "\n".join(_as_text(row.get("text")) for row in texts):
+            texts = read_rows(item.get("content")) or read_rows(item.get("summary"))
+            if text := "\n".join(_read_text(row.get("text")) for row in texts):
                 yield ParsedPart("reasoning", text)
         case "function_call" | "custom_tool_call" as kind:
-            name, namespace = _as_text(item.get("name")), _as_text(item.get("namespace"))
+            name, namespace = _read_text(item.get("name")), _read_text(item.get("namespace"))
             custom = kind == "custom_tool_call"
-            text = _as_text(item.get("input" if custom else "arguments"))
+            text = _read_text(item.get("input" if custom else "arguments"))
             yield ParsedPart("call", call=ParsedToolCall(name, text, custom, namespace))
         case _:
             yield ParsedPart("item", item=item)
 
 
 def _find_finish(body: Table, items: Sequence[Table]) -> str:
-    reason = _as_text(as_table(body.get("incomplete_details")).get("reason"))
+    reason = _read_text(read_table(body.get("incomplete_details")).get("reason"))
     if reason:
         return "length" if reason.startswith("max_") else reason
     return "tool_calls" if any(item.get("type") in ("function_call", "custom_tool_call") for item in items) else "stop"
 
 
 def _find_filters(body: Table, on: str) -> Table | None:
-    for row in as_rows(body.get("content_filters")):
+    for row in read_rows(body.get("content_filters")):
         if row.get("source_type") == on:
-            return as_table(row.get("content_filter_results")) or None
+            return read_table(row.get("content_filter_results")) or None
     return None
 
 
 def _read_message(body: Table) -> ParsedResponse:
     """Return a message of Anthropic's."""
-    blocks = as_rows(body.get("content"))
-    stopped = _as_text(body.get("stop_reason"))
+    blocks = read_rows(body.get("content"))
+    stopped = _read_text(body.get("stop_reason"))
     finish = _STOP_REASONS.get(stopped, stopped)
     parts = tuple(part for block in blocks for part in _read_block(block))
     if finish == "content_filter" and parts:
         finish = "stop"
         parts = tuple(replace(part, kind="refusal") if part.kind == "text" else part for part in parts)
-    notes = tuple(note for block in blocks for note in as_rows(block.get("citations")))
+    notes = tuple(note for block in blocks for note in read_rows(block.get("citations")))
     return ParsedResponse(
         (ParsedChoice(parts, finish, notes),),
-        model=_as_text(body.get("model")),
-        usage=as_table(body.get("usage")) or None,
+        model=_read_text(body.get("model")),
+        usage=read_table(body.get("usage")) or None,
     )
 
 
 def _read_block(block: Table) -> Iterator[ParsedPart]:
     match block.get("type"):
         case "text":
-            yield ParsedPart("text", _as_text(block.get("text")))
+            yield ParsedPart("text", _read_text(block.get("text")))
         case "thinking":
-            yield ParsedPart("reasoning", _as_text(block.get("thinking")))
+            yield ParsedPart("reasoning", _read_text(block.get("thinking")))
         case "tool_use":
-            yield ParsedPart("call", call=ParsedToolCall(_as_text(block.get("name")), _write_input(block.get("input"))))
+            yield ParsedPart(
+                "call", call=ParsedToolCall(_read_text(block.get("name")), _write_input(block.get("input")))
+            )
         case _:
             yield ParsedPart("item", item=block)
 
@@ -396,18 +402,18 @@ def _read_message_events(found: Sequence[Event]) -> ParsedResponse:
     """Return a streamed message: its blocks with what was added to each, and what the last events say."""
     message, blocks, usage = dict[str, Json](), dict[int, dict[str, Json]](), dict[str, Json]()
     for event in found:
-        body, at = event.table, _as_number(event.table.get("index"), 0)
+        body, at = event.table, _read_number(event.table.get("index"), 0)
         match body.get("type"):
             case "message_start":
-                message |= as_table(body.get("message"))
-                usage |= as_table(message.get("usage"))
+                message |= read_table(body.get("message"))
+                usage |= read_table(message.get("usage"))
             case "content_block_start":
-                blocks[at] = {**as_table(body.get("content_block"))}
+                blocks[at] = {**read_table(body.get("content_block"))}
             case "content_block_delta":
-                _add_to_block(blocks.setdefault(at, {}), as_table(body.get("delta")))
+                _add_to_block(blocks.setdefault(at, {}), read_table(body.get("delta")))
             case "message_delta":
-                message |= as_table(body.get("delta"))
-                usage |= as_table(body.get("usage"))
+                message |= read_table(body.get("delta"))
+                usage |= read_table(body.get("usage"))
     content = [{**block, "input": try_parse(block["input"])} if _is_ran(block) else block for block in blocks.values()]
     error = _find_error(found)
     complete = any(event.table.get("type") == "message_stop" for event in found)
@@ -423,11 +429,11 @@ def _is_ran(block: Table) -> bool:
 def _add_to_block(block: dict[str, Json], delta: Table) -> None:
     for key in ("text", "thinking"):
         if key in delta:
-            block[key] = _as_text(block.get(key)) + _as_text(delta.get(key))
+            block[key] = _read_text(block.get(key)) + _read_text(delta.get(key))
     if "partial_json" in delta:
-        block["input"] = _as_text(block.get("input")) + _as_text(delta.get("partial_json"))
+        block["input"] = _read_text(block.get("input")) + _read_text(delta.get("partial_json"))
     if "citation" in delta:
-        block["citations"] = [*as_rows(block.get("citations")), as_table(delta["citation"])]
+        block["citations"] = [*read_rows(block.get("citations")), read_table(delta["citation"])]
 
 
 _STOP_REASONS = {"end_turn": "stop", "max_tokens": "length", "tool_use": "tool_calls", "refusal": "content_filter"}

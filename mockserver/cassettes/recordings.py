@@ -19,7 +19,7 @@ from mockserver.config.yaml_reader import Spot
 from mockserver.config.yaml_reader import parse as parse_yaml
 from mockserver.core.http import Headers
 from mockserver.core.json import Json, compact
-from mockserver.core.text import shown, up_to
+from mockserver.core.text import limit_lines, shown
 
 MAX_UNPACKED = 200_000_000  # bytes of a file
 
@@ -104,7 +104,7 @@ def _describe(root: Json) -> str:
 
 
 def _list_keys(table: Iterable[str]) -> str:
-    return ", ".join(up_to([shown(key, 40) for key in table], 5)) or "no keys"
+    return ", ".join(limit_lines([shown(key, 40) for key in table], 5)) or "no keys"
 
 
 # What shows that a damaged file of YAML was a recording.

@@ -13,12 +13,13 @@ from mockserver.cassettes.parse_response import (
     ParsedPart,
     ParsedResponse,
     ParsedToolCall,
-    as_rows,
-    as_table,
+    read_rows,
+    read_table,
 )
 from mockserver.cassettes.yaml_text import write_yaml
 from mockserver.core.json import Json, compact, map_texts, try_parse
 from mockserver.core.plan import FINISHES, OWN_FINISHES
+from mockserver.kinds import CONVERSATIONS
 
 Then = Mapping[str, Json]
 When = Mapping[str, Json]
@@ -62,7 +63,7 @@ def make_rules(calls: Iterable[RecordedCall]) -> tuple[list[RuleDraft], list[tup
     answered, skipped = list[_Answered](), list[tuple[str, str]]()
     for call in calls:
         try:
-            if call.fields.get("operation") not in _OPERATIONS:
+            if call.fields.get("operation") not in CONVERSATIONS:
                 raise UnsupportedError(f"{call.fields.get('operation')} cannot become a rule; keep the cassette")
             then = dict(make_then(call.response, call.retry_after))
             if _SURROGATE.search(compact([then, call.fields])):
@@ -87,7 +88,6 @@ def _rank_generality(rule: RuleDraft) -> tuple[bool, int, int, int]:
 
 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_OPERATIONS = ("chat", "completions", "responses")
 
 
 def add_conditions(answered: Iterable[_Answered]) -> list[RuleDraft]:
@@ -300,9 +300,9 @@ def _make_failed(error: Json) -> Json:
 
 
 def _find_tripped_prompt(error: Mapping[str, Json]) -> dict[str, Json]:
-    azure = as_table(as_table(error.get("innererror")).get("content_filter_result"))
-    skytells = as_rows(as_table(error.get("details")).get("prompt_filter_results"))
-    own = as_table(skytells[0].get("content_filter_results")) if skytells else None
+    azure = read_table(read_table(error.get("innererror")).get("content_filter_result"))
+    skytells = read_rows(read_table(error.get("details")).get("prompt_filter_results"))
+    own = read_table(skytells[0].get("content_filter_results")) if skytells else None
     return _find_tripped(azure) or _find_tripped(own)
 
 

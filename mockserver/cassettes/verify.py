@@ -13,7 +13,7 @@ from mockserver.cassettes.parse_response import DONE, parse_events, parse_respon
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json
 from mockserver.core.text import plural
-from mockserver.kinds import KINDS
+from mockserver.kinds import ARTIFACTS
 
 HOUR, DAY = 3_600, 86_400
 Finding = tuple[int, str]  # the number of an episode, from 1, and what is wrong with it and to do
@@ -50,7 +50,7 @@ def list_findings(episodes: Sequence[Episode], checks: Checks) -> Iterator[Findi
 def _check_episode(episode: Episode, checks: Checks) -> Iterator[str]:
     yield from checks.unplayable(episode)
     yield from find_misshapen(episode)
-    if _breaks_off(episode):
+    if _is_broken_off(episode):
         yield "the stream breaks off before its end; record it again"
     age = checks.now - episode.at
     if checks.max_age is not None and episode.at and age > checks.max_age:
@@ -63,7 +63,7 @@ def _format_age(age: float) -> str:
     return plural(int(age / unit), name)
 
 
-def _breaks_off(episode: Episode) -> bool:
+def _is_broken_off(episode: Episode) -> bool:
     if episode.reply.frames is None or episode.reply.status >= 400 or episode.format not in _STREAMED:
         return False
     response = parse_response(episode.reply, episode.format)
@@ -263,5 +263,5 @@ _SHAPES: Mapping[str, Any] = {
     "model": {"id": str},
     "named_models": {"models?": ([_NAMED], None), "publisherModels?": ([_NAMED], None)},
     "named_model": _NAMED,
-    **{kind.operation: kind.wire for kind in KINDS.values()},
+    **{name: kind.wire for name, kind in ARTIFACTS.items()},
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from pydantic_core import from_json, to_json
 
-from mockserver.cli.options import find_sources, read_text, rules_argument, rules_option, setting_flags
+from mockserver.cli.options import add_setting_flags, find_sources, read_text, rules_argument, rules_option
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.http import Reply
@@ -27,7 +27,7 @@ from mockserver.core.plan import (
     Text,
     ToolUse,
 )
-from mockserver.delivery.script import sse
+from mockserver.delivery.script import write_event
 from mockserver.dialects import discover
 from mockserver.server.explain import BODIES, describe_faults, explain_call, make_usual_request, reach, read_request
 from mockserver.server.live import start
@@ -45,7 +45,7 @@ _USUAL_MODEL = "gpt-4o"
 @rules_option
 @click.option("--json", "as_json", is_flag=True, help="Print the whole response body.")
 @click.option("--stream", is_flag=True, help="Stream the answer, and print its frames.")
-@setting_flags("dialect", "unmatched", "validation", "replay", "seed", "cassette", "cassettes")
+@add_setting_flags("dialect", "unmatched", "validation", "replay", "seed", "cassette", "cassettes")
 def ask_command(
     text: str, operation: str, model: str | None, rules: tuple[Path, ...], as_json: bool, stream: bool, **flags: Json
 ) -> int:
@@ -90,7 +90,7 @@ def _decode_argument(argument: str) -> str:
 
 
 def _write_reply(reply: Reply) -> str:
-    body = reply.body if reply.frames is None else b"".join(map(sse, reply.frames))
+    body = reply.body if reply.frames is None else b"".join(map(write_event, reply.frames))
     if reply.frames is None and any("json" in value for name, value in reply.headers if name == "content-type"):
         body = to_json(from_json(body), indent=2)
     return body.decode("utf-8", "backslashreplace").rstrip("\n")
@@ -136,16 +136,16 @@ def _write_part(part: Part) -> str:
 @click.argument("request_file", metavar="REQUEST.json", type=str)
 @rules_argument
 @click.option("--path", default=None, metavar="PATH", help="The path of the request [depends on its body].")
-@setting_flags("dialect", "unmatched", "validation", "cassette", "cassettes")
+@add_setting_flags("dialect", "unmatched", "validation", "cassette", "cassettes")
 def explain_command(request_file: str, rules: tuple[Path, ...], path: str | None, **flags: Json) -> None:
     """Show which of RULES (default: rules.yaml) answers REQUEST.json (`-` reads standard input).
 
     The file contains a request body, or {method, path, headers, body}. Without a path, a body with a `prompt` goes to
-    completions, one with an `input` to responses, embeddings or moderations, any other to chat. Counters are as for a
+    completions, one with an `input` to responses or what its model is for, any other to chat. Counters are as for a
     first call.
     """
     live = start(find_sources(rules, flags))
     described = read_request(read_text(request_file), request_file, live.settings.dialect, path)
     reached = reach(described, live.settings.dialect, stubs=live.engine.stubs)
     call = reached.call(live.settings)
-    click.echo(find_request_secrets(reached.http).text(asyncio.run(explain_call(live.engine, call)).text))
+    click.echo(find_request_secrets(reached.http).mask_text(asyncio.run(explain_call(live.engine, call)).text))

@@ -12,7 +12,7 @@ import click
 from msgspec import Struct
 
 from mockserver.cli import resume_collection
-from mockserver.cli.options import GroupedCommand, find_server_sources, rules_option, setting_flags
+from mockserver.cli.options import GroupedCommand, add_setting_flags, find_server_sources, rules_option
 from mockserver.cli.run import Completed, run_captured
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.config.settings import Settings
@@ -52,7 +52,7 @@ _ERROR = re.compile(r"(?:\w+\.)*([A-Z]\w*(?:Error|Exception|Timeout))(?=: |$)") 
 @click.option("--allow", multiple=True, type=click.Choice(BAD), help="An outcome to accept.")
 @click.option("--output", is_flag=True, help="Show the output of each run.")
 @rules_option
-@setting_flags(*Settings.model_fields)
+@add_setting_flags(*Settings.model_fields)
 def faults_command(program: tuple[str, ...], rules: tuple[Path, ...], **options: Any) -> None:
     """Run CMD without a fault, then once per fault, each time with a new server, and show how it copes.
 
@@ -112,7 +112,7 @@ class _Bench(Struct, frozen=True):
                 yield self.matrix.row(name, case, self._result(ran, intact), calls)
 
     def _run(self, case: FaultCase) -> tuple[Completed, Calls]:
-        from mockserver.server.client_environment import environment
+        from mockserver.server.client_environment import make_environment
         from mockserver.server.namespaces import DEFAULT
         from mockserver.server.run import Running
 
@@ -120,7 +120,7 @@ class _Bench(Struct, frozen=True):
         live.journal.keeps_calls = True
         live.namespaces.touch(DEFAULT).rules = () if case.rule is None else (case.rule,)
         with Running(live, self.sources) as running:
-            environ = {**os.environ, **environment(running.address, live.settings, os.environ)}
+            environ = {**os.environ, **make_environment(running.address, live.settings, os.environ)}
             ran = run_captured(self.program, environ, self.matrix.limit)
             running.settle()
             running.hang_up()  # the program has ended

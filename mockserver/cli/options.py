@@ -21,7 +21,7 @@ REPEATED = ("upstream", "scrub", "allow_secrets")  # settings whose flag is repe
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Server": (
         *("host", "port", "workers", "reload", "log", "cors", "allowed_hosts", "control_token"),
-        *("inspector", "inspector_writes", "source_headers"),
+        *("inspector", "inspector_writes", "source_headers", "sockets"),
     ),
     "Answers": ("unmatched", "lint", "seed", "clock", "ids", "tokenizer", "timing", "profiles", "background_polls"),
     "Provider": ("dialect", "models", "known_models", "keys", "limits", "validation", "strict", "replay"),
@@ -53,7 +53,7 @@ rules_option = click.option(
 )
 
 
-def setting_flags(*names: str) -> Callable[[Command], Command]:
+def add_setting_flags(*names: str) -> Callable[[Command], Command]:
     """A flag for each of these settings, with the setting's description as its help."""
 
     def add(command: Command) -> Command:

@@ -26,7 +26,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
     from mockserver.cli.options import find_sources
     from mockserver.core.text import plural
     from mockserver.rules.lint.remarks import Remark, review
-    from mockserver.server.stubs import unreachable
+    from mockserver.server.stubs import find_unreachable
 
     given = find_sources(rules, {})
     if not given.files:
@@ -39,7 +39,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
         for mistake in error.mistakes:
             click.echo(mistake.render(), err=True)
         sys.exit(2)
-    remarks = [*review(loaded), *unreachable(loaded, settings.dialect)]
+    remarks = [*review(loaded), *find_unreachable(loaded, settings.dialect)]
     if not settings.upstream:
         remarks += [Remark(rule, _NO_UPSTREAM) for rule in loaded if "forward" in rule.spec.get("then", ())]
     for remark in remarks:

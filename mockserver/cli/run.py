@@ -18,7 +18,7 @@ from msgspec import Struct, field
 
 from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.cli import resume_collection
-from mockserver.cli.options import GroupedCommand, find_server_sources, rules_option, setting_flags
+from mockserver.cli.options import GroupedCommand, add_setting_flags, find_server_sources, rules_option
 from mockserver.cli.serve import list_remarks, list_warnings, log_errors, make_request_logger
 from mockserver.config.errors import ConfigError, RuleError
 from mockserver.config.settings import Settings
@@ -27,7 +27,7 @@ from mockserver.core.episode import Episode
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
-from mockserver.core.text import plural, printable, ranges
+from mockserver.core.text import escape_line, plural, write_ranges
 from mockserver.engine.answer import use_tokenizer
 from mockserver.engine.engine import FORWARDED, Engine
 from mockserver.rules.nearest import find_unmatched
@@ -45,7 +45,7 @@ _WITHOUT_RULES = frozenset(("generated", "invalid", "limited", "stored"))  # sou
 @click.argument("program", metavar="-- CMD", nargs=-1, required=True, type=click.UNPROCESSED)
 @rules_option
 @click.option("--inspect", is_flag=True, help="Keep the server until Ctrl-C, and print where its inspector is.")
-@setting_flags(*Settings.model_fields)
+@add_setting_flags(*Settings.model_fields)
 def run_command(program: tuple[str, ...], rules: tuple[Path, ...], inspect: bool, **flags: Json) -> None:
     """Run CMD against a server of its own, then report its calls. The exit code is that of CMD.
 
@@ -56,16 +56,16 @@ def run_command(program: tuple[str, ...], rules: tuple[Path, ...], inspect: bool
     mockserver run -- pytest
     mockserver run --record once --cassette chat --upstream openai=https://api.openai.com/v1 -- python app.py
     """
-    from mockserver.server.client_environment import environment
+    from mockserver.server.client_environment import make_environment
     from mockserver.server.run import Running  # uvicorn is slow to import; report mistakes in rules first
 
     resume_collection()
     given = find_server_sources(rules, flags)
     live = start(given)
     report = Report(live, live.player.store.sizes)
-    live.journal.on_close = report.counting(make_request_logger(live.settings.log, err=True))
+    live.journal.on_close = report.count_calls(make_request_logger(live.settings.log, err=True))
     if live.save_episode is not None:
-        live.save_episode = report.counting_episodes(live.save_episode)
+        live.save_episode = report.count_episodes(live.save_episode)
     log_errors("mockserver.recorder")  # the report says what was not recorded
     reloads = list[str]()  # what reloading changed files said; the last holds
     with Running(live, given, say=reloads.append) as running:
@@ -73,7 +73,7 @@ def run_command(program: tuple[str, ...], rules: tuple[Path, ...], inspect: bool
             click.echo(line, err=True)
         if inspect:
             click.echo(f"mockserver: the inspector is at {running.address}{CONTROL}/", err=True)
-        code = run_child(program, {**os.environ, **environment(running.address, live.settings, os.environ)})
+        code = run_child(program, {**os.environ, **make_environment(running.address, live.settings, os.environ)})
         if inspect:
             click.echo(f"mockserver: the program ended with code {code}; Ctrl-C stops the server", err=True)
             with suppress(KeyboardInterrupt):
@@ -107,8 +107,8 @@ class Unanswered(Struct, frozen=True):
             return str(error)
 
     def __str__(self) -> str:
-        request = printable(self.secrets.text(self.request))
-        return f"call {self.number}, {request} -> {self.status}: {self.secrets.text(self.why())}"
+        request = escape_line(self.secrets.mask_text(self.request))
+        return f"call {self.number}, {request} -> {self.status}: {self.secrets.mask_text(self.why())}"
 
 
 class Report(Struct):
@@ -153,7 +153,7 @@ class Report(Struct):
             secrets = find_row_secrets(exchange)
             self.unanswered.append(Unanswered(exchange.seq, request, exchange.status, call, secrets, engine))
 
-    def counting(self, log: Callable[[Exchange], None] | None) -> Callable[[Exchange], None]:
+    def count_calls(self, log: Callable[[Exchange], None] | None) -> Callable[[Exchange], None]:
         if log is None:
             return self.note
 
@@ -163,7 +163,7 @@ class Report(Struct):
 
         return both
 
-    def counting_episodes(self, save: SaveEpisode) -> SaveEpisode:
+    def count_episodes(self, save: SaveEpisode) -> SaveEpisode:
         """A function that records an episode, then counts it."""
 
         async def kept(cassette: str, episode: Episode) -> str:
@@ -175,7 +175,7 @@ class Report(Struct):
         return kept
 
     def lines(self) -> Iterator[str]:
-        yield f"mockserver: {plural(self.calls, 'call')}{self._shares()}"
+        yield f"mockserver: {plural(self.calls, 'call')}{self._write_shares()}"
         yield from self._cassettes()
         for why, count in self.unrecorded.most_common(MAX_REPORTED):
             yield f"{plural(count, 'answer')} not recorded: {why}"
@@ -186,7 +186,7 @@ class Report(Struct):
         if left > 0:
             yield f"... and {left} more"
 
-    def _shares(self) -> str:
+    def _write_shares(self) -> str:
         if not (self.expects_rules or self.live.engine.rules or self.live.settings.cassette):
             rejected = self.shares["rejected"]
             return f", {rejected} rejected (no rules)" if rejected else " (no rules)"
@@ -208,7 +208,7 @@ class Report(Struct):
             sources = {number: f"cassette {file}#{number}" for number in range(1, size + 1)}
             idle = [number for number, source in sources.items() if not (self.replayed[source] or source in self.new)]
             if idle:
-                yield f"cassette {file}: {len(idle)} of {plural(size, 'episode')} not played: {ranges(idle)}"
+                yield f"cassette {file}: {len(idle)} of {plural(size, 'episode')} not played: {write_ranges(idle)}"
 
 
 def _find_share(exchange: Exchange, *, unmatched: bool) -> str:
@@ -272,9 +272,9 @@ def run_captured(program: Sequence[str], environ: Mapping[str, str], limit: floa
         out, err = process.communicate(timeout=limit)
         code: int | None = _read_exit_code(process.returncode)
     except subprocess.TimeoutExpired:
-        (out, err), code = _terminate(process), None
+        (out, err), code = _stop(process), None
     except BaseException:
-        _terminate(process)
+        _stop(process)
         raise
     return Completed(code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
 
@@ -292,7 +292,7 @@ def _read_exit_code(returncode: int) -> int:
     return returncode if returncode >= 0 else 128 - returncode
 
 
-def _terminate(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
+def _stop(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
     for number in _TERMINATION:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number) if hasattr(os, "killpg") else process.kill()

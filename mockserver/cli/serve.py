@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mockserver.cli.options import GroupedCommand, find_sources, rules_argument, setting_flags
+from mockserver.cli.options import GroupedCommand, add_setting_flags, find_sources, rules_argument
 from mockserver.config.settings import Settings
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import CONTROL, is_loopback
 from mockserver.core.json import Json
-from mockserver.core.text import LONGEST, lines, plural, printable
+from mockserver.core.text import LONGEST, escape_line, lines, plural
 from mockserver.dialects import client_configs
 from mockserver.server.cassette_store import name_file
-from mockserver.server.client_environment import bare_url, base_url, hint_for_openai
+from mockserver.server.client_environment import make_bare_url, make_base_url, write_openai_hint
 from mockserver.server.live import Live, Worker, start
 from mockserver.server.masking import find_row_secrets
 from mockserver.server.player import CassetteChoice
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @click.command(name="serve", cls=GroupedCommand)
 @rules_argument
-@setting_flags(*Settings.model_fields)
+@add_setting_flags(*Settings.model_fields)
 def serve_command(rules: tuple[Path, ...], **flags: Json) -> None:
     """Start a server with RULES (default: rules.yaml, if it exists). Stop it with Ctrl-C.
 
@@ -82,8 +82,8 @@ def write_banner(live: Live, given: Sources, port: int) -> str:
     """Where the server listens, what it answers with, and the base URL of each dialect."""
     host = f"[{live.settings.host}]" if ":" in live.settings.host else live.settings.host
     address, default = f"http://{host}:{port}", live.settings.dialect
-    bases = [f"  {name:<12} {base_url(address, name)}{hint_for_openai(name)}" for name in client_configs()]
-    bases.append(f"  {'':<12} {bare_url(address, default)}{hint_for_openai(default)}  (speaks {default})")
+    bases = [f"  {name:<12} {make_base_url(address, name)}{write_openai_hint(name)}" for name in client_configs()]
+    bases.append(f"  {'':<12} {make_bare_url(address, default)}{write_openai_hint(default)}  (speaks {default})")
     name = live.player.choice.name
     stated = live.settings.unmatched
     unmatched = stated if isinstance(stated, str) else f"error {stated.status or ''}".rstrip()
@@ -183,7 +183,7 @@ def make_remark_logger() -> Callable[[Exchange], None]:
 
 def list_remarks(exchange: Exchange) -> list[str]:
     """The remarks on an answer, on one line each and without credentials."""
-    return [printable(find_row_secrets(exchange).text(remark), _LONGEST_REMARK) for remark in exchange.remarks]
+    return [escape_line(find_row_secrets(exchange).mask_text(remark), _LONGEST_REMARK) for remark in exchange.remarks]
 
 
 _MAX_REMARKS, _LONGEST_REMARK = 1_000, 1_500  # a remark may quote a whole error of the provider
@@ -191,7 +191,7 @@ _MAX_REMARKS, _LONGEST_REMARK = 1_000, 1_500  # a remark may quote a whole error
 
 def _write_text_line(exchange: Exchange, worker: Worker | None) -> str:
     secrets = find_row_secrets(exchange)
-    path, source = (printable(secrets.text(text)) for text in (exchange.path, exchange.source))
+    path, source = (escape_line(secrets.mask_text(text)) for text in (exchange.path, exchange.source))
     result = f"{exchange.status} {source}, {exchange.elapsed * 1000:.1f} ms, {exchange.ending}"
     name = "" if worker is None else f"worker {worker.number}: "
     return f"{name}{exchange.seq} {exchange.method} {path} -> {result}"
@@ -202,7 +202,10 @@ def _write_json_line(exchange: Exchange, worker: Worker | None) -> str:
     values = {name: getattr(exchange, name) for name in _LOGGED} | {"remarks": list_remarks(exchange)}
     values |= {} if worker is None else {"worker": worker.number}
     return json.dumps(
-        {name: secrets.text(value)[:LONGEST] if isinstance(value, str) else value for name, value in values.items()}
+        {
+            name: secrets.mask_text(value)[:LONGEST] if isinstance(value, str) else value
+            for name, value in values.items()
+        }
     )
 
 
@@ -232,11 +235,11 @@ class RedactingFormatter(logging.Formatter):
     """Escapes tracebacks line by line, and masks the credentials that the environment holds."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return _find_environment_secrets().text(super().format(record))
+        return _find_environment_secrets().mask_text(super().format(record))
 
     def formatException(self, ei: _ExceptionInfo) -> str:  # noqa: N802  # named by the standard library
         """The traceback; credentials are masked first, as escapes could hide them."""
-        return lines(_find_environment_secrets().text(super().formatException(ei)))
+        return lines(_find_environment_secrets().mask_text(super().formatException(ei)))
 
 
 def _find_environment_secrets() -> "Secrets":

@@ -1,29 +1,306 @@
-"""The settings: what there is to set, and how flags, environment variables and files become one frozen value."""
+"""The settings: every one with its type, default and description."""
 
-import logging
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
-from typing import Annotated, Literal
+from collections.abc import Collection, Iterator, Mapping
+from typing import Annotated, ClassVar, Literal, Self
+from urllib.parse import urlsplit
 
-from msgspec import Struct
-from msgspec.structs import replace
-from pydantic_core import ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
-from mockserver.config.errors import ConfigError, Mistake, MockserverError
-from mockserver.config.models_and_limits import Keys, LimitsSetting, Models
-from mockserver.config.recording import UPSTREAM_KEY, MatchSettings, Scrubs, Upstreams
-from mockserver.config.source import Document, Path, did_you_mean, read
-from mockserver.config.tables import AsTable, AsText, BaseTable, ByShape, Table, TextOrNumber, field
-from mockserver.config.timing import PROFILES, Profiles, ProfileSettings, TimingSetting
-from mockserver.config.types import Duration, Hosts, Instant, Origins, Several, Size, StateUrl, Token
-from mockserver.config.validation_errors import Wording, find_mistakes
+from mockserver.config.tables import (
+    AfterValidator,
+    AsTable,
+    AsText,
+    BaseTable,
+    BeforeValidator,
+    ByShape,
+    Change,
+    Table,
+    TextOrNumber,
+    WithJsonSchema,
+    WrittenAs,
+    field,
+)
+from mockserver.config.timing import ProfileSettings, TimingSetting, TimingTable
+from mockserver.config.types import (
+    Duration,
+    Hosts,
+    Instant,
+    Origins,
+    Several,
+    Size,
+    StateUrl,
+    Token,
+    make_list_schema,
+    make_refusal,
+    parse_json_path,
+    split_texts,
+)
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Timing
-from mockserver.core.rates import Limits
+from mockserver.core.rates import UNLIMITED, Kind, Limits, Rate, Rates, Window
 from mockserver.core.seed import FROZEN_AT
-from mockserver.core.text import shown
-from mockserver.core.validation import Validation, validation_of
+from mockserver.core.validation import Validation, find_validation
+
+_PLAIN: dict[str, Json] = {"pattern": "^[^*]*$", "items": {"type": "string", "pattern": "^[^*]*$"}}  # no wildcard
+_Many = Annotated[int, field(ge=1)]
+
+
+class RatesTable(BaseTable, title="rates"):
+    """Rate limits."""
+
+    requests_per_minute: _Many | None = field(None, description="How many requests to accept per minute.")
+    requests_per_day: _Many | None = field(None, description="How many requests to accept per day.")
+    tokens_per_minute: _Many | None = field(
+        None, description="How many tokens (prompt and answer) to accept per minute."
+    )
+    tokens_per_day: _Many | None = field(None, description="How many tokens (prompt and answer) to accept per day.")
+
+
+class LimitsTable(RatesTable, title="limits"):
+    """Rate limits and concurrency limits."""
+
+    example: ClassVar[str] = "{requests_per_minute: 60}"
+
+    concurrent_requests: _Many | None = field(
+        None, description="How many requests of a namespace to handle at once, until their answers are sent."
+    )
+    queue: int = field(0, ge=0, description="How many more requests may wait; others get a 503.")
+    queue_timeout: Duration | None = field(None, description="How long a request may wait before it gets a 503.")
+
+
+def _make_rates(table: RatesTable) -> Rates:
+    """Return the rates that a table sets; null lifts a rate."""
+    return tuple(
+        Rate(kind, window, getattr(table, name) or UNLIMITED)
+        for name, (kind, window) in _RATES.items()
+        if name in table.model_fields_set
+    )
+
+
+def _make_limits(table: LimitsTable) -> Limits:
+    if table.concurrent_requests is None:
+        for name in ("queue", "queue_timeout"):
+            if name in table.model_fields_set:
+                raise PydanticCustomError("refused", "{name} requires concurrent_requests", {"name": name})
+    return Limits(_make_rates(table), table.concurrent_requests, table.queue, table.queue_timeout)
+
+
+RatesSetting = Annotated[Rates, WrittenAs(RatesTable), AfterValidator(_make_rates)]
+LimitsSetting = Annotated[Limits, WrittenAs(LimitsTable), AfterValidator(_make_limits)]
+
+
+_RATES: Mapping[str, tuple[Kind, Window]] = {
+    "requests_per_minute": ("requests", "minute"),
+    "requests_per_day": ("requests", "day"),
+    "tokens_per_minute": ("tokens", "minute"),
+    "tokens_per_day": ("tokens", "day"),
+}
+
+
+class KeySettings(BaseTable, title="key"):
+    """What an API key may do."""
+
+    allowed: bool = field(True, description="Accept requests with this key; if false, they get a 403.")
+    models: Several | None = field(None, description="The models it may use (* is a wildcard); others get a 403.")
+    limits: Annotated[RatesSetting | None, WithJsonSchema(RatesTable.model_json_schema)] = field(
+        None, description="Its rate limits, instead of those of the model or the general ones."
+    )
+
+
+def _read_keys(value: Json) -> Json:
+    """Read a table as it is. Keys in a list, or in one text separated by commas, may do anything."""
+    if not isinstance(value, Mapping):
+        return {name: {} for name in split_texts(value)}
+    wants = PydanticCustomError("expected", "a table of what it may do, such as {} or {allowed: false}")
+    wrong = [
+        InitErrorDetails(type=wants, loc=(str(name),), input=table)
+        for name, table in value.items()
+        if not isinstance(table, Mapping | None)
+    ]
+    if wrong:
+        raise ValidationError.from_exception_data("keys", wrong)
+    return {str(name): table or {} for name, table in value.items()}
+
+
+def _accept_names(table: type[BaseTable]) -> Change:
+    """Let the JSON Schema accept names in a list, or as the keys of tables."""
+
+    def made() -> dict[str, Json]:
+        tables = {"type": "object", "additionalProperties": {"anyOf": [table.model_json_schema(), {"type": "null"}]}}
+        no_aliases = {"patternProperties": {"[*]": {"properties": {"aliases": False}}}}
+        return {"anyOf": [{**tables, "allOf": [no_aliases]}, make_list_schema()]}
+
+    return WithJsonSchema(made)
+
+
+Keys = Annotated[Mapping[str, KeySettings] | None, BeforeValidator(_read_keys), _accept_names(KeySettings)]
+
+
+class ModelSettings(BaseTable, title="model"):
+    """The properties of a model."""
+
+    context_window: int | None = field(None, ge=1, description="The most tokens of prompt and answer together.")
+    max_output_tokens: int | None = field(None, ge=1, description="The most tokens of an answer.")
+    tokenizer: Literal["approx", "cl100k_base", "o200k_base"] | None = field(
+        None, description="How to count its tokens if the setting tokenizer is by-model."
+    )
+    tools: bool | None = field(None, description="Accept tools.")
+    vision: bool | None = field(None, description="Accept images.")
+    json_schema: bool | None = field(None, description="Accept a JSON Schema for the answer.")
+    reasoning: bool | None = field(None, description="Accept a reasoning effort.")
+    sampling: bool | None = field(
+        None, description="Accept temperature, top_p, penalties, log probabilities and max_tokens."
+    )
+    resolved: str | None = field(
+        None, min_length=1, json_schema_extra=_PLAIN, description="The model name in its answers. Default: its name."
+    )
+    aliases: Several = field((), json_schema_extra=_PLAIN, description="Other names for it in requests.")
+    timing: Annotated[TimingSetting | None, WithJsonSchema(TimingTable.model_json_schema)] = field(
+        None, description="The timing of its answers; a rule's timing wins."
+    )
+    limits: Annotated[RatesSetting | None, WithJsonSchema(RatesTable.model_json_schema)] = field(
+        None, description="Its rate limits, instead of the general ones."
+    )
+
+
+def _read_models(value: Json) -> Json:
+    if not isinstance(value, Mapping):
+        return {name: {} for name in split_texts(value)}
+    if not all(isinstance(properties, Mapping | None) for properties in value.values()):
+        raise PydanticCustomError("expected", "a list of names, or a table that gives each name a table of properties")
+    return {str(name): properties or {} for name, properties in value.items()}
+
+
+def _check_names(models: Mapping[str, ModelSettings] | None) -> Mapping[str, ModelSettings] | None:
+    owners: dict[str, str] = {}
+    errors = [
+        found
+        for name, model in (models or {}).items()
+        for found in _find_alias_errors(name, model, owners, models or {})
+    ]
+    if errors:
+        raise ValidationError.from_exception_data("models", errors)
+    return models
+
+
+def _find_alias_errors(
+    name: str, model: ModelSettings, owners: dict[str, str], models: Collection[str]
+) -> Iterator[InitErrorDetails]:
+    if model.resolved is not None and "*" in model.resolved:
+        yield make_refusal((name, "resolved"), f'must be a name without *, not "{model.resolved}"', model.resolved)
+    for at, alias in enumerate(model.aliases):
+        if "*" in alias:
+            why = f'must be a name without *, not "{alias}"'
+        elif "*" in name:
+            why = "a pattern cannot have aliases; only a name can"
+        elif alias in models:
+            why = f'"{alias}" is already the name of a model'
+        elif alias in owners:
+            why = f'"{alias}" is already an alias of "{owners[alias]}"'
+        else:
+            owners[alias] = name
+            continue
+        yield make_refusal((name, "aliases", at), why, alias)
+
+
+Models = Annotated[
+    Mapping[str, ModelSettings] | None,
+    BeforeValidator(_read_models),
+    AfterValidator(_check_names),
+    _accept_names(ModelSettings),
+]
+
+
+class MatchSettings(BaseTable, title="match"):
+    """Which parts of a request to ignore, or to compare as well, when looking for a recording."""
+
+    example: ClassVar[str] = "{ignore: [temperature]}"
+
+    ignore: Several = field((), description="Body fields to ignore, such as temperature or seed.")
+    also: Several = field(
+        (), description="What to compare as well: header.x-tenant, query.api-version, or a body field such as user."
+    )
+
+
+def _check_json_path(text: str) -> str:
+    try:
+        parse_json_path(text)
+    except ValueError as error:
+        raise PydanticCustomError("refused", "is not a valid JSONPath: {why}", {"why": str(error)}) from None
+    return text
+
+
+def _check_pattern(text: str) -> str:
+    import regex  # type: ignore[import-untyped]  # slow to import, and most settings have no pattern
+
+    try:
+        regex.compile(text)
+    except (regex.error, ValueError, OverflowError, RecursionError) as error:
+        raise PydanticCustomError("refused", "is not a valid regular expression: {why}", {"why": str(error)}) from None
+    return text
+
+
+SCRUBBED = "<scrubbed>"
+
+
+class Scrub(BaseTable, title="scrub", validate_by_name=True, validate_by_alias=True):
+    """Something to remove from recordings, and from live requests before a recording is looked up."""
+
+    path: Annotated[str, AfterValidator(_check_json_path)] | None = field(
+        None, description="The JSONPath of a value in a JSON body, such as $.user."
+    )
+    regex: Annotated[str, field(min_length=1), AfterValidator(_check_pattern)] | None = field(
+        None, description="Or a regular expression that matches it anywhere."
+    )
+    placeholder: str = field(SCRUBBED, alias="with", min_length=1, description="The replacement.")
+
+    def _check(self) -> Self:
+        if (self.path is None) == (self.regex is None):
+            raise PydanticCustomError("refused", "give either path or regex")
+        return self
+
+
+def _read_scrubs(value: Json) -> Json:
+    if isinstance(value, Mapping):
+        return (value,)
+    if not isinstance(value, list | tuple):
+        raise PydanticCustomError("expected", "a list of tables, such as {path: $.user}")
+    return tuple(value)
+
+
+def _read_upstreams(value: Json) -> Json:
+    if isinstance(value, Mapping):
+        return value
+    pairs = [text.partition("=") for each in split_texts(value) for text in split_texts(each)]
+    if any(not (name and equals and url) for name, equals, url in pairs):
+        raise PydanticCustomError("expected", "dialect=URL, such as openai=https://api.openai.com/v1")
+    return {name: url for name, _, url in pairs}
+
+
+def _check_addresses(upstreams: Mapping[str, str]) -> Mapping[str, str]:
+    for url in upstreams.values():
+        parts = urlsplit(url)
+        if "@" in url:  # not quoted: what is before it may be a password
+            raise PydanticCustomError(
+                "refused", f"put no user or password into the URL; the key for openai goes into {UPSTREAM_KEY}OPENAI"
+            )
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+            raise PydanticCustomError(
+                "expected", "http(s) addresses without a query, such as https://api.openai.com/v1"
+            )
+    return {name: url.rstrip("/") for name, url in upstreams.items()}
+
+
+UPSTREAM_KEY = "MOCKSERVER_UPSTREAM_KEY_"  # plus a dialect: the variable of the key to send upstream
+
+_URLS = {"type": "object", "additionalProperties": {"type": "string", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://[^@?#]+$"}}
+Upstreams = Annotated[
+    Mapping[str, str],
+    BeforeValidator(_read_upstreams),
+    AfterValidator(_check_addresses),
+    WithJsonSchema(lambda: {"anyOf": [_URLS, {"type": ["array", "string"], "items": {"type": "string"}}]}),
+]
+Scrubs = Annotated[tuple[Scrub, ...], BeforeValidator(_read_scrubs)]
 
 
 class UnmatchedError(Table):
@@ -196,197 +473,10 @@ class Settings(BaseTable, title="settings"):
     )
     inspector: bool = field(True, description="Serve the inspector, a page that shows the calls, at /__mockserver__/.")
     inspector_writes: bool = field(False, description="Let the inspector change rules in the rules files.")
+    sockets: bool = field(True, description="Serve Responses over a WebSocket, too; without, clients get a 426 there.")
     source_headers: bool = field(True, description="Add x-mockserver-source and x-mockserver-call to answers.")
     reload: bool = field(True, description="Watch rules files and cassettes, and apply valid changes at once.")
     log: Literal["none", "text", "json"] = field("none", description="Log a line for each request, as text or JSON.")
 
-    def validation_of(self, dialect: str) -> Validation:
-        return validation_of(dialect, self.validation)
-
-
-class Keywords(dict[str, Json]):
-    """Settings passed as Python keywords: errors name `seed`, not `--seed`."""
-
-
-def assemble(
-    flags: Mapping[str, Json],
-    environ: Mapping[str, str],
-    documents: Sequence[Document],
-    *,
-    dialects: Collection[str] = (),
-) -> Settings:
-    """Assemble settings: flags win over `MOCKSERVER_*` variables, these over files, later files over earlier ones.
-
-    If `dialects` are given, no other is accepted. Raises ConfigError with every mistake and its place.
-    """
-    settings, mistakes = assemble_valid(flags, environ, documents, dialects=dialects)
-    if mistakes:
-        raise ConfigError(*mistakes)
-    return settings
-
-
-def assemble_valid(
-    flags: Mapping[str, Json],
-    environ: Mapping[str, str],
-    documents: Sequence[Document],
-    *,
-    dialects: Collection[str] = (),
-) -> tuple[Settings, Sequence[Mistake]]:
-    """Assemble the settings that are valid, as `assemble` does; return them and the mistakes of the others."""
-    settings, mistakes = Settings(), list[Mistake]()
-    flagged = _Layer(flags, str if isinstance(flags, Keywords) else format_flag)
-    layers = (*map(_read_document, documents), _read_environ(environ), flagged)
-    profiles = _find_profiles(layers)
-    for layer in layers:
-        try:
-            settings = settings.model_copy(update=_check_layer(layer, dialects, profiles))
-        except MockserverError as error:
-            mistakes += error.mistakes
-            settings = settings.model_copy(update=dict(_select_valid(layer, profiles)))
-    try:
-        settings = _resolve_strict(settings, [layer for layer in layers if isinstance(layer.values, Mapping)])
-    except MockserverError as error:
-        mistakes += error.mistakes
-    return settings, mistakes
-
-
-def format_flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
-
-
-def format_variable(name: str) -> str:
-    return _PREFIX + name.upper()
-
-
-class _Layer(Struct, frozen=True):
-    """Settings from one origin: their values, how names are spelled there, and the file, if any."""
-
-    values: Json
-    written: Callable[[str], str] = str
-    document: Document | None = None
-
-    def mistake(self, path: Path, words: str, *, key: bool = False) -> Mistake:
-        place = self.document.find_place(("settings", *path), key=key) if self.document else None
-        return Mistake(words, place)
-
-    def name(self, path: Path) -> str:
-        if not path:
-            return "settings"
-        within = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path[1:])
-        return self.written(str(path[0])) + within
-
-
-def _read_document(document: Document) -> _Layer:
-    values = document.data.get("settings") if isinstance(document.data, Mapping) else None
-    return _Layer({} if values is None else values, document=document)
-
-
-def _read_environ(environ: Mapping[str, str]) -> _Layer:
-    """Read the variables `MOCKSERVER_*`. Unknown names are ignored unless they look like a misspelt setting."""
-    named = {
-        name.removeprefix(_PREFIX).lower(): text
-        for name, text in environ.items()
-        if name.startswith(_PREFIX) and not name.startswith(UPSTREAM_KEY)
-    }
-    known = Settings.model_fields
-    return _Layer(
-        {name: text for name, text in named.items() if text and (name in known or did_you_mean(name, known))},
-        format_variable,
-    )
-
-
-def _find_profiles(layers: Sequence[_Layer]) -> Profiles | None:
-    """Return the profiles of all layers; None if they have mistakes, which are reported with their layer."""
-    stated = [layer for layer in layers if isinstance(layer.values, Mapping) and "profiles" in layer.values]
-    if not stated:
-        return PROFILES
-    try:
-        value = _read_values(stated[-1])["profiles"]
-        return PROFILES | Settings.model_validate({"profiles": value}, strict=stated[-1].document is not None).profiles
-    except (ValidationError, MockserverError):
-        return None
-
-
-def _read_values(layer: _Layer) -> Json:
-    if layer.document:
-        return layer.values
-    return {name: _parse_braces(layer, name, value) for name, value in layer.values.items()}
-
-
-def _check_layer(layer: _Layer, dialects: Collection[str], profiles: Profiles | None) -> dict[str, Json]:
-    values = _read_values(layer)
-    names = values if isinstance(values, Mapping) else ()
-    unknown = [name for name in names if name not in Settings.model_fields]
-    mistakes = [layer.mistake((name,), _explain_unknown(layer.written(name), layer), key=True) for name in unknown]
-    try:
-        known = {name: values[name] for name in names if name not in unknown} if unknown else values
-        # Flags and variables are texts, which stand for numbers; in a file, "8000" in quotes is not a number.
-        strict, context = layer.document is not None, {"profiles": profiles}
-        settings = Settings.model_validate(known, strict=strict, context=context)
-    except ValidationError as error:
-        found = find_mistakes(error, Settings, Wording(layer.name, "setting", "must be"))
-        mistakes += (layer.mistake(each.path, each.message, key=each.key) for each in found)
-    if mistakes:
-        raise ConfigError(*mistakes)
-    named = [(("dialect",), settings.dialect, "")] if "dialect" in settings.model_fields_set else []
-    by_dialect = [("upstream", name) for name in settings.upstream]
-    by_dialect += [("validation", name) for name in settings.validation if isinstance(settings.validation, Mapping)]
-    for path, name, what in (*named, *((path, path[1], ": a dialect") for path in by_dialect)):
-        if dialects and name not in dialects:
-            known = f"must be one of {', '.join(dialects)}, not {shown(name)}{did_you_mean(name, dialects)}"
-            raise ConfigError(layer.mistake(path, f"{layer.name(path[:1])}{what} {known}", key=len(path) > 1))
-    return {name: getattr(settings, name) for name in settings.model_fields_set}
-
-
-def _resolve_strict(settings: Settings, layers: Sequence[_Layer]) -> Settings:
-    """Replace the deprecated `strict` by `validation`. Raises ConfigError if both are set."""
-    layer = next((each for each in reversed(layers) if "strict" in each.values), None)
-    if layer is None or settings.strict is None:
-        return settings
-    strict = layer.written("strict")
-    if successor := next((each for each in layers if "validation" in each.values), None):
-        words = f"{strict} and {successor.written('validation')} are both set; remove {strict}"
-        raise ConfigError(layer.mistake(("strict",), words, key=True))
-    meant = Validation.LIVE if settings.strict else Validation.PUBLISHED
-    instead = f"{layer.written('validation')}{': ' if layer.document else '='}{meant}"
-    log.warning("%s", layer.mistake(("strict",), f"{strict} is deprecated; write {instead}", key=True).render())
-    return settings.model_copy(update={"validation": meant})
-
-
-def _select_valid(layer: _Layer, profiles: Profiles | None) -> Iterator[tuple[str, Json]]:
-    """Yield the valid settings of a layer that has others, too."""
-    for name in layer.values if isinstance(layer.values, Mapping) else ():
-        one = replace(layer, values={name: layer.values[name]})
-        with suppress(MockserverError):
-            yield from _check_layer(one, (), profiles).items()
-
-
-def _parse_braces(layer: _Layer, name: str, value: Json) -> Json:
-    """Parse a value that is not from a file: text in braces is a YAML table."""
-    if isinstance(value, list):
-        return [_parse_braces(layer, name, each) for each in value]
-    if isinstance(value, str) and _SURROGATE.search(value):  # Python's stand-in for bytes that are not UTF-8
-        raise ConfigError(layer.mistake((name,), f"{layer.written(name)} must be UTF-8 text, not {value!a}"))
-    if isinstance(value, str) and value.lstrip().startswith("{"):
-        try:
-            return read(value, layer.written(name)).data
-        except MockserverError as error:
-            here = f"{layer.written(name)} is not valid YAML: "
-            raise ConfigError(
-                *(layer.mistake((name,), here + _locate_in_value(each, value)) for each in error.mistakes)
-            ) from None
-    return value
-
-
-def _locate_in_value(mistake: Mistake, value: str) -> str:
-    column = 0 if mistake.place is None else mistake.place.column
-    return f"{mistake.message} (column {column} of {shown(value)})" if column else mistake.message
-
-
-def _explain_unknown(name: str, layer: _Layer) -> str:
-    return f"unknown setting {shown(name)}{did_you_mean(name, map(layer.written, Settings.model_fields))}"
-
-
-_PREFIX = "MOCKSERVER_"
-log = logging.getLogger("mockserver")
-_SURROGATE = lazy_pattern(r"[\ud800-\udfff]")
+    def find_validation(self, dialect: str) -> Validation:
+        return find_validation(dialect, self.validation)

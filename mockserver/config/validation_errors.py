@@ -1,6 +1,6 @@
 """The base of the tables in rules files, and pydantic's errors as plain messages: one per cause, at its key."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
@@ -26,7 +26,7 @@ class TableMistake(Struct, frozen=True):
 class Wording(Struct, frozen=True):
     """How messages name the value at a path and the keys of a table, and the verb for what a value should be."""
 
-    called: Callable[[Path], str]
+    name: Callable[[Path], str]
     key: str = "key"
     expects: str = "expects"
 
@@ -34,22 +34,22 @@ class Wording(Struct, frozen=True):
 def quote_keys(whole: str) -> Wording:
     """Make the wording that names a value by its key in quotes, and what was checked as a whole by `whole`."""
 
-    def called(path: Path) -> str:
+    def name_value(path: Path) -> str:
         keys = [step for step in path if isinstance(step, str)]
         name = f'"{shorten(keys[-1])}"' if keys else whole
         return f"an item of {name}" if path and isinstance(path[-1], int) else name
 
-    return Wording(called)
+    return Wording(name_value)
 
 
 def find_mistakes(error: ValidationError, model: type[BaseTable], wording: Wording) -> Iterator[TableMistake]:
     """Yield what pydantic-core found wrong with a table, in our words."""
-    found = [(details, details["loc"]) for details in error.errors(include_url=False)]
-    misspelt = {loc[:-1] for details, loc in found if details["type"] == "extra_forbidden"}
-    for details, loc in found:
+    found = [_FoundError(details, model, wording) for details in error.errors(include_url=False)]
+    misspelt = {each.loc[:-1] for each in found if each.kind == "extra_forbidden"}
+    for each in found:
         # A missing key next to an unknown one is usually a misspelling of it.
-        if details["type"] != "missing" or loc[:-1] not in misspelt:
-            yield _make_mistake(details, model, wording)
+        if each.kind != "missing" or each.loc[:-1] not in misspelt:
+            yield each.explain()
 
 
 def validate_table(table: type[Checked], value: Json, whole: str, add: Callable[..., None]) -> Checked | None:
@@ -65,87 +65,107 @@ def validate_table(table: type[Checked], value: Json, whole: str, add: Callable[
         return None
 
 
-def _make_mistake(details: ErrorDetails, model: type[BaseTable], wording: Wording) -> TableMistake:
-    loc, value, called = details["loc"], details["input"], wording.called
-    annotation, path = _walk(model, loc)
-    match details["type"]:
-        case "extra_forbidden":
-            return TableMistake(
-                _explain_unknown_key(_find_table(_walk(model, loc[:-1])[0]), path, wording), path, key=True
-            )
-        case "missing":
-            example = _write_example(_walk(model, loc[:-1])[0])
-            return TableMistake(f'{called(path[:-1])} needs "{path[-1]}"{example}', path[:-1])
-        case "empty":
-            key = details["ctx"]["key"]
-            return TableMistake(
-                f'"{shorten(key)}" has no value; give it one, or remove the key', (*path, key), key=True
-            )
-        case "refused":
-            return TableMistake(f"{called(path)}: {details['msg']}", path)
-        case "union_tag_not_found" | "union_tag_invalid" if isinstance(value, Mapping):
-            return _explain_type(value, path, called(path), list(_list_alternatives(annotation)))
-        case "literal_error" if loc[-1:] == ("[key]",):
-            key = str(path[-1])
-            return TableMistake(
-                f'unknown key "{shorten(key)}"{did_you_mean(key, _list_literals(details))}', path, key=True
-            )
-        case "invalid_key" | "string_type" if details["type"] == "invalid_key" or loc[-1:] == ("[key]",):
-            return TableMistake(f"a key must be a string, not {shown(path[-1])}", path[:-1])
-    words = _EXPECTED[details["type"]](details) if details["type"] in _EXPECTED else details["msg"]
-    hint, example = _find_hint(details), _write_example(annotation) if details["type"] in _OF_TABLES else ""
-    if details["type"] == "string_type" and isinstance(value, Mapping):
-        instead = getattr(_find_table(_walk(model, loc[:-1])[0]), "instead", {})
-        hint = f"; write {instead[path[-1]]}" if path and path[-1] in instead else hint
-    if details["type"] == "literal_error" and loc[-1:] == ("<text>",) and not hint:
-        example = _write_example(_walk(model, loc[:-1])[0])  # of the table that may be in its place
-    return TableMistake(f"{called(path)} {wording.expects} {words}, not {shown(value)}{hint}{example}", path)
+class _FoundError:
+    """One error of pydantic-core in a table, and how to put it into words."""
 
+    def __init__(self, details: ErrorDetails, model: type[BaseTable], wording: Wording) -> None:
+        self.kind, self.loc, self.value = details["type"], details["loc"], details["input"]
+        self.details, self.wording = details, wording
+        self.annotation, self.path = _walk(model, self.loc)
+        self.outer = _walk(model, self.loc[:-1])[0]  # the annotation of the table that holds the value
 
-def _explain_unknown_key(table: type[BaseTable] | None, path: Path, wording: Wording) -> str:
-    known = tuple(table.model_keys) if table else ()
-    key, instead = str(path[-1]), getattr(table, "instead", {})
-    if key in instead:
-        return f'unknown {wording.key} "{key}"; write {instead[key]}'
-    takes = f"; {wording.called(path[:-1])} accepts {', '.join(known)}" if known else ""
-    return f'unknown {wording.key} "{shorten(key)}"{did_you_mean(key, known) or takes}'
+    @property
+    def name(self) -> str:
+        return self.wording.name(self.path)
 
+    def explain(self) -> TableMistake:
+        path = self.path
+        match self.kind:
+            case "extra_forbidden":
+                return self._explain_unknown_key()
+            case "missing":
+                name = self.wording.name(path[:-1])
+                return TableMistake(f'{name} needs "{path[-1]}"{_write_example(self.outer)}', path[:-1])
+            case "empty":
+                key = self.details["ctx"]["key"]
+                words = f'"{shorten(key)}" has no value; give it one, or remove the key'
+                return TableMistake(words, (*path, key), key=True)
+            case "refused":
+                return TableMistake(f"{self.name}: {self.details['msg']}", path)
+            case "union_tag_not_found" | "union_tag_invalid" if isinstance(self.value, Mapping):
+                return self._explain_type(self.value)
+            case "literal_error" if self.loc[-1:] == ("[key]",):
+                key = str(path[-1])
+                words = f'unknown key "{shorten(key)}"{did_you_mean(key, self._list_literals())}'
+                return TableMistake(words, path, key=True)
+            case "invalid_key" | "string_type" if self.kind == "invalid_key" or self.loc[-1:] == ("[key]",):
+                return TableMistake(f"a key must be a string, not {shown(path[-1])}", path[:-1])
+        return self._explain_value()
 
-def _find_hint(details: ErrorDetails) -> str:
-    value = details["input"]
-    match details["type"]:
-        case "string_type" if isinstance(value, bool | int | float):
+    def _explain_value(self) -> TableMistake:
+        """Say what was expected, what there is instead, and what to write."""
+        path, example, hint = self.path, "", self._find_hint()
+        if self.kind in _OF_TABLES:
+            example = _write_example(self.annotation)
+        elif self.kind == "string_type" and isinstance(self.value, Mapping):
+            instead = getattr(_find_table(self.outer), "instead", {})
+            hint = f"; write {instead[path[-1]]}" if path and path[-1] in instead else hint
+        elif self.kind == "literal_error" and self.loc[-1:] == ("<text>",) and not hint:
+            example = _write_example(self.outer)  # of the table that may be in its place
+        words = self._describe_expected()
+        message = f"{self.name} {self.wording.expects} {words}, not {shown(self.value)}{hint}{example}"
+        return TableMistake(message, path)
+
+    def _describe_expected(self) -> str:
+        if self.kind == "literal_error":
+            return self._join_literals()
+        if self.kind in _EXPECTED_LIMIT:
+            limit, words = _EXPECTED_LIMIT[self.kind]
+            return words.format(self.details["ctx"][limit])
+        return _EXPECTED.get(self.kind) or self.details["msg"]
+
+    def _explain_unknown_key(self) -> TableMistake:
+        table, key = _find_table(self.outer), str(self.path[-1])
+        known, instead = tuple(table.model_keys) if table else (), getattr(table, "instead", {})
+        if key in instead:
+            words = f'unknown {self.wording.key} "{key}"; write {instead[key]}'
+        else:
+            accepted = f"; {self.wording.name(self.path[:-1])} accepts {', '.join(known)}" if known else ""
+            words = f'unknown {self.wording.key} "{shorten(key)}"{did_you_mean(key, known) or accepted}'
+        return TableMistake(words, self.path, key=True)
+
+    def _explain_type(self, table: Mapping[str, Any]) -> TableMistake:
+        """Explain a table whose `type` says nothing, or nothing that is known."""
+        types, path = list(_list_alternatives(self.annotation)), self.path
+        if "type" not in table:
+            return TableMistake(f'{self.name} needs "type": one of {", ".join(types)}', path)
+        name = table["type"]
+        if not isinstance(name, str):
+            return TableMistake(f'"type" expects a string, not {shown(name)}', (*path, "type"))
+        return TableMistake(f'unknown type "{shorten(name)}"{suggest(name, types)}', (*path, "type"))
+
+    def _find_hint(self) -> str:
+        if self.kind == "string_type" and isinstance(self.value, bool | int | float):
             return "; put it in quotes"
-        case "literal_error" if isinstance(value, str):
-            known = _list_literals(details)
-            return "; write it without quotes" if value in known else did_you_mean(value, known)
-    return ""
+        if self.kind == "literal_error" and isinstance(self.value, str):
+            known = self._list_literals()
+            return "; write it without quotes" if self.value in known else did_you_mean(self.value, known)
+        return ""
 
+    def _list_literals(self) -> list[str]:
+        expected: str = self.details["ctx"]["expected"]
+        return expected.replace(" or ", ", ").replace("'", "").split(", ")
 
-def _list_literals(details: ErrorDetails) -> list[str]:
-    expected: str = details["ctx"]["expected"]
-    return expected.replace(" or ", ", ").replace("'", "").split(", ")
-
-
-def _join_choices(details: ErrorDetails) -> str:
-    names = ["true" if name == "True" else name for name in _list_literals(details)]
-    if len(names) > _MAX_NAMES and _find_hint(details):
-        return f"{', '.join(names[:_MAX_NAMES])} or one of {len(names) - _MAX_NAMES} more"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+    def _join_literals(self) -> str:
+        names = ["true" if name == "True" else name for name in self._list_literals()]
+        if len(names) > _MAX_NAMES and self._find_hint():
+            return f"{', '.join(names[:_MAX_NAMES])} or one of {len(names) - _MAX_NAMES} more"
+        return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _write_example(annotation: Any) -> str:
     example = getattr(_find_table(annotation), "example", "")
     return f"; write {example}" if example else ""
-
-
-def _explain_type(table: Mapping[str, Any], path: Path, called: str, types: Sequence[str]) -> TableMistake:
-    if "type" not in table:
-        return TableMistake(f'{called} needs "type": one of {", ".join(types)}', path)
-    name = table["type"]
-    if not isinstance(name, str):
-        return TableMistake(f'"type" expects a string, not {shown(name)}', (*path, "type"))
-    return TableMistake(f'unknown type "{shorten(name)}"{suggest(name, types)}', (*path, "type"))
 
 
 def _walk(annotation: Any, loc: Path) -> tuple[Any, Path]:
@@ -195,28 +215,25 @@ def _list_alternatives(annotation: Any) -> dict[str, Any]:
     return {name: alternative for alternatives in found for name, alternative in alternatives.items()}
 
 
-def _always(words: str) -> Callable[[ErrorDetails], str]:
-    return lambda _: words
-
-
 _MAX_NAMES = 8  # listed before a hint
 _OF_TABLES = ("model_type", "dict_type", "model_attributes_type")
 # What was expected, by pydantic's name of the error.
-_EXPECTED: Mapping[str, Callable[[ErrorDetails], str]] = {
-    "expected": lambda details: details["msg"],
-    "string_type": _always("a string"),
-    "string_too_short": _always("a string that is not empty"),
-    "string_too_long": lambda details: f"at most {details['ctx']['max_length']} characters",
-    "bool_type": _always("true or false"),
-    "bool_parsing": _always("true or false"),
-    **dict.fromkeys(("int_type", "int_from_float", "int_parsing"), _always("a whole number")),
-    **dict.fromkeys(("float_type", "float_parsing"), _always("a number")),
-    "finite_number": _always("a finite number"),
-    **dict.fromkeys(("model_type", "dict_type", "model_attributes_type"), _always("a table")),
-    **dict.fromkeys(("list_type", "tuple_type"), _always("a list")),
-    "too_short": _always("at least one item"),
-    "literal_error": _join_choices,
-    "greater_than": lambda details: f"more than {details['ctx']['gt']:g}",
-    "greater_than_equal": lambda details: f"at least {details['ctx']['ge']:g}",
-    "less_than_equal": lambda details: f"at most {details['ctx']['le']:g}",
+_EXPECTED: Mapping[str, str] = {
+    "string_type": "a string",
+    "string_too_short": "a string that is not empty",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    **dict.fromkeys(("int_type", "int_from_float", "int_parsing"), "a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number"),
+    "finite_number": "a finite number",
+    **dict.fromkeys(_OF_TABLES, "a table"),
+    **dict.fromkeys(("list_type", "tuple_type"), "a list"),
+    "too_short": "at least one item",
+}
+# The same with a limit: its name in the error, and the words around it.
+_EXPECTED_LIMIT: Mapping[str, tuple[str, str]] = {
+    "string_too_long": ("max_length", "at most {} characters"),
+    "greater_than": ("gt", "more than {:g}"),
+    "greater_than_equal": ("ge", "at least {:g}"),
+    "less_than_equal": ("le", "at most {:g}"),
 }

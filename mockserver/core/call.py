@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, canonical, try_parse
-from mockserver.core.lazy import lazy_field, lazy_property
-from mockserver.core.memo import Memo
+from mockserver.core.lazy import Memo, lazy_field, lazy_property
+from mockserver.core.mcp_server import McpRequest
 from mockserver.core.tokens import APPROX, Tokenizer, part_tokens
 
 # Hosted tools whose calls the client carries out: the tool's name, and the key of its input.
@@ -81,10 +81,10 @@ class Toolset(tuple[Tool, ...]):
 
     @lazy_property
     def names(self) -> tuple[str, ...]:
-        return names_of(self)
+        return list_names(self)
 
 
-def names_of(tools: Sequence[Tool]) -> tuple[str, ...]:
+def list_names(tools: Sequence[Tool]) -> tuple[str, ...]:
     """Return the names of tools; those in namespaces also with these: `get_weather`, and `crm.get_weather`."""
     return (*[tool.name for tool in tools], *[tool.full_name for tool in tools if tool.namespace])
 
@@ -212,6 +212,7 @@ class Call(Struct, frozen=True, dict=True):
     sent: Mapping[str, Json] | None = None  # the body, where its dialect would refuse it
     is_checked: bool = True  # whether its dialect takes the body: only then is `raw` sure to have the shape it asks for
     is_sound: bool = False  # whether its dialect saw that nothing is wrong with the history that it sends back
+    mcp: McpRequest | None = None  # what it asks of an MCP server
     remarks: tuple[str, ...] = ()  # what its dialect let through and the live provider may refuse
 
     @property
@@ -313,22 +314,22 @@ class Call(Struct, frozen=True, dict=True):
     def spoken(self) -> tuple[Message, ...]:
         return self.messages[1:] if self.has_instructions else self.messages
 
-    def limited(self, max_tokens: int) -> "Call":
-        return self._sharing(replace(self, options=replace(self.options, max_tokens=max_tokens)))
+    def limit_tokens(self, max_tokens: int) -> "Call":
+        return self._share_results(replace(self, options=replace(self.options, max_tokens=max_tokens)))
 
-    def of_model(self, name: str) -> "Call":
-        return self._sharing(replace(self, model=name))
+    def use_model(self, name: str) -> "Call":
+        return self._share_results(replace(self, model=name))
 
-    def _sharing(self, other: "Call") -> "Call":
+    def _share_results(self, other: "Call") -> "Call":
         """Return a call with the same meaning and messages, for which what was computed holds, too."""
         vars(other).update(vars(self))
         return other
 
     def tool(self, name: str, namespace: str = "") -> Tool | None:
         """Return the offered tool of a name; without a namespace, the first in any."""
-        return next(iter(self.tools_named(name, namespace)), None)
+        return next(iter(self.find_tools(name, namespace)), None)
 
-    def tools_named(self, name: str, namespace: str = "") -> tuple[Tool, ...]:
+    def find_tools(self, name: str, namespace: str = "") -> tuple[Tool, ...]:
         """Return the offered tools of a name in a namespace, or in any; `crm.get_weather` names both."""
         bare = [tool for tool in self.tools if tool.name == name and namespace in ("", tool.namespace)]
         return tuple(bare or [tool for tool in self.tools if tool.namespace and tool.full_name == name])
@@ -388,11 +389,11 @@ _DECLARATIONS = Memo[bytes, str](most=1 << 22)
 
 
 def _write_declaration(tools: tuple[Tool, ...]) -> str:
-    lines = [line for tool in tools for line in _function(tool)]
+    lines = [line for tool in tools for line in _declare_function(tool)]
     return "\n".join(("namespace functions {", "", *lines, "} // namespace functions"))
 
 
-def _function(tool: Tool) -> Iterator[str]:
+def _declare_function(tool: Tool) -> Iterator[str]:
     if tool.description:
         yield f"// {tool.description}"
     if tool.grammar is not None:
@@ -404,12 +405,12 @@ def _function(tool: Tool) -> Iterator[str]:
         yield f"type {tool.name} = () => any;"
     else:
         yield f"type {tool.name} = (_: {{"
-        yield from _members(tool.parameters, 0)
+        yield from _declare_members(tool.parameters, 0)
         yield "}) => any;"
     yield ""
 
 
-def _members(schema: Mapping[str, Json], depth: int) -> Iterator[str]:
+def _declare_members(schema: Mapping[str, Json], depth: int) -> Iterator[str]:
     required, properties, indent = schema.get("required"), schema.get("properties"), " " * (2 * depth)
     if not isinstance(properties, Mapping):
         return
@@ -418,27 +419,27 @@ def _members(schema: Mapping[str, Json], depth: int) -> Iterator[str]:
         described = spec.get("description") if isinstance(spec, Mapping) else None
         if isinstance(described, str) and depth < 2:
             yield f"{indent}// {described}"
-        yield f"{indent}{name}{'' if name in needed else '?'}: {_type(spec, depth)},"
+        yield f"{indent}{name}{'' if name in needed else '?'}: {_declare_type(spec, depth)},"
 
 
-def _type(schema: Json, depth: int) -> str:
+def _declare_type(schema: Json, depth: int) -> str:
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return "any"
     if isinstance(choices := schema.get("enum"), list):
         return " | ".join(json.dumps(choice, ensure_ascii=False) for choice in choices)
     for key in ("anyOf", "oneOf"):
         if isinstance(several := schema.get(key), list):
-            return " | ".join(_type(one, depth + 1) for one in several)
+            return " | ".join(_declare_type(one, depth + 1) for one in several)
     kind = schema.get("type")
     if isinstance(kind, list):
         # Without duplicates, which hostile schemas repeat.
         kinds = dict.fromkeys(one for one in kind if isinstance(one, str))
-        return " | ".join(_type({**schema, "type": one}, depth) for one in kinds)
+        return " | ".join(_declare_type({**schema, "type": one}, depth) for one in kinds)
     match kind:
         case "array":
-            return f"{_type(schema.get('items'), depth + 1)}[]"
+            return f"{_declare_type(schema.get('items'), depth + 1)}[]"
         case "object":
-            inner = [*_members(schema, depth + 1)]
+            inner = [*_declare_members(schema, depth + 1)]
             return "\n".join(("{", *inner, " " * (2 * depth) + "}")) if inner else "object"
     return _WORDS.get(kind, "any") if isinstance(kind, str) else "any"
 
@@ -449,18 +450,18 @@ _WORDS = {"string": "string", "integer": "number", "number": "number", "boolean"
 ToolResult = Mapping[str, Json]  # name (None where no call has the result's id), text, json (None for other texts)
 
 
-def last_tool_result(call: Call) -> ToolResult | None:
+def find_last_tool_result(call: Call) -> ToolResult | None:
     """Return the result that ends the conversation, if one does; instructions may follow it."""
     last = call.last_turn
-    return _tool_result(call, last) if last is not None and _is_tool_result(last) else None
+    return _read_tool_result(call, last) if last is not None and _is_tool_result(last) else None
 
 
-def tool_results(call: Call) -> tuple[ToolResult, ...]:
+def list_tool_results(call: Call) -> tuple[ToolResult, ...]:
     """Return the results since the user's last message, in order."""
-    return tuple(_tool_result(call, message) for message in call.since_user if _is_tool_result(message))
+    return tuple(_read_tool_result(call, message) for message in call.since_user if _is_tool_result(message))
 
 
-def recent_tool_calls(call: Call) -> tuple[ToolCall, ...]:
+def list_recent_tool_calls(call: Call) -> tuple[ToolCall, ...]:
     return tuple(made for message in call.since_user for made in message.tool_calls)
 
 
@@ -472,7 +473,7 @@ def _is_tool_result(message: Message) -> bool:
     return message.role in ("tool", "function")
 
 
-def _tool_result(call: Call, result: Message) -> ToolResult:
+def _read_tool_result(call: Call, result: Message) -> ToolResult:
     made = (tool_call for message in reversed(call.messages) for tool_call in message.tool_calls)
     name = next((each.name for each in made if each.id == result.tool_call_id), result.name)
     return {"name": name, "text": result.text, "json": try_parse(result.text)}

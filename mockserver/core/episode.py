@@ -15,7 +15,7 @@ from mockserver.core.http import (
     write_lines,
 )
 from mockserver.core.lazy import lazy_property
-from mockserver.core.text import hiding
+from mockserver.core.text import make_reprs
 
 SUFFIX = ".yaml"  # of a cassette's file
 RecordedEvent = tuple[float, bytes]  # seconds since the request was sent, and one event of a stream with its end
@@ -33,7 +33,7 @@ class Sent(Struct, frozen=True):
     headers: Headers = ()
     body: bytes = b""
 
-    __repr__, __rich_repr__ = hiding("headers")
+    __repr__, __rich_repr__ = make_reprs("headers")
 
 
 class Recorded(Struct, frozen=True, eq=False, dict=True):
@@ -80,10 +80,10 @@ class Recorded(Struct, frozen=True, eq=False, dict=True):
         if self.frames is not None and len(body) > MAX_JOINED:
             return reply
         headers = tuple(reply.headers)
-        return Reply(self.status, _lines_of(headers) or headers, body)
+        return Reply(self.status, _write_lines(headers) or headers, body)
 
 
-def _lines_of(headers: Headers) -> HeaderLines | None:
+def _write_lines(headers: Headers) -> HeaderLines | None:
     """Return headers as lines, if they are as those that a dialect makes."""
     fields = dict(headers)
     media = fields.get("content-type", "")
@@ -113,7 +113,7 @@ class Episode(Struct, frozen=True):
 
     @property
     def format(self) -> str:
-        return wire_format(self.dialect, self.operation)
+        return find_format(self.dialect, self.operation)
 
 
 # The wire formats of operations that most dialects answer in another, by dialect.
@@ -127,11 +127,11 @@ _FORMATS = {
 }
 
 
-def wire_format(dialect: str, operation: str) -> str:
+def find_format(dialect: str, operation: str) -> str:
     """The format of the answers: for most operations their name, as dialects agree on it."""
     return _FORMATS.get((dialect, operation), operation)
 
 
-def header_value(headers: Headers, name: str) -> str:
+def join_header(headers: Headers, name: str) -> str:
     """The values of a header (lower case), separated by commas; empty if it is absent."""
     return ", ".join(value for key, value in headers if key == name)

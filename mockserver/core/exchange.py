@@ -40,18 +40,18 @@ class SentFrame(Struct, frozen=True):
         return _LINE.split(self.raw)
 
 
-def frames(pieces: Sequence[Piece]) -> tuple[SentFrame, ...]:
+def split_frames(pieces: Sequence[Piece]) -> tuple[SentFrame, ...]:
     """Return the frames in the pieces of a stream; bytes after the last blank line are an incomplete frame."""
     pieces = list(pieces)
-    return tuple(_frames(b"".join([data for _, data in pieces]), pieces))
+    return tuple(_split_frames(b"".join([data for _, data in pieces]), pieces))
 
 
-def count(data: bytes) -> int:
+def count_frames(data: bytes) -> int:
     """Return roughly how many frames end in these bytes."""
     return data.count(b"\n\n") + data.count(b"\r\n\r\n")
 
 
-def _frames(text: bytes, pieces: Sequence[Piece]) -> Iterator[SentFrame]:
+def _split_frames(text: bytes, pieces: Sequence[Piece]) -> Iterator[SentFrame]:
     start, row, reached = 0, 0, len(pieces[0][1]) if pieces else 0
     for found in _BLANK.finditer(text):
         while reached < found.end():
@@ -230,7 +230,7 @@ class Exchange(Struct, eq=False):
         self.size = total = size + length
         if total > MOST_KEPT or not self.kept:
             room = max(MOST_KEPT - size, 0) if self.kept else 0
-            self.unkept += count(data[room:])
+            self.unkept += count_frames(data[room:])
             data, length = data[:room], room
             if not room:
                 return
@@ -243,7 +243,7 @@ class Exchange(Struct, eq=False):
     def let_go(self) -> None:
         """Drop what is kept of one that is open: the journal has no more room."""
         self.kept = False
-        self.unkept += sum(count(data) for _, data in self.sent)
+        self.unkept += sum(count_frames(data) for _, data in self.sent)
         self.sent = []
         self.body, self.headers, self.unweighed, self.weight = b"", (), 0, 0
 
@@ -256,5 +256,5 @@ class Exchange(Struct, eq=False):
         """Return how it ended, and after how much if it ended early: `client left after 3 frames`."""
         if self.ended in ("", "complete"):
             return self.ended or "open"
-        amount, what = (self.unkept + len(frames(self.sent)), "frame") if self.streams else (self.size, "byte")
+        amount, what = (self.unkept + len(split_frames(self.sent)), "frame") if self.streams else (self.size, "byte")
         return f"{self.ended} after {plural(amount, what)}"

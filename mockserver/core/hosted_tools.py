@@ -14,7 +14,7 @@ from mockserver.core.tokens import Chunks
 Given = Mapping[str, Json]
 
 
-def item(kind: str, given: Given, *, chunks: Chunks = "token") -> Item:
+def make_item(kind: str, given: Given, *, chunks: Chunks = "token") -> Item:
     """Return the item of a kind such as `web_search_call` from the keys of the API or from short forms.
 
     Kinds without short forms are in the API's form.

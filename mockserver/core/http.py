@@ -3,13 +3,13 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import Literal, final
+from typing import Any, Literal, final
 from urllib.parse import quote
 
 from msgspec import Struct
 
 from mockserver.core.lazy import lazy_property
-from mockserver.core.text import hiding
+from mockserver.core.text import make_reprs
 
 CONTROL = "/__mockserver__"  # the prefix of the control paths, which no rule can answer
 # Headers that concern one connection only, and stay behind where a message goes on, or is kept.
@@ -34,18 +34,18 @@ def essence(media: str) -> str:
 
 
 def is_address(host: str) -> bool:
-    return _address(host) is not None
+    return _parse_address(host) is not None
 
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach a host: localhost, 127.0.0.0/8, ::1."""
-    address = _address(host)
+    address = _parse_address(host)
     return host.lower() == "localhost" if address is None else address.is_loopback
 
 
 def is_everywhere(host: str) -> bool:
     """Whether listening on this host means listening on every address of the machine."""
-    address = _address(host)
+    address = _parse_address(host)
     return address is not None and address.is_unspecified
 
 
@@ -60,7 +60,7 @@ def origin(text: str) -> str | None:
     return _STANDARD.sub(r"\1\2", text) if _ORIGIN.fullmatch(text) else None
 
 
-def _address(host: str) -> _ADDRESS | None:
+def _parse_address(host: str) -> _ADDRESS | None:
     try:
         return ip_address(host)
     except ValueError:
@@ -84,10 +84,10 @@ class HeaderTable(Struct, frozen=True):
 
 
 def tabulate(headers: Fields) -> HeaderTable:
-    return HeaderTable(headers, first_values(headers), weigh(headers))
+    return HeaderTable(headers, find_first_values(headers), weigh(headers))
 
 
-def first_values(headers: Fields) -> Mapping[bytes, bytes]:
+def find_first_values(headers: Fields) -> Mapping[bytes, bytes]:
     return dict(reversed(headers))
 
 
@@ -127,6 +127,42 @@ def write_lines(headers: Iterable[tuple[str, str]]) -> str:
     return "".join([f"{name}: {value}\r\n" for name, value in headers])
 
 
+class SocketAnswers:
+    """The last answers on one WebSocket, by their ids: its client may go on from them, even if nothing is stored."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[str, Any]] = {}  # with the lane of each
+
+    def keep(self, name: str, lane: str, answer: Any) -> None:
+        self._kept[name] = (lane, answer)
+        if len(self._kept) > MOST_SOCKET_ANSWERS:
+            del self._kept[next(iter(self._kept))]
+
+    def get(self, name: str) -> Any:
+        """Return an answer, or None."""
+        return self._kept.get(name, ("", None))[1]
+
+    def find_last(self, lane: str) -> str | None:
+        """Return the id of the last answer of a lane."""
+        return next((name for name, (kept, _) in reversed(self._kept.items()) if kept == lane), None)
+
+    def forget(self, name: str, lane: str) -> None:
+        """Forget an answer, if it is of this lane."""
+        if self._kept.get(name, (None,))[0] == lane:
+            del self._kept[name]
+
+
+MOST_SOCKET_ANSWERS = 256
+
+
+class SocketTurn(Struct, frozen=True, eq=False):
+    """What a request on a WebSocket says beside its body: its lane, and whether anything is to be written for it."""
+
+    answers: SocketAnswers
+    lane: str = ""
+    writes: bool = True
+
+
 class HttpRequest(Struct, frozen=True, dict=True):
     """A frozen snapshot of one request; parsing it needs no server.
 
@@ -140,8 +176,9 @@ class HttpRequest(Struct, frozen=True, dict=True):
     body: bytes = b""
     namespace: str = "default"
     path_params: Mapping[str, str] = {}
+    turn: SocketTurn | None = None  # on a WebSocket
 
-    __repr__, __rich_repr__ = hiding("headers")
+    __repr__, __rich_repr__ = make_reprs("headers")
 
     @property
     def server_url(self) -> str:
@@ -157,7 +194,7 @@ class HttpRequest(Struct, frozen=True, dict=True):
     @lazy_property
     def fields(self) -> Mapping[bytes, bytes]:
         """The first value of each header, by its lower-case name."""
-        return first_values(self.headers)
+        return find_first_values(self.headers)
 
     def header(self, name: str) -> str | None:
         """The first value of a header (any case), or None."""

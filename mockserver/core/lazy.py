@@ -1,4 +1,4 @@
-"""What is made when first used: items of large answers, values of modules that are slow to import, patterns."""
+"""What is made once, when it is first needed: items of large answers, values of slow modules, patterns, results."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,6 +11,7 @@ from msgspec import Struct
 
 T = TypeVar("T", covariant=True)
 V = TypeVar("V")
+K = TypeVar("K")
 
 
 class LazySequence(Sequence[T]):
@@ -49,7 +50,7 @@ def map_lazily(change: Callable[[Any], Any], items: Sequence[Any], *, few: int =
     return LazySequence(lambda: map(change, items), len(items)) if len(items) > few else [*map(change, items)]
 
 
-def batches(pieces: Iterable[bytes], least: int) -> Iterator[bytes]:
+def join_batches(pieces: Iterable[bytes], least: int) -> Iterator[bytes]:
     """Join pieces to larger ones, but not all of them: together they may fill the memory."""
     some, size = list[bytes](), 0
     for piece in pieces:
@@ -153,3 +154,29 @@ class _LazyPattern:
 def lazy_pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return a pattern that is compiled when it is first used."""
     return cast(re.Pattern[AnyStr], _LazyPattern(source, flags))
+
+
+class Memo(dict[K, V]):
+    """What was found before, by what it was found for. Before it would take more than `most` bytes, all is forgotten.
+
+    Threads may share one: at worst they find the same value twice.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = self._left = most
+
+    def keep(self, key: K, value: V, size: int) -> V:
+        """Return a value, and keep it unless it is large; `size`: the bytes of it and its key."""
+        size += _ENTRY
+        if size > self._most // _FEWEST:
+            return value
+        if size > self._left:
+            self.clear()
+            self._left = self._most
+        self._left -= size
+        self[key] = value
+        return value
+
+
+_ENTRY = 100  # bytes that the dict takes for an entry, about
+_FEWEST = 8  # values have room

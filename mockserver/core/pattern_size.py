@@ -22,17 +22,17 @@ def estimate_size(pattern: str) -> int:
     """
     pattern = _COMMENT.sub(_keep_group, pattern)
     if not _VERBOSE.search(pattern):
-        return _size(pattern)
+        return _estimate_plain(pattern)
     if _VERBOSE_IN_PARTS.search(pattern) and "{" in pattern:
         return BOUNDLESS
-    return max(_size(pattern), _size(_SKIPPED.sub(_keep_group, pattern)))
+    return max(_estimate_plain(pattern), _estimate_plain(_SKIPPED.sub(_keep_group, pattern)))
 
 
 def _keep_group(found: "re.Match[str]") -> str:
     return found["kept"] or ""
 
 
-def _size(pattern: str) -> int:
+def _estimate_plain(pattern: str) -> int:
     sizes, last = [0], 0
     for piece in _PIECE.finditer(pattern):
         if piece[0] == "(":

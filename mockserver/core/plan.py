@@ -12,6 +12,7 @@ from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.episode import Recorded
 from mockserver.core.http import Frame, Headers
 from mockserver.core.json import Json
+from mockserver.core.mcp_server import McpServer
 from mockserver.core.tokens import APPROX, HUGE, Chunks, Tokenizer
 
 # Why a request can fail, and the status that most providers give it.
@@ -54,7 +55,7 @@ _FIRST_REASONS = {status: reason for reason, status in reversed(REASONS.items())
 REASON_OF_STATUS = dict(sorted((_FIRST_REASONS | {400: "bad_parameter", 404: "unknown_model"}).items()))
 
 
-def reason_of(status: int) -> str:
+def find_reason(status: int) -> str:
     return REASON_OF_STATUS.get(status, "bad_parameter" if status < 500 else "server_error")
 
 
@@ -211,6 +212,7 @@ class Logprob(Struct, frozen=True):
     top: tuple[tuple[str, float], ...] = ()
 
 
+TOOL_ERROR = "tool_error"  # why an answer of an MCP tool ends that has failed
 # Why an answer ends, in words that all dialects can show.
 FINISHES = ("stop", "length", "tool_calls", "content_filter", "function_call", "error")
 # In words of one dialect's own, each with what other dialects show instead.
@@ -355,7 +357,7 @@ class Failure(Exception):  # noqa: N818  # also used as a value
 
     __hash__ = Exception.__hash__
 
-    def renewed(self) -> "Failure":
+    def renew(self) -> "Failure":
         """Return an equal failure, which no traceback belongs to."""
         failure = Failure.__new__(Failure, *self.args)
         vars(failure).update(vars(self))
@@ -380,7 +382,7 @@ class Forward(Struct, frozen=True):
     cassette: str | None = None
 
 
-Success = Answer | Models | Artifact | Stored | Listing
+Success = Answer | Models | Artifact | Stored | Listing | McpServer
 Outcome = Success | Failure | Raw | Recorded | Forward | Usage | None  # the last two: what is left of it once rendered
 
 

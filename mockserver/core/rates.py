@@ -1,7 +1,8 @@
-"""Rate and concurrency limits, and what is left of them."""
+"""Rate and concurrency limits, what is left of them, and what counts it."""
 
+from collections.abc import Sequence
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -68,3 +69,43 @@ class Standings(NamedTuple):
 
     requests: Standing | None = None
     tokens: Standing | None = None
+
+
+class Draw(NamedTuple):
+    """An amount drawn from a bucket that refills in `window` seconds; amounts are in seconds of refilling.
+
+    `needed` must be there for anything to be drawn; `taken` is then taken, which may leave a debt, or is given back
+    where it is less than nothing.
+    """
+
+    bucket: str
+    window: float
+    needed: float
+    taken: float
+
+
+class Admission(NamedTuple):
+    """What a request got: a slot, a place in the queue, or nothing, as there is `no_room` or a bucket is `empty`."""
+
+    result: Literal["entered", "queued", "no_room", "empty"]
+    waits: Sequence[float] = ()  # of each bucket that was asked for, the seconds until it is full
+    place: str | None = None  # to be left; None if nothing limits how many requests run at once
+
+
+class LimitStore(Protocol):
+    """Buckets that start full and refill continuously, and slots with a queue, separate for each namespace."""
+
+    async def enter(self, namespace: str, draws: Sequence[Draw], limits: Limits) -> Admission:
+        """Draw all and get a slot or a place in the queue, or change nothing: one atomic step."""
+
+    async def wait(self, namespace: str, place: str, limits: Limits) -> None:
+        """Return when a place in the queue has become a slot: earlier places first."""
+
+    async def take(self, namespace: str, draws: Sequence[Draw]) -> Sequence[float]:
+        """Draw in one atomic step, whatever is available; return each bucket's seconds until it is full."""
+
+    def leave(self, namespace: str, place: str, limits: Limits) -> None:
+        """Give a slot or a place in the queue back."""
+
+    async def clear(self, namespace: str) -> None:
+        """Forget a namespace: its buckets are full again. Slots stay taken."""

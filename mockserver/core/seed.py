@@ -95,7 +95,7 @@ class WallClock(Struct, frozen=True):
         return int(time.time()) if self.at is None else self.at
 
 
-def token() -> str:
+def make_token() -> str:
     """A token that cannot be guessed: the only true randomness."""
     return secrets.token_urlsafe(24)
 

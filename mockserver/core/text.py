@@ -27,7 +27,7 @@ def shown(value: object, longest: int = SHOWN) -> str:
     return one_line(text)
 
 
-def hiding(*names: str) -> tuple[Callable[[Struct], str], Callable[[Struct], list[tuple[str, Any]]]]:
+def make_reprs(*names: str) -> tuple[Callable[[Struct], str], Callable[[Struct], list[tuple[str, Any]]]]:
     """Return `__repr__` and `__rich_repr__` without the fields of these names, which no traceback may show."""
 
     def fields(struct: Struct) -> list[tuple[str, Any]]:
@@ -43,7 +43,7 @@ def truncate(text: str, longest: int = SHOWN) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-def up_to(lines: Sequence[str], most: int) -> Iterator[str]:
+def limit_lines(lines: Sequence[str], most: int) -> Iterator[str]:
     """So many of the lines, then one that says how many more there are."""
     yield from lines[:most]
     if len(lines) > most:
@@ -80,7 +80,7 @@ def align_columns(rows: Sequence[Sequence[str]], *, right: Container[int] = ()) 
         yield "  ".join(cells).rstrip()
 
 
-def ranges(numbers: Sequence[int], most: int = 10) -> str:
+def write_ranges(numbers: Sequence[int], most: int = 10) -> str:
     """Ascending numbers, consecutive ones as a range: `#1, #3 to #5`; at most so many ranges."""
     starts = [numbers[0], *(after for before, after in pairwise(numbers) if after - before > 1)]
     ends = [*(before for before, after in pairwise(numbers) if after - before > 1), numbers[-1]]
@@ -88,7 +88,7 @@ def ranges(numbers: Sequence[int], most: int = 10) -> str:
     return ", ".join((*found[:most], *(("...",) if len(found) > most else ())))
 
 
-def printable(text: str, longest: int = LONGEST) -> str:
+def escape_line(text: str, longest: int = LONGEST) -> str:
     """A text in ASCII on one line of a log, cut after `longest` characters."""
     if len(text) > longest:
         text = text[:longest] + "..."
@@ -100,7 +100,7 @@ def printable(text: str, longest: int = LONGEST) -> str:
 
 def lines(text: str) -> str:
     """Several lines, each escaped and marked with a bar, so that none can be taken for a log line of its own."""
-    return "\n".join(f"| {printable(line, LONGEST)}" for line in text.split("\n"))
+    return "\n".join(f"| {escape_line(line, LONGEST)}" for line in text.split("\n"))
 
 
 def is_unicode(text: str) -> bool:

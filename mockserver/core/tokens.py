@@ -16,7 +16,7 @@ from struct import unpack
 from typing import Protocol
 
 from mockserver.core.json import Json
-from mockserver.core.memo import Memo
+from mockserver.core.lazy import Memo
 
 # "token", "word", "char", a size in characters, or the exact list of pieces.
 Chunks = str | int | tuple[str, ...]
@@ -355,10 +355,10 @@ def part_tokens(part: Mapping[str, Json]) -> int:
     if image.get("detail") == "low":
         return _IMAGE
     url = image.get("url")
-    return image_tokens(*(size_of(url) if isinstance(url, str) else None) or _USUAL_IMAGE)
+    return count_image_tokens(*(read_image_size(url) if isinstance(url, str) else None) or _USUAL_IMAGE)
 
 
-def image_tokens(width: int, height: int) -> int:
+def count_image_tokens(width: int, height: int) -> int:
     longest = max(width, height, 1)
     if longest > _LONGEST:
         width, height = width * _LONGEST // longest, height * _LONGEST // longest
@@ -368,7 +368,7 @@ def image_tokens(width: int, height: int) -> int:
     return _IMAGE + _TILE * -(-max(width, 1) // _SIDE) * -(-max(height, 1) // _SIDE)
 
 
-def size_of(url: str) -> Size | None:
+def read_image_size(url: str) -> Size | None:
     """Return the size of the PNG, JPEG, GIF or WebP in a data URL, or None if unknown."""
     head, comma, _ = url[:_READ].partition(",")
     if not comma or not head.startswith("data:") or not head.endswith(";base64"):
@@ -383,15 +383,15 @@ def size_of(url: str) -> Size | None:
     return size if size and min(size) > 0 else None
 
 
-def _png(read: bytes) -> Size | None:
+def _read_png(read: bytes) -> Size | None:
     return unpack(">II", read[16:24]) if read[12:16] == b"IHDR" and len(read) >= 24 else None
 
 
-def _gif(read: bytes) -> Size | None:
+def _read_gif(read: bytes) -> Size | None:
     return unpack("<HH", read[6:10]) if len(read) >= 10 else None
 
 
-def _jpeg(read: bytes) -> Size | None:
+def _read_jpeg(read: bytes) -> Size | None:
     at = 2
     while at + 9 <= len(read) and read[at] == 0xFF:
         marker, length = read[at + 1], int.from_bytes(read[at + 2 : at + 4])
@@ -404,7 +404,7 @@ def _jpeg(read: bytes) -> Size | None:
     return None
 
 
-def _webp(read: bytes) -> Size | None:
+def _read_webp(read: bytes) -> Size | None:
     if read[8:12] != b"WEBP" or len(read) < 30:
         return None
     match read[12:16]:
@@ -421,8 +421,8 @@ def _webp(read: bytes) -> Size | None:
 
 # The first bytes of each file format.
 _KINDS: Mapping[bytes, Callable[[bytes], Size | None]] = {
-    b"\x89PNG\r\n\x1a\n": _png,
-    b"GIF8": _gif,
-    b"\xff\xd8": _jpeg,
-    b"RIFF": _webp,
+    b"\x89PNG\r\n\x1a\n": _read_png,
+    b"GIF8": _read_gif,
+    b"\xff\xd8": _read_jpeg,
+    b"RIFF": _read_webp,
 }

@@ -1,7 +1,11 @@
-"""How closely a request is checked before it is answered."""
+"""How closely a request is checked, and what a live provider would refuse of the history that it sends back."""
 
 from collections.abc import Mapping
 from enum import StrEnum
+
+from msgspec import Struct
+
+from mockserver.core.plan import REASONS, Failure
 
 
 class Validation(StrEnum):
@@ -12,9 +16,27 @@ class Validation(StrEnum):
     LIVE = "live"  # also what only the live provider refuses
 
 
-def validation_of(dialect: str, stated: str | Mapping[str, str]) -> Validation:
+def find_validation(dialect: str, stated: str | Mapping[str, str]) -> Validation:
     """Return the mode of a dialect: the one that is stated for all, or in a table, which need not name each dialect."""
     return _MODES[stated if isinstance(stated, str) else stated.get(dialect, Validation.PUBLISHED)]
 
 
 _MODES = {mode.value: mode for mode in Validation}  # a look-up, as asking an Enum takes a microsecond
+
+
+class HistoryProblem(Struct, frozen=True):
+    """The provider's own refusal, where in the history its cause is, and what a client has to keep there.
+
+    `part`: which request of a batch has this history.
+    """
+
+    failure: Failure
+    place: str
+    keep: str
+    part: int | None = None
+
+    @property
+    def remark(self) -> str:
+        failure = self.failure
+        status = failure.status or REASONS[failure.reason]
+        return f'{self.place}: the live provider refuses this history with {status} "{failure.message}"; {self.keep}'

@@ -12,7 +12,7 @@ from msgspec import Struct
 from starlette.types import Message, Receive, Send
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
-from mockserver.core.exchange import COMPLETE, PIECE, Exchange, SentPart, SentParts, count
+from mockserver.core.exchange import COMPLETE, PIECE, Exchange, SentPart, SentParts, count_frames
 from mockserver.core.http import WITHOUT_BODY, HeaderLines, Headers, Reply
 from mockserver.core.seed import monotonic
 from mockserver.delivery.script import NEVER
@@ -42,13 +42,13 @@ class Wire(Protocol):
     def reset(self) -> None:
         """End the connection by TCP RST."""
 
-    def whole(self, status: int, head: bytes, body: bytes) -> bool:
+    def send_whole(self, status: int, head: bytes, body: bytes) -> bool:
         """Send a whole answer past ASGI: its header lines, and its body in its framing. False: nothing was sent."""
 
-    def piece(self, data: bytes) -> bool:
+    def send_piece(self, data: bytes) -> bool:
         """Send a piece, not the last, of a chunked body past ASGI. False: nothing was sent."""
 
-    def paced(self, status: int, head: bytes, stream: "PacedStream") -> bool:
+    def send_paced(self, status: int, head: bytes, stream: "PacedStream") -> bool:
         """Send the head of a paced stream past ASGI, then its parts when they are due. False: nothing was sent."""
 
 
@@ -73,7 +73,7 @@ class ClientConnection(Struct):
     in_process: InProcessDriver | None = None
 
 
-async def client_left(receive: Receive) -> None:
+async def wait_until_left(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -95,11 +95,11 @@ class Buffer:
         self.size += len(piece)
 
     def take(self) -> bytes:
-        body = self._joined()
+        body = self._join()
         self._let_go(body)
         return body
 
-    def left(self) -> bool:
+    def send_at_once(self) -> bool:
         """Return whether it is empty, after sending what the connection can take at once."""
         if self.head is not None:
             return False
@@ -107,13 +107,13 @@ class Buffer:
             return True
         if self._wire is None or self.size > MAX_WRITE:
             return False
-        body = self._joined()
-        if not self._wire.piece(body):
+        body = self._join()
+        if not self._wire.send_piece(body):
             return False
         self._let_go(body)
         return True
 
-    def _joined(self) -> bytes:
+    def _join(self) -> bytes:
         return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
 
     def _let_go(self, body: bytes) -> None:
@@ -161,21 +161,21 @@ class PacedStream:
         if row.kept:
             row.sent = self._sent
 
-    def part(self, *, unsent_last: bool = False) -> None:
+    def leave_others(self, *, unsent_last: bool = False) -> None:
         """Go on without the others, or not at all; they may be sending a part that this stream does not send."""
         row, sent = self.row, self._sent
         if sent is not None:
             sent.detach(unsent_last=unsent_last)
             row.size = sent.size
             if not row.kept:
-                row.unkept = count(self.body[: row.size])
+                row.unkept = count_frames(self.body[: row.size])
             elif not sent:
                 row.sent = []  # or it would keep the body
 
     def stop(self, ended: str) -> None:
         """Send no more: the client has left, or the server stops."""
         if not self.over:
-            self.part()
+            self.leave_others()
             self.finish(ended)
 
     def finish(self, ended: str) -> None:
@@ -216,7 +216,7 @@ class Cohort:
                 continue
             if stream.flow.write_paused:
                 stream.at, stream.stalled, drops = first, True, True
-                stream.part(unsent_last=True)
+                stream.leave_others(unsent_last=True)
                 continue
             if stream.body is not body:
                 body = stream.body
@@ -235,13 +235,13 @@ class Cohort:
                     row.weigh(len(body) + PIECE * last)
                 if ends:
                     row = stream.row
-                    row.size, row.unkept = end, 0 if row.kept else count(body)
+                    row.size, row.unkept = end, 0 if row.kept else count_frames(body)
                     stream.finish(COMPLETE)
             except Exception as error:  # the others go on
                 drops, failure = True, error
                 if not stream.over:
                     stream.over = True
-                    stream.part(unsent_last=unsent)
+                    stream.leave_others(unsent_last=unsent)
         if drops:
             self.streams = [stream for stream in streams if not (stream.over or stream.stalled)]
         if failure is not None:
@@ -338,7 +338,7 @@ class Schedule:
 
     async def next(self) -> "Handed":
         """Return the next action that must be awaited, when it is due; None at the end."""
-        action = self._rest() if self._rests else self._go()
+        action = self._begin_wait() if self._rests else self._go()
         if not isinstance(action, Wait):
             return action
         self._handed = asyncio.get_running_loop().create_future()
@@ -378,8 +378,8 @@ class Schedule:
             elif isinstance(action, Wait):
                 self._due += action.seconds
                 if self._due > self._clock.time():
-                    if outbox.left():
-                        return self._rest()
+                    if outbox.send_at_once():
+                        return self._begin_wait()
                     self._rests = True
                     return _FLUSH
             elif isinstance(action, Head):
@@ -388,9 +388,9 @@ class Schedule:
                 return action
         return None
 
-    def _rest(self) -> "Departed | Wait":
+    def _begin_wait(self) -> "Departed | Wait":
         if self._watch is None:
-            self._watch = asyncio.get_running_loop().create_task(client_left(self._client.receive))
+            self._watch = asyncio.get_running_loop().create_task(wait_until_left(self._client.receive))
             self._watch.add_done_callback(self._depart)
         elif self._watch.done():
             return _LEFT
@@ -467,14 +467,14 @@ async def send_paced(reply: Reply, more: Headers | HeaderLines, client: ClientCo
             ended.set_result(how)
 
     stream = PacedStream(reply, monotonic() if client.began is None else client.began, row, end)
-    if not client.wire.paced(reply.status, head, stream):
+    if not client.wire.send_paced(reply.status, head, stream):
         return None
     try:
         return await ended
     finally:
         if not stream.over:
             stream.over = True
-            stream.part()
+            stream.leave_others()
 
 
 def join_headers(reply: Reply, more: Headers | HeaderLines) -> bytes | None:

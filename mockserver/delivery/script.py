@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mockserver.core.action import Action, Head, Wait, Write
 from mockserver.core.http import WITHOUT_BODY, Frame, FrameRun, Frames, HeaderLines, Headers, Parts, Reply
-from mockserver.core.lazy import batches
+from mockserver.core.lazy import join_batches
 from mockserver.core.plan import Timing
 from mockserver.core.seed import Random, Seed
 
@@ -37,13 +37,13 @@ class Pace(Struct, frozen=True):
             return Pace(Timing(first_token=total))
         first = min(self.timing.first_token or 0.0, total)
         even = replace(self.timing, first_token=first, per_token=(total - first) / (tokens - 1), jitter=0.0)
-        weight = sum(islice(_factors(self.timing, self.seed), 1, tokens))
+        weight = sum(islice(_draw_factors(self.timing, self.seed), 1, tokens))
         if not weight:  # a jitter as large as the waits can leave nothing of any of them
             return replace(self, timing=even)
         return replace(self, timing=replace(even, per_token=(total - first) / weight, jitter=self.timing.jitter))
 
     def moments(self) -> "Moments":
-        return Moments(self.timing, _factors(self.timing, self.seed))
+        return Moments(self.timing, _draw_factors(self.timing, self.seed))
 
 
 class Moments:
@@ -66,7 +66,7 @@ class Moments:
         return self._at
 
 
-def _factors(timing: Timing, seed: Seed) -> Iterator[float]:
+def _draw_factors(timing: Timing, seed: Seed) -> Iterator[float]:
     """Yield the factor of each token's wait: 1 on average, never below 0."""
     if not timing.jitter:
         return repeat(1.0)
@@ -78,29 +78,29 @@ def _draw_jitter(draw: Callable[[Random, float], float], share: float, random: R
         yield draw(random, share)
 
 
-def _uniform(random: Random, share: float) -> float:
+def _draw_uniform(random: Random, share: float) -> float:
     return 1 + random.uniform(-share, share)
 
 
-def _normal(random: Random, share: float) -> float:
+def _draw_normal(random: Random, share: float) -> float:
     return 1 + max(-1.0, min(random.gauss(0.0, share), 1.0))
 
 
-def _lognormal(random: Random, share: float) -> float:
+def _draw_lognormal(random: Random, share: float) -> float:
     """The mean of exp(N(m, s)) is exp(m + s²/2), and its deviation, as a share of that, the root of exp(s²) - 1."""
     variance = math.log1p(share * share)
     return math.exp(random.gauss(-variance / 2, math.sqrt(variance)))
 
 
 _DRAWS: Mapping[str, Callable[[Random, float], float]] = {
-    "uniform": _uniform,
-    "normal": _normal,
-    "lognormal": _lognormal,
+    "uniform": _draw_uniform,
+    "normal": _draw_normal,
+    "lognormal": _draw_lognormal,
 }
 AT_ONCE = Pace()
 
 
-def script(reply: Reply, pace: Pace, more: Headers | HeaderLines = (), *, apart: bool = False) -> Iterable[Action]:
+def make_script(reply: Reply, pace: Pace, more: Headers | HeaderLines = (), *, apart: bool = False) -> Iterable[Action]:
     """Yield the actions that send a reply. Without timing, many frames are sent together.
 
     A plain body waits as long as its stream would; what was recorded keeps its own beat. `more` are headers that go out
@@ -111,16 +111,16 @@ def script(reply: Reply, pace: Pace, more: Headers | HeaderLines = (), *, apart:
     if reply.status in WITHOUT_BODY:
         return (head, Write(b""))
     if reply.beats and not pace.at_once:
-        return _beaten(head, reply)
+        return _keep_beats(head, reply)
     if reply.parts.times and not pace.at_once:
         return _write_parts(head, reply)
     if reply.frames is None:
         pauses = [] if pace.at_once else [Wait(pace.duration(reply.tokens))]
         if reply.pieces is not None:
-            return chain((*pauses, head), map(Write, batches(reply.pieces, _BATCH)))
+            return chain((*pauses, head), map(Write, join_batches(reply.pieces, _BATCH)))
         return (*pauses, head, Write(reply.body, reply.tokens))
     if pace.at_once and not apart:
-        return chain((head,), map(Write, _batches(reply.frames)))
+        return chain((head,), map(Write, _batch_frames(reply.frames)))
     return _pace_frames(head, reply.frames, pace)
 
 
@@ -128,9 +128,9 @@ def join_frames(reply: Reply) -> Reply:
     """Return the reply with its frames joined to bytes, if no wait or fault comes between them and they are few."""
     if reply.frames is None:
         return reply
-    if isinstance(reply.frames, Frames) and len(body := reply.frames.join(sse)) <= _BATCH:
+    if isinstance(reply.frames, Frames) and len(body := reply.frames.join(write_event)) <= _BATCH:
         return Reply(reply.status, reply.headers, body)
-    several = _batches(reply.frames)
+    several = _batch_frames(reply.frames)
     first, second = next(several, b""), next(several, None)
     if second is None:
         return Reply(reply.status, reply.headers, first)
@@ -145,7 +145,7 @@ def part_frames(reply: Reply, pace: Pace) -> Reply:
     ends: dict[float, int] = {}
     size = 0
     for moment, _, frame in _time_frames(reply.frames, pace):
-        data = sse(frame)
+        data = write_event(frame)
         written.append(data)
         size += len(data)
         if data:
@@ -155,11 +155,11 @@ def part_frames(reply: Reply, pace: Pace) -> Reply:
     return replace(reply, frames=None, body=b"".join(written), parts=Parts(tuple(ends), stops, openings))
 
 
-def sse(frame: Frame | FrameRun | bytes) -> bytes:
+def write_event(frame: Frame | FrameRun | bytes) -> bytes:
     """One event as its framing says, or a run of them, with one space after each colon; raw bytes go out unchanged."""
     if isinstance(frame, bytes):
         return frame
-    before, after = _around(frame.event, frame.framing)
+    before, after = _frame_event(frame.event, frame.framing)
     if type(frame) is Frame:
         return before + frame.data + after
     before, after = before + frame.before, frame.after + after
@@ -167,7 +167,7 @@ def sse(frame: Frame | FrameRun | bytes) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def _around(event: str | None, framing: str) -> tuple[bytes, bytes]:
+def _frame_event(event: str | None, framing: str) -> tuple[bytes, bytes]:
     before, after = _FRAMINGS[framing]
     return before if event is None else b"event: " + event.encode() + b"\n" + before, after
 
@@ -179,12 +179,12 @@ _FRAMINGS: Mapping[str, tuple[bytes, bytes]] = {
 }
 
 
-def comment(words: str) -> bytes:
+def write_comment(words: str) -> bytes:
     return b": " + words.encode() + b"\n\n"
 
 
-def _batches(frames: Iterable[Frame | bytes]) -> Iterator[bytes]:
-    return batches(map(sse, frames.runs if isinstance(frames, Frames) else frames), _BATCH)
+def _batch_frames(frames: Iterable[Frame | bytes]) -> Iterator[bytes]:
+    return join_batches(map(write_event, frames.runs if isinstance(frames, Frames) else frames), _BATCH)
 
 
 _BATCH = 1 << 16  # bytes, about a millisecond of work
@@ -198,7 +198,7 @@ def _pace_frames(head: Head, frames: Iterable[Frame | bytes], pace: Pace) -> Ite
         if moment > now:
             yield Wait(moment - now)
             now = moment
-        yield Write(sse(frame), tokens, frame)
+        yield Write(write_event(frame), tokens, frame)
 
 
 def _time_frames(frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[tuple[float, int, Frame | bytes]]:
@@ -208,10 +208,10 @@ def _time_frames(frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[tuple[
     """
     if pace.timing.total is not None:
         frames = tuple(frames)
-        pace = pace.fitted(sum(map(_tokens, frames)))
+        pace = pace.fitted(sum(map(_count_tokens, frames)))
     moments, token, now = pace.moments(), 0, 0.0
     for frame in frames:
-        tokens = _tokens(frame)
+        tokens = _count_tokens(frame)
         token += tokens
         now = max(now, moments.of(token))
         yield now, tokens, frame
@@ -226,7 +226,7 @@ def _write_parts(head: Head, reply: Reply) -> Iterator[Action]:
         yield Write(reply.body[start:end])
 
 
-def _beaten(head: Head, reply: Reply) -> Iterator[Action]:
+def _keep_beats(head: Head, reply: Reply) -> Iterator[Action]:
     now = 0.0
     if reply.frames is None:
         yield from (Wait(reply.beats[0]), head, Write(reply.body, reply.tokens))
@@ -236,8 +236,8 @@ def _beaten(head: Head, reply: Reply) -> Iterator[Action]:
         if beat > now:
             yield Wait(beat - now)
             now = beat
-        yield Write(sse(frame), _tokens(frame), frame)
+        yield Write(write_event(frame), _count_tokens(frame), frame)
 
 
-def _tokens(frame: Frame | bytes) -> int:
+def _count_tokens(frame: Frame | bytes) -> int:
     return 1 if isinstance(frame, bytes) else frame.tokens

@@ -1,4 +1,4 @@
-"""Who speaks: one file per provider, found by being here.
+"""Dialects: one file or folder per provider, discovered in this package.
 
 A dialect turns an HttpRequest into a Call and an outcome into a Reply. It knows no rules, settings, time or sockets.
 """
@@ -14,16 +14,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.call import Call
-from mockserver.core.history import HistoryProblem
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import LazyMapping, lazy_property
 from mockserver.core.plan import Failure
 from mockserver.core.rates import Standings
-from mockserver.core.validation import Validation
+from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects._clients import CLIENT_CONFIGS, ClientConfig
 from mockserver.dialects._meaning import BOOKKEEPING
-from mockserver.kinds import KINDS
+from mockserver.kinds import ARTIFACTS
 
 
 def error_frame(failed: Reply, frames: int) -> Frame:
@@ -37,17 +36,18 @@ def any_history(call: Call, validation: Validation) -> Sequence[HistoryProblem]:
 class Operation(Struct, frozen=True):
     """One method and path (relative to a mount, `{name}` or `{name:path}` for parameters) that a dialect serves.
 
-    `parse(request, validation)` checks a request as the provider does, as closely as `validation` says, and raises
-    Failure; where nothing is checked, it leaves out what is wrong, which `call` keeps. `render(call, outcome)` returns
-    the reply to a success, which is of the operation's own kind. `query` is what the official client always sends.
-    `error(failed, frames)` returns a failed reply as an event of a stream, after so many others.
-    `own_urls(request, body)` returns the body of the provider's own reply with this server's URLs where clients request
-    them next. `unify(request, body)` returns a body as rules know it: with what the path or the query says in place of
-    it, and one name for each field where a provider takes several. `history(call, validation)` returns why the live
-    provider would refuse the history that a call sends back, which parsing it so closely did not. Operations that
-    count, cache or compact what a model would read have none, as no report says that providers check histories there.
+    `parse(request, validation)` checks a request like the provider, as strictly as `validation` says, and raises
+    Failure; if nothing is checked, it leaves out wrong values, which `call` keeps. `render(call, outcome)` returns the
+    reply to a success, whose type is the operation's own. `query` is what the official client always sends.
+    `over_socket`: clients can also send it over a WebSocket.
+    `error(failed, frames)` returns a failed reply as an event of a stream, after this many others. `own_urls(request,
+    body)` returns the body of the provider's own reply, with URLs of this server wherever clients send later requests.
+    `unify(request, body)` returns a body as rules know it: with the values that the path or the query has instead, and
+    one name for each field with several. `history(call, validation)` returns why the live provider would refuse the
+    call's history, unless parsing with this validation has refused it. Operations that count, cache or compact a prompt
+    have none, as no report says that providers check their histories.
 
-    The last three say how a text is put to it: the parameters of the path besides the model, whether the answers are
+    The last three say how to send it a text: the parameters of the path besides the model, whether the answers are
     streams (None: as the body says), and the body without model and `stream` (None: OpenAI's).
     """
 
@@ -57,6 +57,7 @@ class Operation(Struct, frozen=True):
     parse: Callable[[HttpRequest, Validation], Call]
     render: Callable[[Call, Any], Reply]
     query: Mapping[str, str] = {}
+    over_socket: bool = False
     error: Callable[[Reply, int], Frame] = error_frame
     params: Mapping[str, str] = {}
     streams: bool | None = None
@@ -66,14 +67,14 @@ class Operation(Struct, frozen=True):
     history: Callable[[Call, Validation], Sequence[HistoryProblem]] = any_history
 
     def call(self, http: HttpRequest, validation: Validation) -> Call:
-        """Return the call of a request. Raises Failure where it is refused, or if no call can be made of it."""
+        """Return the call of a request. Raises Failure if the request is refused, or if no call can be made of it."""
         if validation is not Validation.OFF:
             return self.parse(http, validation)
         call = self._salvage(http)
         return replace(call, options=replace(call.options, lenient_schema=True))
 
     def _salvage(self, http: HttpRequest) -> Call:
-        """Return the call of what can be read of a request."""
+        """Return the call of the readable parts of a request."""
         try:
             return self.parse(http, Validation.PUBLISHED)  # so that a request means the same in every mode
         except Failure:
@@ -83,12 +84,12 @@ class Operation(Struct, frozen=True):
         return keep_unread(call, sent if self.unify is None else self.unify(http, sent))
 
     def usual(self, path: str, **params: str) -> str:
-        """A path with the usual parameters and these; others stay."""
+        """Return a path with the usual parameters and these; other parameters stay."""
         return _PARAMETER.sub(lambda found: {**self.params, **params}.get(found[1], found[0]), path)
 
 
 def keep_unread(call: Call, sent: Mapping[str, Json]) -> Call:
-    """Return the call of a body that was read without a part of it, which tells calls apart and rules see as `body`."""
+    """Return a call with its whole body, of which a part was not read: it tells calls apart and rules see it."""
     call = replace(call, is_checked=False)
     if not isinstance(call.meaning, dict):
         return call
@@ -104,17 +105,16 @@ def no_rate_limit_headers(standings: Standings) -> Headers:
 
 
 class Dialect(Struct, frozen=True, dict=True):
-    """How one provider speaks. `mounts` are its base paths, the first being the one to advertise; paths that begin
-    as one of `bare` are served without a mount, too. `omissible` is what paths begin with behind a mount, and what some
-    clients leave out, as their base URL of the provider holds it.
+    """How one provider speaks. `mounts` are its base paths, of which the first is advertised; paths that begin like one
+    of `bare` are also served without a mount. `omissible` is the start of paths behind a mount that some clients leave
+    out, because their base URL contains it.
 
-    `variables` are those of the environment that its clients read, with `{address}` for where the server listens and
-    `{key}` for a key that it accepts; a variable that names neither is set only if it is unset. One that is empty here
-    would lead clients elsewhere: it is emptied if it is set. Of `one_key`, clients read one variable and warn of a
-    second: those that are set get a key, else the first.
-    `rate_limit_headers` returns the headers that report what is left of the limits. `missing` holds endpoints that the
-    provider has and this dialect does not (`*` is any segment; what is below them counts too), each with the `then` of
-    a rule that answers it.
+    `variables` are the environment variables that its clients read, with `{address}` for the server's address and
+    `{key}` for a key that it accepts; a variable that has neither is set only if it is unset. A variable that is empty
+    here would lead clients elsewhere: it is emptied if it is set. From `one_key`, clients read one variable and warn
+    about a second: those that are set get a key, or else the first. `rate_limit_headers` returns the headers that
+    report what is left of the limits. `missing` has endpoints of the provider that this dialect lacks (`*` is any
+    segment, and paths below are included), each with the `then` of a rule that answers it.
     """
 
     name: str
@@ -133,12 +133,12 @@ class Dialect(Struct, frozen=True, dict=True):
 
     @lazy_property
     def features(self) -> frozenset[str]:
-        """Return those of FEATURES that a rule for this dialect may use."""
+        """Return those of FEATURES that a rule for this dialect can use."""
         names = {operation.name for operation in self.operations}
-        return self.own_features | {kind.key for kind in KINDS.values() if kind.operation in names}
+        return self.own_features | {kind.key for kind in ARTIFACTS.values() if kind.name in names}
 
 
-# What the answers of a dialect can have, which its operations do not tell.
+# Features of a dialect's answers that do not follow from its operations.
 OWN_FEATURES: Mapping[str, str] = {
     "content_filter": "finish reason or error for filtered content",
     "filter_annotations": "severities for prompt and completion",
@@ -150,12 +150,12 @@ OWN_FEATURES: Mapping[str, str] = {
     "items": "results of the provider's own tools (web search, ...)",
     "failed": "an answer that breaks off",
 }
-FEATURES: Mapping[str, str] = {**OWN_FEATURES, **{kind.key: kind.operation for kind in KINDS.values()}}
+FEATURES: Mapping[str, str] = {**OWN_FEATURES, **{kind.key: kind.name for kind in ARTIFACTS.values()}}
 
 
 @cache
 def discover() -> Mapping[str, Dialect]:
-    """Every dialect by its name, which is its module's. One is imported when it is first read: that takes long."""
+    """Return every dialect by its name, which is its module's. Each is imported on first access, as that is slow."""
     names = sorted(module.name for module in iter_modules(__path__) if not module.name.startswith("_"))
     return LazyMapping(names, _import_dialect)
 
@@ -166,5 +166,5 @@ def _import_dialect(name: str) -> Dialect:
 
 
 def client_configs() -> "Mapping[str, ClientConfig | Dialect]":
-    """Where the clients of each dialect are pointed. A dialect that is not in the table is imported."""
+    """Return where the clients of each dialect are pointed. A dialect that the table lacks is imported."""
     return {name: CLIENT_CONFIGS.get(name) or discover()[name] for name in discover()}

@@ -1,7 +1,7 @@
-"""OpenAI's chat request, which its look-alikes share: the model, then the Call.
+"""OpenAI's chat request, which other dialects share: the model, then the Call.
 
-The model has types and bounds as OpenAI publishes them; `chat_conflicts` says what no type can. `chat_call` also reads
-the part forms of look-alikes.
+The model has the types and bounds that OpenAI publishes; `chat_conflicts` finds what types cannot express. `chat_call`
+also reads the part forms of other dialects.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -17,8 +17,7 @@ from mockserver.config.tables import BeforeValidator
 from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice, Toolset, digest
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, encode_sorted
-from mockserver.core.lazy import LazyValue
-from mockserver.core.memo import Memo
+from mockserver.core.lazy import LazyValue, Memo
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
@@ -93,7 +92,7 @@ RequestMessage = tag_union(
         function_call=optional(FunctionCall),
     ),
     shape(role=literal("user"), content=UserContent, name=optional(str)),
-    # what a function returned, in the deprecated form
+    # the result of a function, in the deprecated form
     shape(role=literal("function"), content=nullable(str), name=str),
     shape(role=literal("tool"), content=TextContent, tool_call_id=str),
     shape(role=literal("developer"), content=TextContent, name=optional(str)),
@@ -135,7 +134,7 @@ Audio = shape(voice=text_or("<an object>", AudioId), format=literal("wav", "aac"
 
 
 def _first_refused_bias(value: Any) -> Any:
-    """Of a great many biases only the first that will be refused, so that not each of them becomes a complaint."""
+    """Return only the first bias that will be refused, so that a large table gives one complaint."""
     entries = value.items() if isinstance(value, dict) else ()
     return next(({key: bias} for key, bias in entries if not _is_bias(bias)), value)
 
@@ -159,7 +158,14 @@ Biases = usually(_Bias, BeforeValidator(_first_refused_bias)(_Bias))
 Stops = text_or("<an array of strings>", list_of(str, 1, 4))
 _Pairs = mapping(text(most=512), keys=text(most=64))
 Metadata = usually({**_Pairs, "max_length": MAX_METADATA_PAIRS}, BeforeValidator(_few_pairs)(_Pairs))
-SafetyIdentifier = text(most=128)
+# Fields that chats and responses share, besides the conversation.
+ACCOUNT_FIELDS = {
+    "user": optional(str),
+    "safety_identifier": optional(text(most=128)),
+    "prompt_cache_key": optional(str),
+    "prompt_cache_options": optional(Object),
+    "moderation": optional(Object),
+}
 PromptCacheKey = text(most=64)  # longer ones are only refused by the live API
 Seed = integer(-(2**63), 2**63 - 1)
 Efforts = literal("none", "minimal", "low", "medium", "high", "xhigh", "max")
@@ -198,12 +204,8 @@ ChatBody = shape(
     audio=optional(Audio),
     prediction=optional(shape(type=literal("content"), content=TextContent)),
     web_search_options=optional(Object),
-    user=optional(str),
-    safety_identifier=optional(SafetyIdentifier),
-    prompt_cache_key=optional(str),
-    prompt_cache_options=optional(Object),
     prompt_cache_retention=optional(str),
-    moderation=optional(Object),
+    **ACCOUNT_FIELDS,
 )
 
 
@@ -241,9 +243,9 @@ _NOTHING: Body = {}
 
 
 class ChatParser(Struct, frozen=True):
-    """Reads the chats of a dialect; `refuse` makes the Failure of the first thing that is wrong with one.
+    """Reads the chats of a dialect; `refuse` makes the Failure of the first mistake in one.
 
-    `live_only` finds what only the live provider refuses; `elsewhere` returns fields that path or query state instead.
+    `live_only` finds what only the live provider refuses; `elsewhere` returns fields that are in the path or query.
     """
 
     dialect: str
@@ -265,14 +267,14 @@ class ChatParser(Struct, frozen=True):
 
 
 def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Call:
-    """The Call that a chat body asks for; `chat` is that body as its request model read it, known keys only."""
+    """Return the Call of a chat body; `chat` is that body as its request model read it, with only known keys."""
     messages = tuple([_message(message) for message in chat["messages"]])
     meaning = chat_fingerprint_fields(body, dialect)
     return _call(http, dialect, chat, messages, _tools(chat), meaning, body)
 
 
 def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None:
-    """The Call of a body that nothing is wrong with; None if that is not sure."""
+    """Return the Call of a body that is certainly valid; else None."""
     body = http.body
     if len(body) > LARGE or http.fields.get(b"content-type") != b"application/json":  # jiter reads long texts faster
         return None
@@ -309,7 +311,7 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
     # Tools are written as they were before: this takes most of the time for them.
     canonical_meaning = {**meaning, "tools": offer.written} if offer.tools else meaning
     written = encode_sorted((dialect, "chat", canonical_meaning))
-    if elsewhere:  # which may be no part of the body
+    if elsewhere:  # it may be missing in the body
         is_whole = _TYPED_CHAT.is_whole(chat, body, encode(chat))
     else:
         is_whole = _TYPED_CHAT.is_whole(chat, body, written, left)
@@ -332,7 +334,7 @@ def _read_whole(given: tuple[bytes, Body]) -> Body:
 
 
 def _read_messages(given: Sequence[Any], ordinals: dict[str, str]) -> list[Message] | None:
-    """Read typed messages, in which each id then is the place at which it first occurred; None if one may be wrong."""
+    """Read typed messages, and replace their ids by ordinals; return None if a message may be invalid."""
     messages: list[Message] = []
     for message in given:
         role, content = message.role, message.content
@@ -367,7 +369,7 @@ def _read_calls(given: Sequence[Any], ordinals: dict[str, str]) -> tuple[ToolCal
 
 
 def _renumber(message: Any, ordinals: dict[str, str]) -> None:
-    """Replace each id in a typed message by the place at which it first occurred."""
+    """Replace each id in a typed message by the ordinal of its first occurrence."""
     if message.role == "tool":
         message.tool_call_id = ordinals.setdefault(message.tool_call_id, f"#{len(ordinals)}")
     elif message.role == "assistant":
@@ -376,7 +378,7 @@ def _renumber(message: Any, ordinals: dict[str, str]) -> None:
 
 
 class _Offer(Struct, frozen=True):
-    """What a list of tools says, for all calls that offer these."""
+    """The contents of a list of tools, for all calls that offer these."""
 
     tools: tuple[Tool, ...] = ()
     fields: Json = None  # as they are written
@@ -385,7 +387,7 @@ class _Offer(Struct, frozen=True):
 
 
 class _Offers(Memo[bytes, _Offer | None]):
-    """Lists of tools by how they are written, as clients offer the same ones each time; None: not surely right."""
+    """Lists of tools by their JSON, as clients offer the same ones each time; None if one may be invalid."""
 
     def __missing__(self, written: bytes) -> _Offer | None:
         body = b'{"tools":%b}' % written
@@ -400,7 +402,7 @@ class _Offers(Memo[bytes, _Offer | None]):
         return self.keep(written, offer, _SIZE_IN_MEMORY * len(written))
 
 
-_SIZE_IN_MEMORY = 16  # bytes that a byte of JSON takes in tables, about
+_SIZE_IN_MEMORY = 16  # about how many bytes a byte of JSON takes in tables
 
 
 def _call(
@@ -462,7 +464,7 @@ _ASKING = frozenset(  # fields that make options unusual
 _TYPED_CHAT = TypedModel(ChatBody, texts=("tools",))
 _TYPED_TOOLS = TypedModel(shape(tools=optional(list_of(ChatTool))))
 _NO_OFFER, _OFFERS = _Offer(), _Offers(most=1 << 22)
-_SPEAKING = frozenset(("user", "system", "developer"))  # whose messages are content and a name
+_SPEAKING = frozenset(("user", "system", "developer"))  # roles whose messages have only content and a name
 _besides_calls = attrgetter("name", "function_call", "audio", "refusal")
 _ONLY_CALLS = (UNSET,) * 4
 _IDS = ("id", "tool_call_id")
@@ -472,7 +474,7 @@ _CHOICES = frozenset(("tool_choice", "function_call"))
 def chat_operation(
     parse: Callable[[HttpRequest, Validation], Call], layout: ChatLayout, lines: RequestLines, model: str = ""
 ) -> Operation:
-    """The operation of a look-alike; `model` answers where the request names none."""
+    """Return the chat operation of a dialect; `model` answers requests that name none."""
 
     renderer = ChatRenderer(layout)
 
@@ -599,15 +601,15 @@ def stop_sequences(stop: Json) -> tuple[str, ...]:
 
 
 def _format(answer: Body | None) -> tuple[str, Json, bool]:
-    """The type of a response format, its schema, and whether that is strict."""
+    """Return the type of a response format, its schema, and whether that is strict."""
     form = (answer or {}).get("json_schema") or {}
     return (answer or {"type": "text"})["type"], form.get("schema"), form.get("strict") is True
 
 
 def chat_fingerprint_fields(body: Body, dialect: str) -> dict[str, Json]:
-    """What would change the answer: no transport, no bookkeeping, no ids.
+    """Return the fields that could change the answer: no transport, no bookkeeping, no ids.
 
-    JSON Schemas become text, as the order of their keys is the order in which a model writes.
+    JSON Schemas become text, as a model writes keys in their order.
     """
     return _meaning_of(body, _number_ids(body["messages"]), _meaning_of_tools(body.get("tools")), dialect)
 
@@ -656,7 +658,7 @@ def _number_ids_of_message(message: Body, ordinals: dict[str, str]) -> Body:
 
 
 def replace_ids(holder: Body, ordinals: dict[str, str], keys: Iterable[str] = _IDS) -> dict[str, Json]:
-    """The same with each of its ids replaced by the place at which that id first occurred."""
+    """Return the value with each of these ids replaced by the ordinal of its first occurrence."""
     renamed = dict(holder)
     for key in keys:
         if isinstance(name := holder.get(key), str):
@@ -737,9 +739,9 @@ def chat_live_only(body: Body) -> Iterator[Complaint]:
 
 
 def find_unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
-    """Every tool call needs its tool message next, and every tool message a call before it."""
+    """Yield tool calls without a tool message right after them, and tool messages without a call."""
     asked: Collection[str] = ()
-    waiting: dict[str, int] = {}  # how many results the ids of these calls still need
+    waiting: dict[str, int] = {}  # how many results these ids still need
     at = 0
     for index, message in enumerate(messages):
         role = message["role"]
@@ -764,7 +766,7 @@ def find_unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
 
 
 def _are_answered(messages: Iterable[Message]) -> bool:
-    """Whether each call has a name and an id that no provider finds too long, and its one result right after it."""
+    """Return whether each call has a name, an id of a valid length, and exactly one result right after it."""
     waiting = set[str]()
     for message in messages:
         if message.role == "tool":

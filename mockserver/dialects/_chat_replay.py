@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from mockserver.core.call import Call
-from mockserver.core.history import HistoryProblem
+from mockserver.core.validation import HistoryProblem
 from mockserver.dialects._chat import MAX_CALL_ID, find_unanswered_calls
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._parse import Body, Complaint
@@ -13,7 +13,7 @@ from mockserver.dialects._replay import IF_PUBLISHED, UNLESS_LIVE, Problems, Rep
 
 
 class _History(Struct, frozen=True):
-    """The messages, each a table, and the calls in them, each with its place: of its message, and in that."""
+    """The messages, each a table, and the calls in them, each with the places of its message and within that."""
 
     messages: Sequence[Body]
     calls: Sequence[tuple[int, int, Body]]
@@ -23,14 +23,14 @@ def _find_empty_calls(call: Call, history: _History) -> Problems:
     for at, message in enumerate(history.messages):
         if message.get("tool_calls") == []:
             found = Complaint("short", ("messages", at, "tool_calls"), got=[], bound=1)
-            yield _problem(found, "leave out `tool_calls` where an answer has none")
+            yield _problem(found, "leave out `tool_calls` if the message has no calls")
 
 
 def _find_long_ids(call: Call, history: _History) -> Problems:
     for at, index, made in history.calls:
         if isinstance(name := made.get("id"), str) and len(name) > MAX_CALL_ID:
             found = Complaint("long", ("messages", at, "tool_calls", index, "id"), got=name, bound=MAX_CALL_ID)
-            yield _problem(found, "keep the ids of calls as they came")
+            yield _problem(found, "send the ids of calls back unchanged")
 
 
 def _find_nameless_calls(call: Call, history: _History) -> Problems:
@@ -38,17 +38,17 @@ def _find_nameless_calls(call: Call, history: _History) -> Problems:
         function = made.get("function")
         if isinstance(function, dict) and function.get("name") == "":
             path = ("messages", at, "tool_calls", index, "function", "name")
-            keep = "keep each call's name; a stream sends it only in the call's first piece"
+            keep = "send the name of each call; a stream has it only in the call's first chunk"
             yield _problem(Complaint("short", path, got="", bound=1), keep)
 
 
 def _find_unanswered(call: Call, history: _History) -> Problems:
     for found in find_unanswered_calls(history.messages) if call.is_checked else ():
-        yield _problem(found, "answer each of the `tool_calls` by a `tool` message with its id, right after them")
+        yield _problem(found, "right after `tool_calls`, send a `tool` message with the id of each call")
 
 
 def _read_history(call: Call) -> _History | None:
-    """The history, if there are calls of tools in it that may be wrong."""
+    """Return the history if it has tool calls that may be wrong, else None."""
     given = call.body.get("messages")
     if not isinstance(given, list):
         return None

@@ -1,4 +1,4 @@
-"""Text completions of OpenAI and its look-alikes: from the body to the Call, and from the answer to the wire."""
+"""Text completions of OpenAI and similar APIs: from the body to the Call, and from the answer to the wire format."""
 
 from collections.abc import Iterator, Sequence
 
@@ -72,7 +72,7 @@ _IDS = IdShape("cmpl-")
 
 
 def parse_completion(http: HttpRequest, dialect: str, elsewhere: Body, *, validation: Validation) -> Call:
-    """The Call of a body, of which path or query may state fields that are `elsewhere`."""
+    """Return the Call of a body; `elsewhere` has fields that are in the path or query."""
     body, parsed = read_request(COMPLETION, http, refuse, validation, elsewhere)
     if validation is not Validation.OFF and not _CONFLICTING.isdisjoint(parsed):
         refuse_first(_conflicts(parsed), refuse)
@@ -88,7 +88,7 @@ def parse_completion(http: HttpRequest, dialect: str, elsewhere: Body, *, valida
 def completion_call(
     http: HttpRequest, body: Body, parsed: Body, options: Options, *, dialect: str, ids: IdShape = _IDS
 ) -> Call:
-    """The Call that a body asks for; `parsed` is that body as its request model read it, known keys only."""
+    """Return the Call of a body; `parsed` is that body as its request model read it, with only known keys."""
     prompts = parse_prompts(parsed["prompt"])
     texts = [prompt.text for prompt in prompts]
     meaning = fields_with_meaning(body, dialect, "completions")
@@ -128,7 +128,7 @@ _CONFLICTING = frozenset(("stream_options", "best_of", "n"))
 
 
 def parse_prompts(prompt: Json) -> tuple[Prompt, ...]:
-    """The prompts of any of the four kinds; null and an empty list are one empty prompt."""
+    """Return the prompts of any of the four kinds; null and an empty list are one empty prompt."""
     if not isinstance(prompt, list) or not prompt:
         return (Prompt(prompt or ""),)
     match prompt[0]:
@@ -144,7 +144,7 @@ def _numbers(numbers: Sequence[int]) -> Prompt:
 
 
 def count_choices(parsed: Body) -> int:
-    """How many choices a body asks for, of all prompts together."""
+    """Return how many choices a body asks for, for all prompts together."""
     prompt = parsed["prompt"]
     several = isinstance(prompt, list) and prompt and not isinstance(prompt[0], int)
     return (parsed.get("n") or 1) * (len(prompt) if several else 1)

@@ -84,7 +84,7 @@ AzureEmbeddingBody = shape(
 
 
 def _read_input(given: Json) -> Json:
-    """Texts, where there is a single one as well."""
+    """Return the texts of an input, even if it is a single one."""
     return [given] if isinstance(given, str) else given
 
 
@@ -108,7 +108,7 @@ def parse_embeddings(http: HttpRequest, dialect: str, elsewhere: Body, *, valida
 
 
 def embeddings_call(http: HttpRequest, body: Body, parsed: Body, *, dialect: str, refuse: Refuse) -> Call:
-    """The Call of a validated body. Raises Failure where its inputs are too long together."""
+    """Return the Call of a validated body. Raises Failure if its inputs are too long in total."""
     prompts = parse_prompts(parsed["input"])
     texts = [prompt.text for prompt in prompts]
     meaning = {key: body[key] for key in body if key not in _BOOKKEEPING}
@@ -142,7 +142,7 @@ def too_long(call: Call) -> Failure | None:
 
 
 def _refuse_empty(given: Json) -> None:
-    """Raise the Failure of an input that holds an empty text."""
+    """Raise a Failure if an input contains an empty text."""
     if given == "":
         raise refuse(custom_complaint("Invalid 'input': input cannot be an empty string.", "input"))
     if isinstance(given, list) and "" in given:
@@ -155,7 +155,7 @@ _USUAL = Options()
 
 
 def embeddings_reply(outcome: Embeddings, encoding: str | None, lines: str, identity: str = "") -> Reply:
-    """A body with these header lines, and with an `identity` if it is stated."""
+    """Return a reply with these header lines, and with an `identity` if there is one."""
     body = embeddings(outcome, encoding)
     if identity:
         body = {"id": identity, **body}
@@ -165,7 +165,7 @@ def embeddings_reply(outcome: Embeddings, encoding: str | None, lines: str, iden
 
 
 def embeddings(outcome: Embeddings, encoding: str | None) -> dict[str, Json]:
-    """The body; `encoding` is a key of ENCODINGS, float by default. Its vectors are JSON already, or of integers."""
+    """Return the body; `encoding` is a key of ENCODINGS, float by default. Vectors are JSON already, or integers."""
     write, vectors = ENCODINGS[encoding or "float"], outcome.vectors
 
     def make() -> Iterator[Json]:
@@ -185,7 +185,7 @@ def _write_floats(vector: Vector) -> Json:
 
 
 def _write_base64(vector: Vector) -> Json:
-    """Little-endian floats of 32 bits, which msgspec writes in base64."""
+    """Return little-endian floats of 32 bits, which msgspec writes in base64."""
     packed = vector.pack() if isinstance(vector, PaletteVector) else pack(f"<{len(vector)}f", *vector)
     return Raw(encode(packed))
 
@@ -199,7 +199,7 @@ def _round_to_uint8(vector: Vector) -> list[int]:
 
 
 def _pack_bits(vector: Vector) -> list[int]:
-    """Eight signs to a byte, the first being the highest bit."""
+    """Return eight signs per byte, the first as the highest bit."""
     bits = "".join("1" if number > 0 else "0" for number in vector)
     return [int(bits[at : at + 8].ljust(8, "0"), 2) for at in range(0, len(bits), 8)]
 

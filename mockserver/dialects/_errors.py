@@ -1,6 +1,6 @@
-"""From a Failure to a provider's error: a row of the dialect's table, overridden by what the failure itself states.
+"""From a Failure to a provider's error: a row of the dialect's table, overridden by the failure's own values.
 
-The messages are OpenAI's, as wrappers and gateways recognise how they begin; a dialect may override them.
+The messages are OpenAI's, as wrappers and gateways recognise their beginnings; a dialect may override them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,9 +12,10 @@ from msgspec import Struct, field
 from mockserver.core.call import OTHER, Call
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
-from mockserver.core.plan import REASONS, Failure, reason_of
+from mockserver.core.plan import REASONS, Failure, find_reason
 from mockserver.core.tokens import IMAGES
 from mockserver.dialects._parse import Complaint, clip, join_words, json_type
+from mockserver.kinds import CONVERSATIONS
 
 
 class ErrorRow(Struct, frozen=True):
@@ -46,11 +47,11 @@ class ErrorTable(Struct, frozen=True):
     unsupported: Messages = field(default_factory=lambda: UNSUPPORTED_MESSAGES)
 
     def resolve(self, failure: Failure, http: HttpRequest, call: Call | None) -> ProviderError:
-        """Return status, message and codes; what the failure states wins over the table."""
+        """Return status, message and codes; the failure's own values take precedence over the table."""
         details = failure.details
         if "feature" in details and failure.message is None and call is not None:
             failure = self.word_unsupported(failure, call)
-        reason = failure.reason if failure.reason in REASONS else reason_of(failure.status or 500)
+        reason = failure.reason if failure.reason in REASONS else find_reason(failure.status or 500)
         if reason == "unknown_model" and call is not None and call.operation == OTHER and not call.model:
             reason = "not_found"  # a 404 of a rule, where no model was asked for
         row = self.rows[reason]
@@ -91,7 +92,7 @@ class ErrorTable(Struct, frozen=True):
 
 @lru_cache(maxsize=1024)
 def _usual_message(template: str, model: str, wait: float) -> str | None:
-    """Return the message of a failure without details; None if it tells more of the request than its model."""
+    """Return the message of a failure without details; None if it depends on more than the request's model."""
     try:
         return template.format_map({**_USUAL, "model": model, "wait": duration(wait), "seconds": f"{wait:g}"})
     except KeyError:
@@ -99,7 +100,7 @@ def _usual_message(template: str, model: str, wait: float) -> str | None:
 
 
 class _Facts(dict[str, str]):
-    """What messages tell, by name: each is worked out when a message has it."""
+    """The values that messages can contain, by name: each is computed when a message uses it."""
 
     def __init__(self, failure: Failure, http: HttpRequest, call: Call | None, credential: Credential) -> None:
         self._failure, self._http, self._call, self._credential = failure, http, call, credential
@@ -143,7 +144,7 @@ class _Facts(dict[str, str]):
 
 
 def _hints(message: str, details: Mapping[str, Json]) -> Iterator[str]:
-    """Yield what follows the message about a path that nothing answers."""
+    """Yield what to add to the message about an unknown path."""
     end = "" if message.endswith(".") else "."
     if "rule" in details:
         yield f"{end} mockserver does not have this endpoint; a rule can answer it: {details['rule']}"
@@ -154,7 +155,9 @@ def _hints(message: str, details: Mapping[str, Json]) -> Iterator[str]:
 
 
 def _param(row: ErrorRow, call: Call | None) -> str | None:
-    return row.param if call is None or row.param != "messages" else _PROMPT_FIELDS.get(call.operation, row.param)
+    if call is None or row.param != "messages" or call.operation not in CONVERSATIONS:
+        return row.param
+    return CONVERSATIONS[call.operation].body_key
 
 
 def _missing_object(call: Call | None) -> str:
@@ -164,7 +167,7 @@ def _missing_object(call: Call | None) -> str:
 
 
 def mask_key(key: str) -> str:
-    """A key as OpenAI shows it in its 401: `sk-te**********cdef`; never whole."""
+    """Return a key as OpenAI shows it in a 401: `sk-te**********cdef`, never whole."""
     shown = min(4, len(key) // 4)
     head = shown + 1 if len(key) > 16 else shown
     hidden = len(key) - head - shown
@@ -173,7 +176,7 @@ def mask_key(key: str) -> str:
 
 @lru_cache(maxsize=4096)
 def duration(seconds: float) -> str:
-    """Seconds as OpenAI writes them: `12ms`, `1s`, `6m0s`, `24h0m0s`."""
+    """Return seconds as OpenAI writes them: `12ms`, `1s`, `6m0s`, `24h0m0s`."""
     if seconds < 1:
         return f"{seconds * 1000:.0f}ms"
     minutes, rest = divmod(round(seconds, 3), 60)
@@ -184,7 +187,7 @@ def duration(seconds: float) -> str:
 
 
 def retry_lines(failure: Failure, *, in_ms: bool = False) -> str:
-    """Return header lines that say when the client may come back, in seconds (`in_ms`: and in milliseconds), if any."""
+    """Return header lines that say when to retry, if known, in seconds (`in_ms`: in milliseconds, too)."""
     wait = failure.retry_after
     if wait is None:
         return ""
@@ -207,7 +210,6 @@ _USUAL: Mapping[str, str] = {
     **{name: str(fact) for name, fact in {"limit": 8192, "tokens": 8193, **_REACHED}.items()},
     "rate": _RATES["requests", "minute"],
 }
-_PROMPT_FIELDS: Mapping[str, str] = {"completions": "prompt", "responses": "input"}
 
 OPENAI_MESSAGES: Messages = {
     "bad_json": "We could not parse the JSON body of your request. The API expects a JSON payload.",
@@ -296,7 +298,7 @@ _OF_GATEWAYS: Mapping[int, tuple[str, str]] = {
 
 
 def gateway_rows(**own: ErrorRow) -> Rows:
-    """The rows of a gateway, given those that differ from other gateways' or have no common one."""
+    """Return the rows of a gateway, given those that differ from other gateways' or have no common one."""
     common = {status: ErrorRow(status, *row) for status, row in _OF_GATEWAYS.items()}
     forbidden, unknown = own["forbidden"], own["unknown_model"]
     common |= {402: own["billing"], 403: forbidden, 500: own["server_error"]}
@@ -314,7 +316,7 @@ def error_rows(by_status: Callable[[int], ErrorRow], **own: ErrorRow) -> Rows:
 
 
 def reason_phrase(status: int) -> str:
-    """The phrase of a status; Python 3.13 words two of them anew."""
+    """Return the phrase of a status; Python 3.13 changed two of them."""
     return {413: "Request Entity Too Large", 422: "Unprocessable Entity"}.get(status) or HTTPStatus(status).phrase
 
 
@@ -324,13 +326,13 @@ def refuse(complaint: Complaint) -> Failure:
 
 
 def refuse_without_code(complaint: Complaint) -> Failure:
-    """Return the same message, for look-alikes that give every bad parameter one code."""
+    """Return the same message, for dialects that give every bad parameter one code."""
     failure = refuse(complaint)
     return Failure("bad_parameter", message=failure.message, param=failure.param)
 
 
 def _word_complaint(complaint: Complaint) -> tuple[str, str | None]:
-    """OpenAI's message, and its code."""
+    """Return OpenAI's message for a complaint, and its code."""
     where, bound, kind = complaint.where, complaint.bound, complaint.kind
     if complaint.message is not None:
         return complaint.message, "invalid_value" if kind == "value" else None
@@ -390,7 +392,7 @@ _OF_STRINGS = ("stop", "modalities", "include", "input")
 
 
 def word_schema_failure(failure: Failure, call: Call | None, *, coded: bool) -> Failure:
-    """Return the failure with OpenAI's message and `param` for a schema of the call; `coded`: with its code too."""
+    """Return the failure with OpenAI's message and `param` for a schema of the call; `coded` adds its code."""
     details = failure.details
     if call is None or failure.param is not None or details.get("schema") is None:
         return failure
@@ -440,7 +442,7 @@ Path = tuple[str | int, ...]
 
 
 class UnsupportedFeature(Struct, frozen=True):
-    """Where in the body the feature is, how OpenAI names that place, and the key of the message."""
+    """Where the feature is in the body, what OpenAI calls that place, and the key of the message."""
 
     path: Path
     param: str
@@ -492,7 +494,7 @@ def _sampling(name: str, call: Call) -> UnsupportedFeature:
 
 
 def _image(call: Call) -> UnsupportedFeature:
-    """Return the first image of the body; only the field if an earlier answer has it."""
+    """Return the first image of the body; only its field if an earlier answer has the image."""
     field = "input" if call.operation == "responses" else "messages"
     path = next(_images(call.raw.get(field), (field,)), None)
     if path is None:
@@ -542,5 +544,5 @@ PLAIN_UNSUPPORTED_MESSAGES: Mapping[str, str] = {
 def plain_errors(
     rows: Rows, messages: Messages, credential: Credential, unsupported: Messages = PLAIN_UNSUPPORTED_MESSAGES
 ) -> ErrorTable:
-    """The errors of a provider of whose own messages these are known; the others are OpenAI's, without its guides."""
+    """Return the errors of a provider of which only these messages are known; the others are OpenAI's."""
     return ErrorTable(rows, {**OPENAI_MESSAGES, **PLAIN_PERMISSION_MESSAGES, **messages}, credential, unsupported)

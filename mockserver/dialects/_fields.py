@@ -1,7 +1,7 @@
-"""The types of which request models are made: a model is a table of fields, which pydantic-core validates.
+"""The types that request models are made of: a model is a table of fields, which pydantic-core validates.
 
-A type is one of Python's, or a schema of pydantic-core: what pydantic would make of annotations, which takes it much
-longer. Members of unions carry labels such as `<a string>`, by which complaints name them.
+A type is a Python type, or a schema of pydantic-core as pydantic would make it of annotations, which takes much longer.
+Members of unions have labels such as `<a string>`, by which complaints name them.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -20,18 +20,18 @@ Schema = dict[str, Any]
 
 
 class Reading(NamedTuple):
-    """A body with all that can be used of it, and what a model made of that: known keys only."""
+    """A body with all its usable values, and what a model made of it, with only known keys."""
 
     body: Mapping[str, Json]
     parsed: Any
 
 
 class Model:
-    """What a body must be; built when it is first used.
+    """The valid form of a body; built when it is first used.
 
-    No call can be made of a body without the `needed` fields, which are all that are required unless stated. Where
-    nothing is checked, functions read fields that may have other forms: what those in `conversation` return is taken as
-    it is, and there must be something; what those in `lenient` return is then read as any other field.
+    No call can be made of a body without the `needed` fields (by default, all required ones). If nothing is checked,
+    functions read fields that may have other forms: the values of those in `conversation` are used as they are, and
+    must not be empty; the values of those in `lenient` are then read like any other field.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Model:
         self._conversation, self._lenient = conversation or {}, lenient or {}
 
     def read(self, body: Mapping[str, Json], validation: Validation) -> Reading:
-        """Return a body as this model reads it; where nothing is checked, without what is wrong in it.
+        """Return a body as this model reads it; if nothing is checked, without wrong values.
 
         Raises pydantic's ValidationError.
         """
@@ -62,14 +62,14 @@ class Model:
         return Reading(body, self.validate(body))
 
     def _read_lenient(self, body: Mapping[str, Json]) -> Mapping[str, Json] | None:
-        """The body with what can be read of its fields; None if that is no conversation."""
+        """Return the body with the readable values of its fields; None if it has no conversation."""
         said = {key: read(body[key]) for key, read in self._conversation.items() if key in body}
         if not all(said.get(key) for key in self._conversation if key in self._needed):
             return None
         return {**body, **said, **{key: read(body[key]) for key, read in self._lenient.items() if key in body}}
 
     def knows_all_but_names(self, body: Json) -> bool:
-        """Whether nothing is wrong with a body but that it names fields, members of unions or words that are new."""
+        """Return whether a body is valid except for unknown fields, members of unions and words."""
         try:
             self._validate_open(body)
         except ValidationError:
@@ -78,17 +78,17 @@ class Model:
 
     @lazy_property
     def typed(self) -> TypedModel:
-        """The same in types of msgspec: what these take, `validate` takes as it is."""
+        """Return the model in types of msgspec, which accept only what `validate` accepts."""
         return TypedModel(self.schema)
 
     @lazy_property
     def validate(self) -> Callable[[Json], Any]:
-        """A function that returns the value as it is read. It raises pydantic's ValidationError."""
+        """Return a function that returns the validated value, or raises pydantic's ValidationError."""
         return SchemaValidator(self.schema).validate_python
 
     @lazy_property
     def _salvage(self) -> Callable[[Json], Any]:
-        """The same, but what is wrong is left out, with as little around it as possible, unless it is needed."""
+        """Return a similar function that leaves out wrong values, with as little around them as possible."""
         anything = shape(**dict.fromkeys(self._conversation, optional(list_of(Object))))["fields"]
         known = {**self.schema["fields"], **anything}
         fields = {name: {**field, "required": name in self._needed} for name, field in known.items()}
@@ -100,7 +100,7 @@ class Model:
 
 
 def _forgive(schema: Schema) -> Schema:
-    """A schema whose lists and tables leave out what is wrong in them, and may be empty."""
+    """Return a schema whose lists and tables leave out wrong values, and may be empty."""
     forgiving = _change_within(schema, _forgive)
     match schema["type"]:
         case "list":
@@ -124,7 +124,7 @@ def _omit_if_wrong(schema: Schema) -> Schema:
 
 
 def _admit_new_names(schema: Schema) -> Schema:
-    """A schema that also takes fields, members of unions and words that it does not name."""
+    """Return a schema that also accepts unknown fields, members of unions and words."""
     admitting = _change_within(schema, _admit_new_names)
     match schema["type"]:
         case "literal":
@@ -138,7 +138,7 @@ def _admit_new_names(schema: Schema) -> Schema:
 
 
 def _change_within(schema: Schema, change: Callable[[Schema], Schema]) -> Schema:
-    """A copy of a schema with each of the schemas that stand directly in it changed."""
+    """Return a copy of a schema with each of the schemas directly in it changed."""
     changed = {**schema, **{key: change(schema[key]) for key in _INNER if key in schema}}
     if "fields" in schema:
         changed["fields"] = {name: change(field) for name, field in schema["fields"].items()}
@@ -154,7 +154,7 @@ _INNER = ("schema", "items_schema", "keys_schema", "values_schema")
 
 
 def _tag_or_new(discriminator: str | Callable[[Any], str | None], known: Collection[str]) -> Callable[[Any], Json]:
-    """A discriminator that gives tags which are not known to the member that takes anything."""
+    """Return a discriminator that passes unknown tags to the member that accepts anything."""
 
     def tag_of(value: Any) -> Json:
         if callable(discriminator):
@@ -195,7 +195,7 @@ def _field(kind: Type) -> Schema:
 
 
 def fields_of(body: Schema, *names: str) -> Schema:
-    """Return some fields of a body, for another that shares them."""
+    """Return some fields of a body, for another body that shares them."""
     return {name: body["fields"][name] for name in names}
 
 
@@ -236,22 +236,22 @@ def mapping(kind: Type, *, keys: Type = str) -> Schema:
 
 
 def list_of(kind: Type, least: int | None = None, most: int | None = None) -> Schema:
-    """A list; only its first wrong element is reported."""
+    """Return the type of a list; only its first wrong element is reported."""
     return _limit_type("list", items_schema=schema_of(kind), min_length=least, max_length=most, fail_fast=True)
 
 
 def label_member(name: str, kind: Type) -> Schema:
-    """A member of a union under a name, such as `<a string>`."""
+    """Return a member of a union with a label, such as `<a string>`."""
     return _add_metadata(kind, label=name)
 
 
 def usually(simple: Type, kind: Type) -> Schema:
-    """A type together with a simple one, which msgspec can state: all that this takes, the type takes as it is."""
+    """Return a type together with a simple one that msgspec can express, and that accepts a part of its values."""
     return _add_metadata(kind, usual=schema_of(simple))
 
 
 def check_shape(check: Callable[[Any], None], usual: Schema) -> Schema:
-    """A simple table whose struct a function must find right, too; it raises ValueError otherwise."""
+    """Return a simple table whose values a function checks, too; it raises ValueError if they are wrong."""
     return _add_metadata(usual, check=check)
 
 
@@ -269,13 +269,13 @@ def _label(member: Schema) -> str:
 
 
 def tag_union(key: str, *members: Schema) -> Schema:
-    """A union whose members allow other values of this field."""
+    """Return a union whose members have different values of this field."""
     choices = {value: member for member in members for value in member["fields"][key]["schema"]["expected"]}
     return {"type": "tagged-union", "choices": choices, "discriminator": key}
 
 
 def union_by(tag: Callable[[Any], str | None], *members: Schema) -> Schema:
-    """A union of which a function names the label of the member that a value is meant to be."""
+    """Return a union whose function names the label of the member that a value is meant to be."""
     return {"type": "tagged-union", "choices": {_label(member): member for member in members}, "discriminator": tag}
 
 

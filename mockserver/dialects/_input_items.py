@@ -1,4 +1,4 @@
-"""Items of a Responses input: of which type each is, and what form of them only the live API insists on."""
+"""The items of a Responses input: their types, and the forms that only the live API requires."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ def item_type(item: Body) -> str:
 
 
 def misshapen_item(index: int, item: Body) -> Iterator[Complaint]:
-    """An id that is no id of its item, a name that is no name, and parts that the item cannot have."""
+    """Yield ids and names that are invalid for their item, and parts that the item cannot have."""
     kind = item_type(item)
     yield from _wrong_id(item.get("id"), _ID_PREFIXES.get(kind, ""), index)
     name = item.get("name")
@@ -42,7 +42,7 @@ def _wrong_id(name: Json, prefix: str, index: int) -> Iterator[Complaint]:
 
 
 def find_unprefixed_id(index: int, item: Body, prefix: str) -> Iterator[Complaint]:
-    """An id that could be one, but begins otherwise."""
+    """Yield ids that are valid except for their prefix."""
     name = item.get("id")
     if isinstance(name, str) and _ID.fullmatch(name):
         yield from _wrong_id(name, prefix, index)
@@ -54,7 +54,7 @@ def _complain_of_id(name: str, expected: str, index: int) -> Complaint:
 
 
 def find_input_texts_of_assistant(index: int, item: Body) -> Iterator[Complaint]:
-    """Parts of an assistant's message that are of the type for a user's."""
+    """Yield parts in an assistant message that have the type of a user's."""
     if item_type(item) == "message" and item.get("role") == "assistant":
         for found in _wrong_parts(item.get("content"), "assistant", ("input", index, "content")):
             if found.got == "input_text":
@@ -62,7 +62,7 @@ def find_input_texts_of_assistant(index: int, item: Body) -> Iterator[Complaint]
 
 
 def _wrong_parts(parts: Json, speaker: Json, path: tuple[str | int, ...]) -> Iterator[Complaint]:
-    """Parts of no type that there is, or of one that this speaker cannot use: the path then ends at the part."""
+    """Yield parts of an unknown type, or of one that this role cannot use: the path then ends at the part."""
     allowed = _OWN_PARTS.get(str(speaker), _PARTS_OF_OTHERS)
     for index, part in enumerate(parts if isinstance(parts, list) else ()):
         kind = part.get("type") if isinstance(part, Mapping) else None

@@ -1,6 +1,7 @@
-"""What can be read of a conversation that its provider would refuse, for servers that are merely compatible with it.
+"""The readable parts of a conversation that its provider would refuse, for compatible servers.
 
-Roles may be any, ids, types and names may lack, arguments may be objects. What has no text or no name is left out.
+Roles can be any text, ids, types and names can be missing, and arguments can be objects. Anything without a text or a
+name is left out.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,7 +12,7 @@ Body = Mapping[str, Json]
 
 
 def read_messages(given: Json) -> list[dict[str, Json]]:
-    """The messages of a chat."""
+    """Return the messages of a chat."""
     found = (_message(each) for each in ([given] if isinstance(given, str) else read_list(given)))
     return [message for message in found if message is not None]
 
@@ -38,7 +39,7 @@ def read_role(given: Body) -> str | None:
 
 
 def read_content(given: Json, read: Callable[[Json], Json]) -> Json:
-    """A text, or the parts that can be read; None if there is neither."""
+    """Return a text, or the readable parts; None if there is neither."""
     if isinstance(given, str):
         return given
     parts = (read(each) for each in ([given] if isinstance(given, Mapping) else read_list(given)))
@@ -84,7 +85,7 @@ def _text(value: Json) -> str:
 
 
 def read_tools(given: Json) -> Json:
-    """Functions with their type, and in a table of their own, as chats have them; other tools as they are."""
+    """Return functions with their type and in their own table, as in chats, and other tools unchanged."""
     return [_tool(tool) for tool in read_list(given)]
 
 
@@ -98,7 +99,7 @@ def _tool(given: Json) -> Json:
 
 
 def read_flat_tools(given: Json) -> Json:
-    """Functions as Responses have them, where a chat has a table of their own; other tools as they are."""
+    """Return functions as Responses have them, without the table that chats put them in; others unchanged."""
     return [
         {"type": "function", **tool["function"]}
         if isinstance(tool, Mapping) and isinstance(tool.get("function"), Mapping)
@@ -108,7 +109,7 @@ def read_flat_tools(given: Json) -> Json:
 
 
 def read_format(given: Json) -> Json:
-    """A response format whose schema has a name, and a table of its own."""
+    """Return a response format whose schema has a name and its own table."""
     if not isinstance(given, Mapping) or given.get("type") != "json_schema":
         return given
     stated = given["json_schema"] if isinstance(given.get("json_schema"), Mapping) else given
@@ -123,7 +124,7 @@ def read_format(given: Json) -> Json:
 
 
 def read_items(given: Json) -> list[dict[str, Json]]:
-    """The input items of a response."""
+    """Return the input items of a response."""
     return list(_items([given] if isinstance(given, str) else read_list(given)))
 
 
@@ -140,7 +141,7 @@ def _items(given: Iterable[Json]) -> Iterator[dict[str, Json]]:
 
 
 def _items_of_message(given: Body) -> Iterator[dict[str, Json]]:
-    """A message; one of a chat that calls tools or tells their results as the items that say so here."""
+    """Yield a message; one of a chat with tool calls or results becomes the items of Responses for them."""
     message = _message(given)
     if message is None:
         if isinstance(given.get("id"), str):

@@ -1,4 +1,4 @@
-"""Which fields of a body mean something: neither bookkeeping, nor those that state what the provider defaults to."""
+"""Which fields of a body have a meaning: neither bookkeeping, nor equal to the provider's defaults."""
 
 from collections.abc import Callable, Mapping, Set
 

@@ -49,7 +49,7 @@ MODERATION = Model(ModerationBody)
 
 
 def moderation_operation(dialect: str, lines: RequestLines) -> Operation:
-    """The operation of a dialect whose replies have these header lines."""
+    """Return the moderation operation of a dialect whose replies have these header lines."""
 
     def render(call: Call, outcome: Moderations) -> Reply:
         body = moderations(outcome, list_input_types(call))
@@ -59,7 +59,7 @@ def moderation_operation(dialect: str, lines: RequestLines) -> Operation:
 
 
 def parse_moderations(dialect: str, http: HttpRequest, validation: Validation) -> Call:
-    """The Call of a body: several texts are judged one by one, the parts of one input together."""
+    """Return the Call of a body: several texts are judged separately, the parts of one input together."""
     body, parsed = read_request(MODERATION, http, refuse, validation)
     if validation is Validation.LIVE:
         refuse_first(unknown_fields(body, MODERATION.fields), refuse)
@@ -97,7 +97,7 @@ def _messages(given: Json) -> tuple[Message, ...]:
 
 
 def moderations(outcome: Moderations, inputs: Sequence[str]) -> dict[str, Json]:
-    """The body; `inputs` names the kinds of input that were judged: text, image."""
+    """Return the body; `inputs` names the kinds of input that were judged: text, image."""
     return {
         "id": outcome.id,
         "model": outcome.model,

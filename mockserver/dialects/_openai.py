@@ -25,8 +25,8 @@ from mockserver.dialects._responses import (
 from mockserver.dialects._responses_replay import RESPONSES_HISTORY
 from mockserver.dialects._stored import StoredResponses, stored_chats
 from mockserver.kinds.embeddings import Embeddings
-from mockserver.wire.chat import ChatRenderer, completion
-from mockserver.wire.responses_stream import ResponseRenderer
+from mockserver.wire.chat import ChatRenderer, make_completion
+from mockserver.wire.responses import ResponseRenderer
 from mockserver.wire.text import TextRenderer
 
 RESPONSES = ResponseRenderer(RESPONSE_LAYOUT)
@@ -35,8 +35,8 @@ RESPONSES = ResponseRenderer(RESPONSE_LAYOUT)
 class OpenAIApi(Struct, frozen=True):
     """Builds the operations of one of the two.
 
-    `elsewhere` returns the fields of a chat, a completion or an embedding that its path states.
-    `lines` are the header lines of every reply; `rate_limits` returns those for a prompt of so many tokens.
+    `elsewhere` returns the fields of a chat, a completion or an embedding that are in its path. `lines` are the header
+    lines of every reply; `rate_limits` returns those for a prompt with this many tokens.
     """
 
     dialect: str
@@ -66,13 +66,14 @@ class OpenAIApi(Struct, frozen=True):
         return (
             Operation(
                 *("responses", "POST", "/responses", parse, self._render_responses),
+                over_socket=True,
                 error=error_event,
                 history=RESPONSES_HISTORY,
             ),
             *StoredResponses(self.dialect, refuse, RESPONSES, lines, self._parse_input).operations(),
             *stored_chats(
                 self.dialect,
-                lambda call, answer: completion(answer, self.chat.layout, call.options.service_tier),
+                lambda call, answer: make_completion(answer, self.chat.layout, call.options.service_tier),
                 lines,
                 refuse,
             ),

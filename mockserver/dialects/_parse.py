@@ -1,4 +1,4 @@
-"""Shared steps of reading a request: bytes to a JSON object, the credential, what a request model complains about."""
+"""Shared steps of reading a request: bytes to a JSON object, the credential, and complaints of a request model."""
 
 import gc
 import re
@@ -43,8 +43,9 @@ Body = Mapping[str, Json]
 class Complaint(Struct, frozen=True):
     """What is wrong with one field of a body.
 
-    `kind` is missing, type, value, below, above, short, long, pattern, unknown or conflict; `expected` holds names of
-    types ("a string") or the allowed values, `bound` the exceeded limit. `message` says what none of these can.
+    `kind` is missing, type, value, below, above, short, long, pattern, unknown or conflict; `expected` has names of
+    types ("a string") or the allowed values, `bound` the exceeded limit. `message` is for mistakes that these cannot
+    express.
     """
 
     kind: str
@@ -56,7 +57,7 @@ class Complaint(Struct, frozen=True):
 
     @property
     def where(self) -> str:
-        """The path as providers write it: `messages[0].role`."""
+        """Return the path as providers write it: `messages[0].role`."""
         return "".join(f"[{step}]" if isinstance(step, int) else f".{clip(step)}" for step in self.path).lstrip(".")
 
 
@@ -70,14 +71,14 @@ def custom_complaint(message: str, *path: str | int) -> Complaint:
 
 
 def read_object(http: HttpRequest) -> dict[str, Json]:
-    """The JSON object of a body, or a Failure that says where it is broken; whole numbers at its top are ints."""
+    """Return the JSON object of a body, with whole numbers at its top as ints. Raises Failure if it is invalid."""
     if http.fields.get(b"content-type") != b"application/json":
         _refuse_other_media(http)
     return object_of(http.body)
 
 
 def object_of(body: bytes) -> dict[str, Json]:
-    """The JSON object that bytes hold, whatever they are said to be."""
+    """Return the JSON object in these bytes, whatever their content type."""
     value = read_json(body)
     if not isinstance(value, dict):
         raise _bad_json(f"expected an object, but got {json_type(value)} instead.")
@@ -85,7 +86,7 @@ def object_of(body: bytes) -> dict[str, Json]:
 
 
 def make_integers(body: dict[str, Json]) -> dict[str, Json]:
-    """The same object, whose fields that hold whole numbers are ints now."""
+    """Change the top-level fields of an object with whole numbers to ints, and return it."""
     for key, value in body.items():
         if type(value) is float and value.is_integer():
             body[key] = int(value)
@@ -93,7 +94,7 @@ def make_integers(body: dict[str, Json]) -> dict[str, Json]:
 
 
 def read_json(body: bytes) -> Json:
-    """The value of a JSON body, or a Failure that says where it is broken."""
+    """Return the value of a JSON body. Raises Failure with the place where it is invalid."""
     try:
         value = parse_json(body)
     except ValueError as error:
@@ -111,7 +112,7 @@ def bearer(http: HttpRequest) -> str | None:
 
 
 def read_body(model: Model, body: Body, refuse: Refuse, validation: Validation = Validation.PUBLISHED) -> Reading:
-    """The body as its request model reads it, or the Failure that `refuse` makes of the first complaint."""
+    """Return the body as its request model reads it. Raises the Failure that `refuse` makes of the first complaint."""
     try:
         return model.read(body, validation)
     except ValidationError as error:
@@ -125,7 +126,7 @@ def read_request(
     validation: Validation,
     elsewhere: Body = _NOTHING,
 ) -> tuple[Body, Any]:
-    """The body of a request as `read_body` does, with fields that path or query state: a usual one at a stroke."""
+    """Return the body of a request like `read_body`, with fields of path or query; usual bodies are read fast."""
     usual = read_usual(model.typed, http) if validation is Validation.PUBLISHED else None
     if usual is None:
         return read_body(model, {**read_object(http), **elsewhere}, refuse, validation)
@@ -135,7 +136,7 @@ def read_request(
 
 
 def read_usual(model: TypedModel, http: HttpRequest) -> dict[str, Json] | None:
-    """The body of a request with which surely nothing is wrong; None if that is not sure."""
+    """Return the body of a request that is certainly valid; else None."""
     body = http.body
     if len(body) > LARGE or http.fields.get(b"content-type") != b"application/json":  # jiter reads long texts faster
         return None
@@ -149,7 +150,7 @@ _LEAST_DEEP = 2 * MAX_DEPTH  # characters
 
 
 def complaints_of(model: Model, body: Json) -> Iterator[Complaint]:
-    """The first thing that a model finds wrong with a body, if there is one."""
+    """Yield the first complaint of a model about a body, if there is one."""
     try:
         model.validate(body)
     except ValidationError as error:
@@ -163,7 +164,7 @@ def refuse_first(complaints: Iterable[Complaint], refuse: Refuse) -> None:
 
 
 def _worst(errors: Sequence[ErrorDetails], body: Json, start: int) -> Complaint:
-    """Return the first complaint, or where steps from `start` on have a label, that of the member that was meant."""
+    """Return the first complaint, or, if steps from `start` on have labels, that of the member that was meant."""
     first = errors[0]
     labelled = next((i for i, step in enumerate(first["loc"]) if i >= start and is_label(step)), None)
     if labelled is None:
@@ -179,13 +180,13 @@ def _worst(errors: Sequence[ErrorDetails], body: Json, start: int) -> Complaint:
 
 
 def parse_models(dialect: str, http: HttpRequest, validation: Validation) -> Call:
-    """The Call for all models, or for the one that the path names."""
+    """Return the Call for all models, or for the one that the path names."""
     model = http.path_params.get("model", "")
     return Call(dialect, "model" if model else "models", model, http, {"model": model})
 
 
 def look_up(dialect: str, operation: str, name: str = "id", page: Page = WHOLE) -> Parse:
-    """Return the `parse` of an operation on what is stored: the path names it, unless it is a list."""
+    """Return the `parse` of an operation on stored objects: the path names one, unless it is a list."""
 
     def parse(http: HttpRequest, validation: Validation) -> Call:
         wanted = http.path_params.get(name, "")
@@ -199,7 +200,7 @@ def json_type(value: Json) -> str:
 
 
 def clip(text: str, limit: int = 100) -> str:
-    """A text of the client as a message may quote it: bounded, and without halves of characters."""
+    """Return a text of the client as a message may quote it: bounded, and without halves of characters."""
     text = text.encode("utf-8", "replace").decode()
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
@@ -237,7 +238,7 @@ def _clearer(error: str, body: bytes) -> str:
 
 
 def is_deep(body: Body) -> bool:
-    """Whether an object has more levels than are allowed."""
+    """Return whether an object has more levels than are allowed."""
     for value in body.values():
         if type(value) is dict or type(value) is list:
             break
@@ -258,9 +259,9 @@ def is_deep(body: Body) -> bool:
 
 
 def _holds_endless(value: Json, levels: int) -> bool:
-    """Whether a number in a list or table is beyond a double: it is read as endless.
+    """Return whether a list or table has a number that exceeds a double, and was read as infinite.
 
-    Raises the Failure of what has more than so many levels. Texts do not count, so that long ones cost nothing.
+    Raises Failure if it has more than this many levels. Texts are skipped, so that long ones cost nothing.
     """
     found = False
     for inner in value.values() if type(value) is dict else value:
@@ -303,15 +304,15 @@ def _is_other_type(error: ErrorDetails, labelled: int) -> bool:
 
 
 def _rank_member(error: ErrorDetails, labelled: int) -> tuple[bool, int]:
-    """Rank a member of a union: best is one without a wrong type, then the one that failed latest in an array."""
+    """Rank a member of a union: first those without a wrong type, then those that failed latest in an array."""
     step = next(iter(error["loc"][labelled + 1 :]), None)
     return error["type"] not in _TYPES, step if isinstance(step, int) else -1
 
 
 def _path(loc: Sequence[str | int], error: ErrorDetails, body: Json) -> Path:
-    """The keys of a location, without the labels and tags of unions: those that lead to what was refused.
+    """Return the keys of a location, without the labels and tags of unions: the path to the refused value.
 
-    A tag can have the name of a key (`{"type": "function", "function": ...}`), so that there are several ways to read.
+    A tag can have the name of a key (`{"type": "function", "function": ...}`), so there are several ways to read it.
     """
     readings = list(_readings(loc, body))
     missing = int(error["type"] == "missing")  # then the refused value is the object around

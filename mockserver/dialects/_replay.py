@@ -1,7 +1,7 @@
-"""Replay rules: the changed histories that a live provider refuses, as one table of each dialect.
+"""Replay rules: the changed histories that a live provider refuses, as one table per dialect.
 
-A rule is in a table only if it is sure. A rule of `call.body` sees what was sent, which may hold anything; one of
-`call.raw` what its dialect could read, whose shape is sure only if `call.is_checked`.
+A rule is in a table only if it is certain. A rule that reads `call.body` sees the body as sent, which may contain
+anything; one that reads `call.raw` sees what its dialect could read, whose shape is certain only if `call.is_checked`.
 """
 
 import re
@@ -12,17 +12,16 @@ from typing import Any
 from msgspec import Struct
 
 from mockserver.core.call import Call
-from mockserver.core.history import HistoryProblem
-from mockserver.core.validation import Validation
+from mockserver.core.validation import HistoryProblem, Validation
 
 Problems = Iterator[HistoryProblem]
 History = Callable[[Call, Validation], Sequence[HistoryProblem]]
 
 
 class ReplayRule(Struct, frozen=True):
-    """A rule of models whose names match `models` (none: of all). `check` gets a call and its history.
+    """A rule for models whose names match `models` (None: all models). `check` gets a call and its history.
 
-    `modes` are those of validation in which it is applied: the others refuse the same, or want to know nothing of it.
+    `modes` are the validation modes in which it applies: the others refuse the same, or do not want it.
     """
 
     check: Callable[[Call, Any], Problems]
@@ -34,9 +33,9 @@ class ReplayRule(Struct, frozen=True):
 
 
 def make_history_check(read: Callable[[Call], Any], *rules: ReplayRule) -> History:
-    """Return what finds the problems of a call: the first that each rule finds, in the order of the rules.
+    """Return a function that finds the problems of a call: the first of each rule, in their order.
 
-    `read` returns the history as the rules look at it, or None if it holds nothing that could be wrong, as most do.
+    `read` returns the history as the rules see it, or None if nothing in it can be wrong, as in most.
     """
 
     def find(call: Call, validation: Validation) -> Sequence[HistoryProblem]:

@@ -1,4 +1,4 @@
-"""Bytes and headers of replies that the dialects share: a JSON body, a chat answer, plain or streamed."""
+"""Bytes and headers of replies that the dialects share: a JSON body, or a chat answer, plain or streamed."""
 
 import math
 from collections.abc import Callable, Container, Iterator, Mapping
@@ -15,7 +15,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.lazy import FEW, LazySequence, batches
+from mockserver.core.lazy import FEW, LazySequence, join_batches
 from mockserver.core.plan import Answer, Models
 from mockserver.core.rates import Standing, Standings
 from mockserver.dialects import Operation
@@ -23,8 +23,8 @@ from mockserver.dialects._errors import duration
 from mockserver.dialects._parse import parse_models
 from mockserver.wire.template import Renderer
 
-LARGE_BODY = 1 << 18  # bytes of a body beyond which it is made as it is sent
-MAX_DEPTH = 5  # of a part of a body that is made as it is sent
+LARGE_BODY = 1 << 18  # bytes; larger bodies are serialised while they are sent
+MAX_DEPTH = 5  # levels at which such a body is split into pieces
 JSON_TYPE = "content-type: application/json\r\n"
 EVENT_TYPE = "content-type: text/event-stream; charset=utf-8\r\ncache-control: no-cache\r\n"
 STREAM_LINES = EVENT_TYPE + "connection: keep-alive\r\nx-accel-buffering: no\r\n"
@@ -42,16 +42,14 @@ def json_reply(
     tokens: int = 0,
     indent: int | None = None,
 ) -> Reply:
-    """A JSON body with its type and other header lines; headers that are `stated` win over all.
+    """Return a JSON body with its type and other header lines; `stated` headers override all others.
 
-    A large body is made as it is sent, others have their length.
-
-    `indent` spreads a body over lines, if it is small.
+    A large body is serialised while it is sent; others have a content length. `indent` spreads a small body over lines.
     """
     long = [value for value in body.values() if type(value) is list and len(value) > FEW]
     data = None if long else _small(body, indent)
     if data is None:
-        several = batches(_pieces(body), LARGE_BODY)
+        several = join_batches(_pieces(body), LARGE_BODY)
         data, more = next(several), next(several, None)
         if more is not None:
             pieces = chain((data, more), several)
@@ -61,13 +59,13 @@ def json_reply(
 
 
 def data_reply(status: int, data: bytes, lines: str, stated: Headers = (), *, tokens: int = 0) -> Reply:
-    """The same of a body that is JSON already."""
+    """Return a reply like `json_reply` with a body that is already JSON."""
     own = HeaderLines(f"{JSON_TYPE}content-length: {len(data)}\r\n{lines}", sized=True)
     return Reply(status, merge_headers(own, stated) if stated else own, data, tokens=tokens)
 
 
 def _pieces(value: Json, depth: int = 0) -> Iterator[bytes]:
-    """JSON bytes in pieces: serialising a long list at once would block other threads, or fill the memory."""
+    """Yield JSON bytes in pieces: serialising a long list at once would block other threads, or fill the memory."""
     if not _has_long(value, depth):
         yield _write_json(value, list)
     elif type(value) is dict:
@@ -85,7 +83,7 @@ def _pieces(value: Json, depth: int = 0) -> Iterator[bytes]:
 
 
 def _has_long(value: Json, depth: int) -> bool:
-    """Whether it has a list of the body's own that is long, or one that is made as it is sent."""
+    """Return whether a body has a long list, or one that is made while it is sent."""
     if type(value) is LazySequence:
         return True
     if type(value) is list and len(value) > FEW:
@@ -96,7 +94,7 @@ def _has_long(value: Json, depth: int) -> bool:
 
 
 def _small(body: Mapping[str, Json], indent: int | None) -> bytes | None:
-    """The whole body; None if a part of it is made as it is sent."""
+    """Return the whole body; None if a part of it is made while it is sent."""
     try:
         return _write_json(body, _refuse) if indent is None else to_json(body, indent=indent) + b"\n"
     except PydanticSerializationError:
@@ -106,7 +104,7 @@ def _small(body: Mapping[str, Json], indent: int | None) -> bytes | None:
 
 
 def _write_json(value: Json, otherwise: Callable[[Json], Json]) -> bytes:
-    """JSON bytes of a value, in which Raw is JSON already; `otherwise` changes what is no JSON either."""
+    """Return a value as JSON bytes, in which Raw is already JSON; `otherwise` converts other types."""
     raw: list[Raw] = []
 
     def hold(inner: Json) -> Json:
@@ -139,7 +137,7 @@ def answer_reply(
     stream: bool,
     stream_lines: str = STREAM_LINES,
 ) -> Reply:
-    """An answer as JSON, or as a stream, with these header lines. Headers of the answer itself win."""
+    """Return an answer as JSON, or as a stream, with these header lines. The answer's own headers override them."""
     if stream:
         own = HeaderLines(lines + stream_lines)
         return Reply(200, merge_headers(own, answer.headers), frames=renderer.stream(answer, options))
@@ -154,7 +152,7 @@ def answer_reply(
 
 
 def prepend_lines(reply: Reply, lines: str) -> Reply:
-    """Return a reply with these header lines before its own headers, which win."""
+    """Return a reply with these header lines before its own headers, which take precedence."""
     own = reply.headers
     if type(own) is HeaderLines:
         return replace(reply, headers=HeaderLines(lines + own.lines, own.sized))
@@ -162,7 +160,7 @@ def prepend_lines(reply: Reply, lines: str) -> Reply:
 
 
 def merge_headers(own: Headers | HeaderLines, over: Headers) -> Headers | HeaderLines:
-    """Both, without those of `own` that `over` names again."""
+    """Return both, without those of `own` that `over` also has."""
     if not over:
         return own
     names = {*map(str.lower, dict(over))}
@@ -170,7 +168,7 @@ def merge_headers(own: Headers | HeaderLines, over: Headers) -> Headers | Header
 
 
 def drop_headers(headers: Headers | HeaderLines, names: Container[str]) -> Headers | HeaderLines:
-    """Return headers without those of these names."""
+    """Return headers without those with these names."""
     if type(headers) is not HeaderLines:
         return tuple([header for header in headers if header[0] not in names])
     kept = [line for line in headers.lines.split("\r\n")[:-1] if line.partition(":")[0] not in names]
@@ -178,12 +176,12 @@ def drop_headers(headers: Headers | HeaderLines, names: Container[str]) -> Heade
 
 
 def moment(seconds: float) -> str:
-    """A Unix time as `2026-01-31T12:00:00Z`, at most the end of the year 9999."""
+    """Return a Unix time as `2026-01-31T12:00:00Z`, at most the end of the year 9999."""
     return datetime.fromtimestamp(min(seconds, 253_402_300_799), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def request_hex(http: HttpRequest, call: Call | None) -> str:
-    """32 hex digits that name a request: by its meaning where it has one, else by its bytes."""
+    """Return 32 hex digits that identify a request: by its meaning if it has one, else by its bytes."""
     if call is not None:
         return call.fingerprint
     return fingerprint(http.method, http.path, blake2b(http.body, digest_size=16).hexdigest())
@@ -199,7 +197,7 @@ def request_uuid(http: HttpRequest, call: Call | None) -> str:
 
 
 def openai_rate_limit_headers(standings: Standings) -> Headers:
-    """Return limit, rest and reset time of requests and tokens, where they are limited."""
+    """Return limit, remaining amount and reset time of requests and tokens, if they are limited."""
     return _three("requests", standings.requests) + _three("tokens", standings.tokens)
 
 

@@ -1,8 +1,8 @@
 """The Responses API: from the body to a Call, and from an answer to the reply.
 
-A ResponsesRequest holds what differs between providers' requests, a ResponseLayout what differs between their objects.
-All that the model says and does between two messages of others becomes one assistant message. Input items may hold
-anything: a value of an unexpected type is ignored.
+A ResponsesRequest has the differences between providers' requests, a ResponseLayout those between their objects. All
+consecutive items of the model become one assistant message. Input items may have any contents: values of an unexpected
+type are ignored.
 """
 
 import json
@@ -36,8 +36,7 @@ from mockserver.dialects._parse import (
     unknown_fields,
 )
 from mockserver.dialects._reply import answer_reply
-from mockserver.wire.responses import ResponseLayout, ResponseOptions
-from mockserver.wire.responses_stream import ResponseRenderer
+from mockserver.wire.responses import ResponseLayout, ResponseOptions, ResponseRenderer
 
 
 def input_messages(given: Json) -> tuple[Message, ...]:
@@ -59,7 +58,7 @@ def _turns(items: Iterable[Body]) -> Iterator[Message]:
 
 
 def _is_of_model(item: Body) -> bool:
-    """Whether the model said or did this: all but messages of others, results, and requests to the provider."""
+    """Return whether an item is the model's: not a message of others, a result, or a request to the provider."""
     kind = item_type(item)
     if kind == "message":
         role: str = item["role"]
@@ -109,7 +108,7 @@ def _neutral(part: Body) -> Body:
 
 
 class _Turn(Struct):
-    """What the model said and did since others spoke last."""
+    """The model's items since the last message of others."""
 
     taken: bool = False
     texts: list[str] = []
@@ -177,7 +176,7 @@ def _find_call_id(item: Body) -> str:
 
 
 def write_text(value: Json) -> str:
-    """A text as it is, nothing as the empty text, any other value as JSON."""
+    """Return a text unchanged, None as an empty text, and any other value as JSON."""
     return value if isinstance(value, str) else "" if value is None else to_json(value).decode()
 
 
@@ -204,9 +203,9 @@ _RESULTS: Mapping[str, Callable[[Body], Message]] = {
 }
 # Items that bring tools with them.
 _WITH_TOOLS = frozenset({"additional_tools", "tool_search_output"})
-# What the client asks of the provider: it says nothing to the model.
+# Requests to the provider, which the model does not see.
 _REQUESTS = frozenset({"compaction_trigger", "additional_tools", "configuration_update"})
-# What the model did that is no part of what it said.
+# Items of the model that are not part of its text.
 _SILENT = frozenset({"reasoning"})
 
 
@@ -237,7 +236,7 @@ _BOOKKEEPING = BOOKKEEPING | {
 
 
 class ResponsesRequest(Struct, frozen=True):
-    """How a dialect takes a Responses request: its model, its conflicts, the fields that they are of, and its ids."""
+    """How a dialect reads a Responses request: its model, its conflicts and their fields, and its ids."""
 
     dialect: str
     body: Model
@@ -257,7 +256,7 @@ def parse_responses(http: HttpRequest, spec: ResponsesRequest, validation: Valid
 def parse_openai_responses(
     http: HttpRequest, dialect: str, *, validation: Validation, only_input: bool = False
 ) -> Call:
-    """The Call of a body; `only_input`: of one that asks about its input, not for a response."""
+    """Return the Call of a body; `only_input`: it asks about its input, not for a response."""
     spec = _openai_request(dialect, only_input=only_input)
     call = parse_responses(http, spec, validation)
     if validation is Validation.LIVE:
@@ -331,7 +330,7 @@ def _effort(reasoning: Body) -> str | None:
 
 
 def _tools(parsed: Body) -> Iterator[Tool]:
-    """The offered tools, those of namespaces one by one; each once, though a search may have found it again."""
+    """Yield the offered tools, including those in namespaces, each once, even if a search has found it again."""
     seen = set()
     for namespace, tool in _list_offered_tools(parsed):
         made = replace(_tool(tool), namespace=namespace)
@@ -341,7 +340,7 @@ def _tools(parsed: Body) -> Iterator[Tool]:
 
 
 def _list_offered_tools(body: Body) -> Iterator[tuple[str, Body]]:
-    """Yield the tools of a request with their namespaces: of its own list and of input items that bring others."""
+    """Yield the tools of a request with their namespaces, from its list and from input items with tools."""
     yield from _unpack_tools(body.get("tools"))
     items = body.get("input")
     for item in items if isinstance(items, list) else ():
@@ -409,7 +408,7 @@ def responses_conflicts(body: Body) -> Iterator[Complaint]:
 
 
 def responses_live_only(body: Body, known: frozenset[str]) -> Iterator[Complaint]:
-    """What OpenAI's live API refuses although its published schema allows it."""
+    """Yield what OpenAI's live API refuses although its published schema allows it."""
     from mockserver.dialects._responses_models import LIVE_RESPONSE
 
     yield from unknown_fields(body, known)
@@ -428,7 +427,7 @@ def responses_live_only(body: Body, known: frozenset[str]) -> Iterator[Complaint
 
 
 def _unmet_tool_choice(body: Body) -> Iterator[Complaint]:
-    """A tool choice that needs tools which are not offered; a stored prompt may bring some."""
+    """Yield a complaint if a tool choice needs tools that are not offered, and no stored prompt may offer."""
     choice = body.get("tool_choice")
     if choice in (None, "none", "auto") or body.get("prompt"):
         return
@@ -453,7 +452,7 @@ def _incomplete_items(items: Iterable[Body]) -> Iterator[Complaint]:
 
 
 def find_unpaired_calls(items: Sequence[Body]) -> Iterator[tuple[int, Complaint]]:
-    """Yield where an output has no call, or a call no output. Items that stand for others may hold the other one."""
+    """Yield outputs without a call, and calls without an output; references may stand for either."""
     if any(item_type(item) in _STAND_FOR_OTHERS for item in items):
         return
     calls = {write_text(item.get("call_id")): at for at, item in enumerate(items) if item.get("type") in _OUTPUTS}
@@ -471,7 +470,7 @@ def find_unpaired_calls(items: Sequence[Body]) -> Iterator[tuple[int, Complaint]
 
 
 def responses_reply(call: Call, answer: Answer, renderer: ResponseRenderer, lines: str, *, after: int = -1) -> Reply:
-    """An answer as the call wants it: whole, or as the events that come after sequence number `after`."""
+    """Return an answer as the call wants it: whole, or as the events after sequence number `after`."""
     if not answer.model:
         answer = replace(answer, model=renderer.layout.unset["model"])
     options = response_options(call, renderer.layout)
@@ -482,7 +481,7 @@ def responses_reply(call: Call, answer: Answer, renderer: ResponseRenderer, line
 
 
 def response_options(call: Call, layout: ResponseLayout) -> ResponseOptions:
-    """Return what the object repeats of the request, and which optional values the request includes."""
+    """Return the fields of the request that the object repeats, and the optional values that it includes."""
     body, repeated = call.raw, request_fields(call, layout.keys)
     if _SHOWING.isdisjoint(body):
         return ResponseOptions(repeated)
@@ -495,7 +494,7 @@ def response_options(call: Call, layout: ResponseLayout) -> ResponseOptions:
     )
 
 
-_SHOWING = frozenset(("include", "reasoning", "store"))  # fields that decide what is shown
+_SHOWING = frozenset(("include", "reasoning", "store"))  # fields that decide what a reply includes
 
 
 def request_fields(call: Call, fields: Collection[str]) -> dict[str, Json]:
@@ -533,7 +532,7 @@ def _reshape_fields(body: Body) -> Iterator[tuple[str, Json]]:
 
 
 def _keep_known_keys(given: Body, keys: Collection[str]) -> dict[str, Json]:
-    """A table of the request without what its type does not know: clients' types would not either."""
+    """Return a table of the request with only the keys of its type, as clients' types have no others."""
     return {key: value for key, value in given.items() if key in keys}
 
 
@@ -544,9 +543,9 @@ def _show_tool(tool: Body) -> Body:
 
 
 def error_event(failed: Reply, frames: int) -> Frame:
-    """A failed reply as the last event of a stream, numbered after the others.
+    """Return a failed reply as the last event of a stream, numbered after the others.
 
-    The error stands in a table of its own, as the live API sends it: its reference shows the fields beside the type.
+    The error is nested, as the live API sends it; its reference shows the fields beside the type.
     """
     told = json.loads(failed.body)["error"]
     fields = told if isinstance(told, dict) else {"message": told}

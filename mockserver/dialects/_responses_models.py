@@ -1,17 +1,17 @@
-"""The Responses request as OpenAI publishes it, field by field with types and bounds; nothing in it is required."""
+"""The Responses request as OpenAI publishes it, field by field with types and bounds; no field is required."""
 
 from typing import Any
 
 from msgspec import UNSET
 
 from mockserver.dialects._chat import (
+    ACCOUNT_FIELDS,
     NAME_PATTERN,
     Efforts,
     JsonObjectFormat,
     Metadata,
     Name,
     PromptCacheKey,
-    SafetyIdentifier,
     TextFormat,
     ToolMode,
     Verbosity,
@@ -69,7 +69,7 @@ def _item_tag(item: Any) -> str:
 
 
 def input_of(part: Any, **fields: Any) -> Any:
-    """A message may come without its type; so may a reference to an item that the provider keeps."""
+    """Return the type of `input`: messages may lack their type, and so may references to stored items."""
     content = text_or("<an array of objects>", list_of(part))
     role = literal("user", "assistant", "system", "developer")
     item = union_by(
@@ -111,7 +111,7 @@ def function_tool(name: Any) -> Any:
 
 
 def tools_of(function_name: Any, **own: Any) -> Any:
-    """Functions, custom tools and some of the provider's own, by type; of others only the type is known."""
+    """Return the type of `tools`: functions, custom tools and some of the provider's; of others, any with a type."""
 
     def tag(tool: Any) -> str:
         found = tool.get("type") if isinstance(tool, dict) else None
@@ -212,16 +212,12 @@ ResponseBody = shape(
     stream_options=optional(shape(include_obfuscation=optional(bool))),
     service_tier=optional(literal("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")),
     metadata=optional(Metadata),
-    user=optional(str),
-    safety_identifier=optional(SafetyIdentifier),
-    prompt_cache_key=optional(str),
-    prompt_cache_options=optional(Object),
     prompt_cache_retention=optional(literal("in_memory", "in-memory", "24h")),
     context_management=optional(list_of(shape(type=str, compact_threshold=optional(int)))),
-    moderation=optional(Object),
     background_options=optional(Object),
     access_programs=optional(Object),
     image=optional(Object),
+    **ACCOUNT_FIELDS,
 )
 
 
@@ -230,7 +226,7 @@ def responses_model(schema: Schema) -> Model:
 
 
 RESPONSE = responses_model(ResponseBody)
-# `POST /responses/input_tokens` and `/responses/compact`: the same, but what they ask about may be null.
+# `POST /responses/input_tokens` and `/responses/compact`: the same, but their input may be null.
 RESPONSE_INPUT = responses_model(
     shape(
         **{
@@ -241,7 +237,7 @@ RESPONSE_INPUT = responses_model(
 )
 
 # Bounds that only the live API checks.
-MAX_ID = 64  # characters of an item's id, and of a call's
+MAX_ID = 64  # characters of the id of an item or a call
 LIVE_RESPONSE = Model(
     shape(
         input=not_null(

@@ -1,16 +1,16 @@
-"""Changed histories that OpenAI refuses in Responses: items without those that they belong to, and rewritten ones.
+"""Changed histories that OpenAI refuses in Responses: items without the items that they belong to, and rewritten ones.
 
-Not here, as it is not sure: a message without the reasoning before it.
+Messages without the reasoning before them are not included, as reports disagree about them.
 """
 
 import re
 from collections.abc import Callable, Sequence
 
 from mockserver.core.call import Call
-from mockserver.core.history import HistoryProblem
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.seal import SealError
+from mockserver.core.validation import HistoryProblem
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._input_items import (
     INPUT_PREFIXES,
@@ -35,7 +35,7 @@ def _find_made_up_ids(call: Call, items: Items) -> Problems:
 
 
 def _find_input_texts(call: Call, items: Items) -> Problems:
-    """What the assistant said, sent back as if a user had said it."""
+    """Yield text of the assistant that was sent back as a user's."""
     for at, item in items:
         for found in find_input_texts_of_assistant(at, item):
             yield HistoryProblem(refuse(found), found.where, _KEEP_PARTS)
@@ -57,13 +57,13 @@ def _find_duplicates(call: Call, items: Items) -> Problems:
         name = _id(item)
         if name in seen:
             text = f"Duplicate item found with id {clip(name)}. Remove duplicate items from your input and try again."
-            yield _problem(text, at, "send each item once, as itself or as a reference")
+            yield _problem(text, at, "send each item once, in full or as a reference")
         if name:
             seen.add(name)
 
 
 def _find_unkept_items(call: Call, items: Items) -> Problems:
-    """Items without content that were made with `store: false`, so that nobody has it."""
+    """Yield items without content that were created with `store: false`, so that nobody has it."""
     for at, item in items:
         known = _read_own_id(item)
         bare = item_type(item) == "item_reference" or (_is_reasoning(item) and not item.get("encrypted_content"))
@@ -72,7 +72,7 @@ def _find_unkept_items(call: Call, items: Items) -> Problems:
                 f"Item with id '{_id(item)}' not found. Items are not persisted when `store` is set to false. "
                 "Try again with `store` set to true, or remove this item from your input."
             )
-            keep = 'with `store: false`, include "reasoning.encrypted_content" and send items back whole'
+            keep = 'with `store: false`, include "reasoning.encrypted_content" and send back whole items'
             yield _problem(text, at, keep, status=404)
 
 
@@ -90,12 +90,12 @@ def _find_unverified(call: Call, items: Items) -> Problems:
                 "Reason: Encrypted content could not be decrypted or parsed."
             )
             failure = Failure("bad_parameter", text, code="invalid_encrypted_content")
-            keep = "send `encrypted_content` back as it came, to the provider that made it"
+            keep = "send `encrypted_content` back unchanged, to the provider that made it"
             yield HistoryProblem(failure, f"input[{at}].encrypted_content", keep)
 
 
 def _find_lonely_reasoning(call: Call, items: Items) -> Problems:
-    """Reasoning that nothing of the model follows."""
+    """Yield reasoning that no item of the model follows."""
     for (at, item), (_, after) in zip(items, [*items[1:], (0, _END)], strict=False):
         if _is_reasoning(item) and _id(item) and _is_of_others(after):
             text = f"Item '{clip(_id(item))}' of type 'reasoning' was provided without its required following item."
@@ -123,7 +123,7 @@ def _find_unpaired(call: Call, items: Items) -> Problems:
 
 
 def unless_continued(check: Callable[[Call, Items], Problems]) -> Callable[[Call, Items], Problems]:
-    """The same, if the input is all there is: it continues no response or conversation that OpenAI keeps."""
+    """Return a check that applies only if the request continues no stored response or conversation."""
 
     def check_unless_continued(call: Call, items: Items) -> Problems:
         continued = call.body.get("previous_response_id") or call.body.get("conversation")
@@ -133,7 +133,7 @@ def unless_continued(check: Callable[[Call, Items], Problems]) -> Callable[[Call
 
 
 def _items(call: Call) -> Items | None:
-    """The items, each with its place, if they are more than messages of a role and a text."""
+    """Return the items, each with its place, unless all are messages with only a role and a text."""
     given: Json = call.body.get("input")
     if not isinstance(given, list):
         return None
@@ -174,8 +174,8 @@ _END: Body = {"type": "message"}
 _CALLS = ("function_call", "custom_tool_call")
 # Other kinds of items have prefixes, too, but nobody has seen OpenAI insist on them.
 _PREFIXES = {kind: INPUT_PREFIXES[kind] for kind in ("message", "reasoning", *_CALLS)}
-_KEEP_IDS = "keep the ids of items and calls as they came, or leave out the ids of items"
-_KEEP_PARTS = "send what the assistant said as `output_text`, as it came"
+_KEEP_IDS = "send the ids of items and calls back unchanged, or leave out those of items"
+_KEEP_PARTS = "send the assistant's text back as `output_text`"
 _REASONS = re.compile(r"(?!gpt-[34]|chatgpt)")  # any other name may be a model that reasons
 
 RESPONSES_HISTORY = make_history_check(

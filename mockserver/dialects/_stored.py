@@ -30,8 +30,13 @@ from mockserver.dialects._parse import (
 )
 from mockserver.dialects._reply import json_reply, prepend_lines
 from mockserver.dialects._responses import error_event, responses_reply
-from mockserver.wire.responses import ResponseOptions, item_kind, make_hosted_tool_item, response_usage
-from mockserver.wire.responses_stream import ResponseRenderer
+from mockserver.wire.responses import (
+    ResponseOptions,
+    ResponseRenderer,
+    find_item_kind,
+    make_hosted_tool_item,
+    make_response_usage,
+)
 
 ORDERS = ("asc", "desc")
 _METADATA = re.compile(r"metadata\[(.*)\]", re.DOTALL)  # in a query: metadata[topic]=trains
@@ -67,7 +72,7 @@ def list_body(entries: Iterable[Body], *, more: bool) -> dict[str, Json]:
     return {"object": "list", "data": shown, "first_id": first, "last_id": last, "has_more": more}
 
 
-Render = Callable[[Call, Answer], Body]  # what was answered, as it was answered
+Render = Callable[[Call, Answer], Body]  # the answer, as it was sent
 UPDATE = Model(shape(metadata=nullable(Metadata)))
 
 
@@ -156,8 +161,8 @@ _REQUEST_DEFAULTS: Mapping[str, Json] = {
 class StoredResponses(Struct, frozen=True):
     """The operations of a dialect on stored responses.
 
-    `take` parses the body of a response that is not made: its input is counted or compacted. `final`: a response that
-    is done cannot be cancelled (else it is returned as it is), and only one that was streamed in the background can be
+    `take` parses a body whose input is counted or compacted, without creating a response. `final`: a finished response
+    cannot be cancelled (otherwise it is returned unchanged), and only one that was streamed in the background can be
     streamed again.
     """
 
@@ -239,18 +244,18 @@ class StoredResponses(Struct, frozen=True):
             "object": "response.compaction",
             "created_at": stored.answer.created,
             "output": list(list_compacted_items(stored)),
-            "usage": response_usage(stored.answer.usage),
+            "usage": make_response_usage(stored.answer.usage),
         }
         return prepend_lines(json_reply(200, body, "", stored.answer.headers), self.lines(call))
 
 
 def input_items(stored: Stored) -> Iterator[Body]:
-    """The input of the request as items: each has an id, and messages have parts."""
+    """Yield the input of the request as items: each has an id, and messages have parts."""
     given = stored.call.raw.get("input")
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given or ()
     for number, item in enumerate(items):
         kind = item_type(item)
-        prefix = INPUT_PREFIXES.get(kind) or item_kind(kind).prefix
+        prefix = INPUT_PREFIXES.get(kind) or find_item_kind(kind).prefix
         head: dict[str, Json] = {"id": f"{prefix}_{fingerprint(stored.answer.id, 'input', number)}", "type": kind}
         if kind not in _WITHOUT_STATUS:
             head["status"] = "completed"
@@ -259,7 +264,7 @@ def input_items(stored: Stored) -> Iterator[Body]:
 
 
 def list_compacted_items(stored: Stored) -> Iterator[Body]:
-    """Yield what is left of a compacted conversation: the user's messages, and one item for all the rest."""
+    """Yield what remains of a compacted conversation: the user's messages, and one item for the rest."""
     messages = [message for message in stored.call.messages if message.role == "user"]
     for number, message in enumerate(messages):
         name = fingerprint(stored.answer.id, "said", number)
@@ -282,7 +287,7 @@ def _about(call: Call, operation: str) -> Call:
 
 
 def _read_include(http: HttpRequest) -> Iterator[str]:
-    """What a query wants shown, in the ways in which clients write lists: with brackets, indices or commas."""
+    """Yield what a query asks to include, as clients write lists: with brackets, indices or commas."""
     for key, value in http.query.items():
         if key.partition("[")[0] == "include":
             yield from value.split(",")

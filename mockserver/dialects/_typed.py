@@ -1,6 +1,6 @@
-"""Bodies read by msgspec at once, in types that are derived from the tables of fields.
+"""Bodies read by msgspec in one step, in types that are derived from the tables of fields.
 
-Such a type accepts at most what its table accepts. What it refuses, or cannot be sure of, is for the table to judge.
+Such a type accepts at most what its table accepts. If it refuses a body, or cannot be certain, the table decides.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -16,9 +16,9 @@ from mockserver.core.lazy import lazy_property
 
 
 class TypedModel:
-    """Reads bodies as structs with the fields of a table; a field that is not stated is UNSET.
+    """Reads bodies as structs with the fields of a table; a missing field is UNSET.
 
-    The fields in `texts` are left as they are written, as msgspec's Raw, for another model to read.
+    The fields in `texts` are kept as msgspec's Raw, for another model to read.
     """
 
     def __init__(self, schema: Mapping[str, Any], texts: Collection[str] = ()) -> None:
@@ -33,9 +33,9 @@ class TypedModel:
         return Decoder(self._type, dec_hook=_refuse_other).decode
 
     def read(self, body: bytes) -> Any:
-        """The struct of a body; None if it is no valid JSON, or not surely what the table takes.
+        """Return the struct of a body; None if it is invalid JSON, or may be invalid for the table.
 
-        Keys that are stated twice, and how deep it is, are not looked at.
+        Duplicate keys and depth are not checked.
         """
         try:
             return self._decode(body)
@@ -43,9 +43,9 @@ class TypedModel:
             return None
 
     def read_table(self, body: bytes) -> dict[str, Json] | None:
-        """The object of a body that its table surely takes as it is; None of any other.
+        """Return the object of a body that its table certainly accepts unchanged; else None.
 
-        How deep it is, is not looked at.
+        Depth is not checked.
         """
         if b"\\u003" in body:  # a colon can be written so
             return None
@@ -60,9 +60,9 @@ class TypedModel:
         return table if len(body) - len(body.replace(b":", b"")) == colons else None
 
     def is_whole(self, found: Any, body: bytes, written: bytes, left: int = 0) -> bool:
-        """Whether no key of a body was stated twice.
+        """Return whether no key of a body occurs twice.
 
-        `written` is JSON that has all keys but so many that are `left`, or at least some of them.
+        `written` is JSON that has all keys except this many that are `left`, or at least some of them.
         """
         if body.find(b"\\") >= 0 and body.find(b"\\u003") >= 0:  # a colon can be written so
             return False
@@ -74,7 +74,7 @@ class TypedModel:
 
 
 class _Other:
-    """In place of what msgspec cannot state, such as a function."""
+    """A placeholder for what msgspec cannot express, such as a function."""
 
 
 def _refuse_other(kind: type, value: Any) -> Any:
@@ -120,7 +120,7 @@ def _usual_form(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _union_of(members: Sequence[Mapping[str, Any]]) -> Any:
-    """The union of members that JSON itself tells apart: a function that chooses one can look at nothing else."""
+    """Return a union of members that JSON itself distinguishes: a function that chooses one can use nothing else."""
     kinds = [_JSON_TYPES.get(_usual_form(member)["type"]) for member in members]
     if None in kinds or len({*kinds}) < len(kinds):
         return _Other

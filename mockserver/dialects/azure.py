@@ -116,7 +116,7 @@ AZURE_CHAT, PASSED = chat_model(AzureChatBody), Model(PassedThrough)
 
 
 NAME = "azure"
-EMBEDDING_MODEL, DIMENSIONS = "Cohere-embed-v3-english", 1024  # what answers where no model is named
+EMBEDDING_MODEL, DIMENSIONS = "Cohere-embed-v3-english", 1024  # the model if none is named
 MODELS = ("Phi-4", "Llama-3.3-70B-Instruct", "mistral-large-2411")
 _IDS = IdShape("", 32, "hex")
 _VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(-preview)?")
@@ -166,14 +166,14 @@ def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
 
 
 def _read_usual(model: Model, http: HttpRequest, validation: Validation) -> dict[str, Json] | None:
-    """The body of a request that has nothing but known parameters, if it is a usual one."""
+    """Return the body of a request with only known parameters if it is certainly valid; else None."""
     if validation is not Validation.PUBLISHED or b"extra-parameters" in http.fields:
         return None
     return read_usual(model.typed, http)
 
 
 def refuse_as_azure(complaint: Complaint) -> Failure:
-    """Return a 422 for what the API knows but the model does not support, else a 400."""
+    """Return a 422 for a parameter that the API knows but the model does not support, else a 400."""
     failure = refuse(complaint)
     if not _is_unsupported(complaint):
         return Failure("bad_parameter", failure.message, param=failure.param)
@@ -188,13 +188,13 @@ def show_value(value: Json) -> str:
 
 
 def _is_unsupported(complaint: Complaint) -> bool:
-    """A role or part that the model does not understand, or a parameter that it does not support."""
+    """Return whether the model does not support a role, a part or a parameter."""
     field = complaint.path[0]
     return complaint.kind == "value" if field == "messages" else field in _OF_THE_MODEL
 
 
 def read_passing_extras(http: HttpRequest, known: frozenset[str], validation: Validation) -> Body:
-    """The body; its `extra-parameters` header says what happens to parameters that the API does not know."""
+    """Return the body; its `extra-parameters` header decides about parameters that the API does not know."""
     body, mode = read_object(http), http.header("extra-parameters")
     extras = unknown_keys(body, known)
     match (mode or "error").strip().lower():
@@ -272,7 +272,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if failure.reason == "unmatched" and failure.status is not None:  # by the setting `unmatched`
         row = _row(failure.status)
         resolved = replace(resolved, kind=failure.kind or row.kind, code=failure.code or row.code)
-    # Its client tries again by itself whatever carries retry-after; only a rule may want that.
+    # Its client retries every answer with retry-after, which only a rule may want.
     again = "" if "window" in failure.details else retry_lines(failure)
     lines = f"{_lines(http, call)}x-ms-error-code: {_token(str(resolved.code))}\r\n{again}"
     return json_reply(resolved.status, _body(resolved, failure, call), lines, failure.headers)
@@ -294,7 +294,7 @@ def _row(status: int) -> ErrorRow:
 
 
 def _detail(failure: Failure, resolved: ProviderError, call: Call | None) -> Mapping[str, Json]:
-    """Return the place and value of the parameter; a rule that names a parameter gets the request's own value."""
+    """Return the place and value of the parameter; if a rule names one, the request's own value."""
     if "loc" in failure.details:
         loc, value = failure.details["loc"], show_value(failure.details["value"])
     else:

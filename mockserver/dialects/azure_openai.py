@@ -1,4 +1,4 @@
-"""Azure OpenAI: OpenAI's operations under deployments, with filter results and its gateway's errors."""
+"""Azure OpenAI: OpenAI's operations under deployments, with filter results and the gateway's errors."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

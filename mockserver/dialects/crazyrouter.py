@@ -1,4 +1,4 @@
-"""Crazyrouter: OpenAI's chat at its smallest, plus what the models behind the gateway add."""
+"""Crazyrouter: OpenAI's chat with the fewest fields, and with additions of the models behind the gateway."""
 
 from collections.abc import Mapping
 
@@ -24,7 +24,7 @@ NAME = "crazyrouter"
 
 
 def _refuse(complaint: Complaint) -> Failure:
-    """Return the failure for a bad parameter; its message names it, as the envelope has no field for it."""
+    """Return the failure for a bad parameter; its message names it, as the error body has no field for it."""
     failure = refuse_without_code(complaint)
     if failure.message is None or complaint.where in failure.message:
         return failure

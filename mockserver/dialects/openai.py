@@ -1,4 +1,4 @@
-"""OpenAI: the common ancestor (https://platform.openai.com/docs/api-reference)."""
+"""OpenAI, whose API the others resemble (https://platform.openai.com/docs/api-reference)."""
 
 from functools import lru_cache
 
@@ -40,7 +40,7 @@ REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE = 10_000, 2_000_000
 
 
 def _parse_deletion(http: HttpRequest, validation: Validation) -> Call:
-    """Only fine-tuned models are their users' own: `ft:gpt-4o:acme::abc`, formerly `davinci:ft-acme-2023-01-24`."""
+    """Return the call; only fine-tuned models can be deleted: `ft:gpt-4o:acme::abc`, formerly `davinci:ft-acme-…`."""
     model = http.path_params["model"]
     if not model.startswith("ft:") and ":ft-" not in model:
         message = f"You are not allowed to delete the model '{clip(model)}': only fine-tuned models can be deleted."

@@ -86,8 +86,7 @@ from mockserver.dialects._responses_models import (
 )
 from mockserver.dialects._stored import StoredResponses
 from mockserver.wire.chat import ChatLayout
-from mockserver.wire.responses import ResponseLayout
-from mockserver.wire.responses_stream import ResponseRenderer
+from mockserver.wire.responses import ResponseLayout, ResponseRenderer
 
 ComputerTool = shape(
     type=literal("computer_use_preview"),
@@ -108,7 +107,7 @@ INCLUDABLE = (
     "reasoning.encrypted_content",
 )
 _FOR_THE_SERVER = {"request_id": not_null(str), "priority": not_null(int), "cache_salt": optional(str)}
-MAX_CHOICES = 128  # vLLM knows no bound; a server of many must
+MAX_CHOICES = 128  # vLLM has no limit, but a server for many clients needs one
 
 
 def _make_item_type(kind: str, **fields: Any) -> Any:
@@ -214,7 +213,7 @@ ChatFormat = shape(
     json_schema=optional(shape(name=str, schema=optional(Object))),
 )
 
-# `POST /chat/completions`: the fields that mean something here; the others may be anything.
+# `POST /chat/completions`: the fields with a meaning here; others may have any value.
 CHAT = chat_model(
     shape(
         messages=list_of(VllmMessage, 1),
@@ -241,7 +240,7 @@ CHAT = chat_model(
 )
 
 NAME = "tzafon"
-CONTEXT = 32_768  # tokens of prompt and answer together: what an answer may have is the rest
+CONTEXT = 32_768  # tokens of prompt and answer together
 
 
 def parse_response(http: HttpRequest, validation: Validation) -> Call:
@@ -254,7 +253,7 @@ def parse_response(http: HttpRequest, validation: Validation) -> Call:
     left = max(CONTEXT - call.prompt_tokens, 1)
     if call.options.max_tokens is None:
         return replace(call, options=replace(call.options, max_tokens=left, usual_tokens=left))
-    return call.limited(max(call.options.max_tokens, 0))
+    return call.limit_tokens(max(call.options.max_tokens, 0))
 
 
 def _earlier(given: Iterable[Body]) -> Iterator[Message]:
@@ -315,7 +314,7 @@ def _plain_part(part: str | Body) -> Body:
 
 
 def _has_name(tool: Body, index: int, validation: Validation) -> bool:
-    """Whether a tool has a name; one without is refused if anything is."""
+    """Return whether a tool has a name; one without is refused first."""
     kind = tool["type"]
     inner = tool.get(kind)
     if isinstance(inner, dict) and isinstance(inner.get("name"), str):
@@ -326,7 +325,7 @@ def _has_name(tool: Body, index: int, validation: Validation) -> bool:
 
 
 def refuse(complaint: Complaint) -> Failure:
-    """The 400 of a complaint: its type depends on whether the body's model or the server refused it."""
+    """Return the 400 of a complaint: its type depends on whether the body's model or the server refused it."""
     failure = refuse_without_code(complaint)
     return failure.changed(kind=None if complaint.kind == "conflict" else "Bad Request")
 
@@ -372,7 +371,7 @@ def _no_salt() -> Complaint:
 _CONFLICTING = frozenset(("background", "previous_response_id", "cache_salt"))
 RESPONSES_REQUEST = ResponsesRequest(NAME, RESPONSE, _conflicts, _CONFLICTING, refuse, IdShape("resp_", 32, "hex"))
 _CHAT_IDS = IdShape("chatcmpl-", 32, "hex")
-# What is for the server alone, and what OpenAI had once and vLLM never read.
+# Fields for the server only, and former fields of OpenAI that vLLM never read.
 _UNREAD = frozenset({"request_id", "priority", "cache_salt", "functions", "function_call"})
 
 MODELS = ("tzafon.northstar-cua-fast", "tzafon.sm-1")
@@ -405,7 +404,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     code = resolved.status if resolved.code is None else resolved.code
     error: Json = {"message": resolved.message, "type": resolved.kind, "param": resolved.param, "code": code}
     if resolved.status == 401 and failure.message is None:
-        error = "Unauthorized"  # by the server in front of the model, which has its own body
+        error = "Unauthorized"  # errors of the server in front of the model have another body
     lines = request_id_line(http, call) + retry_lines(failure)
     return json_reply(resolved.status, {"error": error}, lines, failure.headers)
 

@@ -42,7 +42,7 @@ from mockserver.core.plan import (
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, Chunks, Tokenizer, end_tokens
 from mockserver.engine.offload import LONG
-from mockserver.kinds import KINDS
+from mockserver.kinds import ARTIFACTS
 from mockserver.model.logprobs import each_logprob
 
 T = TypeVar("T")
@@ -133,7 +133,7 @@ def _limit_choices(call: Call, draft: Draft, author: Author, identity: str) -> t
     written = thought = 0
     for each in _repeat(draft.choices, call.options.n):
         limited = _limit(call, each)
-        choices.append(_choice(call, limited, author, f"{identity}\0{len(choices)}"))
+        choices.append(_make_choice(call, limited, author, f"{identity}\0{len(choices)}"))
         written += limited.tokens
         for part in limited.parts:
             if type(part) is Reasoning:
@@ -157,14 +157,14 @@ class _Limited(Struct, frozen=True):
         return self.draft.safety if tripped else tuple([seen for seen in self.draft.safety if not seen.filtered])
 
 
-def _choice(call: Call, limited: _Limited, author: Author, identity: str) -> Choice:
+def _make_choice(call: Call, limited: _Limited, author: Author, identity: str) -> Choice:
     draft, parts = limited.draft, limited.parts
     is_text = _is_one_text(parts)
     if not is_text:
         parts = _complete(call, parts, author, identity)
     echo = find_echo(call) if call.options.echo else ()
     asked = call.options.logprobs is not None or draft.logprobs
-    weighed = _logprobs(call, draft, echo, limited.parts, author.seed) if asked else None
+    weighed = _make_logprobs(call, draft, echo, limited.parts, author.seed) if asked else None
     finish, stop = draft.finish or limited.finish, "" if draft.finish else limited.stop
     if finish not in call.finishes:
         finish = OWN_FINISHES.get(finish, finish)
@@ -203,7 +203,7 @@ def _limit(call: Call, draft: DraftChoice) -> _Limited:
     is_free = options.parallel_tool_calls and options.max_tool_calls is None and not options.bare_functions
     whole = draft.parts if is_text or (is_free and not call.prompts) else _keep_allowed(call, draft.parts)
     parts, stop = _stop_parts(whole, options.stop) if options.stop else (whole, "")
-    tokens, finish = weight(parts, tokenizer), "stop"
+    tokens, finish = weigh_parts(parts, tokenizer), "stop"
     trip, most = draft.filter_after, options.max_tokens
     if trip is not None and not (parts != whole and tokens <= trip) and (most is None or most >= min(trip, tokens)):
         parts, finish, tokens = _shorten_parts(parts, trip, tokenizer), "content_filter", min(trip, tokens)
@@ -305,7 +305,7 @@ def _trim_chunks(chunks: Chunks, length: int) -> Chunks:
     return tuple(kept)
 
 
-def weight(parts: Iterable[Part], tokenizer: Tokenizer) -> int:
+def weigh_parts(parts: Iterable[Part], tokenizer: Tokenizer) -> int:
     return sum([count_tokens(part, tokenizer) for part in parts])
 
 
@@ -313,7 +313,7 @@ def _find_namespace(part: ToolUse, call: Call) -> ToolUse:
     """Return a tool call with name and namespace of its tool, if no namespace is stated and only one tool is meant."""
     if part.call.namespace:
         return part
-    found = call.tools_named(part.call.name)
+    found = call.find_tools(part.call.name)
     if len(found) != 1:
         return part
     return replace(part, call=replace(part.call, name=found[0].name, namespace=found[0].namespace))
@@ -327,7 +327,9 @@ def _sign_item(item: Item, seed: Seed, identity: str) -> Item:
     return replace(item, body={**item.body, **ids})
 
 
-def _logprobs(call: Call, draft: DraftChoice, echo: tuple[str, ...], parts: Parts, seed: Seed) -> Sequence[Logprob]:
+def _make_logprobs(
+    call: Call, draft: DraftChoice, echo: tuple[str, ...], parts: Parts, seed: Seed
+) -> Sequence[Logprob]:
     if _is_one_text(parts):
         text, tokens = words_of(parts[0]), tokens_of(parts[0], call.tokenizer)
     else:
@@ -336,13 +338,13 @@ def _logprobs(call: Call, draft: DraftChoice, echo: tuple[str, ...], parts: Part
         # of each part by itself: some formats separate them
         tokens = tuple([token for part in texts for token in tokens_of(part, call.tokenizer)])
     count = len(echo) + len(tokens)
-    make = partial(_each_logprob, call, draft, echo, tokens, text, seed)
+    make = partial(_make_each_logprob, call, draft, echo, tokens, text, seed)
     if call.options.n * count * (1 + (call.options.logprobs or 0)) <= LONG:
         return tuple(make())
     return LazySequence(make, count, (*echo, *tokens))
 
 
-def _each_logprob(
+def _make_each_logprob(
     call: Call, draft: DraftChoice, echo: tuple[str, ...], tokens: tuple[str, ...], text: str, seed: Seed
 ) -> Iterator[Logprob]:
     """Return log probabilities of the echoed prompt, then of the text and its tokens: the rule's own, then seeded."""
@@ -443,4 +445,4 @@ def finish_artifact(call: Call, draft: ArtifactDraft, author: Author, mark: str 
     def draw_id() -> str:
         return author.drawer(call.ids, "id")(call.fingerprint + mark)
 
-    return KINDS[call.operation].finish(call, draft, author.seed, draw_id)
+    return ARTIFACTS[call.operation].finish(call, draft, author.seed, draw_id)

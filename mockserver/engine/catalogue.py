@@ -16,7 +16,8 @@ from mockserver.core.lazy import lazy_property
 from mockserver.core.plan import Failure, Timing
 from mockserver.core.rates import Rates
 from mockserver.core.tokens import IMAGES
-from mockserver.core.validation import Validation, validation_of
+from mockserver.core.validation import Validation, find_validation
+from mockserver.kinds import CONVERSATIONS
 from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.rules.match.predicates import PLAIN, PREDICATES, is_pattern
 
@@ -193,7 +194,7 @@ class Catalogue(Struct, frozen=True, dict=True):
 
     def find_refusing(self, dialect: str, model: str) -> Model:
         """Return what a dialect's requests for a model are held against."""
-        return self.find(model).refusing[validation_of(dialect, self.validation)]
+        return self.find(model).refusing[find_validation(dialect, self.validation)]
 
     def find_properties(self, name: str) -> Model:
         return self.find(name).properties
@@ -263,7 +264,7 @@ def apply_limits(call: Call, known: Known, refusing: Model) -> Call:
     """
     if not known.exists and call.model:
         raise _make_unknown_failure(call.model)
-    if call.operation not in ANSWERED:
+    if call.operation not in CONVERSATIONS:
         return call
     if refusing.lacks:
         check_features(call, refusing)
@@ -280,7 +281,7 @@ def apply_limits(call: Call, known: Known, refusing: Model) -> Call:
 
 def _limit_tokens(call: Call, tokens: int) -> Call:
     most = call.options.max_tokens
-    return call.limited(tokens if most is None else min(most, tokens))
+    return call.limit_tokens(tokens if most is None else min(most, tokens))
 
 
 def _fit_output(call: Call, asked: int, limit: int) -> Call:
@@ -292,7 +293,8 @@ def _fit_output(call: Call, asked: int, limit: int) -> Call:
 def _fit_window(call: Call, window: int, *, bounds: bool) -> Call:
     prompt, options = call.prompt_tokens, call.options
     asked = options.max_tokens if options.usual_tokens is None else None
-    if prompt > window and call.options.overflow == "truncate" and not call.prompts and call.operation in _FORGETFUL:
+    may_forget = CONVERSATIONS[call.operation].may_forget and not call.prompts
+    if prompt > window and call.options.overflow == "truncate" and may_forget:
         return call  # the start of the conversation is dropped
     if prompt >= window and (asked != 0 or prompt > window):
         raise _make_too_long(call, window, 0)
@@ -310,7 +312,7 @@ def limit_for_generator(call: Call) -> Call:
         most = options.usual_tokens if most is None else min(most, options.usual_tokens)
     if options.ignore_eos and most is not None:
         most = min(most, MAX_TEXT_TOKENS - 1)
-    return call if most is None or most == options.max_tokens else call.limited(most)
+    return call if most is None or most == options.max_tokens else call.limit_tokens(most)
 
 
 def _make_too_long(call: Call, window: int, asked: int) -> Failure:
@@ -320,13 +322,11 @@ def _make_too_long(call: Call, window: int, asked: int) -> Failure:
 
 
 _ENDLESS = 2048  # tokens of a text that ignores the end of text
-ANSWERED = ("chat", "completions", "responses")
-_FORGETFUL = ("responses",)
 
 
 def check_features(call: Call, model: Model) -> None:
     """Raise Failure (`unsupported`, with the `feature` in its details) for what the model is known to lack."""
-    if call.operation not in ANSWERED:
+    if call.operation not in CONVERSATIONS:
         return
     for feature in model.lacks:
         if (details := _NEEDED[feature](call)) is not None:

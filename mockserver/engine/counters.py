@@ -9,33 +9,33 @@ from msgspec import Struct
 
 from mockserver.core.call import Call
 from mockserver.core.exchange import Exchange
-from mockserver.core.protocols import Counters, times_counter
+from mockserver.core.state import Counters, name_times_counter
 from mockserver.rules.load import Rule
 
 ATTEMPT = "attempt "  # prefix of counter names
 
 
-def attempts_counter(call: Call) -> str:
+def name_attempts_counter(call: Call) -> str:
     return f"{ATTEMPT}{call.fingerprint} {call.stream}"
 
 
-def fault_counter(rule: str, label: str) -> str:
+def name_fault_counter(rule: str, label: str) -> str:
     """Return the counter of a fault with `times`; its label is its path in the rule."""
     return f"fault {rule} {label}"
 
 
-def ids_counter(call: Call) -> str:
+def name_ids_counter(call: Call) -> str:
     return f"ids {call.fingerprint}"
 
 
-def episodes_counter(cassette: str, key: str) -> str:
+def name_episodes_counter(cassette: str, key: str) -> str:
     """Return the counter of replays for a request that a cassette answers several times."""
     return f"episodes {cassette} {key}"
 
 
 def select_counters(rule: str, names: Iterable[str]) -> Iterator[str]:
     """Yield those of the names that are counters of a rule or of its faults."""
-    own, faults = times_counter(rule), fault_counter(rule, "then/")
+    own, faults = name_times_counter(rule), name_fault_counter(rule, "then/")
     return (name for name in names if name == own or name.startswith(faults))
 
 
@@ -62,13 +62,13 @@ _RETRIES = RETRIES.encode()
 async def find_attempt(call: Call, counters: Counters) -> int:
     """Count the client's attempts: by its retry header if it sends one, else by repeats of the same fingerprint."""
     stated = parse_attempt(call.http.header(RETRIES))
-    return await counters.count(call.http.namespace, attempts_counter(call)) if stated is None else stated
+    return await counters.count(call.http.namespace, name_attempts_counter(call)) if stated is None else stated
 
 
 def find_next_attempt(call: Call, entries: Mapping[str, str]) -> int:
     """Return which attempt a call would be, without counting it."""
     stated = parse_attempt(call.http.header(RETRIES))
-    return int(entries.get(attempts_counter(call), 0)) + 1 if stated is None else stated
+    return int(entries.get(name_attempts_counter(call), 0)) + 1 if stated is None else stated
 
 
 class Attempts:

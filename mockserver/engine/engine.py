@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import cycle, islice
-from typing import Literal, cast
+from typing import Literal, Protocol, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,11 +25,11 @@ from mockserver.core.draft import (
     RuleOutcome,
 )
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_property
-from mockserver.core.memo import Memo
+from mockserver.core.lazy import Memo, lazy_property
+from mockserver.core.mcp_server import McpServer
 from mockserver.core.plan import Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
-from mockserver.core.protocols import CassettePlayer, Counters
 from mockserver.core.seed import Seed, WallClock
+from mockserver.core.state import Counters
 from mockserver.core.tokens import APPROX, Tokenizer
 from mockserver.engine.answer import (
     ALONE,
@@ -41,12 +41,16 @@ from mockserver.engine.answer import (
     split_prompts,
     use_tokenizer,
 )
-from mockserver.engine.catalogue import ANSWERED, LONGEST, Catalogue, Known, Model, apply_limits, limit_for_generator
-from mockserver.engine.counters import ScenarioState, find_attempt, ids_counter
-from mockserver.engine.memory import ABOUT_KEPT, KEPT, LOOK_UPS, Memory, continue_conversation
+from mockserver.engine.catalogue import LONGEST, Catalogue, Known, Model, apply_limits, limit_for_generator
+from mockserver.engine.counters import ScenarioState, find_attempt, name_ids_counter
+from mockserver.engine.mcp_answers import check_mcp_call, find_mcp_answer, generate_mcp_result
+from mockserver.engine.memory import Memory, continue_conversation
 from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thread
 from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, FaultSelection, FaultSpecs
-from mockserver.kinds import KINDS
+from mockserver.kinds import ARTIFACTS, CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS, QUESTIONS
+from mockserver.kinds.kind import ModelListing, Question
+from mockserver.kinds.mcp import McpOperation
+from mockserver.kinds.objects import Creation, LookUp, ObjectKind
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
 from mockserver.rules.checks import explain_misfit
@@ -67,12 +71,18 @@ FORWARDED = "forwarded"
 _NO_CASSETTES = "a rule plays a cassette, but none are loaded"
 
 
-async def play_cassette(
-    player: CassettePlayer | None, call: Call, counters: Counters, name: str | None = None
-) -> Plan | None:
-    """Look a call up in a cassette: the loaded one unless named. Return None where there is no cassette."""
-    found = None if player is None else await player.play(call, counters, name)
-    return None if found is None else Plan(found.outcome, found.source)
+class CassettePlayer(Protocol):
+    """Looks calls up in cassettes."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether there is a cassette only for calls that name one."""
+
+    async def play(self, call: Call, counters: Counters, cassette: str | None = None) -> Plan | None:
+        """Plan a recorded answer, a Forward to the provider, or a Failure that names the nearest episode.
+
+        Looks in the loaded cassette unless `cassette` names one; None if there is none. `counters` count repeats.
+        """
 
 
 class Policy(Struct, frozen=True, dict=True):
@@ -125,7 +135,10 @@ _TERMS_SIZE = 1_000  # bytes, about
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Rules, policy and memory. `listed` names each dialect's own models; `player` plays cassettes."""
+    """Rules, policy and memory. `listed` names each dialect's own models; `player` plays cassettes.
+
+    `servers` are what MCP servers offer.
+    """
 
     rules: tuple[Rule, ...]
     policy: Policy
@@ -133,6 +146,7 @@ class Engine:
     memory: Memory
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     player: CassettePlayer | None = None
+    servers: Mapping[str, McpServer] = field(default_factory=dict)  # of MCP, by name
     _index: Index = field(init=False)
     _counts_attempts: bool = field(init=False)
     stubs: bool = field(init=False)  # whether a rule names a path, which may be one that no dialect knows
@@ -162,7 +176,7 @@ class Engine:
                 plan = await self._plan_continuation(call, asked, terms)
             else:
                 plan = await self._plan_conversation(call, asked, terms)
-                if call.options.store or call.operation in ABOUT_KEPT:
+                if call.options.store or call.operation in _ABOUT_KEPT or call.http.turn is not None:
                     plan = await self.memory.leave(call, plan)
         except Failure as refusal:
             if part_of is not None:
@@ -175,7 +189,8 @@ class Engine:
     async def _plan_continuation(self, call: Call, asked: Call, terms: Terms) -> Plan:
         """Plan the answer to a call that continues a kept conversation."""
         resumed = await self.memory.resume(call)
-        needed = self.policy.unmatched == "error" or call.operation == "chat"
+        conversation = CONVERSATIONS.get(call.operation)
+        needed = self.policy.unmatched == "error" or (conversation is not None and conversation.needs_previous)
         lost = isinstance(resumed, Failure) or (resumed is None and needed)
         call = resumed if isinstance(resumed, Call) else continue_conversation(call, ())
         plan = await self.memory.leave(call, await self._plan_conversation(call, asked, terms, lost=lost))
@@ -184,8 +199,13 @@ class Engine:
 
     async def _plan_conversation(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
         """Plan a whole conversation. If the previous response is `lost`, only rules that match on it may answer."""
+        if call.http.turn is not None and not call.http.turn.writes and not lost:
+            silence = self._finish_draft(call, _SILENCE, "generated", terms, _WARM_UP)
+            return replace(silence, timing=Timing())
         large = is_large(call)
-        if call.operation not in _UNLIMITED:
+        if call.mcp is not None and (refused := check_mcp_call(self.servers, call.mcp)) is not None:
+            return self._finish_draft(call, refused, "invalid", terms)
+        if call.operation in _LIMITED_BY_MODEL:
             try:
                 if large:
                     call = await on_thread(apply_limits, call, terms.model, terms.refusing)
@@ -219,7 +239,7 @@ class Engine:
             try:
                 stated = rule.then.known or await self._ask_rule(rule, call, match.groups, large=large)
                 outcome = stated.outcome
-                is_text = type(outcome) is Draft and call.operation in ANSWERED  # as most are
+                is_text = type(outcome) is Draft and call.operation in CONVERSATIONS  # as most are
                 if not is_text and outcome is not None and (why := explain_misfit(outcome, call.operation)):
                     raise Failure("server_error", f"{rule.source}: {why}", status=500)
                 if stated.timing is not None or stated.path or stated.faults:
@@ -271,21 +291,21 @@ class Engine:
                     break
         return found
 
-    async def replay(self, call: Call) -> Plan | None:
-        """Plan what the cassette has of a call, whatever rules and limits say; None without a cassette."""
-        return await play_cassette(self.player, call, self.counters)
+    async def replay(self, call: Call, cassette: str | None = None) -> Plan | None:
+        """Plan what a cassette has of a call, the loaded one unless named; None where there is no cassette."""
+        return None if self.player is None else await self.player.play(call, self.counters, cassette)
 
     async def _replay_despite(self, refusal: Failure, call: Call, asked: Call) -> Plan:
         """Plan a call that its model would refuse: an answer in the cassette is what the provider really said."""
         self.policy.models.admit(call.model)
-        plan = await play_cassette(self.player, asked, self.counters)
+        plan = await self.replay(asked)
         if plan is None or isinstance(plan.outcome, Failure):
             raise refusal
         return plan
 
     async def _ask_rule(self, rule: Rule, call: Call, groups: Mapping[str, str], *, large: bool) -> RuleAnswer:
         """Return what a rule says to a call. Raises Failure."""
-        scope, kinds = RenderContext(call, groups, self.policy.seed, generator), rule.then.generators
+        scope, kinds = RenderContext(call, groups, self.policy.seed, make_generator), rule.then.generators
         demands = kinds and (is_demanding(call) or not all(map(GENERATORS.is_imported, kinds)))
         slow = large or rule.slow or demands
         return await on_thread(rule.then.respond, scope) if slow else rule.then.respond(scope)
@@ -305,14 +325,14 @@ class Engine:
         if type(outcome) is Draft or type(outcome) is ArtifactDraft:  # isinstance takes far longer for a Struct
             mark = ""
             if self.policy.unique_ids:
-                mark = str(await self.counters.count(call.http.namespace, ids_counter(call)))
+                mark = str(await self.counters.count(call.http.namespace, name_ids_counter(call)))
             if large or makes_long(call, outcome):
                 return await on_thread(self._finish_draft, call, outcome, source, terms, mark)
             return self._finish_draft(call, outcome, source, terms, mark)
         if type(outcome) is Forward:
             return Plan(outcome, FORWARDED)
         if type(outcome) is PlayCassette:
-            played = await play_cassette(self.player, asked, self.counters, outcome.cassette)
+            played = await self.replay(asked, outcome.cassette)
             return played or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
         return Plan(cast(Failure | Raw, outcome), source, terms.timing)
 
@@ -321,7 +341,7 @@ class Engine:
     ) -> Plan:
         """Plan what a draft becomes within what the call asks for; a `mark` makes its ids unique."""
         if terms.model.name != call.model:
-            call = call.of_model(terms.model.name)
+            call = call.use_model(terms.model.name)
         author = self.policy.author
         if type(draft) is Draft:
             return Plan(answer(call, draft, author, mark), source, terms.timing)
@@ -332,7 +352,7 @@ class Engine:
         is_kept = call.operation in LOOK_UPS and await self.memory.knows(call)
         plan = None
         if call.operation != OTHER and not is_kept and self.player is not None:
-            plan = await play_cassette(self.player, asked, self.counters)
+            plan = await self.replay(asked)
         if plan is None and lost:
             plan = Plan(Failure("previous_not_found"), "unmatched")
         elif plan is None:
@@ -340,28 +360,38 @@ class Engine:
         return plan if overrides is NO_OVERRIDES else overrides.apply(call, self.policy.seed, plan)
 
     async def _plan_without_rule(self, call: Call, overrides: DeliveryOverrides) -> Plan:
-        if call.operation in ANSWERED and self.policy.unmatched == "generate":  # as most are
+        if call.operation in CONVERSATIONS and self.policy.unmatched == "generate":  # as most are
             return await self._generate(limit_for_generator(call), overrides)
         if call.operation == OTHER:
             return Plan(Failure("route_not_found", details=await self._why_no_stub(call)), "unmatched")
-        if call.operation in _CATALOGUE:
-            return Plan(self._models(call), "generated")
-        if call.operation == "input_tokens" or call.operation in KEPT:
-            return replace(await self._plan_generated(call, _SILENCE), timing=Timing())
-        if call.operation == "compact_response":
-            return await self._generate(call, overrides)
-        if call.operation == "create_batch":
-            return await _batch(self, call)
-        if call.operation not in LOOK_UPS:
-            if self.policy.unmatched == "error":
-                why = await self.explain(call)
-                return Plan(Failure("unmatched", **{"message": why, **self.policy.error}), "unmatched")
-            return await self._generate(limit_for_generator(call), overrides)
+        match OPERATIONS[call.operation]:
+            case ModelListing():
+                return Plan(self._models(call), "generated")
+            case Creation(holds_calls=True):
+                return await _plan_batch(self, call)
+            case Creation() | Question(silent=True):
+                return replace(await self._plan_generated(call, _SILENCE), timing=Timing())
+            case Question():
+                return await self._generate(call, overrides)
+            case LookUp(objects=objects):
+                return await self._look_up(call, objects, overrides)
+            case McpOperation() if call.mcp is not None:
+                known = find_mcp_answer(self.servers, call.mcp)
+                if isinstance(known, McpServer):
+                    return Plan(known, "generated")
+                if known is not None:
+                    return await self._plan_generated(call, known)
+        if self.policy.unmatched == "error":
+            why = await self.explain(call)
+            return Plan(Failure("unmatched", **{"message": why, **self.policy.error}), "unmatched")
+        return await self._generate(limit_for_generator(call), overrides)
+
+    async def _look_up(self, call: Call, objects: ObjectKind, overrides: DeliveryOverrides) -> Plan:
+        """Plan what a look-up finds; where answers are generated, it finds what nobody made, too."""
         found = await self.memory.look_up(call)
         if found is not None:
             return Plan(found, "stored")
-        begins_calls = LOOK_UPS[call.operation] == "create_cached_content"  # no call goes on without its contents
-        if self.policy.unmatched == "error" or begins_calls:
+        if self.policy.unmatched == "error" or objects.must_exist:
             return Plan(Failure("not_found"), "unmatched")
         call = replace(call, model=next(iter(self._models(call).names), ""))
         return await self._generate(call, overrides)
@@ -394,7 +424,10 @@ class Engine:
         return {"report": explain_miss([each for each in closest if each.held] or closest[:1], entries)}
 
     async def _generate(self, call: Call, overrides: DeliveryOverrides) -> Plan:
-        draft = await draft_answer(call, self.policy.seed)
+        if call.mcp is not None:
+            draft: Draft | ArtifactDraft = generate_mcp_result(self.servers, call, self.policy.seed)
+        else:
+            draft = await generate_draft(call, self.policy.seed)
         return await self._plan_generated(call, overrides.change(draft, call))
 
     def _plan_generated(self, call: Call, outcome: RuleOutcome) -> Awaitable[Plan]:
@@ -433,7 +466,7 @@ async def _find_open(ahead: list[FoundRule], scenario: ScenarioState) -> int | N
     return last if at is None and ahead[last].is_open else at
 
 
-async def _batch(engine: Engine, call: Call) -> Plan:
+async def _plan_batch(engine: Engine, call: Call) -> Plan:
     """Answer each call of a batch, and keep the results for when they are looked up."""
     results, plans = list[tuple[Call, Outcome]](), list[Plan]()
     for asked in call.batch:
@@ -450,16 +483,16 @@ async def _batch(engine: Engine, call: Call) -> Plan:
     return attribute_plan(Plan(stored, "generated"), plans)
 
 
-async def draft_answer(call: Call, seed: Seed) -> Draft | ArtifactDraft:
+async def generate_draft(call: Call, seed: Seed) -> Draft | ArtifactDraft:
     """Generate an answer; other requests run between two choices."""
-    if call.operation in KINDS:
+    if call.operation in ARTIFACTS:
         return ArtifactDraft()
     choices: list[DraftChoice] = []
     different = n = call.options.n
     if n > _FEWEST_CHOICES:  # fewer different ones for a large request, which bounds its time
         different = min(n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))
     budget = AnswerWork()
-    generate = generator(call, seed, budget)
+    generate = make_generator(call, seed, budget)
     demands = is_demanding(call) or not GENERATORS.is_imported("auto")  # an import must not keep others waiting
     for index in range(different):
         if index:
@@ -470,7 +503,7 @@ async def draft_answer(call: Call, seed: Seed) -> Draft | ArtifactDraft:
     return Draft(tuple(islice(cycle(choices), n)))
 
 
-def generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> Generate:
+def make_generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> Generate:
     """Return the generators for a call; each choice has its own seed."""
     budget = budget or AnswerWork()
 
@@ -487,10 +520,11 @@ def _misses_path(near: NearMiss) -> bool:
 
 
 _COMPARED, _NEAREST = 24, 3  # rules at a path that no dialect knows
-_CATALOGUE = ("models", "model", "delete_model", "info")
-_UNLIMITED = frozenset((*LOOK_UPS, *KEPT, "create_batch", OTHER))
+_LIMITED_BY_MODEL = frozenset(name for name, kind in OPERATIONS.items() if kind.names_model)
+_ABOUT_KEPT = frozenset((*LOOK_UPS, *CREATIONS, *QUESTIONS))  # the answer is about what is kept, whether it is or not
 _FEWEST_CHOICES, _MOST_READ = 8, 1_000_000  # bytes read, over all choices
 _SILENCE = Draft((DraftChoice(()),))
+_WARM_UP = "warm up"  # tells the id of its answer from that of the answer to the same call
 
 
 FEW = 8  # this many rules are tried without an index

@@ -35,7 +35,7 @@ async def on_thread(function: Callable[P, T], *args: P.args, **named: P.kwargs) 
         return done
     loop = get_running_loop()
     told: Future[T] = loop.create_future()
-    _orders().put(_Order(work, loop, told))
+    _start_threads().put(_Order(work, loop, told))
     return await told
 
 
@@ -127,7 +127,7 @@ def _settle(told: "Future[Any]", result: object, error: Exception | None = None)
 
 
 @cache
-def _orders() -> "SimpleQueue[_Order]":
+def _start_threads() -> "SimpleQueue[_Order]":
     """Return the queue of the threads, which end with the process."""
     orders: SimpleQueue[_Order] = SimpleQueue()
     for number in range(THREADS):
@@ -141,7 +141,7 @@ def _work(orders: "SimpleQueue[_Order]") -> None:
 
 
 if sys.platform != "win32":
-    os.register_at_fork(after_in_child=_orders.cache_clear)  # threads do not survive a fork
+    os.register_at_fork(after_in_child=_start_threads.cache_clear)  # threads do not survive a fork
 IN_PROCESS_DRIVER: ContextVar[bool] = ContextVar("by hand", default=False)  # no loop steps the coroutines
 # In schemas and grammars, what may take long; an escaped letter may be a part of it. Looked for one by one, as a
 # pattern of them all takes twenty times as long.

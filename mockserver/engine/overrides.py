@@ -7,9 +7,9 @@ from mockserver.core.action import Fault
 from mockserver.core.call import Call
 from mockserver.core.draft import Draft, FaultSpec, RuleAnswer, RuleOutcome
 from mockserver.core.plan import Plan, Timing
-from mockserver.core.protocols import Counters, Precondition
 from mockserver.core.seed import Seed
-from mockserver.engine.counters import fault_counter, find_attempt
+from mockserver.core.state import Counters, Precondition
+from mockserver.engine.counters import find_attempt, name_fault_counter
 from mockserver.rules.load import Rule
 
 FaultSpecs = tuple[FaultSpec, ...]
@@ -38,7 +38,7 @@ class FaultSelection(Struct, frozen=True):
             return False
         if spec.times is None:
             return True
-        gate = Precondition(fault_counter(rule, spec.label), spec.times)
+        gate = Precondition(name_fault_counter(rule, spec.label), spec.times)
         return await self.counters.open(call.http.namespace, (gate,), None) is not None
 
 

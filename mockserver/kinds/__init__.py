@@ -1,14 +1,58 @@
-"""Kinds of operations beside conversations: all about each of them in one module, whatever the provider.
+"""What operations are, whatever the provider: one module describes each kind.
 
-A dialect adds how a kind looks on its wire, and lists its operation. Everything else that has to know what an operation
-is (rules, reports, limits, `ask`) looks it up in KINDS.
+A dialect adds the wire format of a kind, and lists its operations. Everything else that needs to know what an operation
+is (rules, the engine, limits, reports, commands) looks it up here.
 """
 
 from collections.abc import Mapping
+from typing import TypeVar
 
-from mockserver.kinds.embeddings import EMBEDDINGS
-from mockserver.kinds.kind import OperationKind
-from mockserver.kinds.moderations import MODERATIONS
+from mockserver.core.call import OTHER
+from mockserver.kinds import (
+    batches,
+    cached_contents,
+    chats,
+    completions,
+    embeddings,
+    files,
+    mcp,
+    models,
+    moderations,
+    responses,
+)
+from mockserver.kinds.kind import ArtifactKind, Conversation, OperationKind, Question
+from mockserver.kinds.mcp import McpOperation
+from mockserver.kinds.objects import Creation, LookUp
 
-KINDS: Mapping[str, OperationKind] = {kind.operation: kind for kind in (EMBEDDINGS, MODERATIONS)}
-KINDS_BY_KEY: Mapping[str, OperationKind] = {kind.key: kind for kind in KINDS.values()}  # of `then`
+KINDS = (
+    chats,
+    completions,
+    responses,
+    embeddings,
+    moderations,
+    models,
+    batches,
+    cached_contents,
+    files,
+    mcp,
+)
+
+Kind = TypeVar("Kind", bound=OperationKind)
+_UNKNOWN_PATH = OperationKind(name=OTHER, names_model=False, takes_text=False)  # no dialect knows it; stubs answer it
+
+
+def _select(sort: type[Kind]) -> Mapping[str, Kind]:
+    return {name: operation for name, operation in OPERATIONS.items() if isinstance(operation, sort)}
+
+
+OPERATIONS: Mapping[str, OperationKind] = {
+    operation.name: operation for operation in (*[each for kind in KINDS for each in kind.OPERATIONS], _UNKNOWN_PATH)
+}
+CONVERSATIONS = _select(Conversation)
+ARTIFACTS = _select(ArtifactKind)
+ARTIFACTS_BY_KEY = {kind.key: kind for kind in ARTIFACTS.values()}  # of `then`
+LOOK_UPS = _select(LookUp)
+CREATIONS = _select(Creation)
+QUESTIONS = _select(Question)
+SERVED = tuple(name for name, kind in _select(McpOperation).items() if not kind.is_session)  # by MCP servers
+ASKED = frozenset((*CONVERSATIONS, *ARTIFACTS, *SERVED))  # operations that rules are for; others look something up

@@ -1,8 +1,8 @@
 """Embeddings: a unit vector for each text.
 
-Each word and each run of three letters adds to a few places of a generated vector, chosen by its hash; the hash of the
-whole text adds a little to all of them, so that no place is empty. All sums are of integers, followed by one division
-by one square root: the same numbers on every machine.
+Each word, and each run of three letters, adds to a few places of a generated vector, chosen by its hash. The hash of
+the whole text adds a little to all of them, so that no place is empty. All sums are of integers, followed by one
+division by one square root: the numbers are the same on every machine.
 """
 
 from collections import Counter
@@ -13,10 +13,12 @@ from itertools import chain
 from math import sqrt
 from operator import neg
 from struct import unpack
+from typing import Annotated
 from zlib import adler32
 
 from msgspec.structs import replace
 
+from mockserver.config.tables import field
 from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft
 from mockserver.core.http import Headers
@@ -24,7 +26,7 @@ from mockserver.core.lazy import LazySequence, lazy_pattern
 from mockserver.core.plan import Artifact
 from mockserver.core.seed import Seed
 from mockserver.core.vectors import PaletteVector
-from mockserver.kinds.kind import OperationKind
+from mockserver.kinds.kind import ArtifactKind
 
 Vector = Sequence[float]
 USUAL_DIMENSIONS = 1536
@@ -103,13 +105,13 @@ def embed(text: str, dimensions: int, seed: Seed) -> Vector:
 
 
 def _sum(numbers: bytes) -> int:
-    """Return the sum of small numbers, which begins their Adler-32: modulo one that a thousand of them cannot reach."""
+    """Return the sum of small numbers: the low half of Adler-32, whose modulus a thousand of them cannot reach."""
     return sum([adler32(numbers[at : at + 1_000], 0) & 0xFFFF for at in range(0, len(numbers), 1_000)])
 
 
 @lru_cache(maxsize=4_096)
 def _places(word: str, dimensions: int, seed: Seed) -> tuple[int, ...]:
-    """The places where a word adds to a vector; from places beyond its end (less its length) it subtracts."""
+    """Return the places where a word adds to a vector; at places beyond its end (less its length), it subtracts."""
     word = word[:_LONGEST]
     hashes = _numbers("word", word, seed)[: len(word)]
     if len(word) > _SHORT or not word.isascii():
@@ -146,16 +148,21 @@ _WORD = lazy_pattern(r"[^\s!-/:-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\
 # Sizes by a word in the model's name.
 _SIZES = {"3-large": 3072, "cohere": 1024, "embed-v3": 1024}
 
-EMBEDDINGS = OperationKind(
-    operation="embeddings",
+_LARGEST = 3.4e38  # the largest 32-bit float
+
+EMBEDDINGS = ArtifactKind(
+    name="embeddings",
+    advice="; write embedding: [...]",
     key="embedding",
+    value=Annotated[list[Annotated[float, field(ge=-_LARGEST, le=_LARGEST)]], field(min_length=1)],
+    doc="an embedding vector",
     then_keys=frozenset(("timing", "faults", "usage", "model", "headers")),
     states="a vector",
     example=[0.1, 0.2, 0.3],
-    form="[...]",
     body=lambda text: {"input": [text]},
     model_word="embed",
     wire={"model?": str | None, "data": [{"index?": float | None, "embedding": list[float] | str}]},
     compile=_compile,
     finish=_finish,
 )
+OPERATIONS = (EMBEDDINGS,)

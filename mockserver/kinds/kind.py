@@ -1,4 +1,4 @@
-"""The description of one kind of operation."""
+"""The descriptions of operations, whatever the provider."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,27 +11,80 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Artifact
 from mockserver.core.seed import Seed
 
+OF_TOOLS = frozenset(("tool_error", "content"))  # keys of `then` that only MCP servers can send
 
-class OperationKind(Struct, frozen=True):
-    """An operation whose successes are artifacts of its own, for rules, reports and the command line.
 
-    `key` is the key of `then` that answers it, `then_keys` are those that may go with it. `states` names what a rule
-    with the key gives. `body(text)` is a request that asks about a text, but for its model; `model_word` in the name of
-    a model tells the operation where the body does not. `wire` is what clients need of an answer, as `cassette verify`
-    checks it.
+class OperationKind(Struct, frozen=True, kw_only=True):
+    """One operation, described for rules, the engine, limits, reports and the command line.
 
-    `compile(value)` turns the value of the key into what an ArtifactDraft holds.
-    `finish(call, draft, seed, draw_id)` makes the artifact of a draft; what it does not state is generated.
+    `names_model`: its requests name a model, which must exist. `is_limited`: it draws from the rate limits.
+    `takes_text`: the text of a rule can answer it, except for the `withheld` keys of `then`. `advice` is added to
+    messages about keys that cannot answer it.
     """
 
-    operation: str
+    name: str
+    names_model: bool = True
+    is_limited: bool = False
+    takes_text: bool = True
+    withheld: frozenset[str] = frozenset()
+    advice: str = ""
+
+
+class Conversation(OperationKind, frozen=True, kw_only=True):
+    """An operation that asks a model to write; without a rule, the answer is generated.
+
+    `body(text)` is a request that asks a text, without its model, and `body_key` the key that contains the text.
+    `continues` names the operation whose stored answers it can continue; if it `needs_previous`, an unknown one is an
+    error, even if answers are generated. `may_forget`: it can drop the start of a prompt that is too long.
+    """
+
+    body: Callable[[str], dict[str, Json]]
+    body_key: str
+    continues: str
+    is_limited: bool = True
+    needs_previous: bool = False
+    may_forget: bool = False
+
+    @property
+    def has_tools(self) -> bool:
+        """Return whether its answers can call tools."""
+        return "tool_calls" not in self.withheld
+
+
+class ArtifactKind(OperationKind, frozen=True, kw_only=True):
+    """An operation whose successes are artifacts of its own.
+
+    `key` is the key of `then` that answers it, `value` and `doc` are its type and description in a rules file, and
+    `then_keys` are the keys that may go with it. `states` names the value of the key in messages. `body(text)` is a
+    request about a text, without its model; `model_word` in the name of a model identifies the operation if the body
+    does not. `wire` has the keys that clients need in an answer, for `cassette verify`.
+
+    `compile(value)` turns the value of the key into the content of an ArtifactDraft. `finish(call, draft, seed,
+    draw_id)` makes the artifact of a draft, and generates what the draft does not state.
+    """
+
     key: str
+    value: Any
+    doc: str
     then_keys: frozenset[str]
     states: str
     example: Json  # the value of the key that reports suggest
-    form: str  # the value of the key in short, for messages: `[...]`
     body: Callable[[str], dict[str, Json]]
     model_word: str
     wire: Mapping[str, Any]
     compile: Callable[[Any], Any]
     finish: Callable[[Call, ArtifactDraft, Seed, Callable[[], str]], Artifact]
+    is_limited: bool = True
+    takes_text: bool = False
+
+
+class ModelListing(OperationKind, frozen=True, kw_only=True):
+    """An operation on the models that exist."""
+
+    takes_text: bool = False
+
+
+class Question(OperationKind, frozen=True, kw_only=True):
+    """An operation that asks about a call without wanting its answer; if it is `silent`, nothing is written for it."""
+
+    silent: bool = False

@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
+from typing import Annotated, Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mockserver.config.tables import AsList, AsTable, ByShape, field
 from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft
 from mockserver.core.http import Headers
 from mockserver.core.plan import Artifact
 from mockserver.core.seed import Seed
-from mockserver.kinds.kind import OperationKind
+from mockserver.kinds.kind import ArtifactKind
 
 CATEGORIES = (
     *("harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent"),
@@ -40,12 +42,12 @@ class Moderations(Artifact, frozen=True):
         return replace(self, results=tuple(chain(self.results, *[other.results for other in others])))
 
     def show(self) -> str:
-        """Return what the first prompt is flagged for."""
+        """Return the categories that flag the first prompt."""
         return "flagged: " + (", ".join(sorted(self.results[0].flagged)) or "nothing")
 
 
 def judge(text: str, stated: Mapping[str, float], seed: Seed) -> Judgement:
-    """Return the stated scores, and tiny ones that follow from the text for all other categories."""
+    """Return the stated scores, and tiny ones derived from the text for all other categories."""
     scores = {name: stated[name] if name in stated else _draw_tiny_score(name, text, seed) for name in CATEGORIES}
     return Judgement(scores, frozenset(name for name, score in scores.items() if score >= _FLAGGED))
 
@@ -68,13 +70,21 @@ def _finish(call: Call, draft: ArtifactDraft, seed: Seed, draw_id: Callable[[], 
 _FLAGGED = 0.5  # the least score that flags a category
 _SURE = 0.95  # the score of a category that a rule only names
 
-MODERATIONS = OperationKind(
-    operation="moderations",
+_Category: Any = Literal[CATEGORIES]
+_Score = Annotated[float, field(ge=0, le=1, allow_inf_nan=False)]
+
+MODERATIONS = ArtifactKind(
+    name="moderations",
+    advice="; write moderation: {...}",
     key="moderation",
+    value=Annotated[
+        AsTable[dict[_Category, _Score]] | AsList[list[_Category]],
+        ByShape("scores such as {violence: 0.92}, or a list of categories"),
+    ],
+    doc="moderation results: scores or a list",
     then_keys=frozenset(("timing", "faults", "model", "headers")),
     states="scores",
     example={"violence": 0.9},
-    form="{...}",
     body=lambda text: {"input": text},
     model_word="moderation",
     wire={
@@ -87,3 +97,4 @@ MODERATIONS = OperationKind(
     compile=_compile,
     finish=_finish,
 )
+OPERATIONS = (MODERATIONS,)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from msgspec.structs import replace
 
-from mockserver.core.call import Call, Tool, ToolChoice, recent_tool_calls, tool_calls
-from mockserver.core.hosted_tools import item
+from mockserver.core.call import Call, Tool, ToolChoice, list_recent_tool_calls, tool_calls
+from mockserver.core.hosted_tools import make_item
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Item
@@ -31,7 +31,7 @@ def hosted_use(tool: Tool, call: Call, seed: Seed) -> Item | None:
     if body is None or _is_done(kind, call):
         return None
     given = body(tool, call.last_user[:_MOST_READ])
-    return None if given is None else item(kind, given)
+    return None if given is None else make_item(kind, given)
 
 
 def free_text(tool: Tool, said: Mentions, seed: Seed) -> str:
@@ -131,7 +131,7 @@ def _mcp_use(tool: Tool, call: Call, seed: Seed) -> Item | None:
     label, names = str(tool.options.get("server_label") or "server"), allowed(tool)
     parts = [part for message in call.since_user for part in message.parts if part.get("server_label") == label]
     if not names:
-        return None if parts else item("mcp_list_tools", {"server_label": label, "tools": []})
+        return None if parts else make_item("mcp_list_tools", {"server_label": label, "tools": []})
     approved = _approval(call)
     if approved is False or any(part.get("type") == "mcp_call" for part in parts):
         return None
@@ -141,8 +141,8 @@ def _mcp_use(tool: Tool, call: Call, seed: Seed) -> Item | None:
     arguments = json.dumps({"query": " ".join(said.split())}, ensure_ascii=False)
     use = {"server_label": label, "name": name, "arguments": arguments}
     if approved is None and _needs_approval(tool.options.get("require_approval"), name):
-        return item("mcp_approval_request", use)
-    return item("mcp_call", {**use, "output": sentence(seed.stream("mcp", label))})
+        return make_item("mcp_approval_request", use)
+    return make_item("mcp_call", {**use, "output": sentence(seed.stream("mcp", label))})
 
 
 def _names(allowed: Json) -> list[str]:
@@ -172,7 +172,7 @@ def _computer_step(tool: Tool, call: Call, seed: Seed) -> Item | None:
     """
     done, earlier = (
         [made.arguments for made in made_calls if made.kind == "computer_call"]
-        for made_calls in (recent_tool_calls(call), tool_calls(call))
+        for made_calls in (list_recent_tool_calls(call), tool_calls(call))
     )
     looked = len(earlier) > len(done)  # before the user spoke last
     size = tuple(_size(tool.options.get(f"display_{side}"), usual) for side, usual in _USUAL_SIZE.items())
@@ -183,7 +183,7 @@ def _computer_step(tool: Tool, call: Call, seed: Seed) -> Item | None:
     if action is None:
         return None
     several = tool.kind == "computer"  # the newest takes lists
-    return item("computer_call", {"actions": [action]} if several else {"action": action})
+    return make_item("computer_call", {"actions": [action]} if several else {"action": action})
 
 
 def _size(value: Json, usual: int) -> int:

@@ -92,7 +92,7 @@ def less_reasoning(call: Call, thoughts: tuple[Part, ...]) -> Call:
     if not thoughts or call.options.max_tokens is None:
         return call
     spent = sum(count(part.text) for part in thoughts if isinstance(part, Reasoning))
-    return call.limited(max(call.options.max_tokens - spent, 0))
+    return call.limit_tokens(max(call.options.max_tokens - spent, 0))
 
 
 def topic_of(call: Call) -> Topic:

@@ -20,9 +20,9 @@ from mockserver.core.call import (
     Message,
     Tool,
     ToolCall,
-    recent_tool_calls,
+    list_recent_tool_calls,
+    list_tool_results,
     tool_calls,
-    tool_results,
 )
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
@@ -168,7 +168,7 @@ def _is_among(made: ToolCall, uses: Iterable[ToolUse]) -> bool:
 
 def _final(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
     """A call of the tool that takes the final answer, where there is one: clients wait for it, not for a text."""
-    tools, made = answering_tools(offered), {old.name for old in recent_tool_calls(call)}
+    tools, made = answering_tools(offered), {old.name for old in list_recent_tool_calls(call)}
     if tools and made.isdisjoint(tool.name for tool in tools) and not find_courtesy(call.last_user):
         use = _use(call, ending_call(call, _mentioned_most(tools, call.last_user)[0]), seed)
         if use is not None:
@@ -194,7 +194,7 @@ def _demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
 
 def _likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
     """The tool for a model that has to call one: the best for the text, else one that ends the turn, else a new one."""
-    ending, made = ending_tools(offered), [old.name for old in recent_tool_calls(call)]
+    ending, made = ending_tools(offered), [old.name for old in list_recent_tool_calls(call)]
     names = {*made, *(tool.name for tool in ending)}
     work = [tool for tool in offered if tool.name not in names]
     if not made and (fitting := best(call.last_user, work, {})) is not None:
@@ -297,7 +297,7 @@ def _wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> tuple[T
     )
     if found or not is_follow_up(call.last_user):
         return found or _handed_over(call, work) or _looked_up(call.last_user, work)
-    before = [made.name for made in tool_calls(call)][: len(tool_calls(call)) - len(recent_tool_calls(call))]
+    before = [made.name for made in tool_calls(call)][: len(tool_calls(call)) - len(list_recent_tool_calls(call))]
     tool = next((tool for name in reversed(before) for tool in work if tool.name == name), None)
     spoken = tool is not None and mentions(call.last_user).evidence(properties_of(tool)) > 0
     return (ToolRequest(tool, call.last_user),) if tool is not None and spoken else ()
@@ -395,7 +395,7 @@ def _content(call: Call, tool: Tool) -> str:
 
 def _results(call: Call, asked: str) -> list[str]:
     """The last results, the newest first; of a list of records, the one that is asked for."""
-    found = [result["text"][:_LONGEST_RESULT] for result in reversed(tool_results(call)[-_MOST_EARLIER:])]
+    found = [result["text"][:_LONGEST_RESULT] for result in reversed(list_tool_results(call)[-_MOST_EARLIER:])]
     return [text for result in found for text in (*record_in(result, asked), result)]
 
 
@@ -404,7 +404,7 @@ def _left(every: Sequence[PendingCall], call: Call) -> Iterator[PendingCall]:
 
     `hosted` decides how often the provider's own tools are used.
     """
-    done = Counter(made.name for made in recent_tool_calls(call))
+    done = Counter(made.name for made in list_recent_tool_calls(call))
     for pending in every:
         if pending.tool.kind in CLIENT_KINDS and done[pending.tool.name] > 0:
             done[pending.tool.name] -= 1
@@ -417,14 +417,14 @@ def earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolCall |
 
     Handing over is no question that was answered: only calls of this turn count.
     """
-    made_before = recent_tool_calls(call) if HANDOFF.match(made.name) else tool_calls(call)
+    made_before = list_recent_tool_calls(call) if HANDOFF.match(made.name) else tool_calls(call)
     earlier = [old for old in made_before if old.name == made.name]
     if not earlier:
         return None
     if alike := next((old for old in reversed(earlier) if same_arguments(old.arguments, made.arguments)), None):
         return alike
     given = _given(pending, made)
-    turns_before = earlier[: len(earlier) - sum(old.name == made.name for old in recent_tool_calls(call))]
+    turns_before = earlier[: len(earlier) - sum(old.name == made.name for old in list_recent_tool_calls(call))]
     telling = (old for old in reversed(turns_before) if given and _holds(try_parse(old.arguments), given))
     return next(telling, None)
 

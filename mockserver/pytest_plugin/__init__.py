@@ -55,7 +55,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     sys.meta_path[:0] = [finder := WithoutRewriting()]
     early_config.add_cleanup(partial(_forget, finder))
     if early_config.getini("mockserver_env") == "session":
-        with _raising(pytest.UsageError):
+        with _translate_mistakes(pytest.UsageError):
             _run(early_config).set_environ()
 
 
@@ -101,7 +101,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Fail a test of `mockserver_session` alone for mistakes in the options; `mockserver` finds those of its test."""
     names = getattr(item, "fixturenames", ())
     if "mockserver_session" in names and "mockserver" not in names:
-        with _raising(_FAILED):
+        with _translate_mistakes(_FAILED):
             _run(item.config).check()
 
 
@@ -129,7 +129,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 @pytest.fixture(scope="session")
 def mockserver_session(request: pytest.FixtureRequest) -> MockServer:
     """The server behind `mockserver`: one per worker, on its own port."""
-    with _raising(_FAILED):
+    with _translate_mistakes(_FAILED):
         return _run(request.config).started()
 
 
@@ -137,7 +137,7 @@ def mockserver_session(request: pytest.FixtureRequest) -> MockServer:
 def mockserver(request: pytest.FixtureRequest, mockserver_session: MockServer) -> Iterator[MockServer]:
     """A mock server for LLM APIs, reset for each test; the official clients connect to it by themselves."""
     stash = request.node.stash
-    with _raising(_FAILED), _run(request.config).serving(request.node, mockserver_session) as use:
+    with _translate_mistakes(_FAILED), _run(request.config).serving(request.node, mockserver_session) as use:
         stash[USE], stash[RESTORE] = use, use.restore
         yield use.server
         del stash[USE]
@@ -231,26 +231,26 @@ def _run(config: pytest.Config) -> Run:
     if RUN not in config.stash:
         from mockserver.pytest_plugin.session import Run
 
-        run = config.stash[RUN] = Run(_options(config), recording=_may_record(config))
+        run = config.stash[RUN] = Run(_read_options(config), recording=_may_record(config))
         config.add_cleanup(run.close)
     return config.stash[RUN]
 
 
-def _options(config: pytest.Config) -> dict[str, Any]:
+def _read_options(config: pytest.Config) -> dict[str, Any]:
     """The options of the command line, which may not be parsed to its end yet, and of the ini file."""
     given = vars(config.known_args_namespace)
     found: dict[str, Any] = {}
     for name in OPTIONS:
         if (value := given[f"mockserver_{name}"]) is not None:
-            found[name] = _within(config.invocation_params.dir, value) if name in _PATHS else value
+            found[name] = _resolve_paths(config.invocation_params.dir, value) if name in _PATHS else value
         elif value := config.getini(f"mockserver_{name}"):
-            found[name] = _within(config.rootpath, value) if name in _PATHS else value
+            found[name] = _resolve_paths(config.rootpath, value) if name in _PATHS else value
     if not _may_record(config):
         found.pop("record", None)
     return found
 
 
-def _within(folder: Path, value: str | list[str] | list[Path]) -> Any:
+def _resolve_paths(folder: Path, value: str | list[str] | list[Path]) -> Any:
     return [folder / file for file in value] if isinstance(value, list) else folder / value
 
 
@@ -260,7 +260,7 @@ def _may_record(config: pytest.Config) -> bool:
 
 
 @contextmanager
-def _raising(error_type: Callable[[str], BaseException]) -> Iterator[None]:
+def _translate_mistakes(error_type: Callable[[str], BaseException]) -> Iterator[None]:
     """Raise mistakes in configuration as another error, without a traceback; before all, a package that is not ours."""
     if (overwritten := find_overwriting()) is not None:
         raise error_type(f"mockserver: {overwritten}")

@@ -92,7 +92,7 @@ class RuleCoverage:
         config = session.config
         skipped = (item for item in session.items if item.nodeid in self._skipped)
         ours = any(not self._fixtures.isdisjoint(getattr(item, "fixturenames", ())) for item in skipped)
-        self._partial = self._partial or ours or _was_interrupted(session)
+        self._partial = self._partial or ours or _is_interrupted(session)
         if hasattr(config, "workeroutput"):
             config.workeroutput[_OUTPUT] = {"watch": self._watch.as_dict(), "partial": self._partial}
         elif self._unused == "fail" and exitstatus == pytest.ExitCode.OK and self._unused_rules(config):
@@ -119,7 +119,7 @@ class RuleCoverage:
         return [line for file, line in found if self._passing.get(file, whole)]
 
 
-def _was_interrupted(session: pytest.Session) -> bool:
+def _is_interrupted(session: pytest.Session) -> bool:
     return bool(session.shouldstop or session.shouldfail) or session.exitstatus == pytest.ExitCode.INTERRUPTED
 
 

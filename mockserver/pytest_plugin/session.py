@@ -212,7 +212,7 @@ class Run:
         found: dict[str, list[pytest.Item]] = {}
         for item in items:
             try:
-                self.server.check(make_setup(add_cassette(item, self._configured(item))))
+                self.server.check(make_setup(add_cassette(item, self._find_configuration(item))))
             except MockserverError as error:
                 found.setdefault("\n".join(mistake.render() for mistake in error.mistakes), []).append(item)
         yield from ((rename_options(text), affected) for text, affected in found.items())
@@ -220,11 +220,11 @@ class Run:
     @contextmanager
     def serving(self, item: pytest.Item, server: MockServer) -> Iterator["Use"]:
         """A server configured for a test, with the environment set. Raises MockserverError."""
-        config = self._configured(item, {} if server is self._server else server.default_setup.options)
+        config = self._find_configuration(item, {} if server is self._server else server.default_setup.options)
         server.keep_declared()
         server.worded = rename_options
         config, own = add_cassette(item, config), "cassette" not in config
-        server.reset(make_setup(self._continued(config)))
+        server.reset(make_setup(self._continue_recording(config)))
         strict = own and item.config.getini("mockserver_unplayed") == "fail"
         use = Use(server, verify=bool(config.get("verify", True)), strict=strict)
         if own and "cassette" not in config:
@@ -240,7 +240,7 @@ class Run:
         for text in texts if not use.failed else ():
             item.warn(MockServerWarning(rename_options(text)))
 
-    def _continued(self, config: Config) -> Config:
+    def _continue_recording(self, config: Config) -> Config:
         """The configuration, adding to a cassette that another test of this run began to record with `once`."""
         if config.get("record") != "once" or config.get("cassette") is None:
             return config
@@ -251,7 +251,7 @@ class Run:
             self._recorded.add(file)
         return config
 
-    def _configured(self, item: pytest.Item, defaults: Mapping[str, Any] = MappingProxyType({})) -> Config:
+    def _find_configuration(self, item: pytest.Item, defaults: Mapping[str, Any] = MappingProxyType({})) -> Config:
         found = configure(item, {**defaults, **self._options})
         return found if self._recording else {**found, "record": "none"}
 
@@ -280,7 +280,7 @@ class Use(Struct):
 
     def failure(self) -> str:
         """Why the test should fail at its end; empty if it should not."""
-        cassette = self.server.played_cassette() if self.strict else None
+        cassette = self.server.find_played_cassette() if self.strict else None
         unplayed = () if cassette is None else find_unplayed(cassette)
         found = (*self.problems, *unplayed) if self.verify else ()
         self.reported = rename_options(write_failure((*found, *self.server.remarks()))) if found else ""
@@ -301,10 +301,10 @@ class Use(Struct):
             awaited = self.server.declares and report.when == "call" and not isinstance(error, MockserverError)
             awaited = awaited and not self.server.guard.blocked
             if calls or problems or awaited:
-                remarks = (*self.server.ignored_timings(), *(remark.text for remark in self.server.remarks()))
+                remarks = (*self.server.list_ignored_timings(), *(remark.text for remark in self.server.remarks()))
                 texts = (*map(str, find_unrecorded(calls)), *remarks, write_server_report(calls, problems))
                 report.sections.append(("mockserver", rename_options("\n\n".join(texts))))
-        elif report.when == "call" and report.passed and (cassette := self.server.played_cassette()) is not None:
+        elif report.when == "call" and report.passed and (cassette := self.server.find_played_cassette()) is not None:
             setattr(report, CASSETTE, asdict(cassette))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from mockserver.core.call import Call, Message, Tool
-from mockserver.core.exchange import Exchange, frames
+from mockserver.core.exchange import Exchange, split_frames
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, map_texts
 from mockserver.core.plan import Usage
@@ -151,7 +151,7 @@ class ReceivedCall(Struct, frozen=True, eq=False):
         return self._shown(() if self.row.plan is None else self.row.plan.history_remarks)
 
     def _shown(self, remarks: Sequence[str]) -> tuple[str, ...]:
-        return tuple(map(self.secrets.text, remarks)) if remarks else ()
+        return tuple(map(self.secrets.mask_text, remarks)) if remarks else ()
 
     @property
     def status(self) -> int:
@@ -166,7 +166,7 @@ class ReceivedCall(Struct, frozen=True, eq=False):
     @property
     def frames(self) -> tuple[str, ...]:
         """The data of each event that was sent of a stream."""
-        return tuple(frame.text for frame in frames(self.row.sent)) if self.row.streams else ()
+        return tuple(frame.text for frame in split_frames(self.row.sent)) if self.row.streams else ()
 
     @property
     def error(self) -> str:
@@ -206,7 +206,7 @@ def describe_call(call: ReceivedCall) -> str:
     """A call in one line: `call 2: chat gpt-4o "hello" -> rule tests/test_app.py:12`."""
     secrets = call.secrets
     request = mask_line(call.operation or f"{call.method} {call.path}".lstrip(), secrets)
-    more = (mask_line(call.model, secrets), call.last_user and shown(secrets.text(call.last_user)))
+    more = (mask_line(call.model, secrets), call.last_user and shown(secrets.mask_text(call.last_user)))
     source = f"{call.source} ({call.status})" if call.source in REJECTED else call.source
     return f"call {call.number}: {' '.join(filter(None, (request, *more)))} -> {one_line(source) or 'open'}"
 
@@ -215,12 +215,12 @@ def name_call(call: ReceivedCall) -> str:
     """A call in a headline: `"hello" (call 2)`, or its path."""
     if not call.last_user:
         return f"{mask_line(f'{call.method} {call.path}', call.secrets)} (call {call.number})"
-    return f"{shown(call.secrets.text(call.last_user[:_MAX_SCANNED]), _MAX_NAME)} (call {call.number})"
+    return f"{shown(call.secrets.mask_text(call.last_user[:_MAX_SCANNED]), _MAX_NAME)} (call {call.number})"
 
 
 def mask_line(text: str, secrets: "Secrets") -> str:
     """A name or a path on one line, cut, without credentials."""
-    return one_line(truncate(secrets.text(text[:_MAX_SCANNED])))
+    return one_line(truncate(secrets.mask_text(text[:_MAX_SCANNED])))
 
 
 def list_calls(calls: Sequence[ReceivedCall]) -> str:
@@ -248,7 +248,7 @@ def describe_rejected(calls: Sequence[ReceivedCall]) -> Iterator[str]:
     found = [call for call in calls if call.source in REJECTED or (call.status == _RULE_FAILED and call.error)]
     for call in found[:MAX_REJECTED]:
         yield describe_call(call) if call.source in REJECTED else f"{describe_call(call)} ({call.status})"
-        yield f"  {one_line(call.secrets.text(call.error)[:_MAX_ERROR])}"
+        yield f"  {one_line(call.secrets.mask_text(call.error)[:_MAX_ERROR])}"
     if len(found) > MAX_REJECTED:
         yield f"... and {len(found) - MAX_REJECTED} more rejected calls"
 

@@ -133,7 +133,7 @@ class Watch:
 
     def coverage(self, root: str) -> Coverage:
         """The coverage of each file; names are relative to `root`."""
-        hits = self._counted()
+        hits = self._count_hits()
         found: dict[tuple[bool, str], list[Entry]] = {}
         for (path, line, column), rules in sorted(self._places.items(), key=lambda each: each[0]):
             found.setdefault((rules["declared"], path), []).extend(_list_entries(rules, line, column, hits))
@@ -143,7 +143,7 @@ class Watch:
         )
         return Coverage(tuple(files))
 
-    def _counted(self) -> Counter[str]:
+    def _count_hits(self) -> Counter[str]:
         """The hits of each rule: the source of an answer to several prompts names several."""
         counted, known = Counter[str](), set[str]()
         for rules in self._places.values():

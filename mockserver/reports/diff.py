@@ -8,11 +8,11 @@ from unicodedata import category, east_asian_width
 
 from msgspec.structs import replace
 
-from mockserver.core.call import Call, Message, last_tool_result
+from mockserver.core.call import Call, Message, find_last_tool_result
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import map_texts
 from mockserver.core.json_diff import Pairs, find_differences, pair_items, pair_names
-from mockserver.core.text import count_shared_ends, one_line, shown, up_to
+from mockserver.core.text import count_shared_ends, limit_lines, one_line, shown
 from mockserver.reports.calls import mask_line
 from mockserver.rules.match.predicates import PREDICATES, Lens, is_part_of, is_same, split_pieces
 from mockserver.rules.nearest import MOST_LINES, measure_closeness, render_results
@@ -170,7 +170,7 @@ def _explain_parts(result: ConditionResult) -> Iterator[str]:
     elif result.predicate == "includes" or (isinstance(expected, list | tuple) and isinstance(actual, list | tuple)):
         yield from _explain_lists(result)
     elif result.predicate in ("equals", "subset"):
-        yield from up_to(list(_explain_paths(expected, actual, whole=result.predicate == "equals")), MAX_PATHS)
+        yield from limit_lines(list(_explain_paths(expected, actual, whole=result.predicate == "equals")), MAX_PATHS)
 
 
 def _explain_lists(result: ConditionResult) -> Iterator[str]:
@@ -232,7 +232,7 @@ def describe_request(call: Call, secrets: "Secrets") -> Iterator[str]:
     told += (
         [f"continues {mask_line(call.previous_response_id, secrets)}"] if call.previous_response_id is not None else []
     )
-    yield secrets.text(", ".join(told))
+    yield secrets.mask_text(", ".join(told))
     messages = call.messages
     skipped = len(messages) - FIRST - LAST
     for at, message in enumerate(messages):
@@ -283,17 +283,17 @@ def _hide_secret(result: ConditionResult) -> ConditionResult:
 
 
 def _redact_result(result: ConditionResult, secrets: "Secrets") -> ConditionResult:
-    expected, actual = (map_texts(value, secrets.text) for value in (result.expected, result.actual))
+    expected, actual = (map_texts(value, secrets.mask_text) for value in (result.expected, result.actual))
     return replace(result, expected=expected, actual=actual)
 
 
 def _describe_message(call: Call, message: Message, secrets: "Secrets") -> Iterator[str]:
     role = one_line(message.role)
     if message.role == "tool" and message is call.last_turn:
-        result = last_tool_result(call)
+        result = find_last_tool_result(call)
         role = f"{role} {one_line(str(result['name']))}" if result is not None and result["name"] else role
     if message.text or not (message.tool_calls or message.parts):
-        yield f"  {role}: {shown(secrets.text(message.text[:_MAX_SCANNED]))}"
+        yield f"  {role}: {shown(secrets.mask_text(message.text[:_MAX_SCANNED]))}"
     if message.parts:
         yield f"  {role}: {_join_names(str(part.get('type', 'part')) for part in message.parts)}"
     for used in message.tool_calls[:MAX_NAMES]:

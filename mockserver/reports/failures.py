@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
-from mockserver.core.text import one_line, plural, ranges, shown, truncate, up_to
-from mockserver.engine.memory import LOOK_UPS
+from mockserver.core.text import limit_lines, one_line, plural, shown, truncate, write_ranges
+from mockserver.kinds import LOOK_UPS
 from mockserver.reports.calls import (
     MAX_LISTED,
     NO_CALLS,
@@ -87,7 +87,7 @@ class Budget(Struct, frozen=True):
     max_calls: int | None = None
     max_tokens: int | None = None
 
-    def exceeded(self, calls: Sequence[ReceivedCall]) -> Iterator[Problem]:
+    def find_exceeded(self, calls: Sequence[ReceivedCall]) -> Iterator[Problem]:
         """The limits that these calls exceed."""
         allowed = self.max_calls
         if allowed is not None and len(calls) > allowed:
@@ -107,7 +107,7 @@ class Budget(Struct, frozen=True):
             lines.append(f"{plural(used, 'token')}, {total} so far{excess}: {describe_call(call)}")
         if over is not None:
             head = f"{total} tokens used, {allowed} allowed; exceeded by {name_call(over)}"
-            yield make_problem(head, up_to(lines, MAX_LISTED))
+            yield make_problem(head, limit_lines(lines, MAX_LISTED))
 
 
 def count_answers(rule: Rule, calls: Sequence[ReceivedCall]) -> int:
@@ -199,7 +199,9 @@ def explain_unmatched(calls: Sequence[ReceivedCall], rules: Sequence[Rule]) -> I
             yield _explain_unanswered(group)
     if more := groups[MAX_IN_FULL:]:
         yield make_problem(
-            f"{len(more)} more unmatched requests:", up_to(list(map(_name_group, more)), MAX_LISTED), count=len(more)
+            f"{len(more)} more unmatched requests:",
+            limit_lines(list(map(_name_group, more)), MAX_LISTED),
+            count=len(more),
         )
 
 
@@ -220,7 +222,7 @@ def _group_equal(calls: Sequence[ReceivedCall]) -> Iterator[list[ReceivedCall]]:
 def _explain_unanswered(group: Sequence[ReceivedCall]) -> Problem:
     """Calls for which a cassette or the memory of answers had nothing."""
     call, request = group[0], group[0].asked
-    error = call.secrets.text(call.error)
+    error = call.secrets.mask_text(call.error)
     first, *others = (one_line(line[:_MAX_ERROR_LINE]) for line in error.split("\n"))
     lines = [] if request is None else list(describe_request(request, call.secrets))
     if error.startswith(_NO_EPISODE):
@@ -312,7 +314,7 @@ class PlayedCassette(Struct, frozen=True):
     def __str__(self) -> str:
         unplayed = self.unplayed
         episodes = f"{len(unplayed)} of {plural(self.size, 'episode')} not played"
-        return f"{self.file}: {episodes}: {ranges(unplayed)}"
+        return f"{self.file}: {episodes}: {write_ranges(unplayed)}"
 
 
 def find_unplayed(cassette: PlayedCassette) -> Iterator[Problem]:

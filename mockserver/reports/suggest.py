@@ -12,15 +12,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.config.errors import RuleError
-from mockserver.core.call import OTHER, Call, last_tool_result
+from mockserver.core.call import OTHER, Call, find_last_tool_result
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json, compact
 from mockserver.core.text import one_line, plural
 from mockserver.engine.answer import split_prompts
-from mockserver.engine.memory import LOOK_UPS
-from mockserver.kinds import KINDS
+from mockserver.kinds import ARTIFACTS, ASKED, CONVERSATIONS, LOOK_UPS
 from mockserver.reports.diff import find_loosening, find_span, is_secret
-from mockserver.rules.checks import GENERATIVE
 from mockserver.rules.match.fields import read_path_without_mount
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.nearest import NearMiss
@@ -118,14 +116,14 @@ def _find_matching(result: ConditionResult, stated: Json, secrets: "Secrets") ->
 def _make_specific(call: Call, secrets: "Secrets", *, lost: bool) -> When:
     """What distinguishes the call from others: its last message, tools and turn."""
     when: When = {}
-    if call.operation not in (*GENERATIVE, *KINDS):
+    if call.operation not in ASKED:
         when |= {"method": call.http.method} if call.operation == OTHER else {"operation": call.operation}
         path = read_path_without_mount(call)
         if _is_clean(path, secrets):
             when["path"] = _match_exactly(path)
     if lost and call.previous_response_id is not None and _is_clean(call.previous_response_id, secrets):
         when["previous_response"] = _match_exactly(call.previous_response_id)
-    result = last_tool_result(call)
+    result = find_last_tool_result(call)
     if result is not None:
         parts = {
             "name": result["name"] and _match_exactly(result["name"]),
@@ -180,7 +178,7 @@ def _cut_end(text: str) -> str:
 
 def _split_text(text: str, secrets: "Secrets") -> list[str]:
     """The text between its credentials and lone surrogates, which no file can contain."""
-    return _SURROGATE.sub(_GAP, replace(secrets, instead=lambda _: _GAP).text(text)).split(_GAP)
+    return _SURROGATE.sub(_GAP, replace(secrets, instead=lambda _: _GAP).mask_text(text)).split(_GAP)
 
 
 def _is_clean(text: str, secrets: "Secrets") -> bool:
@@ -207,15 +205,15 @@ def _matches(when: Mapping[str, Json], call: Call) -> bool:
 
 def _choose_tool(call: Call, secrets: "Secrets") -> str | None:
     """The tool to call: the first, unless the call has the result of one."""
-    expected = call.tools and last_tool_result(call) is None and call.operation in _WITH_TOOLS
+    expected = call.tools and find_last_tool_result(call) is None and call.operation in _WITH_TOOLS
     return call.tools[0].name if expected and _is_clean(call.tools[0].name, secrets) else None
 
 
 def _choose_answer(call: Call) -> Mapping[str, Json]:
     if call.operation in LOOK_UPS:
         return {"error": 404}
-    if call.operation in KINDS:
-        kind = KINDS[call.operation]
+    if call.operation in ARTIFACTS:
+        kind = ARTIFACTS[call.operation]
         return {kind.key: kind.example}
     return (
         {"json": {}}
@@ -224,7 +222,7 @@ def _choose_answer(call: Call) -> Mapping[str, Json]:
     )
 
 
-_WITH_TOOLS = ("chat", "responses")
+_WITH_TOOLS = frozenset(name for name, kind in CONVERSATIONS.items() if kind.has_tools)
 _FREE_TEXT = frozenset(("last_user", "last_message", "system", "conversation"))
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _GAP = "\ue000"  # a private-use character

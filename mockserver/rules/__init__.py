@@ -1,1 +1,1 @@
-"""rules"""
+"""Rules files: schema, loading, matching, answers, templates, near misses and lint."""

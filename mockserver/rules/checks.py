@@ -1,7 +1,7 @@
 """Checks of a rule: which keys of its answer go together, which operations it can answer, which dialects can send it.
 
-Text answers chats, completions and responses; of other operations, their kinds say what does; errors and raw bytes
-answer anything.
+Text answers chats, completions and responses; the kinds of other operations define what answers them; errors and raw
+bytes answer any operation.
 """
 
 from collections.abc import Collection, Container, Iterator, Mapping
@@ -9,23 +9,22 @@ from collections.abc import Collection, Container, Iterator, Mapping
 from msgspec import Struct
 
 from mockserver.config.source import Path, suggest
-from mockserver.core.call import OTHER
 from mockserver.core.draft import ArtifactDraft, Draft, RuleOutcome
-from mockserver.core.episode import wire_format
+from mockserver.core.episode import find_format
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
-from mockserver.kinds import KINDS
+from mockserver.kinds import ARTIFACTS_BY_KEY, CONVERSATIONS, OPERATIONS, SERVED
 from mockserver.rules.match.conditions import All, Condition, find_pinned, mark_implied
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import ContentSpec, ThenSpec
 from mockserver.rules.templates import CompileContext
 
 Known = Mapping[str, frozenset[str]]  # the features of each dialect
-SAYS = ("text", "json", "refusal")  # with or without tool calls, each is of the kind "content"
+SAYS = ("text", "json", "refusal", "tool_error")  # with or without tool calls, each is of the kind "content"
 
 
 def find_kind(then: ContentSpec, context: CompileContext) -> str | None:
-    """Return the kind of answer that a table gives (a key of BESIDE), or None after reporting that there is not one."""
+    """Return the kind of answer in a table (a key of BESIDE); report it and return None if there is not exactly one."""
     keys = then.stated_keys
     outcomes = [key for key in keys if key in OUTCOMES and _is_answer(key, keys, then)]
     if not outcomes:
@@ -80,7 +79,9 @@ OUTCOMES: Mapping[str, str] = {
     "forward": "forward",
     "steps": "steps",
     "one_of": "one_of",
-    **{kind.key: kind.key for kind in KINDS.values()},
+    "tool_error": "content",
+    "content": "content",
+    **{key: key for key in ARTIFACTS_BY_KEY},
     "failed": "content",  # alone; otherwise it follows a text
     "faults": "delivery",  # alone: they change later rules' answers; otherwise this one's
     "timing": "delivery",  # likewise
@@ -104,16 +105,16 @@ BESIDE: Mapping[str, frozenset[str]] = {
     "delivery": _SENT,
     "steps": frozenset(),
     "one_of": frozenset(),
-    **{kind.key: kind.then_keys for kind in KINDS.values()},
+    **{key: kind.then_keys for key, kind in ARTIFACTS_BY_KEY.items()},
 }
 
 _HINTS: Mapping[str, str] = {"content_filter": ", or write on: completion"}
 _INSTEAD: Mapping[tuple[str, str], str] = {
     ("parts", "reasoning"): "; put {reasoning: ...} into the list",
     ("raw", "headers"): '; put it into "raw"',
-    ("cassette", "headers"): "; an episode is replayed as it was recorded",
+    ("cassette", "headers"): "; an episode is replayed unchanged",
     ("forward", ""): "; the provider's answer is sent unchanged",
-    ("choices", "failed"): "; an answer breaks off as a whole, so use a single text",
+    ("choices", "failed"): "; all choices break off together, so use a single text",
     ("delivery", ""): "; add generate: auto",
     ("choices", ""): "; put it into each choice",
     ("steps", ""): "; put it into each step",
@@ -121,12 +122,8 @@ _INSTEAD: Mapping[tuple[str, str], str] = {
 }
 
 
-GENERATIVE = ("chat", "completions", "responses")  # the default operations of a rule
-ASKED = (*GENERATIVE, *KINDS)  # operations that ask a model; others look something up
-
-
 class _Purpose(Struct, frozen=True):
-    """What one answer of a rule is for, a key of _PURPOSES, and the path of the key that says so."""
+    """What one answer of a rule is for, a key of _PURPOSES, with the path of the key that decides this."""
 
     name: str
     path: Path
@@ -140,37 +137,40 @@ class AnswerCheck:
         self._purposes = list(_find_purposes(then))
         self._names_operation = "operation" in when.uses
         self._names_path = "path" in when.uses
+        self._names_mcp = not _OF_MCP.isdisjoint(field.partition(".")[0] for field in when.uses)
 
     @property
     def is_stub(self) -> bool:
-        """Return whether it may answer at paths that no dialect knows: it names one and needs no dialect."""
+        """Return whether the rule may answer paths that no dialect knows: it names a path and needs no dialect."""
         answers = (inner for _, inner in self._then.walk() if not inner.steps and not inner.one_of)
         return self._names_path and all(_STUBS.issuperset(_select_keys(inner, OUTCOMES)) for inner in answers)
 
     def restrict_when(self) -> Condition:
-        """Return the condition; if it names no operation and no path, only for operations that the answer suits."""
+        """Return the condition; if it names no operation or path, restrict it to operations that the answer suits."""
         if self._names_operation or self._names_path:
             return self._when
         names = {purpose.name for purpose in self._purposes}
+        if self._names_mcp:
+            names = {"mcp"}
         return All((self._when, _IMPLIED[names.pop() if len(names) == 1 else "text"]))
 
     def check_operations(self) -> None:
-        """Check that it can answer the operations that the condition names, or the usual ones if it names none."""
+        """Check that the rule can answer the operations that its condition names, or by default the usual ones."""
         operations = sorted(map(str, self._find_operations()))
         if not operations:
             return
         for purpose in self._purposes:
             other = next((name for name in operations if not _suits(purpose.name, name)), None)
             if other is not None:
-                able = f"use it for {', '.join(_PURPOSES[purpose.name])}{_OPERATIONS_INSTEAD.get(other, '')}"
+                able = f"use it for {', '.join(_PURPOSES[purpose.name])}{_advise(other)}"
                 self._context.at("then", *purpose.path).refuse_key(
                     f'"{purpose.path[-1]}" cannot answer the operation "{other}"; {able}'
                 )
         for path, content in self._then.walk():
-            for key in _select_keys(content, _NOT_SENT):
-                if all(name in _NOT_SENT[key] for name in operations) and not self._is_chat_item(key, operations):
-                    able = ", ".join(name for name in GENERATIVE if name not in _NOT_SENT[key])
-                    hint = _OPERATIONS_INSTEAD.get(operations[0], f"; {able} can")
+            for key in _select_keys(content, _WITHHELD):
+                if all(_withholds(name, key) for name in operations) and not self._is_chat_item(key, operations):
+                    able = ", ".join(name for name in CONVERSATIONS if not _withholds(name, key))
+                    hint = _advise(operations[0]) or f"; {able} can"
                     self._context.at("then", *path, key).refuse_key(
                         f'the operation "{operations[0]}" cannot send "{key}"{hint}'
                     )
@@ -191,14 +191,16 @@ class AnswerCheck:
     def _find_operations(self) -> Collection[Json]:
         if self._names_operation:
             return find_pinned(self._when, "operation") or ()
+        if self._names_mcp:
+            return SERVED
         several = len({purpose.name for purpose in self._purposes}) > 1
-        return GENERATIVE if several and not self._names_path else ()
+        return CONVERSATIONS if several and not self._names_path else ()
 
     def _is_chat_item(self, key: str, operations: Collection[str]) -> bool:
-        """Return whether chats have items in a dialect that the rule may answer: Anthropic's are blocks of messages."""
+        """Return whether a dialect that the rule may answer has items in chats, as Anthropic has blocks in messages."""
         dialects = find_pinned(self._when, "dialect") or ("anthropic",)
         is_chat = key == "items" and "chat" in operations
-        return is_chat and any(wire_format(str(name), "chat") == "messages" for name in dialects)
+        return is_chat and any(find_format(str(name), "chat") == "messages" for name in dialects)
 
 
 def _find_purposes(then: ThenSpec) -> Iterator[_Purpose]:
@@ -226,7 +228,17 @@ def explain_misfit(outcome: RuleOutcome, operation: str) -> str | None:
 
 
 def _suits(purpose: str, operation: str) -> bool:
-    return operation not in _WITHOUT_TEXT if purpose == "text" else operation in _PURPOSES[purpose]
+    if purpose != "text":
+        return operation in _PURPOSES[purpose]
+    return operation not in OPERATIONS or OPERATIONS[operation].takes_text
+
+
+def _advise(operation: str) -> str:
+    return OPERATIONS[operation].advice if operation in OPERATIONS else ""
+
+
+def _withholds(operation: str, key: str) -> bool:
+    return operation in OPERATIONS and key in OPERATIONS[operation].withheld
 
 
 def _make_operations_condition(operations: tuple[str, ...]) -> Condition:
@@ -236,34 +248,27 @@ def _make_operations_condition(operations: tuple[str, ...]) -> Condition:
 
 _STUBS = _SENT | {"json", "raw", "error"}
 _PURPOSES: Mapping[str, tuple[str, ...]] = {
-    "text": GENERATIVE,
-    **{kind.key: (kind.operation,) for kind in KINDS.values()},
+    "text": tuple(CONVERSATIONS),
+    "mcp": SERVED,
+    **{key: (kind.name,) for key, kind in ARTIFACTS_BY_KEY.items()},
 }
-_WORDS: Mapping[str, str] = {"text": "text", **{kind.key: kind.states for kind in KINDS.values()}}
-_WITHOUT_TEXT = frozenset((*KINDS, "models", "model", "delete_model", "info", "create_batch", OTHER))
+_WORDS: Mapping[str, str] = {"text": "text", **{key: kind.states for key, kind in ARTIFACTS_BY_KEY.items()}}
 _PURPOSE_OF: Mapping[str, str] = {
     **{key: "text" for key, kind in OUTCOMES.items() if kind in ("content", "parts", "choices", "generate", "echo")},
-    **{kind.key: kind.key for kind in KINDS.values()},
+    **dict.fromkeys(("tool_error", "content"), "mcp"),
+    **{key: key for key in ARTIFACTS_BY_KEY},
 }
-# The operations whose answers cannot contain these keys.
-_NOT_SENT: Mapping[str, tuple[str, ...]] = {
-    "items": ("chat", "completions", "input_tokens"),
-    "failed": ("chat", "completions", "input_tokens"),
-    "tool_calls": ("completions", "input_tokens"),
-    **dict.fromkeys(("json", "refusal", "parts", "choices"), ("input_tokens",)),
-    "system_fingerprint": ("completions", "responses"),
-}
-_OPERATIONS_INSTEAD: Mapping[str, str] = {
-    **{kind.operation: f"; write {kind.key}: {kind.form}" for kind in KINDS.values()},
-    "input_tokens": '; for a count, write text: "" and usage: {prompt_tokens: 9}',
-}
+_WITHHELD = frozenset[str]().union(*[kind.withheld for kind in OPERATIONS.values()])
 _IMPLIED: Mapping[str, Condition] = {
     purpose: _make_operations_condition(operations) for purpose, operations in _PURPOSES.items()
 }
+_OF_MCP = frozenset(
+    ("mcp", "tool", "arguments", "resource", "prompt_name")
+)  # fields that only requests to MCP servers have
 
 
 def check_when(when: Json, context: CompileContext, known: Known) -> None:
-    """Refuse unknown dialects, and paths that only control paths have."""
+    """Refuse unknown dialects, and paths of the control API."""
     for path, dialect in _find_texts("dialect", when, "equals", "in"):
         if "*" not in dialect and dialect not in known:
             context.at("when", *path).refuse(f'unknown dialect "{dialect[:60]}"{suggest(dialect, known)}')
@@ -275,7 +280,7 @@ def check_when(when: Json, context: CompileContext, known: Known) -> None:
 
 
 def _find_texts(field: str, when: Json, *predicates: str) -> Iterator[tuple[Path, str]]:
-    """Yield the texts that a table compares a field with, each with its place."""
+    """Yield the texts that a table compares with a field, each with its place."""
     for key, value in when.items() if isinstance(when, Mapping) else ():
         if key in ("any", "all") and isinstance(value, list):
             for at, table in enumerate(value):
@@ -326,7 +331,7 @@ def _find_used_features(content: ContentSpec, path: Path) -> Iterator[tuple[Path
             yield (*path, "tool_calls", at, "input"), "custom_tools"
 
 
-# What a dialect without the feature cannot send.
+# How messages name what a dialect without the feature cannot send.
 WORDS: Mapping[str, str] = {
     "content_filter": "filtered content",
     "filter_annotations": "filter severities",
@@ -337,11 +342,11 @@ WORDS: Mapping[str, str] = {
     "call_pieces": "a tool call in pieces",
     "items": "response items",
     "failed": "an answer that breaks off",
-    **{kind.key: kind.operation for kind in KINDS.values()},
+    **{key: kind.name for key, kind in ARTIFACTS_BY_KEY.items()},
 }
 
 _NOT_KEYS = ("custom_tools", "call_pieces", "filter_annotations", "finish_error")
-# Keys of an answer that need a feature of the dialect, which has the same name but once.
+# Keys of an answer that need a feature of the dialect, with the same name except one.
 FEATURE_OF: Mapping[str, str] = {
     **{name: name for name in WORDS if name not in _NOT_KEYS},
     "annotate": "filter_annotations",

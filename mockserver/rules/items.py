@@ -24,7 +24,7 @@ class OutputTextSpec(Table):
     example = "{type: output_text, text: Hello}"
 
     type: Literal["output_text"]
-    text: str = field(description="what the client reads")
+    text: str = field(description="the text")
     annotations: list[dict[str, Any]] | None = field(None, description=_NOTES)
 
 
@@ -43,7 +43,7 @@ class MessageSpec(Table):
     example = "{type: message, text: Hello}"
 
     type: Literal["message"]
-    text: str | None = field(None, description="what the client reads")
+    text: str | None = field(None, description="the text")
     annotations: list[dict[str, Any]] | None = field(None, description=_NOTES)
     content: list[Annotated[OutputTextSpec | OutputRefusalSpec, field(discriminator="type")]] | None = field(
         None, min_length=1, description="its parts instead: output_text and refusal"
@@ -91,10 +91,10 @@ _NAME = Annotated[str, field(min_length=1)]
 _COUNT = Annotated[int, field(ge=0)]
 _Keys = Mapping[str, tuple[Any, str]]
 
-# What each key of the provider's own tools holds, unless a table says otherwise.
+# The type and description of each key of the provider's own tools, unless a table has its own.
 _KEYS: _Keys = {
     "annotations": (dict[str, Any], "further properties"),
-    "approval_request_id": (str, "id of the request that it was approved by"),
+    "approval_request_id": (str, "id of the approval request"),
     "arguments": (Arguments, "a table or a JSON text"),
     "attributes": (dict[str, Any], "attributes of the file"),
     "background": (Literal["transparent", "opaque", "auto"], "the background"),
@@ -114,9 +114,9 @@ _KEYS: _Keys = {
     "filename": (str, "its name"),
     "id": (_NAME, "its id"),
     "input_schema": (dict[str, Any], "the JSON Schema of its arguments"),
-    "keys": (list[str], "keys that are held down meanwhile"),
+    "keys": (list[str], "keys held down at the same time"),
     "logs": (str, "the lines"),
-    "max_output_length": (_COUNT, "the most characters of output"),
+    "max_output_length": (_COUNT, "the maximum number of characters of output"),
     "message": (str, "the message"),
     "name": (_NAME, "name of the tool"),
     "output": (str, "the output"),
@@ -127,14 +127,14 @@ _KEYS: _Keys = {
     "queries": (_SOME, "the same, if there are several"),
     "query": (str, "what to search for"),
     "result": (str, "the image in base64 (default: a tiny one)"),
-    "revised_prompt": (str, "the prompt that the image was made from"),
+    "revised_prompt": (str, "the prompt that was used for the image"),
     "score": (Annotated[float, field(ge=0, le=1, allow_inf_nan=False)], "how well it matches, from 0 to 1"),
     "scroll_x": (int, "how far to scroll to the right (default: 0)"),
     "scroll_y": (int, "how far to scroll down (default: 0)"),
     "server_label": (_NAME, "name of the MCP server"),
     "size": (str, "the image size, such as 1024x1024"),
-    "stderr": (str, "what the command wrote to stderr"),
-    "stdout": (str, "what the command wrote to stdout"),
+    "stderr": (str, "the output to stderr"),
+    "stdout": (str, "the output to stdout"),
     "text": (str, "the text"),
     "timed_out": (Literal[True], "the command took too long"),
     "timeout_ms": (_COUNT, "the timeout in milliseconds"),
@@ -177,7 +177,7 @@ def _make_list(table: Any, **limits: Any) -> Any:
 
 
 _PRESSED = (_SOME, "names of the keys")
-_PATH = _make_list(_make_item_table("Place", "A place on the screen.", "{x: 10, y: 20}", "x y"), min_length=1)
+_PATH = _make_list(_make_item_table("Place", "A point on the screen.", "{x: 10, y: 20}", "x y"), min_length=1)
 Action = _choose_by_type(
     _make_typed("click", "Click.", "x: 10, y: 20", "x y type button? keys?"),
     _make_typed("double_click", "Double-click.", "x: 10, y: 20", "x y type keys?"),
@@ -186,17 +186,17 @@ Action = _choose_by_type(
         "Drag along a path.",
         "path: [{x: 10, y: 20}, {x: 30, y: 40}]",
         "path keys?",
-        path=(_PATH, "the places along the path"),
+        path=(_PATH, "the points along the path"),
     ),
     _make_typed("keypress", "Press keys together.", "keys: [ctrl, c]", "keys", keys=_PRESSED),
     _make_typed("move", "Move the pointer.", "x: 10, y: 20", "x y type keys?"),
     _make_typed("screenshot", "Take a screenshot.", ""),
     _make_typed("scroll", "Scroll.", "x: 10, y: 20, scroll_y: 100", "x y type scroll_x? scroll_y? keys?"),
-    _make_typed("type", "Type a text.", "text: hello", "text"),
+    _make_typed("type", "Type text.", "text: hello", "text"),
     _make_typed("wait", "Wait.", ""),
-    _make_typed("point_and_type", "Click and type a text.", "x: 10, y: 20, text: hello", "x y type text"),
-    _make_typed("mouse_down", "Press the left button at a place.", "x: 10, y: 20", "x y type"),
-    _make_typed("mouse_up", "Release the left button at a place.", "x: 10, y: 20", "x y type"),
+    _make_typed("point_and_type", "Click and type text.", "x: 10, y: 20, text: hello", "x y type text"),
+    _make_typed("mouse_down", "Press the left button at a point.", "x: 10, y: 20", "x y type"),
+    _make_typed("mouse_up", "Release the left button at a point.", "x: 10, y: 20", "x y type"),
     _make_typed("key_down", "Press keys.", "keys: [shift]", "keys", keys=_PRESSED),
     _make_typed("key_up", "Release keys.", "keys: [shift]", "keys", keys=_PRESSED),
 )
@@ -223,13 +223,17 @@ _SOURCES = (
     _make_list(
         Annotated[AsText[str] | Annotated[_SOURCE, Tag("<table>")], ByShape("an address such as https://example.org")]
     ),
-    "addresses of what was found",
+    "addresses of the pages found",
 )
 _WEB_ACTION = _choose_by_type(
     _make_typed("search", "Search the web.", "query: weather in Oslo", "query? queries? sources?", sources=_SOURCES),
     _make_typed("open_page", "Open a page.", "url: https://example.org", "url"),
-    _make_typed("find_in_page", "Look for words in a page.", "url: https://example.org, pattern: Oslo", "url pattern"),
-    _make_typed("find", "Look for words in a page (Tzafon).", "url: https://example.org, pattern: Oslo", "url pattern"),
+    _make_typed(
+        "find_in_page", "Search for words on a page.", "url: https://example.org, pattern: Oslo", "url pattern"
+    ),
+    _make_typed(
+        "find", "Search for words on a page (Tzafon).", "url: https://example.org, pattern: Oslo", "url pattern"
+    ),
 )
 _FOUND = _make_item_table(
     "FoundPassage",
@@ -251,7 +255,7 @@ _CHECK = _make_item_table(
 _MCP_ERROR = _choose_by_type(
     _make_typed(
         "mcp_protocol_error",
-        "A breach of the MCP protocol.",
+        "A violation of the MCP protocol.",
         "code: -32602, message: Not now",
         "code message",
         code=_MCP_CODE,
@@ -259,7 +263,7 @@ _MCP_ERROR = _choose_by_type(
     _make_typed(
         "http_error", "An HTTP error of the MCP server.", "code: 503, message: Not now", "code message", code=_MCP_CODE
     ),
-    _make_typed("mcp_tool_execution_error", "An error of the tool itself.", "content: []", "content"),
+    _make_typed("mcp_tool_execution_error", "An error in the tool itself.", "content: []", "content"),
 )
 _TEXT_OR_MCP_ERROR: Any = Annotated[
     AsText[str] | Annotated[_MCP_ERROR, Tag("<table>")], ByShape("a text, or a table with its type")
@@ -286,19 +290,19 @@ _ENVIRONMENT = _make_item_table(
 )
 _OPERATION = _make_item_table(
     "Operation",
-    "A change of one file.",
+    "A change to one file.",
     "{type: update_file, path: a.py, diff: '-a'}",
     "type path diff?",
-    type=(Literal["create_file", "update_file", "delete_file"], "what happens to the file"),
+    type=(Literal["create_file", "update_file", "delete_file"], "what to do with the file"),
 )
 _PRINTED = _make_item_table(
     "CommandOutput",
-    "What one command printed, and how it ended.",
+    "The output of one command, and how it ended.",
     "{stdout: hello, exit_code: 0}",
     "stdout? stderr? exit_code? timed_out?",
 )
 
-_INPUT = (dict[str, Any], "its input, a table")
+_INPUT = (dict[str, Any], "the input, a table")
 # Tools that Anthropic runs, by the beginning of the type of their results.
 _RESULTS: Mapping[str, str] = {
     "web_search": "a web search",
@@ -324,7 +328,7 @@ _HOSTED = (
         "A file search.",
         "query: holidays",
         "query? queries? results? status?",
-        results=(_make_list(_FOUND), "what was found"),
+        results=(_make_list(_FOUND), "the passages found"),
         status=_SEARCHED,
     ),
     _make_typed(
@@ -340,7 +344,7 @@ _HOSTED = (
         "A generated image.",
         "",
         "result? revised_prompt? action? background? output_format? quality? size? status?",
-        action=(Literal["generate", "edit", "auto"], "what was done"),
+        action=(Literal["generate", "edit", "auto"], "what was done with the image"),
         status=_make_status("generating", "failed"),
     ),
     _make_typed(
@@ -441,7 +445,7 @@ _HOSTED = (
         for tool, what in _RESULTS.items()
     ),
     _make_typed(
-        "redacted_thinking", "Anthropic: hidden thoughts.", "data: c2VhbGVk", "data", data=(str, "the hidden data")
+        "redacted_thinking", "Anthropic: redacted thinking.", "data: c2VhbGVk", "data", data=(str, "the hidden data")
     ),
     _make_typed("container_upload", "Anthropic: a file in the container.", "file_id: file_1", "file_id"),
 )

@@ -1,6 +1,6 @@
 """The JSON Schema of rules files, for editors: built from the models and tables that the loader uses.
 
-`editors.yaml` adds examples, and what goes together.
+`editors.yaml` adds examples and constraints between keys.
 """
 
 import json
@@ -11,6 +11,7 @@ from mockserver.config.settings import Settings
 from mockserver.config.source import read
 from mockserver.core.action import Faults
 from mockserver.core.json import Json
+from mockserver.kinds import ARTIFACTS_BY_KEY
 from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.rules.answer.compile import KINDS
 from mockserver.rules.answer.content import ERROR_NAMES, WAYS
@@ -59,6 +60,9 @@ def _make_property(field: Field, values: Collection[str]) -> Schema:
     if field.name == "body":
         tables = {"type": "object", "additionalProperties": {"$ref": "#/$defs/json_field"}, "minProperties": 1}
         return {"anyOf": [tables, {"type": "string"}], **about}
+    if field.name == "arguments":
+        named = {"type": "object", "additionalProperties": {"$ref": "#/$defs/json_field"}, "minProperties": 1}
+        return {"anyOf": [named, {"$ref": "#/$defs/json_field"}], **about}
     if not field.members:
         return _refer_to_kind(field)
     members = {name: _refer_to_kind(member) for name, member in field.members.items()}
@@ -77,7 +81,7 @@ def _describe_field(field: Field | Family) -> Schema:
 
 
 def _make_field(kind: str, value: Json = None) -> Schema:
-    """Return what a field is compared with: a value, several, or a table of predicates, told apart by their type."""
+    """Return the schema of a field's value: one value, several, or a table of predicates, distinguished by type."""
     stated = value or VALUES[kind]
     table = _make_predicates(kind, stated)
     if kind == "json":
@@ -160,7 +164,7 @@ def make_rules_schema(faults: Faults, dialects: Collection[str] = ()) -> Schema:
 
 
 def _tidy(schema: Json) -> Json:
-    """Remove generated titles, and the null that means an absent key. Tables come first, as editors show the first."""
+    """Remove generated titles, and the null that stands for an absent key. Put tables first: editors show the first."""
     if isinstance(schema, list):
         return [_tidy(item) for item in schema]
     if not isinstance(schema, dict):
@@ -179,7 +183,7 @@ def _is_noise(key: str, value: Json) -> bool:
 
 
 def _describe(schema: Json, definitions: Schema) -> None:
-    """Give each key of a schema a description and an example, from its type or its table where it has none itself."""
+    """Give each key a description and an example, from its type or its table if it has none of its own."""
     if not isinstance(schema, dict):
         return
     shown = next((example for example in schema.get("examples", ()) if isinstance(example, dict)), {})
@@ -221,7 +225,7 @@ def _resolve(schema: Schema, definitions: Schema) -> Schema:
 
 
 def _restrict(definitions: Schema) -> None:
-    """Add what goes together, which the loader checks after the shape."""
+    """Add the constraints between keys, which the loader checks after the shape."""
     then, generate = definitions["Then"], definitions["Generate"]["properties"]
     for table in (then, definitions["Choice"]):
         table |= _exclude_other_answers(table["properties"])
@@ -230,6 +234,8 @@ def _restrict(definitions: Schema) -> None:
     for name, keys in _EDITORS["exclusive"].items():
         definitions[name] |= exclude_each_other(keys)
     _merge(definitions, _EDITORS["tables"])
+    answers_without_calls = then["allOf"][0]["if"]["else"]["anyOf"]
+    answers_without_calls += [{"required": [key]} for key in ARTIFACTS_BY_KEY]
     statuses = {"type": "integer", "minimum": 400, "maximum": 599}
     then["properties"]["error"]["anyOf"] = [{"$ref": "#/$defs/Error"}, statuses, {"enum": list(ERROR_NAMES)}]
     then["properties"]["generate"]["anyOf"] = [{"$ref": "#/$defs/Generate"}, {"enum": list(KINDS)}]
@@ -246,7 +252,7 @@ def _merge(schema: Schema, more: Mapping[str, Json]) -> None:
 
 
 def _exclude_other_answers(keys: Collection[str]) -> Schema:
-    """Return what `find_kind` checks: each answer excludes others, and what goes with an answer needs one."""
+    """Return the constraints of `find_kind`: an answer excludes others; keys beside it need an answer."""
     answers = [key for key in OUTCOMES if key in keys and key not in _ALONE]
     needs: Schema = {}
     for key in answers:

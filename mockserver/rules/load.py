@@ -15,16 +15,18 @@ from mockserver.core.action import Faults
 from mockserver.core.call import OTHER, Call
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
-from mockserver.core.protocols import Precondition, times_counter
+from mockserver.core.mcp_server import McpServer
+from mockserver.core.state import Precondition, name_times_counter
 from mockserver.core.text import shown
 from mockserver.rules.answer.compile import CompiledThen, compile_then
 from mockserver.rules.checks import AnswerCheck, Known, check_when
 from mockserver.rules.match.conditions import All, Condition
 from mockserver.rules.match.parse import compile_when
+from mockserver.rules.mcp_definitions import find_servers, list_rules_beside
 from mockserver.rules.schema import RulesHead, RuleSpec
 from mockserver.rules.templates import CompileContext, Templates
 
-ONLY_STUBS = "no dialect serves this path, so it must answer with raw, json or error"
+ONLY_STUBS = "no dialect serves this path, so the rule must answer with raw, json or error"
 _NONE: Faults = {}
 
 
@@ -51,20 +53,20 @@ class Rule(Struct, frozen=True, dict=True):
 
     @lazy_property
     def counts(self) -> bool:
-        """Return whether it counts its calls or follows a scenario, so that it may not answer although it matches."""
+        """Return whether the rule counts calls or follows a scenario, so that it may match and still not answer."""
         return self.times is not None or self.state is not None
 
     @lazy_property
     def precondition(self) -> Precondition:
-        """Return what must hold for it to answer, by `times` and `state`."""
-        counter, state = times_counter(self.name), self.state
+        """Return the state and counts that `times` and `state` require before the rule answers."""
+        counter, state = name_times_counter(self.name), self.state
         if state is None:
             return Precondition(counter, self.times)
         return Precondition(counter, self.times, state.is_, None if state.becomes == state.is_ else state.becomes)
 
     @property
     def order_dependence(self) -> list[str]:
-        """Return the names of what in it depends on the order of calls, such as `times`."""
+        """Return the names of the rule's features that depend on the order of calls, such as `times`."""
         stated = {
             "times": self.times is not None,
             "state": self.state is not None,
@@ -88,8 +90,7 @@ def load(
 ) -> tuple[Rule, ...]:
     """Load the rules of several files, in order; `known` maps dialects to their features.
 
-    `faults` are those of delivery, `profiles` the timings that have names. Raises RuleError with every mistake of every
-    file.
+    `faults` are those of delivery, `profiles` the named timings. Raises RuleError with every mistake of every file.
     """
     loader = _Loader(known, faults, profiles)
     with pause_collector():
@@ -98,13 +99,28 @@ def load(
     return tuple(rules)
 
 
+def load_servers(documents: Sequence[Document]) -> Mapping[str, McpServer]:
+    """Load the MCP servers of several files. Raises RuleError with every mistake of every file."""
+    servers: dict[str, McpServer] = {}
+    collected: list[Mistakes] = []
+    for document in documents:
+        mistakes = Mistakes(document)
+        collected.append(mistakes)
+        for name, server in find_servers(document, mistakes.add).items():
+            if name in servers:
+                mistakes.add(f'the MCP server "{name}" is already defined; rename one of them', ("mcp", name), key=True)
+            servers[name] = server
+    raise_if_any(collected, RuleError)
+    return servers
+
+
 def select_answering(rules: Sequence[Rule], call: Call) -> Sequence[Rule]:
-    """Return the suited rules that answer, without those that only change how later rules' answers are delivered."""
+    """Return the suited rules that answer, without those that only modify how later answers are sent."""
     return [rule for rule in select_suited(rules, call) if any(rule.then.answers)]
 
 
 def select_suited(rules: Sequence[Rule], call: Call) -> Sequence[Rule]:
-    """Return the rules that can answer where a call is made: at a path that no dialect knows, only some."""
+    """Return the rules that can answer at the call's path: at a path that no dialect knows, only some can."""
     return [rule for rule in rules if rule.stubs] if call.operation == OTHER else rules
 
 
@@ -119,21 +135,31 @@ class _Loader:
         self.count = 0
 
     def load_rules(self, document: Document) -> Iterator[Rule]:
-        """Yield the rules of a file that can be compiled; mistakes of the others are collected."""
+        """Yield the rules of a file that can be compiled; collect the mistakes of the others."""
         mistakes = Mistakes(document)
         self.mistakes.append(mistakes)
         for index, spec in enumerate(_list_rules(document, mistakes)):
             if mistakes.full:
                 return
             self.count += 1
-            context = CompileContext(mistakes, self.templates, f"rule {self.count}", ("rules", index))
-            try:
-                rule = self._compile(spec, context)
-            except RecursionError:
-                context.refuse("this rule is nested too deeply; flatten it")
-            else:
-                if rule is not None:
-                    yield rule
+            yield from self._load_rule(
+                spec, CompileContext(mistakes, self.templates, f"rule {self.count}", ("rules", index))
+            )
+        for each in list_rules_beside(document):  # last, so that every rule of the file can answer in their place
+            name = f"mcp {' '.join(map(str, each.spec['when'].values()))}"
+            yield from self._load_rule(
+                each.spec, CompileContext(mistakes, self.templates, name, each.path, depth=len(each.path))
+            )
+
+    def _load_rule(self, spec: Json, context: CompileContext) -> Iterator[Rule]:
+        """Yield the rule, if it can be compiled."""
+        try:
+            rule = self._compile(spec, context)
+        except RecursionError:
+            context.refuse("this rule is nested too deeply; flatten it")
+        else:
+            if rule is not None:
+                yield rule
 
     def _compile(self, spec: Json, context: CompileContext) -> Rule | None:
         model = validate_table(RuleSpec, spec, "a rule", context.add)
@@ -154,6 +180,7 @@ class _Loader:
             context.templates,
             name,
             (*context.path, "then"),
+            depth=context.depth,
             groups=frozenset(group for pattern in patterns for group in _GROUP.findall(pattern)),
             profiles=self.profiles,
             faults=self.faults,
@@ -173,7 +200,7 @@ class _Loader:
         )
 
     def _claim_name(self, name: str | None, context: CompileContext) -> str:
-        """Return the rule's name, which must be unique: counters and random choices are keyed by it."""
+        """Return the rule's name. It must be unique, as counters and random choices are keyed by it."""
         claimed, here = (context.rule, context) if name is None else (name, context.at("name"))
         first = self.names.setdefault(claimed, here)
         if first is not here:

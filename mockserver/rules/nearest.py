@@ -1,6 +1,6 @@
-"""NearMiss misses: the rules nearest to an unmatched call, and the report that explains them.
+"""Near misses: the rules nearest to an unmatched call, and the report that explains them.
 
-What the request says is shown cut and escaped, so that no request can write lines of its own into a report.
+Texts of the request are cut and escaped, so that no request can add lines to a report.
 """
 
 import re
@@ -14,7 +14,7 @@ from msgspec import Struct
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
-from mockserver.core.protocols import START, STATE, times_counter
+from mockserver.core.state import START, STATE, name_times_counter
 from mockserver.core.text import one_line, plural, shown
 from mockserver.rules.load import Rule, select_answering
 from mockserver.rules.match.conditions import Condition, measure_nearness
@@ -27,7 +27,7 @@ _WORD = re.compile(r"\w+")
 
 
 class NearMiss(Struct, frozen=True):
-    """A rule near to a call, and what its conditions found there."""
+    """A rule near to a call, and the results of its conditions."""
 
     rule: Rule
     results: tuple[ConditionResult, ...]
@@ -38,14 +38,14 @@ class NearMiss(Struct, frozen=True):
         return sum(result.ok for result in self.results)
 
     def describe_verdict(self, closed: str) -> str:
-        """Say how many conditions hold; if all do, why the rule does not answer (`closed`)."""
+        """Describe how many conditions hold; if all do, why the rule does not answer (`closed`)."""
         total = len(self.results)
         if self.held == total:
             return f"matches, but {closed}"
         return f"{self.held} of {plural(total, 'condition')} hold{'s' * (total == 1)}"
 
     def render(self, closed: str) -> Iterator[str]:
-        """Render the verdict, and one line for each condition: of very many, first those that do not hold."""
+        """Render the verdict, and one line for each condition; if there are very many, failed conditions come first."""
         yield f"  {one_line(self.rule.where)}{self.rule.quoted_name}: {self.describe_verdict(closed)}"
         shown_results = self.results
         if len(shown_results) > MOST_LINES:
@@ -74,7 +74,7 @@ def find_nearest(rules: Sequence[Rule], call: Call, *, limit: int = 3) -> tuple[
 
 
 def find_unmatched(rules: Sequence[Rule], call: Call) -> tuple[Call, ...]:
-    """Return the requests of a batch that no rule matches; any other call as it is."""
+    """Return the requests of a batch that no rule matches; return any other call as it is."""
     parts = (part for part in call.batch if isinstance(part, Call))
     return tuple(part for part in parts if not any(_holds(rule, part) for rule in select_answering(rules, part))) or (
         call,
@@ -89,7 +89,7 @@ def _holds(rule: Rule, call: Call) -> bool:
 
 
 def explain_miss(near: Sequence[NearMiss], entries: Mapping[str, str] | None = None) -> str:
-    """Say why no rule answers; `entries` are the counters and the state of the namespace, if they are known."""
+    """Explain why no rule answers; `entries` are the counters and the state of the namespace, if they are known."""
     if not near:
         return "no rule answers this request: there are no rules that answer"
     lines = [line for miss in near for line in miss.render(explain_closed(miss.rule, entries))]
@@ -108,9 +108,9 @@ def render_results(results: Iterable[ConditionResult]) -> Iterator[str]:
 
 
 def explain_closed(rule: Rule, entries: Mapping[str, str] | None = None) -> str:
-    """Say why a rule that matches does not answer, or may not answer if the `entries` of the namespace are unknown."""
+    """Explain why a matching rule does not answer, or might not if the `entries` of the namespace are unknown."""
     reasons: list[str] = []
-    if rule.times is not None and (entries is None or int(entries.get(times_counter(rule.name), 0)) >= rule.times):
+    if rule.times is not None and (entries is None or int(entries.get(name_times_counter(rule.name), 0)) >= rule.times):
         reasons.append(f"it is used up: it has answered its {plural(rule.times, 'call')} in this namespace")
     if rule.state is not None and (entries is None or entries.get(STATE, START) != rule.state.is_):
         state = "" if entries is None else f"{shown(entries.get(STATE, START))}, "
@@ -119,7 +119,7 @@ def explain_closed(rule: Rule, entries: Mapping[str, str] | None = None) -> str:
 
 
 def _measure_shared_words(condition: Condition, call: Call, words: Callable[[str], frozenset[str]]) -> float:
-    """Return the share of expected words that occur in the request: of several texts, the lowest. Rough, but quick."""
+    """Return the share of expected words in the request; for several texts, the lowest. Rough but fast."""
     least = 1.0
     for leaf in condition.leaves:
         if isinstance(leaf.expected, str) and not leaf.negative:
@@ -138,7 +138,7 @@ def _split_words(text: str) -> frozenset[str]:
 
 
 def measure_closeness(results: Iterable[ConditionResult]) -> float:
-    """Return how alike the texts are that were compared in vain, from 0 to 1."""
+    """Return from 0 to 1 how similar the texts are whose comparison failed."""
     from difflib import SequenceMatcher  # only needed for misses
 
     texts = [

@@ -1,6 +1,6 @@
 """The models of a rules file: they check its shape and give the editor's JSON Schema.
 
-What a value means beyond its shape is decided where it is compiled.
+The meaning of a value beyond its shape is checked where it is compiled.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -31,33 +31,9 @@ from mockserver.config.types import Duration, Share
 from mockserver.core.action import POSITIONS, Faults, Kind, Option, counts, options
 from mockserver.core.json import Json
 from mockserver.core.plan import FINISHES, OWN_FINISHES, REASONS
+from mockserver.kinds import ARTIFACTS
 from mockserver.rules.items import INSTEAD, NAMESPACE, ItemSpec
-
-_LARGEST = 3.4e38  # the largest 32-bit float
-EmbeddingSpec = Annotated[list[Annotated[float, field(ge=-_LARGEST, le=_LARGEST)]], field(min_length=1)]
-Score = Annotated[float, field(ge=0, le=1, allow_inf_nan=False)]
-Category = Literal[
-    "harassment",
-    "harassment/threatening",
-    "hate",
-    "hate/threatening",
-    "illicit",
-    "illicit/violent",
-    "self-harm",
-    "self-harm/instructions",
-    "self-harm/intent",
-    "sexual",
-    "sexual/minors",
-    "violence",
-    "violence/graphic",
-]
-
-
-ModerationSpec = Annotated[
-    AsTable[dict[Category, Score]] | AsList[list[Category]],
-    ByShape("scores such as {violence: 0.92}, or a list of categories"),
-]
-
+from mockserver.rules.mcp_definitions import McpServerSpec
 
 MAX_EVENTS = 10_000
 BESIDE: Mapping[str, str] = {
@@ -97,7 +73,7 @@ def _write_example(fault: Any) -> str:
 
 def make_fault_schema(faults: Faults) -> dict[str, Json]:
     tables = {name: make_fault_table(name, fault) for name, fault in faults.items()}
-    named = {"enum": list(tables), "description": "a fault as it is by itself"}
+    named = {"enum": list(tables), "description": "a fault with its defaults"}
     properties = {name: table.model_json_schema() for name, table in tables.items()}
     for name, table in properties.items():
         table |= exclude_each_other([key for key in POSITIONS if key in table["properties"]])
@@ -130,7 +106,7 @@ def _check_difference(number: int) -> int:
 
 
 _MEDIA_TYPE: dict[str, Json] = {"pattern": "^(?! )[ -~]+(?<! )$"}
-# What a value of each kind must be.
+# The type of a value of each kind.
 TYPES: Mapping[Kind, Callable[[Option], Any]] = {
     "count": lambda _: Annotated[int, field(ge=1, le=MAX_EVENTS)],
     "difference": lambda _: Annotated[
@@ -153,7 +129,7 @@ else:
 
 
 class SizeSpec(Table):
-    """Pieces of so many characters."""
+    """Pieces of this many characters."""
 
     example = "{size: 7}"
 
@@ -186,8 +162,8 @@ class PartSpec(Table):
 
     example = "{text: Hello}"
 
-    reasoning: str | None = field(None, description="what the model thinks")
-    text: str | None = field(None, description="what the client reads")
+    reasoning: str | None = field(None, description="the reasoning")
+    text: str | None = field(None, description="the text")
     refusal: str | None = field(None, description="a refusal")
     tool_call: ToolCallSpec | None = field(None, description="a tool call")
     item: ItemSpec | None = field(None, description="an item of a response")
@@ -207,8 +183,8 @@ class FilterSpec(Table):
     after_tokens: NonNegativeInt | None = field(None, description="tokens of the completion before the cut")
 
 
-Harm = Annotated[Severity | None, field(description="severity that the filter reports for this category")]
-Detected = Annotated[bool | None, field(description="whether the filter reports that it found this")]
+Harm = Annotated[Severity | None, field(description="the severity that the filter reports for this category")]
+Detected = Annotated[bool | None, field(description="whether the filter reports this category as detected")]
 
 
 class HarmsSpec(Table):
@@ -245,7 +221,7 @@ class AnnotateSpec(Table):
 
 
 class ContentSpec(Table):
-    """What an answer (or one of its choices) says."""
+    """The content of an answer, or of one of its choices."""
 
     example = "{text: Hello}"
     nullable = frozenset(("json",))
@@ -265,11 +241,18 @@ class ContentSpec(Table):
         None, description="log probabilities, one for each token of the text"
     )
     finish: Finish | None = field(
-        None, description="the finish reason (`error`: Fireworks; elsewhere `stop`), or a dialect's own word for it"
+        None, description="the finish reason, or a dialect's own value; only Fireworks has `error`, others send `stop`"
     )
     chunks: Chunks | None = field(None, description="how to split texts and arguments when streaming")
     content_filter: FilterSpec | None = field(None, description="a content filter that trips")
     annotate: AnnotateSpec | None = field(None, description="filter severities to report without tripping")
+    tool_error: Any = field(None, description="the error of an MCP tool, as text or JSON", examples=["not allowed"])
+    content: list[dict[str, Any]] | None = field(
+        None,
+        min_length=1,
+        description="content blocks in the result of an MCP tool, in MCP's format",
+        examples=[[{"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}]],
+    )
 
 
 class ChoiceSpec(ContentSpec):
@@ -277,7 +260,7 @@ class ChoiceSpec(ContentSpec):
 
 
 class ErrorSpec(Table):
-    """A free error."""
+    """An error, key by key."""
 
     example = "{status: 429, message: Slow down}"
 
@@ -310,24 +293,26 @@ class GenerateSpec(Table):
 
     kind: str = field(description="name of the generator")
     tokens: int | None = field(None, ge=1, description="about how many tokens to generate")
-    schema_: dict[str, Any] | None = field(None, alias="schema", description="the JSON Schema to satisfy, for schema")
+    schema_: dict[str, Any] | None = field(
+        None, alias="schema", description="the JSON Schema that the text must match, for kind: schema"
+    )
 
 
 class RawSpec(Table):
-    """A reply byte by byte."""
+    """The exact bytes of a reply."""
 
     example = "{status: 200, body: hello}"
     nullable = frozenset(("body", "json"))
 
     status: int = field(200, ge=200, le=599, description="HTTP status")
     headers: Headers | None = field(None, description="response headers")
-    body: Any = field(None, description="text as it is sent, or a value that is sent as JSON")
+    body: Any = field(None, description="text to send unchanged, or a value to send as JSON")
     json_: Any = field(None, alias="json", description="a value to send as JSON; its strings are templates")
-    frames: list[Any] | None = field(None, description="sent piece by piece: texts as they are, values as JSON events")
+    frames: list[Any] | None = field(None, description="pieces to send: texts unchanged, values as JSON events")
 
 
 class UsageSpec(Table):
-    """Tokens that the answer states."""
+    """The token usage that the answer reports."""
 
     example = "{prompt_tokens: 10, completion_tokens: 5}"
 
@@ -341,7 +326,7 @@ class UsageSpec(Table):
         None, description="tokens of the prediction that were used"
     )
     rejected_prediction_tokens: NonNegativeInt | None = field(
-        None, description="tokens of the prediction that were not"
+        None, description="tokens of the prediction that were not used"
     )
     cache_write_tokens: NonNegativeInt | None = field(
         None, description="tokens of the prompt that were written to a cache"
@@ -349,7 +334,7 @@ class UsageSpec(Table):
 
 
 class TimingSpec(TimingTable, Table):
-    """When the answer goes out: a table, or the name of a profile."""
+    """When to send the answer: a table, or the name of a profile."""
 
     example = "{first_token: 300ms, per_token: 12ms}"
 
@@ -360,7 +345,7 @@ class BranchSpec(Table):
     example = "{weight: 2, then: {text: Hello}}"
 
     weight: Annotated[float, field(gt=0, allow_inf_nan=False)] = field(
-        1.0, description="how often, relative to the others"
+        1.0, description="how often this branch is chosen, relative to the others"
     )
     then: "ThenSpec" = field(description="the answer of this branch")
 
@@ -378,7 +363,18 @@ FailedValue = Annotated[
 ]
 
 
-class ThenSpec(ContentSpec):
+ArtifactSpec = make_table(
+    "ArtifactSpec",
+    ContentSpec,
+    {
+        kind.key: (kind.value | None, field(None, description=kind.doc, examples=[kind.example]))
+        for kind in ARTIFACTS.values()
+    },
+    __doc__="The keys of operations whose successes are artifacts, as their kinds describe them.",
+)
+
+
+class ThenSpec(ArtifactSpec):  # type: ignore[misc, valid-type]
     """The answer of a rule."""
 
     nullable = frozenset(("json", "system_fingerprint"))
@@ -404,11 +400,9 @@ class ThenSpec(ContentSpec):
     forward: Literal[True] | None = field(None, description="forward to the provider, without recording")
     steps: list["ThenSpec"] | None = field(None, min_length=1, description="one answer per turn; the last repeats")
     one_of: list[BranchSpec] | None = field(None, min_length=1, description="one of these, chosen by seed")
-    embedding: EmbeddingSpec | None = field(None, description="an embedding vector")
-    moderation: ModerationSpec | None = field(None, description="moderation results: scores or a list")
     failed: FailedValue | None = field(None, description="break off after the answer")
     faults: list[Any] | None = field(
-        None, min_length=1, description="faults of this answer, or alone of the answer of a later rule"
+        None, min_length=1, description="faults of this answer or, without an answer, of later rules' answers"
     )
     usage: UsageSpec | None = field(None, description="the token usage to report")
     model: str | None = field(None, description="the model name to report")
@@ -422,8 +416,8 @@ class StateSpec(Table):
 
     example = "{is: start, becomes: asked}"
 
-    is_: str = field("start", alias="is", description="the state in which the rule answers; start at first")
-    becomes: str | None = field(None, description="the state after it (default: unchanged)")
+    is_: str = field("start", alias="is", description="the state in which the rule answers; the first is start")
+    becomes: str | None = field(None, description="the state after the answer (default: unchanged)")
 
 
 class RuleSpec(Table):
@@ -436,22 +430,24 @@ class RuleSpec(Table):
     when: Any = field(None, description="conditions (default: all chats, completions and responses)")
     then: ThenSpec = field(description="the answer")
     times: int | None = field(None, ge=1, description="how many calls the rule answers")
-    state: StateSpec | None = field(None, description="the scenario state that the rule needs and sets")
+    state: StateSpec | None = field(None, description="the scenario state that the rule requires and changes")
 
 
 class RulesHead(Table):
     """A rules file whose rules are checked one by one, as a mistake in one must not hide those in others."""
 
     example = "{version: 1, rules: [{then: {text: Hello}}]}"
-    nullable = frozenset(("rules", "settings"))
+    nullable = frozenset(("rules", "settings", "mcp"))
     instead: ClassVar = dict.fromkeys(Settings.model_keys, 'it under "settings"')
 
     version: Literal[1] = field(1, description="version of the file's format")
     settings: dict[str, Any] | None = field(None, description="settings of the server")
+    mcp: dict[str, Any] | None = field(None, description="MCP servers, by name")
     rules: list[Any] | None = None
 
 
 class RulesFile(RulesHead):
     """Rules of mockserver: the first that matches a request answers it."""
 
+    mcp: dict[str, McpServerSpec] | None = field(None, description="MCP servers, by name")
     rules: list[RuleSpec] | None = field(None, description="the rules, in the order in which they are tried")

@@ -1,8 +1,8 @@
-"""Finds the mistakes of a template that minijinja tells only while it renders: names and calls that always fail.
+"""Finds mistakes that minijinja reports only while it renders a template: unknown names, and calls that always fail.
 
-Names are looked up. For calls of filters, tests, functions and methods, the engine itself says what is wrong: each is
-tried with values of many kinds in place of what only a request decides. It is a mistake if none succeeds, and the
-reason lies in what the template states: the number and names of the arguments, or their constant values.
+Names are looked up. Calls of filters, tests, functions and methods are tried in the engine, with values of many kinds
+in place of those that only a request has. A call is a mistake if it never succeeds, and the reason lies in the
+template: in the number and names of the arguments, or in their constant values.
 """
 
 import re
@@ -50,7 +50,7 @@ class TemplateChecker:
                 yield failure, code.count("\n", 0, call.offset) + 1
 
     def _check_variable(self, variable: str, groups: frozenset[str]) -> tuple[str, str] | None:
-        """Return what is wrong with a variable, and the word that is wrong."""
+        """Return what is wrong with a variable, and the wrong word."""
         root, _, rest = variable.partition(".")
         member = rest.partition(".")[0]
         if root == "fake" and member and member not in list_providers():
@@ -64,7 +64,7 @@ class TemplateChecker:
         return None
 
     def _check_names(self, source: str) -> Iterator[tuple[str, str]]:
-        """Yield what is wrong with filters, tests, methods and tags, and the word that is wrong.
+        """Yield what is wrong with filters, tests, methods and tags, and the wrong word.
 
         Comments and raw blocks are already removed.
         """
@@ -119,14 +119,14 @@ _LOADS = lazy_pattern(r"\{%[-+]?\s*(extends|from|import|include)\b")
 
 
 class Argument(Struct, frozen=True):
-    """`source` is the text of a constant; it is empty where a request decides."""
+    """An argument; `source` is the text of a constant, or empty if the value depends on the request."""
 
     keyword: str = ""
     source: str = ""
 
 
 class TemplateCall(Struct, frozen=True):
-    """One use of a filter, test, function, macro or method; `subject` is a constant or a variable before it."""
+    """One use of a filter, test, function, macro or method; `subject` is the constant or variable before it."""
 
     kind: str
     name: str
@@ -137,7 +137,7 @@ class TemplateCall(Struct, frozen=True):
 
     @property
     def is_constant(self) -> bool:
-        """Return whether no argument is decided by a request."""
+        """Return whether no argument depends on a request."""
         return all(argument.source for argument in self.arguments)
 
 
@@ -155,7 +155,7 @@ class _Token(Struct, frozen=True):
 
 
 def find_calls(source: str) -> Iterator[TemplateCall]:
-    """Yield the calls in the code of a template, which holds no comments and no raw text."""
+    """Yield the calls in the code of a template, which has no comments and no raw text."""
     blocks = list(_read_blocks(source))
     headers = dict(filter(None, map(_read_macro_header, blocks)))
     assigned = {name for tokens in blocks for name in _list_assigned(tokens)}
@@ -168,14 +168,14 @@ def find_calls(source: str) -> Iterator[TemplateCall]:
 
 
 class CallCheck:
-    """Tries calls in an environment; `samples` stand for what a request decides."""
+    """Tries calls in an environment; `samples` stand for values that depend on the request."""
 
     def __init__(self, environment: "Environment", samples: Sequence[Any]) -> None:
         self._environment, self._samples = environment, samples
         self._known: dict[object, str | None] = {}
 
     def explain_failure(self, call: TemplateCall, kinds: Sequence[type] = ()) -> str | None:
-        """Return why a call fails with every value, or None; `kinds` are the types of what is before it, if known."""
+        """Return why a call fails with every value, or None; `kinds` are the possible types of its subject."""
         key = (replace(call, offset=0), kinds)
         if key not in self._known:
             self._known[key] = self._explain(call, self._select_subjects(call, kinds))
@@ -192,7 +192,7 @@ class CallCheck:
         return f'the {call.kind} "{call.name}" always fails: {reason}' + (named and f"; did you mean {named}?")
 
     def _find_reason(self, call: TemplateCall, subjects: Sequence[Any], tried: "_Trial") -> str | None:
-        """Return what the call's own text makes fail: others of its kind, with the same values, do not."""
+        """Return why the call's own text makes it fail, if similar calls with the same values succeed."""
         if call.kind == "function" and call.is_constant:
             return tried.failures[0]
         for other, more in self._vary(call):
@@ -203,7 +203,7 @@ class CallCheck:
         return None
 
     def _vary(self, call: TemplateCall) -> Iterator[tuple[TemplateCall, str]]:
-        """Yield the call with other constants; without arguments, or with one, and what to say if that succeeds."""
+        """Yield the call with other constants; without arguments or with one, also the hint if that succeeds."""
         yield replace(call, arguments=tuple(Argument(each.keyword) for each in call.arguments)), ""
         if not call.arguments:
             yield replace(call, arguments=(Argument(),)), ""
@@ -223,7 +223,7 @@ class CallCheck:
         return [each for each in self._samples if not kinds or type(each) in kinds]
 
     def _suggest_keyword(self, call: TemplateCall, subjects: Sequence[Any]) -> str:
-        """Return how to name a lone argument that is taken by its name only, or an empty text."""
+        """Return the keyword for a lone argument that can only be passed by name, or an empty text."""
         if call.kind != "filter" or len(call.arguments) != 1 or call.arguments[0].keyword:
             return ""
         for keyword in _USUAL_KEYWORDS:
@@ -265,7 +265,7 @@ class _Trial:
         kind, said = getattr(error, "kind", ""), str(error).partition("\n")[0].partition(" (in ")[0]
         reason = getattr(error, "detail", "") or _REASONS.get(kind) or said
         miscounts = kind in _REASONS
-        if isinstance(error, TypeError) and (found := _COUNTED.search(said)):  # of what is written in Python
+        if isinstance(error, TypeError) and (found := _COUNTED.search(said)):  # raised by functions written in Python
             lacks = "missing" in said or "at least" in said
             miscounts, reason = True, _REASONS["MissingArgument" if lacks else "TooManyArguments"]
             if found[1]:
@@ -276,7 +276,7 @@ class _Trial:
 
 
 def _combine_samples(samples: Sequence[Any], count: int) -> Iterable[tuple[Any, ...]]:
-    """Values for arguments that a request decides: all pairs of samples; more than two repeat in turn."""
+    """Return values for arguments that depend on the request: all pairs of samples; more repeat in turn."""
     return [tuple(islice(cycle(pair), count)) for pair in product(samples[_OF_ARGUMENTS], repeat=min(count, 2))]
 
 
@@ -345,7 +345,7 @@ def _read_calls_at(
 
 
 def _read_arguments(tokens: Sequence[_Token], start: int) -> tuple[Argument, ...] | None:
-    """Return the arguments from a parenthesis on; None where their number is not known."""
+    """Return the arguments after a parenthesis; None if their number is not known."""
     parts: list[list[_Token]] = [[]]
     depth = 0
     for token in tokens[start:]:
@@ -370,7 +370,7 @@ def _read_argument(tokens: Sequence[_Token]) -> Argument:
 
 
 def _read_subject(tokens: Sequence[_Token], pipe: int) -> str:
-    """Return the constant or the variable before a filter, with its path; an empty text for any other expression."""
+    """Return the constant or variable before a filter, with its path; an empty text for other expressions."""
     start = pipe
     while start > 0 and (tokens[start - 1].is_name or tokens[start - 1].text == "."):
         start -= 1
@@ -382,7 +382,7 @@ def _read_subject(tokens: Sequence[_Token], pipe: int) -> str:
 
 
 def _read_macro_header(tokens: Sequence[_Token]) -> tuple[str, str] | None:
-    """Return the name of a macro, and the macro with its parameters, whose defaults do not matter."""
+    """Return the name of a macro, and its header with the parameters, without their defaults."""
     if len(tokens) < 3 or tokens[0].text != "macro":
         return None
     parameters, depth = list[str](), 0
@@ -396,7 +396,7 @@ def _read_macro_header(tokens: Sequence[_Token]) -> tuple[str, str] | None:
 
 
 def _list_assigned(tokens: Sequence[_Token]) -> Iterable[str]:
-    """Return the names that a tag gives a value."""
+    """Return the names that a tag assigns."""
     if not tokens or tokens[0].text not in ("set", "for", "with", "macro", "call"):
         return ()
     end = {"for": "in", "set": "="}.get(tokens[0].text, "")
@@ -404,7 +404,7 @@ def _list_assigned(tokens: Sequence[_Token]) -> Iterable[str]:
     return names[: names.index(end)] if end in names else names
 
 
-# What a value of a request may be like: each filter and test of the engine takes some of these. `upper` is the name of
+# Samples of a request's values: each filter and test of the engine accepts some of these. `upper` is the name of
 # a filter and of a test, too.
 SAMPLES: tuple[Any, ...] = (
     *("upper", 7, 1, "1", True, None, ["a"], {"a": 1}),

@@ -1,4 +1,4 @@
-"""The variables of templates: what each shows of a request. All are plain, read-only values."""
+"""The variables of templates: each shows a part of the request. All are plain, read-only values."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, time
@@ -8,7 +8,7 @@ from types import NoneType
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from mockserver.core.call import Call, Message, last_tool_result, tool_results
+from mockserver.core.call import Call, Message, find_last_tool_result, list_tool_results
 from mockserver.core.draft import RenderContext
 from mockserver.core.json import Json
 from mockserver.model.fillers import drawing, generator
@@ -47,7 +47,7 @@ def make_plain(value: Json) -> Json:
 
 
 def render_value(value: Json) -> str:
-    """Return a value as it is rendered: text unchanged, anything else as JSON."""
+    """Return a value as it is rendered: text unchanged, everything else as JSON."""
     if isinstance(value, str):
         return value
     try:
@@ -92,7 +92,7 @@ CALL: Mapping[str, Callable[[Call], Json]] = {
 
 
 class CallView(JsonObject):
-    """The variable `call`: each value is read when a template asks for it, as some take long to work out."""
+    """The variable `call`: each value is read when a template asks for it, as some take long to compute."""
 
     __slots__ = ("_call",)
 
@@ -120,9 +120,10 @@ CONTEXT: Mapping[str, Callable[[RenderContext], Json]] = {
     "last_message": lambda scope: "" if scope.call.last_turn is None else scope.call.last_turn.text,
     "system": lambda scope: scope.call.system,
     "messages": lambda scope: [_describe_message(message) for message in scope.call.messages],
-    "tool_result": lambda scope: last_tool_result(scope.call),
-    "tool_results": lambda scope: tool_results(scope.call),
+    "tool_result": lambda scope: find_last_tool_result(scope.call),
+    "tool_results": lambda scope: list_tool_results(scope.call),
     "tools": lambda scope: _describe_tools(scope.call),
+    "arguments": lambda scope: None if scope.call.mcp is None else scope.call.mcp.arguments,
     "body": lambda scope: scope.call.body,
 }
 
@@ -130,7 +131,7 @@ CONTEXT: Mapping[str, Callable[[RenderContext], Json]] = {
 MEMBERS: Mapping[str, tuple[str, ...]] = {"call": tuple(CALL), "tool_result": ("name", "text", "json")}
 
 
-# The types of what is of the same types in every call.
+# The types of variables whose types are the same in every call.
 KINDS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("last_user", "last_message", "system", "tool_result.name", "tool_result.text"), (str,)),
     **{f"call.{name}": (str,) for name in ("model", "operation", "dialect", "namespace", "method", "path")},

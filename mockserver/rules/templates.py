@@ -1,6 +1,6 @@
 """Templates in rules: compiled when the rules are loaded, rendered for each call, sandboxed.
 
-What a client sends is only ever a value here, never a template. A CompileContext is where in a rule a text is.
+Data from a client is only ever a value here, never a template. A CompileContext is the place of a text in a rule.
 """
 
 import math
@@ -31,7 +31,7 @@ V = TypeVar("V")
 
 
 class Compiled(Struct, Generic[T], frozen=True):
-    """Makes a value for each call; `known` holds the value if it is the same for every call."""
+    """Makes a value for each call; `known` is the value if it is the same for every call."""
 
     make: Callable[[RenderContext], T]
     known: tuple[T, ...] = ()
@@ -79,13 +79,14 @@ Where = Callable[[int], str]  # maps a line of the text (from 1) to file and lin
 class CompileContext(Struct, frozen=True):
     """A path into a rules file. `groups` are the named groups of the rule's regular expressions.
 
-    `faults` are those of delivery, by name; `profiles` the timings that have names, None: any name will do.
+    `faults` are those of delivery, by name; `profiles` are the named timings; None accepts any name.
     """
 
     mistakes: Mistakes
     templates: "Templates"
     rule: str
     path: Path = ()
+    depth: int = 2  # of the rule in its file: `rules`, and its number
     groups: frozenset[str] = frozenset()
     profiles: Profiles | None = field(default_factory=lambda: PROFILES)
     faults: Faults = {}
@@ -93,17 +94,19 @@ class CompileContext(Struct, frozen=True):
     def at(self, *steps: str | int) -> "CompileContext":
         """Return the context below this one. Rules make many of them, and `replace` is three times slower."""
         path = (*self.path, *steps)
-        return CompileContext(self.mistakes, self.templates, self.rule, path, self.groups, self.profiles, self.faults)
+        return CompileContext(
+            self.mistakes, self.templates, self.rule, path, self.depth, self.groups, self.profiles, self.faults
+        )
 
     @property
     def label(self) -> str:
-        """Return the path inside the rule: the label of its random streams, which moving the rule does not change."""
-        return "/".join(map(str, self.path[2:]))
+        """Return the path inside the rule: the label of its random streams, which does not change if the rule moves."""
+        return "/".join(map(str, self.path[self.depth :]))
 
     @property
     def inside(self) -> str:
         """Return the path inside `then` as reports show it: `one_of[0].steps[2]`."""
-        steps = [step for step in self.path[3:] if step != "then"]
+        steps = [step for step in self.path[self.depth + 1 :] if step != "then"]
         return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
 
     def compile_text(self, source: str) -> Compiled[str]:
@@ -152,7 +155,7 @@ class Templates:
         return TemplateChecker(self._environment)
 
     def compile(self, source: str, context: CompileContext) -> Compiled[str]:
-        """Compile a text that may be a template; mistakes are reported to the context."""
+        """Compile a text that may be a template; report mistakes to the context."""
         if not is_template(source):
             return constant(source)
         from minijinja import TemplateError  # only templates need it, and most rules have none
@@ -195,9 +198,9 @@ class Templates:
 
 
 def _join_names(source: str, render: Callable[[RenderContext], str]) -> Callable[[RenderContext], str] | None:
-    """Return what joins the texts of a template and its values, if all its tags are plain names; None: others are.
+    """Return a function that joins a template's texts and values if all its tags are plain names; else None.
 
-    What it cannot join as minijinja does is left to `render`, which also has the words for what fails.
+    Values that it cannot join exactly like minijinja are left to `render`, which also words the errors.
     """
     texts = _NAME_TAG.split(source)
     names = texts[1::2]
@@ -212,7 +215,7 @@ def _join_names(source: str, render: Callable[[RenderContext], str]) -> Callable
         made = texts.copy()
         try:
             made[1::2] = [read(scope) for read in reads]
-        except KeyError:  # a group that took no part in the match
+        except KeyError:  # a group outside the match
             return render(scope)
         text = "".join(made)
         return text if len(text) <= MAX_OUTPUT and is_unicode(text) else render(scope)
@@ -221,7 +224,7 @@ def _join_names(source: str, render: Callable[[RenderContext], str]) -> Callable
 
 
 def _find_reader(name: str) -> Callable[[RenderContext], str] | None:
-    """Return what reads the value of a name as it is shown, if every call has it and it is no list or table."""
+    """Return a function that reads the value of a name as shown, if every call has it and it is no list or table."""
     root, _, member = name.partition(".")
     if root == "match" and member:
         return lambda scope: scope.match[member]
@@ -263,14 +266,14 @@ def _make_environment() -> "Environment":
 
 
 def _replace(text: str, old: str = "", new: str = "") -> str:
-    """Replace text within MAX_OUTPUT: the client's words may be on both sides."""
+    """Replace text, with a result of at most MAX_OUTPUT: both arguments may come from the client."""
     if len(text) + text.count(old) * len(new) > MAX_OUTPUT:
         raise ValueError(f"the result of replace is longer than {MAX_OUTPUT:,} characters")
     return text.replace(old, new)
 
 
 def _tojson(value: Json, indent: int | bool | None = None) -> Json:
-    """Render JSON as minijinja does, with a bounded indent."""
+    """Render JSON like minijinja, with a bounded indent."""
     if indent is not None and not (isinstance(indent, int) and 0 <= indent <= MAX_INDENT):
         raise ValueError(f"tojson accepts an indent of 0 to {MAX_INDENT}")
     from minijinja import Environment

@@ -14,8 +14,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mockserver.config.models_and_limits import KeySettings
-from mockserver.config.settings import Settings
+from mockserver.config.settings import KeySettings, Settings
 from mockserver.core.http import (
     CONTROL,
     HeaderLines,
@@ -76,7 +75,7 @@ def check_page(http: HttpRequest, settings: Settings, *, forwarded: bool = False
     fields = http.fields
     host = fields.get(b"host")
     if host and not _is_unchangeable(host) and (wrong := _check_host({"host": host.decode("latin-1")}, settings)):
-        raise Failure("forbidden", wrong[1])
+        raise Failure("forbidden", wrong.message)
     if _is_of_browser(http.method, fields):
         _check_browser(http, settings, forwarded=forwarded)
 
@@ -100,22 +99,20 @@ def _is_unchangeable(authority: bytes) -> bool:
 
 
 def _check_browser(http: HttpRequest, settings: Settings, *, forwarded: bool) -> None:
-    fields = fields_of(http.headers)
+    fields = join_fields(http.headers)
     if "service-worker" in fields:
-        raise Failure("forbidden", "Answers of this server are no scripts for service workers.")
+        raise Failure("forbidden", "Responses of this server cannot be scripts of a service worker.")
     if "sec-purpose" in fields:  # what pages make a browser prefetch says sec-fetch-site: none
-        raise Failure("forbidden", "Answers of this server are not prefetched.")
+        raise Failure("forbidden", "Responses of this server cannot be prefetched.")
     listed = canonical(fields.get("origin", "")) in settings.cors
     if not listed and "*" not in settings.cors:
         wrong = _check_origin(fields, settings)
         if wrong is None and "sec-fetch-site" not in fields:  # so the host must say what page may have asked
             wrong = _check_host(fields, settings)
         if wrong is not None:
-            raise Failure("forbidden", wrong[1])
+            raise Failure("forbidden", wrong.message)
     if forwarded and not listed:
-        raise Failure(
-            "forbidden", "From a browser, only pages of origins that the setting cors lists reach an upstream."
-        )
+        raise Failure("forbidden", "This page may not send requests upstream. To allow it, add its origin to cors.")
     if http.body and http.method not in _SAFE and essence(fields.get("content-type", "")) != "application/json":
         raise Failure("unsupported_media_type")
 
@@ -156,6 +153,13 @@ _LONGEST = 100  # characters of a request that a message quotes
 _Fields = Mapping[str, str]
 
 
+class Objection(Struct, frozen=True):
+    """What is wrong with a request to a path that is guarded: a code for programs, and a message."""
+
+    code: str
+    message: str
+
+
 class Guard(Struct, frozen=True, eq=False):
     """An ASGI application for control paths: refuses other origins, unknown hosts and requests without the token."""
 
@@ -167,11 +171,11 @@ class Guard(Struct, frozen=True, eq=False):
         if scope["type"] != "http":
             await self.app(scope, receive, send)
         else:
-            await (self._refusal(scope) or self.app)(scope, receive, _secured(send))
+            await (self._refuse(scope) or self.app)(scope, receive, _secure_headers(send))
 
-    def _refusal(self, scope: Scope) -> Response | None:
+    def _refuse(self, scope: Scope) -> Response | None:
         """The answer to the first thing that is wrong with a request to a control path, or None."""
-        fields, method, settings = fields_of(scope["headers"]), scope["method"], self.live.settings
+        fields, method, settings = join_fields(scope["headers"]), scope["method"], self.live.settings
         status, headers = 403, dict[str, str]()
         visit = (method, fields.get("sec-fetch-mode"), fields.get("sec-fetch-dest")) == ("GET", "navigate", "document")
         wrong = (
@@ -183,12 +187,13 @@ class Guard(Struct, frozen=True, eq=False):
             status, headers = 401, {"www-authenticate": 'Bearer realm="mockserver"'}
         if wrong is None:
             return None
-        code, message = wrong
-        content = {"error": message, "code": code, **({"token": _source_of_token(settings)} if code == "token" else {})}
+        content = {"error": wrong.message, "code": wrong.code}
+        if wrong.code == "token":
+            content["token"] = _explain_token_source(settings)
         return Response(json.dumps(content), status, headers, "application/json")
 
 
-def fields_of(headers: Iterable[tuple[bytes, bytes]]) -> _Fields:
+def join_fields(headers: Iterable[tuple[bytes, bytes]]) -> _Fields:
     """The headers of a request by name. Repeated ones are joined, so that no check can take the wrong one."""
     fields: dict[str, str] = {}
     for name, value in headers:
@@ -197,7 +202,7 @@ def fields_of(headers: Iterable[tuple[bytes, bytes]]) -> _Fields:
     return fields
 
 
-def _check_host(fields: _Fields, settings: Settings) -> tuple[str, str] | None:
+def _check_host(fields: _Fields, settings: Settings) -> Objection | None:
     """Against DNS rebinding: a page whose name now leads here still sends that name."""
     host = host_of(fields.get("host", ""))
     if host is not None and (
@@ -211,10 +216,10 @@ def _check_host(fields: _Fields, settings: Settings) -> tuple[str, str] | None:
     message = f"The host {named} is not allowed." if named else "The request has no Host header."
     if host is not None:
         message += f" To allow it, add it to allowed_hosts: --allowed-hosts {host}"
-    return "host_not_allowed", message
+    return Objection("host_not_allowed", message)
 
 
-def _check_origin(fields: _Fields, settings: Settings, *, visit: bool = False) -> tuple[str, str] | None:
+def _check_origin(fields: _Fields, settings: Settings, *, visit: bool = False) -> Objection | None:
     """Against pages of other origins. What a browser says of itself is believed; other clients say nothing.
 
     `visit`: a link was followed to a control path. The page that held the link sees nothing of the answer.
@@ -224,9 +229,10 @@ def _check_origin(fields: _Fields, settings: Settings, *, visit: bool = False) -
         return None
     if said is not None and not _is_same(said, fields.get("host", "")):
         message = f"Requests from pages at {_quote(said)} are blocked. To allow them, add the origin to cors."
-        return "origin_not_allowed", message
+        return Objection("origin_not_allowed", message)
     if site not in ("none", "same-origin") and not visit:
-        return "cross_site", f"Requests from pages of other origins are blocked (sec-fetch-site: {_quote(site)})."
+        message = f"Requests from pages of other origins are blocked (sec-fetch-site: {_quote(site)})."
+        return Objection("cross_site", message)
     return None
 
 
@@ -235,13 +241,16 @@ def _is_same(said: str, host: str) -> bool:
     return found is not None and found in {canonical(f"{scheme}://{host}") for scheme in ("http", "https")}
 
 
-def _check_change(fields: _Fields, method: str) -> tuple[str, str] | None:
+def _check_change(fields: _Fields, method: str) -> Objection | None:
     """Against forms and simple fetches, which a browser lets any page send: they cannot send what is required here."""
     kind = fields.get("content-type", "")
     if method in _SAFE or _MEDIA.fullmatch(essence(kind)) or any(map(fields.get, _CUSTOM)):
         return None
-    message = "A change needs content-type: application/json (or application/yaml), or x-mockserver-control: 1."
-    return "not_meant", message
+    message = (
+        "Requests that change something need content-type: application/json (or application/yaml), or "
+        "x-mockserver-control: 1."
+    )
+    return Objection("not_meant", message)
 
 
 def has_token(fields: _Fields, live: Live) -> bool:
@@ -249,16 +258,16 @@ def has_token(fields: _Fields, live: Live) -> bool:
     return _check_token(fields, live) is None
 
 
-def _check_token(fields: _Fields, live: Live) -> tuple[str, str] | None:
-    wanted, given = live.control_token, list(_tokens(fields))
+def _check_token(fields: _Fields, live: Live) -> Objection | None:
+    wanted, given = live.control_token, list(_list_tokens(fields))
     if wanted is None or any(compare_digest(each.encode(), wanted.encode()) for each in given):
         return None
-    wrong = "This is not the token of control paths" if any(given) else "Control paths want a token here"
+    wrong = "The token is wrong" if any(given) else "Control paths require a token here"
     how = "send authorization: Bearer TOKEN or x-mockserver-token: TOKEN"
-    return "token", f"{wrong}: {how}. {_source_of_token(live.settings)}"
+    return Objection("token", f"{wrong}: {how}. {_explain_token_source(live.settings)}")
 
 
-def _source_of_token(settings: Settings) -> str:
+def _explain_token_source(settings: Settings) -> str:
     """Where somebody who may have the token finds it, for messages and for the inspector."""
     if settings.control_token is None:
         return (
@@ -271,7 +280,7 @@ def _source_of_token(settings: Settings) -> str:
     )
 
 
-def _tokens(fields: _Fields) -> Iterator[str]:
+def _list_tokens(fields: _Fields) -> Iterator[str]:
     scheme, _, token = fields.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         yield token.strip()
@@ -283,7 +292,7 @@ def _quote(text: str) -> str:
     return json.dumps(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...")
 
 
-def _secured(send: Send) -> Send:
+def _secure_headers(send: Send) -> Send:
     async def secured(message: Message) -> None:
         if message["type"] == "http.response.start":
             stated = {name.lower() for name, _ in message["headers"]}
@@ -343,12 +352,12 @@ async def _pass(message: Message) -> None:
 
 
 @lru_cache(maxsize=8)
-def cors_of(origins: tuple[str, ...]) -> CorsMiddleware:
+def make_cors_middleware(origins: tuple[str, ...]) -> CorsMiddleware:
     """Return what adds the headers for these origins to answers."""
-    return CorsMiddleware(_nowhere, origins)
+    return CorsMiddleware(_answer_nothing, origins)
 
 
-async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
+async def _answer_nothing(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer nothing."""
 
 
@@ -357,7 +366,7 @@ def add_origin_headers(
 ) -> tuple[Headers | HeaderLines, Headers]:
     """Return a reply's own headers, and those for pages of other origins, which win over its own."""
     origin = request.header("origin")
-    added = cors_of(origins).headers_for(origin)
+    added = make_cors_middleware(origins).headers_for(origin)
     stated = [name.lower() for name, _ in reply]
     if not any(name == "vary" or name.startswith("access-control-") for name in stated):
         return reply, added

@@ -9,23 +9,37 @@ from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
-from mockserver.core.http import CONTROL, HeaderTable, HttpRequest
-from mockserver.core.memo import Memo
+from mockserver.core.http import CONTROL, HeaderTable, HttpRequest, weigh
+from mockserver.core.lazy import Memo
+from mockserver.core.plan import Failure
+from mockserver.core.seed import monotonic
+from mockserver.delivery.drive import IN_PROCESS, WIRE, ClientConnection
 from mockserver.dialects import discover
+from mockserver.dialects._mcp import DIALECT as MCP
 from mockserver.dialects._parse import clip
 from mockserver.server.access import OPEN, Guard
-from mockserver.server.asgi import AsgiEntrance
+from mockserver.server.deliver import serve
+from mockserver.server.limits import estimate_parsed_size
 from mockserver.server.live import Live
 from mockserver.server.namespaces import DEFAULT, LONGEST, is_namespace, split_namespace
-from mockserver.server.respond import Responder, Visit
-from mockserver.server.routes import PARAMETERS, Endpoint, complete_path, nearest, own_places, owner, places, tidy
-from mockserver.server.snapshot import path_of, query_from
+from mockserver.server.respond import LARGE, Responder, Response, Visit
+from mockserver.server.routes import (
+    PARAMETERS,
+    Endpoint,
+    complete_path,
+    find_nearest_path,
+    find_owner,
+    list_endpoints,
+    list_own_endpoints,
+    tidy,
+)
+from mockserver.server.snapshot import find_path, make_request, parse_query, read_body
 
 
 def build_app(live: Live) -> "FastRouter":
     """The paths of the default dialect; behind these all others, for which the first request imports all dialects."""
-    known = own_places(discover()[live.settings.dialect])
-    return FastRouter(_routes(live, known), Elsewhere(live))
+    known = list_own_endpoints(discover()[live.settings.dialect])
+    return FastRouter(_make_routes(live, known), Elsewhere(live))
 
 
 class Elsewhere(Struct, eq=False):
@@ -40,7 +54,7 @@ class Elsewhere(Struct, eq=False):
         await self.app(scope, receive, send)
 
 
-def _routes(live: Live, known: Sequence[Endpoint]) -> Sequence[Route]:
+def _make_routes(live: Live, known: Sequence[Endpoint]) -> Sequence[Route]:
     return [Route(place.path, AsgiEntrance(Responder(live, place.dialect, place.operations))) for place in known]
 
 
@@ -49,8 +63,10 @@ def _build_whole_app(live: Live) -> "FastRouter":
     from mockserver.server import inspector  # a server that only answers calls needs neither
     from mockserver.server.control import Control
 
-    known = places(discover(), live.settings.dialect)
-    routes, unknown = _routes(live, known), Unknown(live, known)
+    known = list_endpoints(discover(), live.settings.dialect)
+    mcp = Responder(live, MCP, {operation.method: operation for operation in MCP.operations})
+    mcp_routes = [Route(f"{mount}/{{server}}", AsgiEntrance(mcp)) for mount in MCP.mounts]
+    routes, unknown = [*_make_routes(live, known), *mcp_routes], Unknown(live, known)
     inner = Router(routes, redirect_slashes=False, default=unknown)
     named = Mount("/ns/{namespace}", Named(live, inner))
     named.path_regex = re.compile(named.path_regex.pattern, re.DOTALL)  # a line feed may follow
@@ -120,7 +136,7 @@ class FoundResponder(Struct, frozen=True):
         request = HttpRequest(
             method=method,
             path=self.path,
-            query=query_from(query) if query else _NOTHING,
+            query=parse_query(query) if query else _NOTHING,
             headers=table.headers,
             body=body,
             namespace=self.namespace,
@@ -144,8 +160,44 @@ class Site:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._start(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._connect(scope, receive, send)
         else:
             await self._app(scope, receive, send)
+
+    async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a client over a WebSocket, where there is one; else refuse it (403)."""
+        path = find_path(scope)
+        found = self.find_socket(path)
+        if found is None:
+            await receive()
+            await send({"type": "websocket.close"})
+            return
+        handshake = HttpRequest(
+            method="GET",
+            path=found.path,
+            query=parse_query(scope["query_string"]),
+            headers=scope["headers"],
+            namespace=found.namespace,
+            path_params=found.params,
+        )
+        from mockserver.server.responses_socket import ResponsesSocket  # few servers need it
+
+        await ResponsesSocket(found.responder, handshake, scope=scope, receive=receive, send=send).run()
+
+    def find_socket(self, path: str) -> "FoundResponder | None":
+        """Return what answers at a path over a WebSocket, or None."""
+        if not self._live.settings.sockets:
+            return None
+        found = self._look_up(path, whole=True)
+        if found is None:
+            _, inner = split_namespace(path) if path.startswith(_NAMED) else (DEFAULT, path)
+            dialect = find_owner(inner, discover(), self._live.settings.dialect)
+            known = list_endpoints(discover(), self._live.settings.dialect)
+            full = complete_path(inner, dialect, known)
+            found = None if full is None else self._look_up(path.removesuffix(inner) + full, whole=True)
+        speaks = found is not None and any(each.over_socket for each in found.responder.operations.values())
+        return found if speaks else None
 
     @property
     def _app(self) -> "FastRouter":
@@ -158,12 +210,15 @@ class Site:
         found = None if app is None else app.responders.get(path)
         return self._look_up(path) if found is None else found
 
-    def _look_up(self, path: str) -> FoundResponder | None:
+    def _look_up(self, path: str, *, whole: bool = False) -> FoundResponder | None:
+        """Look a path up: in the `whole` application, or in what requests have needed of it by now."""
         namespace, inner = split_namespace(path) if path.startswith(_NAMED) else (DEFAULT, path)
         app = self._app
         found = app.find(inner)
         elsewhere = app.default
         if (found is None or namespace != DEFAULT) and isinstance(elsewhere, Elsewhere):
+            if whole and elsewhere.app is None:
+                elsewhere.app = _build_whole_app(self._live)
             found = None if elsewhere.app is None else elsewhere.app.find(inner)
         if found is None or not isinstance(found.app, AsgiEntrance):
             return None
@@ -182,7 +237,7 @@ class Named(Struct, eq=False):
         if is_namespace(scope["path_params"]["namespace"]):
             await self.inner(scope, receive, send)
             return
-        dialect = owner(path_of(scope), discover(), self.live.settings.dialect)
+        dialect = find_owner(find_path(scope), discover(), self.live.settings.dialect)
         entrance = AsgiEntrance(Responder(self.live, dialect, {}, refusal=_BAD_NAME))
         await entrance({**scope, "path_params": {}}, receive, send)
 
@@ -205,12 +260,14 @@ class Unknown(Struct, eq=False):
         if self.app is not None and tidy(whole) != whole:
             await self._answer_at(tidy(whole), scope, receive, send)
             return
-        path = path_of(scope)
-        dialect = owner(path, discover(), self.live.settings.dialect)
+        path = find_path(scope)
+        dialect = find_owner(path, discover(), self.live.settings.dialect)
         if self.app is not None and (full := complete_path(path, dialect, self.known)) is not None:
             await self._answer_at(whole.removesuffix(path) + full, scope, receive, send)
             return
-        meant = _control(scope, path) or nearest(scope["method"], path, self.known, scope["query_string"].decode())
+        meant = _find_control_path(scope, path) or find_nearest_path(
+            scope["method"], path, self.known, scope["query_string"].decode()
+        )
         entrance = AsgiEntrance(Responder(self.live, dialect, {}, meant))
         await entrance({**scope, "path_params": scope.get("path_params", {})}, receive, send)
 
@@ -220,7 +277,7 @@ class Unknown(Struct, eq=False):
         await self.app({**scope, "path": path, "raw_path": path.encode(), "root_path": ""}, receive, send)
 
 
-def _control(scope: Scope, path: str) -> str | None:
+def _find_control_path(scope: Scope, path: str) -> str | None:
     """The control path that was asked for behind a namespace or a mount."""
     _, control, rest = path.partition(CONTROL)
     namespace = scope.get("path_params", {}).get("namespace")
@@ -229,4 +286,35 @@ def _control(scope: Scope, path: str) -> str | None:
 
 
 _OF_THE_SERVER = ((b"allow", b"GET, HEAD, POST, DELETE, OPTIONS"),)
-_BAD_NAME = f"A namespace is called by 1 to {LONGEST} printable characters."
+_BAD_NAME = f"The name of a namespace must have 1 to {LONGEST} printable characters."
+
+
+class AsgiEntrance(Struct, eq=False):
+    """The application at one path."""
+
+    responder: Responder
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        lent = scope.get("extensions") or {}
+        client = ClientConnection(receive, send, lent.get(WIRE), in_process=lent.get(IN_PROCESS))
+        namespace = scope["path_params"].get("namespace", DEFAULT)
+        visit = self.responder.admit(scope["method"], find_path(scope), namespace)
+        visit.row.query, visit.row.headers = scope["query_string"], scope["headers"]
+        visit.row.weigh(weigh(scope["headers"]))
+        visit.receive = receive
+        if client.in_process is not None:
+            visit.in_process, visit.patient = True, client.in_process.patient
+        await serve(self.responder, self._respond(scope, receive, visit), visit, client, scope)
+
+    async def _respond(self, scope: Scope, receive: Receive, visit: Visit) -> Response:
+        live, row = self.responder.live, visit.row
+        try:
+            body = await read_body(receive, live.settings.max_body, scope["headers"], visit.take)
+            if len(body) > LARGE or live.unsent.held > live.settings.max_unsent:
+                visit.take(estimate_parsed_size(body))
+        except Failure as failure:
+            request = make_request(scope, b"", row.namespace)
+            return self.responder.finish(self.responder.refuse(request, failure), request, visit)
+        row.asked = monotonic()
+        row.take(body)
+        return await self.responder.respond(make_request(scope, body, row.namespace), visit)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from mockserver.config.errors import CassetteError, Mistake, RuleError
-from mockserver.config.recording import MatchSettings
+from mockserver.config.settings import MatchSettings
 from mockserver.config.source import Document
 from mockserver.core.call import Call
 from mockserver.core.episode import SUFFIX, Episode, Sent
@@ -21,10 +21,10 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation, discover
-from mockserver.server.routes import Endpoint, find, operation_for, places
-from mockserver.server.snapshot import query_from
+from mockserver.server.routes import Endpoint, find_endpoint, find_operation, list_endpoints
+from mockserver.server.snapshot import parse_query
 from mockserver.server.sources import find_cassettes, find_rules
-from mockserver.server.stubs import digest, other
+from mockserver.server.stubs import digest_body, make_stub_operation
 
 if TYPE_CHECKING:
     from mockserver.cassettes.cassette import Cassette
@@ -190,18 +190,18 @@ def parse_episode(episode: Episode) -> Call | None:
 
 def parse_sent(dialect: str, sent: Sent) -> Call | None:
     """Return the call of a request to a dialect; None if it has no such path."""
-    found = find(sent.path, _list_places(dialect))
-    operation = operation_for(sent.method, found[0].operations) if found is not None else None
+    found = find_endpoint(sent.path, _list_places(dialect))
+    operation = find_operation(sent.method, found.endpoint.operations) if found is not None else None
     if found is None or operation is None:
         return None
     headers = [(name.lower(), value) for name, value in sent.headers]
     http = HttpRequest(
         method=sent.method,
         path=sent.path,
-        query=query_from(sent.query.encode("utf-8", "replace")),
+        query=parse_query(sent.query.encode("utf-8", "replace")),
         headers=tuple([(n.encode("latin-1", "replace"), v.encode("latin-1", "replace")) for n, v in headers]),
         body=sent.body,
-        path_params=found[1],
+        path_params=found.params,
     )
     return parse_recorded(operation, dialect, http)
 
@@ -211,10 +211,10 @@ def parse_recorded(operation: Operation, dialect: str, http: HttpRequest) -> Cal
     try:
         return operation.call(http, Validation.OFF)
     except Failure:
-        unread = other(dialect).parse(http, Validation.OFF)
+        unread = make_stub_operation(dialect).parse(http, Validation.OFF)
         sent = unread.raw if isinstance(unread.raw, Mapping) else {}
         named = {name: value for name, value in http.path_params.items() if name != "namespace"}
-        meaning = {"named": named, "body": sent or digest(http)}
+        meaning = {"named": named, "body": sent or digest_body(http)}
         is_stream = sent.get("stream") is True
         return replace(unread, operation=operation.name, meaning=meaning, raw={}, sent=sent, stream=is_stream)
 
@@ -222,4 +222,4 @@ def parse_recorded(operation: Operation, dialect: str, http: HttpRequest) -> Cal
 @cache
 def _list_places(dialect: str) -> tuple[Endpoint, ...]:
     spoken = discover().get(dialect)
-    return () if spoken is None else places({dialect: spoken}, dialect)
+    return () if spoken is None else list_endpoints({dialect: spoken}, dialect)

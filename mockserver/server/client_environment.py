@@ -3,12 +3,11 @@
 import json
 from collections.abc import Mapping, Sequence
 
-from mockserver.config.recording import UPSTREAM_KEY
-from mockserver.config.settings import Settings
+from mockserver.config.settings import UPSTREAM_KEY, Settings
 from mockserver.core.http import CONTROL, HttpRequest, Reply
 from mockserver.dialects import Dialect, client_configs
 from mockserver.dialects._clients import ClientConfig
-from mockserver.server.routes import bare
+from mockserver.server.routes import drop_dialect_segment
 
 KEY = "sk-mockserver"
 ADDRESS = "MOCKSERVER_URL"  # for programs that put together a base of their own
@@ -16,7 +15,7 @@ NEAR = ("127.0.0.1", "localhost", "::1")  # what no proxy can reach for us
 _OPENAI = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 
 
-def environment(address: str, settings: Settings, environ: Mapping[str, str]) -> Mapping[str, str]:
+def make_environment(address: str, settings: Settings, environ: Mapping[str, str]) -> Mapping[str, str]:
     """The variables to set for clients of a server at this address, besides those of `environ`.
 
     OpenAI's client speaks dialects without variables of their own: it is led to such a `dialect` of the settings. A
@@ -54,31 +53,31 @@ def _list_omitted(dialect: ClientConfig | Dialect, environ: Mapping[str, str], *
     return unset[1:] if len(unset) == len(dialect.one_key) else unset
 
 
-def key_in(env: Mapping[str, str], dialect: str) -> str:
+def find_key(env: Mapping[str, str], dialect: str) -> str:
     """The key that the dialect's own client takes from an environment; OpenAI's, if it reads none of its own."""
     variables = client_configs()[dialect].variables or client_configs()["openai"].variables
     return env[next(name for name, text in variables.items() if text == "{key}")]
 
 
-def base_url(address: str, dialect: str) -> str:
+def make_base_url(address: str, dialect: str) -> str:
     """What the provider's own client takes as its base."""
     spoken = client_configs()[dialect]
     texts = (text for text in spoken.variables.values() if "{address}" in text)
     return next(texts, "{address}" + spoken.mounts[0]).format(address=address)
 
 
-def bare_url(address: str, dialect: str) -> str:
+def make_bare_url(address: str, dialect: str) -> str:
     """The same without the dialect's own segment, for the dialect of the settings."""
-    return address + bare(base_url("", dialect))
+    return address + drop_dialect_segment(make_base_url("", dialect))
 
 
-def hint_for_openai(dialect: str) -> str:
+def write_openai_hint(dialect: str) -> str:
     """What to say behind a base URL that is too short for OpenAI's client."""
-    more = client_configs()[dialect].mounts[0].removeprefix(base_url("", dialect))
+    more = client_configs()[dialect].mounts[0].removeprefix(make_base_url("", dialect))
     return f"  (OpenAI's client: append {more})" if more else ""
 
 
-def home(http: HttpRequest, settings: Settings) -> Reply:
+def render_home(http: HttpRequest, settings: Settings) -> Reply:
     """What this server is, and where to point a client: a page for browsers, JSON for programs. Names no rules."""
     from html import escape  # these two are slow: all of HTML's entities, and Starlette's responses
 
@@ -86,14 +85,16 @@ def home(http: HttpRequest, settings: Settings) -> Reply:
 
     address = f"http://{http.header('host') or f'{settings.host}:{settings.port}'}"
     if "text/html" in (http.header("accept") or ""):
-        bases = {name: escape(base_url(address, name)) for name in client_configs()}
-        rows = "".join(f"<tr><td>{name}<td><code>{base}</code>{hint_for_openai(name)}" for name, base in bases.items())
-        usual, control = escape(bare_url(address, settings.dialect)), f"{CONTROL}/api/calls"
+        bases = {name: escape(make_base_url(address, name)) for name in client_configs()}
+        rows = "".join(
+            f"<tr><td>{name}<td><code>{base}</code>{write_openai_hint(name)}" for name, base in bases.items()
+        )
+        usual, control = escape(make_bare_url(address, settings.dialect)), f"{CONTROL}/api/calls"
         kind = "text/html; charset=utf-8"
         body = _PAGE.format(usual=usual, dialect=settings.dialect, rows=rows, control=control).encode()
     else:
         bases = {name: address + each.mounts[0] for name, each in client_configs().items()}
-        usual = address + bare(client_configs()[settings.dialect].mounts[0])
+        usual = address + drop_dialect_segment(client_configs()[settings.dialect].mounts[0])
         found = {"server": "mockserver", "base_url": usual, "dialect": settings.dialect, "base_urls": bases}
         kind, body = "application/json", json.dumps(found).encode()
     safe = {**{name.decode(): value.decode() for name, value in SECURITY}, **dict(SANDBOX)}.items()

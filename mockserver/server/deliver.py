@@ -23,7 +23,7 @@ from mockserver.delivery.drive import (
     send_paced,
 )
 from mockserver.delivery.faults import apply_faults
-from mockserver.delivery.script import AT_ONCE, script
+from mockserver.delivery.script import AT_ONCE, make_script
 from mockserver.dialects import error_frame
 from mockserver.server.relay import Relay
 from mockserver.server.respond import Responder, Response, Visit
@@ -54,10 +54,10 @@ async def serve(
         visit.end(ended)
 
 
-def actions_of(responder: Responder, response: Response, visit: Visit) -> Iterable[Action]:
+def list_actions(responder: Responder, response: Response, visit: Visit) -> Iterable[Action]:
     """Return the actions that send a response, as its faults change them."""
     reply, faults, call = response.reply, response.plan.faults, response.call
-    actions = script(reply, response.pace, response.extra_headers, apart=bool(faults))
+    actions = make_script(reply, response.pace, response.extra_headers, apart=bool(faults))
     if not faults or call is None:
         return actions
     streamed = reply.frames is not None
@@ -90,17 +90,17 @@ async def _deliver(
         return await _relay(responder, response, visit, client, scope)
     row = visit.row
     if client.in_process is not None:
-        return await client.in_process.perform(actions_of(responder, response, visit), row.note)
+        return await client.in_process.perform(list_actions(responder, response, visit), row.note)
     if client.wire is not None and response.pace is AT_ONCE and (lines := find_lines(response)) is not None:
         body = response.reply.body
-        if client.wire.whole(response.reply.status, lines, frame_body(lines, body)):
+        if client.wire.send_whole(response.reply.status, lines, frame_body(lines, body)):
             row.note(body)
             return CLIENT_LEFT if client.wire.gone else COMPLETE
     if response.pace is not AT_ONCE:
         client.began = (visit.reservation and visit.reservation.waited_until) or row.asked
         if ended := await send_paced(response.reply, response.extra_headers, client, row):
             return ended
-    return await drive(actions_of(responder, response, visit), client, row.note)
+    return await drive(list_actions(responder, response, visit), client, row.note)
 
 
 async def _relay(responder: Responder, response: Response, visit: Visit, client: ClientConnection, scope: Scope) -> str:
@@ -127,7 +127,7 @@ async def _turn_away(responder: Responder, visit: Visit, client: ClientConnectio
     before = copy(row)
     responder.finish(refused, request, visit, tells_limits=False)
     try:
-        await drive(actions_of(responder, refused, visit), client, row.note)
+        await drive(list_actions(responder, refused, visit), client, row.note)
     except RuntimeError:  # the head was sent already
         row.plan, row.status, row.reply_headers = before.plan, before.status, before.reply_headers
         return False

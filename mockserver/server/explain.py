@@ -16,7 +16,7 @@ from mockserver.core.exchange import ConditionResult, Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Plan
-from mockserver.core.protocols import START, STATE, times_counter
+from mockserver.core.state import START, STATE, name_times_counter
 from mockserver.core.text import shown, truncate
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation, discover
@@ -25,15 +25,22 @@ from mockserver.engine.counters import find_next_attempt
 from mockserver.engine.engine import Engine, alter_engine
 from mockserver.engine.memory import Memory, continue_conversation
 from mockserver.engine.offload import on_thread
-from mockserver.kinds import KINDS
-from mockserver.rules.checks import ASKED
+from mockserver.kinds import ARTIFACTS, ASKED, CONVERSATIONS
 from mockserver.rules.load import Rule, select_suited
 from mockserver.rules.nearest import explain_closed, find_nearest, render_results
 from mockserver.server.namespaces import DEFAULT
-from mockserver.server.routes import Endpoint, complete_path, locate, nearest, operation_for, owner, places
-from mockserver.server.snapshot import query_from
-from mockserver.server.stubs import other
-from mockserver.state.in_memory import MemoryCounters, MemoryShelf
+from mockserver.server.routes import (
+    Endpoint,
+    complete_path,
+    find_nearest_path,
+    find_operation,
+    find_owner,
+    list_endpoints,
+    locate,
+)
+from mockserver.server.snapshot import parse_query
+from mockserver.server.stubs import make_stub_operation
+from mockserver.state.in_memory import MemoryCounters, MemoryValueStore
 
 
 def is_unmatched(row: Exchange) -> bool:
@@ -122,10 +129,10 @@ class Reached(Struct, frozen=True):
     def call(self, settings: Settings) -> Call:
         """The call that the request makes. Raises ConfigError where the provider would refuse it."""
         try:
-            return self.operation.call(self.http, settings.validation_of(self.place.dialect.name))
+            return self.operation.call(self.http, settings.find_validation(self.place.dialect.name))
         except Failure as failure:
             words = f"the provider would refuse this request to {self.http.path}: {failure}"
-            hint = " To answer it as a merely compatible server does, set validation: off." if self.is_readable else ""
+            hint = " To accept it, as merely compatible servers do, set validation: off." if self.is_readable else ""
             raise ConfigError(words + hint) from failure
 
     @property
@@ -149,10 +156,10 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
         raise ConfigError(f"invalid path {described.path}: {error}") from error
     path = url.path
     if locate(path, discover(), dialect) is None:
-        path = complete_path(path, owner(path, discover(), dialect), places(discover(), dialect)) or path
+        path = complete_path(path, find_owner(path, discover(), dialect), list_endpoints(discover(), dialect)) or path
     found = find_place(described.method, path, dialect, stubs=stubs)
     if found is None:
-        near = nearest(described.method, path, places(discover(), dialect), url.query)
+        near = find_nearest_path(described.method, path, list_endpoints(discover(), dialect), url.query)
         raise ConfigError(f"no operation at {path}" + (f"; nearest: {near}" if near else ""))
     place, operation, params = found
     if operation is None:
@@ -161,7 +168,7 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
     http = HttpRequest(
         method=described.method,
         path=path,
-        query=query_from(url.query.encode()),
+        query=parse_query(url.query.encode()),
         headers=tuple(
             (_encode_header(n.lower()), _encode_header(str(v))) for n, v in (described.headers or {}).items()
         ),
@@ -177,9 +184,9 @@ def find_place(
 ) -> tuple[Endpoint, Operation | None, Mapping[str, str]] | None:
     """Where a method and path lead, and the path parameters; with `stubs`, also where no dialect knows the path."""
     if (found := locate(path, discover(), dialect)) is not None:
-        return found[0], operation_for(method, found[0].operations), found[1]
-    spoken = owner(path, discover(), dialect)
-    return (Endpoint(path, spoken, {}), other(spoken.name), {}) if stubs else None
+        return found.endpoint, find_operation(method, found.endpoint.operations), found.params
+    spoken = find_owner(path, discover(), dialect)
+    return (Endpoint(path, spoken, {}), make_stub_operation(spoken.name), {}) if stubs else None
 
 
 def _encode_header(text: str) -> bytes:
@@ -196,16 +203,13 @@ def _find_dialect(dialect: str) -> Dialect:
 
 # How a text is put to an operation.
 BODIES: Mapping[str, Callable[[str], dict[str, Json]]] = {
-    "chat": lambda text: {"messages": [{"role": "user", "content": text}]},
-    "completions": lambda text: {"prompt": text},
-    "responses": lambda text: {"input": text},
-    **{kind.operation: kind.body for kind in KINDS.values()},
+    **{name: kind.body for name, kind in CONVERSATIONS.items()},
+    **{name: kind.body for name, kind in ARTIFACTS.items()},
 }
 # Which operation a body is for that is no chat's: by a key, and by a word in its model's name.
 _LOOKS = (
-    ("completions", "prompt", ""),
-    *((kind.operation, "input", kind.model_word) for kind in KINDS.values()),
-    ("responses", "input", ""),
+    *((kind.name, key, kind.model_word) for kind in ARTIFACTS.values() for key in kind.body("")),
+    *((kind.name, kind.body_key, "") for kind in CONVERSATIONS.values()),
 )
 
 
@@ -275,8 +279,8 @@ async def plan_answer(engine: Engine, call: Call, entries: Entries) -> Plan:
 
 async def copy_engine(engine: Engine, namespace: str, entries: Entries) -> Engine:
     """The engine with copies of what it remembers of a namespace, to be changed freely."""
-    memory = Memory(MemoryShelf(count=sys.maxsize, size=sys.maxsize), engine.memory.polls)
-    for stored in await engine.memory.shelf.values(namespace):
+    memory = Memory(MemoryValueStore(count=sys.maxsize, size=sys.maxsize), engine.memory.polls)
+    for stored in await engine.memory.store.values(namespace):
         memory.put(stored)
     return alter_engine(engine, counters=MemoryCounters().filled(namespace, entries), memory=memory)
 
@@ -342,7 +346,7 @@ def _check_counters(rule: Rule, entries: Entries) -> tuple[ConditionResult, ...]
         state = entries.get(STATE, START)
         found.append(ConditionResult("state", "is", rule.state.is_, state, ok=state == rule.state.is_))
     if rule.times is not None:
-        time = int(entries.get(times_counter(rule.name), 0)) + 1
+        time = int(entries.get(name_times_counter(rule.name), 0)) + 1
         found.append(ConditionResult("times", "lte", rule.times, time, ok=time <= rule.times))
     return tuple(found)
 

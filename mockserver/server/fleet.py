@@ -21,8 +21,8 @@ from mockserver.config.settings import Settings
 from mockserver.config.source import Document
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.core.protocols import StateLostError
 from mockserver.core.seed import boottime
+from mockserver.core.state import StateLostError
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
@@ -30,7 +30,7 @@ from mockserver.server.live import ConflictError, Live, compose, show_settings
 from mockserver.server.namespaces import ADDED, Namespace
 from mockserver.server.player import CassetteChoice
 from mockserver.server.sources import compile_rules
-from mockserver.state.redis.line import RedisLine
+from mockserver.state.redis.client import RedisClient
 from mockserver.state.redis.member import SLOTS, Connect, Member
 
 MAX_IDLE = 82_800  # seconds: less than the day after which what no server uses expires
@@ -62,33 +62,33 @@ class Fleet:
     """
 
     def __init__(
-        self, live: Live, line: RedisLine, connect: Connect, answer_request: Callable[[Json], Awaitable[bytes]]
+        self, live: Live, client: RedisClient, connect: Connect, answer_request: Callable[[Json], Awaitable[bytes]]
     ) -> None:
-        self.live, self.line, self._answer_request = live, line, answer_request
-        self.member = Member(line, connect, self._answer, lambda: (live.journal.last // SLOTS, self.digest))
+        self.live, self.client, self._answer_request = live, client, answer_request
+        self.member = Member(client, connect, self._answer, lambda: (live.journal.last // SLOTS, self.digest))
         self.member.on_join = lambda first: live.journal.number_from(first * SLOTS + self.slot, SLOTS)
         self._versions: dict[str, _Version] = {}  # of namespaces, as they were read
         self._reading = asyncio.Lock()
         self._composed: tuple[Settings, Engine] | None = None  # what a reload is about to swap in
         self._digest = ""
         self._digested: Engine | None = None  # that the digest is of
-        line.on_anew.append(self._start_over)
+        client.on_start_over.append(self._start_over)
 
     @property
     def lost(self) -> bool:
-        return self.line.lost
+        return self.client.lost
 
     @property
     def warnings(self) -> Sequence[str]:
-        return self.line.warnings
+        return self.client.warnings
 
     async def close(self) -> None:
-        await self.line.close()
+        await self.client.close()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Take part while the block runs. Raises StateLostError."""
-        async with self.member.listening():
+        async with self.member.listen():
             await self.member.renew()
             yield
 
@@ -196,7 +196,7 @@ class Fleet:
         if not rev:
             self._version(namespace).rev = -1  # what was read may have expired
             raise ConflictError
-        await self.member.settled(rev)
+        await self.member.wait_until_known(rev)
 
     async def reset(self, namespace: str) -> None:
         """Forget all of a namespace at all servers. Raises ConflictError."""
@@ -227,11 +227,11 @@ class Fleet:
     async def list_namespaces(self) -> set[str]:
         """Return the namespaces that a server or the state knows. Raises StateLostError."""
         found = await self.ask({"namespaces": True})
-        return {*self.member.changed, *await self.member.stored()}.union(*found.answers.values())
+        return {*self.member.changed, *await self.member.find_kept()}.union(*found.answers.values())
 
     async def ask(self, question: dict[str, Json], slots: Iterable[int] | None = None) -> Answers:
         """Ask servers a question, by default all. Raises StateLostError."""
-        asked = {self.slot, *await self.member.members()}  # this one, too, if its lease has just ended
+        asked = {self.slot, *await self.member.find_members()}  # this one, too, if its lease has just ended
         asked = asked if slots is None else asked & set(slots)
         found = await self.member.ask(question, asked)
         answers = {slot: json.loads(text) for slot, text in sorted(found.items()) if text}

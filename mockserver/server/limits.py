@@ -13,21 +13,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 from starlette.types import Receive
 
-from mockserver.config.models_and_limits import KeySettings
+from mockserver.config.settings import KeySettings
 from mockserver.core.call import fingerprint
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers
 from mockserver.core.plan import Answer, Artifact, Failure, Outcome, Raw
-from mockserver.core.protocols import Draw, LimitStore
-from mockserver.core.rates import Kind, Limits, Rate, Rates, Standing, Standings, layer_rates
+from mockserver.core.rates import Draw, Kind, Limits, LimitStore, Rate, Rates, Standing, Standings, layer_rates
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import client_left
+from mockserver.delivery.drive import wait_until_left
 from mockserver.engine.catalogue import Catalogue
-from mockserver.rules.checks import ASKED
+from mockserver.kinds import OPERATIONS
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.state.in_memory import MemoryLimitStore
 
-LIMITED = frozenset((*ASKED, "compact_response"))  # look-ups are free
+LIMITED = frozenset(name for name, kind in OPERATIONS.items() if kind.is_limited)  # look-ups are free
 LIMIT_REASONS = frozenset({"rate_limit", "over_limit", "overloaded"})
 
 RateHeaders = Callable[[Standings], Headers]
@@ -68,7 +67,7 @@ def estimate_parsed_size(body: bytes) -> int:
 _NO_MARKS = bytes(byte for byte in range(256) if byte not in b",[{")
 
 
-_UNREAD = "Too much of other answers is unread; the setting max_unsent bounds it. Please try again later."
+_UNREAD = "Clients have too much of other answers still to read (setting max_unsent). Please try again later."
 
 
 class Limiter:
@@ -90,7 +89,7 @@ class Limiter:
         name = fingerprint(key or "", known.name)
         return Charge(
             rates,
-            tuple([_bucket(rate, name) for rate in rates]),
+            tuple([_make_bucket(rate, name) for rate in rates]),
             counts_tokens=any(rate.kind == "tokens" for rate in rates),
         )
 
@@ -111,7 +110,7 @@ class Bucket(Struct, frozen=True):
         return Draw(self.name, self.request.window, needed * self.request.taken, self.rate.refill(taken))
 
 
-def _bucket(rate: Rate, name: str) -> Bucket:
+def _make_bucket(rate: Rate, name: str) -> Bucket:
     name, window, one = f"{rate.kind} {rate.window} {name}", rate.seconds, rate.refill(1)
     counts_tokens = rate.kind == "tokens"
     return Bucket(name, rate, counts_tokens, Draw(name, window, one, one), Draw(name, window, -math.inf, 0.0))
@@ -173,8 +172,8 @@ class Reservation(Struct):
             self._headers = ()
             if self._drawn is not None:
                 charge, waits = self._drawn
-                made = self.rate_headers(_standings(charge.rates, waits))
-                self._headers = _without(made, charge.stated) if charge.stated else made
+                made = self.rate_headers(_find_standings(charge.rates, waits))
+                self._headers = _drop_headers(made, charge.stated) if charge.stated else made
         return self._headers
 
     async def take(self, charge: Charge) -> None:
@@ -207,7 +206,7 @@ class Reservation(Struct):
 
     async def _wait(self, place: str, limits: Limits) -> None:
         slot = asyncio.ensure_future(self.limiter.store.wait(self.namespace, place, limits))
-        left = asyncio.create_task(client_left(self.receive))
+        left = asyncio.create_task(wait_until_left(self.receive))
         try:
             await asyncio.wait({slot, left}, timeout=limits.patience, return_when=asyncio.FIRST_COMPLETED)
             if left.done():
@@ -239,10 +238,10 @@ class Reservation(Struct):
             self._place = None
 
     def _remaining(self, charge: Charge, waits: Sequence[float]) -> Headers:
-        return self.rate_headers(_standings(charge.rates, waits))
+        return self.rate_headers(_find_standings(charge.rates, waits))
 
 
-def _without(headers: Headers, names: frozenset[str]) -> Headers:
+def _drop_headers(headers: Headers, names: frozenset[str]) -> Headers:
     return tuple([header for header in headers if header[0] not in names])
 
 
@@ -263,7 +262,7 @@ def _limit_failure(charge: Charge, draws: Sequence[Draw], waits: Sequence[float]
     return Failure("rate_limit", retry_after=math.ceil(wait * 1000) / 1000, details=details, headers=headers)
 
 
-def _standings(rates: Rates, waits: Sequence[float]) -> Standings:
+def _find_standings(rates: Rates, waits: Sequence[float]) -> Standings:
     """What remains of requests and of tokens; of minute and day the one that leaves less."""
     found: dict[Kind, Standing] = {}
     for rate, wait in zip(rates, waits, strict=True):

@@ -3,17 +3,19 @@
 Sources are rules files, flags and the environment.
 """
 
-from asyncio import Lock, Semaphore
+from asyncio import Lock, Semaphore, to_thread
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
+from pathlib import Path
+from threading import Event
 from typing import Protocol
 
 from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
 from mockserver.config.errors import Mistake, MockserverError
-from mockserver.config.models_and_limits import ModelSettings as ModelSetting
+from mockserver.config.settings import ModelSettings as ModelSetting
 from mockserver.config.settings import Settings, UnmatchedError
 from mockserver.config.tables import BaseTable
 from mockserver.config.yaml_reader import pause_collector
@@ -22,21 +24,23 @@ from mockserver.core.http import is_loopback
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazyMapping
 from mockserver.core.plan import Stored
-from mockserver.core.protocols import Counters, LimitStore, Shelf
-from mockserver.core.seed import Seed, WallClock, monotonic, token
+from mockserver.core.rates import LimitStore
+from mockserver.core.seed import Seed, WallClock, make_token, monotonic
+from mockserver.core.state import Counters, ValueStore
+from mockserver.core.text import plural
 from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.engine.engine import Engine, Policy, alter_engine
 from mockserver.engine.memory import Memory
 from mockserver.engine.offload import on_thread
-from mockserver.server.cassette_store import CassetteStore, check_cassettes
+from mockserver.server.cassette_store import CassetteStore, check_cassettes, name_file
 from mockserver.server.limits import Limiter, Unsent
 from mockserver.server.namespaces import Namespace, Namespaces
 from mockserver.server.player import Player
 from mockserver.server.recorder import RecordingPolicy
 from mockserver.server.sources import Sources
 from mockserver.server.upstreams import UpstreamClient
-from mockserver.state.in_memory import MemoryCounters, MemoryLimitStore, MemoryShelf
+from mockserver.state.in_memory import MemoryCounters, MemoryLimitStore, MemoryValueStore
 from mockserver.state.journal import Journal
 from mockserver.tokenizers import chosen
 
@@ -114,16 +118,16 @@ class Live(Struct):
     unsent: Unsent = field(default_factory=Unsent)
     planning: Semaphore = field(default_factory=lambda: Semaphore(PLANNED))  # of calls with many choices
     now: Callable[[], float] = monotonic  # the clock of limits after `renew`
-    made_token: str = field(default_factory=token)  # for control paths that need one if none is set
+    made_token: str = field(default_factory=make_token)  # for control paths that need one if none is set
     worker: Worker | None = None  # if there are several
     fleet: Sharing | None = None  # the servers that share the state
     _limiter: Limiter = field(default_factory=Limiter)
     _limited: Settings | None = None  # that the limiter is configured by
 
-    def share(self, fleet: Sharing, counters: Counters, shelf: Shelf[Stored], limits: LimitStore) -> None:
+    def share(self, fleet: Sharing, counters: Counters, answers: ValueStore[Stored], limits: LimitStore) -> None:
         """Remember in a state that several servers share from now on."""
         self.fleet, self.counters, self._limiter = fleet, counters, Limiter(limits)
-        self.engine = alter_engine(self.engine, counters=counters, memory=replace(self.engine.memory, shelf=shelf))
+        self.engine = alter_engine(self.engine, counters=counters, memory=replace(self.engine.memory, store=answers))
 
     @property
     def is_lost(self) -> bool:
@@ -180,7 +184,7 @@ class Live(Struct):
         """Forget what may be shared: counters, limits and kept answers."""
         await self._limiter.store.clear(namespace)  # requests that are being served keep their slots
         await self.counters.clear(namespace)
-        await self.engine.memory.shelf.clear(namespace)
+        await self.engine.memory.store.clear(namespace)
 
     async def forget_evicted(self) -> None:
         while self.namespaces.evicted:
@@ -228,12 +232,18 @@ def compose(sources: Sources, counters: Counters, before: "Live | None" = None) 
         raise errors.merged
     listed = LazyMapping(discover(), lambda name: discover()[name].models)
     if before is None:
-        shelf: Shelf[Stored] = MemoryShelf(count=settings.stored_answers, size=settings.stored_bytes)
+        answers: ValueStore[Stored] = MemoryValueStore(count=settings.stored_answers, size=settings.stored_bytes)
     else:
-        shelf = before.engine.memory.shelf
+        answers = before.engine.memory.store
         before.namespaces.load_cassettes(player.store)
     return settings, Engine(
-        loaded.rules, make_policy(settings), counters, Memory(shelf, settings.background_polls), listed, player
+        rules=loaded.rules,
+        policy=make_policy(settings),
+        counters=counters,
+        memory=Memory(answers, settings.background_polls),
+        listed=listed,
+        player=player,
+        servers=loaded.servers,
     )
 
 
@@ -310,3 +320,45 @@ AT_START = (
     *("host", "port", "workers", "state", "log", "reload", "cors"),
     *("stored_answers", "stored_bytes", "journal_calls", "journal_bytes"),
 )
+
+
+_EVERY = 500  # milliseconds after which cassettes are looked at
+
+
+async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> None:
+    """Reload when a file or a cassette changes, until cancelled; `say` gets the results.
+
+    Cassettes are polled: which ones are played changes, and so do their folders.
+    """
+    from watchfiles import watch as watched  # slow to import, and only serving needs it
+
+    files = {path.resolve() for path in sources.files}
+    folders = {path.parent for path in files}  # editors replace files, so the folder is what must be watched
+    mine = lambda _change, path: Path(path) in files  # noqa: E731  # the shape that watchfiles wants
+    wait, over = partial(watched, debounce=100, step=20, rust_timeout=_EVERY, yield_on_timeout=True), Event()
+    changes = wait(*folders, watch_filter=mine, stop_event=over, recursive=False)
+    try:
+        while True:
+            changed = await to_thread(next, changes)  # not awatch, whose tasks and threads are slow to import
+            cassettes = () if changed else await on_thread(live.player.store.list_changed)
+            if changed or cassettes:
+                await _reload(live, sources, cassettes, say)
+    finally:
+        over.set()
+
+
+async def _reload(live: Live, sources: Sources, cassettes: Sequence[str], say: Callable[[str], None]) -> None:
+    try:
+        waiting = await reload(live, sources)
+    except MockserverError as error:
+        before = "the previous recordings stay in effect" if cassettes else "the previous rules stay in effect"
+        say("\n".join([f"not reloaded; {before}:", *(m.render() for m in error.mistakes)]))
+    else:
+        what = ", ".join(_describe_cassette(live, name) for name in cassettes) or plural(len(live.engine.rules), "rule")
+        later = f"; restart the server to apply {', '.join(waiting)}" if waiting else ""
+        say(f"reloaded: {what}{later}")
+
+
+def _describe_cassette(live: Live, name: str) -> str:
+    cassette = live.player.store.get(name)
+    return f"cassette {name_file(name)}, " + ("not there" if cassette is None else plural(cassette.size, "episode"))

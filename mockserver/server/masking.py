@@ -11,7 +11,7 @@ from mockserver.core.exchange import MOST_KEPT, Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, map_texts
 from mockserver.core.plan import Failure
-from mockserver.server.snapshot import decode_body, query_from
+from mockserver.server.snapshot import decode_body, parse_query
 
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.redact import Secrets
@@ -38,7 +38,7 @@ def _find_head_secrets(headers: tuple[tuple[bytes, bytes], ...], query: bytes, k
 
 
 def rebuild_request(row: Exchange) -> HttpRequest:
-    query = query_from(row.query)
+    query = parse_query(row.query)
     return HttpRequest(row.method, row.path, query, tuple(row.headers), row.body, row.namespace)
 
 
@@ -75,4 +75,4 @@ def find_known_secrets() -> tuple[str, ...]:
 
 def mask_texts(value: Json, secrets: "Secrets") -> Json:
     """A value with every text in it masked, names included; it is no deeper than a request may be."""
-    return map_texts(value, secrets.text, keys=True)
+    return map_texts(value, secrets.mask_text, keys=True)

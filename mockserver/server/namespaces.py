@@ -5,11 +5,12 @@ be forgotten there.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mockserver.core.mcp_server import McpServer
 from mockserver.engine.engine import Engine, alter_engine, put_rules_before
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteStore
@@ -43,6 +44,7 @@ class _MadeEngine(Struct, frozen=True):
     base: Engine
     rules: tuple[Rule, ...]
     choice: CassetteChoice | None
+    servers: Mapping[str, McpServer]
 
 
 class Namespace(Struct):
@@ -52,6 +54,7 @@ class Namespace(Struct):
     timed: bool = True  # answers take their time
     named: int = 0  # rules that got a name because they came without one
     choice: CassetteChoice | None = None  # the cassette that is played here; None: that of the settings
+    servers: Mapping[str, McpServer] = {}  # MCP servers that are only here
     forgotten: tuple[str, ...] = ()  # counters that a change of shared state resets
     _made: _MadeEngine | None = None
 
@@ -60,14 +63,17 @@ class Namespace(Struct):
 
         Another thread may put new rules meanwhile.
         """
-        made, rules, choice = self._made, self.rules, self.choice
-        if not rules and choice is None:
+        made, rules, choice, servers = self._made, self.rules, self.choice, self.servers
+        if not rules and choice is None and not servers:
             return base
-        if made is None or made.rules is not rules or made.choice is not choice or made.base is not base:
+        is_made = made is not None and made.rules is rules and made.choice is choice and made.servers is servers
+        if made is None or not is_made or made.base is not base:
             engine = put_rules_before(base, rules) if rules else base
             if choice is not None and isinstance(base.player, Player):
                 engine = alter_engine(engine, player=replace(base.player, choice=choice))
-            self._made = made = _MadeEngine(engine, base, rules, choice)
+            if servers:
+                engine = alter_engine(engine, servers={**base.servers, **servers})
+            self._made = made = _MadeEngine(engine, base, rules, choice, servers)
         return made.engine
 
     def cassettes(self) -> Iterator[str]:

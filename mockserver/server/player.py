@@ -11,10 +11,10 @@ from mockserver.config.errors import CassetteError
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.plan import Failure, Forward, Timing
-from mockserver.core.protocols import Counters, Lookup
+from mockserver.core.plan import Failure, Forward, Plan, Timing
+from mockserver.core.state import Counters
 from mockserver.delivery.script import AT_ONCE, Pace
-from mockserver.engine.counters import episodes_counter
+from mockserver.engine.counters import name_episodes_counter
 from mockserver.engine.offload import is_large, on_thread
 from mockserver.server.cassette_store import CassetteStore, name_file, parse_sent
 from mockserver.server.recorder import RecordingPolicy
@@ -59,8 +59,8 @@ class Player(Struct, frozen=True):
     def is_empty(self) -> bool:
         return self.choice.name is None and self.choice.record == "none"
 
-    async def play(self, call: Call, counters: Counters, cassette: str | None = None) -> Lookup | None:
-        """Return the recorded answer to a call, Forward, or a Failure that says what is nearest.
+    async def play(self, call: Call, counters: Counters, cassette: str | None = None) -> Plan | None:
+        """Plan the recorded answer to a call, a Forward, or a Failure that says what is nearest.
 
         It is None without a cassette.
         """
@@ -80,13 +80,13 @@ class Player(Struct, frozen=True):
                 call, key = self._find_key(played, call)
         except CassetteError as error:
             details = {"cassette": name}
-            return Lookup(Failure("server_error", str(error.mistakes[0]), status=500, details=details), "unmatched")
+            return Plan(Failure("server_error", str(error.mistakes[0]), status=500, details=details), "unmatched")
         if entries := played.find(key):
             at = 1
             if len(entries) > 1:
-                at = await counters.count(call.http.namespace, episodes_counter(played.file, key))
+                at = await counters.count(call.http.namespace, name_episodes_counter(played.file, key))
             reply = entries[min(at, len(entries)) - 1].reply
-            return Lookup(reply, reply.source)
+            return Plan(reply, reply.source)
         if record == "new_episodes":
             return self._forward(call, choice)
         from mockserver.cassettes.miss import report_miss
@@ -113,14 +113,14 @@ class Player(Struct, frozen=True):
         redacted = episode if self.policy is None else self.policy.redact(episode)
         return f"cassette {name_file(cassette)}#{self.store.save(cassette, redacted)}"
 
-    def _forward(self, call: Call, choice: CassetteChoice) -> Lookup:
+    def _forward(self, call: Call, choice: CassetteChoice) -> Plan:
         if call.dialect not in self.upstreams:
             why = _NO_UPSTREAM.format(dialect=call.dialect, name=choice.name, record=choice.record)
             return self._fail(why, str(choice.name))
-        return Lookup(Forward(choice.name), "forwarded")
+        return Plan(Forward(choice.name), "forwarded")
 
-    def _fail(self, why: str, cassette: str) -> Lookup:
-        return Lookup(Failure("unmatched", self.worded(why), details={"cassette": cassette}), "unmatched")
+    def _fail(self, why: str, cassette: str) -> Plan:
+        return Plan(Failure("unmatched", self.worded(why), details={"cassette": cassette}), "unmatched")
 
     def _find_key(self, cassette: "Cassette", call: Call) -> tuple[Call, str]:
         """Return a call as it would have been recorded, and what it is looked up by."""

@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from mockserver.config.errors import CassetteError
-from mockserver.config.recording import UPSTREAM_KEY
-from mockserver.config.settings import Settings
+from mockserver.config.settings import UPSTREAM_KEY, Settings
 from mockserver.core.call import Call
-from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, wire_format
+from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, find_format
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import WITHOUT_BODY
 from mockserver.core.json import try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic, wall
-from mockserver.core.text import printable
+from mockserver.core.text import escape_line
 from mockserver.dialects import discover
 from mockserver.server.snapshot import Decoding, find_codings
 
@@ -120,7 +119,7 @@ class Recorder:
 
     def open(self, status: int, headers: Fields) -> None:
         if status < 400 or self._job.errors is not False:
-            end = _ENDS.get(wire_format(self._job.call.dialect, self._job.call.operation))
+            end = _ENDS.get(find_format(self._job.call.dialect, self._job.call.operation))
             self._body = _Body(status, headers, end if status < 300 else None)
 
     def receive(self, piece: bytes) -> None:
@@ -153,7 +152,7 @@ class Recorder:
     def forget(self, why: str) -> None:
         """Keep nothing of it, unless it is saved already."""
         if self._saving is None:
-            self._body, self._exchange.unrecorded = None, printable(why, _LONGEST)
+            self._body, self._exchange.unrecorded = None, escape_line(why, _LONGEST)
 
     async def _save_body(self, body: "_Body", took: float) -> None:
         job, call = self._job, self._job.call
@@ -167,7 +166,7 @@ class Recorder:
             self._drop(str(error) or type(error).__name__)
 
     def _drop(self, why: str) -> None:
-        self._body, self._exchange.unrecorded = None, printable(why, _LONGEST)
+        self._body, self._exchange.unrecorded = None, escape_line(why, _LONGEST)
         log.error("cassette %s: an answer is not recorded: %s", self._job.cassette, self._exchange.unrecorded)
 
 

@@ -17,7 +17,7 @@ from mockserver.core.exchange import COMPLETE, Exchange
 from mockserver.core.http import HeaderLines, Headers, HttpRequest
 from mockserver.core.plan import Failure, Forward
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import CLIENT_LEFT, ClientConnection, client_left, drive
+from mockserver.delivery.drive import CLIENT_LEFT, ClientConnection, drive, wait_until_left
 from mockserver.dialects import Dialect
 from mockserver.server.access import add_origin_headers, forbid_scripts
 from mockserver.server.live import Live
@@ -55,7 +55,7 @@ class Relay(Struct, eq=False):
     async def run(self, scope: Scope, more: Headers | HeaderLines) -> str:
         """Relay it, with more headers on the answer, and return how it ended. Raises Failure if no answer begins."""
         pump = asyncio.create_task(self._relay(scope, more))
-        watch = asyncio.create_task(client_left(self.client.receive))
+        watch = asyncio.create_task(wait_until_left(self.client.receive))
         try:
             await asyncio.wait((pump, watch), return_when=asyncio.FIRST_COMPLETED)
             return pump.result() if pump.done() else CLIENT_LEFT
@@ -123,7 +123,10 @@ class Relay(Struct, eq=False):
         recorder, client, status, asked = self._recorder, self.client, response.status_code, self.response.forwarded
         assert asked is not None  # noqa: S101
         if status > _LAST_STATUS:
-            raise Failure("bad_gateway", f"The upstream of {self.dialect.name} answers with a status of {status}.")
+            raise Failure(
+                "bad_gateway",
+                f"The upstream of {self.dialect.name} answered with the status {status}, which HTTP does not have.",
+            )
         headers = [
             upstream.translate_location(asked, str(response.url), field)
             for field in _select_headers(response.headers.raw)
@@ -159,7 +162,10 @@ class Relay(Struct, eq=False):
             async for piece in response.aiter_raw():
                 whole += piece
                 if len(whole) > MAX_RECORDED:
-                    raise Failure("bad_gateway", f"The upstream of {self.dialect.name} sent a body that is too long.")
+                    raise Failure(
+                        "bad_gateway",
+                        f"The upstream of {self.dialect.name} sent a body of more than {MAX_RECORDED} bytes.",
+                    )
         except HTTPError as error:
             failure = upstream.make_failure(error, self.live.settings.upstream_timeout)
             _report_break(self._recorder, str(failure.message))
@@ -209,7 +215,7 @@ class Relay(Struct, eq=False):
 
     async def _send_piece(self, piece: bytes) -> None:
         self.exchange.note(piece)
-        if self.client.wire is None or not self.client.wire.piece(piece):
+        if self.client.wire is None or not self.client.wire.send_piece(piece):
             await self.client.send({"type": "http.response.body", "body": piece, "more_body": True})
 
 

@@ -1,7 +1,7 @@
 """What a request becomes: `Responder.respond` tells its whole story, from the request to a response. Start here.
 
 Three entrances call it, and send the response each in its own way: the HTTP protocol (`http/protocol.py`), the ASGI
-application (`asgi.py`), and the transport without a connection (`testing/transport/`).
+application (`app.py`), and the transport without a connection (`testing/transport.py`).
 """
 
 import asyncio
@@ -19,20 +19,20 @@ from mockserver.config.settings import Settings
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.exchange import Exchange
-from mockserver.core.history import HistoryProblem
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, write_lines
 from mockserver.core.json import Json
 from mockserver.core.plan import UNTIMED, Answer, Failure, Forward, Outcome, Plan, Raw, Usage
-from mockserver.core.protocols import StateLostError
 from mockserver.core.seed import Seed
-from mockserver.core.text import lines, printable
-from mockserver.core.validation import validation_of
+from mockserver.core.state import StateLostError
+from mockserver.core.text import escape_line, lines
+from mockserver.core.validation import HistoryProblem, find_validation
 from mockserver.delivery.script import AT_ONCE, Pace, join_frames, part_frames
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._reply import drop_headers, merge_headers
 from mockserver.engine.answer import use_tokenizer
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import is_large, is_long, on_thread
+from mockserver.kinds.mcp import SESSION
 from mockserver.server.access import (
     add_origin_headers,
     check_key,
@@ -43,15 +43,14 @@ from mockserver.server.access import (
     may_be_shown,
 )
 from mockserver.server.cassette_store import parse_recorded
-from mockserver.server.client_environment import home
+from mockserver.server.client_environment import render_home
 from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation, estimate_parsed_size
 from mockserver.server.live import Live
 from mockserver.server.masking import find_request_secrets
 from mockserver.server.player import pace_reply
-from mockserver.server.routes import operation_for
+from mockserver.server.routes import find_operation
 from mockserver.server.snapshot import ClientLeftError, decode_body
-from mockserver.server.sockets import refuse_socket
-from mockserver.server.stubs import is_stubbed, other, suggest_rule
+from mockserver.server.stubs import is_stubbed, make_stub_operation, suggest_rule
 from mockserver.server.upstreams import replace_upload_urls
 from mockserver.state.journal import Journal
 
@@ -65,6 +64,7 @@ MAX_REMARKS = 20  # on histories: a batch may have a hundred thousand
 MAX_TRACEBACK = 20_000  # characters, from its end: an exception may quote a whole body
 TIMING = "x-mockserver-timing"
 HOME = Plan(None, "generated")  # of `GET /`
+MCP_SESSION = SESSION.name  # handshakes and lists, which clients do by themselves
 
 log = logging.getLogger("mockserver")
 T = TypeVar("T")
@@ -83,6 +83,11 @@ class Response(Struct):
     pace: Pace = AT_ONCE
     extra_headers: Headers | HeaderLines = ()
     forwarded: HttpRequest | None = None
+
+
+async def return_response(response: Response) -> Response:
+    """Return a response that is there already."""
+    return response
 
 
 async def stay_forever() -> Message:
@@ -140,7 +145,7 @@ class Responder(Struct, eq=False):
         """Return the visit of a request that has begun."""
         journal = self.live.journal
         row = journal.open(method, path, self.dialect.name, namespace)
-        operation = operation_for(method, self.operations)
+        operation = find_operation(method, self.operations)
         if operation is not None:
             row.operation = operation.name
         return Visit(self.live, journal, row, operation=operation)
@@ -177,7 +182,7 @@ class Responder(Struct, eq=False):
                 request = await _decode(request, visit, settings)
             large = len(request.body) > LARGE
             try:
-                validation = validation_of(self.dialect.name, settings.validation)
+                validation = find_validation(self.dialect.name, settings.validation)
                 if large:
                     call = await on_thread(operation.call, request, validation)
                 else:
@@ -188,7 +193,7 @@ class Responder(Struct, eq=False):
                     problems = await on_thread(operation.history, call, validation)
                 else:
                     problems = operation.history(call, validation)
-                call, remarks = _heed(problems, call, settings) if problems else (call, ())
+                call, remarks = _apply_problems(problems, call, settings) if problems else (call, ())
             except Failure as refusal:
                 call, plan = await self._replay_despite(refusal, operation, request, engine)
                 timed, remarks = read_timing(request), ()
@@ -221,13 +226,15 @@ class Responder(Struct, eq=False):
         except StateLostError:
             response = self.refuse(request, STATE_LOST)
         except Exception as error:
-            log.error("%s", crash(error, request))
+            log.error("%s", describe_crash(error, request))
             response = self.refuse(request, Failure("server_error", _BUG))
         return self.finish(response, request, visit)
 
     def find_operation(self, method: str) -> Operation:
         """Return the operation that a method asks for. Raises Failure if the path has none."""
-        operation = operation_for(method, self.operations) if self.operations else other(self.dialect.name)
+        if not self.operations:
+            return make_stub_operation(self.dialect.name)
+        operation = find_operation(method, self.operations)
         if operation is None:
             allowed = ", ".join(self.operations)
             raise Failure("method_not_allowed", details={"allowed": allowed}, headers=(("allow", allowed),))
@@ -260,7 +267,7 @@ class Responder(Struct, eq=False):
     def point_elsewhere(self, request: HttpRequest, call: Call | None = None, report: Json = None) -> Response:
         """Return the response at a path that no dialect knows where no rule answers; `report` names the nearest."""
         if request.path == "/" and request.method in ("GET", "HEAD"):
-            return Response(HOME, home(request, self.live.settings), call)
+            return Response(HOME, render_home(request, self.live.settings), call)
         hints = {"nearest": self.nearest, "rule": suggest_rule(request, self.dialect), "report": report}
         details = {name: hint for name, hint in hints.items() if hint and not self.refusal}
         reply = self.dialect.fail(request, Failure("route_not_found", self.refusal, details=details), call)
@@ -302,7 +309,7 @@ class Responder(Struct, eq=False):
         """Turn a plan into the reply that the dialect gives; `timed`: it takes its time."""
         outcome, settings = plan.outcome, self.live.settings
         at_once = plan.timing == UNTIMED or plan.timing.at_once
-        pace = AT_ONCE if at_once else _pace_of(call, plan, self.live.engine.policy.seed)
+        pace = AT_ONCE if at_once else _find_pace(call, plan, self.live.engine.policy.seed)
         if type(outcome) is Answer:  # first, as most are; isinstance takes far longer for a Struct
             reply = operation.render(call, outcome)
         elif isinstance(outcome, Failure):
@@ -352,16 +359,14 @@ class Responder(Struct, eq=False):
             response.reply = replace(reply, headers=own)
         row.plan, row.status = plan, reply.status
         row.reply_headers = (*own, *limits) if limits else own
-        if plan is HOME:  # a look at the server is no call
-            visit.journal.forget(row)
         call = response.call
+        if plan is HOME or (call is not None and call.operation == MCP_SESSION):  # no call of what is mocked
+            visit.journal.forget(row)
         if call is not None:
-            row.call, row.model = call, call.model
-            if not row.operation:
-                row.operation = call.operation
+            row.call, row.model, row.operation = call, call.model, call.operation
         more = write_lines(limits) if limits else ""
         if settings.source_headers:
-            more += f"{_source_line(plan.source)}x-mockserver-call: {row.seq}\r\n"
+            more += f"{_write_source_line(plan.source)}x-mockserver-call: {row.seq}\r\n"
             if self.live.fleet is not None and self.live.fleet.lost:
                 more += "x-mockserver-state: lost\r\n"
         response.extra_headers = extra = HeaderLines(more)
@@ -389,7 +394,7 @@ def _forward(call: Call, plan: Plan, sent: HttpRequest, visit: Visit) -> Respons
     return Response(replace(plan, faults=()), _NO_REPLY, call, forwarded=sent)  # neither faults nor timing apply
 
 
-def _heed(problems: Sequence[HistoryProblem], call: Call, settings: Settings) -> tuple[Call, tuple[str, ...]]:
+def _apply_problems(problems: Sequence[HistoryProblem], call: Call, settings: Settings) -> tuple[Call, tuple[str, ...]]:
     """Return the call and the remarks on the problems of its history; raise the provider's Failure if they refuse it.
 
     What is to be refused within a batch is the result of that part of it.
@@ -428,7 +433,7 @@ async def _reserve(reservation: Reservation, engine: Engine, call: Call, key: st
     return charge, call
 
 
-def _pace_of(call: Call, plan: Plan, seed: Seed) -> Pace:
+def _find_pace(call: Call, plan: Plan, seed: Seed) -> Pace:
     timing, outcome = plan.timing, plan.outcome
     if timing.prompt_per_1k:
         timing = timing.after(outcome.usage.prompt if isinstance(outcome, Answer) else call.prompt_tokens)
@@ -449,6 +454,13 @@ def _prepare(reply: Reply, pace: Pace, plan: Plan) -> Reply:
     return part_frames(reply, pace) if few else reply
 
 
+def refuse_socket(http: HttpRequest) -> None:
+    """Refuse a request that asks for a WebSocket, as no dialect speaks over them here. Raises Failure (426)."""
+    if http.method == "GET" and "websocket" in (http.header("upgrade") or "").lower():
+        message = f"There is no WebSocket at {http.path}. Send the request over HTTP."
+        raise Failure("method_not_allowed", message, status=426, headers=_INSTEAD)
+
+
 def read_timing(request: HttpRequest) -> bool | None:
     """The timing override of a request, or None. Raises Failure for any other value than on and off."""
     value = request.fields.get(_TIMING)
@@ -460,20 +472,22 @@ def read_timing(request: HttpRequest) -> bool | None:
     return _SWITCH[text.lower()]
 
 
-def crash(error: BaseException, request: HttpRequest) -> str:
+def describe_crash(error: BaseException, request: HttpRequest) -> str:
     """The log text of a bug: request line and traceback, masked and escaped, so that no line can be forged."""
     secrets = find_request_secrets(request)
-    trace = secrets.text("".join(format_exception(error)).rstrip("\n"))
-    told = f"a fault of mockserver itself, on {request.method} {printable(secrets.text(request.path))}"
+    trace = secrets.mask_text("".join(format_exception(error)).rstrip("\n"))
+    told = f"internal error of mockserver on {request.method} {escape_line(secrets.mask_text(request.path))}"
     return f"{told}\n{lines(trace[-MAX_TRACEBACK:])}"
 
 
 @lru_cache(maxsize=1024)
-def _source_line(source: str) -> str:
-    return f"x-mockserver-source: {printable(source)}\r\n"
+def _write_source_line(source: str) -> str:
+    return f"x-mockserver-source: {escape_line(source)}\r\n"
 
 
 _NO_REPLY = Reply(0, ())
+# A 426 must name a protocol (RFC 9110). On it Codex goes on over HTTP; on any other status it retries for seconds.
+_INSTEAD: Headers = (("upgrade", "HTTP/1.1"), ("connection", "Upgrade"))
 _ODD_METHODS = ("OPTIONS", "GET")  # which may ask for no operation, or for a socket
 _TIMING = TIMING.encode()
 _SWITCH: Mapping[str, bool] = {"on": True, "off": False}

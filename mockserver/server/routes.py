@@ -8,7 +8,7 @@ from operator import itemgetter
 from msgspec import Struct
 
 from mockserver.dialects import Dialect, Operation
-from mockserver.rules.checks import ASKED
+from mockserver.kinds import ASKED
 
 
 class Endpoint(Struct, frozen=True):
@@ -22,9 +22,16 @@ class Endpoint(Struct, frozen=True):
         return next(iter(self.operations.values())).usual(self.path) if self.operations else self.path
 
 
-def places(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpoint, ...]:
+class FoundEndpoint(Struct, frozen=True):
+    """The endpoint that serves a path, and what the path says for its parameters."""
+
+    endpoint: Endpoint
+    params: Mapping[str, str]
+
+
+def list_endpoints(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpoint, ...]:
     """Every path of every dialect, the default dialect's bare ones first; calls before look-ups, as they are hotter."""
-    mounts = [(bare(mount), dialects[default]) for mount in dialects[default].mounts]
+    mounts = [(drop_dialect_segment(mount), dialects[default]) for mount in dialects[default].mounts]
     mounts += [(mount, dialect) for dialect in dialects.values() for mount in dialect.mounts]
     found = dict[tuple[str, str], dict[str, Operation]]()
     mounts += [("", dialect) for dialect in dialects.values() if dialect.bare]
@@ -36,17 +43,19 @@ def places(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpoint, ...
     return tuple(sorted(served, key=lambda place: "POST" not in place.operations))
 
 
-def own_places(dialect: Dialect) -> tuple[Endpoint, ...]:
+def list_own_endpoints(dialect: Dialect) -> tuple[Endpoint, ...]:
     """Every path of a dialect where it is the default one. No other dialect has one of these."""
-    return places({dialect.name: dialect}, dialect.name)
+    return list_endpoints({dialect.name: dialect}, dialect.name)
 
 
-def locate(path: str, dialects: Mapping[str, Dialect], default: str) -> tuple[Endpoint, dict[str, str]] | None:
+def locate(path: str, dialects: Mapping[str, Dialect], default: str) -> FoundEndpoint | None:
     """The place that serves a path, and its path parameters. Other dialects are not imported for the default one's."""
-    return find(path, own_places(dialects[default])) or find(path, places(dialects, default))
+    return find_endpoint(path, list_own_endpoints(dialects[default])) or find_endpoint(
+        path, list_endpoints(dialects, default)
+    )
 
 
-def bare(mount: str) -> str:
+def drop_dialect_segment(mount: str) -> str:
     """A mount without the dialect's own segment: `/openai/v1` becomes `/v1`."""
     _, _, rest = mount.lstrip("/").partition("/")
     return f"/{rest}" if rest else ""
@@ -54,14 +63,18 @@ def bare(mount: str) -> str:
 
 def complete_path(path: str, dialect: Dialect, known: Sequence[Endpoint]) -> str | None:
     """An unknown path of a dialect with what clients may leave out behind the mount, if that is a known path."""
-    for mount in (*dialect.mounts, *map(bare, dialect.mounts)) if dialect.omissible else ():
+    for mount in (*dialect.mounts, *map(drop_dialect_segment, dialect.mounts)) if dialect.omissible else ():
         whole = mount + dialect.omissible + path.removeprefix(mount)
-        if path.startswith(f"{mount}/") and (found := find(whole, known)) and found[0].dialect is dialect:
+        if (
+            path.startswith(f"{mount}/")
+            and (found := find_endpoint(whole, known))
+            and found.endpoint.dialect is dialect
+        ):
             return whole
     return None
 
 
-def owner(path: str, dialects: Mapping[str, Dialect], default: str) -> Dialect:
+def find_owner(path: str, dialects: Mapping[str, Dialect], default: str) -> Dialect:
     """The dialect that an unknown path belongs to: the one mounted in front of it, else the default.
 
     Of several at one mount, it is the one that has operations below the next segment too.
@@ -77,7 +90,7 @@ def owner(path: str, dialects: Mapping[str, Dialect], default: str) -> Dialect:
     return max(named, key=itemgetter(0), default=(False, dialects[default]))[1]
 
 
-def nearest(method: str, path: str, known: Sequence[Endpoint], query: str = "") -> str | None:
+def find_nearest_path(method: str, path: str, known: Sequence[Endpoint], query: str = "") -> str | None:
     """The method and path that were most likely meant, or None: at the same mount, rather for the same method."""
     from difflib import get_close_matches  # only mistakes need it
 
@@ -88,11 +101,11 @@ def nearest(method: str, path: str, known: Sequence[Endpoint], query: str = "") 
     if found := _find_by_ending(method, path, here, query) or _find_by_ending(method, path, others, query):
         return f"{method} {found.shown}"
     known = here or known
-    known = [place for place in meant if _always_asked(method, query, place)] or known
+    known = [place for place in meant if _has_usual_query(method, query, place)] or known
     able = [place for place in known if method in place.operations]
     begun = [place for place in able if place.shown.startswith(path)]
-    for likeness, places in ((1, known), (0.75, able), (0.75, known), (0.65, able), (0.55, begun)):
-        paths = {place.shown: place for place in places}
+    for likeness, near in ((1, known), (0.75, able), (0.75, known), (0.65, able), (0.55, begun)):
+        paths = {place.shown: place for place in near}
         for close in get_close_matches(path, paths, n=1, cutoff=likeness):
             operations = paths[close].operations
             return f"{method if method in operations else next(iter(operations))} {close}"
@@ -104,14 +117,14 @@ def _find_by_ending(method: str, path: str, known: Sequence[Endpoint], query: st
     usual, found = {"", *(segment for place in known for segment in place.shown.split("/"))}, []
     for place in known:
         own = place.operations[method].path if method in place.operations else ""
-        matched = pattern(f"{{base:path}}{own}").fullmatch(path) if own else None
+        matched = compile_template(f"{{base:path}}{own}").fullmatch(path) if own else None
         if matched is not None and usual.issuperset(matched["base"].split("/")):
             lacks_start = place.path.removesuffix(own).endswith(matched["base"])
-            found.append(((own.count("/"), lacks_start, _always_asked(method, query, place)), place))
+            found.append(((own.count("/"), lacks_start, _has_usual_query(method, query, place)), place))
     return max(found, key=itemgetter(0))[1] if found else None
 
 
-def _always_asked(method: str, query: str, place: Endpoint) -> bool:
+def _has_usual_query(method: str, query: str, place: Endpoint) -> bool:
     """Whether a query has what clients always send there with this method; False if that is nothing."""
     always = place.operations[method].query if method in place.operations else {}
     return bool(always) and all(f"{name}=" in query for name in always)
@@ -121,14 +134,14 @@ def _asks_a_model(method: str, place: Endpoint) -> bool:
     return method in place.operations and place.operations[method].name in ASKED
 
 
-def operation_for(method: str, operations: Mapping[str, Operation]) -> Operation | None:
+def find_operation(method: str, operations: Mapping[str, Operation]) -> Operation | None:
     """The operation of a place that a method asks for, if it has one: to HEAD it is what it is to GET."""
     return operations.get("GET" if method == "HEAD" else method)
 
 
-def operation_at(method: str, path: str, known: Sequence[Endpoint]) -> str | None:
-    found = find(path, known)
-    reached = None if found is None else operation_for(method, found[0].operations)
+def find_operation_name(method: str, path: str, known: Sequence[Endpoint]) -> str | None:
+    found = find_endpoint(path, known)
+    reached = None if found is None else find_operation(method, found.endpoint.operations)
     return None if reached is None else reached.name
 
 
@@ -136,16 +149,16 @@ def tidy(path: str) -> str:
     return "/" + "/".join(segment for segment in path.split("/") if segment)
 
 
-def find(path: str, known: Sequence[Endpoint]) -> tuple[Endpoint, dict[str, str]] | None:
+def find_endpoint(path: str, known: Sequence[Endpoint]) -> FoundEndpoint | None:
     """The place that serves a path, and its path parameters."""
     for place in known:
-        if matched := pattern(place.path).fullmatch(path):
-            return place, matched.groupdict()
+        if matched := compile_template(place.path).fullmatch(path):
+            return FoundEndpoint(place, matched.groupdict())
     return None
 
 
 @cache
-def pattern(template: str) -> re.Pattern[str]:
+def compile_template(template: str) -> re.Pattern[str]:
     """As Starlette's routes match, which take long to import: `{name}` is a segment, `{name:path}` any rest."""
     return re.compile(_PARAMETER.sub(lambda found: f"(?P<{found[1]}>{PARAMETERS[found[2]]})", re.escape(template)))
 

@@ -8,11 +8,12 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
+from functools import partial
 from threading import Event, Thread
 from types import FrameType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import uvicorn
 from starlette.routing import Router
@@ -22,12 +23,10 @@ from mockserver.config.errors import ConfigError
 from mockserver.core.http import is_everywhere
 from mockserver.server.access import add_cors
 from mockserver.server.app import Site
-from mockserver.server.http.acceptor import Acceptor
 from mockserver.server.http.parser import Deadlines
-from mockserver.server.http.protocol import ConnectionProtocol, protocol_factory, refusal
-from mockserver.server.live import Live
+from mockserver.server.http.protocol import make_protocol_factory, make_refuse
+from mockserver.server.live import Live, watch
 from mockserver.server.sources import Sources
-from mockserver.server.watch import watch
 
 BACKLOG = 65_535  # connections that wait to be accepted; systems allow less, and reset those that are too many
 GRACE = 3  # seconds that open streams get once the server is told to stop
@@ -49,7 +48,7 @@ def bind(host: str, port: int) -> socket.socket:
         raise ConfigError(f"cannot listen on {host}:{port}: {why}") from error
     except (TypeError, ValueError) as error:
         listener.close()
-        raise ConfigError(f"cannot listen on {host}:{port}: this is not the name of a host") from error
+        raise ConfigError(f"cannot listen on {host}:{port}: this is not a valid host name") from error
     return listener
 
 
@@ -76,6 +75,41 @@ def _is_fault(record: logging.LogRecord) -> bool:
     if str(record.msg).startswith("Cancel %s running task"):
         record.msg = "stopped; answers cut off because they were still being sent: %s"
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
+
+
+ACCEPTED_AT_ONCE = 1000  # connections that are accepted in one turn of the loop
+
+
+class Acceptor:
+    """Makes the protocols of a server's connections; whenever its loop has accepted one, it accepts all others.
+
+    uvloop accepts one in each turn. A turn of a busy loop is long, and the system drops connections that wait in great
+    numbers: their clients try again after seconds.
+    """
+
+    def __init__(self, listeners: Sequence[socket.socket], make_protocol: Callable[..., asyncio.Protocol]) -> None:
+        self._listeners, self._make_protocol = listeners, make_protocol
+        self._is_called = False  # in this turn
+        self._openings = set[asyncio.Task[object]]()
+
+    def __call__(self, **uvicorn: Any) -> asyncio.Protocol:
+        if not self._is_called:
+            self._is_called = True
+            asyncio.get_running_loop().call_soon(self._accept_others, partial(self._make_protocol, **uvicorn))
+        return self._make_protocol(**uvicorn)
+
+    def _accept_others(self, make_protocol: Callable[[], asyncio.Protocol]) -> None:
+        self._is_called = False
+        loop = asyncio.get_running_loop()
+        for listener in self._listeners:
+            for _ in range(ACCEPTED_AT_ONCE):
+                try:
+                    accepted, _ = listener.accept()
+                except OSError:  # none is left, or no more files may be open, of which the loop takes care
+                    break
+                task = loop.create_task(loop.connect_accepted_socket(make_protocol, accepted))
+                self._openings.add(task)
+                task.add_done_callback(self._openings.discard)
 
 
 class AcceptingServer(uvicorn.Server):
@@ -130,13 +164,14 @@ def configure_uvicorn(live: Live, lifespan: Lifespan[Router], grace: int, drain:
     site = Site(live, lifespan)
     return uvicorn.Config(
         add_cors(site, live.settings.cors),
-        http=protocol_factory(
-            refusal(live),
+        http=make_protocol_factory(
+            make_refuse(live),
             Deadlines(drain=drain),
             unread=live.unsent,
-            find=site.find,
+            site=site,
         ),  # type: ignore[arg-type]  # a factory instead of a class
-        ws="none",
+        ws="none",  # connections change the protocol by themselves
+        ws_max_size=live.settings.max_body,
         lifespan="on",
         log_config=None,
         server_header=False,
@@ -172,7 +207,7 @@ _PATIENCE = 30  # seconds that a start may take on a very busy machine
 T = TypeVar("T")
 
 
-async def _turns() -> None:
+async def _let_loop_turn() -> None:
     """Let the loop turn as often as it takes to note a sent answer."""
     for _ in range(5):
         await asyncio.sleep(0)
@@ -187,7 +222,7 @@ class Running:
     def __init__(self, live: Live, sources: Sources | None = None, *, say: Callable[[str], None] | None = None) -> None:
         self.live = live
         self._listener = bind(live.settings.host, live.settings.port)
-        self.address = _address(self._listener)
+        self.address = _format_address(self._listener)
         self._ready, self._process = Event(), os.getpid()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._watching = watch_sources(live, sources or Sources(), say or (lambda _: None))
@@ -229,18 +264,19 @@ class Running:
     def hang_up(self, *, all_of_them: bool = True) -> None:
         """End the connections on which an answer is being sent; else only those whose clients stopped sending."""
         if os.getpid() == self._process:
-            self.wait_for(self._hung_up(all_of_them=all_of_them))
+            self.wait_for(self._hang_up(all_of_them=all_of_them))
 
     def wait_for(self, work: Coroutine[object, object, T]) -> T:
         assert self._loop is not None  # noqa: S101  # `start` has returned
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE)
 
-    async def _hung_up(self, *, all_of_them: bool) -> None:
-        await _turns()
-        for connection in tuple(self._server.server_state.connections):
-            if isinstance(connection, ConnectionProtocol) and connection.busy and (all_of_them or connection.half):
+    async def _hang_up(self, *, all_of_them: bool) -> None:
+        await _let_loop_turn()
+        connections: set[Any] = self._server.server_state.connections
+        for connection in tuple(connections):
+            if connection.busy and (all_of_them or connection.half):
                 connection.transport.abort()
-        await _turns()
+        await _let_loop_turn()
 
     def __enter__(self) -> "Running":
         self.start()
@@ -283,7 +319,7 @@ class _Prompt(AcceptingServer):
             return
         for connection in tuple(self.server_state.connections):
             connection.shutdown()
-        await _turns()
+        await _let_loop_turn()
         for server in self.servers:
             server.close()
         for listener in sockets or ():
@@ -291,7 +327,7 @@ class _Prompt(AcceptingServer):
         await self.lifespan.shutdown()
 
 
-def _address(listener: socket.socket) -> str:
+def _format_address(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     if is_everywhere(host):
         host = "::1" if ":" in host else "127.0.0.1"

@@ -18,9 +18,8 @@ from mockserver.core.plan import Failure, Stored
 from mockserver.core.tokens import Tokenizer
 from mockserver.server.fleet import Fleet
 from mockserver.server.live import Live
-from mockserver.state.redis.line import RedisLine
-from mockserver.state.redis.opening import Address, UnusableStateError, address, open_line
-from mockserver.state.redis.stores import RedisCounters, RedisLimitStore, RedisShelf
+from mockserver.state.redis.client import Address, RedisClient, UnusableStateError, open_client, read_address
+from mockserver.state.redis.stores import RedisCounters, RedisLimitStore, RedisValueStore
 
 
 def share(live: Live) -> None:
@@ -32,39 +31,39 @@ def share(live: Live) -> None:
         raise ConfigError(f"record is {settings.record}, but recording needs one process; leave --state out")
     if live.control_token is not None and settings.control_token is None:
         raise ConfigError(f"servers that share a state need the same token at {settings.host}: set --control-token")
-    where, line = check_state(settings.state)
-    answers = codec(lambda model: live.engine.policy.tokenizer(model))  # of a reloaded engine, too
-    shelf = RedisShelf(line, answers, count=settings.stored_answers, size=settings.stored_bytes)
-    fleet = Fleet(live, line, where.connection, Control(live).answer_question)
-    live.share(fleet, RedisCounters(line), shelf, RedisLimitStore(line))
+    where, client = check_state(settings.state)
+    as_bytes = make_codec(lambda model: live.engine.policy.tokenizer(model))  # of a reloaded engine, too
+    answers = RedisValueStore(client, as_bytes, count=settings.stored_answers, size=settings.stored_bytes)
+    fleet = Fleet(live, client, where.make_connection, Control(live).answer_question)
+    live.share(fleet, RedisCounters(client), answers, RedisLimitStore(client))
 
 
-def check_state(url: str) -> tuple[Address, RedisLine]:
-    """Where a state is, and the line to it. Raises ConfigError if it cannot be used."""
+def check_state(url: str) -> tuple[Address, RedisClient]:
+    """Where a state is, and the client to it. Raises ConfigError if it cannot be used."""
     shown = "--state"
     try:
-        where = address(url)
+        where = read_address(url)
         shown = f"--state {where.shown}"
-        return where, open_line(where)
+        return where, open_client(where)
     except UnusableStateError as error:
         raise ConfigError(f"{shown}: {error}") from None
     except ImportError:
         raise ConfigError(f'{shown}: the package redis is missing; pip install "mockserver-llm[redis]"') from None
 
 
-def codec(tokenizer: Callable[[str], Tokenizer]) -> tuple[Callable[[Stored], bytes], Callable[[bytes], Stored]]:
+def make_codec(tokenizer: Callable[[str], Tokenizer]) -> tuple[Callable[[Stored], bytes], Callable[[bytes], Stored]]:
     """Return how to write and read kept answers; `tokenizer` is that of a model, by name."""
-    return _write, lambda data: _value(msgpack.decode(data), tokenizer)
+    return _write, lambda data: _restore(msgpack.decode(data), tokenizer)
 
 
 _LIST, _TUPLE, _SET, _INT, _TEXT = range(5)  # the first item of an array; that of an object is the name of its class
 
 
 def _write(stored: Stored) -> bytes:
-    return msgpack.encode(_plain(stored))
+    return msgpack.encode(_simplify(stored))
 
 
-def _plain(value: Any) -> Any:
+def _simplify(value: Any) -> Any:
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
         return [_INT, str(value)]
     if isinstance(value, str) and not (value.isascii() or value.isprintable()):
@@ -76,19 +75,19 @@ def _plain(value: Any) -> Any:
     elif isinstance(value, Failure):
         names = tuple(each.name for each in fields(value))
     elif isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _simplify(each) for key, each in value.items()}
     elif isinstance(value, AbstractSet):
-        return [_SET, *map(_plain, value)]
+        return [_SET, *map(_simplify, value)]
     elif isinstance(value, Sequence):
-        return [_LIST if isinstance(value, list) else _TUPLE, *map(_plain, value)]
+        return [_LIST if isinstance(value, list) else _TUPLE, *map(_simplify, value)]
     else:
         return f"{value.__module__}:{value.__qualname__}"  # how a dialect counts the tokens of a part
-    return [type(value).__name__, {name: _plain(getattr(value, name)) for name in names if name != "tokenizer"}]
+    return [type(value).__name__, {name: _simplify(getattr(value, name)) for name in names if name != "tokenizer"}]
 
 
-def _value(plain: Any, tokenizer: Callable[[str], Tokenizer]) -> Any:
+def _restore(plain: Any, tokenizer: Callable[[str], Tokenizer]) -> Any:
     if isinstance(plain, dict):
-        return {key: _value(each, tokenizer) for key, each in plain.items()}
+        return {key: _restore(each, tokenizer) for key, each in plain.items()}
     if not isinstance(plain, list):
         return plain
     kind, *items = plain
@@ -97,24 +96,24 @@ def _value(plain: Any, tokenizer: Callable[[str], Tokenizer]) -> Any:
     if kind == _TEXT:
         return items[0].decode("utf-8", "surrogatepass")
     if isinstance(kind, int):
-        return (list, tuple, frozenset)[kind](_value(each, tokenizer) for each in items)
-    known = {name: _value(each, tokenizer) for name, each in items[0].items()}
-    made = _classes()[kind]
+        return (list, tuple, frozenset)[kind](_restore(each, tokenizer) for each in items)
+    known = {name: _restore(each, tokenizer) for name, each in items[0].items()}
+    made = _list_classes()[kind]
     if "tokenizer" in getattr(made, "__struct_fields__", ()):
         known["tokenizer"] = tokenizer(known["model"])
     if "part_tokens" in known:
-        known["part_tokens"] = _part_tokens(known["part_tokens"])
+        known["part_tokens"] = _find_part_tokens(known["part_tokens"])
     return made(**known)
 
 
 @cache
-def _classes() -> Mapping[str, Any]:
+def _list_classes() -> Mapping[str, Any]:
     kinds = (each for module in (call, episode, http, plan) for each in vars(module).values())
     return {each.__name__: each for each in kinds if isinstance(each, type) and issubclass(each, Struct | Failure)}
 
 
 @cache
-def _part_tokens(name: str) -> Any:
+def _find_part_tokens(name: str) -> Any:
     module, _, function = name.partition(":")
     if not module.startswith(("mockserver.dialects.", "mockserver.core.")) or not function.endswith("part_tokens"):
         raise ValueError(f"unknown tokenizer {name}")

@@ -21,12 +21,12 @@ class ClientLeftError(Exception):
     """The client went away before its request was complete."""
 
 
-def snapshot(scope: Scope, body: bytes, namespace: str) -> HttpRequest:
+def make_request(scope: Scope, body: bytes, namespace: str) -> HttpRequest:
     """The request as a value; `path` is the full path without the namespace in front."""
     return HttpRequest(
         method=scope["method"],
-        path=path_of(scope),
-        query=query_from(scope["query_string"]),
+        path=find_path(scope),
+        query=parse_query(scope["query_string"]),
         headers=scope["headers"],
         body=body,
         namespace=namespace,
@@ -34,7 +34,7 @@ def snapshot(scope: Scope, body: bytes, namespace: str) -> HttpRequest:
     )
 
 
-def query_from(query: bytes) -> Mapping[str, str]:
+def parse_query(query: bytes) -> Mapping[str, str]:
     """The last value of each name; values of a list (`include[]=a&include[]=b`) are joined."""
     if not query:
         return {}
@@ -52,7 +52,7 @@ _SHORT_QUERY = 200  # bytes
 _read_repeated_query = lru_cache(maxsize=256)(_read_query)  # most clients send the same with each request
 
 
-def path_of(scope: Scope) -> str:
+def find_path(scope: Scope) -> str:
     path: str = scope["path"]
     return path.removeprefix(scope.get("root_path", ""))
 
@@ -197,7 +197,7 @@ class _Brotli:
         return bytes(plain)
 
 
-def _deflate() -> _Members:
+def _make_deflate() -> _Members:
     """The zlib format, as is meant by `deflate`; or bare deflate, as many send."""
 
     def fresh(beginning: bytes) -> Any:
@@ -207,7 +207,7 @@ def _deflate() -> _Members:
     return _Members(fresh, limit=1, begins=2)
 
 
-def _zstd() -> _Members:
+def _make_zstd() -> _Members:
     if sys.version_info >= (3, 14):
         from compression import zstd
     else:
@@ -220,7 +220,7 @@ def _zstd() -> _Members:
 _STAGES: Mapping[str, Callable[[], _Members | _Brotli]] = {
     "gzip": lambda: _Members(lambda _: zlib.decompressobj(31)),
     "x-gzip": lambda: _Members(lambda _: zlib.decompressobj(31)),
-    "deflate": _deflate,
+    "deflate": _make_deflate,
     "br": _Brotli,
-    "zstd": _zstd,
+    "zstd": _make_zstd,
 }

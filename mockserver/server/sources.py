@@ -8,15 +8,17 @@ from typing import TypeVar
 from msgspec import Struct
 
 from mockserver.config.errors import ConfigError, MockserverError
-from mockserver.config.settings import Settings, assemble_valid
+from mockserver.config.layers import assemble_valid
+from mockserver.config.settings import Settings
 from mockserver.config.source import Document, read
 from mockserver.config.timing import PROFILES, Profiles
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazyMapping
-from mockserver.core.text import hiding
+from mockserver.core.mcp_server import McpServer
+from mockserver.core.text import make_reprs
 from mockserver.delivery.faults import FAULTS
 from mockserver.dialects import discover
-from mockserver.rules.load import Rule, load
+from mockserver.rules.load import Rule, load, load_servers
 
 Made = TypeVar("Made")
 
@@ -48,7 +50,7 @@ class Sources(Struct, frozen=True):
     environ: Mapping[str, str] = {}
     shown: Callable[[Path], str] = str  # how messages name a file
 
-    __repr__, __rich_repr__ = hiding("environ", "flags")  # which may hold passwords
+    __repr__, __rich_repr__ = make_reprs("environ", "flags")  # which may hold passwords
 
     def load(self) -> "Loaded":
         """Everything but cassettes. Raises MockserverError for files that cannot be read; `errors` holds others."""
@@ -57,7 +59,8 @@ class Sources(Struct, frozen=True):
         if mistaken:
             errors.found.append(ConfigError(*mistaken))
         rules = errors.attempt(partial(compile_rules, documents, None if mistaken else settings.profiles))
-        return Loaded(documents, settings, rules or (), errors)
+        servers = errors.attempt(partial(load_servers, documents))
+        return Loaded(documents, settings, rules or (), servers or {}, errors)
 
     def documents(self) -> tuple[Document, ...]:
         errors = Errors()
@@ -81,6 +84,7 @@ class Loaded(Struct, frozen=True):
     documents: tuple[Document, ...]
     settings: Settings
     rules: tuple[Rule, ...]
+    servers: Mapping[str, McpServer]
     errors: Errors
 
     @property
@@ -97,7 +101,7 @@ def compile_rules(documents: Sequence[Document], profiles: Profiles | None) -> t
 
 def find_rules(document: Document) -> Sequence[Json]:
     """The rules of a document as written."""
-    return _as_list(document.data.get("rules")) if isinstance(document.data, Mapping) else ()
+    return _read_list(document.data.get("rules")) if isinstance(document.data, Mapping) else ()
 
 
 def find_cassettes(then: Json) -> Iterator[str]:
@@ -107,9 +111,9 @@ def find_cassettes(then: Json) -> Iterator[str]:
         if isinstance(each := pending.pop(0), Mapping):
             if isinstance(name := each.get("cassette"), str):
                 yield name
-            steps, branches = _as_list(each.get("steps")), _as_list(each.get("one_of"))
+            steps, branches = _read_list(each.get("steps")), _read_list(each.get("one_of"))
             pending[:0] = [*steps, *(branch.get("then") for branch in branches if isinstance(branch, Mapping))]
 
 
-def _as_list(value: Json) -> Sequence[Json]:
+def _read_list(value: Json) -> Sequence[Json]:
     return value if isinstance(value, list | tuple) else ()

@@ -18,7 +18,15 @@ from mockserver.rules.lint.remarks import Remark
 from mockserver.rules.load import Rule
 from mockserver.rules.match.conditions import find_pinned
 from mockserver.rules.match.fields import METHODS
-from mockserver.server.routes import Endpoint, bare, find, operation_for, pattern, places, tidy
+from mockserver.server.routes import (
+    Endpoint,
+    compile_template,
+    drop_dialect_segment,
+    find_endpoint,
+    find_operation,
+    list_endpoints,
+    tidy,
+)
 
 _MOST_FIELDS = 1000  # of a form
 _LONGEST = 200  # characters of a path that a suggested rule names
@@ -27,15 +35,15 @@ _PLAIN = re.compile(r"/[\w/.~-]*")
 
 
 @cache
-def other(dialect: str) -> Operation:
+def make_stub_operation(dialect: str) -> Operation:
     """The operation at a path that no dialect knows; this one would own it."""
     return Operation(OTHER, "", "", partial(_parse, dialect), _render)
 
 
 def _parse(dialect: str, http: HttpRequest, validation: Validation) -> Call:
-    raw = _content(http)
+    raw = _read_content(http)
     model = raw.get("model") if isinstance(raw, dict) else None
-    meaning = [http.method, http.path, dict(http.query), raw or digest(http)]
+    meaning = [http.method, http.path, dict(http.query), raw or digest_body(http)]
     return Call(dialect, OTHER, model if isinstance(model, str) else "", http, meaning, raw)
 
 
@@ -43,7 +51,7 @@ def _render(call: Call, outcome: Success) -> Reply:
     raise AssertionError("only raw answers and errors are sent here")
 
 
-def _content(http: HttpRequest) -> Json:
+def _read_content(http: HttpRequest) -> Json:
     """The value of a JSON body, or the fields of a form; an empty table for any other body, whatever its type."""
     if http.body.lstrip()[:1] in (b"{", b"["):
         try:
@@ -58,7 +66,7 @@ def _content(http: HttpRequest) -> Json:
     return {}
 
 
-def digest(http: HttpRequest) -> str:
+def digest_body(http: HttpRequest) -> str:
     """A hash of a body, the same for every boundary of its parts, which clients draw at random."""
     found = _BOUNDARY.search(http.header("content-type") or "")
     body = http.body.replace(found[1].encode("latin-1"), b"") if found else http.body
@@ -74,13 +82,15 @@ def is_stubbed(http: HttpRequest, dialect: str, rules: Iterable[Rule]) -> bool:
 
 def suggest_rule(http: HttpRequest, dialect: Dialect) -> str | None:
     """A rule, ready to paste, for an endpoint that the provider has and its dialect does not; None if it is none."""
-    fronts = sorted({*dialect.mounts, *map(bare, dialect.mounts)}, key=len, reverse=True)
+    fronts = sorted({*dialect.mounts, *map(drop_dialect_segment, dialect.mounts)}, key=len, reverse=True)
     front = next((front for front in fronts if http.path.startswith(f"{front}/")), http.path)
     rest = http.path[len(front) :]
     then = next((then for path, then in dialect.missing.items() if _is_below(path, rest)), None)
     if then is None or "*" in http.path or len(http.path) > _LONGEST:
         return None
-    path = bare(http.path) if front in dialect.mounts else http.path  # the bare one fits at the mount too
+    path = http.path
+    if front in dialect.mounts:
+        path = drop_dialect_segment(path)  # the bare one fits at the mount too
     path = path if _PLAIN.fullmatch(path) else json.dumps(path, ensure_ascii=False)
     method = f", method: {http.method}" if http.method in METHODS else ""
     return f"- {{when: {{path: {path}{method}}}, then: {then}}}"
@@ -90,36 +100,37 @@ def _is_below(path: str, rest: str) -> bool:
     """Whether a path is this one, in which `*` is any segment, or below it."""
     wanted, segments = path.split("/"), rest.split("/")
     return len(wanted) <= len(segments) and all(
-        one in ("*", other) for one, other in zip(wanted, segments, strict=False)
+        mine in ("*", theirs) for mine, theirs in zip(wanted, segments, strict=False)
     )
 
 
-def unreachable(rules: Sequence[Rule], dialect: str) -> Iterator[Remark]:
+def find_unreachable(rules: Sequence[Rule], dialect: str) -> Iterator[Remark]:
     """The rules that no path and method can reach, as far as their own words show."""
     for rule in rules:
-        if why := _never(rule, dialect):
+        if why := _explain_unreachable(rule, dialect):
             yield Remark(rule, f"never answers: {why}")
 
 
 @cache
 def _list_places(dialect: str) -> Sequence[Endpoint]:
     """Every path, with the bare ones of each dialect, as rules see paths with and without their mounts."""
-    return [place for name in (dialect, *discover()) for place in places(discover(), name)]
+    return [place for name in (dialect, *discover()) for place in list_endpoints(discover(), name)]
 
 
-def _never(rule: Rule, dialect: str) -> str | None:
+def _explain_unreachable(rule: Rule, dialect: str) -> str | None:
     methods = find_pinned(rule.when, "method")
     if "path" not in rule.when.uses:
         operations = find_pinned(rule.when, "operation")
         if methods is None or operations is None:
             return None
         served = [place.operations for place in _list_places(dialect)]
-        taken = [operation_for(str(method), each) for method in methods for each in served]
+        taken = [find_operation(str(method), each) for method in methods for each in served]
         if any(each and each.name in operations for each in taken):
             return None
-        return f"no {', '.join(sorted(map(str, operations)))} is called by {_join_names(methods)}; add a path"
+        return f"no {', '.join(sorted(map(str, operations)))} accepts {_join_names(methods)}; add a path"
     reasons = [
-        _unreachable(path, rule, methods, _list_places(dialect)) for path in _find_stated_paths(rule.spec.get("when"))
+        _explain_unreachable_path(path, rule, methods, _list_places(dialect))
+        for path in _find_stated_paths(rule.spec.get("when"))
     ]
     return reasons[0] if reasons and all(reasons) else None
 
@@ -133,7 +144,9 @@ def _find_stated_paths(when: Json) -> Sequence[str]:
     return values if all(isinstance(each, str) for each in values) else ()
 
 
-def _unreachable(path: str, rule: Rule, methods: frozenset[Json] | None, known: Sequence[Endpoint]) -> str | None:
+def _explain_unreachable_path(
+    path: str, rule: Rule, methods: frozenset[Json] | None, known: Sequence[Endpoint]
+) -> str | None:
     start, *rest = path.split("*")
     if start and not start.startswith("/"):
         return f'a path begins with a slash: write "{urlsplit(path).path if "://" in path else f"/{path}"}"'
@@ -141,10 +154,10 @@ def _unreachable(path: str, rule: Rule, methods: frozenset[Json] | None, known: 
         return "rules see a path without its namespace: leave /ns/... out, and add the condition namespace"
     if tidy(path) != path and not rest:
         return f'rules see a path without doubled and trailing slashes: write "{tidy(path)}"'
-    found = [] if rest else [place.operations for place in known if find(path, (place,))]
-    if found and methods and not any(operation_for(str(method), taken) for method in methods for taken in found):
+    found = [] if rest else [place.operations for place in known if find_endpoint(path, (place,))]
+    if found and methods and not any(find_operation(str(method), taken) for method in methods for taken in found):
         taken = {name for taken in found for name in taken}
-        return f"{path} is called by {_join_names(taken)}, not by {_join_names(methods)}"
+        return f"{path} accepts {_join_names(taken)}, not {_join_names(methods)}"
     alike = found or (rest and any(_may_begin(place.path, start) for place in known))
     if alike or rule.stubs:
         return None
@@ -158,7 +171,7 @@ def _may_begin(template: str, start: str) -> bool:
     for wanted, given in zip(segments, whole, strict=False):
         if _SPANNING.search(wanted):
             return True
-        if not pattern(wanted).fullmatch(given):
+        if not compile_template(wanted).fullmatch(given):
             return False
     fixed, *parameter = segments[len(whole)].split("{", 1) if len(whole) < len(segments) else [""]
     return len(whole) < len(segments) and (fixed.startswith(last) or bool(parameter and last.startswith(fixed)))

@@ -14,15 +14,15 @@ from urllib.parse import quote, unquote, unquote_to_bytes, urljoin, urlsplit
 
 from msgspec import Struct, field
 
-from mockserver.config.recording import UPSTREAM_KEY
+from mockserver.config.settings import UPSTREAM_KEY
 from mockserver.core.http import HOP_BY_HOP, HeaderLines, Headers, HttpRequest
 from mockserver.core.plan import Failure
-from mockserver.core.seed import token
-from mockserver.core.text import hiding, printable
+from mockserver.core.seed import make_token
+from mockserver.core.text import escape_line, make_reprs
 from mockserver.dialects import Dialect
 from mockserver.engine.offload import on_thread
-from mockserver.server.routes import bare, pattern
-from mockserver.server.snapshot import query_from
+from mockserver.server.routes import compile_template, drop_dialect_segment
+from mockserver.server.snapshot import parse_query
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
@@ -36,7 +36,7 @@ Fields = Sequence[tuple[bytes, bytes]]
 
 
 class UpstreamClient(Struct, eq=False):
-    name: bytes = field(default_factory=lambda: token().encode())  # by which this server knows its own requests
+    name: bytes = field(default_factory=lambda: make_token().encode())  # by which this server knows its own requests
     _client: "AsyncClient | None" = None
     _making: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -82,7 +82,7 @@ class Upstream(Struct, frozen=True):
     address: str
     key: str | None = None
 
-    __repr__, __rich_repr__ = hiding("key")
+    __repr__, __rich_repr__ = make_reprs("key")
 
     @property
     def host(self) -> str:
@@ -100,7 +100,7 @@ class Upstream(Struct, frozen=True):
         return f"{self.address}{target}{'?' if query else ''}{quote(query, safe=_SAFE_IN_QUERY)}"
 
     def _find_prefix(self, path: str) -> str:
-        fronts = (front for mount in self.dialect.mounts for front in (mount, bare(mount)))
+        fronts = (front for mount in self.dialect.mounts for front in (mount, drop_dialect_segment(mount)))
         return max((front for front in fronts if path.startswith(f"{front}/")), key=len, default="")
 
     def translate_location(self, http: HttpRequest, url: str, field: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
@@ -117,7 +117,7 @@ class Upstream(Struct, frozen=True):
         return b"location", f"{http.prefix}{self._find_prefix(http.path)}{rest}".encode("latin-1", "replace")
 
     def _is_credential(self, pair: bytes) -> bool:
-        return self.dialect.credential(HttpRequest("POST", "/", query=query_from(pair))) is not None
+        return self.dialect.credential(HttpRequest("POST", "/", query=parse_query(pair))) is not None
 
     def build_headers(self, headers: Fields) -> list[tuple[bytes, bytes]]:
         """Return the headers of a request that go on.
@@ -149,14 +149,14 @@ class Upstream(Struct, frozen=True):
         from httpx2 import TimeoutException
 
         late = isinstance(error, TimeoutException) and seconds is not None
-        why = f"sent nothing for {seconds:g} s (upstream_timeout)" if late else printable(_describe(error))
+        why = f"sent nothing for {seconds:g} s (upstream_timeout)" if late else escape_line(_describe(error))
         return f"The upstream of {self.dialect.name}, {self.host}, broke off its answer: {why}."
 
 
 def find_upstream(dialect: Dialect, upstreams: Mapping[str, str], environ: Mapping[str, str]) -> Upstream:
     address = upstreams.get(dialect.name)
     if address is None:
-        why = f"No upstream is known for {dialect.name}: name it, as in --upstream {dialect.name}=https://..."
+        why = f"No upstream is set for {dialect.name}; set one, such as --upstream {dialect.name}=https://..."
         raise Failure("bad_gateway", why)
     return Upstream(dialect, address, environ.get(UPSTREAM_KEY + dialect.name.upper(), "").strip() or None)
 
@@ -193,7 +193,7 @@ def _replace_url(url: str, http: HttpRequest, dialect: Dialect) -> str:
     tails = ["/".join(segments[at:]) for at in range(len(segments))]
     paths = ((mount, f"{mount}/{tail}") for tail in tails for mount in dialect.mounts)
     for mount, path in paths:
-        if any(pattern(mount + operation.path).fullmatch(path) for operation in dialect.operations):
+        if any(compile_template(mount + operation.path).fullmatch(path) for operation in dialect.operations):
             return f"{http.server_url}{path}?{parts.query}".rstrip("?")
     return url
 
@@ -225,7 +225,7 @@ def _explain(error: BaseException) -> str:
         causes.append(cause)
     found = ((why, cause) for kind, why in _REASONS for cause in causes if isinstance(cause, kind))
     why, cause = next(found, ("gave no answer: {}", error))
-    return why.format(printable(_describe(cause)))
+    return why.format(escape_line(_describe(cause)))
 
 
 def _describe(error: BaseException) -> str:

@@ -43,12 +43,12 @@ def check_stateless(workers: int, settings: Settings, engine: Engine) -> None:
     """Raise ConfigError if anything counts or is kept, which workers that share nothing cannot do together."""
     if settings.record != "none":
         raise ConfigError(f"record is {settings.record}, but recording needs one process; use --workers 1")
-    if found := list(_stateful(settings, engine)):
+    if found := list(_find_stateful(settings, engine)):
         why = "; ".join(found[:_NAMED] + ([f"{len(found) - _NAMED} more"] if len(found) > _NAMED else []))
         raise ConfigError(f"--workers {workers} needs shared state: {why}; add --state redis://HOST:6379/0")
 
 
-def _stateful(settings: Settings, engine: Engine) -> Iterator[str]:
+def _find_stateful(settings: Settings, engine: Engine) -> Iterator[str]:
     """What counts or is kept, with its place."""
     for rule in engine.rules:
         if names := rule.order_dependence:

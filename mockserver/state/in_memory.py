@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Generic
 
-from mockserver.core.protocols import START, STATE, Admission, Draw, Precondition, Value
-from mockserver.core.rates import Limits
+from mockserver.core.rates import Admission, Draw, Limits
 from mockserver.core.seed import monotonic
+from mockserver.core.state import START, STATE, Precondition, Value
 
 MAX_NAMESPACES = 1000
 MAX_KEYS = 10_000  # for each namespace
@@ -198,7 +198,7 @@ class _Space(Generic[Value]):
         self.entries[key] = (value, self.versions, size)
 
 
-class MemoryShelf(Generic[Value]):
+class MemoryValueStore(Generic[Value]):
     """Values of each namespace; the oldest values and the longest idle namespaces are evicted."""
 
     def __init__(self, *, count: int, size: int, max_namespaces: int = MAX_NAMESPACES) -> None:

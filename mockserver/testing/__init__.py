@@ -14,9 +14,10 @@ with pause_collector():  # imports leave no garbage, and the search for it takes
     from mockserver.reports.calls import ReceivedCall
     from mockserver.testing.assertions import Calls
     from mockserver.testing.connections import BlockedConnectionError
-    from mockserver.testing.server import Asked, Declared, MockServer
+    from mockserver.testing.declared import Asked, Declared
+    from mockserver.testing.server import MockServer
     from mockserver.testing.setup import MockServerWarning, Setup
-    from mockserver.testing.transport.in_process import Clock
+    from mockserver.testing.transport import Clock
 
 if TYPE_CHECKING:
     from mockserver.testing.transport import Transport

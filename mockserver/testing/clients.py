@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mockserver.config.errors import ConfigError
 from mockserver.config.source import did_you_mean
 from mockserver.dialects import discover
-from mockserver.server.client_environment import ADDRESS, key_in
+from mockserver.server.client_environment import ADDRESS, find_key
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -106,7 +106,7 @@ def _find_options(env: Mapping[str, str], dialect: str) -> dict[str, Any]:
         raise ConfigError(f'there is no dialect "{dialect}"{did_you_mean(dialect, discover())}')
     if dialect in _OWN:
         raise ConfigError(f"OpenAI's client can't call {dialect}; use {_OWN[dialect]}")
-    base, key = env[ADDRESS] + spoken.mounts[0], key_in(env, dialect)
+    base, key = env[ADDRESS] + spoken.mounts[0], find_key(env, dialect)
     if dialect == _AZURE:
         return {"azure_endpoint": base, "api_key": key, "api_version": spoken.variables["OPENAI_API_VERSION"]}
     return {"base_url": base, "api_key": key}

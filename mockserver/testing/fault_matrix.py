@@ -151,11 +151,11 @@ def _make_cases(place: SourceLocation, faults: Sequence[Written], given: Mapping
     """The cases: first without a fault, then errors, then faults; by default the usual ones."""
     usual = not faults and given.get("errors") is None
     retry_after = given.get("retry_after", 1)
-    errors = DEFAULT_ERRORS if usual else _as_list(given.get("errors") or ())
+    errors = DEFAULT_ERRORS if usual else _make_list(given.get("errors") or ())
     made = [_make_error_case(error, retry_after) for error in errors]
     positions = [
         dict([_parse_option(each)]) if isinstance(each, str) else each
-        for each in _as_list(given.get("positions") or ())
+        for each in _make_list(given.get("positions") or ())
     ]
     for fault in tuple(DEFAULT_FAULTS) if usual else faults:
         if isinstance(fault, int) or str(fault).startswith("error="):
@@ -276,7 +276,7 @@ class _Run(Struct, frozen=True):
 
     def retries(self, call: ReceivedCall) -> Sequence[ReceivedCall]:
         """The later calls with the same request, even to another model."""
-        return [each for each in self.calls if each.number > call.number and _same(each, call)]
+        return [each for each in self.calls if each.number > call.number and _is_same_call(each, call)]
 
     def outcome(self) -> tuple[str, str]:
         """The outcome, and the same with details."""
@@ -291,7 +291,7 @@ class _Run(Struct, frozen=True):
             return "raised", f"raised {result.details}{after}"
         short = next((call for call in self.hit if self._is_truncated(call) and not self.retries(call)), None)
         if short is not None and not result.same:
-            return "truncated", _accepted(short)
+            return "truncated", _describe_accepted(short)
         if result.how == "failed":
             return "failed", f"failed: {result.details}{after}"
         if why := self._unaffected():
@@ -329,7 +329,7 @@ class _Run(Struct, frozen=True):
 
     def _is_truncated(self, call: ReceivedCall) -> bool:
         """Whether an answer lacks its end because of the fault, not because the program stopped reading."""
-        row, missed = call.row, self.result.how == "failed" or _waited(call)
+        row, missed = call.row, self.result.how == "failed" or _has_waited(call)
         left = self.case.kind == "stall" and row.ended == "client left" and row.size > 0 and missed
         cut = row.ended in ("cut short", "disconnected", "reset", "complete")
         empty = row.ended == "complete" and not row.size  # a 204, for one
@@ -341,7 +341,7 @@ class _Run(Struct, frozen=True):
         return said is None or (isinstance(said, Mapping) and said.get("error") is not None)
 
 
-def _same(one: ReceivedCall, other: ReceivedCall) -> bool:
+def _is_same_call(one: ReceivedCall, other: ReceivedCall) -> bool:
     first, second = one.asked, other.asked
     if first is None or second is None or not first.messages:
         return bool(one.body == other.body)
@@ -349,13 +349,13 @@ def _same(one: ReceivedCall, other: ReceivedCall) -> bool:
     return first.operation == second.operation and texts[0] == texts[1]
 
 
-def _waited(call: ReceivedCall) -> bool:
+def _has_waited(call: ReceivedCall) -> bool:
     """Whether a client waited for more of a stream; one that stops reading leaves at once."""
     row = call.row
     return row.streams and bool(row.sent) and row.began + row.elapsed - row.sent[-1][0] >= _AT_ONCE
 
 
-def _accepted(call: ReceivedCall) -> str:
+def _describe_accepted(call: ReceivedCall) -> str:
     if call.row.ended == "complete":
         return "accepted a malformed answer"
     how = "abandoned" if call.row.ended == "client left" else call.row.ended
@@ -459,7 +459,7 @@ def _read_expected(written: Mapping[Any, Any], cases: Sequence[FaultCase]) -> Ma
         name = f"error={key}" if f"error={key}" in known else str(key)
         if name not in known:
             raise ValueError(f'expect: the matrix has no fault "{name}"{did_you_mean(name, known)}')
-        found[name] = tuple(map(_read_outcome, _as_list(outcomes)))
+        found[name] = tuple(map(_read_outcome, _make_list(outcomes)))
         for each in found[name]:
             if each.islower() and each not in OUTCOMES:  # names of errors are capitalized
                 raise ValueError(f'expect: there is no outcome "{each}"{did_you_mean(each, OUTCOMES)}')
@@ -473,13 +473,13 @@ def _read_outcome(outcome: Any) -> str:
 
 
 def _read_allowed(written: Any) -> tuple[str, ...]:
-    words = tuple(_as_list(written))
+    words = tuple(_make_list(written))
     for word in words:
         if word not in BAD:
             raise ValueError(f'allow: "{word}" is not one of the bad outcomes: {", ".join(BAD)}')
     return words
 
 
-def _as_list(value: Any) -> Sequence[Any]:
+def _make_list(value: Any) -> Sequence[Any]:
     single = isinstance(value, str | Mapping) or not isinstance(value, Iterable)
     return [value] if single else list(value)

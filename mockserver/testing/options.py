@@ -158,6 +158,7 @@ class ServerOptions(TypedDict, total=False):
     journal_calls: int
     max_body: int | str
     max_unsent: int | str
+    sockets: bool
     source_headers: bool
 
 
@@ -188,6 +189,11 @@ class When(TypedDict, total=False):
     key: TextCondition
     attempt: NumberCondition
     namespace: TextCondition
+    mcp: TextCondition
+    tool: TextCondition
+    arguments: JsonCondition
+    resource: TextCondition
+    prompt_name: TextCondition
     prompt_tokens: NumberCondition
     body: JsonCondition
     any: Sequence[Mapping[str, Any]]
@@ -217,6 +223,8 @@ class Then(TypedDict, total=False):
     failed: bool | Mapping[str, Any]
     embedding: Any
     moderation: Any
+    tool_error: Any
+    content: Sequence[Mapping[str, Any]]
     generate: str | Mapping[str, Any]
     echo: bool
     cassette: str
@@ -244,7 +252,7 @@ def merge_text(text: Sequence[object], when: Mapping[str, Any]) -> dict[str, Any
     """The `when` of keywords and what the user says, of which there is one text at most. Raises ConfigError."""
     if len(text) > 1 or not all(isinstance(each, str) for each in text):
         given = ", ".join(map(repr, text))
-        why = f'expected one text, what the user says, and keywords, ("*hello*", model=...), not {given}'
+        why = f'expected the text that the user says, and keywords, such as ("*hello*", model=...), not {given}'
         raise ConfigError(f"{find_caller().where}: {why}")
     if text and "last_user" in when:
         raise ConfigError(f"{find_caller().where}: expected a text or last_user=, not both")

@@ -1,9 +1,7 @@
 """MockServer: a running server for tests, with rules declared in Python and the calls it received."""
 
-import json
 import warnings
-from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event
@@ -13,14 +11,11 @@ from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.config.source import Document, did_you_mean
-from mockserver.core.call import Call
-from mockserver.core.draft import RenderContext, RuleAnswer
-from mockserver.core.json import Json, map_texts
-from mockserver.core.plan import Failure
+from mockserver.core.json import Json
+from mockserver.core.mcp_server import McpServer
 from mockserver.core.seed import monotonic
 from mockserver.dialects import discover
 from mockserver.engine.engine import alter_engine
-from mockserver.reports.calls import list_sources
 from mockserver.reports.coverage import find_watch
 from mockserver.reports.failures import (
     Budget,
@@ -37,32 +32,29 @@ from mockserver.reports.failures import (
     find_refused_histories,
     write_failure,
 )
-from mockserver.rules.answer.compile import Responder
 from mockserver.rules.lint.remarks import Remark, find_repeated_calls
 from mockserver.rules.load import Rule
-from mockserver.rules.templates import is_template
-from mockserver.server.client_environment import base_url, environment
+from mockserver.server.client_environment import make_base_url, make_environment
 from mockserver.server.live import start
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.player import Player
 from mockserver.server.sources import compile_rules
-from mockserver.server.stubs import unreachable
+from mockserver.server.stubs import find_unreachable
 from mockserver.state.journal import Journal
 from mockserver.testing.assertions import Assertions, Calls
 from mockserver.testing.clients import find_own_environ, is_usable, make_openai_client, patch_environ
 from mockserver.testing.connections import ConnectionGuard
+from mockserver.testing.declared import Declared, UniqueNames
+from mockserver.testing.mcp_mock import McpMock
 from mockserver.testing.options import (
-    Details,
-    ErrorName,
     ServerOptions,
-    Then,
     When,
     find_caller,
     merge_text,
     resolve_path,
 )
 from mockserver.testing.setup import Composer, LoadedCassette, MockServerWarning, Setup, load_rules, warn_of_test
-from mockserver.testing.transport.in_process import Clock
+from mockserver.testing.transport import Clock
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
@@ -156,12 +148,12 @@ class MockServer(Assertions):
         """The base URL (or endpoint) for the official client of a dialect."""
         if dialect not in discover():
             raise ConfigError(f'there is no dialect "{dialect}"{did_you_mean(dialect, discover())}')
-        return base_url(self.url, dialect)
+        return make_base_url(self.url, dialect)
 
     @property
     def env(self) -> Mapping[str, str]:
         """The environment variables with which official clients connect to this server."""
-        return environment(self.url, self._live.settings, find_own_environ())
+        return make_environment(self.url, self._live.settings, find_own_environ())
 
     def client(self, dialect: str = "openai", **options: Any) -> "OpenAI":
         """OpenAI's client for a dialect that it supports; `options` are the client's. Raises ConfigError.
@@ -193,7 +185,7 @@ class MockServer(Assertions):
             self._transport = Transport(Site(self._live), self.clock)
         return self._transport
 
-    def on(self, *text: str, name: str | None = None, **when: Unpack[When]) -> "Declared":
+    def on(self, *text: str, name: str | None = None, **when: Unpack[When]) -> Declared:
         """Declare a rule for the requests that match; without text and keywords, for all. Reports show its name.
 
         A text is short for `last_user`: what the user says, with `*` as wildcard. Declared rules are tried before those
@@ -202,6 +194,21 @@ class MockServer(Assertions):
         declared = Declared(self, text, name, when)
         self._declared.append(declared)
         return declared
+
+    def declare(self, declared: Declared) -> None:
+        """Try a rule that is about to get its answer after those declared before."""
+        self._declared.append(declared)
+
+    def mcp(self, name: str) -> McpMock:
+        """Return the MCP server of a name, to declare tools and to look at their calls."""
+        if name not in self._mcp:
+            self._mcp[name] = McpMock(self, name)
+        return self._mcp[name]
+
+    def serve_mcp(self, mock: McpMock, declared: McpServer) -> None:
+        """Serve what a test declares of an MCP server."""
+        space = self._live.namespaces.touch(DEFAULT)
+        space.servers = {**space.servers, mock.name: mock.extend(self._live.engine.servers.get(mock.name), declared)}
 
     @property
     def declares(self) -> bool:
@@ -247,6 +254,7 @@ class MockServer(Assertions):
         if settings.upstream:
             self._live.sources = self._setup.sources  # the environment may have its key by now
         self._declared, self._loaded, self._overrides, self.errors = [], (), (), []
+        self._mcp: dict[str, McpMock] = {}
         self.guard.allowed, self.guard.blocked = self._setup.allow_hosts, []
         self._budget, self.names = Budget(), UniqueNames(one.rule for one in self._kept if one.rule is not None)
         self._cassette = LoadedCassette.of(self._live)
@@ -306,7 +314,7 @@ class MockServer(Assertions):
                 found.append(explain_too_few_answers(one.rule, one.expected_calls, calls))
         if self._live.settings.lint == "error":
             found += find_impossible_answers(calls)
-        return (*found, *self._budget.exceeded(calls))
+        return (*found, *self._budget.find_exceeded(calls))
 
     def remarks(self) -> tuple[Problem, ...]:
         """What is probably a mistake, but fails no test.
@@ -324,11 +332,11 @@ class MockServer(Assertions):
             missed += [each for each in find_repeated_calls(loaded) if _is_repeated(each, self.calls)]
         remarked = self.calls if any(row.remarks for row in self._live.journal) else ()
         paths = [rule for rule in (*rules, *self._loaded) if "path" in rule.when.uses]
-        never = explain_unanswerable(unreachable(paths, self._live.settings.dialect)) if paths else ()
+        never = explain_unanswerable(find_unreachable(paths, self._live.settings.dialect)) if paths else ()
         impossible = find_impossible_answers(remarked) if lint == "warn" else ()  # as an error, it is a problem
         return (*hidden, *explain_unanswerable(missed), *never, *impossible, *find_refused_histories(remarked))
 
-    def ignored_timings(self) -> Iterator[str]:
+    def list_ignored_timings(self) -> Iterator[str]:
         """The declared rules whose timing is ignored, as answers take no time in tests unless that is asked for."""
         for one in self._declared if not self._setup.timed else ():
             if one.rule is not None and "timing" in one.rule.spec["then"]:
@@ -343,8 +351,8 @@ class MockServer(Assertions):
         """No call matches. Warns of a path that neither a dialect nor a rule knows, as none could."""
         super().assert_not_called(*text, **when)
         if "path" in when and not any(rule.stubs for rule in self._live.find_engine(DEFAULT).rules):
-            rule = self.compiled({"when": merge_text(text, when), "then": {"text": ""}}, find_caller())
-            for remark in unreachable([rule], self._live.settings.dialect):
+            rule = self.compile_rule({"when": merge_text(text, when), "then": {"text": ""}}, find_caller())
+            for remark in find_unreachable([rule], self._live.settings.dialect):
                 warnings.warn(
                     MockServerWarning(f"assert_not_called cannot fail: {remark.text.partition(': ')[2]}"), stacklevel=2
                 )
@@ -352,11 +360,11 @@ class MockServer(Assertions):
     def _received(self) -> Calls:
         return self.calls
 
-    def played_cassette(self) -> PlayedCassette | None:
+    def find_played_cassette(self) -> PlayedCassette | None:
         """The cassette that is replayed, if any, and which episodes were played."""
-        return None if self._cassette is None else self._cassette.played(self.calls)
+        return None if self._cassette is None else self._cassette.count_played(self.calls)
 
-    def compiled(self, rule: Mapping[str, Json], place: SourceLocation) -> Rule:
+    def compile_rule(self, rule: Mapping[str, Json], place: SourceLocation) -> Rule:
         """A rule declared at a place of a program. Raises RuleError."""
         document = Document.from_place({"rules": [rule]}, place)
         return compile_rules((document,), self._live.settings.profiles)[0]
@@ -371,13 +379,13 @@ class MockServer(Assertions):
             watch.add_rules(declared, declared=True)
         self._live.namespaces.touch(DEFAULT).rules = (*self._overrides, *declared, *self._loaded)
 
-    def remove_rule(self, declared: "Declared") -> None:
+    def remove_rule(self, declared: Declared) -> None:
         """Remove a declared rule."""
         self._declared = [one for one in self._declared if one is not declared]
         self._kept = tuple(one for one in self._kept if one is not declared)
         self.update_rules()
 
-    def function_failed(self, declared: "Declared", error: Exception) -> None:
+    def note_failure(self, declared: Declared, error: Exception) -> None:
         """Note that a reply function raised, unless its rule belongs to a previous test."""
         if declared in (*self._declared, *self._kept):
             self.errors.append((declared.where, error))
@@ -394,173 +402,6 @@ class MockServer(Assertions):
 
 
 _POLL = 0.01  # seconds
-
-
-Asked = Call  # under the name that tests use: the request as it was read, without its answer
-Function = Callable[[Asked], Any]  # returns a text, or a table like `then`
-
-
-def literal(text: str) -> str:
-    """A text that is sent as it is, even if it looks like a template."""
-    return f"{{{{ {json.dumps(text, ensure_ascii=False)} }}}}" if is_template(text) else text
-
-
-_FINAL = (("x-should-retry", "false"),)  # OpenAI's clients would retry a 500, which fails again
-
-
-class UniqueNames:
-    """Gives each declared rule its own name and place, as rules in a loop share theirs; counters depend on them."""
-
-    def __init__(self, taken: Iterable[Rule] = ()) -> None:
-        self._taken = {text for rule in taken for text in (rule.name, rule.where)}
-        self._again = Counter[str]()
-        self._count = 0
-
-    def renamed(self, rule: Rule) -> Rule:
-        """The rule with a unique name, and if the test did not name it, a unique place."""
-        self._count += 1
-        if "name" in rule.spec:
-            return replace(rule, name=self._free(rule.name))
-        return replace(rule, name=self._free(f"on {self._count}"), where=self._free(rule.where))
-
-    def _free(self, text: str) -> str:
-        found = text
-        while found in self._taken:
-            self._again[text] += 1
-            found = f"{text} ({self._again[text] + 1})"
-        self._taken.add(found)
-        return found
-
-
-class Declared:
-    """A rule that `on(...)` declared; call one of its methods to give it an answer.
-
-    Every method returns the rule. Mistakes raise RuleError with the file and line of the test.
-    """
-
-    def __init__(self, server: MockServer, text: Sequence[str], name: str | None, when: When) -> None:
-        self.place = find_caller()
-        if text and "last_user" in when and name is None:  # the text was the name in earlier versions
-            why = f"on({text[0]!r}, last_user=...): the first text is now short for last_user; write name={text[0]!r}"
-            warnings.warn(MockServerWarning(why), stacklevel=3)
-            text, name = text[1:], text[0]
-        self.expected_calls: int | None = None  # as set by `times`
-        self.rule: Rule | None = None
-        self._server, self._name = server, name
-        self._when = merge_text(text, when)
-
-    def reply(self, text: str | Function | None = None, **then: Unpack[Then]) -> Self:
-        """Answer with a text, or with other keys of a rule's `then`: `json=`, `tool_calls=`, `finish=`...
-
-        A text is a template as in rules: `{{ match.city }}`. A function is called with the request, an Asked, on a
-        thread of the server; it returns a text (sent as it is) or a table like `then`.
-        """
-        if callable(text):
-            return self._answered({"json": "", **then}, self._calling(text, then))  # JSON suits every path
-        if text is not None and not isinstance(text, str):
-            self.remove()
-            raise ConfigError(
-                f"{self.where}: reply takes a text, a function or keywords, not {text!r};"
-                " for JSON use .reply(json=...), for a table of keys .then({...})"
-            )
-        return self._answered(then if text is None else {"text": text, **then})
-
-    def stream(self, pieces: Sequence[str], **then: Unpack[Then]) -> Self:
-        """Answer with a text that is streamed in exactly these pieces; a plain answer has the whole."""
-        if isinstance(pieces, str):  # which is a sequence of texts, too
-            self.remove()
-            raise ConfigError(
-                f"{self.where}: stream takes a list of pieces, such as [{pieces!r}]; for a whole text use reply(...)"
-            )
-        return self._answered({"text": "".join(pieces), "chunks": list(pieces), **then})
-
-    def fail(self, error: int | ErrorName = 500, **details: Unpack[Details]) -> Self:
-        """Answer with an error: a status, or a short name such as `rate_limit`, `context_length`, `invalid_key`."""
-        separate = {name: value for name, value in details.items() if name in _SEPARATE}
-        stated: dict[str, Any] = {name: value for name, value in details.items() if name not in _SEPARATE}
-        if stated:
-            stated = {"status" if isinstance(error, int) else "reason": error, **stated}
-        return self._answered({"error": stated or error, **separate})
-
-    def steps(self, *steps: str | Mapping[str, Any]) -> Self:
-        """Answer each turn of a conversation with the next step: a text, or a table like `then`."""
-        other = next((step for step in steps if not isinstance(step, str | Mapping)), None)
-        if other is not None:
-            self.remove()
-            raise ConfigError(f"{self.where}: steps takes a text or a table for each turn, not {other!r}")
-        return self._answered({"steps": [{"text": step} if isinstance(step, str) else step for step in steps]})
-
-    def then(self, then: Mapping[str, Any]) -> Self:
-        """Answer with a `then` as in a rules file."""
-        return self._answered(then)
-
-    def times(self, number: int) -> Self:
-        """Answer this number of calls, then let the next rule answer; a test with fewer calls fails."""
-        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-            raise ConfigError(f"{self.place.where}: times takes a whole number of at least 1, not {number!r}")
-        self.expected_calls = number
-        if self.rule is not None:
-            self.rule = replace(self.rule, times=number, spec={**self.rule.spec, "times": number})
-            self._server.update_rules()
-        return self
-
-    def remove(self) -> None:
-        """Remove the rule."""
-        self._server.remove_rule(self)
-
-    @property
-    def where(self) -> str:
-        """The file and line where it is declared."""
-        return self.place.where
-
-    @property
-    def calls(self) -> Calls:
-        """The calls that it answered or modified, at least in part."""
-        source = None if self.rule is None else self.rule.source
-        return self._server.calls.of(lambda call: source in (*list_sources(call), *call.modified_by))
-
-    def _calling(self, function: Function, more: Mapping[str, Any]) -> Responder:
-        """A responder that calls a function; if it raises, the answer is a 500."""
-
-        def respond(scope: RenderContext) -> RuleAnswer:
-            try:
-                returned = function(scope.call)
-                if isinstance(returned, Coroutine):
-                    returned.close()
-                    raise TypeError("async functions are not supported; reply with a plain function")
-                if not isinstance(returned, str | Mapping):
-                    raise TypeError(f"it must return a text or a table like `then`, not {type(returned).__name__}")
-                then = map_texts({"text": returned} if isinstance(returned, str) else returned, literal)
-                answer = self._server.compiled({"then": {**more, **then}}, self.place).then.respond
-            except Exception as error:
-                self._server.function_failed(self, error)
-                why = f"{self.where}: the function of this rule raised {type(error).__name__}: {error}"
-                raise Failure("server_error", why, status=500, headers=_FINAL) from error
-            return answer(scope)
-
-        return respond
-
-    def _answered(self, then: Mapping[str, Any], responder: Responder | None = None) -> Self:
-        if self.rule is not None:
-            raise ConfigError(
-                f"{find_caller().where}: the rule at {self.where} already has an answer; declare another rule with"
-                " on(...), or use steps(...) to answer turn by turn"
-            )
-        times = {} if self.expected_calls is None else {"times": self.expected_calls}
-        named = {} if self._name is None else {"name": self._name}
-        spec = {**named, "when": self._when, **times, "then": map_texts(then, str)}
-        try:
-            compiled = self._server.compiled(spec, self.place)
-        except MockserverError as error:
-            self.remove()  # so that it is not reported as having no answer, too
-            raise error.with_traceback(None) from None
-        rule = self._server.names.renamed(compiled)
-        self.rule = rule if responder is None else replace(rule, then=replace(rule.then, respond=responder), slow=True)
-        self._server.update_rules()
-        return self
-
-
-_SEPARATE = ("retry_after", "headers", "timing", "faults")
 
 
 def _is_repeated(remark: Remark, calls: Calls) -> bool:

@@ -8,8 +8,8 @@ from typing import Any, Unpack
 
 from msgspec import Struct
 
-from mockserver.config.recording import UPSTREAM_KEY
-from mockserver.config.settings import Keywords, Settings
+from mockserver.config.layers import Keywords
+from mockserver.config.settings import UPSTREAM_KEY, Settings
 from mockserver.config.timing import Profiles
 from mockserver.core.json import Json
 from mockserver.core.plan import Stored
@@ -20,7 +20,7 @@ from mockserver.reports.failures import PlayedCassette, Problem
 from mockserver.rules.load import Rule
 from mockserver.server.live import Live, compose
 from mockserver.server.sources import Sources, compile_rules
-from mockserver.state.in_memory import MemoryCounters, MemoryShelf
+from mockserver.state.in_memory import MemoryCounters, MemoryValueStore
 from mockserver.testing.connections import check_hosts
 from mockserver.testing.options import ServerOptions, shorten_path
 
@@ -43,7 +43,7 @@ def find_unrecorded(calls: Iterable[ReceivedCall]) -> Iterator[MockServerWarning
     lost: dict[str, list[ReceivedCall]] = {}
     for call in calls:
         if call.row.unrecorded:
-            lost.setdefault(call.secrets.text(call.row.unrecorded), []).append(call)
+            lost.setdefault(call.secrets.mask_text(call.row.unrecorded), []).append(call)
     for why, (first, *others) in lost.items():
         head = f"{len(others) + 1} answers were not recorded, first" if others else "an answer was not recorded,"
         yield MockServerWarning(f"{head} {describe_call(first)}: {why}")
@@ -70,7 +70,7 @@ class LoadedCassette(Struct, frozen=True):
             return None
         return cls(cassette.file, Path(live.settings.cassettes, cassette.file), cassette.size)
 
-    def played(self, calls: Iterable[ReceivedCall]) -> PlayedCassette:
+    def count_played(self, calls: Iterable[ReceivedCall]) -> PlayedCassette:
         """What these calls played of it."""
         head = f"cassette {self.name}#"
         numbers = {int(call.source.removeprefix(head)) for call in calls if call.source.startswith(head)}
@@ -139,9 +139,9 @@ class Composer:
                 self._cached.clear()
             self._cached[key] = compose(setup.sources, MemoryCounters())
         settings, engine = self._cached[key]
-        shelf: MemoryShelf[Stored] = MemoryShelf(count=settings.stored_answers, size=settings.stored_bytes)
+        store: MemoryValueStore[Stored] = MemoryValueStore(count=settings.stored_answers, size=settings.stored_bytes)
         return settings, alter_engine(
-            engine, counters=MemoryCounters(), memory=Memory(shelf, settings.background_polls)
+            engine, counters=MemoryCounters(), memory=Memory(store, settings.background_polls)
         )
 
 

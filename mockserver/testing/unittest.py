@@ -34,7 +34,7 @@ class MockServerTestCase(TestCase):
     def setUpClass(cls) -> None:
         """Start the server, for the use of derived `setUpClass` methods. Raises MockserverError."""
         super().setUpClass()
-        cls._started()
+        cls._start()
 
     def run(self, result: TestResult | None = None) -> TestResult | None:
         """Run the test with clients connected to its server; if it passes, fail it for the server's problems."""
@@ -42,18 +42,18 @@ class MockServerTestCase(TestCase):
             return super().run(result)  # unittest does not set up its class
         with ExitStack() as stack:
             try:
-                stack.enter_context(self._serving())
+                stack.enter_context(self._serve())
             except MockserverError as error:
                 vars(self)["setUp"] = partial(_raise, error)  # which fails this test, not all of them
             return super().run(result)
 
     def debug(self) -> None:
         """Run the test without collecting its result. Raises MockserverError."""
-        with self._serving():
+        with self._serve():
             super().debug()
 
     @classmethod
-    def _started(cls) -> MockServer:
+    def _start(cls) -> MockServer:
         if "mockserver" not in vars(cls):
             rules = cls.mockserver_rules
             files = (rules,) if isinstance(rules, str | Path) else rules
@@ -67,8 +67,8 @@ class MockServerTestCase(TestCase):
         del cls.mockserver
 
     @contextmanager
-    def _serving(self) -> Iterator[None]:
-        server = self._started()
+    def _serve(self) -> Iterator[None]:
+        server = self._start()
         server.reset()
         name, own = self._testMethodName, vars(self)
         before = own.get(name)  # pytest sets one, and removes it itself
@@ -109,11 +109,11 @@ def mocked(*rules: str | Path, options: ServerOptions | None = None) -> Callable
                 return function(*args, mockserver=server, **named)
 
         @wraps(function)
-        async def awaited(*args: Any, **named: Any) -> Any:
+        async def call_async(*args: Any, **named: Any) -> Any:
             with MockServer(*rules, **(options or {})) as server:
                 return await function(*args, mockserver=server, **named)
 
-        made: Any = awaited if inspect.iscoroutinefunction(function) else call
+        made: Any = call_async if inspect.iscoroutinefunction(function) else call
         made.__signature__ = _hide_parameter(inspect.signature(function))  # else pytest would look for a fixture
         return made  # type: ignore[no-any-return]
 
@@ -130,11 +130,11 @@ def _run_after(test: Callable[[], Any], after: Callable[[], None]) -> Callable[[
         return returned  # unittest warns if that is not None
 
     @wraps(test)
-    async def awaited() -> None:
+    async def call_async() -> None:
         await test()
         after()
 
-    return awaited if inspect.iscoroutinefunction(test) else call
+    return call_async if inspect.iscoroutinefunction(test) else call
 
 
 def _hide_parameter(signature: inspect.Signature) -> inspect.Signature:

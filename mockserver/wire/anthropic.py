@@ -42,28 +42,35 @@ class MessageRenderer(Renderer[MessageOptions]):
     """Renders messages."""
 
     def body(self, answer: Answer, options: MessageOptions) -> dict[str, Json]:
-        return message(answer, options)
+        return make_message(answer, options)
 
     def frames(self, answer: Answer, options: MessageOptions) -> Iterator[Frame]:
-        return events(answer, options)
+        return stream_events(answer, options)
 
     def outline(self, answer: Answer, options: MessageOptions) -> Outline | None:
         if options.usage or options.extra or options.toolset:
             return None
-        inputs = [to_json(_input(part.call.arguments)) for part in answer.choices[0].parts if type(part) is ToolUse]
+        inputs = [
+            to_json(_parse_input(part.call.arguments)) for part in answer.choices[0].parts if type(part) is ToolUse
+        ]
         return Outline((options.thinking,), tuple(inputs))
 
 
-def message(answer: Answer, options: MessageOptions) -> dict[str, Json]:
-    content = [block.body for block in blocks(answer, options)]
-    return {**_head(answer, content), **_ending(answer), "usage": usage(answer, options.usage), **options.extra}
+def make_message(answer: Answer, options: MessageOptions) -> dict[str, Json]:
+    content = [block.body for block in list_blocks(answer, options)]
+    return {
+        **_make_head(answer, content),
+        **_make_ending(answer),
+        "usage": make_usage(answer, options.usage),
+        **options.extra,
+    }
 
 
-def _head(answer: Answer, content: list[Body]) -> dict[str, Json]:
+def _make_head(answer: Answer, content: list[Body]) -> dict[str, Json]:
     return {"model": answer.model, "id": answer.id, "type": "message", "role": "assistant", "content": content}
 
 
-def _ending(answer: Answer) -> dict[str, Json]:
+def _make_ending(answer: Answer) -> dict[str, Json]:
     choice = answer.choices[0]
     reason = stop_reason(choice)
     return {
@@ -95,14 +102,14 @@ _REASONS = {
 }
 
 
-def usage(answer: Answer, extra: Body) -> dict[str, Json]:
-    details = _output_details(answer.usage, answer.choices[0].parts)
-    return _usage(answer.usage, answer.usage.completion, details, extra)
+def make_usage(answer: Answer, extra: Body) -> dict[str, Json]:
+    details = _make_output_details(answer.usage, answer.choices[0].parts)
+    return _write_usage(answer.usage, answer.usage.completion, details, extra)
 
 
-def _usage(counted: Usage, output: int, details: Body, extra: Body) -> dict[str, Json]:
+def _write_usage(counted: Usage, output: int, details: Body, extra: Body) -> dict[str, Json]:
     return {
-        **_input_tokens(counted),
+        **_count_input(counted),
         "cache_creation": {"ephemeral_5m_input_tokens": counted.cache_write, "ephemeral_1h_input_tokens": 0},
         "output_tokens": output,
         **details,
@@ -112,7 +119,7 @@ def _usage(counted: Usage, output: int, details: Body, extra: Body) -> dict[str,
     }
 
 
-def _input_tokens(counted: Usage) -> dict[str, Json]:
+def _count_input(counted: Usage) -> dict[str, Json]:
     return {
         "input_tokens": max(counted.prompt - counted.cached - counted.cache_write, 0),
         "cache_creation_input_tokens": counted.cache_write,
@@ -120,7 +127,7 @@ def _input_tokens(counted: Usage) -> dict[str, Json]:
     }
 
 
-def _output_details(counted: Usage, parts: Iterable[Part]) -> dict[str, Json]:
+def _make_output_details(counted: Usage, parts: Iterable[Part]) -> dict[str, Json]:
     kinds = [part.kind for part in parts if isinstance(part, Item)]
     searches, fetches = kinds.count("web_search_call"), kinds.count("web_fetch_tool_result")
     searches += kinds.count("web_search_tool_result")
@@ -129,12 +136,12 @@ def _output_details(counted: Usage, parts: Iterable[Part]) -> dict[str, Json]:
     return {**thought, **({"server_tool_use": asked} if searches or fetches else {})}
 
 
-def blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
+def list_blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
     """Yield the blocks of an answer; its thoughts are signed, each as it stands behind what came before."""
     thinks = any(isinstance(part, Reasoning) for part in answer.choices[0].parts)
     prefix = options.prefix() if thinks and options.prefix is not None else None
     thoughts = 0
-    for block in _blocks(answer, options):
+    for block in _make_blocks(answer, options):
         if isinstance(block.part, Reasoning):
             block = replace(block, body={**block.body, "signature": sign(block.part.text, thoughts, prefix)})
             thoughts += 1
@@ -143,14 +150,14 @@ def blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
         yield block
 
 
-def _blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
+def _make_blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
     last = ""  # the id of the provider's tool call that a result belongs to
     for at, part in enumerate(answer.choices[0].parts):
         match part:
             case Text() | Refusal():
                 if part.text or isinstance(part.chunks, tuple):
                     notes = part.annotations if isinstance(part, Text) else ()
-                    citations = [citation for note in notes for citation in _citations(note, part.text)]
+                    citations = [citation for note in notes for citation in _make_citations(note, part.text)]
                     cited = {"citations": citations} if citations else {}
                     yield Block({**cited, "type": "text", "text": part.text}, part)
             case Reasoning():
@@ -160,12 +167,12 @@ def _blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
                 if call.kind == "custom" or call.arguments.lstrip()[:1] not in ("{", ""):  # Anthropic has objects only
                     part = _wrap_arguments(part)
                     call = part.call
-                used = {"id": call.id, "name": call.name, "input": _input(call.arguments), "caller": _DIRECT}
+                used = {"id": call.id, "name": call.name, "input": _parse_input(call.arguments), "caller": _DIRECT}
                 if options.toolset and call.name not in options.tools:
                     used["toolset_name"] = options.toolset
                 yield Block({"type": "tool_use", **used}, part)
             case Item():
-                for body in _hosted_blocks(part, partial(_name, answer.id, str(at)), last):
+                for body in _make_hosted_blocks(part, partial(_name, answer.id, str(at)), last):
                     last = body.get("id", last)
                     yield Block(body, part if body["type"].endswith("tool_use") else None)
 
@@ -178,7 +185,7 @@ def _wrap_arguments(part: ToolUse) -> ToolUse:
     return replace(part, call=replace(part.call, arguments=arguments), chunks=chunks, tokens=None)
 
 
-def _input(arguments: str) -> Json:
+def _parse_input(arguments: str) -> Json:
     """The object of a JSON text, as far as it goes: it may be cut."""
     try:
         value = from_json(arguments or "{}", allow_partial=True)
@@ -187,7 +194,7 @@ def _input(arguments: str) -> Json:
     return value if isinstance(value, dict) else {}
 
 
-def _citations(note: Body, text: str) -> Iterator[Body]:
+def _make_citations(note: Body, text: str) -> Iterator[Body]:
     """The citation that a rule's annotation is: Anthropic's own, or a chat's of an address; others are not sent."""
     kind = str(note.get("type"))
     if kind.endswith("_location"):
@@ -208,7 +215,7 @@ def _citations(note: Body, text: str) -> Iterator[Body]:
     }
 
 
-def _hosted_blocks(item: Item, name: Callable[[str], str], last: str) -> Iterator[Body]:
+def _make_hosted_blocks(item: Item, name: Callable[[str], str], last: str) -> Iterator[Body]:
     """A use of the provider's tool as its call and its result; of other providers' tools, those that Anthropic has."""
     body = item.body
     match item.kind:
@@ -226,7 +233,7 @@ def _hosted_blocks(item: Item, name: Callable[[str], str], last: str) -> Iterato
             yield {"type": "server_tool_use", "id": made, "name": "code_execution", "input": asked, "caller": _DIRECT}
             yield {"type": "code_execution_tool_result", "tool_use_id": made, "content": ran}
         case "mcp_call":
-            made, asked = name("mcptoolu_01"), _input(body["arguments"])
+            made, asked = name("mcptoolu_01"), _parse_input(body["arguments"])
             server, failed = body["server_label"], body.get("error") is not None
             said = [{"type": "text", "text": str(body.get("output") or body.get("error") or ""), "citations": None}]
             yield {"type": "mcp_tool_use", "id": made, "name": body["name"], "server_name": server, "input": asked}
@@ -246,7 +253,7 @@ def compact_answer(answer: Answer, options: MessageOptions) -> tuple[Answer, Mes
     """The answer as the summary of its conversation: one block; what it cost stands apart from the usage."""
     text = "".join(part.text for part in answer.choices[0].parts if isinstance(part, Text))
     block = Item("compaction", {"content": text, "encrypted_content": _seal_text(text)})
-    cost = {"type": "compaction", **_input_tokens(answer.usage), "output_tokens": answer.usage.completion}
+    cost = {"type": "compaction", **_count_input(answer.usage), "output_tokens": answer.usage.completion}
     silent = replace(answer, choices=(Choice((block,), "compaction"),), usage=Usage())
     return silent, replace(options, usage={**options.usage, "iterations": [cost]})
 
@@ -270,29 +277,31 @@ _DIRECT: Body = {"type": "direct"}
 PING = Frame(b'{"type": "ping"}', "ping", part="open")
 
 
-def events(answer: Answer, options: MessageOptions) -> Iterator[Frame]:
+def stream_events(answer: Answer, options: MessageOptions) -> Iterator[Frame]:
     counted = answer.usage
     extra = dict(options.usage)
     done = {key: extra.pop(key) for key in ("iterations",) if key in extra}  # is known at the end only
-    used = _usage(counted, min(1, counted.completion), {}, extra)
-    started = {**_head(answer, []), "stop_reason": None, "stop_sequence": None, "stop_details": None}
+    used = _write_usage(counted, min(1, counted.completion), {}, extra)
+    started = {**_make_head(answer, []), "stop_reason": None, "stop_sequence": None, "stop_details": None}
     yield _frame("message_start", {"message": {**started, "usage": used, **options.extra}}, "open")
-    for index, block in enumerate(blocks(answer, options)):
+    for index, block in enumerate(list_blocks(answer, options)):
         yield from _block_events(index, block, answer)
-    ended = {**_ending(answer), **{key: value for key, value in options.extra.items() if key == "container"}}
-    total = {**_input_tokens(counted), "output_tokens": counted.completion}
-    total |= {**_output_details(counted, answer.choices[0].parts), **done}
+    ended = {**_make_ending(answer), **{key: value for key, value in options.extra.items() if key == "container"}}
+    total = {**_count_input(counted), "output_tokens": counted.completion}
+    total |= {**_make_output_details(counted, answer.choices[0].parts), **done}
     yield _frame("message_delta", {"delta": ended, "usage": total}, "finish")
     yield Frame(b'{"type":"message_stop"}', "message_stop", part="end")
 
 
-def completion(answer: Answer) -> dict[str, Json]:
+def make_completion(answer: Answer) -> dict[str, Json]:
     """An answer of the API before messages: one text."""
     choice = answer.choices[0]
-    return _completion(answer, "".join(part.text for part in choice.parts if isinstance(part, Text | Refusal)), choice)
+    return _write_completion(
+        answer, "".join(part.text for part in choice.parts if isinstance(part, Text | Refusal)), choice
+    )
 
 
-def _completion(answer: Answer, text: str, ended: Choice | None = None) -> dict[str, Json]:
+def _write_completion(answer: Answer, text: str, ended: Choice | None = None) -> dict[str, Json]:
     body = {"type": "completion", "id": answer.id, "completion": text, "stop_reason": None, "model": answer.model}
     if ended is None:
         return body
@@ -304,12 +313,12 @@ def _completion(answer: Answer, text: str, ended: Choice | None = None) -> dict[
     }
 
 
-def completion_events(answer: Answer) -> Iterator[Frame]:
+def stream_completion(answer: Answer) -> Iterator[Frame]:
     for part in answer.choices[0].parts:
         if isinstance(part, Text | Refusal):
             for piece, weight in weigh_pieces(tokens_of(part, answer.tokenizer), part.chunks):
-                yield Frame(to_json(_completion(answer, piece)), "completion", weight)
-    yield Frame(to_json(_completion(answer, "", answer.choices[0])), "completion", part="finish")
+                yield Frame(to_json(_write_completion(answer, piece)), "completion", weight)
+    yield Frame(to_json(_write_completion(answer, "", answer.choices[0])), "completion", part="finish")
 
 
 _TURN = "\n\nHuman:"
@@ -324,7 +333,7 @@ def _block_events(index: int, block: Block, answer: Answer) -> Iterator[Frame]:
     deltas = None if block.part is None else _DELTAS.get(body["type"])
     if body["type"] == "compaction":
         started: Body = {**body, "content": None, "encrypted_content": None}
-        deltas = _compaction_deltas
+        deltas = _write_compaction_deltas
     else:
         started = body if deltas is None else {key: _EMPTY.get(key, value) for key, value in body.items()}
     yield _frame("content_block_start", {"index": index, "content_block": started}, part)
@@ -339,41 +348,41 @@ def _block_events(index: int, block: Block, answer: Answer) -> Iterator[Frame]:
 Deltas = Iterator[tuple[bytes, int]]  # the JSON of a delta, and its weight in tokens
 
 
-def _delta(kind: bytes, key: bytes, value: Json) -> bytes:
+def _write_delta(kind: bytes, key: bytes, value: Json) -> bytes:
     return b'{"type":"%b","%b":%b}' % (kind, key, to_json(value))
 
 
-def _text_deltas(block: Block, answer: Answer) -> Deltas:
+def _write_text_deltas(block: Block, answer: Answer) -> Deltas:
     for citation in block.body.get("citations", ()):
-        yield _delta(b"citations_delta", b"citation", citation), 0
-    for piece, weight in _pieces(block, answer):
-        yield _delta(b"text_delta", b"text", piece), weight
+        yield _write_delta(b"citations_delta", b"citation", citation), 0
+    for piece, weight in _list_pieces(block, answer):
+        yield _write_delta(b"text_delta", b"text", piece), weight
 
 
-def _thinking_deltas(block: Block, answer: Answer) -> Deltas:
+def _write_thinking_deltas(block: Block, answer: Answer) -> Deltas:
     shown = 0
-    for piece, weight in _pieces(block, answer) if block.body["thinking"] else ():
+    for piece, weight in _list_pieces(block, answer) if block.body["thinking"] else ():
         shown += weight
-        yield _delta(b"thinking_delta", b"thinking", piece), weight
+        yield _write_delta(b"thinking_delta", b"thinking", piece), weight
     assert block.part is not None  # noqa: S101  # thoughts are parts
     hidden = len(tokens_of(block.part, answer.tokenizer)) - shown
-    yield _delta(b"signature_delta", b"signature", block.body["signature"]), hidden
+    yield _write_delta(b"signature_delta", b"signature", block.body["signature"]), hidden
 
 
-def _input_deltas(block: Block, answer: Answer) -> Deltas:
+def _write_input_deltas(block: Block, answer: Answer) -> Deltas:
     if not isinstance(block.part, ToolUse):
         yield _NO_INPUT, 0
         ((text, _),) = _space_out([(to_json(block.body["input"]).decode(), 0)])
-        yield _delta(b"input_json_delta", b"partial_json", text), 0
+        yield _write_delta(b"input_json_delta", b"partial_json", text), 0
         return
-    pieces = list(_pieces(block, answer))
+    pieces = list(_list_pieces(block, answer))
     as_stated = isinstance(block.part.chunks, tuple)
     if not as_stated and block.part.call.arguments.strip() in ("{}", ""):
         yield _NO_INPUT, sum(weight for _, weight in pieces)
         return
     yield _NO_INPUT, 0
     for piece, weight in pieces if as_stated else _space_out(pieces):
-        yield _delta(b"input_json_delta", b"partial_json", piece), weight
+        yield _write_delta(b"input_json_delta", b"partial_json", piece), weight
 
 
 def _space_out(pieces: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
@@ -389,24 +398,24 @@ def _space_out(pieces: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
 
 
 _SEPARATOR = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[:,](?=\S)', re.DOTALL)  # or a string, which has none
-_NO_INPUT = _delta(b"input_json_delta", b"partial_json", "")
+_NO_INPUT = _write_delta(b"input_json_delta", b"partial_json", "")
 
 
-def _compaction_deltas(block: Block, answer: Answer) -> Deltas:
+def _write_compaction_deltas(block: Block, answer: Answer) -> Deltas:
     sealed = {key: block.body.get(key) for key in ("content", "encrypted_content")}
     yield to_json({"type": "compaction_delta", **sealed}), 0
 
 
-def _pieces(block: Block, answer: Answer) -> Iterable[tuple[str, int]]:
+def _list_pieces(block: Block, answer: Answer) -> Iterable[tuple[str, int]]:
     assert block.part is not None  # noqa: S101  # only such blocks have deltas
     return weigh_pieces(tokens_of(block.part, answer.tokenizer), block.part.chunks)
 
 
 _EMPTY: Body = {"text": "", "thinking": "", "signature": "", "input": {}, "citations": []}
 _DELTAS: Mapping[str, Callable[[Block, Answer], Deltas]] = {
-    "text": _text_deltas,
-    "thinking": _thinking_deltas,
-    "tool_use": _input_deltas,
-    "server_tool_use": _input_deltas,
-    "mcp_tool_use": _input_deltas,
+    "text": _write_text_deltas,
+    "thinking": _write_thinking_deltas,
+    "tool_use": _write_input_deltas,
+    "server_tool_use": _write_input_deltas,
+    "mcp_tool_use": _write_input_deltas,
 }

@@ -37,11 +37,11 @@ from mockserver.wire.logprobs import (
     Block,
     LogprobsShape,
     OffsetLogprob,
-    content_logprobs,
+    add_offsets,
     encode_tokens,
-    ending_within,
-    logprobs_block,
-    offset_logprobs,
+    group_by_piece,
+    make_content_logprobs,
+    make_logprobs_block,
     spread_logprobs,
 )
 from mockserver.wire.template import Marks, Outline, Renderer, encode_texts
@@ -85,10 +85,10 @@ class ChatRenderer(Renderer[Options]):
         self.layout = layout
 
     def body(self, answer: Answer, options: Options) -> Object:
-        return completion(answer, self.layout, options.service_tier)
+        return make_completion(answer, self.layout, options.service_tier)
 
     def frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
-        yield from chunks(answer, self.layout, options.service_tier, include_usage=options.include_usage)
+        yield from stream_chunks(answer, self.layout, options.service_tier, include_usage=options.include_usage)
         yield DONE
 
     def encode_logprobs(self, logprobs: Sequence[Logprob]) -> bytes | None:
@@ -117,53 +117,59 @@ def find_served_tier(requested: str | None) -> str:
     return "default" if requested in (None, "auto") else requested
 
 
-def completion(answer: Answer, layout: ChatLayout, tier: str | None = None) -> Object:
+def make_completion(answer: Answer, layout: ChatLayout, tier: str | None = None) -> Object:
     """Return a body; `tier`: the service tier that the request names."""
     body: Object = {
         "id": answer.id,
         "object": "chat.completion",
         "created": answer.created,
         "model": answer.model,
-        "choices": map_lazily(lambda index: _choice(index, answer.choices[index], layout), range(len(answer.choices))),
-        "usage": chat_usage(answer.usage, layout),
+        "choices": map_lazily(
+            lambda index: _make_choice(index, answer.choices[index], layout), range(len(answer.choices))
+        ),
+        "usage": make_chat_usage(answer.usage, layout),
         "service_tier": find_served_tier(tier),
-        "system_fingerprint": system_fingerprint(answer, layout),
+        "system_fingerprint": find_system_fingerprint(answer, layout),
     }
     if "prompt_filter_results" in layout.completion:
         body["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
     return pick_shown(body, layout.completion, layout)
 
 
-def _choice(index: int, choice: Choice, layout: ChatLayout) -> Object:
+def _make_choice(index: int, choice: Choice, layout: ChatLayout) -> Object:
     full: Object = {
         "index": index,
-        "message": _message(choice, layout),
+        "message": _make_message(choice, layout),
         "finish_reason": layout.finishes.get(choice.finish, choice.finish),
         "logprobs": (
-            content_block(choice, list(offset_logprobs(choice))) if layout.content_logprobs else logprobs_block(choice)
+            make_content_block(choice, list(add_offsets(choice)))
+            if layout.content_logprobs
+            else make_logprobs_block(choice)
         ),
     }
     if "content_filter_results" in layout.choice:
-        full["content_filter_results"] = completion_filter(choice.safety)
+        full["content_filter_results"] = make_completion_filter(choice.safety)
     return pick_shown(full, layout.choice, layout)
 
 
-def content_block(choice: Choice, tokens: Sequence[OffsetLogprob]) -> Object | None:
+def make_content_block(choice: Choice, tokens: Sequence[OffsetLogprob]) -> Object | None:
     """Return some of a choice's log probabilities with ids and offsets, or None when they were not requested."""
     if choice.logprobs is None:
         return None
-    return content_logprobs(tokens, LogprobsShape("content", max((len(each.top) for _, each in tokens), default=0)))
+    return make_content_logprobs(
+        tokens, LogprobsShape("content", max((len(each.top) for _, each in tokens), default=0))
+    )
 
 
-def _message(choice: Choice, layout: ChatLayout) -> Object:
-    parts = visible_parts(choice.parts, layout)
+def _make_message(choice: Choice, layout: ChatLayout) -> Object:
+    parts = list_visible_parts(choice.parts, layout)
     texts = [part.text for part in parts if isinstance(part, Text)]
     refusals = [part.text for part in parts if isinstance(part, Refusal)]
     full: Object = {
         "role": "assistant",
         "content": "".join(texts) if texts else None,
         "refusal": "".join(refusals) if refusals else None,
-        "annotations": [chat_annotation(note) for part in parts if isinstance(part, Text) for note in part.annotations],
+        "annotations": [make_annotation(note) for part in parts if isinstance(part, Text) for note in part.annotations],
     }
     if reasoning := "".join(part.text for part in parts if isinstance(part, Reasoning)):
         full["reasoning_content"] = reasoning
@@ -172,11 +178,11 @@ def _message(choice: Choice, layout: ChatLayout) -> Object:
         function = {"name": calls[0].name, "arguments": calls[0].arguments}
         return {**pick_shown(full, layout.message, layout), "function_call": function}
     if calls:
-        full["tool_calls"] = [_tool_call(call) for call in calls]
+        full["tool_calls"] = [_make_tool_call(call) for call in calls]
     return pick_shown(full, layout.message, layout)
 
 
-def visible_parts(parts: Iterable[Part], layout: ChatLayout) -> list[Part]:
+def list_visible_parts(parts: Iterable[Part], layout: ChatLayout) -> list[Part]:
     """Return the parts that the provider shows; where it has no refusals, they become text."""
     shown: list[Part] = []
     for part in parts:
@@ -187,19 +193,19 @@ def visible_parts(parts: Iterable[Part], layout: ChatLayout) -> list[Part]:
     return shown
 
 
-def _tool_call(call: ToolCall) -> Object:
+def _make_tool_call(call: ToolCall) -> Object:
     kind, key = ("custom", "input") if call.kind == "custom" else ("function", "arguments")
     return {"id": call.id, "type": kind, kind: {"name": call.name, key: call.arguments}}
 
 
-def chat_annotation(note: Mapping[str, Json]) -> Object:
+def make_annotation(note: Mapping[str, Json]) -> Object:
     """Return an annotation as chat shows it: a citation is nested under its type, unlike in Responses."""
     if note.get("type") != "url_citation" or "url_citation" in note:
         return dict(note)
     return {"type": "url_citation", "url_citation": {key: value for key, value in note.items() if key != "type"}}
 
 
-def chat_usage(usage: Usage, layout: ChatLayout) -> Object:
+def make_chat_usage(usage: Usage, layout: ChatLayout) -> Object:
     full: Object = {
         "prompt_tokens": usage.prompt,
         "completion_tokens": usage.completion,
@@ -224,19 +230,21 @@ def pick_shown(full: Mapping[str, Json], keys: Sequence[str], layout: ChatLayout
     return {key: full[key] for key in keys if key in full and (full[key] or key not in layout.optional)}
 
 
-def system_fingerprint(answer: Answer, layout: ChatLayout) -> str | None:
+def find_system_fingerprint(answer: Answer, layout: ChatLayout) -> str | None:
     if answer.stated_fingerprint != "":
         return answer.stated_fingerprint
     return f"fp_{answer.system_fingerprint}" if layout.system_fingerprint else None
 
 
-def chunks(answer: Answer, layout: ChatLayout, tier: str | None = None, *, include_usage: bool) -> Iterator[Frame]:
+def stream_chunks(
+    answer: Answer, layout: ChatLayout, tier: str | None = None, *, include_usage: bool
+) -> Iterator[Frame]:
     """Yield the frames of a streamed answer: choices open in index order, then take turns."""
     if layout.prompt_filter_first:
         yield Frame(to_json(prompt_filter_chunk([prompt_filter(answer.prompt_safety)])), part="open")
     builder = _ChatChunkBuilder(answer, layout, tier, include_usage=include_usage)
     template = ChunkTemplate(lambda index, delta: builder.chunk(index, _Increment(delta)))
-    turns = zip_longest(*(_increments(choice, layout, answer.tokenizer) for choice in answer.choices))
+    turns = zip_longest(*(_list_increments(choice, layout, answer.tokenizer) for choice in answer.choices))
     for turn in turns:
         for index, step in enumerate(turn):
             if step is None:
@@ -279,7 +287,7 @@ class _ChatChunkBuilder:
             "created": answer.created,
             "model": answer.model,
             "service_tier": find_served_tier(tier),
-            "system_fingerprint": system_fingerprint(answer, layout),
+            "system_fingerprint": find_system_fingerprint(answer, layout),
         }
         if layout.stream_usage == "null" or (include_usage and layout.stream_usage == "requested"):
             self._head["usage"] = None
@@ -296,18 +304,18 @@ class _ChatChunkBuilder:
         if "content_filter_results" in layout.chunk_choice:
             safety = answer.choices[index].safety
             seen = safety if step.finish else tuple(verdict for verdict in safety if not verdict.filtered)
-            choice["content_filter_results"] = completion_filter(seen)
+            choice["content_filter_results"] = make_completion_filter(seen)
         more: dict[str, Json] = {}
         if step.opens and index == 0 and not layout.prompt_filter_first and "prompt_filter_results" in layout.chunk:
             more["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
         if step.finish:
             self._unfinished -= 1
             if layout.stream_usage == "finish" and not self._include_usage and not self._unfinished:
-                more["usage"] = chat_usage(answer.usage, layout)
+                more["usage"] = make_chat_usage(answer.usage, layout)
         return self._make_chunk([pick_shown(choice, layout.chunk_choice, layout)], **more)
 
     def usage_chunk(self) -> dict[str, Json]:
-        return self._make_chunk([], usage=chat_usage(self._answer.usage, self._layout))
+        return self._make_chunk([], usage=make_chat_usage(self._answer.usage, self._layout))
 
     def _make_chunk(self, choices: list[dict[str, Json]], **more: Json) -> dict[str, Json]:
         return pick({**self._head, "choices": choices, **more}, self._layout.chunk)
@@ -322,8 +330,8 @@ class _Increment(Struct, frozen=True):
     opens: bool = False
 
 
-def _increments(choice: Choice, layout: ChatLayout, tokenizer: Tokenizer) -> Iterator[_Increment]:
-    steps = _part_increments(choice, layout, tokenizer)
+def _list_increments(choice: Choice, layout: ChatLayout, tokenizer: Tokenizer) -> Iterator[_Increment]:
+    steps = _list_part_increments(choice, layout, tokenizer)
     first, end = (
         next(steps, None),
         _Increment({}, part="finish", finish=layout.finishes.get(choice.finish, choice.finish)),
@@ -351,9 +359,9 @@ def _add_role(step: _Increment, more: Mapping[str, Json]) -> _Increment:
     return replace(step, delta={"role": "assistant", **more, **step.delta})
 
 
-def _part_increments(choice: Choice, layout: ChatLayout, tokenizer: Tokenizer) -> Iterator[_Increment]:
-    parts = [(part, tokens_of(part, tokenizer)) for part in visible_parts(choice.parts, layout)]
-    calls, logprobs = 0, _logprobs(parts, choice, layout)
+def _list_part_increments(choice: Choice, layout: ChatLayout, tokenizer: Tokenizer) -> Iterator[_Increment]:
+    parts = [(part, tokens_of(part, tokenizer)) for part in list_visible_parts(choice.parts, layout)]
+    calls, logprobs = 0, _find_logprobs(parts, choice, layout)
     for part, tokens in parts:
         pieces = weigh_pieces(tokens, part.chunks)
         match part:
@@ -361,26 +369,26 @@ def _part_increments(choice: Choice, layout: ChatLayout, tokenizer: Tokenizer) -
                 for (piece, weight), block in zip(pieces, logprobs, strict=False):
                     yield _Increment({"content": piece}, tokens=weight, logprobs=block)
                 if part.annotations and "annotations" in layout.message and "annotations" not in layout.not_streamed:
-                    yield _Increment({"annotations": [chat_annotation(note) for note in part.annotations]})
+                    yield _Increment({"annotations": [make_annotation(note) for note in part.annotations]})
             case Reasoning():
                 yield from (_Increment({"reasoning_content": piece}, tokens=weight) for piece, weight in pieces)
             case Refusal():
                 yield from (_Increment({"refusal": piece}, tokens=weight) for piece, weight in pieces)
             case ToolUse() if part.call.kind == "bare":
-                yield from _function_increments(part, pieces)
+                yield from _list_function_increments(part, pieces)
             case ToolUse():
                 yield from _call_increments(part, pieces, calls)
                 calls += 1
 
 
-def _logprobs(
+def _find_logprobs(
     parts: Iterable[tuple[Part, tuple[str, ...]]], choice: Choice, layout: ChatLayout
 ) -> Iterator[Block | None]:
     if choice.logprobs is None or "logprobs" in layout.not_streamed:
         return repeat(None)
     pieces = [piece for part, tokens in parts if isinstance(part, Text) for piece in cut(tokens, part.chunks)]
     if layout.content_logprobs:
-        return (content_block(choice, tokens) for tokens in ending_within(pieces, offset_logprobs(choice)))
+        return (make_content_block(choice, tokens) for tokens in group_by_piece(pieces, add_offsets(choice)))
     return spread_logprobs(pieces, choice.logprobs)
 
 
@@ -395,19 +403,19 @@ def _call_increments(part: ToolUse, pieces: Iterable[tuple[str, int]], index: in
         yield _Increment({"tool_calls": [fragment]}, part="arguments", tokens=weight)
 
 
-def _function_increments(part: ToolUse, pieces: Iterable[tuple[str, int]]) -> Iterator[_Increment]:
+def _list_function_increments(part: ToolUse, pieces: Iterable[tuple[str, int]]) -> Iterator[_Increment]:
     first = {"name": part.call.name, "arguments": ""}
     yield _Increment({"function_call": first}, part="arguments")
     for piece, weight in pieces:
         yield _Increment({"function_call": {"arguments": piece}}, part="arguments", tokens=weight)
 
 
-def completion_filter(safety: Safety) -> dict[str, Json]:
-    return _results(safety, DETECTIONS_OF_COMPLETION)
+def make_completion_filter(safety: Safety) -> dict[str, Json]:
+    return _make_results(safety, DETECTIONS_OF_COMPLETION)
 
 
 def prompt_filter(safety: Safety, index: int = 0) -> dict[str, Json]:
-    return {"prompt_index": index, "content_filter_results": _results(safety, DETECTIONS_OF_PROMPT)}
+    return {"prompt_index": index, "content_filter_results": _make_results(safety, DETECTIONS_OF_PROMPT)}
 
 
 def prompt_filter_chunk(results: list[dict[str, Json]]) -> dict[str, Json]:
@@ -415,7 +423,7 @@ def prompt_filter_chunk(results: list[dict[str, Json]]) -> dict[str, Json]:
     return {"choices": [], "created": 0, "id": "", "model": "", "object": "", "prompt_filter_results": results}
 
 
-def _results(safety: Safety, detections: Iterable[str]) -> dict[str, Json]:
+def _make_results(safety: Safety, detections: Iterable[str]) -> dict[str, Json]:
     results: dict[str, Json] = {name: {"filtered": False, "severity": "safe"} for name in HARMS}
     results |= {name: {"detected": False, "filtered": False} for name in detections}
     for verdict in safety:

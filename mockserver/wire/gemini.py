@@ -29,8 +29,7 @@ from mockserver.core.plan import (
 )
 from mockserver.core.seal import Seal, claim
 from mockserver.core.tokens import spell_token, token_id, weigh_pieces
-from mockserver.wire.holes import HOLE, fill_holes
-from mockserver.wire.template import Outline, Renderer, encode_texts
+from mockserver.wire.template import HOLE, Outline, Renderer, encode_texts, fill_holes
 
 Object = dict[str, Json]
 
@@ -64,9 +63,9 @@ class GeminiRenderer(Renderer[GeminiOptions]):
         for index, choice in enumerate(answer.choices):
             calls = [part for part in choice.parts if type(part) is ToolUse]
             if calls and options.signed:
-                made += encode_texts([_signature(answer, index)])
+                made += encode_texts([_sign_part(answer, index)])
             for part in calls:
-                call = _function_call(part)
+                call = _make_function_call(part)
                 made.append(b"" if call is None else _indent_arguments(call["args"], options.indent))
         return Outline((options.thoughts, options.signed, options.indent, *map(bool, made)), tuple(made))
 
@@ -129,14 +128,14 @@ def _indent_arguments(arguments: Json, indent: int | None) -> bytes:
 
 
 def generate_content(answer: Answer, options: GeminiOptions) -> Object:
-    candidates = [_candidate(choice, at, answer, options) for at, choice in enumerate(answer.choices)]
-    said = {"candidates": candidates, **_feedback(answer)}
-    return _response(said, usage_metadata(answer.usage, options), answer, options)
+    candidates = [_render_candidate(choice, at, answer, options) for at, choice in enumerate(answer.choices)]
+    said = {"candidates": candidates, **_make_feedback(answer)}
+    return _make_response(said, make_usage_metadata(answer.usage, options), answer, options)
 
 
-def _feedback(answer: Answer) -> Object:
+def _make_feedback(answer: Answer) -> Object:
     """The ratings of the prompt that a rule states."""
-    ratings = _ratings(answer.prompt_safety)
+    ratings = _make_ratings(answer.prompt_safety)
     return {"promptFeedback": {"safetyRatings": ratings}} if ratings else {}
 
 
@@ -147,12 +146,12 @@ def render_blocked_prompt(answer: Answer, verdicts: Sequence[Verdict], options: 
     if tripped is not None and tripped.category == "jailbreak":
         reason = "JAILBREAK" if options.vertex else "PROHIBITED_CONTENT"
     feedback: Object = {"blockReason": reason}
-    if ratings := _ratings(verdicts):
+    if ratings := _make_ratings(verdicts):
         feedback["safetyRatings"] = ratings
-    return _response({"promptFeedback": feedback}, usage_metadata(answer.usage, options), answer, options)
+    return _make_response({"promptFeedback": feedback}, make_usage_metadata(answer.usage, options), answer, options)
 
 
-def _response(said: Object, usage: Object, answer: Answer, options: GeminiOptions) -> Object:
+def _make_response(said: Object, usage: Object, answer: Answer, options: GeminiOptions) -> Object:
     if options.vertex:
         made = datetime.fromtimestamp(answer.created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return {
@@ -166,7 +165,7 @@ def _response(said: Object, usage: Object, answer: Answer, options: GeminiOption
     return {**said, "usageMetadata": usage, "modelVersion": answer.model, "responseId": answer.id}
 
 
-def usage_metadata(usage: Usage, options: GeminiOptions) -> Object:
+def make_usage_metadata(usage: Usage, options: GeminiOptions) -> Object:
     visible = max(usage.completion - usage.reasoning, 0)
     counts: Object = {
         "promptTokenCount": usage.prompt,
@@ -177,43 +176,43 @@ def usage_metadata(usage: Usage, options: GeminiOptions) -> Object:
     }
     made = {key: count for key, count in counts.items() if count}
     if usage.prompt:
-        made["promptTokensDetails"] = modalities(usage.prompt, options.media)
+        made["promptTokensDetails"] = list_modalities(usage.prompt, options.media)
     if usage.cached:
-        made["cacheTokensDetails"] = modalities(usage.cached, options.cached_media)
+        made["cacheTokensDetails"] = list_modalities(usage.cached, options.cached_media)
     if options.vertex and visible:
-        made["candidatesTokensDetails"] = modalities(visible, {})
+        made["candidatesTokensDetails"] = list_modalities(visible, {})
     if usage.reasoning:
         made["thoughtsTokenCount"] = usage.reasoning
     return made
 
 
-def modalities(tokens: int, media: Mapping[str, int]) -> list[Object]:
+def list_modalities(tokens: int, media: Mapping[str, int]) -> list[Object]:
     text = tokens - sum(media.values())
     counted = {"TEXT": text, **media} if text > 0 else media
     return [{"modality": modality, "tokenCount": count} for modality, count in counted.items()]
 
 
-def _candidate(choice: Choice, index: int, answer: Answer, options: GeminiOptions) -> Object:
-    parts = [part for shown in choice.parts for part in _parts(shown, options)]
+def _render_candidate(choice: Choice, index: int, answer: Answer, options: GeminiOptions) -> Object:
+    parts = [part for shown in choice.parts for part in _make_parts(shown, options)]
     return _make_candidate(_sign_first_call(parts, answer, index, options), choice, index, options)
 
 
-def _parts(part: Part, options: GeminiOptions) -> Iterator[Object]:
+def _make_parts(part: Part, options: GeminiOptions) -> Iterator[Object]:
     """What is shown of a part, whole."""
     match part:
         case Reasoning():
             if options.thoughts:
                 yield {"text": part.text, "thought": True}
         case ToolUse():
-            if (call := _function_call(part)) is not None:
+            if (call := _make_function_call(part)) is not None:
                 yield {"functionCall": call}
         case Item():
-            yield from _code_parts(part)
+            yield from _make_code_parts(part)
         case _:
             yield {"text": part.text}
 
 
-def _function_call(part: ToolUse) -> Object | None:
+def _make_function_call(part: ToolUse) -> Object | None:
     """The call; None if its arguments are no JSON object, which no call of Gemini can say."""
     call = part.call
     arguments = {"input": call.arguments} if call.kind == "custom" else try_parse(call.arguments or "{}")
@@ -222,7 +221,7 @@ def _function_call(part: ToolUse) -> Object | None:
     return {"name": call.name, "args": arguments, **({"id": call.id} if call.id else {})}
 
 
-def _code_parts(item: Item) -> Iterator[Object]:
+def _make_code_parts(item: Item) -> Iterator[Object]:
     if item.kind == "code_interpreter_call":
         yield {"executableCode": {"language": "PYTHON", "code": item.body.get("code") or ""}}
         printed = (each.get("logs") or "" for each in item.body.get("outputs") or () if isinstance(each, Mapping))
@@ -236,10 +235,10 @@ def _sign_first_call(parts: list[Object], answer: Answer, index: int, options: G
     first = next((at for at, part in enumerate(parts) if "functionCall" in part), None)
     if first is None or not options.signed:
         return parts
-    return [*parts[:first], {**parts[first], "thoughtSignature": _signature(answer, index)}, *parts[first + 1 :]]
+    return [*parts[:first], {**parts[first], "thoughtSignature": _sign_part(answer, index)}, *parts[first + 1 :]]
 
 
-def _signature(answer: Answer, index: int) -> str:
+def _sign_part(answer: Answer, index: int) -> str:
     return SIGNATURE.close(claim(answer.id.encode("utf-8", "surrogatepass"), b"%d" % index))
 
 
@@ -249,24 +248,24 @@ SIGNATURE = Seal("thought", b"\x0a\xc8\x01\x01", 210)
 def _make_candidate(parts: Sequence[Object], choice: Choice, index: int, options: GeminiOptions) -> Object:
     """A candidate with its end; `parts` are all that a plain answer has, or the last of a stream."""
     reason, why = _finish(choice, options)
-    made: Object = {"content": _content(parts, choice, options), "finishReason": reason, "index": index}
+    made: Object = {"content": _render_content(parts, choice, options), "finishReason": reason, "index": index}
     if why:
         made["finishMessage"] = why
-    if ratings := _ratings(choice.safety):
+    if ratings := _make_ratings(choice.safety):
         made["safetyRatings"] = ratings
     if any(isinstance(part, Item) or (isinstance(part, Text) and part.annotations) for part in choice.parts):
-        made |= _citations(choice, options)
-        if grounding := _grounding(choice, options):
+        made |= _make_citations(choice, options)
+        if grounding := _make_grounding(choice, options):
             made["groundingMetadata"] = grounding
     if choice.logprobs is not None:
-        made |= _logprobs(choice.logprobs, options)
+        made |= _make_logprobs(choice.logprobs, options)
     elif options.vertex:
         texts = [part.text for part in choice.parts if isinstance(part, Text)]
         made["avgLogprobs"] = -int(fingerprint(index, *texts)[:4], 16) / 0x1FFFF
     return made
 
 
-def _content(parts: Sequence[Object], choice: Choice, options: GeminiOptions) -> Object:
+def _render_content(parts: Sequence[Object], choice: Choice, options: GeminiOptions) -> Object:
     spoken = any(part.get("text") != "" for part in parts)
     if not parts and choice.finish == "length":
         return {"role": "model"}  # thoughts took all tokens
@@ -282,7 +281,7 @@ def _make_content(parts: Sequence[Object], options: GeminiOptions) -> Object:
 def _finish(choice: Choice, options: GeminiOptions) -> tuple[str, str]:
     """The finish reason, and what is said of it."""
     calls = [part for part in choice.parts if isinstance(part, ToolUse)]
-    broken = next((part.call for part in calls if _function_call(part) is None), None)
+    broken = next((part.call for part in calls if _make_function_call(part) is None), None)
     if broken is not None and choice.finish != "length":
         return "MALFORMED_FUNCTION_CALL", f"Malformed function call: {broken.name}({broken.arguments})"
     if choice.finish == "content_filter" and any("protected_material" in seen.category for seen in choice.safety):
@@ -304,7 +303,7 @@ _FINISHES = {
 }
 
 
-def _ratings(verdicts: Sequence[Verdict]) -> list[Object]:
+def _make_ratings(verdicts: Sequence[Verdict]) -> list[Object]:
     """The ratings of the harms that a rule states, or that block."""
     return [
         {
@@ -326,33 +325,33 @@ _CATEGORIES = {
 _PROBABILITIES = {"safe": "NEGLIGIBLE", "low": "LOW", "medium": "MEDIUM", "high": "HIGH"}
 
 
-def _notes(choice: Choice, options: GeminiOptions) -> Iterator[tuple[Mapping[str, Json], str, int]]:
+def _list_notes(choice: Choice, options: GeminiOptions) -> Iterator[tuple[Mapping[str, Json], str, int]]:
     """Yield each annotation with the text that it is on, and where that is among the parts."""
     at = 0
     for part in choice.parts:
         if isinstance(part, Text):
             yield from (({**note, **(note.get("url_citation") or {})}, part.text, at) for note in part.annotations)
-        at += len(list(_parts(part, options)))
+        at += len(list(_make_parts(part, options)))
 
 
-def _citations(choice: Choice, options: GeminiOptions) -> Object:
+def _make_citations(choice: Choice, options: GeminiOptions) -> Object:
     """Annotations in Gemini's own form: `{startIndex, endIndex, uri, license}`."""
-    notes = [note for note, _, _ in _notes(choice, options) if "uri" in note]
+    notes = [note for note, _, _ in _list_notes(choice, options) if "uri" in note]
     sources = [{key: value for key, value in note.items() if value} for note in notes]  # zeros are not printed
     key = "citations" if options.vertex else "citationSources"
     return {"citationMetadata": {key: sources}} if sources else {}
 
 
-def _grounding(choice: Choice, options: GeminiOptions) -> Object:
+def _make_grounding(choice: Choice, options: GeminiOptions) -> Object:
     """Citations of URLs as chunks with the segments that they support, and what was searched for."""
-    noted = [each for each in _notes(choice, options) if isinstance(each[0].get("url"), str)]
+    noted = [each for each in _list_notes(choice, options) if isinstance(each[0].get("url"), str)]
     chunks: dict[str, Object] = {}
     for note, _, _ in noted:
         chunks.setdefault(note["url"], {"web": {"uri": note["url"], "title": str(note.get("title") or note["url"])}})
     supports = [
         {"segment": segment, "groundingChunkIndices": [list(chunks).index(note["url"])]}
         for note, text, at in noted
-        if (segment := _segment(note, text, at))
+        if (segment := _make_segment(note, text, at))
     ]
     made: Object = {}
     if chunks:
@@ -366,7 +365,7 @@ def _grounding(choice: Choice, options: GeminiOptions) -> Object:
     return made
 
 
-def _segment(note: Mapping[str, Json], text: str, at: int) -> Object:
+def _make_segment(note: Mapping[str, Json], text: str, at: int) -> Object:
     """A stretch of a text: in bytes, its end exclusive; zeros are not printed."""
     start, end = note.get("start_index"), note.get("end_index")
     if not isinstance(start, int) or not isinstance(end, int):
@@ -377,17 +376,17 @@ def _segment(note: Mapping[str, Json], text: str, at: int) -> Object:
     return {**{key: place for key, place in places.items() if place}, "text": within}
 
 
-def _logprobs(logprobs: Sequence[Logprob], options: GeminiOptions) -> Object:
-    chosen = [_token(logprob.token, logprob.logprob) for logprob in logprobs]
+def _make_logprobs(logprobs: Sequence[Logprob], options: GeminiOptions) -> Object:
+    chosen = [_make_token(logprob.token, logprob.logprob) for logprob in logprobs]
     total = fsum(logprob.logprob for logprob in logprobs)  # the same under every Python
     result: Object = {"chosenCandidates": chosen, "logProbabilitySum": total}
     if options.alternatives:
         top = [logprob.top or ((logprob.token, logprob.logprob),) for logprob in logprobs]
-        result = {"topCandidates": [{"candidates": [_token(*each) for each in some]} for some in top], **result}
+        result = {"topCandidates": [{"candidates": [_make_token(*each) for each in some]} for some in top], **result}
     return {"avgLogprobs": total / len(chosen) if chosen else 0.0, "logprobsResult": result}
 
 
-def _token(token: str, logprob: float) -> Object:
+def _make_token(token: str, logprob: float) -> Object:
     return {"token": spell_token(token), "tokenId": token_id(token), "logProbability": logprob}
 
 
@@ -396,10 +395,10 @@ def stream_frames(answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
     return _Stream(answer, options, _one_line, templated=True).events()
 
 
-def array_frames(answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
+def stream_array(answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
     """Yield the responses as the elements of one JSON array."""
     before = b"["
-    for frame in _Stream(answer, options, pretty, templated=False).events():
+    for frame in _Stream(answer, options, write_indented, templated=False).events():
         yield replace(frame, data=before + frame.data, framing="bare")
         before = b",\r\n"
     yield Frame(b"\n]\n", part="end", framing="bare")
@@ -410,11 +409,11 @@ def frame_response(response: Object, *, events: bool) -> Iterator[Frame]:
     if events:
         yield Frame(_one_line(response), part="finish", framing="crlf")
     else:
-        yield Frame(b"[" + pretty(response), part="finish", framing="bare")
+        yield Frame(b"[" + write_indented(response), part="finish", framing="bare")
         yield Frame(b"\n]\n", part="end", framing="bare")
 
 
-def pretty(value: Json) -> bytes:
+def write_indented(value: Json) -> bytes:
     return to_json(value, indent=2)
 
 
@@ -442,7 +441,7 @@ class _Stream:
 
     def events(self) -> Iterator[Frame]:
         answer, options, left = self._answer, self._options, len(self._answer.choices)
-        every = [_steps(choice, at, answer, options) for at, choice in enumerate(answer.choices)]
+        every = [_list_steps(choice, at, answer, options) for at, choice in enumerate(answer.choices)]
         for at, turn in enumerate(zip_longest(*every)):
             for index, step in enumerate(turn):
                 if step is None:
@@ -455,16 +454,16 @@ class _Stream:
                     continue
                 left -= 1
                 parts = [] if part is None else [_make_part(part)]
-                usage = self._usage() if left else usage_metadata(answer.usage, options)
+                usage = self._usage() if left else make_usage_metadata(answer.usage, options)
                 candidate = _make_candidate(parts, answer.choices[index], index, options)
                 if parts and parts[0].get("text") == "":  # a rule states this piece
                     candidate["content"] = _make_content(parts, options)
-                more = {} if left else _feedback(answer)
+                more = {} if left else _make_feedback(answer)
                 yield Frame(self._encode_response(candidate, usage, more), None, tokens, "finish", "crlf")
 
     def _event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
         if not (templated and self._templated and self._visible and type(part) is str):
-            return self._encode_response(self._candidate(index, _make_part(part)), self._usage())
+            return self._encode_response(self._make_visible_candidate(index, _make_part(part)), self._usage())
         around = self._templates.get((index, self._thoughts))
         if around is None:
             around = self._templates[index, self._thoughts] = self._template(index)
@@ -477,30 +476,33 @@ class _Stream:
         usage = {**self._usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
         holes = _HOLES if "candidatesTokensDetails" in usage else _HOLES[:3]
         if holes[3:]:
-            usage["candidatesTokensDetails"] = modalities(holes[3], {})
-        rest, made = self._encode_response(self._candidate(index, {"text": _HOLES[0]}), usage), list[bytes]()
+            usage["candidatesTokensDetails"] = list_modalities(holes[3], {})
+        rest, made = (
+            self._encode_response(self._make_visible_candidate(index, {"text": _HOLES[0]}), usage),
+            list[bytes](),
+        )
         for hole in holes:
             before, _, rest = rest.partition(to_json(hole))
             made.append(before)
         return [*made, rest]
 
-    def _candidate(self, index: int, part: Object) -> Object:
+    def _make_visible_candidate(self, index: int, part: Object) -> Object:
         return {"content": _make_content([part], self._options), "index": index}
 
     def _usage(self) -> Object:
         counted = Usage(self._answer.usage.prompt, self._visible + self._thoughts, self._thoughts, self._options.cached)
-        return usage_metadata(counted, self._options)
+        return make_usage_metadata(counted, self._options)
 
     def _encode_response(
         self, candidate: Object, usage: Object, more: Mapping[str, Json] = MappingProxyType({})
     ) -> bytes:
-        return self._encode(_response({"candidates": [candidate], **more}, usage, self._answer, self._options))
+        return self._encode(_make_response({"candidates": [candidate], **more}, usage, self._answer, self._options))
 
 
 class _UncountedStream(_Stream):
     def _event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
         usage = {**self._usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
-        made = self._encode_response(self._candidate(index, _make_part(part)), usage)
+        made = self._encode_response(self._make_visible_candidate(index, _make_part(part)), usage)
         return made.replace(_COUNTS[0], HOLE).replace(_COUNTS[1], HOLE)
 
 
@@ -512,13 +514,13 @@ def _make_part(part: str | Object | None) -> Object:
     return part if isinstance(part, dict) else {"text": part or ""}
 
 
-def _steps(choice: Choice, index: int, answer: Answer, options: GeminiOptions) -> list[_Step]:
+def _list_steps(choice: Choice, index: int, answer: Answer, options: GeminiOptions) -> list[_Step]:
     """What the events of a candidate add; hidden tokens go with the next step, or the last one."""
     steps: list[_Step] = []
     hidden, thoughts = 0, 0
     for part in choice.parts:
         tokens = tokens_of(part, answer.tokenizer)
-        made = _steps_of(part, tokens, options)
+        made = _list_part_steps(part, tokens, options)
         if not made:
             hidden, thoughts = hidden + len(tokens), thoughts + len(tokens) * isinstance(part, Reasoning)
         elif hidden:
@@ -529,7 +531,7 @@ def _steps(choice: Choice, index: int, answer: Answer, options: GeminiOptions) -
         steps.append(_count_hidden(steps.pop() if steps else (None, 0, "text", 0), hidden, thoughts))
     for at, (said, weight, kind, thought) in enumerate(steps if options.signed else ()):
         if isinstance(said, dict) and "functionCall" in said:
-            steps[at] = ({**said, "thoughtSignature": _signature(answer, index)}, weight, kind, thought)
+            steps[at] = ({**said, "thoughtSignature": _sign_part(answer, index)}, weight, kind, thought)
             break
     return steps
 
@@ -538,9 +540,9 @@ def _count_hidden(step: _Step, hidden: int, thoughts: int) -> _Step:
     return step[0], step[1] + hidden, step[2], step[3] + thoughts
 
 
-def _steps_of(part: Part, tokens: tuple[str, ...], options: GeminiOptions) -> list[_Step]:
+def _list_part_steps(part: Part, tokens: tuple[str, ...], options: GeminiOptions) -> list[_Step]:
     if isinstance(part, ToolUse | Item):
-        whole = list(_parts(part, options))
+        whole = list(_make_parts(part, options))
         last = len(whole) - 1
         return [(each, len(tokens) if at == last else 0, "arguments", 0) for at, each in enumerate(whole)]
     pieces = weigh_pieces(tokens, part.chunks)

@@ -14,8 +14,7 @@ from msgspec import Struct, to_builtins
 from msgspec.json import encode
 
 from mockserver.core.json import Json
-from mockserver.core.lazy import LazySequence, map_lazily
-from mockserver.core.memo import Memo
+from mockserver.core.lazy import LazySequence, Memo, map_lazily
 from mockserver.core.plan import Choice, Logprob
 from mockserver.core.tokens import Token, raw, spans, spell_token, token_id
 
@@ -23,17 +22,17 @@ Block = dict[str, Json]
 MANY = 1000  # tokens of a choice whose log probabilities are shown while they are sent
 
 
-def logprobs_block(choice: Choice) -> Block | None:
+def make_logprobs_block(choice: Choice) -> Block | None:
     if choice.logprobs is None:
         return None
-    return {"content": map_lazily(_token_logprob, choice.logprobs, few=MANY), "refusal": None}
+    return {"content": map_lazily(_make_token_logprob, choice.logprobs, few=MANY), "refusal": None}
 
 
 def spread_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Iterator[Block]:
-    tokens, coming = _tokens(logprobs), iter(logprobs)
+    tokens, coming = _list_tokens(logprobs), iter(logprobs)
     for span in spans(pieces, tokens):
         some = islice(coming, span.stop - span.start)
-        yield {"content": [_token_logprob(logprob) for logprob in some], "refusal": None}
+        yield {"content": [_make_token_logprob(logprob) for logprob in some], "refusal": None}
 
 
 def encode_tokens(logprobs: Sequence[Logprob]) -> bytes | None:
@@ -47,11 +46,11 @@ def encode_tokens(logprobs: Sequence[Logprob]) -> bytes | None:
     return encode([*map(_show_token, logprobs)])[1:-1]
 
 
-def _tokens(logprobs: Sequence[Logprob]) -> Sequence[str]:
+def _list_tokens(logprobs: Sequence[Logprob]) -> Sequence[str]:
     return logprobs.tokens if isinstance(logprobs, LazySequence) else [logprob.token for logprob in logprobs]
 
 
-def _token_logprob(logprob: Logprob) -> Block:
+def _make_token_logprob(logprob: Logprob) -> Block:
     shown: Block = to_builtins(_show_token(logprob))
     return shown
 
@@ -110,22 +109,22 @@ class LogprobsShape(Struct, frozen=True):
     token_ids: bool = False  # legacy: token ids too
 
 
-def offset_logprobs(choice: Choice) -> Sequence[OffsetLogprob]:
+def add_offsets(choice: Choice) -> Sequence[OffsetLogprob]:
     """Return the choice's log probabilities with the offset of each token; empty where it has none."""
     logprobs = choice.logprobs or ()
     if isinstance(logprobs, LazySequence):
-        return LazySequence(lambda: _offset(logprobs), len(logprobs), logprobs.tokens)
-    return list(_offset(logprobs))
+        return LazySequence(lambda: _add_offsets(logprobs), len(logprobs), logprobs.tokens)
+    return list(_add_offsets(logprobs))
 
 
-def _offset(logprobs: Sequence[Logprob]) -> Iterator[OffsetLogprob]:
+def _add_offsets(logprobs: Sequence[Logprob]) -> Iterator[OffsetLogprob]:
     at = 0
     for logprob in logprobs:
         yield at, logprob
         at += len(logprob.token)
 
 
-def ending_within(pieces: Sequence[str], tokens: Sequence[OffsetLogprob]) -> Iterator[list[OffsetLogprob]]:
+def group_by_piece(pieces: Sequence[str], tokens: Sequence[OffsetLogprob]) -> Iterator[list[OffsetLogprob]]:
     """Yield for each piece of the text the tokens that end within it."""
     names = tokens.tokens if isinstance(tokens, LazySequence) else [logprob.token for _, logprob in tokens]
     coming = iter(tokens)
@@ -134,23 +133,25 @@ def ending_within(pieces: Sequence[str], tokens: Sequence[OffsetLogprob]) -> Ite
 
 def shape_logprobs(tokens: Sequence[OffsetLogprob], shape: LogprobsShape, *, echoes: bool) -> Block:
     """Return these tokens in a shape; `echoes`: the text begins with the prompt."""
-    return _legacy(tokens, shape, echoes=echoes) if shape.kind == "legacy" else content_logprobs(tokens, shape)
+    return (
+        _make_legacy(tokens, shape, echoes=echoes) if shape.kind == "legacy" else make_content_logprobs(tokens, shape)
+    )
 
 
-def content_logprobs(tokens: Sequence[OffsetLogprob], shape: LogprobsShape) -> Block:
+def make_content_logprobs(tokens: Sequence[OffsetLogprob], shape: LogprobsShape) -> Block:
     """Return the list of tokens, Fireworks' newer format."""
-    return {"content": [_content_token(offset, logprob, shape) for offset, logprob in tokens]}
+    return {"content": [_make_content_token(offset, logprob, shape) for offset, logprob in tokens]}
 
 
-def _legacy(tokens: Sequence[OffsetLogprob], shape: LogprobsShape, *, echoes: bool) -> Block:
+def _make_legacy(tokens: Sequence[OffsetLogprob], shape: LogprobsShape, *, echoes: bool) -> Block:
     values: list[float | None] = [logprob.logprob for _, logprob in tokens]
     tops: list[dict[str, float] | None] = [
-        {_legacy_name(token): value for token, value in _top(logprob).items()} for _, logprob in tokens
+        {_write_legacy_name(token): value for token, value in _list_top(logprob).items()} for _, logprob in tokens
     ]
     if shape.null_first and echoes and tokens and tokens[0][0] == 0:
         values[0] = tops[0] = None  # nothing comes before the first token, so it has no probability
     arrays: Block = {
-        "tokens": [_legacy_name(logprob.token) for _, logprob in tokens],
+        "tokens": [_write_legacy_name(logprob.token) for _, logprob in tokens],
         "token_logprobs": values,
         "top_logprobs": tops if shape.alternatives else None,
         "text_offset": [offset for offset, _ in tokens],
@@ -160,17 +161,17 @@ def _legacy(tokens: Sequence[OffsetLogprob], shape: LogprobsShape, *, echoes: bo
     return arrays
 
 
-def _legacy_name(token: str) -> str:
+def _write_legacy_name(token: str) -> str:
     """Spell a token that is no whole character as `bytes:...`."""
     return f"bytes:{spell_token(token)}" if isinstance(token, Token) and raw(token) != token.encode() else token
 
 
-def _top(logprob: Logprob) -> Mapping[str, float]:
+def _list_top(logprob: Logprob) -> Mapping[str, float]:
     return dict(logprob.top) or {logprob.token: logprob.logprob}
 
 
-def _content_token(offset: int, logprob: Logprob, shape: LogprobsShape) -> Block:
-    top = _top(logprob) if shape.alternatives else {}
+def _make_content_token(offset: int, logprob: Logprob, shape: LogprobsShape) -> Block:
+    top = _list_top(logprob) if shape.alternatives else {}
     return {
         "token": spell_token(logprob.token),
         "logprob": logprob.logprob,

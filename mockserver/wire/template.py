@@ -9,6 +9,7 @@ that of a rule does, the template is kept with it, with all filled in that does 
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
@@ -54,7 +55,7 @@ class Outline(Struct, frozen=True, gc=False):
     values: tuple[bytes, ...]
 
 
-def outline_of(choice: Choice) -> Outline | None:
+def find_outline(choice: Choice) -> Outline | None:
     """Return the outline of a choice, which is kept with it; None: no template can hold it.
 
     Raises UnicodeEncodeError for lone surrogates.
@@ -496,7 +497,7 @@ class Renderer(Generic[Options]):
             form: Form = (named.form,)
             values = named.values
             for choice in choices:
-                outline = outline_of(choice)
+                outline = find_outline(choice)
                 if outline is None:
                     return None
                 form, values = (*form, outline.form), values + outline.values
@@ -660,3 +661,14 @@ def _keep(kept: dict[Form, Kept], key: Form, value: Kept, most: int) -> Kept:
         kept.clear()
     kept[key] = value
     return value
+
+
+# A hole for a number that counts on through a stream: of an event, or of the tokens so far. JSON has no such byte.
+HOLE = b"\0"
+
+
+def fill_holes(data: bytes, numbers: Iterable[int]) -> bytes:
+    """Return bytes with the first of the numbers in their holes; there may be more of them."""
+    plain = data.replace(b"%", b"%%")
+    form = plain.replace(HOLE, b"%d")  # which is longer by the number of holes
+    return form % tuple(islice(numbers, len(form) - len(plain)))

@@ -16,13 +16,13 @@ from mockserver.core.json import Json
 from mockserver.core.lazy import map_lazily
 from mockserver.core.plan import Answer, Choice, Text, Usage, tokens_of
 from mockserver.core.tokens import Tokenizer, spans, token_id, weigh_pieces
-from mockserver.wire.chat import DONE, ChunkTemplate, completion_filter, pick, prompt_filter, prompt_filter_chunk
+from mockserver.wire.chat import DONE, ChunkTemplate, make_completion_filter, pick, prompt_filter, prompt_filter_chunk
 from mockserver.wire.logprobs import (
     LogprobsShape,
     OffsetLogprob,
-    content_logprobs,
-    ending_within,
-    offset_logprobs,
+    add_offsets,
+    group_by_piece,
+    make_content_logprobs,
     shape_logprobs,
 )
 from mockserver.wire.template import Outline, Renderer
@@ -62,10 +62,10 @@ class TextRenderer(Renderer[CompletionOptions]):
         self.layout = layout
 
     def body(self, answer: Answer, options: CompletionOptions) -> dict[str, Json]:
-        return text_completion(answer, self.layout, options)
+        return make_text_completion(answer, self.layout, options)
 
     def frames(self, answer: Answer, options: CompletionOptions) -> Iterator[Frame]:
-        yield from text_chunks(answer, self.layout, options)
+        yield from stream_text_chunks(answer, self.layout, options)
         yield DONE
 
     def outline(self, answer: Answer, options: CompletionOptions) -> Outline | None:
@@ -74,14 +74,14 @@ class TextRenderer(Renderer[CompletionOptions]):
         return Outline((options.usage, len(options.prompts)), ())
 
 
-def text_completion(answer: Answer, layout: TextLayout, options: CompletionOptions) -> dict[str, Json]:
+def make_text_completion(answer: Answer, layout: TextLayout, options: CompletionOptions) -> dict[str, Json]:
     body: dict[str, Json] = {
         "id": answer.id,
         "object": "text_completion",
         "created": answer.created,
         "model": answer.model,
-        "choices": map_lazily(lambda index: _choice(answer, index, layout, options), range(len(answer.choices))),
-        "usage": _usage(answer.usage, layout),
+        "choices": map_lazily(lambda index: _make_choice(answer, index, layout, options), range(len(answer.choices))),
+        "usage": _make_usage(answer.usage, layout),
     }
     if "prompt_filter_results" in layout.completion:
         body["prompt_filter_results"] = _prompt_filters(answer, options)
@@ -90,13 +90,13 @@ def text_completion(answer: Answer, layout: TextLayout, options: CompletionOptio
     return pick(body, layout.completion)
 
 
-def text_chunks(answer: Answer, layout: TextLayout, options: CompletionOptions) -> Iterator[Frame]:
+def stream_text_chunks(answer: Answer, layout: TextLayout, options: CompletionOptions) -> Iterator[Frame]:
     """Yield the frames of a streamed answer: an echoed prompt first, in one piece; the choices take turns."""
     if layout.prompt_filter_first:
         yield Frame(to_json(prompt_filter_chunk(_prompt_filters(answer, options))), part="open")
     builder = _CompletionChunkBuilder(answer, layout, options)
     template = ChunkTemplate(lambda index, text: builder.chunk(index, _Piece(text)))
-    turns = zip_longest(*(_pieces(choice, options, answer.tokenizer) for choice in answer.choices))
+    turns = zip_longest(*(_list_pieces(choice, options, answer.tokenizer) for choice in answer.choices))
     for turn in turns:
         for index, piece in enumerate(turn):
             if piece is None:
@@ -110,21 +110,21 @@ def text_chunks(answer: Answer, layout: TextLayout, options: CompletionOptions) 
         yield Frame(to_json(builder.usage_chunk()), part="usage")
 
 
-def _choice(answer: Answer, index: int, layout: TextLayout, options: CompletionOptions) -> Any:
+def _make_choice(answer: Answer, index: int, layout: TextLayout, options: CompletionOptions) -> Any:
     choice = answer.choices[index]
     full: dict[str, Json] = {
         "index": index,
         "text": choice.echo + _join_texts(choice),
-        "logprobs": _logprobs(choice, list(offset_logprobs(choice)), options),
+        "logprobs": _shape_choice_logprobs(choice, list(add_offsets(choice)), options),
         "finish_reason": _finish(choice, layout),
     }
     if "content_filter_results" in layout.choice:
-        full["content_filter_results"] = completion_filter(choice.safety)
+        full["content_filter_results"] = make_completion_filter(choice.safety)
     if options.raw_output:
-        full["raw_output"] = _raw_output(answer, index, options)
+        full["raw_output"] = _make_raw_output(answer, index, options)
     if options.token_ids:
-        full["prompt_token_ids"] = _token_ids(_prompt(answer, index, options))
-        full["token_ids"] = _token_ids(_list_tokens(choice, answer.tokenizer))
+        full["prompt_token_ids"] = _list_token_ids(_prompt(answer, index, options))
+        full["token_ids"] = _list_token_ids(_list_tokens(choice, answer.tokenizer))
     return pick(full, layout.choice)
 
 
@@ -140,7 +140,7 @@ def _list_tokens(choice: Choice, tokenizer: Tokenizer) -> list[str]:
     return [token for part in choice.parts if isinstance(part, Text) for token in tokens_of(part, tokenizer)]
 
 
-def _token_ids(tokens: Sequence[str]) -> list[int]:
+def _list_token_ids(tokens: Sequence[str]) -> list[int]:
     return [token_id(token) for token in tokens]
 
 
@@ -148,20 +148,20 @@ def _finish(choice: Choice, layout: TextLayout) -> str:
     return layout.finishes.get(choice.finish, choice.finish)
 
 
-def _logprobs(choice: Choice, tokens: Sequence[OffsetLogprob], options: CompletionOptions) -> Any:
+def _shape_choice_logprobs(choice: Choice, tokens: Sequence[OffsetLogprob], options: CompletionOptions) -> Any:
     return None if choice.logprobs is None else shape_logprobs(tokens, options.logprobs, echoes=bool(choice.echo))
 
 
-def _raw_output(answer: Answer, index: int, options: CompletionOptions) -> dict[str, Json]:
+def _make_raw_output(answer: Answer, index: int, options: CompletionOptions) -> dict[str, Json]:
     choice, prompt, sent = answer.choices[index], _prompt(answer, index, options), _find_prompt(answer, index, options)
-    logprobs = [(offset, token) for offset, token in offset_logprobs(choice) if offset >= len(choice.echo)]
+    logprobs = [(offset, token) for offset, token in add_offsets(choice) if offset >= len(choice.echo)]
     images = list(_find_value_of_prompt(options.images, answer, index) or ())
     return {
         "prompt_fragments": ["".join(prompt)] if sent.numbers is None else list(sent.numbers),
-        "prompt_token_ids": _token_ids(prompt),
+        "prompt_token_ids": _list_token_ids(prompt),
         "completion": _join_texts(choice),
-        "completion_token_ids": _token_ids(_list_tokens(choice, answer.tokenizer)),
-        "completion_logprobs": None if choice.logprobs is None else content_logprobs(logprobs, options.logprobs),
+        "completion_token_ids": _list_token_ids(_list_tokens(choice, answer.tokenizer)),
+        "completion_logprobs": None if choice.logprobs is None else make_content_logprobs(logprobs, options.logprobs),
         "images": images or None,
         "videos": None,
         "grammar": options.grammar,
@@ -181,7 +181,7 @@ def _find_value_of_prompt(values: Sequence[Any], answer: Answer, index: int) -> 
     return values[index * len(values) // len(answer.choices)] if values else None
 
 
-def _usage(usage: Usage, layout: TextLayout) -> dict[str, Json]:
+def _make_usage(usage: Usage, layout: TextLayout) -> dict[str, Json]:
     full = {
         "prompt_tokens": usage.prompt,
         "completion_tokens": usage.completion,
@@ -200,12 +200,12 @@ class _Piece(Struct, frozen=True):
     ends: bool = False
 
 
-def _pieces(choice: Choice, options: CompletionOptions, tokenizer: Tokenizer) -> Iterator[_Piece]:
+def _list_pieces(choice: Choice, options: CompletionOptions, tokenizer: Tokenizer) -> Iterator[_Piece]:
     parts = [(part, tokens_of(part, tokenizer)) for part in choice.parts]
     pieces = [piece for part, tokens in parts if isinstance(part, Text) for piece in weigh_pieces(tokens, part.chunks)]
     shown = [(choice.echo, 0), *pieces] if choice.echo else pieces
     texts = [text for text, _ in shown]
-    logprobs = repeat(None) if choice.logprobs is None else ending_within(texts, offset_logprobs(choice))
+    logprobs = repeat(None) if choice.logprobs is None else group_by_piece(texts, add_offsets(choice))
     written = (
         _pick_written_tokens(choice, texts, _list_tokens(choice, tokenizer)) if options.token_ids else repeat(None)
     )
@@ -244,29 +244,29 @@ class _CompletionChunkBuilder:
         shown: dict[str, Json] = {
             "index": index,
             "text": piece.text,
-            "logprobs": None if piece.logprobs is None else _logprobs(choice, piece.logprobs, options),
+            "logprobs": None if piece.logprobs is None else _shape_choice_logprobs(choice, piece.logprobs, options),
             "finish_reason": _finish(choice, self._layout) if piece.ends else None,
         }
         if "content_filter_results" in self._layout.choice:
             seen = choice.safety if piece.ends else tuple(verdict for verdict in choice.safety if not verdict.filtered)
-            shown["content_filter_results"] = completion_filter(seen)
+            shown["content_filter_results"] = make_completion_filter(seen)
         if piece.written is not None:
-            shown["token_ids"] = _token_ids(piece.written)
+            shown["token_ids"] = _list_token_ids(piece.written)
             if piece.begins:
-                shown["prompt_token_ids"] = _token_ids(_prompt(answer, index, options))
+                shown["prompt_token_ids"] = _list_token_ids(_prompt(answer, index, options))
         if piece.ends and options.raw_output:
-            shown["raw_output"] = _raw_output(answer, index, options)
+            shown["raw_output"] = _make_raw_output(answer, index, options)
         return self._make_chunk([pick(shown, self._layout.choice)], **(self._ending() if piece.ends else {}))
 
     def usage_chunk(self) -> dict[str, Any]:
-        return self._make_chunk([], usage=_usage(self._answer.usage, self._layout))
+        return self._make_chunk([], usage=_make_usage(self._answer.usage, self._layout))
 
     def _ending(self) -> dict[str, Json]:
         self._unfinished -= 1
         if self._unfinished or self._layout.stream_usage != "finish":
             return {}
         metrics = self._options.perf_metrics
-        ending: dict[str, Json] = {"usage": _usage(self._answer.usage, self._layout)}
+        ending: dict[str, Json] = {"usage": _make_usage(self._answer.usage, self._layout)}
         return ending if metrics is None else {**ending, "perf_metrics": metrics}
 
     def _make_chunk(self, choices: list[dict[str, Json]], **more: Json) -> dict[str, Json]:

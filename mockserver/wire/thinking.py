@@ -22,14 +22,14 @@ class Prefix:
     """What comes before a thinking block: the system prompt and the tools of a request, then each block in turn."""
 
     def __init__(self, body: Body) -> None:
-        self.system = claim(_json([_make_block(block) for block in _blocks(body.get("system"))]))
+        self.system = claim(canonical([_make_block(block) for block in _list_blocks(body.get("system"))]))
         self.thought = _NOTHING  # the signature of the latest thought
         self._role = ""
         self._said = blake2b(self.system, digest_size=CLAIM)
-        self._said.update(_json([_plain(tool) for tool in body.get("tools") or ()]))
+        self._said.update(canonical([_simplify(tool) for tool in body.get("tools") or ()]))
 
     def add_message(self, message: Body) -> None:
-        for block in blocks_of(message):
+        for block in list_message_blocks(message):
             self.add(message["role"], block)
 
     def add(self, role: str, block: Body) -> None:
@@ -38,7 +38,7 @@ class Prefix:
             self.thought = claim(text_bytes(str(block.get("signature") or block.get("data"))))
         elif block.get("text") != "":
             turn, self._role = "" if role == self._role else role, role
-            self._said.update(_json([turn, _make_block(block)]))
+            self._said.update(canonical([turn, _make_block(block)]))
 
     @property
     def has_thought(self) -> bool:
@@ -83,12 +83,12 @@ def claim_text(thinking: str) -> bytes:
     return claim(text_bytes(thinking))
 
 
-def blocks_of(message: Body) -> list[Body]:
+def list_message_blocks(message: Body) -> list[Body]:
     """The blocks of a message: one for a text, none where a message of the system only configures."""
-    return _blocks(message.get("content"))
+    return _list_blocks(message.get("content"))
 
 
-def _blocks(content: Json) -> list[Body]:
+def _list_blocks(content: Json) -> list[Body]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
     return list(content or ())
@@ -99,14 +99,14 @@ def _make_block(block: Body) -> Json:
         case {"type": "text", "text": text}:
             return ["text", text]
         case {"type": "tool_use"}:
-            return ["tool_use", block.get("id"), block.get("name"), _plain(block.get("input"))]
+            return ["tool_use", block.get("id"), block.get("name"), _simplify(block.get("input"))]
         case {"type": "tool_result"}:
-            content = [_make_block(inner) for inner in _blocks(block.get("content"))]
+            content = [_make_block(inner) for inner in _list_blocks(block.get("content"))]
             return ["tool_result", block.get("tool_use_id"), bool(block.get("is_error")), content]
-    return _plain(block)
+    return _simplify(block)
 
 
-def _plain(value: Json) -> Json:
+def _simplify(value: Json) -> Json:
     """A value without nulls and marks for caching, numbers as the doubles that clients may make of them."""
     match value:
         case bool() | str():
@@ -114,9 +114,9 @@ def _plain(value: Json) -> Json:
         case int() | float():
             return _number(value)
         case Mapping():
-            return {key: _plain(each) for key, each in value.items() if each is not None and key not in _UNCOMPARED}
+            return {key: _simplify(each) for key, each in value.items() if each is not None and key not in _UNCOMPARED}
         case list() | tuple():
-            return [_plain(each) for each in value]
+            return [_simplify(each) for each in value]
     return None
 
 
@@ -125,10 +125,6 @@ def _number(value: float) -> str:
         return f"{value + 0.0:.17g}"  # of which -0.0 makes 0.0
     except OverflowError:
         return str(value)
-
-
-def _json(value: Json) -> bytes:
-    return canonical(value)
 
 
 _UNCOMPARED = ("cache_control", "caller")

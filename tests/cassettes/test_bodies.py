@@ -99,9 +99,9 @@ def test_bodies_may_be_written_by_hand(text: str, data: bytes) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a", "a body has one of json, text, base64"),
-        ("{}", "a body has one of json, text, base64"),
-        ("{json: 1, text: a}", "a body has one of json, text, base64"),
+        ("a", "a body needs exactly one of json, text, base64"),
+        ("{}", "a body needs exactly one of json, text, base64"),
+        ("{json: 1, text: a}", "a body needs exactly one of json, text, base64"),
         ("{json: 1, stile: a}", 'a body has no "stile"'),
         ("{text: a, style: spaced}", 'a body has no "style"'),
         ("{json: 1, style: [a]}", "write a text here"),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mockserver.cassettes.cassette import Cassette, find_traits, make_key, select_compared
-from mockserver.config.recording import MatchSettings
+from mockserver.config.settings import MatchSettings
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
 from mockserver.server.cassette_store import parse_episode, parse_sent

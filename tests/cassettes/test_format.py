@@ -199,7 +199,7 @@ reply:
         ),
         ("{method: GET, path: /v1/models}", "a", "4:10: a request must be a table  [request: a]"),
         ("method: GET, ", "", '4:10: a request needs "method"; was the file cut off?  [request: {path: /v1/models}]'),
-        ("method: GET", "method: GET, body: a", "4:30: a body has one of json, text, base64  [request: {me"),
+        ("method: GET", "method: GET, body: a", "4:30: a body needs exactly one of json, text, base64  [request: {me"),
         ("method: GET", "method: GET, headers: a", "4:33: headers must be a table, or a list of [name, value]  [req"),
         (
             "method: GET",
@@ -212,7 +212,7 @@ reply:
         ("200", "200, headers: {a: [b]}", "5:35: write a text here  [reply: {"),
         ("200", "200, took: -1", "5:28: write milliseconds here, such as 12 or 12.5  [reply: {"),
         ("200", "200, frames: a", "5:30: write a list of events here  [reply: {"),
-        ("200", "200, frames: [0]", "5:31: an event has one of data, raw, base64  [reply: {"),
+        ("200", "200, frames: [0]", "5:31: an event needs exactly one of data, raw, base64  [reply: {"),
         ("200", "200, ends: cr", "5:28: lines must end with lf or crlf  [reply: {"),
         (
             "sha256: unknown",

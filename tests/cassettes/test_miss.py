@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from mockserver.cassettes.cassette import Cassette
-from mockserver.cassettes.miss import SHOWN, find_differences, find_varying_pattern, report_miss
-from mockserver.config.recording import MatchSettings
+from mockserver.cassettes.miss import SHOWN, compare_fields, find_varying_pattern, report_miss
+from mockserver.config.settings import MatchSettings
 from mockserver.core.episode import Episode
 from mockserver.core.text import shown
 from mockserver.server.cassette_store import parse_episode, parse_sent
@@ -184,7 +184,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
     (
         {"messages": [user("a")]},
         {"messages": [user([{"type": "text", "text": "a"}])]},
-        ['messages[0] (user): recorded "a" | request "a"'],
+        ['messages[0] (user): recorded "a" | request [{"type": "text", "text": "a"}]'],
     ),
     (
         {"messages": [USER]},
@@ -223,18 +223,18 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
 
 @pytest.mark.parametrize(("recorded", "asked", "told"), CASES)
 def test_each_is_a_line(recorded: dict[str, Any], asked: dict[str, Any], told: list[str]) -> None:
-    assert list(map(str, find_differences(recorded, asked))) == told
+    assert list(map(str, compare_fields(recorded, asked))) == told
 
 
 def test_long_texts_are_cut_around_what_differs() -> None:
     one, other = "x" * 5000 + "Oslo" + "y" * 5000, "x" * 5000 + "Bergen" + "y" * 5000
-    (found,) = find_differences({"prompt": one}, {"prompt": other})
+    (found,) = compare_fields({"prompt": one}, {"prompt": other})
     assert str(found) == (f'prompt: recorded "…{"x" * 16}Oslo{"y" * 16}…" | request "…{"x" * 16}Bergen{"y" * 16}…"')
 
 
 def test_no_request_writes_a_line_of_its_own() -> None:
     text = "a\n\u202e\x1b[31m"
-    found = find_differences(
+    found = compare_fields(
         {"messages": [user("b", name=text)]}, {"messages": [user(text)], text: text, "tools": [text]}
     )
     assert found

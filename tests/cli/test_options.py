@@ -5,14 +5,14 @@ from pathlib import Path
 import click
 import pytest
 
-from mockserver.cli.options import DEFAULT_RULES, GROUPS, REPEATED, find_server_sources, find_sources, setting_flags
+from mockserver.cli.options import DEFAULT_RULES, GROUPS, REPEATED, add_setting_flags, find_server_sources, find_sources
 from mockserver.config.settings import Settings
 from tests.kit.program import run
 
 
 def test_a_flag_is_described_by_its_setting() -> None:
     @click.command()
-    @setting_flags("port", "source_headers", "ids")
+    @add_setting_flags("port", "source_headers", "ids")
     def command(**flags: object) -> None: ...
 
     port, headers, ids = command.params
@@ -39,7 +39,7 @@ def test_help_shows_every_setting_once_in_its_group_with_its_default() -> None:
 )
 def test_some_flags_are_repeatable(words: list[str], upstream: object) -> None:
     @click.command()
-    @setting_flags("upstream", "port")
+    @add_setting_flags("upstream", "port")
     def command(**flags: object) -> dict[str, object]:
         return flags
 

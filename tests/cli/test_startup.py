@@ -24,7 +24,7 @@ ALSO = {
     ),
     "ask hello": (
         "html regex starlette.routing uvicorn watchfiles multiprocessing"
-        f" mockserver.server.asgi mockserver.testing {CONTROL} {OTHERS} {CASSETTES}"
+        f" mockserver.server.app mockserver.testing {CONTROL} {OTHERS} {CASSETTES}"
     ),
 }
 TESTING = (

@@ -3,8 +3,8 @@
 import pytest
 
 from mockserver.config.errors import ConfigError
-from mockserver.config.recording import MatchSettings, Scrub
-from mockserver.config.settings import Settings, assemble
+from mockserver.config.layers import assemble
+from mockserver.config.settings import MatchSettings, Scrub, Settings
 from mockserver.config.source import Document, read
 
 

@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError
-from mockserver.config.models_and_limits import KeySettings, ModelSettings
-from mockserver.config.settings import Keywords, Settings, assemble, format_variable
+from mockserver.config.layers import Keywords, assemble, format_variable
+from mockserver.config.settings import KeySettings, ModelSettings, Settings
 from mockserver.config.source import Document, read
 from mockserver.config.timing import PROFILES
 from mockserver.core.plan import Timing
@@ -128,7 +128,7 @@ def test_strict_still_works_and_says_what_to_write(
     for flags, environ, said in ways:
         caplog.clear()
         documents = [] if flags or environ else [read(f"settings: {{strict: {word}}}", "rules.yaml")]
-        assert assemble(flags, environ, documents).validation_of("openai") is meant
+        assert assemble(flags, environ, documents).find_validation("openai") is meant
         assert caplog.messages[0].startswith(said)
 
 
@@ -147,7 +147,7 @@ def test_strict_and_validation_exclude_each_other() -> None:
 
 def test_validation_by_dialect() -> None:
     settings = assemble({}, {"MOCKSERVER_VALIDATION": "{openai: off, gemini: live}"}, [])
-    modes = [settings.validation_of(name) for name in ("openai", "gemini", "azure")]
+    modes = [settings.find_validation(name) for name in ("openai", "gemini", "azure")]
     assert modes == [Validation.OFF, Validation.LIVE, Validation.PUBLISHED]
 
 

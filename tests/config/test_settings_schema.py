@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from mockserver.config.errors import ConfigError
-from mockserver.config.settings import Settings, assemble
+from mockserver.config.layers import assemble
+from mockserver.config.settings import Settings
 from mockserver.config.source import Document
 
 

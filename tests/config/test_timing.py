@@ -7,7 +7,8 @@ import pytest
 from pydantic_core import SchemaValidator, ValidationError
 
 from mockserver.config.errors import ConfigError
-from mockserver.config.settings import Settings, assemble
+from mockserver.config.layers import assemble
+from mockserver.config.settings import Settings
 from mockserver.config.source import read
 from mockserver.config.tables import build_schema
 from mockserver.config.timing import (

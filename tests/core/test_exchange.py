@@ -12,7 +12,7 @@ from mockserver.core.exchange import (
     Exchange,
     Piece,
     SentParts,
-    frames,
+    split_frames,
 )
 
 STREAM = (("Content-Type", "text/event-stream; charset=utf-8"),)
@@ -130,4 +130,4 @@ def test_frames_are_read_once_however_they_are_kept() -> None:
 
     body = b"data: x\n\n" * 500
     parts = Counted(body, [(float(at), at, at + 1) for at in range(len(body))])
-    assert (len(frames(parts)), Counted.read) == (500, 1)
+    assert (len(split_frames(parts)), Counted.read) == (500, 1)

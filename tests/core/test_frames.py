@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.exchange import Piece, SentFrame, count, frames
+from mockserver.core.exchange import Piece, SentFrame, count_frames, split_frames
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from mockserver.core.exchange import Piece, SentFrame, count, frames
     ],
 )
 def test_frames_leave_with_their_last_byte(pieces: list[Piece], expected: list[tuple[float, bytes]]) -> None:
-    assert list(frames(pieces)) == [SentFrame(*each) for each in expected]
+    assert list(split_frames(pieces)) == [SentFrame(*each) for each in expected]
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_a_frame_says_what_it_holds(raw: bytes, event: str | None, text: str) ->
 
 
 def test_frames_are_counted_without_being_kept() -> None:
-    assert count(b"data: a\n\ndata: b\r\n\r\ndata: c") == 2
+    assert count_frames(b"data: a\n\ndata: b\r\n\r\ndata: c") == 2

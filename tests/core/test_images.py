@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.tokens import size_of
+from mockserver.core.tokens import read_image_size
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\x40\0\0\0\xf0\x08\x06\0\0\0"
 GIF = b"GIF89a\x40\x01\xf0\x00\xf7\0\0"
@@ -31,7 +31,7 @@ def url(kind: str, content: bytes) -> str:
     ids=["png", "gif", "jpeg", "padded", "progressive", "extended", "lossless", "lossy", "long"],
 )
 def test_sizes(content: bytes) -> None:
-    assert size_of(url("image/any", content)) == (320, 240)
+    assert read_image_size(url("image/any", content)) == (320, 240)
 
 
 @pytest.mark.parametrize(
@@ -55,10 +55,10 @@ def test_sizes(content: bytes) -> None:
     ],
 )
 def test_what_has_no_size(given: str) -> None:
-    assert size_of(given) is None
+    assert read_image_size(given) is None
 
 
 @given(st.sampled_from([PNG, GIF, JPEG, EXTENDED, LOSSLESS, LOSSY]), st.integers(0, 40), st.binary(max_size=40))
 def test_no_bytes_are_too_odd(content: bytes, at: int, instead: bytes) -> None:
-    size = size_of(url("image/any", content[:at] + instead))
+    size = read_image_size(url("image/any", content[:at] + instead))
     assert size is None or min(size) > 0

@@ -1,6 +1,6 @@
 """Values are kept within a number of bytes."""
 
-from mockserver.core.memo import Memo
+from mockserver.core.lazy import Memo
 
 
 def test_what_was_kept_is_found() -> None:

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from mockserver.core.call import Message, Prompt, Tool, ToolCall, declare_tools
-from mockserver.core.tokens import image_tokens, part_tokens
+from mockserver.core.tokens import count_image_tokens, part_tokens
 from mockserver.tokenizers import named
 from tests.core.test_images import PNG, url
 from tests.kit.calls import call
@@ -164,7 +164,7 @@ def test_hostile_parameters_are_laid_out_in_no_time() -> None:
     ],
 )
 def test_images_cost_by_tiles(size: tuple[int, int], tokens: int) -> None:
-    assert image_tokens(*size) == tokens
+    assert count_image_tokens(*size) == tokens
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.plan import REASON_OF_STATUS, REASONS, reason_of
+from mockserver.core.plan import REASON_OF_STATUS, REASONS, find_reason
 
 
 @pytest.mark.parametrize(
@@ -10,11 +10,11 @@ from mockserver.core.plan import REASON_OF_STATUS, REASONS, reason_of
     [(400, "bad_parameter"), (401, "invalid_key"), (418, "bad_parameter"), (429, "rate_limit"), (503, "overloaded")],
 )
 def test_the_reason_of_a_bare_status(status: int, reason: str) -> None:
-    assert reason_of(status) == reason
+    assert find_reason(status) == reason
 
 
 def test_any_other_status_of_the_server_is_its_error() -> None:
-    assert reason_of(599) == "server_error"
+    assert find_reason(599) == "server_error"
 
 
 def test_a_status_and_its_reason_agree() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.core import seed
-from mockserver.core.seed import FROZEN_AT, Random, Seed, WallClock, monotonic, token
+from mockserver.core.seed import FROZEN_AT, Random, Seed, WallClock, make_token, monotonic
 
 
 def test_pinned_values() -> None:
@@ -83,7 +83,7 @@ def test_durations_only_grow() -> None:
 
 
 def test_a_token_is_never_the_same_and_fits_a_header() -> None:
-    tokens = {token() for _ in range(100)}
+    tokens = {make_token() for _ in range(100)}
     assert len(tokens) == 100
     assert all(len(text) >= 32 and text.isascii() and text.isprintable() and " " not in text for text in tokens)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.text import LONGEST, lines, plural, printable, shown
+from mockserver.core.text import LONGEST, escape_line, lines, plural, shown
 
 
 @pytest.mark.parametrize(
@@ -20,13 +20,13 @@ from mockserver.core.text import LONGEST, lines, plural, printable, shown
     ],
 )
 def test_known_answers(text: str, shown: str) -> None:
-    assert printable(text) == shown
+    assert escape_line(text) == shown
 
 
 @given(st.text(st.characters()))
 def test_all_of_it_shows(text: str) -> None:
-    assert printable(text).isascii()
-    assert printable(text).isprintable()
+    assert escape_line(text).isascii()
+    assert escape_line(text).isprintable()
 
 
 def test_every_line_is_marked() -> None:

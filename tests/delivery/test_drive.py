@@ -87,7 +87,7 @@ class Way:
 
     gone = False
 
-    def piece(self, data: bytes) -> bool:
+    def send_piece(self, data: bytes) -> bool:
         self.went += [data] * self.open
         return self.open
 

@@ -9,7 +9,7 @@ from mockserver.core.action import Action, Head, Wait, Write
 from mockserver.core.http import Frame, Reply
 from mockserver.core.plan import Distribution, Timing
 from mockserver.core.seed import Seed
-from mockserver.delivery.script import AT_ONCE, Pace, join_frames, part_frames, script, sse
+from mockserver.delivery.script import AT_ONCE, Pace, join_frames, make_script, part_frames, write_event
 
 HEADERS = (("content-type", "application/json"),)
 PLAIN = Reply(200, HEADERS, b"{}", tokens=10)
@@ -32,18 +32,18 @@ STREAM = Reply(200, HEADERS, frames=FRAMES)
     ],
 )
 def test_sse_is_byte_exact(frame: Frame | bytes, wire: bytes) -> None:
-    assert sse(frame) == wire
+    assert write_event(frame) == wire
 
 
 @pytest.mark.parametrize("status", [204, 304])
 @pytest.mark.parametrize("sent", [{"body": b"{}"}, {"frames": FRAMES}])
 def test_a_status_without_a_body_gets_none(status: int, sent: Mapping[str, Any]) -> None:
-    assert list(script(Reply(status, HEADERS, **sent), AT_ONCE)) == [Head(status, HEADERS), Write(b"")]
+    assert list(make_script(Reply(status, HEADERS, **sent), AT_ONCE)) == [Head(status, HEADERS), Write(b"")]
 
 
 def test_without_timing_all_frames_are_one_write() -> None:
     whole = b"data: 1\n\ndata: 2\n\ndata: 3\n\ndata: [DONE]\n\n"
-    assert list(script(STREAM, AT_ONCE)) == [Head(200, HEADERS), Write(whole)]
+    assert list(make_script(STREAM, AT_ONCE)) == [Head(200, HEADERS), Write(whole)]
 
 
 def test_without_timing_a_huge_stream_is_made_while_it_is_sent() -> None:
@@ -57,9 +57,11 @@ def test_without_timing_a_huge_stream_is_made_while_it_is_sent() -> None:
 
     reply = join_frames(Reply(200, HEADERS, frames=frames()))
     assert 0 < made < 200
-    head, *writes = script(reply, AT_ONCE)
+    head, *writes = make_script(reply, AT_ONCE)
     assert (head, made) == (Head(200, HEADERS), 10_000)
-    assert b"".join(write.data for write in writes if isinstance(write, Write)) == sse(Frame(b"x" * 1000)) * 10_000
+    assert (
+        b"".join(write.data for write in writes if isinstance(write, Write)) == write_event(Frame(b"x" * 1000)) * 10_000
+    )
     assert len(writes) < 200
 
 
@@ -69,7 +71,7 @@ def waited(actions: Iterable[Action]) -> float:
 
 def test_a_plain_body_waits_before_its_head() -> None:
     timing = Timing(first_token=0.5, per_token=0.1)
-    assert list(script(PLAIN, Pace(timing))) == [Wait(pytest.approx(1.4)), Head(200, HEADERS), Write(b"{}")]
+    assert list(make_script(PLAIN, Pace(timing))) == [Wait(pytest.approx(1.4)), Head(200, HEADERS), Write(b"{}")]
 
 
 @pytest.mark.parametrize("distribution", ["uniform", "normal", "lognormal"])
@@ -77,12 +79,12 @@ def test_a_plain_body_waits_before_its_head() -> None:
 def test_a_plain_body_waits_as_long_as_its_stream(distribution: Distribution, total: float | None) -> None:
     timing = Timing(0.5, 0.1, jitter=0.5, distribution=distribution, total=total)
     pace, plain = Pace(timing, Seed(3)), Reply(200, HEADERS, b"{}", tokens=4)
-    assert waited(script(plain, pace)) == pytest.approx(waited(script(STREAM, pace)))
-    assert list(script(STREAM, pace)) == list(script(STREAM, pace))
+    assert waited(make_script(plain, pace)) == pytest.approx(waited(make_script(STREAM, pace)))
+    assert list(make_script(STREAM, pace)) == list(make_script(STREAM, pace))
 
 
 def test_frames_are_paced_by_their_tokens() -> None:
-    actions = list(script(STREAM, Pace(Timing(first_token=0.5, per_token=0.1))))
+    actions = list(make_script(STREAM, Pace(Timing(first_token=0.5, per_token=0.1))))
     assert actions == [
         Head(200, HEADERS),
         Wait(0.5),
@@ -109,15 +111,15 @@ def sent_at(actions: Iterable[Action]) -> Mapping[float, bytes]:
 def test_the_parts_of_a_body_leave_when_its_frames_would(timing: Timing) -> None:
     pace = Pace(timing, Seed(3))
     reply = part_frames(STREAM, pace)
-    assert (reply.frames, reply.body) == (None, b"".join(map(sse, FRAMES)))
-    assert sent_at(script(reply, pace)) == sent_at(script(STREAM, pace))
-    assert list(script(reply, AT_ONCE)) == list(script(STREAM, AT_ONCE))
+    assert (reply.frames, reply.body) == (None, b"".join(map(write_event, FRAMES)))
+    assert sent_at(make_script(reply, pace)) == sent_at(make_script(STREAM, pace))
+    assert list(make_script(reply, AT_ONCE)) == list(make_script(STREAM, AT_ONCE))
 
 
 @pytest.mark.parametrize("first", [0.0, 0.25, 9.0])
 @pytest.mark.parametrize("reply", [PLAIN, STREAM], ids=["plain", "stream"])
 def test_total_is_kept(reply: Reply, first: float) -> None:
-    actions = script(reply, Pace(Timing(first_token=first, per_token=7.0, total=2.0)))
+    actions = make_script(reply, Pace(Timing(first_token=first, per_token=7.0, total=2.0)))
     assert sum(action.seconds for action in actions if isinstance(action, Wait)) == pytest.approx(2.0)
 
 
@@ -131,9 +133,9 @@ SLOW = Pace(Timing(total=1.0))
 def test_recorded_frames_leave_at_their_beats() -> None:
     """As near to each as before, however late the ones before were: waits add up to the beat."""
     waits = [Wait(0.1), Write(b"1"), Write(b"2"), Wait(0.4), Write(b"3"), Write(b"4")]
-    assert list(script(BEATEN, SLOW)) == [Head(200, HEADERS), *waits]
+    assert list(make_script(BEATEN, SLOW)) == [Head(200, HEADERS), *waits]
 
 
 def test_a_recorded_body_leaves_at_its_beat() -> None:
     reply = Reply(200, HEADERS, b"{}", beats=(0.5,))
-    assert list(script(reply, SLOW)) == [Wait(0.5), Head(200, HEADERS), Write(b"{}")]
+    assert list(make_script(reply, SLOW)) == [Wait(0.5), Head(200, HEADERS), Write(b"{}")]

@@ -16,7 +16,8 @@ import yaml
 from kubernetes_validate import validate
 
 from mockserver.cli import COMMANDS
-from mockserver.config.settings import Settings, assemble
+from mockserver.config.layers import assemble
+from mockserver.config.settings import Settings
 from mockserver.core.http import CONTROL
 from mockserver.server.control import ROUTES
 from mockserver.server.run import Running

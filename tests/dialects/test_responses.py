@@ -17,7 +17,7 @@ from mockserver.dialects._responses import (
     responses_fingerprint_fields,
     responses_reply,
 )
-from mockserver.wire.responses_stream import ResponseRenderer
+from mockserver.wire.responses import ResponseRenderer
 
 USER = {"role": "user", "content": "hi"}
 F = {"type": "function", "name": "f"}

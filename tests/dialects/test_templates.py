@@ -15,7 +15,7 @@ from mockserver.core.plan import Answer, Choice, Reasoning, Refusal, Text, ToolU
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import split
 from mockserver.core.validation import Validation
-from mockserver.delivery.script import join_frames, sse
+from mockserver.delivery.script import join_frames, write_event
 from mockserver.dialects import discover
 from mockserver.model.logprobs import logprobs
 from mockserver.wire.chat import ChatRenderer
@@ -156,8 +156,8 @@ def test_a_long_stream_is_the_same_in_frames_in_runs_and_joined(name: str, opera
     answer = Answer("id", 0, "gpt-x", (Choice((Text("100% of %d or %b words, one by one " * 100),)),), Usage(9, 4))
     frames = reply_of(name, operation, answer, {"stream": True}).frames
     assert isinstance(frames, Frames)
-    whole = b"".join([sse(frame) for frame in frames])
-    assert whole == b"".join(map(sse, frames.runs)) == frames.join(sse)
+    whole = b"".join([write_event(frame) for frame in frames])
+    assert whole == b"".join(map(write_event, frames.runs)) == frames.join(write_event)
 
 
 @pytest.mark.parametrize("top", [0, 3])

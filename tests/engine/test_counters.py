@@ -6,12 +6,12 @@ from collections.abc import Mapping
 import pytest
 
 from mockserver.core.plan import Answer, Failure, Plan
-from mockserver.core.protocols import START
+from mockserver.core.state import START
 from mockserver.engine.counters import (
     ScenarioState,
-    fault_counter,
+    name_fault_counter,
+    name_times_counter,
     select_counters,
-    times_counter,
 )
 from mockserver.rules.load import Rule
 from mockserver.state.in_memory import MemoryCounters
@@ -21,11 +21,15 @@ from tests.kit.rules import loaded
 
 
 def test_the_counters_of_a_rule_are_those_of_no_other() -> None:
-    own = [times_counter("a"), fault_counter("a", "then/faults/0/cut"), fault_counter("a", "then/steps/0/faults/0/cut")]
+    own = [
+        name_times_counter("a"),
+        name_fault_counter("a", "then/faults/0/cut"),
+        name_fault_counter("a", "then/steps/0/faults/0/cut"),
+    ]
     others = [
-        times_counter("a b"),
-        fault_counter("a b", "then/faults/0/cut"),
-        fault_counter("b", "then/faults/0/cut"),
+        name_times_counter("a b"),
+        name_fault_counter("a b", "then/faults/0/cut"),
+        name_fault_counter("b", "then/faults/0/cut"),
         "state",
     ]
     assert list(select_counters("a", (*others, *own))) == own

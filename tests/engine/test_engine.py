@@ -11,12 +11,12 @@ from mockserver.core.draft import Draft
 from mockserver.core.episode import Recorded
 from mockserver.core.http import HttpRequest
 from mockserver.core.seed import Seed
-from mockserver.engine.engine import FEW, Engine, alter_engine, draft_answer, put_rules_before
+from mockserver.engine.engine import FEW, Engine, alter_engine, generate_draft, put_rules_before
 from mockserver.engine.memory import Memory
 from mockserver.model.budget import REQUEST_WORK, RequestWork
 from mockserver.server.live import start
 from mockserver.server.sources import Sources
-from mockserver.state.in_memory import MemoryCounters, MemoryShelf
+from mockserver.state.in_memory import MemoryCounters, MemoryValueStore
 from tests.kit import calls
 from tests.kit.cassette_folder import CHAT, HEADERS, Folder, chat, episode, folder
 from tests.kit.local import Answered, Local, local
@@ -209,7 +209,7 @@ def test_all_choices_of_a_small_request_are_different() -> None:
 async def test_the_first_choice_is_made_even_if_earlier_calls_of_a_batch_left_little_work() -> None:
     before = REQUEST_WORK.set(RequestWork(left=0))
     asked = replace(several(1), operation="chat", options=Options(n=3), prompts=())
-    draft = await draft_answer(asked, Seed())
+    draft = await generate_draft(asked, Seed())
     REQUEST_WORK.reset(before)
     assert isinstance(draft, Draft)
     assert len(draft.choices) == 3
@@ -362,7 +362,7 @@ def test_many_rules_in_front_are_found_too() -> None:
 
 async def test_an_engine_that_remembers_elsewhere_leaves_no_trace() -> None:
     engine = local(FRONT_RULES).live.engine
-    elsewhere = alter_engine(engine, counters=MemoryCounters(), memory=Memory(MemoryShelf(count=9, size=9_999)))
+    elsewhere = alter_engine(engine, counters=MemoryCounters(), memory=Memory(MemoryValueStore(count=9, size=9_999)))
     asked = calls.call("ab")
     sources = [(await each.plan(asked)).source.split()[-1] for each in (elsewhere, elsewhere, engine, engine)]
     assert sources == ["first", "second", "first", "second"]

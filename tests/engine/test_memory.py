@@ -24,14 +24,14 @@ from mockserver.core.plan import (
     Usage,
 )
 from mockserver.engine.memory import Memory, continue_conversation, write_messages
-from mockserver.state.in_memory import MemoryShelf
+from mockserver.state.in_memory import MemoryValueStore
 from tests.kit.calls import Web, call
 
 USER, SYSTEM = Message("user", "hello"), Message("system", "be brief")
 
 
 def memory(polls: int = 1, count: int = 9) -> Memory:
-    return Memory(MemoryShelf(count=count, size=100_000), polls)
+    return Memory(MemoryValueStore(count=count, size=100_000), polls)
 
 
 def answer(name: str, *parts: Part, model: str = "m") -> Answer:
@@ -266,18 +266,18 @@ SETTLED = Plan(answer("resp_1"), "generated")
     [(response(), True), (response(store=False), False), (response(operation="input_tokens", store=False), False)],
 )
 async def test_what_a_plan_leaves_behind(asked: Call, kept: bool) -> None:
-    shelf = memory()
-    await shelf.leave(asked, SETTLED)
-    assert (await shelf.look_up(look_up("response")) is not None) == kept
-    await shelf.leave(response(), replace(SETTLED, outcome=Failure("server_error")))
+    answers = memory()
+    await answers.leave(asked, SETTLED)
+    assert (await answers.look_up(look_up("response")) is not None) == kept
+    await answers.leave(response(), replace(SETTLED, outcome=Failure("server_error")))
 
 
 async def test_what_is_told_of_a_plan() -> None:
-    shelf = memory()
+    answers = memory()
     plan = replace(SETTLED, timing=Timing(per_token=1), faults=(Fault("cut"),))
-    left = await shelf.leave(response(background=True), plan)
+    left = await answers.leave(response(background=True), plan)
     assert isinstance(left.outcome, Answer)
     assert (left.outcome.phase, left.timing, left.faults) == ("queued", Timing(), plan.faults)
     for operation in ("input_tokens", "response"):
-        assert isinstance((await shelf.leave(look_up(operation), SETTLED)).outcome, Stored)
-    assert phase(await shelf.look_up(look_up("response"))) == "in_progress"
+        assert isinstance((await answers.leave(look_up(operation), SETTLED)).outcome, Stored)
+    assert phase(await answers.look_up(look_up("response"))) == "in_progress"

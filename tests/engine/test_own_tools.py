@@ -4,7 +4,7 @@ import pytest
 from openai.types.responses import ResponseOutputItem
 from pydantic import TypeAdapter
 
-from mockserver.core.hosted_tools import BODIES, item
+from mockserver.core.hosted_tools import BODIES, make_item
 from mockserver.core.json import Json
 from mockserver.core.plan import Item
 
@@ -28,13 +28,13 @@ SHORT: dict[str, dict[str, Json]] = {
 
 @pytest.mark.parametrize("kind", BODIES)
 def test_short_forms_become_items(kind: str) -> None:
-    made = item(kind, SHORT[kind])
+    made = make_item(kind, SHORT[kind])
     stated = {"id": "x", "type": kind, "status": "completed", "result": None, **made.body}
     read = OFFICIAL.validate_python(stated)
     assert type(read).__name__ != "dict"
 
 
 def test_how_it_ended_and_its_pieces_are_kept() -> None:
-    made = item("code_interpreter_call", {"code": "1", "status": "failed"}, chunks=2)
+    made = make_item("code_interpreter_call", {"code": "1", "status": "failed"}, chunks=2)
     body = {"code": "1", "container_id": "", "outputs": None, "status": "failed"}
     assert made == Item("code_interpreter_call", body, 2)

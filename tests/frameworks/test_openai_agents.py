@@ -10,6 +10,7 @@ from agents import (
     ModelSettings,
     OpenAIChatCompletionsModel,
     OpenAIResponsesModel,
+    OpenAIResponsesWSModel,
     Runner,
     SQLiteSession,
     ToolCallItem,
@@ -108,3 +109,14 @@ async def test_a_streamed_agent_ends_the_same(model: Model) -> None:
     pieces = [event.delta for event in raw if event.type == "response.output_text.delta"]
     assert len(pieces) > 3
     assert "".join(pieces) == streamed.final_output == (await Runner.run(agent, WEATHER)).final_output
+
+
+async def test_an_agent_over_a_websocket(address: str) -> None:
+    model = OpenAIResponsesWSModel("gpt-4o", AsyncOpenAI())
+    agent = Agent("Guide", tools=TOOLS, model=model)
+    end = await Runner.run(agent, TWO_CITIES, max_turns=3)
+    assert [name for name, _ in called(end.new_items)] == ["get_weather", "get_weather"]
+    streamed = Runner.run_streamed(agent, WEATHER_AND_MONEY, max_turns=3)
+    kinds = {event.type async for event in streamed.stream_events()}
+    assert "raw_response_event" in kinds
+    assert [name for name, _ in called(streamed.new_items)] == ["get_weather", "convert_currency"]

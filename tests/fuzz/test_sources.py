@@ -13,15 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.config.errors import MockserverError
-from mockserver.config.settings import Settings, assemble, format_variable
+from mockserver.config.layers import assemble, format_variable
+from mockserver.config.settings import Settings
 from mockserver.config.source import read
 from mockserver.core.http import HttpRequest
-from mockserver.delivery.script import sse
+from mockserver.delivery.script import write_event
 from mockserver.dialects import discover
 from mockserver.rules.load import Rule, load
 from mockserver.server.live import Live, start
 from mockserver.server.respond import Responder
-from mockserver.server.routes import find, places
+from mockserver.server.routes import find_endpoint, list_endpoints
 from mockserver.server.sources import Sources
 from tests.dialects.features import FEATURES, RESPONSE_FEATURES, TEXT_FEATURES, Feature
 from tests.fuzz.amount import thrown
@@ -166,14 +167,14 @@ def _answer(text: str | bytes) -> None:
     live = _started(text)
     if live is None:
         return
-    known = places(discover(), live.settings.dialect)
+    known = list_endpoints(discover(), live.settings.dialect)
     for path, body in BODIES.items():
-        if (found := find(path, known)) is None:
+        if (found := find_endpoint(path, known)) is None:
             continue
-        place, parameters = found
+        place, parameters = found.endpoint, found.params
         asked = HttpRequest("POST", path, body=json.dumps(body).encode(), path_params=parameters)
         answer = asyncio.run(Responder(live, place.dialect, place.operations).respond(asked))
-        b"".join(map(sse, answer.reply.frames or ()))
+        b"".join(map(write_event, answer.reply.frames or ()))
         assert answer.reply.status < 500 or answer.plan.source.startswith("rule "), answer
 
 

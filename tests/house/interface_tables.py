@@ -148,8 +148,19 @@ def _signature(method: Any) -> str:
 
 # What the plugin and unittest use of a server; tests hardly do.
 _INTERNAL = (
-    *("compiled", "update_rules", "remove_rule", "function_failed", "declares", "check", "close_open", "problems"),
-    *("remarks", "ignored_timings", "played_cassette", "wait_until_idle", "keep_declared", "override"),
+    *(
+        "compile_rule",
+        "declare",
+        "serve_mcp",
+        "update_rules",
+        "remove_rule",
+        "note_failure",
+        "declares",
+        "check",
+        "close_open",
+        "problems",
+    ),
+    *("remarks", "list_ignored_timings", "find_played_cassette", "wait_until_idle", "keep_declared", "override"),
 )
 
 

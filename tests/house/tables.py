@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from mockserver.config.errors import RuleError
-from mockserver.config.models_and_limits import KeySettings, LimitsTable, ModelSettings
-from mockserver.config.settings import Settings
+from mockserver.config.settings import KeySettings, LimitsTable, ModelSettings, Settings
 from mockserver.config.source import Document
 from mockserver.config.tables import BaseTable
 from mockserver.config.timing import PROFILES
@@ -25,11 +24,12 @@ from mockserver.delivery.faults import FAULTS
 from mockserver.dialects import FEATURES, Dialect, discover
 from mockserver.engine.catalogue import PUBLISHED
 from mockserver.engine.catalogue import Model as PublishedModel
+from mockserver.kinds import ASKED
 from mockserver.model import GENERATORS
 from mockserver.reports.suggest import write_yaml
 from mockserver.rules.answer.compile import KINDS as KINDS_OF_TEXT
 from mockserver.rules.answer.faults import ANSWER_FAULTS
-from mockserver.rules.checks import ASKED, BESIDE, OUTCOMES
+from mockserver.rules.checks import BESIDE, OUTCOMES
 from mockserver.rules.items import Action, ItemSpec
 from mockserver.rules.json_schema import make_rules_schema
 from mockserver.rules.load import load

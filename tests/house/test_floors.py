@@ -35,7 +35,7 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "state": ({"core"}, {"redis"}),
     "config": ({"core"}, _TYPES | {"yaml", "regex"}),
     "tokenizers": ({"core", "config"}, {"tiktoken"}),
-    "kinds": ({"core"}, set()),
+    "kinds": ({"core", "config"}, set()),
     "dialects": ({"core", "wire", "config", "kinds"}, _TYPES | {"jiter"}),
     "model": ({"core", "config"}, {"pydantic_core", "faker", "regex", "jsonschema_rs", "lark"}),
     "rules": (

@@ -9,7 +9,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from mockserver.cassettes.cassette_file import CassetteFile
-from mockserver.config.recording import MatchSettings
+from mockserver.config.settings import MatchSettings
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.server.cassette_store import CassetteStore
 

@@ -14,14 +14,12 @@ from starlette.types import Message, Receive, Scope, Send
 
 from mockserver.core.exchange import Exchange
 from mockserver.server.access import add_cors
-from mockserver.server.app import Site
-from mockserver.server.asgi import AsgiEntrance
+from mockserver.server.app import AsgiEntrance, Site
 from mockserver.server.live import Live, reload, start
 from mockserver.server.run import Running
-from mockserver.server.snapshot import path_of
+from mockserver.server.snapshot import find_path
 from mockserver.server.sources import Sources
-from mockserver.testing.transport import Transport
-from mockserver.testing.transport.in_process import Clock
+from mockserver.testing.transport import Clock, Transport
 from tests.kit.asgi import scope_of
 from tests.kit.raw import Raw
 
@@ -96,7 +94,7 @@ class Direct:
 
         async def watched(entrance: AsgiEntrance, scope: Scope, receive: Receive, send: Send) -> None:
             if entrance.responder.live is self.live:
-                self.by_asgi.append(path_of(scope))
+                self.by_asgi.append(find_path(scope))
             await call(entrance, scope, receive, send)
 
         return watched

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from mockserver.cassettes.convert import split_events
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.dialects import discover
-from mockserver.server.routes import find, operation_for, places
+from mockserver.server.routes import find_endpoint, find_operation, list_endpoints
 from tests.kit.local import Answered, Local, local
 
 AT = 1_760_000_000.0  # 2025-10-09, when all of them were recorded
@@ -23,9 +23,9 @@ def episode(asked: Local, path: str, body: Any = None, **how: Any) -> Episode:
 def made(path: str, data: bytes, answered: Answered, method: str = "POST") -> Episode:
     """The episode of a request to a path and its answer; of a stream each event came 10 ms after the one before."""
     url = urlsplit(path)
-    found = find(url.path, places(discover(), "openai"))
+    found = find_endpoint(url.path, list_endpoints(discover(), "openai"))
     assert found is not None
-    operation = operation_for(method, found[0].operations)
+    operation = find_operation(method, found.endpoint.operations)
     assert operation is not None
     headers = tuple((name, value) for name, value in answered.headers.items() if name in _KEPT)
     frames = None
@@ -34,7 +34,7 @@ def made(path: str, data: bytes, answered: Answered, method: str = "POST") -> Ep
     took = frames[-1][0] if frames else 0.3
     reply = Recorded(answered.status, headers, b"" if frames else answered.body, frames, took)
     sent = Sent(method, url.path, url.query, JSON, data)
-    return Episode(found[0].dialect.name, operation.name, _model(data, url.path), sent, reply, AT)
+    return Episode(found.endpoint.dialect.name, operation.name, _model(data, url.path), sent, reply, AT)
 
 
 def chats(*said: tuple[str, str], stream: bool = False) -> tuple[Episode, ...]:

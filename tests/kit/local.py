@@ -11,11 +11,11 @@ from urllib.parse import parse_qsl, urlsplit
 
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Plan
-from mockserver.delivery.script import sse
+from mockserver.delivery.script import write_event
 from mockserver.dialects import discover
 from mockserver.server.live import Live, start
 from mockserver.server.respond import Responder
-from mockserver.server.routes import find, places
+from mockserver.server.routes import find_endpoint, list_endpoints
 from mockserver.server.sources import Sources
 
 
@@ -52,9 +52,9 @@ class Local:
         namespace: str = "default",
     ) -> Answered:
         url = urlsplit(path)
-        found = find(url.path, places(discover(), self.live.settings.dialect))
+        found = find_endpoint(url.path, list_endpoints(discover(), self.live.settings.dialect))
         assert found is not None, f"nothing stands at {path}"
-        place, params = found
+        place, params = found.endpoint, found.params
         http = HttpRequest(
             method=method,
             path=url.path,
@@ -79,6 +79,6 @@ def local(rules: str = "", **settings: Any) -> Local:
 
 
 def _answered(reply: Reply, plan: Plan) -> Answered:
-    body = reply.body + b"".join(map(sse, reply.frames or reply.pieces or ()))
+    body = reply.body + b"".join(map(write_event, reply.frames or reply.pieces or ()))
     headers = {name.lower(): value for name, value in reply.headers}
     return Answered(reply.status, headers, body, plan.source, (*plan.remarks, *plan.history_remarks))

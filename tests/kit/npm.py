@@ -14,6 +14,7 @@ PACKAGES = {
     "types": ("typescript@7.0.2", "openai@6.49.0"),
     "language server": ("yaml-language-server@2.0.0",),
     "vitest": ("vitest@4.1.12", "openai@6.49.0"),
+    "sockets": ("openai@7.59.0", "ws@8.23.0"),
     "jest": ("jest@30.5.2", "@anthropic-ai/sdk@1.12.0"),
     "playwright": ("@playwright/test@1.65.1", "@google/genai@2.32.0"),
 }

@@ -85,7 +85,9 @@ def text(then: str, at: RenderContext | None = None) -> str:
 def rendered(template: str, at: RenderContext | None = None, *groups: str) -> str:
     """What a template comes to, in a rule whose regular expressions have these groups."""
     document = Document.from_data({"rules": [{"then": {"text": template}}]}, "r.yaml")
-    context = CompileContext(Mistakes(document), Templates(), "a rule", ("rules", 0, "then", "text"), frozenset(groups))
+    context = CompileContext(
+        Mistakes(document), Templates(), "a rule", ("rules", 0, "then", "text"), groups=frozenset(groups)
+    )
     compiled = context.compile_text(template)
     raise_if_any((context.mistakes,), RuleError)
     return compiled.make(at or scope())

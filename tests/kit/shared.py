@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.seed import monotonic
-from mockserver.state.redis.line import RedisLine
-from mockserver.state.redis.opening import address, open_line
+from mockserver.state.redis.client import RedisClient, open_client, read_address
 from tests.kit.programs import find_program
 
 
@@ -93,8 +92,8 @@ def start_redis() -> Iterator[Callable[..., RedisServer]]:
         shutil.rmtree(each.socket.parent)
 
 
-def line_to(server: RedisServer, prefix: str = "mockserver") -> RedisLine:
-    return open_line(address(f"{server.url}?prefix={prefix}"))
+def client_to(server: RedisServer, prefix: str = "mockserver") -> RedisClient:
+    return open_client(read_address(f"{server.url}?prefix={prefix}"))
 
 
 def free_ports(count: int) -> list[int]:

@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic_core import SchemaValidator
 
-from mockserver.config.models_and_limits import LimitsSetting
+from mockserver.config.settings import LimitsSetting
 from mockserver.config.tables import build_schema
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import HttpRequest
 from mockserver.dialects import discover
 from mockserver.server.limits import Limiter
 from mockserver.server.respond import Responder
-from mockserver.server.routes import find, places
+from mockserver.server.routes import find_endpoint, list_endpoints
 from mockserver.state.in_memory import MemoryLimitStore
 from tests.kit.clock import HandClock
 from tests.kit.local import Local, local
@@ -52,9 +52,11 @@ class Asking:
         return asyncio.run(self._asked())
 
     async def _asked(self) -> tuple[int, float]:
-        found = find(discover()[self.dialect].mounts[0] + "/chat/completions", places(discover(), "openai"))
+        found = find_endpoint(
+            discover()[self.dialect].mounts[0] + "/chat/completions", list_endpoints(discover(), "openai")
+        )
         assert found is not None
-        place, params = found
+        place, params = found.endpoint, found.params
         http = HttpRequest("POST", "/chat/completions", body=self.body, path_params=params)
         live = answering().live
         live._limiter, live._limited = self.limiter, live.settings

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from mockserver.config.yaml_reader import parse
 from mockserver.core.call import Call, Message, Tool, ToolChoice
 from mockserver.core.seed import Seed
-from mockserver.engine.engine import generator
+from mockserver.engine.engine import make_generator
 from mockserver.model.budget import STEPS, AnswerWork, spend
 from tests.kit.calls import call
 
@@ -29,7 +29,7 @@ def steps(work: Callable[[], object]) -> int:
 
 
 def answering(asked: Call) -> Callable[[], object]:
-    return lambda: generator(asked, Seed("0"))("auto", {}, 0)
+    return lambda: make_generator(asked, Seed("0"))("auto", {}, 0)
 
 
 def tools(names: Sequence[str], *said: str | Message, about: str = "", choice: ToolChoice = ANY) -> Call:

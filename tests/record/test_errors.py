@@ -59,8 +59,8 @@ def test_an_upstream_that_does_not_answer(up: Upstream, script: str, caplog: pyt
 def test_upstreams_that_are_unknown_or_answer_oddly(up: Upstream) -> None:
     for upstream, told in (
         ("http://nowhere.invalid/v1", "The upstream of openai, nowhere.invalid, cannot be found: "),
-        ({"azure": "http://127.0.0.1:1"}, "No upstream is known for openai: name it, as in --upstream openai=https://"),
-        (base(up, "odd status"), "The upstream of openai answers with a status of 999."),
+        ({"azure": "http://127.0.0.1:1"}, "No upstream is set for openai; set one, such as --upstream openai=https://"),
+        (base(up, "odd status"), "The upstream of openai answered with the status 999, which HTTP does not have."),
     ):
         with relaying(upstream) as relay:
             got = received(relay, HI)

@@ -17,7 +17,7 @@ import yaml
 
 from mockserver.cli import COMMANDS
 from mockserver.config.settings import Settings
-from mockserver.server.client_environment import environment
+from mockserver.server.client_environment import make_environment
 from tests.release.sources import ROOT, clean, tool
 
 pytestmark = pytest.mark.needs("bash")
@@ -89,7 +89,7 @@ def test_later_steps_find_the_server(runner: Runner) -> None:
     variables = runner.variables("GITHUB_ENV")
     address = variables["MOCKSERVER_URL"]
     assert runner.variables("GITHUB_OUTPUT") == {"address": address}
-    assert variables == environment(address, Settings(), clean())
+    assert variables == make_environment(address, Settings(), clean())
     content = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}).encode()
     url = f"{variables['OPENAI_BASE_URL']}/chat/completions"
     with urlopen(Request(url, content, {"content-type": "application/json"})) as answer:

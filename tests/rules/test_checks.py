@@ -4,14 +4,15 @@ import pytest
 
 from mockserver.core.draft import ArtifactDraft, Draft
 from mockserver.core.plan import Failure
-from mockserver.rules.checks import GENERATIVE, explain_misfit
+from mockserver.kinds import CONVERSATIONS
+from mockserver.rules.checks import explain_misfit
 from mockserver.rules.match.fields import OPERATIONS
 from tests.kit.calls import call
 from tests.kit.rules import loaded, mistakes, then_mistakes
 
 ANSWERS = (
     "text, json, refusal, tool_calls, items, parts, choices, error, content_filter, generate, echo, raw, cassette, "
-    "forward, steps, one_of, embedding, moderation, failed, faults, timing"
+    "forward, steps, one_of, tool_error, content, embedding, moderation, failed, faults, timing"
 )
 
 BAD = {
@@ -30,7 +31,7 @@ BAD = {
     ),
     "{choices: [{text: a}], finish: stop}": '23: "finish" cannot be combined with "choices"; put it into each choice',
     "{cassette: a, headers: {a: b}}": (
-        '14: "headers" cannot be combined with "cassette"; an episode is replayed as it was recorded'
+        '14: "headers" cannot be combined with "cassette"; an episode is replayed unchanged'
     ),
     "{forward: true, timing: {total: 3}}": (
         '16: "timing" cannot be combined with "forward"; the provider\'s answer is sent unchanged'
@@ -64,7 +65,7 @@ def test_what_goes_together(then):
 
 
 FOR = {
-    "{then: {text: a}}": set(GENERATIVE),
+    "{then: {text: a}}": set(CONVERSATIONS),
     "{then: {embedding: [1]}}": {"embeddings"},
     "{then: {steps: [{embedding: [1]}, {error: 429}]}}": {"embeddings"},
     "{when: {operation: [chat, embeddings]}, then: {raw: {}}}": {"chat", "embeddings"},

@@ -126,17 +126,17 @@ def remarks(then: Mapping[str, Any], body: Mapping[str, Any], path: str = CHAT, 
         (
             {"tool_calls": [PARIS], "finish": "stop"},
             TOOLS,
-            "has finish: stop, but calls a tool; then it is tool_calls",
+            "has finish: stop, but calls a tool; a model sends tool_calls",
         ),
         (
             {"tool_calls": [PARIS], "finish": "function_call"},
             TOOLS,
-            "has finish: function_call, but with this request's tools it is tool_calls",
+            "has finish: function_call, but with this request's tools, a model sends tool_calls",
         ),
         (
             {"tool_calls": [PARIS], "finish": "tool_calls"},
             {"functions": [{"name": "get_weather", "parameters": CITY}]},
-            "has finish: tool_calls, but with this request's tools it is function_call",
+            "has finish: tool_calls, but with this request's tools, a model sends function_call",
         ),
     ],
 )  # fmt: skip

@@ -41,7 +41,7 @@ def test_each_call_gets_a_failure_of_its_own():
 
 BAD = {
     "{error: {message: x}}": '8: "error" needs a status, such as {status: 429, message: Slow down}',
-    "{error: {status: 429, retry_after: 1}, retry_after: 2}": '39: "retry_after" is already inside "error"; keep one',
+    "{error: {status: 429, retry_after: 1}, retry_after: 2}": '39: "retry_after" is also in "error"; keep only one',
     "{error: 200}": ("8: 200 is not an error status; write 400 to 599, or a table with a status and a message"),
     "{error: rate_limt}": '8: unknown error "rate_limt"; did you mean "rate_limit"?',
     "{error: '429'}": '8: unknown error "429"; write the number without quotes',
@@ -79,7 +79,7 @@ NOT_BROKEN = {
     "{text: a, failed: soon}": '18: "failed" expects true, or a table with a code and a message, not "soon"',
     "{text: a, failed: {code: '{{ x }}'}}": "25: templates are not supported here: this is sent unchanged",
     "{choices: [{text: a}], failed: true}": (
-        '23: "failed" cannot be combined with "choices"; an answer breaks off as a whole, so use a single text'
+        '23: "failed" cannot be combined with "choices"; all choices break off together, so use a single text'
     ),
 }
 
@@ -169,7 +169,7 @@ BAD_TRIPS = {
         '40: "protected_material_text" applies to the completion only; write on: completion'
     ),
     "{content_filter: {on: prompt, after_tokens: 3}}": (
-        '30: "after_tokens" counts the completion\'s tokens; with on: prompt there is no completion'
+        '30: "after_tokens" counts tokens of the completion; remove it, or write on: completion'
     ),
     "{text: a, annotate: {completion: {jailbreak: true}}}": (
         '34: unknown key "jailbreak"; "completion" accepts hate, self_harm, sexual, violence, '

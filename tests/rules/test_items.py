@@ -215,7 +215,7 @@ BAD = {
         '43: use "action" or "query", not both'
     ),
     "{items: [{type: web_search_call, action: {type: search}, sources: []}]}": (
-        '57: "sources" are the results of a search; put them into "action"'
+        '57: "sources" belong to the action of a search; put them into "action"'
     ),
     "{items: [{type: web_search_call, action: {type: look, url: a}}]}": (
         '48: unknown type "look"; choose one of search, open_page, find_in_page, find'

@@ -11,7 +11,7 @@ import jsonschema_rs
 import pytest
 
 from mockserver.config.errors import MockserverError
-from mockserver.config.settings import assemble
+from mockserver.config.layers import assemble
 from mockserver.config.source import Document, read
 from mockserver.core.json import Json
 from mockserver.delivery.faults import FAULTS

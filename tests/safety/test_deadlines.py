@@ -8,7 +8,7 @@ import pytest
 
 from mockserver.server.app import build_app
 from mockserver.server.http.parser import Deadlines
-from mockserver.server.http.protocol import refusal
+from mockserver.server.http.protocol import make_refuse
 from tests.kit.app_server import serve_app
 from tests.kit.local import local
 from tests.kit.raw import GET, HI, Raw, post
@@ -21,7 +21,7 @@ SLOW = "rules: [{when: {last_user: Hello}, then: {text: Hi, timing: {total: 1s}}
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     live = local(SLOW).live
-    with serve_app(build_app(live), refuse=refusal(live), deadlines=SHORT) as listening:
+    with serve_app(build_app(live), refuse=make_refuse(live), deadlines=SHORT) as listening:
         yield listening
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mockserver.config.models_and_limits import KeySettings
+from mockserver.config.settings import KeySettings
 from mockserver.core.plan import Failure
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.server.access import SECURITY, Guard, add_cors, check_key, check_model_allowed, is_control
@@ -218,7 +218,7 @@ def test_refusals_say_why_and_what_to_do() -> None:
     status, headers, body = guarded(OWN, host="0.0.0.0")
     assert (status, headers["www-authenticate"]) == (401, 'Bearer realm="mockserver"')
     assert json.loads(body)["error"] == (
-        "Control paths want a token here: send authorization: Bearer TOKEN or x-mockserver-token: TOKEN. "
+        "Control paths require a token here: send authorization: Bearer TOKEN or x-mockserver-token: TOKEN. "
         "The server made it when it started, and mockserver serve printed it then; "
         "the setting control_token sets one of your own."
     )
@@ -229,7 +229,7 @@ def test_refusals_say_why_and_what_to_do() -> None:
             "It is the setting control_token: MOCKSERVER_CONTROL_TOKEN, --control-token or settings of a rules file. "
             "The server does not print it."
         )
-        assert refused["error"].startswith("This is not the token of control paths: ")
+        assert refused["error"].startswith("The token is wrong: ")
         assert refused["error"].endswith(refused["token"])
     _, _, body = guarded(OWN | {"origin": "\x1b[2J" + "é" * 5000})
     assert (len(body) < 1500, b"\x1b" in body) == (True, False)

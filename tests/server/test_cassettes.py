@@ -10,13 +10,12 @@ import pytest
 from msgspec.structs import replace
 
 from mockserver.config.errors import CassetteError, MockserverError
-from mockserver.config.recording import MatchSettings
-from mockserver.config.settings import assemble
+from mockserver.config.layers import assemble
+from mockserver.config.settings import MatchSettings
 from mockserver.config.source import read
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
-from mockserver.core.plan import Failure, Forward, Timing
-from mockserver.core.protocols import Lookup
+from mockserver.core.plan import Failure, Forward, Plan, Timing
 from mockserver.delivery.script import AT_ONCE, Pace
 from mockserver.server.cassette_store import CassetteStore, check_cassettes, parse_episode, parse_sent
 from mockserver.server.live import start
@@ -228,11 +227,11 @@ def player(held: Folder, record: Record = "none", name: str | None = "chat", **m
     return Player(held.store(), **{"upstreams": ("openai",), **more}).choose(name, record)
 
 
-def found(made: Player, *calls: Call, cassette: str | None = None) -> list[Lookup | None]:
+def found(made: Player, *calls: Call, cassette: str | None = None) -> list[Plan | None]:
     """What calls get one after another."""
     counters = MemoryCounters()
 
-    async def all_of_them() -> list[Lookup | None]:
+    async def all_of_them() -> list[Plan | None]:
         return [await made.play(call, counters, cassette) for call in calls]
 
     return asyncio.run(all_of_them())

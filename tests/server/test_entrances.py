@@ -17,7 +17,7 @@ import pytest
 
 from mockserver.dialects import discover
 from mockserver.server.live import SMALL
-from mockserver.server.routes import find, places
+from mockserver.server.routes import find_endpoint, list_endpoints
 from tests.determinism.requests import GOLDEN, told
 from tests.determinism.requests import requests as golden_requests
 from tests.determinism.requests import rules as golden_rules
@@ -75,11 +75,11 @@ def test_every_case_of_the_dialects(entrances: Entrances) -> None:
 def test_every_golden_request(entrances: Entrances, part: int) -> None:
     entrances.load(golden_rules())
     golden = json.loads(GOLDEN.read_text())
-    known = places(discover(), "openai")
+    known = list_endpoints(discover(), "openai")
     for each in golden_requests()[part::2]:
         answer = entrances.ask(Request(each.path, each.body, {**JSON, **(each.headers or {})}, each.method))
         assert told(answer.status, answer.body) == golden[each.name], each.name
-    assert [path for path in entrances.direct.by_asgi if find(path, known)] == []
+    assert [path for path in entrances.direct.by_asgi if find_endpoint(path, known)] == []
 
 
 def test_streams_that_take_their_time(entrances: Entrances) -> None:

@@ -16,7 +16,7 @@ from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import raw
 from mockserver.dialects import discover
 from mockserver.engine.answer import Author, answer
-from mockserver.server.routes import find, places
+from mockserver.server.routes import find_endpoint, list_endpoints
 from mockserver.tokenizers import named
 from tests.kit.calls import call
 from tests.kit.local import Local, local
@@ -94,9 +94,9 @@ def test_a_stream_weighs_what_usage_says(server: Local, path: str, said: str, mo
 
 
 def streamed(server: Local, path: str, body: Any) -> tuple[list[Frame], Answer]:
-    found = find(path, places(discover(), "openai"))
+    found = find_endpoint(path, list_endpoints(discover(), "openai"))
     assert found is not None
-    operation = found[0].operations["POST"]
+    operation = found.endpoint.operations["POST"]
     http = HttpRequest("POST", path, body=json.dumps(body).encode())
     asked = operation.parse(http, False)
     made = asyncio.run(server.live.engine.plan(asked)).outcome

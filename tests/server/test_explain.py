@@ -133,7 +133,7 @@ def test_prompts_are_explained_one_by_one_and_leave_nothing(server: ControlledSe
         ({"call": "7"}, 400, 'the body must be {"call": 7}, with the number of a call in the journal'),
         ({"call": 7}, 404, "there is no call 7 in the journal"),
         ({"call": 1}, 400, "call 1 cannot be explained: no operation is at its path"),
-        ({"call": 2}, 400, "call 2 cannot be explained: its body is not kept whole (11000"),
+        ({"call": 2}, 400, "call 2 cannot be explained: its body was too large to be kept whole (11000"),
         ({"dialect": "opena", "body": {}}, 400, 'unknown dialect "opena"; known: anthropic,'),
         ({"path": "/v1/chat", "body": {}}, 400, "no operation at /v1/chat; nearest: POST /v1/chat/completions"),
         ({"path": "http://[", "body": {}}, 400, "invalid path http://["),
@@ -169,7 +169,7 @@ def test_a_conversation_is_explained_as_a_whole() -> None:
     first = server.ask("/v1/responses", {"model": "m", "input": "a"}).json
     more = RequestFile("/v1/responses", {"model": "m", "input": "b", "previous_response_id": first["id"]})
     assert explained(server, reach(more, "openai").call(Settings())).source.endswith("second")
-    assert asyncio.run(server.live.engine.memory.shelf.count("default")) == 1
+    assert asyncio.run(server.live.engine.memory.store.count("default")) == 1
 
 
 def test_refusals_failures_and_faults() -> None:

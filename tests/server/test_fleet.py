@@ -234,11 +234,11 @@ def test_what_counts_nothing_makes_no_round_trip(shared: RedisServer, tmp_path: 
         served.port = int(running.address.rpartition(":")[2])
         served.control("rules?namespace=own", {"name": "p", "then": {"text": "a"}})
         served.chat("hi", "own")
-        before, began = live.fleet.line.trips, time.monotonic()
+        before, began = live.fleet.client.trips, time.monotonic()
         for number in range(300):
             assert served.chat(f"hi {number}", "own" if number % 2 else "") in ("a", "from the file")
         renewals = (time.monotonic() - began) / 0.5 + 2
-        assert live.fleet.line.trips - before <= renewals
+        assert live.fleet.client.trips - before <= renewals
 
 
 def test_a_state_that_was_lost_begins_anew(start_redis: Callable[..., RedisServer], tmp_path: Path) -> None:

@@ -12,9 +12,16 @@ from mockserver.core.plan import Failure
 from mockserver.dialects import discover
 from mockserver.server.app import build_app
 from mockserver.server.live import Live
-from mockserver.server.respond import MAX_TRACEBACK, crash
-from mockserver.server.routes import find, nearest, operation_at, own_places, owner, places
-from mockserver.server.snapshot import ClientLeftError, read_body, snapshot
+from mockserver.server.respond import MAX_TRACEBACK, describe_crash
+from mockserver.server.routes import (
+    find_endpoint,
+    find_nearest_path,
+    find_operation_name,
+    find_owner,
+    list_endpoints,
+    list_own_endpoints,
+)
+from mockserver.server.snapshot import ClientLeftError, make_request, read_body
 from tests.kit.asgi import App
 from tests.kit.local import Answered, local
 
@@ -139,7 +146,7 @@ async def test_a_bug_amid_an_answer_is_not_a_client_that_leaves(monkeypatch: pyt
         raise ZeroDivisionError
         yield
 
-    monkeypatch.setattr("mockserver.server.deliver.actions_of", broken)
+    monkeypatch.setattr("mockserver.server.deliver.list_actions", broken)
     live = local("rules: [{then: {text: a b, timing: {total: 1ms}}}]").live
     with pytest.raises(ZeroDivisionError):
         await Wire().ask(live)
@@ -151,12 +158,12 @@ def logged(message: str, path: str = "/v1/x", key: str = "sk-proj-0a1b2c3d4e") -
     try:
         raise ValueError(message)
     except ValueError as error:
-        return crash(error, http)
+        return describe_crash(error, http)
 
 
 def test_the_log_of_a_bug() -> None:
     first, *trace = logged("no such thing").splitlines()
-    assert first == "a fault of mockserver itself, on POST /v1/x"
+    assert first == "internal error of mockserver on POST /v1/x"
     assert (trace[0], trace[-1]) == ("| Traceback (most recent call last):", "| ValueError: no such thing")
     assert "test_handler.py" in trace[1]
     assert len(logged("x\n" * 100_000)) < 3 * MAX_TRACEBACK
@@ -216,7 +223,7 @@ def test_a_snapshot_has_what_the_wire_said() -> None:
         "headers": ((b"x-one", b"1"), (b"x-one", b"2")),
         "path_params": {"namespace": "mine"},
     }
-    http = snapshot(scope, b"{}", "mine")
+    http = make_request(scope, b"{}", "mine")
     assert (http.method, http.path, http.namespace) == ("POST", "/v1/chat/completions", "mine")
     assert http.query == {"a": "2", "b": " x", "empty": "", "c[]": "1,2"}
     assert (http.header("X-One"), http.header("x-two")) == ("1", None)
@@ -224,19 +231,19 @@ def test_a_snapshot_has_what_the_wire_said() -> None:
 
 # --- paths
 
-KNOWN = places(discover(), "openai")
+KNOWN = list_endpoints(discover(), "openai")
 
 
 def test_operations_are_found_at_their_paths() -> None:
-    found = find("/v1/models/accounts/fireworks/models/x", KNOWN)
+    found = find_endpoint("/v1/models/accounts/fireworks/models/x", KNOWN)
     assert found is not None
-    assert found[1] == {"model": "accounts/fireworks/models/x"}
-    found = find(CHAT, places(discover(), "skytells"))
+    assert found.params == {"model": "accounts/fireworks/models/x"}
+    found = find_endpoint(CHAT, list_endpoints(discover(), "skytells"))
     assert found is not None
-    assert found[0].dialect.name == "skytells"
-    assert operation_at("POST", "/azure/chat/completions", KNOWN) == "chat"
-    assert operation_at("HEAD", "/v1/models", KNOWN) == "models"
-    assert operation_at("DELETE", "/v1/models", KNOWN) is operation_at("GET", "/nowhere", KNOWN) is None
+    assert found.endpoint.dialect.name == "skytells"
+    assert find_operation_name("POST", "/azure/chat/completions", KNOWN) == "chat"
+    assert find_operation_name("HEAD", "/v1/models", KNOWN) == "models"
+    assert find_operation_name("DELETE", "/v1/models", KNOWN) is find_operation_name("GET", "/nowhere", KNOWN) is None
 
 
 @pytest.mark.parametrize(
@@ -274,8 +281,8 @@ def test_an_unknown_path_has_a_nearest_one_and_a_dialect(
     method: str, path: str, near: str | None, dialect: str
 ) -> None:
     path, _, query = path.partition("?")
-    assert nearest(method, path, KNOWN, query) == near
-    assert owner(path, discover(), "openai").name == dialect
+    assert find_nearest_path(method, path, KNOWN, query) == near
+    assert find_owner(path, discover(), "openai").name == dialect
 
 
 MESSAGES = {"model": "claude-opus-5-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
@@ -317,12 +324,12 @@ def test_no_pattern_hides_a_fixed_path() -> None:
 
 @pytest.mark.parametrize("default", discover())
 def test_the_default_dialects_paths_are_no_others(default: str) -> None:
-    own, every = own_places(discover()[default]), places(discover(), default)
+    own, every = list_own_endpoints(discover()[default]), list_endpoints(discover(), default)
     assert own
     for place in own:
         for operation in place.operations.values():
             path = operation.usual(place.path, model="gpt-4o")
-            assert find(path, own) == find(path, every)
+            assert find_endpoint(path, own) == find_endpoint(path, every)
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from mockserver.core.http import tabulate
 from mockserver.core.plan import Failure
 from mockserver.delivery.drive import WIRE
 from mockserver.server.http import protocol
-from mockserver.server.http.parser import Deadlines, RequestHead, RequestParser, check_clear, find_target, path_of
-from mockserver.server.http.protocol import refusal
+from mockserver.server.http.parser import Deadlines, RequestHead, RequestParser, check_clear, find_target, read_path
+from mockserver.server.http.protocol import make_refuse
 from tests.kit.app_server import serve_app
 from tests.kit.local import local
 from tests.kit.raw import GET, Raw, RawResponse, chunked, post
@@ -84,7 +84,7 @@ def test_a_target_has_a_path(target: bytes, path: bytes, host: bytes) -> None:
     ],
 )
 def test_the_reported_path_has_no_credentials(target: bytes, headers: list[Field], path: str) -> None:
-    assert path_of(target, headers) == path
+    assert read_path(target, headers) == path
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_the_reported_path_has_no_credentials(target: bytes, headers: list[Field
 )
 def test_a_refused_head_gets_its_dialect_s_error(path: str, dialect: str, namespace: str, inner: str) -> None:
     live = local().live
-    reply = refusal(live)(Failure("bad_parameter", "No.", status=431), "GET", path)
+    reply = make_refuse(live)(Failure("bad_parameter", "No.", status=431), "GET", path)
     assert (reply.status, "No." in json.dumps(json.loads(reply.body))) == (431, True)
     (row,) = live.journal
     assert (row.path, row.dialect, row.namespace, row.status) == (inner, dialect, namespace, 431)
@@ -391,7 +391,7 @@ def test_whole_answers_pass_asgi_by_if_they_are_simple(sent: bytes, whole: bool)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await receive()
-        taken.append(scope["extensions"][WIRE].whole(201, b"x-one: 1\r\ncontent-length: 2\r\n", b"ok"))
+        taken.append(scope["extensions"][WIRE].send_whole(201, b"x-one: 1\r\ncontent-length: 2\r\n", b"ok"))
         if not taken[-1]:
             await begin(send, (b"x-one", b"1"), (b"content-length", b"2"))
             await send({"type": "http.response.body", "body": b"ok"})

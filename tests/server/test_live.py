@@ -10,17 +10,15 @@ from msgspec.structs import replace
 
 from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.config.errors import MockserverError
-from mockserver.config.models_and_limits import KeySettings
-from mockserver.config.settings import Settings
+from mockserver.config.settings import KeySettings, Settings
 from mockserver.core.episode import Recorded
 from mockserver.core.plan import Timing
 from mockserver.core.seed import Seed, WallClock
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.server.cassette_store import parse_sent
-from mockserver.server.live import Live, make_policy, reload, start
+from mockserver.server.live import Live, make_policy, reload, start, watch
 from mockserver.server.namespaces import DEFAULT, LONGEST, Namespaces, is_namespace
 from mockserver.server.sources import Sources
-from mockserver.server.watch import watch
 from tests.kit.cassette_folder import chat, episode
 from tests.kit.control import controlled_server, rule
 
@@ -112,7 +110,7 @@ def test_an_invalid_name_gets_the_404_of_its_dialect(tmp_path: Path, name: str, 
     server = controlled_server(tmp_path)
     got = server.app.ask(f"/ns/{name}/{path}", chat("x"))
     assert got.status == 404
-    assert "A namespace is called by 1 to 100 printable characters." in got.body.decode()
+    assert "The name of a namespace must have 1 to 100 printable characters." in got.body.decode()
     (call,) = server.calls()
     assert (call["dialect"], call["namespace"], call["source"]) == (dialect, "default", "invalid")
 

@@ -16,7 +16,7 @@ from urllib.request import urlopen
 import pytest
 
 from mockserver.config.errors import ConfigError
-from mockserver.server.client_environment import KEY, environment
+from mockserver.server.client_environment import KEY, make_environment
 from mockserver.server.run import Running, allow_open_files, bind
 from tests.kit.local import local
 from tests.kit.raw import STREAM, Raw, post
@@ -34,7 +34,7 @@ def test_a_port_in_use_and_invalid_hosts() -> None:
         "stop it, or choose another with --port (0 picks a free one)"
     )
     for host in ("a..é", "a\0b"):
-        with pytest.raises(ConfigError, match=":0: this is not the name of a host"):
+        with pytest.raises(ConfigError, match=":0: this is not a valid host name"):
             bind(host, 0)
 
 
@@ -140,7 +140,7 @@ REAL = {"OPENAI_API_KEY": "sk-real", "FIREWORKS_API_KEY": "fw-real"}
 
 
 def variables(environ: Mapping[str, str] = {}, **settings: Any) -> Mapping[str, str]:
-    return environment(ADDRESS, local(**settings).live.settings, environ)
+    return make_environment(ADDRESS, local(**settings).live.settings, environ)
 
 
 def test_every_client_is_led_to_its_own_dialect() -> None:

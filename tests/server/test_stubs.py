@@ -11,8 +11,8 @@ from mockserver.dialects import discover
 from mockserver.reports.calls import find_error_message
 from mockserver.rules.load import load
 from mockserver.server.explain import make_usual_request
-from mockserver.server.routes import bare, places
-from mockserver.server.stubs import unreachable
+from mockserver.server.routes import drop_dialect_segment, list_endpoints
+from mockserver.server.stubs import find_unreachable
 from mockserver.testing import MockServer, MockServerWarning
 from tests.kit.asgi import app
 from tests.kit.local import local
@@ -148,7 +148,7 @@ MISSING = [
     (dialect.name, front + path.replace("*", "any"))
     for dialect in discover().values()
     for path in dialect.missing
-    for front in (dialect.mounts[0], bare(dialect.mounts[0]))
+    for front in (dialect.mounts[0], drop_dialect_segment(dialect.mounts[0]))
     if front == dialect.mounts[0] or dialect.name == "openai"
 ]
 
@@ -170,7 +170,7 @@ def test_no_rule_is_suggested_for_a_path_with_a_star() -> None:
 
 
 def test_no_missing_endpoint_is_there() -> None:
-    known = [place.path for place in places(discover(), "openai")]
+    known = [place.path for place in list_endpoints(discover(), "openai")]
     for name, path in MISSING:
         assert not [each for each in known if each == path or each.startswith(f"{path}/")], name
 
@@ -179,22 +179,22 @@ NEVER = [
     (
         "{path: /v1/chat/completions, method: PUT}",
         "{json: 1}",
-        "/v1/chat/completions is called by GET, POST, not",
+        "/v1/chat/completions accepts GET, POST, not",
     ),
-    ("{path: /v1/models, method: [PUT, PATCH]}", "{error: 500}", "/v1/models is called by GET, not by PATCH, PUT"),
+    ("{path: /v1/models, method: [PUT, PATCH]}", "{error: 500}", "/v1/models accepts GET, not PATCH, PUT"),
     ("{path: /v1/filse}", "{text: hi}", 'no dialect knows the path "/v1/filse"; there, rules answer with raw, json'),
     ("{path: /tools/*}", "{text: hi}", 'no dialect knows the path "/tools/*"'),
     ("{path: [/a, /b]}", "{echo: true}", 'no dialect knows the path "/a"'),
     ("{path: a/b}", "{json: 1}", 'a path begins with a slash: write "/a/b"'),
     ("{path: /a//b/}", "{json: 1}", 'rules see a path without doubled and trailing slashes: write "/a/b"'),
     ("{path: /ns/me/a}", "{json: 1}", "rules see a path without its namespace"),
-    ("{method: PUT}", "{json: 1}", "no chat, completions, responses is called by PUT; add a path"),
+    ("{method: PUT}", "{json: 1}", "no chat, completions, responses accepts PUT; add a path"),
 ]
 
 
 @pytest.mark.parametrize(("when", "then", "why"), NEVER)
 def test_check_says_which_rules_are_never_reached(when: str, then: str, why: str) -> None:
-    (remark,) = unreachable(local(stub(when, then)).live.engine.rules, "openai")
+    (remark,) = find_unreachable(local(stub(when, then)).live.engine.rules, "openai")
     assert remark.text.startswith(f"never answers: {why}")
 
 
@@ -216,7 +216,7 @@ def test_check_says_which_rules_are_never_reached(when: str, then: str, why: str
     ],
 )
 def test_check_is_silent_on_rules_that_are_reached(when: str, then: str) -> None:
-    assert not list(unreachable(local(stub(when, then)).live.engine.rules, "openai"))
+    assert not list(find_unreachable(local(stub(when, then)).live.engine.rules, "openai"))
 
 
 HTML = {"accept": "text/html,*/*;q=0.8", "host": "127.0.0.1:8000"}

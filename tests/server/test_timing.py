@@ -10,10 +10,10 @@ import pytest
 
 from mockserver.core.action import Wait
 from mockserver.core.http import HttpRequest
-from mockserver.delivery.script import script
+from mockserver.delivery.script import make_script
 from mockserver.dialects import discover
 from mockserver.server.respond import LARGE, Responder, Response
-from mockserver.server.routes import find, places
+from mockserver.server.routes import find_endpoint, list_endpoints
 from tests.kit.local import Local, local
 from tests.kit.raw import HI, STREAM, Raw, post
 from tests.kit.served import Served, served
@@ -49,9 +49,9 @@ JITTERY: dict[str, Any] = {"first_token": 1, "per_token": 1, "jitter": {"lognorm
 
 
 def asked(server: Local, path: str, body: Any, **headers: str) -> Response:
-    found = find(path, places(discover(), "openai"))
+    found = find_endpoint(path, list_endpoints(discover(), "openai"))
     assert found is not None
-    place, params = found
+    place, params = found.endpoint, found.params
     named = tuple((name.replace("_", "-").encode(), value.encode()) for name, value in headers.items())
     body = json.dumps({"model": "gpt-4o", **body}).encode()
     http = HttpRequest("POST", path, body=body, headers=named, path_params=params)
@@ -59,7 +59,7 @@ def asked(server: Local, path: str, body: Any, **headers: str) -> Response:
 
 
 def waits(answer: Response) -> list[float]:
-    return [action.seconds for action in script(answer.reply, answer.pace) if isinstance(action, Wait)]
+    return [action.seconds for action in make_script(answer.reply, answer.pace) if isinstance(action, Wait)]
 
 
 @pytest.fixture(scope="module")

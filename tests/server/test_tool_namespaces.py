@@ -88,7 +88,7 @@ def test_of_two_namespaces_a_rule_names_one() -> None:
     [
         (
             "name: get_weather",
-            'calls "get_weather", which the namespaces "crm" and "maps" offer; name one with the key',
+            'calls "get_weather", which several namespaces offer: "crm" and "maps"; add namespace',
         ),
         ("name: get_weather, namespace: erp", 'calls "erp.get_weather", a tool that the request does not offer'),
         ("name: maps.get_weather", ""),

@@ -101,7 +101,7 @@ def test_the_upstream_of_a_dialect() -> None:
     environ = {"MOCKSERVER_UPSTREAM_KEY_OPENAI": "k-1", "MOCKSERVER_UPSTREAM_KEY_AZURE": "k-2"}
     assert find_upstream(openai, {"openai": ADDRESS}, environ) == Upstream(openai, ADDRESS, "k-1")
     assert find_upstream(openai, {"openai": ADDRESS}, {"MOCKSERVER_UPSTREAM_KEY_OPENAI": ""}).key is None
-    with pytest.raises(Failure, match="No upstream is known for openai: name it, as in --upstream openai=https"):
+    with pytest.raises(Failure, match="No upstream is set for openai; set one, such as --upstream openai=https"):
         find_upstream(openai, {"azure": ADDRESS}, environ)
 
 

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from mockserver.core.protocols import Draw
-from mockserver.core.rates import Limits
+from mockserver.core.rates import Draw, Limits
 from mockserver.state.in_memory import MemoryLimitStore
 
 

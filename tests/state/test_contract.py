@@ -1,4 +1,4 @@
-"""What counters, shelves and limits promise, in memory and in Redis."""
+"""What counters, value stores and limits promise, in memory and in Redis."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mockserver.core.protocols import Counters, Draw, LimitStore, Precondition, Shelf
-from mockserver.core.rates import Limits
-from mockserver.state.in_memory import MemoryCounters, MemoryLimitStore, MemoryShelf
+from mockserver.core.rates import Draw, Limits, LimitStore
+from mockserver.core.state import Counters, Precondition, ValueStore
+from mockserver.state.in_memory import MemoryCounters, MemoryLimitStore, MemoryValueStore
 from mockserver.state.redis import stores
-from mockserver.state.redis.line import Script
-from mockserver.state.redis.stores import RedisCounters, RedisLimitStore, RedisShelf
-from tests.kit.shared import RedisServer, line_to
+from mockserver.state.redis.client import Script
+from mockserver.state.redis.stores import RedisCounters, RedisLimitStore, RedisValueStore
+from tests.kit.shared import RedisServer, client_to
 
 TEXTS = (str.encode, bytes.decode)
 
@@ -26,8 +26,8 @@ class Memory:
     def counters(self) -> Counters:
         return MemoryCounters()
 
-    def shelf(self, *, count: int = 9, size: int = 99) -> Shelf[str]:
-        return MemoryShelf(count=count, size=size)
+    def values(self, *, count: int = 9, size: int = 99) -> ValueStore[str]:
+        return MemoryValueStore(count=count, size=size)
 
     def store(self) -> LimitStore:
         return MemoryLimitStore()
@@ -38,19 +38,19 @@ class Memory:
 
 class Shared:
     def __init__(self, server: RedisServer) -> None:
-        self.line = line_to(server)
+        self.client = client_to(server)
 
     def counters(self) -> Counters:
-        return RedisCounters(self.line)
+        return RedisCounters(self.client)
 
-    def shelf(self, *, count: int = 9, size: int = 99) -> Shelf[str]:
-        return RedisShelf(self.line, TEXTS, count=count, size=size)
+    def values(self, *, count: int = 9, size: int = 99) -> ValueStore[str]:
+        return RedisValueStore(self.client, TEXTS, count=count, size=size)
 
     def store(self) -> LimitStore:
-        return RedisLimitStore(self.line)
+        return RedisLimitStore(self.client)
 
     async def close(self) -> None:
-        await self.line.close()
+        await self.client.close()
 
 
 Made = Memory | Shared
@@ -63,9 +63,9 @@ async def made(request: pytest.FixtureRequest, shared: RedisServer) -> AsyncIter
     await stores.close()
 
 
-async def kept(shelf: Shelf[str], key: str, value: str, size: int = 1) -> None:
+async def kept(values: ValueStore[str], key: str, value: str, size: int = 1) -> None:
     """`key` may have its namespace in front, as in `a:x`."""
-    if (done := shelf.put(key.rpartition(":")[0] or "a", key[-1:], value, size=size)) is not None:
+    if (done := values.put(key.rpartition(":")[0] or "a", key[-1:], value, size=size)) is not None:
         await done
 
 
@@ -112,43 +112,43 @@ async def test_a_request_may_go_by_the_state_that_it_found(made: Made) -> None:
     assert await counters.entries("a") == {"state": "c"}
 
 
-# --- shelves
+# --- value stores
 
 
 async def test_values_have_versions(made: Made) -> None:
-    shelf = made.shelf()
-    assert (await shelf.get("a", "x"), await shelf.values("a"), await shelf.count("a")) == (None, (), 0)
-    await kept(shelf, "x", "1 ö")
-    found = await shelf.get("a", "x")
+    values = made.values()
+    assert (await values.get("a", "x"), await values.values("a"), await values.count("a")) == (None, (), 0)
+    await kept(values, "x", "1 ö")
+    found = await values.get("a", "x")
     assert found is not None
     assert found[0] == "1 ö"
-    assert await shelf.change("a", "x", ("2", found[1]), size=1)
-    assert not await shelf.change("a", "x", ("3", found[1]), size=1)
-    assert not await shelf.change("b", "x", ("3", found[1]), size=1)
-    assert (await shelf.values("a"), await shelf.count("a")) == (("2",), 1)
-    await shelf.clear("a")
-    assert (await shelf.get("a", "x"), await shelf.count("a")) == (None, 0)
+    assert await values.change("a", "x", ("2", found[1]), size=1)
+    assert not await values.change("a", "x", ("3", found[1]), size=1)
+    assert not await values.change("b", "x", ("3", found[1]), size=1)
+    assert (await values.values("a"), await values.count("a")) == (("2",), 1)
+    await values.clear("a")
+    assert (await values.get("a", "x"), await values.count("a")) == (None, 0)
 
 
 async def test_the_oldest_values_go_where_there_are_too_many_or_too_much(made: Made) -> None:
-    shelf = made.shelf(count=3, size=9)
+    values = made.values(count=3, size=9)
     for key in "wxyz":
-        await kept(shelf, key, key)
-    assert await shelf.values("a") == ("x", "y", "z")
-    await kept(shelf, "y", "Y", size=7)
-    assert await shelf.values("a") == ("x", "z", "Y")
-    await kept(shelf, "v", "too large", size=10)
-    assert await shelf.values("a") == ("x", "z", "Y")
-    await kept(shelf, "v", "v", size=2)
-    assert await shelf.values("a") == ("Y", "v")
+        await kept(values, key, key)
+    assert await values.values("a") == ("x", "y", "z")
+    await kept(values, "y", "Y", size=7)
+    assert await values.values("a") == ("x", "z", "Y")
+    await kept(values, "v", "too large", size=10)
+    assert await values.values("a") == ("x", "z", "Y")
+    await kept(values, "v", "v", size=2)
+    assert await values.values("a") == ("Y", "v")
 
 
 async def test_of_many_changes_at_once_one_wins(made: Made) -> None:
-    shelf = made.shelf()
-    await kept(shelf, "x", "0")
-    found = await shelf.get("a", "x")
+    values = made.values()
+    await kept(values, "x", "0")
+    found = await values.get("a", "x")
     assert found is not None
-    won = await asyncio.gather(*[shelf.change("a", "x", (str(n), found[1]), size=1) for n in range(20)])
+    won = await asyncio.gather(*[values.change("a", "x", (str(n), found[1]), size=1) for n in range(20)])
     assert sum(won) == 1
 
 
@@ -210,20 +210,20 @@ async def test_limits_that_are_lifted_let_all_in(made: Made) -> None:
 
 
 async def test_a_slot_that_ended_in_a_pause_of_its_server_is_taken_again(shared: RedisServer) -> None:
-    line = line_to(shared)
-    paused, other, slots = RedisLimitStore(line), RedisLimitStore(line), "mockserver:w:a"
+    client = client_to(shared)
+    paused, other, slots = RedisLimitStore(client), RedisLimitStore(client), "mockserver:w:a"
     first, waiting = [await paused.enter("a", (), TWO) for _ in range(2)]
-    await line.send("ZREM", slots, first.place or "")  # as others do after two seconds
+    await client.send("ZREM", slots, first.place or "")  # as others do after two seconds
     second = await other.enter("a", (), ONE)
     assert (waiting.result, second.result) == ("queued", "no_room")
     await other.wait("a", waiting.place or "", ONE)
     await asyncio.sleep(0.7)
-    assert await line.send("ZCARD", slots) == 2
+    assert await client.send("ZCARD", slots) == 2
     other.leave("a", waiting.place or "", ONE)
     assert (await other.enter("a", (), ONE)).result == "no_room"
     paused.leave("a", first.place or "", ONE)
     assert (await other.enter("a", (), ONE)).result == "entered"
-    await line.close()
+    await client.close()
 
 
 async def test_a_refusal_for_an_empty_bucket_takes_no_slot(made: Made) -> None:
@@ -298,17 +298,17 @@ def test_counters_agree(running_redis: RedisServer, steps: list[Any]) -> None:
 
 @given(SHELVED)
 @settings(max_examples=150)
-def test_shelves_agree(running_redis: RedisServer, steps: list[Any]) -> None:
+def test_value_stores_agree(running_redis: RedisServer, steps: list[Any]) -> None:
     async def work(made: Made, namespace: str) -> Any:
-        shelf, found = made.shelf(count=2, size=10), list[Any]()
+        values, found = made.values(count=2, size=10), list[Any]()
         for name, key, value, size in steps:
             if name == "put":
-                await kept(shelf, f"{namespace}:{key}", value, size)
+                await kept(values, f"{namespace}:{key}", value, size)
             else:
-                there = await shelf.get(namespace, key)
+                there = await values.get(namespace, key)
                 version = -1 if there is None else there[1] - (name == "stale")
-                found.append((there and there[0], await shelf.change(namespace, key, (value, version), size=size)))
-        return found, await shelf.values(namespace), await shelf.count(namespace)
+                found.append((there and there[0], await values.change(namespace, key, (value, version), size=size)))
+        return found, await values.values(namespace), await values.count(namespace)
 
     agree(running_redis, work)
 
@@ -328,11 +328,11 @@ def test_buckets_agree(running_redis: RedisServer, steps: list[Any]) -> None:
     namespace = f"n{next(_namespaces)}"
 
     async def work() -> None:
-        line, now = line_to(running_redis), 1_700_000_000.0
-        shared, own = RedisLimitStore(line), MemoryLimitStore(lambda: now)
+        client, now = client_to(running_redis), 1_700_000_000.0
+        shared, own = RedisLimitStore(client), MemoryLimitStore(lambda: now)
         for draws, later, whatever in steps:
             now += later
-            await line.send("SET", "now", repr(now))
+            await client.send("SET", "now", repr(now))
             if whatever:
                 taken = await shared.take(namespace, [draw._replace(needed=-inf) for draw in draws])
                 assert taken == pytest.approx(
@@ -342,6 +342,6 @@ def test_buckets_agree(running_redis: RedisServer, steps: list[Any]) -> None:
                 one, other = [await each.enter(namespace, draws, Limits()) for each in (shared, own)]
                 assert one.result == other.result
                 assert one.waits == pytest.approx(other.waits, abs=1e-6)
-        await line.close()
+        await client.close()
 
     asyncio.run(work())

@@ -15,10 +15,10 @@ import pytest
 from mockserver.core.seed import monotonic
 from mockserver.server.live import start
 from mockserver.server.run import Running
-from mockserver.server.shared_state import codec, share
+from mockserver.server.shared_state import make_codec, share
 from mockserver.server.sources import Sources
 from mockserver.state.redis import stores
-from mockserver.state.redis.line import Script
+from mockserver.state.redis.client import Script
 from tests.kit.cassette_folder import chat, episode, folder
 from tests.kit.local import local
 from tests.kit.openapi import check_answer
@@ -37,7 +37,7 @@ class Served:
         self.client = httpx.Client(base_url=running.address, timeout=30)
 
         self.trips = 0
-        line, own = running.live.fleet.line, set(STORES)
+        line, own = running.live.fleet.client, set(STORES)
         assert line is not None
         send = line.send
 
@@ -351,14 +351,14 @@ def test_kept_answers_are_read_as_they_were_written() -> None:
     messages = {"messages": [{"role": "user", "content": "hi"}], "store": True, "logprobs": True, "n": 2}
     assert server.ask("/v1/chat/completions", {"model": "m", **messages}).status == 200
     engine = server.live.engine
-    write, read = codec(engine.policy.tokenizer)
-    kept = asyncio.run(engine.memory.shelf.values("default"))
+    write, read = make_codec(engine.policy.tokenizer)
+    kept = asyncio.run(engine.memory.store.values("default"))
     assert len(kept) == 5
     assert [read(write(stored)) for stored in kept] == list(kept)
 
 
 def test_what_is_no_kept_answer_is_refused() -> None:
-    _, read = codec(local().live.engine.policy.tokenizer)
+    _, read = make_codec(local().live.engine.policy.tokenizer)
     import msgspec
 
     for plain in (["Path", {"a": 1}], ["Call", {"part_tokens": "os:system", "model": "m"}]):

@@ -152,7 +152,7 @@ def test_mistakes_stand_where_the_test_has_them(server: MockServer) -> None:
     wrong: list[tuple[Any, ...]] = [({"a": 1},), ("a", "b"), (None,)]
     for texts in wrong:
         for takes in (server.on, server.assert_called, server.calls.where):
-            assert "expected one text, what the user says, and keywords" in said(lambda: takes(*texts))  # noqa: B023
+            assert "expected the text that the user says, and keywords" in said(lambda: takes(*texts))  # noqa: B023
     for text in ({"text": "x"}, ["x"], 5):
         assert "for a table of keys .then({...})" in said(lambda: server.on().reply(text))  # type: ignore[arg-type]  # noqa: B023
     assert "already has an answer; declare another rule with on(...)" in said(lambda: server.on().reply("x").reply("y"))

@@ -170,7 +170,7 @@ def test_mistakes_are_told_at_once(server: MockServer, tmp_path: Path) -> None:
 def test_rules_that_are_laid_over_all_others(server: MockServer) -> None:
     server.on().reply("Hello")
     server.override(
-        server.compiled({"name": "busy", "times": 1, "then": {"error": 503}}, SourceLocation("here.py", 1, 1))
+        server.compile_rule({"name": "busy", "times": 1, "then": {"error": 503}}, SourceLocation("here.py", 1, 1))
     )
     assert [posted(server).status_code, posted(server).status_code] == [503, 200]
     assert server.calls[0].source == "rule here.py:1 busy"

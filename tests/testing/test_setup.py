@@ -27,7 +27,7 @@ def test_files_are_read_once_and_again_when_they_change(tmp_path: Path) -> None:
     first, again = setups.compose(setup)[1], setups.compose(setup)[1]
     assert first.rules is again.rules
     assert first.counters is not again.counters
-    assert first.memory.shelf is not again.memory.shelf
+    assert first.memory.store is not again.memory.store
     file.write_text("rules: [{name: b, then: {text: b}}]")
     os.utime(file, (1, 1))
     assert [rule.name for rule in setups.compose(setup)[1].rules] == ["b"]
@@ -59,18 +59,18 @@ def test_what_was_there_and_what_was_played(server: MockServer, tmp_path: Path) 
     upstream = MockServer(unmatched="generate").start()
     where = {"upstream": {"openai": upstream.base_url()}, "cassettes": str(tmp_path), "cassette": "in/one.yaml"}
     server.reset(Setup.of(**where, record="once"))
-    assert server.played_cassette() == PlayedCassette(
+    assert server.find_played_cassette() == PlayedCassette(
         str(tmp_path / "in" / "one.yaml"), 0, ()
     )  # all of it is to be recorded
     assert [asked(server, text) for text in "abc"] == [200] * 3
     upstream.stop()
     server.reset(Setup.of(**where))
     assert [asked(server, text) for text in "caa"] == [200] * 3
-    assert server.played_cassette() == PlayedCassette(str(tmp_path / "in" / "one.yaml"), 3, (1, 3))
+    assert server.find_played_cassette() == PlayedCassette(str(tmp_path / "in" / "one.yaml"), 3, (1, 3))
     server.reset(Setup.of(**where, record="all"))
-    assert server.played_cassette() is None
+    assert server.find_played_cassette() is None
     server.reset()
-    assert server.played_cassette() is None
+    assert server.find_played_cassette() is None
 
 
 def leave(client: httpx.Client) -> None:

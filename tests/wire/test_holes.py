@@ -4,7 +4,7 @@ from itertools import count
 
 import pytest
 
-from mockserver.wire.holes import HOLE, fill_holes
+from mockserver.wire.template import HOLE, fill_holes
 
 
 @pytest.mark.parametrize(

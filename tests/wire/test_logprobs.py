@@ -8,10 +8,10 @@ from mockserver.core.plan import Choice, Logprob, Text
 from mockserver.core.tokens import Token, token_id
 from mockserver.wire.logprobs import (
     LogprobsShape,
-    content_logprobs,
-    ending_within,
-    logprobs_block,
-    offset_logprobs,
+    add_offsets,
+    group_by_piece,
+    make_content_logprobs,
+    make_logprobs_block,
     shape_logprobs,
 )
 
@@ -32,7 +32,7 @@ LEGACY: dict[str, Any] = {"tokens": ["Hi", " é", "!"], "token_logprobs": [-0.5,
     ],
 )
 def test_a_piece_has_the_tokens_that_end_within_it(pieces: list[str], ends: list[list[int]]) -> None:
-    assert [[offset for offset, _ in tokens] for tokens in ending_within(pieces, offset_logprobs(CHOICE))] == ends
+    assert [[offset for offset, _ in tokens] for tokens in group_by_piece(pieces, add_offsets(CHOICE))] == ends
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ def test_a_piece_has_the_tokens_that_end_within_it(pieces: list[str], ends: list
     ],
 )
 def test_arrays(shape: LogprobsShape, echoes: bool, expected: Any) -> None:
-    assert shape_logprobs(offset_logprobs(CHOICE), shape, echoes=echoes) == expected
+    assert shape_logprobs(add_offsets(CHOICE), shape, echoes=echoes) == expected
 
 
 def test_a_character_of_several_tokens_has_null_for_its_first_alone() -> None:
     halves = Token("", 1, b"\xc3"), Token("é", 2, b"\xa9")
     choice = Choice((Text(""),), logprobs=tuple(Logprob(token, -0.5) for token in halves), echo="é")
-    made = shape_logprobs(offset_logprobs(choice), LogprobsShape(alternatives=1, null_first=True), echoes=True)
+    made = shape_logprobs(add_offsets(choice), LogprobsShape(alternatives=1, null_first=True), echoes=True)
     assert made == {
         "tokens": ["bytes:\\xc3", "bytes:\\xa9"],
         "token_logprobs": [None, -0.5],
@@ -78,7 +78,7 @@ def test_a_character_of_several_tokens_has_null_for_its_first_alone() -> None:
 
 
 def test_a_list_of_tokens() -> None:
-    first, second, _ = content_logprobs(offset_logprobs(CHOICE), LogprobsShape("content", 2))["content"]
+    first, second, _ = make_content_logprobs(add_offsets(CHOICE), LogprobsShape("content", 2))["content"]
     assert [(top["token"], top["logprob"], top["bytes"]) for top in first["top_logprobs"]] == [
         ("Hi", -0.5, [72, 105]),
         ("Ho", -2.0, [72, 111]),
@@ -87,7 +87,7 @@ def test_a_list_of_tokens() -> None:
 
 
 def test_a_token_without_alternatives_is_its_own() -> None:
-    last = content_logprobs(offset_logprobs(CHOICE), LogprobsShape("content", 2))["content"][-1]
+    last = make_content_logprobs(add_offsets(CHOICE), LogprobsShape("content", 2))["content"][-1]
     assert [top["token"] for top in last["top_logprobs"]] == ["!"]
 
 
@@ -95,7 +95,7 @@ PLAIN_TOKENS = (Logprob("Hé", -0.5, (("He", -1.5),)), Logprob("llo", -0.25), Lo
 
 
 def test_logprobs_of_a_choice() -> None:
-    block = logprobs_block(Choice((Text("Hé"),), logprobs=PLAIN_TOKENS[:1]))
+    block = make_logprobs_block(Choice((Text("Hé"),), logprobs=PLAIN_TOKENS[:1]))
     assert block == {
         "content": [
             {
@@ -107,4 +107,4 @@ def test_logprobs_of_a_choice() -> None:
         ],
         "refusal": None,
     }
-    assert logprobs_block(Choice((Text("Hé"),))) is None
+    assert make_logprobs_block(Choice((Text("Hé"),))) is None

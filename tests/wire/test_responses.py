@@ -11,9 +11,9 @@ from pydantic_core import to_json
 from mockserver.core.plan import Answer, Broken, Item, Text
 from mockserver.wire.responses import (
     ResponseOptions,
-    response,
-    response_in_progress,
-    status_of,
+    find_status,
+    make_response,
+    make_response_in_progress,
 )
 from tests.kit.strict_responses import check_event, check_response, check_tzafon
 from tests.wire.answers import BEHIND, EVERYTHING, ITEMS, OPENAI, PLAIN, TZAFON, answer, answers
@@ -44,22 +44,22 @@ STATES: dict[str, tuple[Answer, str, dict[str, Any], bool, bool]] = {
 @pytest.mark.parametrize("state", STATES)
 def test_nothing_contradicts_the_status(state: str) -> None:
     whole, status, said, output, usage = STATES[state]
-    body = response(whole, OPENAI, PLAIN)
-    assert body["status"] == status == status_of(whole, OPENAI)
+    body = make_response(whole, OPENAI, PLAIN)
+    assert body["status"] == status == find_status(whole, OPENAI)
     assert {key: body[key] for key in NOTHING} == said
     assert (bool(body["output"]), body["usage"] is not None) == (output, usage)
     check_response(to_json(body))
 
 
 def test_a_provider_without_a_queue() -> None:
-    assert status_of(answer(phase="queued"), TZAFON) == "in_progress"
-    assert response_in_progress(answer(), TZAFON, BEHIND, queued=True)["status"] == "in_progress"
-    assert response_in_progress(answer(), OPENAI, BEHIND, queued=True)["status"] == "queued"
+    assert find_status(answer(phase="queued"), TZAFON) == "in_progress"
+    assert make_response_in_progress(answer(), TZAFON, BEHIND, queued=True)["status"] == "in_progress"
+    assert make_response_in_progress(answer(), OPENAI, BEHIND, queued=True)["status"] == "queued"
 
 
 def test_the_request_is_repeated_but_never_wins() -> None:
     asked = ResponseOptions({"tools": [{"type": "custom"}], "status": "queued", "id": "resp_other", "other": 1})
-    body = response(answer(HI), OPENAI, asked)
+    body = make_response(answer(HI), OPENAI, asked)
     assert (body["tools"], body["status"], body["id"]) == ([{"type": "custom"}], "completed", "resp_" + "ab" * 16)
     assert "other" not in body
     assert "instructions" not in body
@@ -69,21 +69,21 @@ def test_the_request_is_repeated_but_never_wins() -> None:
 @given(answers())
 def test_clients_accept_every_answer(whole: Answer) -> None:
     for asked in (PLAIN, EVERYTHING):
-        check_response(to_json(response(whole, OPENAI, asked)))
+        check_response(to_json(make_response(whole, OPENAI, asked)))
         if not any(isinstance(part, Item) and "actions" in part.body for part in whole.choices[0].parts):
-            check_tzafon(to_json(response(whole, TZAFON, asked)))  # which knows single actions only
+            check_tzafon(to_json(make_response(whole, TZAFON, asked)))  # which knows single actions only
 
 
 @pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.kind)
 def test_clients_accept_every_kind_of_item(item: Any) -> None:
     for asked in (PLAIN, EVERYTHING):
-        check_response(to_json(response(answer(item), OPENAI, asked)))
+        check_response(to_json(make_response(answer(item), OPENAI, asked)))
         if "actions" not in item.body:
-            check_tzafon(to_json(response(answer(item), TZAFON, asked)))
+            check_tzafon(to_json(make_response(answer(item), TZAFON, asked)))
 
 
 def test_the_checks_can_fail() -> None:
-    body = json.loads(to_json(response(answer(HI), OPENAI, PLAIN)))
+    body = json.loads(to_json(make_response(answer(HI), OPENAI, PLAIN)))
     for wrong in ({**body, "surplus": 1}, {**body, "created_at": "now"}, {**body, "output": [{"type": "odd"}]}):
         with pytest.raises((ValidationError, AssertionError)):
             check_response(to_json(wrong))

@@ -14,8 +14,8 @@ from mockserver.wire.responses import (
     OutputItem,
     ResponseLayout,
     ResponseOptions,
+    list_output_items,
     make_hosted_tool_item,
-    output_items,
 )
 from tests.wire.answers import CALL, EVERYTHING, ITEMS, NOTE, OPENAI, PLAIN, TZAFON, answer, used, weighed
 
@@ -23,7 +23,7 @@ from tests.wire.answers import CALL, EVERYTHING, ITEMS, NOTE, OPENAI, PLAIN, TZA
 def built(
     *parts: Part, layout: ResponseLayout = OPENAI, asked: ResponseOptions = PLAIN, **fields: Any
 ) -> list[OutputItem]:
-    return output_items(answer(*parts, **fields), layout, asked)
+    return list_output_items(answer(*parts, **fields), layout, asked)
 
 
 def shown(*parts: Part, layout: ResponseLayout = OPENAI, asked: ResponseOptions = PLAIN) -> list[dict[str, Any]]:
@@ -86,7 +86,7 @@ def test_raw_and_sealed_thoughts() -> None:
 
 def test_logprobs_of_each_text() -> None:
     parts = Text("Hello there"), CALL, Text("é")
-    items = [json.loads(to_json(output.body)) for output in output_items(weighed(*parts), OPENAI, PLAIN)]
+    items = [json.loads(to_json(output.body)) for output in list_output_items(weighed(*parts), OPENAI, PLAIN)]
     first, second = (item["content"][0]["logprobs"] for item in (items[0], items[2]))
     assert [logprob["token"] for logprob in first] == ["Hello", " there"]
     assert second == [
@@ -170,7 +170,9 @@ def test_ids_follow_from_the_answer() -> None:
     assert first == again
     assert len({item["id"] for item in first}) == len(first)
     other: Answer = replace(answer(*parts), id="resp_other")
-    assert {output.body["id"] for output in output_items(other, OPENAI, PLAIN)}.isdisjoint(item["id"] for item in first)
+    assert {output.body["id"] for output in list_output_items(other, OPENAI, PLAIN)}.isdisjoint(
+        item["id"] for item in first
+    )
 
 
 @pytest.mark.parametrize("name", ITEM_KINDS)

@@ -9,9 +9,17 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.plan import Answer, Broken, Choice, Item, Part, Reasoning, Refusal, Text, Usage
-from mockserver.delivery.script import sse
-from mockserver.wire.responses import ResponseLayout, ResponseOptions, output_items, response
-from mockserver.wire.responses_stream import ItemStream, events, item_events, item_in_progress
+from mockserver.delivery.script import write_event
+from mockserver.wire.responses import (
+    ItemStream,
+    ResponseLayout,
+    ResponseOptions,
+    list_output_items,
+    make_item_events,
+    make_item_in_progress,
+    make_response,
+    stream_events,
+)
 from tests.dialects.invariants import RESPONSE_STREAM, Events
 from tests.kit.strict_responses import accumulated, check_event
 from tests.wire.answers import (
@@ -113,7 +121,7 @@ def test_how_a_stream_begins(opening: str) -> None:
 
 
 def test_what_frames_weigh_and_carry() -> None:
-    found = list(events(answer(Reasoning("Hm so"), HI, CALL), OPENAI, PLAIN))
+    found = list(stream_events(answer(Reasoning("Hm so"), HI, CALL), OPENAI, PLAIN))
     assert [frame.event for frame in found] == [json.loads(frame.data)["type"] for frame in found]
     assert [(frame.part, frame.tokens) for frame in found] == [
         *[("open", 0)] * 2,
@@ -138,11 +146,11 @@ def item_steps(
     part: Part, *more: Part, layout: ResponseLayout = OPENAI, asked: ResponseOptions = PLAIN, **fields: Any
 ) -> list[Event]:
     """The events of the one item that the parts make, parsed."""
-    (output,) = output_items(answer(part, *more, **fields), layout, asked)
+    (output,) = list_output_items(answer(part, *more, **fields), layout, asked)
     partial_images = 2 if asked is EVERYTHING else 0
     return [
         {"type": step.type, **json.loads(b"{" + step.rest)}
-        for step in item_events(ItemStream(0, output, partial_images=partial_images))
+        for step in make_item_events(ItemStream(0, output, partial_images=partial_images))
     ]
 
 
@@ -257,8 +265,8 @@ def test_raw_thoughts_follow_their_summary() -> None:
 
 
 def test_logprobs_come_with_their_pieces() -> None:
-    (output,) = output_items(weighed(Text("Hello there", 7)), OPENAI, PLAIN)
-    found = [json.loads(b"{" + step.rest) for step in item_events(ItemStream(0, output))]
+    (output,) = list_output_items(weighed(Text("Hello there", 7)), OPENAI, PLAIN)
+    found = [json.loads(b"{" + step.rest) for step in make_item_events(ItemStream(0, output))]
     pieces = [event for event in found if "delta" in event]
     assert [[logprob["token"] for logprob in event["logprobs"]] for event in pieces] == [["Hello"], [" there"]]
     assert pieces[0]["logprobs"] == [
@@ -307,15 +315,17 @@ def test_what_breaks_off_stays_open(parts: tuple[Part, ...], last: str) -> None:
 
 
 def test_what_is_in_progress_has_nothing_yet() -> None:
-    assert item_in_progress({"id": "ig_1", "type": "image_generation_call", "status": "completed", "result": "x"}) == {
+    assert make_item_in_progress(
+        {"id": "ig_1", "type": "image_generation_call", "status": "completed", "result": "x"}
+    ) == {
         "id": "ig_1",
         "type": "image_generation_call",
         "status": "in_progress",
         "result": None,
     }
-    assert item_in_progress({"id": "mcpl_1", "type": "mcp_list_tools", "tools": [1]})["tools"] == []
-    assert item_in_progress({"type": "apply_patch_call_output", "status": "failed"})["status"] == "completed"
-    assert item_in_progress({"type": "reasoning", "summary": [1], "encrypted_content": "x"}) == {
+    assert make_item_in_progress({"id": "mcpl_1", "type": "mcp_list_tools", "tools": [1]})["tools"] == []
+    assert make_item_in_progress({"type": "apply_patch_call_output", "status": "failed"})["status"] == "completed"
+    assert make_item_in_progress({"type": "reasoning", "summary": [1], "encrypted_content": "x"}) == {
         "type": "reasoning",
         "summary": [],
         "encrypted_content": "x",
@@ -345,9 +355,9 @@ def test_laws_with_logprobs() -> None:
 
 
 def _keeps_the_laws(whole: Answer, layout: ResponseLayout, asked: ResponseOptions) -> None:
-    frames, body = list(events(whole, layout, asked)), to_json(response(whole, layout, asked))
+    frames, body = list(stream_events(whole, layout, asked)), to_json(make_response(whole, layout, asked))
     for holds in RESPONSE_STREAM:
-        holds(Events(b"".join(map(sse, frames))))
+        holds(Events(b"".join(map(write_event, frames))))
     accumulated([check_event(frame.data) for frame in frames])
     if frames[-1].event != "error":
         assert frames[-1].data.endswith(b',"response":' + body + b"}")

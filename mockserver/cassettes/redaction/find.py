@@ -17,7 +17,7 @@ from urllib.parse import quote, quote_plus, unquote_plus
 
 from msgspec import Struct
 
-from mockserver.core.text import hiding
+from mockserver.core.text import make_reprs
 
 if TYPE_CHECKING:
     from ahocorasick_rs import BytesAhoCorasick
@@ -231,7 +231,7 @@ class Credentials(Struct, frozen=True, dict=True):
     values: tuple[str, ...] = ()
     instead: Callable[[str], str] = use_placeholder
 
-    __repr__, __rich_repr__ = hiding("values")
+    __repr__, __rich_repr__ = make_reprs("values")
 
     @property
     def are_too_many(self) -> bool:

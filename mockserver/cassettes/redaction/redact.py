@@ -39,13 +39,13 @@ from mockserver.cassettes.redaction.json_edit import (
 )
 from mockserver.cassettes.yaml_text import Verbatim
 from mockserver.config.errors import CassetteError
-from mockserver.config.recording import Scrub
+from mockserver.config.settings import Scrub
 from mockserver.config.types import JsonPath, parse_json_path
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.http import HOP_BY_HOP, Headers, HttpRequest
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.seed import monotonic
-from mockserver.core.text import hiding
+from mockserver.core.text import make_reprs
 
 
 class HeaderPolicy(Struct, frozen=True):
@@ -237,7 +237,7 @@ def redact_reply(reply: Recorded, hidden: Credentials, rules: RedactionRules) ->
     if reply.frames is not None:
         return replace(reply, headers=headers, frames=_redact_frames(reply.frames, hidden, rules))
     was = reply.body.decode("utf-8", "surrogateescape")
-    (joined,) = _redact_joined((was,), hidden, rules)
+    (joined,) = _redact_split_texts((was,), hidden, rules)
     body = reply.body if joined == was or joined is None else joined.encode("utf-8", "surrogateescape")
     return replace(reply, headers=headers, body=rules.redact_body(hidden.redact(body)))
 
@@ -246,7 +246,7 @@ def _redact_frames(
     frames: Sequence[RecordedEvent], hidden: Credentials, rules: RedactionRules
 ) -> tuple[RecordedEvent, ...]:
     was = tuple(join_data(frame) for _, frame in frames)
-    joined = zip(frames, was, _redact_joined(was, hidden, rules), strict=True)
+    joined = zip(frames, was, _redact_split_texts(was, hidden, rules), strict=True)
     left = ((at, hidden.redact(_replace_if_changed(frame, old, new))) for (at, frame), old, new in joined)
     return tuple((at, _apply_rules(frame, rules)) for at, frame in left) if rules.rules else tuple(left)
 
@@ -260,17 +260,17 @@ def _replace_if_changed(frame: bytes, old: str | None, new: str | None) -> bytes
     return frame if new is None or new == old else replace_data(frame, new)
 
 
-def _redact_joined(events: Data, hidden: Credentials, rules: RedactionRules) -> Data:
-    events = redact_joined(events, hidden)
-    return _edit_joined(events, lambda text: tuple(rules.find_edits(text))) if rules.rules else events
+def _redact_split_texts(events: Data, hidden: Credentials, rules: RedactionRules) -> Data:
+    events = redact_across_events(events, hidden)
+    return _edit_split_texts(events, lambda text: tuple(rules.find_edits(text))) if rules.rules else events
 
 
-def redact_joined(events: Data, hidden: Credentials) -> Data:
+def redact_across_events(events: Data, hidden: Credentials) -> Data:
     """Return the events without credentials that are split across several of them."""
-    return _edit_joined(events, lambda text: _find_edits(text, hidden)) if hidden.values else events
+    return _edit_split_texts(events, lambda text: _find_edits(text, hidden)) if hidden.values else events
 
 
-def _edit_joined(events: Data, find: Callable[[str], Sequence[Edit]]) -> Data:
+def _edit_split_texts(events: Data, find: Callable[[str], Sequence[Edit]]) -> Data:
     pieces: dict[int, list[Fragment]] = defaultdict(list)
     for joined in join_deltas(events):
         for piece in joined.apply(edits) if (edits := find(joined.text)) else ():
@@ -309,7 +309,7 @@ class Redactor(Struct, frozen=True, dict=True):
     allowed: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
 
-    __repr__, __rich_repr__ = hiding("known")
+    __repr__, __rich_repr__ = make_reprs("known")
 
     def may_change(self, http: HttpRequest) -> bool:
         """Return whether `redact_request` may change a live request: of most it is quickly said that it does not."""
@@ -448,27 +448,27 @@ class Secrets(Struct, frozen=True, dict=True):
     values: tuple[str, ...] = ()
     instead: Callable[[str], str] = mask
 
-    __repr__, __rich_repr__ = hiding("values")
+    __repr__, __rich_repr__ = make_reprs("values")
 
-    def text(self, text: str) -> str:
+    def mask_text(self, text: str) -> str:
         return self._found.redact_text(text)
 
-    def data(self, data: bytes) -> bytes:
+    def mask_bytes(self, data: bytes) -> bytes:
         return self._found.redact(data)
 
-    def joined(self, events: Sequence[str]) -> Sequence[str]:
+    def mask_events(self, events: Sequence[str]) -> Sequence[str]:
         """Return the events of an answer, or its body, without those that are split across them."""
-        return [event or "" for event in redact_joined(tuple(events), self._found)]
+        return [event or "" for event in redact_across_events(tuple(events), self._found)]
 
-    def headers(self, headers: Fields) -> Fields:
+    def mask_headers(self, headers: Fields) -> Fields:
         """Return headers without them; the values of credential headers are masked however short."""
-        return tuple((name, self.data(value)) for name, value in _MASKED_FIELDS.redact_headers(headers))
+        return tuple((name, self.mask_bytes(value)) for name, value in _MASKED_FIELDS.redact_headers(headers))
 
-    def query(self, query: bytes) -> bytes:
-        return self.data(_MASKED_FIELDS.redact_query(query))
+    def mask_query(self, query: bytes) -> bytes:
+        return self.mask_bytes(_MASKED_FIELDS.redact_query(query))
 
-    def body(self, body: bytes) -> bytes:
-        return self.data(_MASKED_FIELDS.redact_body(body))
+    def mask_body(self, body: bytes) -> bytes:
+        return self.mask_bytes(_MASKED_FIELDS.redact_body(body))
 
     @cached_property
     def _found(self) -> Credentials:

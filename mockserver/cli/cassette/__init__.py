@@ -12,7 +12,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "verify": ("episodes", "Find damaged, old, leaking or unused episodes."),
     "scrub": ("episodes", "Remove secrets, and what the settings name, from a cassette."),
     "rules": ("convert", "Write rules that answer as the episodes do."),
-    "import": ("import_files", "Import recordings of vcrpy, go-vcr, VCR for Ruby and others."),
+    "import": ("convert", "Import recordings of vcrpy, go-vcr, VCR for Ruby and others."),
     "export": ("convert", "Export a cassette as HAR."),
     "prune": ("episodes", "Remove episodes by number, age or lack of use."),
 }

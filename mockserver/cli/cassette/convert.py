@@ -1,34 +1,49 @@
-"""`mockserver cassette rules` and `export`: cassettes to other formats. What other tools need to import is here too."""
+"""`mockserver cassette rules`, `export` and `import`: between cassettes, rules and the recordings of other tools."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+import os
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path, PurePath
 
 import click
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver import __version__
 from mockserver.cassettes.addresses import ADDRESSES, DialectRoutes
-from mockserver.cassettes.convert import make_har
+from mockserver.cassettes.cassette_file import CassetteFile
+from mockserver.cassettes.convert import Imported, import_file, make_har
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedResponse, parse_response
 from mockserver.cassettes.to_rules import READ, RecordedCall, RuleDraft, make_rules, write_rules_file
 from mockserver.cli.cassette.episodes import shorten_line
-from mockserver.cli.cassette.folder import add_cassettes_flag, open_folder, write_output
-from mockserver.config.errors import CassetteError, Mistake, MockserverError
+from mockserver.cli.cassette.folder import (
+    CassetteFolder,
+    add_cassettes_flag,
+    list_leaks,
+    make_redactor,
+    open_folder,
+    read_file,
+    write_output,
+)
+from mockserver.config.errors import CassetteError, ConfigError, Mistake, MockserverError
 from mockserver.config.source import read
 from mockserver.core.call import Call
-from mockserver.core.episode import Episode, header_value
+from mockserver.core.episode import SUFFIX, Episode, join_header
 from mockserver.core.http import Headers, HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.core.text import plural
+from mockserver.core.text import align_columns, limit_lines, plural
 from mockserver.dialects import discover
 from mockserver.engine.answer import split_prompts
 from mockserver.rules.match.fields import Field, find_field
 from mockserver.server.cassette_store import parse_episode
-from mockserver.server.routes import operation_at, places
+from mockserver.server.routes import find_operation_name, list_endpoints
 from mockserver.server.snapshot import decode_body
 from mockserver.server.sources import compile_rules
+from mockserver.testing.options import name_cassette
 
 MAX_DECODED = 100_000_000  # bytes of a body without its content codings
 
@@ -54,9 +69,9 @@ def export_command(name: str, output: Path | None, force: bool, **flags: Json) -
 
 
 def make_dialect_routes() -> DialectRoutes:
-    served = places(discover(), "openai")
+    served = list_endpoints(discover(), "openai")
     mounts = {name: dialect.mounts for name, dialect in discover().items()}
-    return DialectRoutes(mounts, lambda method, path: operation_at(method, path, served), _decode)
+    return DialectRoutes(mounts, lambda method, path: find_operation_name(method, path, served), _decode)
 
 
 def _decode(headers: Headers, body: bytes) -> bytes:
@@ -85,7 +100,7 @@ def rules_command(names: tuple[str, ...], output: Path | None, force: bool, **fl
     folder, calls, refused = open_folder(flags), list[RecordedCall](), list[str]()
     for name in names:
         for source, episode in folder.load(name).items():
-            found = list(recorded_calls(episode, source))
+            found = list(read_recorded_calls(episode, source))
             calls += found
             if not found:
                 refused.append(f"{source}: {episode.dialect} refuses its request")
@@ -120,13 +135,13 @@ def _find_mistake(made: Sequence[RuleDraft]) -> Mistake | None:
     return None
 
 
-def recorded_calls(episode: Episode, source: str) -> Iterator[RecordedCall]:
+def read_recorded_calls(episode: Episode, source: str) -> Iterator[RecordedCall]:
     """Yield the calls to make rules from, one for each prompt; none if the dialect would refuse the request."""
     call = parse_episode(episode)
     if call is None or call.sent is not None:
         return
     response = parse_response(episode.reply, episode.format)
-    retry_after = header_value(episode.reply.headers, "retry-after")
+    retry_after = join_header(episode.reply.headers, "retry-after")
     if episode.operation != "completions":
         yield RecordedCall(source, episode.dialect, _read_fields(call), response, retry_after)
         return
@@ -164,3 +179,206 @@ def _read_field(name: str, call: Call) -> Json:
         field = field.members[member]
     value = field.read(call) if isinstance(field, Field) else None
     return list(value) if isinstance(value, tuple) else value
+
+
+class Source(Struct, frozen=True):
+    """A file to import; `parts`: the folders below the one that was named, and its own name."""
+
+    file: str
+    parts: tuple[str, ...]
+
+
+class FileReport(Struct):
+    """What became of a file's calls. `skipped`: the place and reason of each that was left out."""
+
+    source: Source
+    cassette: CassetteFile
+    imported: int = 0
+    known: int = 0  # in the cassette before
+    skipped: list[tuple[str, str]] = []
+    unknown_hosts: Mapping[str, int] = {}
+    failure: str = ""  # why nothing of the file could be read
+
+    @property
+    def found(self) -> int:
+        return self.imported + self.known
+
+    @property
+    def left_out(self) -> int:
+        return len(self.skipped) + sum(self.unknown_hosts.values()) + bool(self.failure)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the user has lost something; requests to unrelated hosts are common next to others."""
+        return bool(self.skipped or self.failure or (self.unknown_hosts and not self.found))
+
+
+@click.command(name="import")
+@click.argument("files", metavar="FILE|FOLDER...", nargs=-1, required=True)
+@click.option("--into", metavar="NAME", help="The cassette to import into [named after each file].")
+@click.option("--dialect", help="The dialect of the recordings [found by host].")
+@add_cassettes_flag("scrub", "allow_secrets")
+def import_command(files: tuple[str, ...], into: str | None, dialect: str | None, **flags: Json) -> None:
+    """Import each FILE, or all in FOLDER: recordings of vcrpy, langchain-tests, go-vcr or VCR for Ruby, or HAR files.
+
+    They may be YAML or JSON, also packed with gzip; `-` reads standard input. Secrets are scrubbed. What cannot be
+    imported is reported and skipped; the exit code is then 1, or 2 if nothing was imported.
+
+    \b
+    mockserver cassette import tests/cassettes/test_chat.yaml
+    mockserver cassette import tests/cassettes
+    mockserver cassette import one.har two.har --into chat
+    """
+    if dialect is not None and dialect not in discover():
+        raise ConfigError(f'unknown dialect "{dialect}"; known: {", ".join(discover())}')
+    folder, routes = open_folder(flags), make_dialect_routes()
+    sources = [source for file in files for source in _find_sources(file)]
+    reports = [
+        _import(source, folder.get(name), folder, routes, dialect)
+        for source, name in zip(sources, _choose_names(sources, into), strict=True)
+    ]
+    if len(reports) == 1:
+        _print_report(reports[0])
+    else:
+        _print_table(reports, folder.path)
+    failed = any(report.failed for report in reports)
+    sys.exit(0 if not failed else 1 if any(report.found for report in reports) else 2)
+
+
+def _find_sources(file: str) -> Sequence[Source]:
+    """Return the file, or those in a folder that have the names of recordings. Raises ConfigError if there are none."""
+    root = Path(file)
+    if file == "-" or not root.is_dir():
+        return [Source(file, (root.name,))]
+    paths = sorted(path for path in root.rglob("*") if path.name.endswith(_SUFFIXES) and path.is_file())
+    sources = [Source(str(path), path.relative_to(root).parts) for path in paths]
+    seen = [source for source in sources if not any(part.startswith(".") for part in source.parts)]
+    if not seen:
+        raise ConfigError(f"{file}: this folder has no files that end in {', '.join(_SUFFIXES)}")
+    return seen
+
+
+def _choose_names(sources: Sequence[Source], into: str | None) -> Sequence[str]:
+    """Name a cassette for each file, as the pytest fixture names that of a test; equal ones get a hash of the path."""
+    if into is not None:
+        return [into] * len(sources)
+    names = [name_cassette((*source.parts[:-1], _find_stem(source))) for source in sources]
+    count = Counter(map(str.casefold, names))
+    return [
+        name if count[name.casefold()] == 1 else f"{name}~{sha256(_find_path(source).encode()).hexdigest()[:8]}"
+        for source, name in zip(sources, names, strict=True)
+    ]
+
+
+def _find_path(source: Source) -> str:
+    """Return the path of a file from here, which is the same however it was typed."""
+    return Path(os.path.relpath(source.file)).as_posix()
+
+
+def _find_stem(source: Source) -> str:
+    if source.file == "-":
+        raise CassetteError("standard input needs a cassette name: add --into NAME")
+    name = source.parts[-1]
+    return name.removesuffix(next((suffix for suffix in _SUFFIXES if name.endswith(suffix) and name != suffix), ""))
+
+
+def _import(
+    source: Source, cassette: CassetteFile, folder: CassetteFolder, routes: DialectRoutes, dialect: str | None
+) -> FileReport:
+    report = FileReport(source, cassette)
+    try:
+        found = import_file(read_file(source.file), source.file, routes, dialect)
+    except MockserverError as error:
+        report.failure = str(error.mistakes[0])
+        return report
+    report.skipped += found.skipped
+    report.unknown_hosts = found.unknown_hosts
+    _append(found, cassette, folder, report)
+    return report
+
+
+def _append(found: Imported, cassette: CassetteFile, folder: CassetteFolder, report: FileReport) -> None:
+    """Append the episodes that the cassette does not have yet, and that hold no secrets."""
+    redact = make_redactor(folder.settings)
+    existing = set(map(_identify, cassette.load())) if cassette.exists else set()
+    for place, episode in found.episodes:
+        try:
+            clean = redact.redact_episode(episode)
+            if _identify(clean) in existing:
+                report.known += 1
+                continue
+            why = list_leaks(clean, folder.settings)
+            if not why:
+                cassette.append(clean)
+                report.imported += 1
+        except CassetteError as error:
+            why = [str(error.mistakes[0])]
+        if why:
+            report.skipped.append((place, "; ".join(why)))
+
+
+def _identify(episode: Episode) -> tuple[object, ...]:
+    """Return what two recordings of one interaction share, whenever they were made."""
+    sent, reply = episode.request, episode.reply
+    return sent.method, sent.path, sent.query, sent.body, reply.status, reply.bytes
+
+
+def _describe_hosts(hosts: Mapping[str, int]) -> str:
+    shown = ", ".join(shorten_line(host, 60) for host in list(hosts)[:5]) + ", …" * (len(hosts) > 5)
+    return f"{plural(sum(hosts.values()), 'request')} to unknown hosts ({shown}); set their dialect with --dialect"
+
+
+def _print_report(report: FileReport) -> None:
+    if report.failure:
+        click.echo(f"mockserver: {report.failure}", err=True)
+        return
+    for place, why in report.skipped:
+        click.echo(shorten_line(f"skipped {place}: {why}", _LONGEST_REASON), err=True)
+    if report.unknown_hosts:
+        click.echo(shorten_line(f"skipped {_describe_hosts(report.unknown_hosts)}", _LONGEST_REASON), err=True)
+    file, path = report.source.file, report.cassette.path
+    if report.found:
+        known = f"; {report.known} already there" if report.known else ""
+        click.echo(f"{path}: {plural(report.imported, 'episode')} from {file}{known}")
+    else:
+        click.echo(f"{file}: no episode for {path}", err=True)
+
+
+def _print_table(reports: Sequence[FileReport], root: Path) -> None:
+    rows = [("imported", "skipped", "file", "cassette", "why")]
+    for report in reports:
+        reasons = [shorten_line(reason, _LONGEST_REASON) for reason in _list_reasons(report)]
+        first, *others = limit_lines(reasons, _MOST_REASONS) if reasons else ("",)
+        name = str(report.cassette.path.relative_to(root)).removesuffix(SUFFIX) if report.found else "-"
+        file = shorten_line(str(PurePath(*report.source.parts)), _LONGEST_REASON)
+        rows.append((str(report.imported), str(report.left_out), file, name, first))
+        rows += [("", "", "", "", reason) for reason in others]
+    for row in align_columns(rows, right=(0, 1)):
+        click.echo(row)
+    imported, left_out = sum(report.imported for report in reports), sum(report.left_out for report in reports)
+    click.echo(f"{plural(len(reports), 'file')}: {plural(imported, 'episode')} imported, {left_out} skipped")
+
+
+def _list_reasons(report: FileReport) -> Iterator[str]:
+    """Yield why something was left out: each reason once, after the places where it applies."""
+    if report.failure:
+        yield report.failure.removeprefix(report.source.file).lstrip(": ")
+    places = defaultdict[str, list[str]](list)
+    for place, why in report.skipped:
+        places[why].append(place.rpartition(": ")[2])
+    yield from (f"{', '.join(_shorten(where))}: {why}" for why, where in places.items())
+    if report.unknown_hosts:
+        yield _describe_hosts(report.unknown_hosts)
+    if report.known:
+        yield f"{report.known} already there"
+
+
+def _shorten(places: Sequence[str]) -> Iterable[str]:
+    """`interaction 2, 3, 7` for three interactions."""
+    noun = places[0].partition(" ")[0]
+    return (places[0], *(place.removeprefix(f"{noun} ") for place in places[1:]))
+
+
+_SUFFIXES = (".yaml", ".yml", ".json", ".har", ".yaml.gz", ".yml.gz", ".json.gz", ".har.gz")
+_LONGEST_REASON = 400  # characters
+_MOST_REASONS = 5  # of one file

@@ -33,7 +33,7 @@ from mockserver.core.call import Call, Message
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.seed import wall
-from mockserver.core.text import align_columns, one_line, plural, printable, truncate
+from mockserver.core.text import align_columns, escape_line, one_line, plural, truncate
 from mockserver.dialects import discover
 from mockserver.server.cassette_store import parse_episode, parse_sent
 
@@ -377,7 +377,7 @@ def _parse_numbers(context: click.Context, parameter: click.Parameter, texts: tu
     found = [_NUMBERS.fullmatch(text) for text in texts]
     for text, match in zip(texts, found, strict=True):
         if match is None or int(match[2] or match[1]) < int(match[1]):
-            raise click.BadParameter(f"{printable(text, 40)} is not an episode number; write 3, or 2-5")
+            raise click.BadParameter(f"{escape_line(text, 40)} is not an episode number; write 3, or 2-5")
     return tuple(number for match in found if match for number in range(int(match[1]), int(match[2] or match[1]) + 1))
 
 

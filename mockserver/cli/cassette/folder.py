@@ -12,13 +12,14 @@ from msgspec import Struct
 from mockserver.cassettes.cassette_file import CassetteFile, describe_missing, find_path, list_names, replace_file
 from mockserver.cassettes.redaction import detect
 from mockserver.cassettes.redaction.redact import Redactor
-from mockserver.cli.options import Command, find_sources, rules_option, setting_flags
+from mockserver.cli.options import Command, add_setting_flags, find_sources, rules_option
 from mockserver.config.errors import CassetteError, ConfigError
-from mockserver.config.settings import Settings, assemble
+from mockserver.config.layers import assemble
+from mockserver.config.settings import Settings
 from mockserver.config.types import parse_seconds
 from mockserver.core.episode import SUFFIX, Episode
 from mockserver.core.json import Json
-from mockserver.core.text import one_line, plural, printable, truncate
+from mockserver.core.text import escape_line, one_line, plural, truncate
 from mockserver.dialects import discover
 from mockserver.server.recorder import RecordingPolicy
 
@@ -96,7 +97,7 @@ def _fetch(address: str, token: str | None) -> Json:
 
 def add_cassettes_flag(*more: str) -> Callable[[Command], Command]:
     """Add the flag --cassettes, those of other settings, and --rules."""
-    return lambda command: rules_option(setting_flags("cassettes", *more)(command))
+    return lambda command: rules_option(add_setting_flags("cassettes", *more)(command))
 
 
 def open_folder(flags: dict[str, Json]) -> CassetteFolder:
@@ -111,7 +112,7 @@ def parse_name(text: str) -> tuple[str, int | None]:
     if not sign:
         return text.removesuffix(SUFFIX), None
     if not _NUMBER.fullmatch(number):
-        raise CassetteError(f"{printable(text, 80)}: after # write the number of an episode, from 1 on")
+        raise CassetteError(f"{escape_line(text, 80)}: after # write the number of an episode, from 1 on")
     return name.removesuffix(SUFFIX), int(number)
 
 
@@ -129,7 +130,7 @@ def parse_age(context: click.Context, parameter: click.Parameter, text: str | No
     try:
         return float(found[1]) * _UNITS[found[2]] if found else parse_seconds(text)
     except ValueError:
-        raise click.BadParameter(f"{printable(text, 40)} is not an age; write 90d, 2w or 12h") from None
+        raise click.BadParameter(f"{escape_line(text, 40)} is not an age; write 90d, 2w or 12h") from None
 
 
 def make_redactor(settings: Settings) -> Redactor:

@@ -33,16 +33,16 @@ from mockserver.core.json import Json, compact
 from mockserver.delivery.faults.positions import (
     HERE,
     Marked,
-    behind_head,
     find_target,
+    flag_past,
+    mark_behind_head,
     mark_from_start,
     mark_position,
     replace_header,
-    since,
     state_length,
     state_true_length,
 )
-from mockserver.delivery.script import comment, sse
+from mockserver.delivery.script import write_comment, write_event
 
 
 def apply_faults(
@@ -62,7 +62,7 @@ def apply_faults(
     for fault in faults:
         if fault.bend is not None:
             actions = fault.bend(actions, FaultContext(fault.seed.stream("fault", fault.name), error, streamed))
-    return _compare_with_intact(_sendable(actions, head=head), _sendable(intact, head=head), on_unchanged)
+    return _compare_with_intact(_drop_unsendable(actions, head=head), _drop_unsendable(intact, head=head), on_unchanged)
 
 
 def _compare_with_intact(
@@ -77,7 +77,7 @@ def _compare_with_intact(
         on_unchanged()
 
 
-def _sendable(actions: Iterable[Action], *, head: bool) -> Iterator[Action]:
+def _drop_unsendable(actions: Iterable[Action], *, head: bool) -> Iterator[Action]:
     """The actions without bytes that HTTP does not allow: behind some statuses, and in the answer to HEAD."""
     empty = head
     for action in actions:
@@ -93,7 +93,7 @@ class CutShort(Struct, frozen=True):
     at: At = Position("before_done")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return state_true_length(_until(mark_position(actions, self.at, scene), "end"))
+        return state_true_length(_cut_at_mark(mark_position(actions, self.at, scene), "end"))
 
 
 class Disconnect(Struct, frozen=True):
@@ -102,7 +102,7 @@ class Disconnect(Struct, frozen=True):
     at: At = Position("at_start")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return _until(mark_from_start(actions, self.at, scene), "close")
+        return _cut_at_mark(mark_from_start(actions, self.at, scene), "close")
 
 
 class Reset(Struct, frozen=True):
@@ -111,7 +111,7 @@ class Reset(Struct, frozen=True):
     at: At = Position("at_start")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return _until(mark_from_start(actions, self.at, scene), "reset")
+        return _cut_at_mark(mark_from_start(actions, self.at, scene), "reset")
 
 
 class Stall(Struct, frozen=True):
@@ -125,7 +125,7 @@ class Stall(Struct, frozen=True):
             yield Wait(self.for_) if action is HERE else action
 
 
-def _until(actions: Marked, how: Literal["end", "close", "reset"]) -> Iterator[Action]:
+def _cut_at_mark(actions: Marked, how: Literal["end", "close", "reset"]) -> Iterator[Action]:
     for action in actions:
         if action is HERE:
             yield Cut(how)
@@ -185,7 +185,7 @@ class EmptyBody(Struct, frozen=True):
     """Send headers and an empty body."""
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return state_true_length(_until(behind_head(actions), "end"))
+        return state_true_length(_cut_at_mark(mark_behind_head(actions), "end"))
 
 
 TICK = 0.05  # seconds between two pieces, where these are more than a byte
@@ -202,7 +202,7 @@ class Slow(Struct, frozen=True):
     bytes_per_second: Annotated[float, Settable("speed", "the speed")] = 20.0
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        for action, past in since(actions, self.at, scene, exact=True):
+        for action, past in flag_past(actions, self.at, scene, exact=True):
             if past and isinstance(action, Write):
                 yield from self._pieces(action)
             else:
@@ -226,9 +226,9 @@ class KeepAlive(Struct, frozen=True):
     )
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        sign = Write(comment("keepalive") if scene.streamed else b"\n")
-        ordered = actions if scene.streamed else _head_first(actions)
-        return state_true_length(self._alive(since(ordered, self.at, scene), sign))
+        sign = Write(write_comment("keepalive") if scene.streamed else b"\n")
+        ordered = actions if scene.streamed else _put_head_first(actions)
+        return state_true_length(self._alive(flag_past(ordered, self.at, scene), sign))
 
     def _alive(self, actions: Iterable[tuple[Action, bool]], sign: Write) -> Iterator[Action]:
         for action, past in actions:
@@ -254,7 +254,7 @@ def _is_json(headers: Headers) -> bool:
     return any(name == "content-type" and essence(value) == "application/json" for name, value in headers)
 
 
-def _head_first(actions: Iterable[Action]) -> Iterator[Action]:
+def _put_head_first(actions: Iterable[Action]) -> Iterator[Action]:
     waits = list[Action]()
     for action in actions:
         if isinstance(action, Head):
@@ -277,14 +277,15 @@ class ErrorEvent(Struct, frozen=True):
     reason: Annotated[str, Settable("reason", "the short form of an error")] = "server_error"
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return state_true_length(self._replaced(actions, scene))
+        return state_true_length(self._replace(actions, scene))
 
-    def _replaced(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
+    def _replace(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
+        marked = mark_position(actions, self.at, scene, exact=False) if scene.streamed else mark_behind_head(actions)
         frames = 0
-        for action in mark_position(actions, self.at, scene, exact=False) if scene.streamed else behind_head(actions):
+        for action in marked:
             if action is HERE:
                 frame = scene.error(self.reason, frames)
-                yield Write(sse(frame), frame=frame) if scene.streamed else Write(frame.data)
+                yield Write(write_event(frame), frame=frame) if scene.streamed else Write(frame.data)
                 yield Cut("end")
                 return
             frames += isinstance(action, Write) and action.frame is not None
@@ -299,7 +300,9 @@ class MissingField(Struct, frozen=True):
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         steps = tuple(step.replace("~1", "/").replace("~0", "~") for step in self.field.removeprefix("/").split("/"))
-        return state_true_length(_change_json(since(actions, self.at, scene), lambda value: _remove_at(value, steps)))
+        return state_true_length(
+            _change_json(flag_past(actions, self.at, scene), lambda value: _remove_at(value, steps))
+        )
 
 
 class DropUsage(Struct, frozen=True):
@@ -307,7 +310,7 @@ class DropUsage(Struct, frozen=True):
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         told = ((action, True) for action in actions if not _is_usage(action))
-        return state_true_length(_change_json(told, lambda value: _all_removed(value, _USAGE)))
+        return state_true_length(_change_json(told, lambda value: _remove_all(value, _USAGE)))
 
 
 _USAGE: tuple[Steps, ...] = (("usage",), ("response", "usage"), ("message", "usage"), ("usageMetadata",))
@@ -321,10 +324,10 @@ def _is_usage(action: Action) -> bool:
 def _change_json(actions: Iterable[tuple[Action, bool]], change: Callable[[Json], bool]) -> Iterator[Action]:
     """The actions, the JSON of whose Writes has been changed in place, where `change` says that it was."""
     for action, wanted in actions:
-        yield _rewritten(action, change) if wanted and isinstance(action, Write) else action
+        yield _rewrite(action, change) if wanted and isinstance(action, Write) else action
 
 
-def _rewritten(write: Write, change: Callable[[Json], bool]) -> Write:
+def _rewrite(write: Write, change: Callable[[Json], bool]) -> Write:
     """The Write with other JSON in it; what stands around that, and what is no JSON, stays."""
     start, end = write.data.find(b"{"), write.data.rfind(b"}") + 1
     try:
@@ -336,14 +339,14 @@ def _rewritten(write: Write, change: Callable[[Json], bool]) -> Write:
     return replace(write, data=write.data[:start] + compact(value).encode("utf-8", "surrogatepass") + write.data[end:])
 
 
-def _all_removed(value: Json, fields: Iterable[Steps]) -> bool:
+def _remove_all(value: Json, fields: Iterable[Steps]) -> bool:
     return sum([_remove_at(value, steps) for steps in fields]) > 0
 
 
 def _remove_at(value: Json, steps: Steps) -> bool:
     first, *rest = steps
     if isinstance(value, list) and first == "*":
-        return _all_removed(value, [(str(at), *rest) for at in reversed(range(len(value)))])
+        return _remove_all(value, [(str(at), *rest) for at in reversed(range(len(value)))])
     key: str | int = int(first) if isinstance(value, list) and first.isdecimal() and len(first) < 9 else first
     there = key in value if isinstance(value, dict) else isinstance(key, int) and key < len(value)
     if not there:
@@ -374,7 +377,7 @@ class SplitFrame(Struct, frozen=True):
     pause: Annotated[float, Settable("duration", _PAUSE)] = 0.01
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return _split_writes(since(actions, self.at, scene), _middle, self.pause)
+        return _split_writes(flag_past(actions, self.at, scene), _find_middle, self.pause)
 
 
 class SplitUtf8(Struct, frozen=True):
@@ -384,7 +387,7 @@ class SplitUtf8(Struct, frozen=True):
     pause: Annotated[float, Settable("duration", _PAUSE)] = 0.01
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return _split_writes(since(actions, self.at, scene), _find_within_character, self.pause)
+        return _split_writes(flag_past(actions, self.at, scene), _find_within_character, self.pause)
 
 
 class JoinFrames(Struct, frozen=True):
@@ -395,18 +398,18 @@ class JoinFrames(Struct, frozen=True):
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         held = list[Write]()
-        for action, past in since(actions, self.at, scene):
+        for action, past in flag_past(actions, self.at, scene):
             if past and isinstance(action, Write) and scene.streamed:
                 held.append(action)
                 if len(held) == self.count:
-                    yield from (_joined(held), Flush())
+                    yield from (_join_writes(held), Flush())
                     held = []
             elif held and not isinstance(action, Wait | Flush):
-                yield from (_joined(held), Flush(), action)
+                yield from (_join_writes(held), Flush(), action)
                 held = []
             else:
                 yield action
-        yield from (_joined(held), Flush()) if held else ()
+        yield from (_join_writes(held), Flush()) if held else ()
 
 
 class Duplicate(Struct, frozen=True):
@@ -450,7 +453,7 @@ class Crlf(Struct, frozen=True):
             replace(action, data=action.data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
             if past and isinstance(action, Write)
             else action
-            for action, past in since(actions, self.at, scene)
+            for action, past in flag_past(actions, self.at, scene)
         )
 
 
@@ -474,16 +477,16 @@ def _split_writes(
             yield action
 
 
-def _middle(data: bytes) -> int:
+def _find_middle(data: bytes) -> int:
     return len(data) // 2
 
 
 def _find_within_character(data: bytes) -> int:
     """Behind the first byte of the first character that has several; the middle, where none has."""
-    return next((at for at, byte in enumerate(data[1:], start=1) if byte & 0xC0 == 0x80), _middle(data))
+    return next((at for at, byte in enumerate(data[1:], start=1) if byte & 0xC0 == 0x80), _find_middle(data))
 
 
-def _joined(writes: Iterable[Write]) -> Write:
+def _join_writes(writes: Iterable[Write]) -> Write:
     several = tuple(writes)
     frame = next((write.frame for write in reversed(several) if write.frame is not None), None)
     return Write(b"".join(write.data for write in several), sum(write.tokens for write in several), frame)

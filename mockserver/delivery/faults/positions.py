@@ -22,7 +22,7 @@ def state_true_length(actions: Iterable[Action]) -> Iterator[Action]:
     """The actions, whose head states the body's new length if it stated one; a cut body keeps the old promise."""
     coming = iter(actions)
     for action in coming:
-        promised = length(action.headers) if isinstance(action, Head) else None
+        promised = find_stated_length(action.headers) if isinstance(action, Head) else None
         if isinstance(action, Head) and promised is not None:
             rest = tuple(coming)
             size = sum(len(each.data) for each in rest if isinstance(each, Write))
@@ -33,7 +33,7 @@ def state_true_length(actions: Iterable[Action]) -> Iterator[Action]:
             yield action
 
 
-def length(headers: Headers) -> int | None:
+def find_stated_length(headers: Headers) -> int | None:
     stated = next((value for name, value in headers if name.lower() == LENGTH), "")
     return int(stated) if stated.isdecimal() else None
 
@@ -73,13 +73,13 @@ Marked = Iterator[Action | Literal[Mark.HERE]]
 def mark_position(actions: Iterable[Action], at: Position, scene: FaultContext, *, exact: bool = True) -> Marked:
     """The actions, with HERE at the position if they reach it; it parts a Write only if it must be `exact`."""
     if at.where == "at_start":
-        return behind_head(actions)
+        return mark_behind_head(actions)
     if not scene.streamed:
         return _mark_in_body(tuple(actions), at, exact=exact)
     return _IN_STREAM[at.where](actions, at.count, exact)
 
 
-def since(
+def flag_past(
     actions: Iterable[Action], at: Position, scene: FaultContext, *, exact: bool = False
 ) -> Iterator[tuple[Action, bool]]:
     """Each action, and whether it stands behind the position."""
@@ -94,7 +94,7 @@ def since(
 def find_target(actions: Iterable[Action], at: Position, scene: FaultContext) -> Iterator[tuple[Action, bool]]:
     """Each action, and whether it is the first Write behind the position."""
     done = False
-    for action, past in since(actions, at, scene):
+    for action, past in flag_past(actions, at, scene):
         strikes = past and not done and isinstance(action, Write)
         done = done or strikes
         yield action, strikes
@@ -105,7 +105,7 @@ def mark_from_start(actions: Iterable[Action], at: Position, scene: FaultContext
     return chain((HERE,), actions) if at.where == "at_start" else mark_position(actions, at, scene)
 
 
-def behind_head(actions: Iterable[Action]) -> Marked:
+def mark_behind_head(actions: Iterable[Action]) -> Marked:
     for action in actions:
         yield action
         if isinstance(action, Head):
@@ -175,7 +175,7 @@ def _mark_in_tool_arguments(actions: Iterable[Action], _count: int, exact: bool)
             first, *rest = held
             held = []
             if isinstance(first, Write) and alone:
-                yield from (*_split_write(first, _middle(first.data) if exact else 0), *rest, action)
+                yield from (*_split_write(first, _find_middle_of_arguments(first.data) if exact else 0), *rest, action)
             else:
                 yield from (first, HERE, *rest, action)
         elif held or (not met and _is_piece(action)):
@@ -190,7 +190,7 @@ def _is_piece(action: Action) -> bool:
     return isinstance(frame, Frame) and frame.part == "arguments" and frame.tokens > 0
 
 
-def _middle(data: bytes) -> int:
+def _find_middle_of_arguments(data: bytes) -> int:
     """The middle of the arguments in the JSON of a frame or a body; else of all of it."""
     found = _ARGUMENTS.search(data)
     return sum(found.span(found.lastgroup or 0)) // 2 if found else len(data) // 2
@@ -199,13 +199,13 @@ def _middle(data: bytes) -> int:
 def _mark_in_body(actions: tuple[Action, ...], at: Position, *, exact: bool) -> Marked:
     writes = [action for action in actions if isinstance(action, Write)]
     body = b"".join(write.data for write in writes)
-    offset = _offset(at, body, sum(write.tokens for write in writes))
+    offset = _find_offset(at, body, sum(write.tokens for write in writes))
     if offset is None or (not exact and at.where == "after_frames" and at.count):
         return iter(actions)
-    return _mark_after_bytes(actions, offset, True) if exact else behind_head(actions)
+    return _mark_after_bytes(actions, offset, True) if exact else mark_behind_head(actions)
 
 
-def _offset(at: Position, body: bytes, tokens: int) -> int | None:
+def _find_offset(at: Position, body: bytes, tokens: int) -> int | None:
     size = len(body)
     match at.where:
         case "after_bytes":
@@ -215,7 +215,7 @@ def _offset(at: Position, body: bytes, tokens: int) -> int | None:
         case "after_tokens":
             offset = size * at.count // tokens if tokens else at.count * BYTES_OF_TOKEN
         case "in_tool_arguments":
-            offset = _middle(body) if _ARGUMENTS.search(body) else size + 1
+            offset = _find_middle_of_arguments(body) if _ARGUMENTS.search(body) else size + 1
         case _:
             offset = max(len(body.rstrip()) - 1, 0)  # a line feed at the end would not be missed
     return offset if offset <= size else None

@@ -1,4 +1,4 @@
-"""Anthropic: the Messages API, of both its versions (https://platform.claude.com/docs/en/api)."""
+"""Anthropic: the Messages API, in both versions (https://platform.claude.com/docs/en/api)."""
 
 from functools import partial
 

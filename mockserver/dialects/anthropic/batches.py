@@ -1,6 +1,6 @@
-"""Message batches: created, looked up, cancelled and deleted, and their results as lines of JSON.
+"""Message batches: created, retrieved, cancelled and deleted, with their results as lines of JSON.
 
-What is wrong with one request of a batch is its result; the batch itself is refused only for what surrounds them.
+A mistake in one request of a batch is that request's result; the batch is refused only for mistakes outside of them.
 """
 
 import re
@@ -11,11 +11,10 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape
-from mockserver.core.history import HistoryProblem
 from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Listing, Outcome, Stored
-from mockserver.core.validation import Validation
+from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects import Operation, keep_unread
 from mockserver.dialects._fields import Model, Object, closed_shape, list_of, text
 from mockserver.dialects._parse import look_up, read_object
@@ -24,7 +23,7 @@ from mockserver.dialects.anthropic.models import NAME, read_as_anthropic, refuse
 from mockserver.dialects.anthropic.replay import HISTORY
 from mockserver.dialects.anthropic.replies import error_body, message_options, page, refusal_of, request_id_line
 from mockserver.dialects.anthropic.request import messages_call, version_of
-from mockserver.wire.anthropic import message
+from mockserver.wire.anthropic import make_message
 
 BATCH = Model(
     closed_shape(
@@ -112,7 +111,7 @@ def _batch(call: Call, stored: Stored) -> dict[str, Json]:
 
 
 def _base(http: HttpRequest) -> str:
-    """The URL of the batches, as the client reached them."""
+    """Return the URL of the batches, as the client reached them."""
     return http.server_url + http.path.partition(_PATH)[0] + _PATH
 
 
@@ -156,7 +155,7 @@ def _result(call: Call, outcome: Outcome, *, cancelled: bool) -> dict[str, Json]
         case "succeeded" as kind, Answer() as answer:
             options = message_options(call)
             batched = replace(options, usage={**options.usage, "service_tier": "batch"})
-            return {"type": kind, "message": message(answer, batched)}
+            return {"type": kind, "message": make_message(answer, batched)}
         case "errored" as kind, failed:
             failure = failed if isinstance(failed, Failure) else Failure("server_error")
             return {"type": kind, "error": error_body(call.http, failure, call if call.messages else None)[0]}

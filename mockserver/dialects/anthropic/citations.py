@@ -1,4 +1,4 @@
-"""Where the documents of a request can be cited: every place has the keys of the citation that would name it."""
+"""Where the documents of a request can be cited: each place has the keys of the citation that names it."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ Citable = Mapping[int, Mapping[str, Sequence[Body]]]  # by the identity of a blo
 
 
 def citable_places(messages: Iterable[Body]) -> Citable:
-    """The places of the blocks whose citations are enabled. Documents and search results are counted separately."""
+    """Return the places in blocks with citations enabled, counting documents and search results separately."""
     found: dict[int, Mapping[str, Sequence[Body]]] = {}
     counts = {"document": 0, "search_result": 0}
     for block in _sources(messages):
@@ -50,7 +50,7 @@ def _cite_search_result(block: Body, index: int) -> Iterator[Body]:
 
 
 def source_texts(source: Body) -> list[str]:
-    """The texts of a document, one for each of its blocks; none where only its bytes are known."""
+    """Return the texts of a document, one for each of its blocks; none if only its bytes are known."""
     match source:
         case {"type": "text", "data": text} | {"type": "content", "content": str(text)}:
             return [text]

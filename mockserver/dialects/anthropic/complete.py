@@ -1,4 +1,4 @@
-"""Anthropic's text completions (`POST /v1/complete`), from before messages: a prompt holds the whole conversation."""
+"""Anthropic's text completions (`POST /v1/complete`), from before messages: a prompt is the whole conversation."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from mockserver.dialects.anthropic.conflicts import BLANK_STOP
 from mockserver.dialects.anthropic.models import NAME, MessagesBody, read_as_anthropic, refuse
 from mockserver.dialects.anthropic.replies import error_event, request_id_line
 from mockserver.dialects.anthropic.request import version_of
-from mockserver.wire.anthropic import completion, completion_events
+from mockserver.wire.anthropic import make_completion, stream_completion
 
 COMPLETE = Model(
     closed_shape(
@@ -65,7 +65,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
 
 
 def _messages(prompt: str) -> Iterator[Message]:
-    """The turns of a prompt; what stands before the first is for the system, the last may be empty."""
+    """Yield the turns of a prompt; text before the first is the system's, and the last may be empty."""
     before, *turns = _TURN.split(prompt)
     if before.strip():
         yield Message("system" if turns else "user", before.strip())
@@ -77,7 +77,7 @@ def _messages(prompt: str) -> Iterator[Message]:
 def _render(call: Call, outcome: Answer) -> Reply:
     if call.stream:
         headers = merge_headers(HeaderLines(EVENT_TYPE), outcome.headers)
-        reply = Reply(200, headers, frames=completion_events(outcome))
+        reply = Reply(200, headers, frames=stream_completion(outcome))
     else:
-        reply = json_reply(200, completion(outcome), "", outcome.headers, tokens=outcome.weight)
+        reply = json_reply(200, make_completion(outcome), "", outcome.headers, tokens=outcome.weight)
     return prepend_lines(reply, request_id_line(call.http, call))

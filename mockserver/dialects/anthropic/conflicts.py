@@ -1,4 +1,4 @@
-"""What no type of a Messages request can say: Anthropic's own words for each, the first of which is the answer."""
+"""Mistakes in Messages requests that no type can express, in Anthropic's words. The first is sent."""
 
 import re
 from base64 import b64decode
@@ -18,7 +18,7 @@ Blocks = list[tuple[int, int, str, Body]]  # place and role of each block
 
 
 def conflicts(body: Body, version: str, betas: Sequence[str]) -> Messages:
-    """Yield what is wrong with a body that has the right types."""
+    """Yield the mistakes in a body that has the right types."""
     blocks = _blocks(body["messages"])
     if version != VERSIONS[0]:
         yield from (f"{key}: Extra inputs are not permitted" for key in _SAMPLING if key in body)
@@ -52,7 +52,7 @@ def _only_formerly(blocks: Blocks) -> Messages:
 
 
 def _blocks(messages: Iterable[Body]) -> Blocks:
-    """The blocks of all messages, each with its place and role."""
+    """Return the blocks of all messages, each with its place and role."""
     return [
         (at, index, message["role"], block)
         for at, message in enumerate(messages)
@@ -94,9 +94,9 @@ def _check_tools(body: Body) -> Messages:
 
 
 def _check_thinking(body: Body, *, interleaved: bool) -> Messages:
-    """Yield what this kind of thinking excludes: most of it with a stated budget, next to nothing if it is adaptive.
+    """Yield conflicts with this kind of thinking: several with a stated budget, hardly any if it is adaptive.
 
-    A budget of `interleaved` thinking is for the whole turn with its tool calls, so that it may exceed `max_tokens`.
+    A budget of `interleaved` thinking is for the whole turn with its tool calls, so it can exceed `max_tokens`.
     """
     thinking = body.get("thinking") or {"type": "disabled"}
     if thinking["type"] == "enabled":
@@ -126,7 +126,7 @@ def _check_caching(body: Body, blocks: Blocks) -> Messages:
 
 
 def _find_cache_controls(body: Body, blocks: Blocks) -> Iterator[tuple[str, Body]]:
-    """Each cache_control and its place, in the order in which prompts are cached."""
+    """Yield each cache_control and its place, in the order in which prompts are cached."""
     held = [(f"tools.{at}", tool) for at, tool in enumerate(body.get("tools") or ())]
     system = body.get("system")
     held += [(f"system.{at}", block) for at, block in enumerate(system if isinstance(system, list) else ())]
@@ -135,9 +135,9 @@ def _find_cache_controls(body: Body, blocks: Blocks) -> Iterator[tuple[str, Body
 
 
 def find_unpaired(body: Body, *, first: bool = False) -> Messages:
-    """Every tool call needs its result at once, every result its call; what a thread holds is not known here.
+    """Yield tool calls without an immediate result, and results without a call; a thread may have others.
 
-    `first`: results must come before whatever else their turn says.
+    `first`: results must come before anything else in their turn.
     """
     if (body.get("thread") or {}).get("type") == "continue":
         return
@@ -168,7 +168,7 @@ def _is_result(entry: tuple[int, int, Body]) -> bool:
 
 
 def _turns(messages: Iterable[Body]) -> Iterator[tuple[str, list[tuple[int, int, Body]]]]:
-    """Merge consecutive messages of one role: yield its blocks, each with its place."""
+    """Merge consecutive messages of one role, and yield the role with its blocks, each with its place."""
     role = ""
     blocks: list[tuple[int, int, Body]] = []
     for at, message in enumerate(messages):
@@ -185,7 +185,7 @@ def _turns(messages: Iterable[Body]) -> Iterator[tuple[str, list[tuple[int, int,
 
 
 def prefill(messages: list[Body]) -> str:
-    """The beginning of the answer that the client has written."""
+    """Return the beginning of the answer that the client has written."""
     if not messages or messages[-1]["role"] != "assistant":
         return ""
     content = messages[-1]["content"]
@@ -193,7 +193,7 @@ def prefill(messages: list[Body]) -> str:
 
 
 def live_only(body: Body) -> Messages:
-    """Yield what only the live provider refuses: what depends on the model or on policy, or is not in its reference."""
+    """Yield what only the live provider refuses: depending on the model, on policy, or not in its reference."""
     if any(not stop.strip() for stop in body.get("stop_sequences") or ()):
         yield BLANK_STOP
     yield from _check_caching(body, _blocks(body["messages"]))
@@ -213,7 +213,7 @@ def live_only(body: Body) -> Messages:
 
 
 def _check_model(body: Body) -> Messages:
-    """Yield what the family of the model takes no longer."""
+    """Yield features that the model's family no longer accepts."""
     model = body["model"]
     if prefill(body["messages"]) and "fallback_credit_token" not in body and _WITHOUT_PREFILL.match(model):
         yield "This model does not support assistant message prefill. The conversation must end with a user message."
@@ -226,7 +226,7 @@ def _check_model(body: Body) -> Messages:
 
 
 def _places(blocks: Blocks) -> Iterator[tuple[str, Body]]:
-    """Each block with its place, those of tool results as well."""
+    """Yield each block with its place, including those in tool results."""
     for at, index, _, block in blocks:
         place = f"messages.{at}.content.{index}"
         yield place, block
@@ -245,7 +245,7 @@ def _check_image(place: str, data: str) -> Messages:
 
 
 def _unthinking(body: Body) -> Messages:
-    """With thinking, the last turn of the assistant begins with its thoughts, if it calls tools."""
+    """Yield the last turn of the assistant if thinking is enabled, but the turn calls tools without thinking first."""
     if (body.get("thinking") or {}).get("type") != "enabled":
         return
     turns = [blocks for role, blocks in _turns(body["messages"]) if role == "assistant" and blocks]
@@ -256,7 +256,7 @@ def _unthinking(body: Body) -> Messages:
 
 
 def _find_unsupported(schema: Json) -> Messages:
-    """Why a schema is outside of the part that structured outputs support."""
+    """Yield why structured outputs do not support a schema."""
     if isinstance(schema, list):
         for each in schema:
             yield from _find_unsupported(each)

@@ -1,4 +1,4 @@
-"""Files: uploaded, listed, looked up, read and deleted. Messages may name them, and others, by `file_id`."""
+"""Files: uploaded, listed, retrieved, read and deleted. Messages can name these, and any others, by `file_id`."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -50,7 +50,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
 
 
 def _parts(http: HttpRequest) -> Iterator[tuple[str, tuple[dict[str, str], bytes]]]:
-    """The parts of a multipart body by their names; with the filename, if there is one, and the media type."""
+    """Yield the parts of a multipart body by name, with filename (if there is one) and media type."""
     boundary = _BOUNDARY.search(http.header("content-type") or "")
     pieces = (b"\r\n" + http.body).split(b"\r\n--" + boundary[1].encode("latin-1")) if boundary else []
     for piece in pieces[1:]:
@@ -101,7 +101,7 @@ def _file(kept: Stored) -> dict[str, Json]:
 
 
 def _data(kept: Stored) -> bytes:
-    """What is in a file; of one that nobody uploaded to this server, a text that names it."""
+    """Return the contents of a file; for one that was not uploaded to this server, a text that names it."""
     data: bytes = kept.call.raw.get("data", f"This is the file {kept.answer.id}.\n".encode())
     return data
 

@@ -1,6 +1,6 @@
-"""What can be read of a Messages request that Anthropic would refuse: turns, blocks and tools in the forms of chats.
+"""The readable parts of a Messages request that Anthropic would refuse: turns, blocks and tools in the format of chats.
 
-What is in Anthropic's own form stays as it is, for the request model to judge.
+Values in Anthropic's own format stay unchanged, for the request model to check.
 """
 
 import re
@@ -13,7 +13,7 @@ Body = Mapping[str, Json]
 
 
 def read_turns(given: Json) -> list[Body]:
-    """The messages: those of tools are turns of the user, developers speak for the system, others for the user."""
+    """Return the messages: those of tools become turns of the user, those of developers the system's."""
     found = (_turn(each) for each in ([given] if isinstance(given, str | Mapping) else read_list(given)))
     return [turn for turn in found if turn is not None]
 
@@ -40,7 +40,7 @@ def _turn(given: Json) -> Body | None:
 
 
 def _calls(given: Body) -> Iterator[Body]:
-    """The calls of a chat's message as blocks."""
+    """Yield the calls of a chat's message as blocks."""
     made = [read_tool_call(each) for each in read_list(given.get("tool_calls"))]
     for call in filter(None, made):
         custom = call.get("custom")
@@ -55,13 +55,13 @@ def _tool_use(identity: str, called: Body) -> Body:
 
 
 def _arguments(given: Json) -> Body:
-    """The arguments of a call, which may be JSON text; what is no object is one argument."""
+    """Return the arguments of a call, which may be JSON text; a value that is not an object is one argument."""
     value = try_parse(given, given) if isinstance(given, str) else given
     return value if isinstance(value, Mapping) else {} if value in (None, "") else {"input": value}
 
 
 def read_blocks(given: Json) -> Json:
-    """A text, or the blocks that can be read; None if there is neither."""
+    """Return a text, or the readable blocks; None if there is neither."""
     return read_content(given, _block)
 
 
@@ -86,7 +86,7 @@ def _block(given: Json) -> Json:
 
 
 def _result(given: Body) -> Body:
-    """The result of a tool: an object that is no block is the text that says so."""
+    """Return the result of a tool: an object that is not a block becomes text."""
     named, content = given.get("tool_use_id"), given.get("content")
     if isinstance(content, Mapping) and "type" not in content:
         content = compact(content)
@@ -101,7 +101,7 @@ def _image(url: str) -> Body:
 
 
 def read_offers(given: Json) -> Json:
-    """The tools, functions as Anthropic has them; other tools as they are."""
+    """Return the tools, with functions in Anthropic's format; other tools unchanged."""
     return [_offer(tool) for tool in read_list(given)]
 
 
@@ -119,7 +119,7 @@ def _offer(given: Json) -> Json:
 
 
 def read_choice(given: Json) -> Json:
-    """The choice of tools, which chats state as a word or a function."""
+    """Return the choice of tools, which chats state as a word or a function."""
     match given:
         case {"function": {"name": str(name)}}:
             return {"type": "tool", "name": name}

@@ -1,6 +1,6 @@
-"""The request bodies of the Messages API, as Anthropic validates them: closed tables, unions told apart by `type`.
+"""The request bodies of the Messages API, as Anthropic validates them: closed tables, unions distinguished by `type`.
 
-Anthropic words its errors as pydantic does, so that the first of pydantic's becomes the message of the 400.
+Anthropic words its errors like pydantic, so the first of pydantic's errors becomes the message of the 400.
 """
 
 from collections.abc import Mapping
@@ -37,9 +37,9 @@ NAME = "anthropic"
 
 
 def read_as_anthropic(model: Model, body: Body, *, validation: Validation, tolerant: bool = False) -> Body:
-    """Return a body; where nothing is checked, without what is wrong in it. The `tolerant` let new names through.
+    """Return a body; if nothing is checked, without wrong values. The `tolerant` accept unknown names.
 
-    Raises the Failure that Anthropic makes of the first thing wrong with it.
+    Raises Failure with Anthropic's message for the first mistake.
     """
     try:
         return model.read(body, validation).body
@@ -52,7 +52,7 @@ def read_as_anthropic(model: Model, body: Body, *, validation: Validation, toler
 
 
 def new_places(model: Model, body: Body) -> tuple[str, ...]:
-    """Return where a body that the `tolerant` read has names that are new; of a list, only the first place."""
+    """Return where a body that the `tolerant` read has unknown names; for each list, only the first place."""
     try:
         model.validate(body)
     except ValidationError as error:
@@ -87,7 +87,7 @@ def _refusal(error: ErrorDetails, body: Body) -> Failure:
 
 
 def _steps(error: ErrorDetails) -> list[str | int]:
-    """The path without the labels of unions; the name of an unknown key may look like one."""
+    """Return the path without the labels of unions, which the name of an unknown key may resemble."""
     *path, last = error["loc"]
     label_member = is_label(last) and error["type"] != "extra_forbidden"
     return [step for step in path if not is_label(step)] + ([] if label_member else [last])
@@ -111,7 +111,7 @@ CacheControl = closed_shape(type=literal("ephemeral"), ttl=not_null(literal("5m"
 
 
 def _text_or_list(kind: Type) -> Type:
-    """A text or a list; what is neither is refused as no text."""
+    """Return a type for a text or a list; any other value is refused as not a text."""
     return union_by(
         lambda value: "<a list>" if isinstance(value, list) else "<a string>",
         label_member("<a string>", str),
@@ -120,7 +120,7 @@ def _text_or_list(kind: Type) -> Type:
 
 
 def _text_or_object(kind: Type) -> Type:
-    """The same with an object."""
+    """Return the same with an object."""
     return union_by(
         lambda value: "<an object>" if isinstance(value, dict) else "<a string>",
         label_member("<a string>", str),
@@ -281,12 +281,12 @@ Custom = closed_shape(
 
 
 def family(kind: str) -> str | None:
-    """The key of the options of a tool's type; None for types that are not known."""
+    """Return the key of the options of a tool's type; None for unknown types."""
     return next((name for name in _DATED if kind == name or kind.startswith(f"{name}_")), None)
 
 
 def is_toolset(kind: str) -> bool:
-    """Whether only the provider knows the tools of a type; the client runs none of them by its name."""
+    """Return whether only the provider knows the tools of a type, so that the client runs none of them by name."""
     return kind.startswith(_WITHOUT_NAME)
 
 

@@ -1,6 +1,6 @@
-"""Changed histories that Anthropic refuses: thinking that is not as it was, and calls without results.
+"""Changed histories that Anthropic refuses: edited thinking, and calls without results.
 
-Not here, as it is not sure: thinking that is dropped before a call of a tool, signatures of another Claude model.
+Thinking dropped before a tool call, and signatures of another Claude model, are not included: reports disagree.
 """
 
 import re
@@ -10,20 +10,19 @@ from functools import partial
 from msgspec import Struct
 
 from mockserver.core.call import Call
-from mockserver.core.history import HistoryProblem
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.seal import SealError
-from mockserver.core.validation import Validation
+from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects._parse import Body
 from mockserver.dialects._replay import IF_OFF, Problems, ReplayRule, make_history_check
 from mockserver.dialects.anthropic.conflicts import find_unpaired
 from mockserver.dialects.anthropic.models import MESSAGES, read_as_anthropic, refuse
-from mockserver.wire.thinking import Prefix, SignatureClaims, blocks_of, claim_text, read_signature
+from mockserver.wire.thinking import Prefix, SignatureClaims, claim_text, list_message_blocks, read_signature
 
 
 def defer_prefix(call: Call) -> Callable[[], Prefix] | None:
-    """Return what makes the prefix of an answer's thoughts, if these are bound to it; a prefill is part of neither."""
+    """Return a function for the prefix that an answer's thinking is bound to, if it is; it has no prefill."""
     if not _BINDS.match(call.model) or not call.is_checked or call.raw.get("thread"):
         return None
     messages = call.raw.get("messages") or ({"role": "assistant"},)
@@ -38,7 +37,7 @@ def _prefix(body: Body) -> Prefix:
 
 
 class _Thought(Struct, frozen=True):
-    """A thinking block of the history, and what its signature vouches for: nothing, if somebody else made it."""
+    """A thinking block of the history, with the claims of its signature, if this server made it."""
 
     place: str
     block: Body
@@ -53,7 +52,7 @@ class _Thought(Struct, frozen=True):
 
 
 def _thoughts(call: Call) -> Sequence[_Thought] | None:
-    """The thoughts of the assistant, if messages hold more than texts."""
+    """Return the thinking blocks of the assistant, if messages have more than texts."""
     messages: Json = call.body.get("messages")
     held, latest = list[tuple[int, list[Json]]](), -1
     for at, message in enumerate(messages if isinstance(messages, list) else ()):
@@ -92,7 +91,7 @@ def _find_forged(call: Call, thoughts: Sequence[_Thought]) -> Problems:
 
 
 def _find_modified(call: Call, thoughts: Sequence[_Thought]) -> Problems:
-    """Thoughts of the latest message of the assistant that have other texts, or another order."""
+    """Yield thinking blocks of the latest assistant message with another text or order."""
     first = last = -1  # the places that thoughts of this message had in their answer
     for thought in thoughts:
         if not thought.latest or thought.claims is None:
@@ -107,7 +106,7 @@ def _find_modified(call: Call, thoughts: Sequence[_Thought]) -> Problems:
 
 
 def _find_displaced(call: Call, thoughts: Sequence[_Thought]) -> Problems:
-    """Thoughts behind another prefix than their own."""
+    """Yield thinking blocks whose prefix has changed."""
     if not thoughts or not call.is_checked or call.raw.get("thread"):
         return
     binding = (call.raw.get("thinking") or {}).get("block_binding") or {}
@@ -115,7 +114,7 @@ def _find_displaced(call: Call, thoughts: Sequence[_Thought]) -> Problems:
         return
     prefix = Prefix(call.raw)
     for at, message in enumerate(call.raw["messages"]):
-        for index, block in enumerate(blocks_of(message)):
+        for index, block in enumerate(list_message_blocks(message)):
             claims, _ = _read_signature(block.get("signature") if block["type"] == "thinking" else None)
             if claims is not None and claims.said and (why := _describe_difference(claims, prefix)) is not None:
                 place = f"messages.{at}.content.{index}"
@@ -125,7 +124,7 @@ def _find_displaced(call: Call, thoughts: Sequence[_Thought]) -> Problems:
 
 
 def _describe_difference(claims: SignatureClaims, prefix: Prefix) -> str | None:
-    """Return what Anthropic says of how the prefix of a thought differs; None if it does not."""
+    """Return Anthropic's description of the change in the prefix of a block; None if nothing changed."""
     if claims.system != prefix.system:
         return " The `system` prompt differs from the one this block was created with."
     # `said` is without thoughts. Clients drop those of the oldest turns to save tokens, which the provider allows: if
@@ -138,7 +137,7 @@ def _describe_difference(claims: SignatureClaims, prefix: Prefix) -> str | None:
 
 
 def _find_unanswered(call: Call, thoughts: Sequence[_Thought]) -> Problems:
-    """Calls without results, and results without calls, in a body of which nothing has to be left out."""
+    """Yield calls without results, and results without calls, if the body was read completely."""
     if call.is_checked:
         return
     try:
@@ -149,9 +148,9 @@ def _find_unanswered(call: Call, thoughts: Sequence[_Thought]) -> Problems:
         yield HistoryProblem(refuse(message), message.partition(": ")[0], _KEEP_RESULTS)
 
 
-_KEEP = "send the thinking blocks of an answer back as they came: all of them, in order, each with its signature"
-_KEEP_ALL = "keep `system`, `tools` and all earlier messages as they were, and add what is new at the end"
-_KEEP_RESULTS = "answer each `tool_use` by a `tool_result` with its id, in the next message of the user"
+_KEEP = "send all thinking blocks of an answer back unchanged, in order, each with its signature"
+_KEEP_ALL = "keep `system`, `tools` and all earlier messages unchanged, and add new messages at the end"
+_KEEP_RESULTS = "in the next user message, answer each `tool_use` with a `tool_result` that has its id"
 _INVALID = "Invalid `signature` in `thinking` block"
 _MODIFIED = (
     "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "

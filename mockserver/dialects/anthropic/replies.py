@@ -83,7 +83,7 @@ def render_count(call: Call, stored: Stored) -> Reply:
 
 
 def page(entries: Sequence[Body], http: HttpRequest) -> dict[str, Json]:
-    """The part of a list that a query asks for: `limit` entries after, or before, one of them."""
+    """Return the part of a list that a query asks for: `limit` entries after, or before, one of them."""
     limit = integer_in("limit", http.query.get("limit", "20"), 1, _LARGEST_PAGE)
     names = [entry["id"] for entry in entries]
     start, end = 0, len(entries)
@@ -147,7 +147,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
 
 
 def refusal_of(failure: Failure, call: Call) -> Answer | None:
-    """A prompt that is filtered: no error here, but a message that ends before it begins."""
+    """Return the answer to a filtered prompt: no error, but a message that ends before it begins."""
     if failure.reason != "content_filter" or failure.status is not None or call.operation != "chat":
         return None
     named = call.ids.prefix + Seed().base58(call.ids.length, "refusal", call.fingerprint)
@@ -173,7 +173,7 @@ def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[
 
 
 def _word_schema_failure(failure: Failure, call: Call | None) -> str | None:
-    """What is wrong with a schema, with its place."""
+    """Return what is wrong with a schema, and where."""
     schema = failure.details.get("schema")
     if call is None or schema is None:
         return None
@@ -191,7 +191,7 @@ def error_event(failed: Reply, frames: int) -> Frame:
 
 
 def rate_limit_headers(standings: Standings) -> Headers:
-    """Return limit, rest and reset of requests, and of tokens for each of the names that Anthropic counts them by."""
+    """Return limit, remaining amount and reset of requests, and of tokens under each of Anthropic's names."""
     named = (("requests", standings.requests), *((f"{kind}tokens", standings.tokens) for kind in ("", *_KINDS)))
     return tuple(
         (f"anthropic-ratelimit-{name}-{key}", value)
@@ -206,7 +206,7 @@ def rate_limit_headers(standings: Standings) -> Headers:
 
 
 def _round_left(tokens: Standing) -> int:
-    """What is left, to thousands; a limit below a thousand has none."""
+    """Return the remaining amount, rounded to thousands unless the limit is lower."""
     return tokens.left if tokens.limit < _ROUND else min((tokens.left + _ROUND // 2) // _ROUND * _ROUND, tokens.limit)
 
 

@@ -1,7 +1,7 @@
-"""From a Messages request to a Call: the conversation, the tools, and what the answer is to be like.
+"""From a Messages request to a Call: the conversation, the tools, and the requirements for the answer.
 
-A `system` prompt is the first message, each tool result a message of its own, as in chats. Thinking is no part of what
-was said.
+A `system` prompt is the first message, and each tool result is a separate message, as in chats. Thinking is not part of
+the text.
 """
 
 import json
@@ -15,7 +15,7 @@ from mockserver.core.call import Call, IdShape, Message, Options, Tool, ToolCall
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import OWN_FINISHES
-from mockserver.core.tokens import APPROX, size_of
+from mockserver.core.tokens import APPROX, read_image_size
 from mockserver.core.validation import Validation
 from mockserver.dialects._chat import schema_as_text
 from mockserver.dialects._fields import Model
@@ -59,7 +59,7 @@ def parse_messages(http: HttpRequest, validation: Validation, model: Model = MES
 
 
 def messages_call(http: HttpRequest, body: Body, *, validation: Validation, model: Model = MESSAGES) -> Call:
-    """The Call of a body that `model` accepts. Raises Failure as Anthropic refuses it."""
+    """Return the Call of a body that `model` accepts. Raises Failure as Anthropic refuses it."""
     version, betas = version_of(http, validation=validation), betas_of(http)
     unknown = unknown_betas(betas)
     read = read_as_anthropic(model, body, validation=validation, tolerant=bool(unknown))
@@ -82,7 +82,7 @@ def _refuse_conflicts(body: Body, version: str, betas: Sequence[str]) -> None:
 
 
 def _read_texts(messages: Sequence[Body]) -> list[Message] | None:
-    """The messages, if each is a role and a text, with which nothing can be wrong."""
+    """Return the messages if each is only a role and a text, and thus valid."""
     found = []
     for message in messages:
         content = message.get("content")
@@ -105,7 +105,7 @@ def version_of(http: HttpRequest, *, validation: Validation) -> str:
 
 
 def _call(http: HttpRequest, body: Body, said: list[Message] | None, *, validation: Validation) -> Call:
-    """The Call of a body; `said` are its messages, if they are mere texts."""
+    """Return the Call of a body; `said` are its messages, if they are only texts."""
     messages, choice = body["messages"], body.get("tool_choice")
     tools = tuple(_tools(body["tools"])) if body.get("tools") else ()
     is_sound = said is not None
@@ -158,7 +158,7 @@ def _options(body: Body, validation: Validation) -> Options:
 
 
 def _effort(body: Body) -> str | None:
-    """The effort that was asked for last: of the whole request, or of the turns since a system message."""
+    """Return the latest effort: that of the request, or of the turns since a system message."""
     kind = (body.get("thinking") or {}).get("type", "disabled")
     asked = (each.get("output_config") or {} for each in (*reversed(body["messages"]), body))
     return None if kind == "disabled" else next((each["effort"] for each in asked if each.get("effort")), "medium")
@@ -169,7 +169,7 @@ def _system(system: str | list[Body]) -> Message:
 
 
 def _messages(message: Body, citable: Citable) -> Iterator[Message]:
-    """The results of a turn, each as a message, then what else it says; what clients add in tags comes first."""
+    """Yield the results of a turn, each as a message, then its other content; texts added in tags come first."""
     role, content = message["role"], message.get("content")
     if content is None:  # a system message that only configures
         return
@@ -204,7 +204,7 @@ def _messages(message: Body, citable: Citable) -> Iterator[Message]:
 
 
 def _is_added(text: str) -> bool:
-    """Whether a text is wholly a client's own: `<system-reminder>…</system-reminder>`."""
+    """Return whether a text was added by a client: `<system-reminder>…</system-reminder>`."""
     found = _ADDED.match(text)
     return found is not None and text.rstrip().endswith(f"</{found['tag']}>")
 
@@ -217,7 +217,7 @@ def _content(content: str | list[Body], citable: Citable) -> tuple[str, tuple[Bo
 
 
 def _part(block: Body, citable: Citable) -> Body:
-    """An image or a document as chats have it; other blocks as they are."""
+    """Return an image or a document as chats have it; other blocks unchanged."""
     match block:
         case {"type": "image", "source": source}:
             place = {"url": _data_url(source)} if source["type"] == "base64" else source
@@ -247,10 +247,10 @@ def _file(source: Body) -> Body:
 
 
 def part_tokens(part: Body) -> int:
-    """About width times height / 750 for an image; a text by its tokens; anything else as a page of a PDF."""
+    """Return about width times height / 750 for an image, a text's tokens, or those of a page for anything else."""
     image, file = part.get("image_url"), part.get("file")
     if isinstance(image, Mapping):
-        width, height = size_of(str(image.get("url"))) or _USUAL_IMAGE
+        width, height = read_image_size(str(image.get("url"))) or _USUAL_IMAGE
         return max(1, min(width * height // 750, _LARGEST_IMAGE))
     if isinstance(file, Mapping):
         return APPROX.count(file["text"]) if "text" in file else _PDF
@@ -274,9 +274,9 @@ def _tools(tools: Iterable[Body]) -> Iterator[Tool]:
 
 
 def _meaning(body: Body, *, is_plain: bool) -> dict[str, Json]:
-    """What would change the answer: no transport, bookkeeping, ids or caching; schemas as text, in their order.
+    """Return what could change the answer: no transport, bookkeeping, ids or caching; schemas as text, in their order.
 
-    `is_plain`: the messages are mere texts.
+    `is_plain`: the messages are only texts.
     """
     kept = fields_with_meaning(body, NAME, "chat", _BOOKKEEPING)
     ordinals: dict[str, str] = {}
@@ -299,7 +299,7 @@ def _meaning(body: Body, *, is_plain: bool) -> dict[str, Json]:
 
 
 def _plain(content: Json, ordinals: dict[str, str]) -> Json:
-    """The content with ordinals for ids, and without what changes no answer."""
+    """Return the content with ordinals for ids, and without fields that cannot change an answer."""
     if not isinstance(content, list):
         return content
     return [_plain_block(block, ordinals) if isinstance(block, dict) else block for block in content]
@@ -321,7 +321,7 @@ def _drop_caching(tool: Body) -> Body:
     return {key: value for key, value in tool.items() if key not in _UNSAID}
 
 
-_UNKNOWN = "anthropic-beta names {names}, which this server does not know, so it let through what is new: {places}"
+_UNKNOWN = "anthropic-beta names {names}, which this server does not know; unknown fields were accepted: {places}"
 _LOADED = "Tool loaded."  # what a client says of a tool that it found
 _ADDED = re.compile(r"\s*<(?P<tag>system[-_][a-z]+|environment[-_][a-z]+|env)>")
 _UNSAID = ("cache_control", "signature")

@@ -1,4 +1,4 @@
-"""Schemas: of the tools for which Anthropic supplies one, and those of requests as their authors meant them."""
+"""Schemas: of the tools that Anthropic defines, and those of requests as their authors meant them."""
 
 import json
 import re
@@ -13,9 +13,9 @@ Schema = Mapping[str, Json]
 
 
 def usable_schema(schema: Schema) -> Schema:
-    """A schema with the constraints that Anthropic's clients move into descriptions, as text in braces.
+    """Return a schema with the constraints that Anthropic's clients move into descriptions, as text in braces.
 
-    One that constrains nothing is for any object.
+    A schema without constraints accepts any object.
     """
     if _KEYWORDS.isdisjoint(schema):
         return {"type": "object"}
@@ -46,7 +46,7 @@ def _restore_schema(schema: Json) -> Json:
 
 
 def _constraints(description: str, schema: Schema) -> Schema:
-    """What follows the description proper: `{minimum: 1, maximum: 9}`, after a blank line if there is a text."""
+    """Return the constraints after a description: `{minimum: 1, maximum: 9}`, on a line of their own."""
     text = description.rpartition("\n\n")[2]
     if not text.startswith("{"):
         return {}

@@ -1,4 +1,4 @@
-"""Fireworks: text completions by their published schema, and chat (https://docs.fireworks.ai/api-reference)."""
+"""Fireworks: text completions with their published schema, and chat (https://docs.fireworks.ai/api-reference)."""
 
 from collections.abc import Mapping
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""The requests as Fireworks publishes them; members of unions are labelled as FastAPI names them in `loc`."""
+"""The requests as Fireworks publishes them; members of unions have the labels of FastAPI's `loc`."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -38,7 +38,7 @@ from mockserver.dialects._fields import (
 
 
 def read_integer(value: Any) -> Any:
-    """An integer, however it is written; anything else is refused here or by the type."""
+    """Return a whole number as an int. Refuse texts and fractions; leave any other value for the type to refuse."""
     if isinstance(value, str):
         raise PydanticKnownError("int_type" if _reads_as(int, value) else "int_parsing")
     if isinstance(value, float):
@@ -85,7 +85,7 @@ _MANY = 64
 
 
 def integer(least: int | None = None, most: int | None = None) -> Any:
-    """An integer, of which a complaint about its bounds shows what was written."""
+    """Return the type of an integer; complaints about its bounds show the value as written."""
     read = AfterValidator(partial(_within, least, most))(BeforeValidator(read_integer)(schema_of(int)))
     usual = _fields.integer(-_LARGEST if least is None else least, _LARGEST if most is None else most)
     return label_member("int", usually(usual, read))
@@ -206,11 +206,11 @@ _SAMPLING: dict[str, Any] = {
     "thinking": optional(Thinking),
     "return_token_ids": optional(Bool),
 }
-# `POST /completions`: closed, as the seed says.
+# `POST /completions`: closed, as published.
 CompletionRequest = closed_shape(
     **_SAMPLING, prompt=Prompts, images=optional(union(Texts, label_member("list[list[str]]", list_of(Texts))))
 )
-# `POST /chat/completions`: OpenAI's messages and tools; no seed closes it, so unknown fields are left alone.
+# `POST /chat/completions`: OpenAI's messages and tools; Fireworks publishes no schema, so unknown fields are allowed.
 ChatCompletionRequest = shape(
     **_SAMPLING,
     messages=list_of(RequestMessage, 1),

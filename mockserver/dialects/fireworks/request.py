@@ -50,7 +50,7 @@ def detail_of(message: str, param: str | None) -> Body:
 
 
 def read_or_detail(model: Model, body: Body, validation: Validation) -> Reading:
-    """The body as its model reads it, or the 422 that tells in detail what is wrong with it."""
+    """Return the body as its model reads it. Raises the 422 that lists what is wrong with it."""
     try:
         if validation is Validation.OFF or len(body) <= _MAX_QUOTED_ITEMS * 2:
             return model.read(body, validation)
@@ -66,7 +66,7 @@ def _read_request(model: Model, http: HttpRequest, validation: Validation) -> tu
 
 
 def read(http: HttpRequest) -> dict[str, Json]:
-    """The JSON object of a body, or the 422 that FastAPI has for what is none."""
+    """Return the JSON object of a body. Raises FastAPI's 422 if it is not one."""
     try:
         return read_object(http)
     except Failure as failure:
@@ -114,7 +114,7 @@ def _detail_of_error(error: ErrorDetails) -> Body:
 
 
 def _step(step: str | int) -> str | int:
-    """A step of a location as FastAPI names it; the labels of OpenAI's models are plain text."""
+    """Return a step of a location as FastAPI names it; the labels of OpenAI's models become plain text."""
     return _LABELS.get(step, step.strip("<>")) if isinstance(step, str) else step
 
 
@@ -163,7 +163,7 @@ _JSON_WORDS: Mapping[str, str] = {
 }
 
 
-MAX_ENDLESS_TOKENS = 65_536  # tokens of all texts together that never end
+MAX_ENDLESS_TOKENS = 65_536  # tokens of all endless texts together
 
 
 def parse_completion(http: HttpRequest, validation: Validation) -> Call:
@@ -245,7 +245,7 @@ def _effort(parsed: Body) -> str | None:
 
 
 def _find_effort(parsed: Body) -> str | int | None:
-    """The effort as a name or in tokens, whichever way it is stated."""
+    """Return the effort as a name or in tokens, as stated."""
     stated: str | int | None = parsed.get("reasoning_effort")
     if (thinking := parsed.get("thinking")) is not None:
         stated = thinking.get("budget_tokens") or True if thinking["type"] == "enabled" else False
@@ -271,12 +271,12 @@ def _list_images(messages: Sequence[Message]) -> tuple[tuple[str, ...], ...]:
 
 
 def perf_metrics(body: Body, answer: Answer) -> dict[str, Json]:
-    """How the answer performed, by its tokens: the same for the same request."""
+    """Return the performance of an answer, derived from its tokens: the same for the same request."""
     return {**usual_metrics(answer.usage), **speculation_metrics(body, answer)}
 
 
 def usual_metrics(usage: Usage) -> dict[str, Json]:
-    """Those that every answer has."""
+    """Return the metrics that every answer has."""
     first = 0.02 + usage.prompt * 1e-5
     return {
         "prompt-tokens": usage.prompt,
@@ -287,7 +287,7 @@ def usual_metrics(usage: Usage) -> dict[str, Json]:
 
 
 def speculation_metrics(body: Body, answer: Answer) -> dict[str, Json]:
-    """Those of an answer that the client predicts."""
+    """Return the metrics of an answer that the client predicts."""
     guess = _find_prediction(body, answer.tokenizer)
     if not guess:
         return {}
@@ -333,7 +333,7 @@ def _refuse_conflicts(parsed: Body) -> None:
 
 
 def _repeating(parsed: Body) -> str | None:
-    """The field that asks for whole prompts, as text or as numbers; for log probabilities of the last, all are made."""
+    """Return the field that asks for whole prompts, as text or numbers; log probabilities of the end need all."""
     for field in _REPEATING:
         if parsed.get(field) and (field != "echo_last" or _alternatives(parsed) is not None):
             return field
@@ -345,7 +345,7 @@ def _max_endless_tokens(parsed: Body, choices: int) -> int | None:
 
 
 def _alternatives(parsed: Body) -> int | None:
-    """How many alternatives for each token: `top_logprobs` where it is given, else an integer `logprobs`."""
+    """Return how many alternatives each token has: `top_logprobs` if it is given, else an integer `logprobs`."""
     logprobs, top = parsed.get("logprobs"), parsed.get("top_logprobs")
     if logprobs is None or logprobs is False:
         return None
@@ -406,7 +406,7 @@ def _add_images(messages: Sequence[Message], images: Json) -> tuple[Message, ...
 
 
 def _fingerprint_fields(fields: Body, messages: Sequence[Message], schema: Json) -> dict[str, Json]:
-    """What would change the answer: not what is shown of it; a schema as text, as the order of its keys counts."""
+    """Return what could change the answer, not its presentation; schemas as text, as key order counts."""
     kept = {key: value for key, value in fields.items() if key not in _SHOWN}
     if schema is not None:
         kept["response_format"] = {"type": "json_schema", "schema": to_json(schema).decode()}

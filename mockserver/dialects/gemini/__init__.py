@@ -1,7 +1,7 @@
 """Gemini (generativelanguage.googleapis.com), and the paths of Vertex AI that the same clients call.
 
-Not like OpenAI: the model is in the path, bodies are proto JSON, a stream is made of whole responses, and errors are
-`google.rpc.Status`.
+Differences from OpenAI: the model is in the path, bodies are proto JSON, streams consist of whole responses, and errors
+are `google.rpc.Status`.
 """
 
 from collections import Counter
@@ -40,12 +40,12 @@ from mockserver.dialects.gemini.stored import stored_operations
 from mockserver.wire.gemini import (
     GeminiOptions,
     GeminiRenderer,
-    array_frames,
     frame_response,
     generate_content,
-    modalities,
-    pretty,
+    list_modalities,
     render_blocked_prompt,
+    stream_array,
+    write_indented,
 )
 
 
@@ -63,7 +63,7 @@ def _render(call: Call, outcome: Answer) -> Reply:
         return pretty_reply(call.http, generate_content(outcome, options), outcome.headers, tokens=outcome.weight)
     events = _wants_events(call.http)
     headers = merge_headers(HeaderLines(EVENT_TYPE if events else JSON_TYPE), outcome.headers)
-    return Reply(200, headers, frames=(_RENDERER.stream if events else array_frames)(outcome, options))
+    return Reply(200, headers, frames=(_RENDERER.stream if events else stream_array)(outcome, options))
 
 
 def _render_count(call: Call, outcome: Stored) -> Reply:
@@ -73,9 +73,9 @@ def _render_count(call: Call, outcome: Stored) -> Reply:
     tokens, options = outcome.answer.usage.prompt, _options(call)
     cached = max(tokens - call.prompt_tokens, 0) if call.previous_response_id is not None else 0
     options = _count_cached(options, cached, asked.messages) if cached else options
-    body = {"totalTokens": tokens, "promptTokensDetails": modalities(tokens, options.media)}
+    body = {"totalTokens": tokens, "promptTokensDetails": list_modalities(tokens, options.media)}
     if cached:
-        body |= {"cachedContentTokenCount": cached, "cacheTokensDetails": modalities(cached, options.cached_media)}
+        body |= {"cachedContentTokenCount": cached, "cacheTokensDetails": list_modalities(cached, options.cached_media)}
     if options.vertex:
         body["totalBillableCharacters"] = sum(len(message.text.replace(" ", "")) for message in call.messages)
     return pretty_reply(call.http, body)
@@ -101,7 +101,7 @@ def _options(call: Call) -> GeminiOptions:
 
 
 def _count_cached(options: GeminiOptions, cached: int, messages: Iterable[Message]) -> GeminiOptions:
-    """The options of a call of which so many tokens are cached; `messages`: those of its cached content and its own."""
+    """Return a call with this many cached tokens; `messages` are those of its cached content and its own."""
     media, own = _media(messages), options.media
     of_cached = {modality: count - own.get(modality, 0) for modality, count in media.items()}
     shown = {modality: count for modality, count in of_cached.items() if count}
@@ -109,7 +109,7 @@ def _count_cached(options: GeminiOptions, cached: int, messages: Iterable[Messag
 
 
 def _media(messages: Iterable[Message]) -> dict[str, int]:
-    """The tokens of what is no text, by modality."""
+    """Return the tokens of parts that are not text, by modality."""
     parts = [part for message in messages for part in message.parts if is_media(part)]
     return (
         {modality: PART_TOKENS * count for modality, count in Counter(map(_modality, parts)).items()} if parts else {}
@@ -133,14 +133,14 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     again = "" if "window" in failure.details else retry_lines(failure)
     headers = (*HeaderLines(again), *failure.headers)
     if ":stream" in http.path and not _wants_events(http):
-        data = b"[" + pretty(body) + b"\n]\n"
+        data = b"[" + write_indented(body) + b"\n]\n"
         own = HeaderLines(f"{JSON_TYPE}content-length: {len(data)}\r\n", sized=True)
         return Reply(status, merge_headers(own, headers), data)
     return pretty_reply(http, body, headers, status=status)
 
 
 def _render_blocked(call: Call, failure: Failure) -> Reply:
-    """A blocked prompt is no error: it is a response without candidates."""
+    """Return the reply to a blocked prompt: a response without candidates, not an error."""
     answer = Answer(call.fingerprint[:23], FROZEN_AT, call.model, (), Usage(call.prompt_tokens))
     body = render_blocked_prompt(answer, failure.details.get("safety", ()), _options(call))
     if not call.stream:
@@ -151,7 +151,7 @@ def _render_blocked(call: Call, failure: Failure) -> Reply:
 
 
 def _error_event(failed: Reply, frames: int) -> Frame:
-    """An error as an event, or as the last element of an array."""
+    """Return an error as an event, or as the last element of an array."""
     if failed.frames is not None:
         return next(frame for frame in failed.frames if isinstance(frame, Frame))
     if failed.body.startswith(b"["):

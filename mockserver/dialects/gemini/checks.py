@@ -1,4 +1,4 @@
-"""What Gemini refuses in a request of the right types: missing values, bounds, and what does not go together.
+"""What Gemini refuses in a request with the right types: missing values, exceeded bounds, and conflicts.
 
 Most are lines of one message, `* GenerateContentRequest.contents: contents is not specified`; some are sentences.
 """
@@ -25,7 +25,7 @@ CHECKED = frozenset(  # fields that may be wrong even beside mere texts
 
 
 def check_generate(request: Body, *, model: str, vertex: bool, validation: Validation) -> None:
-    """Raise the Failure of a generateContent request."""
+    """Raise the Failure of an invalid generateContent request."""
     check_values("GenerateContentRequest", request, vertex=vertex)
     live, config = validation is Validation.LIVE, request.get("generationConfig") or {}
     for why in (
@@ -38,7 +38,7 @@ def check_generate(request: Body, *, model: str, vertex: bool, validation: Valid
 
 
 def check_values(name: str, request: Body, *, vertex: bool, needs_contents: bool = True) -> None:
-    """Raise the Failure of a request whose values are missing or out of bounds."""
+    """Raise a Failure if values of a request are missing or out of bounds."""
     absent = _absence_lines(request.get("contents") or ()) if needs_contents else ()
     refuse(name, chain(absent, _generate_lines(request, vertex=vertex)))
     for why in _roles(request["contents"]):
@@ -46,14 +46,14 @@ def check_values(name: str, request: Body, *, vertex: bool, needs_contents: bool
 
 
 def mend_question(name: str, request: Body) -> Body:
-    """Return a request without values that are incomplete or out of bounds. Raises Failure if that asks nothing."""
+    """Return a request without incomplete or invalid values. Raises Failure if nothing is left to answer."""
     made = mend_values(request)
     refuse(name, _absence_lines(made["contents"]))
     return made
 
 
 def mend_values(request: Body) -> Body:
-    """Return a request without values that are incomplete or out of bounds; roles of chats are those of Gemini."""
+    """Return a request without incomplete or invalid values, and with the roles of chats as Gemini's."""
     request = _mend_roles(request)
     contents = [
         {**content, "parts": mend_parts(content.get("parts") or ())} for content in request.get("contents") or ()
@@ -73,7 +73,7 @@ def mend_values(request: Body) -> Body:
 
 
 def _mend_roles(request: Body) -> Body:
-    """Return a request in which the model speaks as such, and the system in the instructions beside what is asked."""
+    """Return a request with Gemini's roles, and with the system's messages in its instructions."""
     contents = [
         {**content, "role": "model"} if content.get("role") == "assistant" else content
         for content in request.get("contents") or ()
@@ -91,7 +91,7 @@ _SYSTEM = ("system", "developer")
 
 
 def mend_parts(parts: Iterable[Body]) -> list[Body]:
-    """Return parts without data that lack what they need."""
+    """Return parts; those without data lose incomplete fields."""
     found = []
     for part in parts:
         made = {key: value for key, value in part.items() if key not in _NEEDED or value.get(_NEEDED[key])}
@@ -103,7 +103,7 @@ def mend_parts(parts: Iterable[Body]) -> list[Body]:
 
 
 def _mend_tool(tool: Body) -> Body:
-    """Return a tool without functions that have no name, or the same as one before."""
+    """Return a tool without functions that have no name, or a name that occurred before."""
     functions = {
         function["name"]: function for function in tool.get("functionDeclarations") or () if function.get("name")
     }
@@ -125,13 +125,13 @@ def refuse(name: str, lines: Iterable[Line]) -> None:
 
 @lru_cache(maxsize=256)
 def is_newer(model: str) -> bool:
-    """Whether a model is of Gemini 3 or later: its calls have ids, and its history needs signatures."""
+    """Return whether a model is Gemini 3 or later: its calls have ids, and its history needs signatures."""
     found = _GENERATION.match(model)
     return found is not None and int(found[1]) >= 3
 
 
 def signs(model: str) -> bool:
-    """Whether a model signs its calls, as those since Gemini 2.5 do."""
+    """Return whether a model signs its calls, as models since Gemini 2.5 do."""
     return not model.startswith(("gemini-1", "gemini-2.0"))
 
 
@@ -170,7 +170,7 @@ def _content_lines(path: str, contents: Sequence[Body]) -> Iterator[Line]:
 
 
 def part_lines(path: str, parts: Sequence[Body]) -> Iterator[Line]:
-    """A part may lack data and say something of the one before: how to read its media, or that it is signed."""
+    """Yield the mistakes of a part. It can lack data, and describe the media or the signature of the one before."""
     for at, part in enumerate(parts):
         if "text" in part:
             continue
@@ -232,7 +232,7 @@ def _tool_lines(request: Body, longest: int) -> Iterator[Line]:
 
 
 def _schema_lines(path: str, schema: Body) -> Iterator[Line]:
-    """Types that lack what they need, wherever they are in a schema."""
+    """Yield types that lack a required key, anywhere in a schema."""
     if schema.get("type") == "ARRAY" and "items" not in schema:
         yield f"{path}.items", "missing field."
     properties = schema.get("properties") or {}
@@ -346,7 +346,7 @@ MIME_TYPES = ("text/plain", "application/json", "application/xml", "application/
 
 
 def _budget(model: str, tokens: int | None) -> Iterator[str]:
-    """A budget for thinking that the model does not take: -1 is any, 0 none."""
+    """Yield a thinking budget that the model does not accept: -1 is any, 0 none."""
     least, most, off = next((each for name, each in _BUDGETS.items() if model.startswith(name)), (1, 1 << 31, True))
     if tokens is not None and tokens != -1 and not least <= tokens <= most and (tokens or not off):
         yield "Request contains an invalid argument."
@@ -361,7 +361,7 @@ _BUDGETS: Mapping[str, tuple[int, int, bool]] = {
 
 
 def _function_turns(contents: Sequence[Body]) -> Iterator[str]:
-    """Calls come after a user's turn, which may be of results, and the turn that follows has a result for each."""
+    """Yield calls that do not follow a user's turn, and turns after calls without a result for each."""
     if not any("functionCall" in part for content in contents for part in content["parts"]):
         return
     turns = list(_turns(contents))
@@ -381,7 +381,7 @@ def _function_turns(contents: Sequence[Body]) -> Iterator[str]:
 
 
 def _turns(contents: Sequence[Body]) -> Iterator[tuple[str, Sequence[Body]]]:
-    """Yield the role and the parts of each turn: contents of one role in a row are one turn, of the model or a user."""
+    """Yield the role and the parts of each turn, which consists of consecutive contents of one role."""
     for role, turn in groupby(contents, lambda content: "model" if content.get("role") == "model" else "user"):
         yield role, [part for content in turn for part in content["parts"]]
 
@@ -399,7 +399,7 @@ def _cache_sentences(request: Body) -> Iterator[str]:
 
 
 def _live_tool_sentences(request: Body, config: Body, model: str, *, vertex: bool) -> Iterator[str]:
-    """What models do not take together, which nothing that is published says."""
+    """Yield combinations that models refuse, although no documentation says so."""
     tools, calling = request.get("tools") or (), request.get("toolConfig") or {}
     functions = any(tool.get("functionDeclarations") for tool in tools)
     old = model.startswith(("gemini-1.", "gemini-2."))

@@ -83,7 +83,7 @@ def _parse_predict(http: HttpRequest, validation: Validation) -> Call:
 
 
 def _mend(request: Body) -> Body:
-    """Return a request without what is incomplete or out of bounds."""
+    """Return a request without incomplete or invalid values."""
     content: Body = request.get("content") or {}
     made = {key: value for key, value in request.items() if key != "title"}
     if any(_size_lines("", request)):

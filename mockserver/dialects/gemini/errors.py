@@ -21,7 +21,7 @@ def credential(http: HttpRequest) -> str | None:
 
 
 def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[int, dict[str, Json]]:
-    """The HTTP status of a failure, and its envelope."""
+    """Return the HTTP status of a failure, and its envelope."""
     variant, facts = _variant(http, failure, call), _facts(http, failure, call)
     waits = failure.message is None and failure.retry_after is not None and variant in _QUOTAS
     if failure.message is None and variant in VARIANTS:
@@ -45,7 +45,7 @@ def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[
 
 
 def _variant(http: HttpRequest, failure: Failure, call: Call | None) -> str:
-    """A reason that Google has more than one answer to: which of them."""
+    """Return which of Google's several answers fits a reason."""
     reason, vertex = failure.reason, "/publishers/" in http.path
     if failure.status == 499:
         return "cancelled"
@@ -108,7 +108,7 @@ def _usual_details(variant: str, failure: Failure, message: str, facts: Body) ->
 
 
 def _show_stated(failure: Failure, message: str) -> Iterator[dict[str, Json]]:
-    """Yield where a code and a parameter go that a rule states."""
+    """Yield the details for a code and a parameter that a rule states."""
     if isinstance(failure.code, str):
         yield _error_info(failure.code, service=SERVICE)
     if failure.param is not None:

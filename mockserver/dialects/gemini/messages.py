@@ -1,6 +1,6 @@
-"""The messages of Gemini's requests, as the v1beta types publish them and Vertex AI's discovery document.
+"""The messages of Gemini's requests, as published in the v1beta types and Vertex AI's discovery document.
 
-Not stated here: what bounds their values have (`checks.py`). Below, what JSON Schemas their schemas mean.
+The bounds of values are in `checks.py`. Below are the JSON Schemas that Gemini's schemas stand for.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -296,7 +296,7 @@ Schema = Mapping[str, Json]
 
 
 def json_schema(schema: Schema) -> Json:
-    """The JSON Schema of a `Schema`: its types in lower case, what is nullable, its properties in their order."""
+    """Return the JSON Schema of a `Schema`: with types in lower case, `nullable`, and properties in order."""
     made: dict[str, Json] = {key: value for key, value in schema.items() if key in _KEPT}
     if kind := _TYPES.get(schema.get("type", "")):
         made["type"] = [kind, "null"] if schema.get("nullable") else kind
@@ -321,7 +321,7 @@ def json_schema(schema: Schema) -> Json:
 
 
 def _choices(values: Sequence[Json], kind: Json) -> list[Json]:
-    """The values of an enum, which Google writes as texts: of numbers, too."""
+    """Return the values of an enum, which Google sends as strings, even numbers."""
     kinds = kind if isinstance(kind, list) else [kind]
     read = next((_NUMBERS[each] for each in kinds if isinstance(each, str) and each in _NUMBERS), None)
     try:
@@ -336,7 +336,7 @@ def _additional(value: Json) -> Json:
 
 
 def answer_schema(schema: Schema) -> Json:
-    """The JSON Schema of an answer: it has all properties, but those that are nullable or left out of `required`."""
+    """Return the JSON Schema of an answer: all properties are required, unless nullable or not in `required`."""
     return json_schema(_complete(schema))
 
 
@@ -355,7 +355,7 @@ def _complete(schema: Schema) -> Schema:
 
 
 def normalize_schema(schema: Json) -> Json:
-    """Return a JSON Schema that Google's spelling may be in: types in any case, `nullable`, an order of properties."""
+    """Return a JSON Schema without Google's spelling: types in any case, `nullable`, `propertyOrdering`."""
     if isinstance(schema, list):
         return [normalize_schema(each) for each in schema]
     if not isinstance(schema, Mapping):

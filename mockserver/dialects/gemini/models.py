@@ -1,4 +1,4 @@
-"""Gemini's models: what the list shows, and one of them."""
+"""Gemini's models: the list, and each model."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from functools import partial
@@ -45,7 +45,7 @@ _OF_USERS = ("tunedModels", "dynamic")  # collections of models that users make:
 
 
 def page_of(http: HttpRequest, names: tuple[Entry, ...]) -> tuple[tuple[Entry, ...], dict[str, Json]]:
-    """The entries of the page that is asked for, and the token of the next one. Raises Failure for a bad query."""
+    """Return the entries of the requested page, and the token of the next one. Raises Failure for a bad query."""
     token, size = http.query.get("pageToken") or "", http.query.get("pageSize") or str(USUAL_PAGE)
     try:
         start = int(urlsafe_b64decode(token)) if token else 0

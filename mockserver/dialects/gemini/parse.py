@@ -1,4 +1,4 @@
-"""A Gemini request as a Call: the conversation, its tools, and what is asked of the answer."""
+"""A Gemini request as a Call: the conversation, its tools, and the requirements for the answer."""
 
 import re
 from collections import defaultdict, deque
@@ -52,7 +52,7 @@ def parse_generate(http: HttpRequest, validation: Validation) -> Call:
 
 
 def _read_contents(http: HttpRequest, validation: Validation) -> "tuple[Body, _Texts | None]":
-    """The body of a generateContent request, and what it says, if that is nothing but texts."""
+    """Return the body of a generateContent request, and its messages if they are only texts."""
     if validation is Validation.PUBLISHED:
         usual = read_usual(GENERATE.typed[is_vertex(http)], http)
         texts = None if usual is None else _read_texts(usual)
@@ -63,7 +63,7 @@ def _read_contents(http: HttpRequest, validation: Validation) -> "tuple[Body, _T
 
 
 def _has_single_data(body: Body) -> bool:
-    """Whether no part of a body has data of several kinds."""
+    """Return whether no part of a body has data of several kinds."""
     contents = (*body.get("contents", ()), body.get("systemInstruction", {}))
     return all(
         len(part) == 1 or len(part.keys() & DATA) <= 1 for content in contents for part in content.get("parts", ())
@@ -96,9 +96,9 @@ def _check_count(body: Body, inner: Body | None) -> None:
 
 
 def read(http: HttpRequest, kind: proto.Message, validation: Validation) -> dict[str, Json]:
-    """Return the body as its message, with camelCase keys. Where nothing is checked, what is wrong is left out.
+    """Return the body as its message, with camelCase keys. If nothing is checked, wrong values are left out.
 
-    Raises Failure with all that is wrong.
+    Raises Failure with all mistakes.
     """
     try:
         given = read_object(http) if http.body.strip() else {}
@@ -114,7 +114,7 @@ def read(http: HttpRequest, kind: proto.Message, validation: Validation) -> dict
 
 
 def _explain_broken(body: bytes, failure: Failure) -> str:
-    """What is wrong with a text that is no JSON, and the text around that with a caret below it."""
+    """Return what is wrong with invalid JSON, and the text around it with a caret below."""
     why = (failure.message or "").removeprefix("We could not parse the JSON body of your request: ")
     found = _PLACE.fullmatch(why)
     if found is None:
@@ -160,7 +160,7 @@ _Texts = tuple[list[Message], list[Body]]  # what is said where all parts are te
 
 
 def _read_texts(body: Body) -> _Texts | None:
-    """What is said, if each part is a text and nothing else, with which nothing can be wrong."""
+    """Return the messages if each part is only a text, and thus valid."""
     messages: list[Message] = []
     meant: list[Body] = []
     system = body.get("systemInstruction")
@@ -189,7 +189,7 @@ def _texts_of(content: Body) -> list[str] | None:
 
 
 def generate_call(http: HttpRequest, body: Body, operation: str, texts: _Texts | None) -> Call:
-    """The Call of a body; `texts` is what it says, if that is nothing but texts."""
+    """Return the Call of a body; `texts` are its messages, if they are only texts."""
     model, config = model_of(http), body.get("generationConfig")
     tools = tuple(_tools(body)) if "tools" in body else ()
     return Call(
@@ -234,7 +234,7 @@ def _options(config: Body) -> Options:
 
 
 def _cache_name(name: str) -> str | None:
-    """The name of a cached content without the project that it is in at Vertex AI."""
+    """Return the name of a cached content without the project that contains it on Vertex AI."""
     return _OF_PROJECT.sub("", name) if name else None
 
 
@@ -283,7 +283,7 @@ def _make_message(role: str, parts: Sequence[Body], calls: tuple[ToolCall, ...] 
 
 
 def _neutral(part: Body) -> Iterator[Body]:
-    """Media in the form that rules know, and what the model did with Google's own tools."""
+    """Yield media in the form that rules know, and the model's use of Google's tools."""
     if (blob := part.get("inlineData")) is not None:
         kind = blob["mimeType"]
         yield _media(kind, f"data:{kind};base64,{blob.get('data', '')}", blob)
@@ -338,7 +338,7 @@ class _PendingCalls:
 
 
 def _result(result: Body, pending: _PendingCalls) -> Message:
-    """A tool's result, for the call with its id, or else the first one of its name that has none."""
+    """Return a tool's result, for the call with its id, or else the first one of its name without a result."""
     named, name = result.get("id"), result["name"]
     call = pending.take(name, named)
     parts = tuple(chain.from_iterable(map(_neutral, result.get("parts") or ())))
@@ -347,7 +347,7 @@ def _result(result: Body, pending: _PendingCalls) -> Message:
 
 
 def _unwrap_result(name: str, response: Body) -> str:
-    """The value of a function, which its client wraps: `{"result": ...}`, or with its name once more."""
+    """Return the value of a function, which its client wraps: `{"result": ...}`, or under its name."""
     wrapped = {key: value for key, value in response.items() if (key, value) != ("name", name)}
     value = next(iter(wrapped.values())) if len(wrapped) == 1 and next(iter(wrapped)) in _WRAPPED else response
     return value if isinstance(value, str) else compact(value)
@@ -410,7 +410,7 @@ def _format(config: Body) -> tuple[str, Json]:
 
 
 def _effort(thinking: Body) -> str | None:
-    """The reasoning effort that is asked for: by level, by budget, or by wanting to see thoughts."""
+    """Return the requested reasoning effort: by level, by budget, or medium if thoughts are to be included."""
     if level := thinking.get("thinkingLevel"):
         return None if level.endswith("UNSPECIFIED") else level.lower()
     budget = thinking.get("thinkingBudget")
@@ -423,7 +423,7 @@ _BUDGETS = ((1024, "low"), (8192, "medium"))
 
 
 def _meaning(body: Body, model: str, contents: list[Body]) -> dict[str, Json]:
-    """What would change the answer: schemas as text, as the order of their keys counts; no ids and no signatures."""
+    """Return what could change the answer: schemas as text, as the order of keys counts; no ids and no signatures."""
     kept = fields_with_meaning(body, NAME, "chat", _BOOKKEEPING)
     kept["model"] = model
     kept["contents"] = contents
@@ -452,7 +452,7 @@ _FORM = ("responseSchema", "responseJsonSchema", "responseMimeType")
 
 
 def _complete_parts(parts: Sequence[Body]) -> Iterator[Body]:
-    """Yield parts with what the parts after them say of their media: those have no data of their own."""
+    """Yield parts with the media settings of the parts after them that have no data of their own."""
     whole: Body | None = None
     for part in parts:
         if whole is None or has_data(part):

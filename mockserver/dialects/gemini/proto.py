@@ -1,7 +1,7 @@
-"""Proto JSON as Google's APIs read it: messages are tables of fields, and what is wrong with a body is collected.
+"""Proto JSON as Google's APIs read it: messages are tables of fields, and all mistakes in a body are collected.
 
-A field may be written in camelCase or in snake_case; what is read has camelCase keys, no nulls, numbers as numbers and
-standard base64. Keys of free maps stay as they are.
+A field can be written in camelCase or in snake_case; the result has camelCase keys, no nulls, numbers as numbers, and
+standard base64. Keys of free maps stay unchanged.
 """
 
 import math
@@ -41,21 +41,21 @@ TYPE_URL = "type.googleapis.com/google.ai.generativelanguage.v1beta."
 
 
 class Violation(NamedTuple):
-    """What is wrong at a place."""
+    """A mistake at a place in the body."""
 
     where: str
     text: str
 
 
 class Scalar(Struct, frozen=True):
-    """`read` returns the value, or raises ValueError, whose text says why if it is not the type."""
+    """A scalar type; `read` returns the value, or raises ValueError, whose text gives a reason other than the type."""
 
     name: str
     read: Callable[[Json], Json]
 
 
 class Enum(Struct, frozen=True):
-    """Names in the order of their numbers; `any_case`: they may be written in lower case."""
+    """Names in the order of their numbers; `any_case`: lower case is accepted, too."""
 
     name: str
     values: tuple[str, ...]
@@ -71,7 +71,7 @@ class MapOf(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True, dict=True):
-    """`vertex` are fields that only Vertex AI knows; of those of `oneof`, one at most may be set."""
+    """A message; only Vertex AI knows the fields in `vertex`, and at most one field of each `oneof` can be set."""
 
     name: str
     fields: Mapping[str, Type]
@@ -80,12 +80,12 @@ class Message(Struct, frozen=True, dict=True):
 
     @cached_property
     def known(self) -> "tuple[Mapping[str, _Field], Mapping[str, _Field]]":
-        """Fields by both their names: those of the Developer API, and those of Vertex AI."""
+        """Return fields by both names, for the Developer API and for Vertex AI."""
         return _index_by_names(self.fields), _index_by_names({**self.fields, **self.vertex})
 
     @cached_property
     def typed(self) -> tuple[TypedModel, TypedModel]:
-        """Those that read usual bodies: with fields in camelCase, and values as they are to be."""
+        """Return models that read usual bodies: with fields in camelCase, and values in their canonical form."""
         return TypedModel(_schema_of(self, vertex=False)), TypedModel(_schema_of(self, vertex=True))
 
 
@@ -110,18 +110,18 @@ _CAPITAL = re.compile("[A-Z]")
 def read_message(
     message: Message, body: Mapping[str, Json], *, vertex: bool
 ) -> tuple[dict[str, Json], list[Violation]]:
-    """Return what was understood of a body, and what was not, of which there is not more than Google shows."""
+    """Return the readable parts of a body, and its mistakes, at most as many as Google shows."""
     reader = _Reader(vertex)
     return reader.message(message, body), reader.found
 
 
 def rename_fields(message: Message, body: Mapping[str, Json], *, vertex: bool) -> dict[str, Json]:
-    """Return a body as it was sent, but with camelCase names: what is not understood stays."""
+    """Return a body as sent, but with camelCase names; unknown fields stay."""
     return _Reader(vertex, keeps_wrong=True).message(message, body)
 
 
 def _schema_of(message: Message, *, vertex: bool, level: int = 0) -> Schema:
-    """The table of what `_Reader` takes of a message as it is; it may state several of the fields of `oneof`, too."""
+    """Return the table of what `_Reader` accepts unchanged; it may accept several fields of a `oneof`."""
     known = _SCHEMAS.get((id(message), vertex, level))
     if known is None:
         kinds = {**message.fields, **(message.vertex if vertex else {})}
@@ -135,7 +135,7 @@ _SCHEMAS: dict[tuple[int, bool, int], Schema] = {}
 
 
 def _usual(kind: Type, *, vertex: bool, level: int) -> Schema | None:
-    """How a value of a type is usually written; None if that cannot be said, or only of other levels."""
+    """Return the schema of the usual form of a type's values; None if there is none at this depth."""
     if callable(kind):  # a message in itself
         if level == _LEVELS:
             return None
@@ -163,7 +163,7 @@ _NESTED = (list, dict)
 
 
 class _Reader:
-    """Reads messages, and notes what is wrong in them, which is left out unless it `keeps_wrong` values."""
+    """Reads messages and collects mistakes; wrong values are left out unless it `keeps_wrong` ones."""
 
     def __init__(self, vertex: bool, *, keeps_wrong: bool = False) -> None:
         self._vertex, self._keeps_wrong = vertex, keeps_wrong
@@ -225,11 +225,11 @@ class _Reader:
         return self._invalid(TYPE_URL + getattr(kind, "name", "Map"), _show_value(value), value, path)
 
     def _remainder(self, value: Json) -> Any:
-        """What stays of a value that is wrong."""
+        """Return what remains of a wrong value."""
         return value if self._keeps_wrong else _WRONG
 
     def _invalid(self, kind: str, why: str, value: Json, path: _Path) -> Any:
-        """Note what is wrong with a value, and return what stays of it."""
+        """Note the mistake in a value, and return what remains of it."""
         self._note(path, lambda at: f"Invalid value{at} ({kind}), {why}")
         return self._remainder(value)
 

@@ -1,7 +1,6 @@
-"""Changed histories that Gemini refuses: lost thought signatures, and those that were changed.
+"""Changed histories that Gemini refuses: lost thought signatures, and changed ones.
 
-A signature vouches for itself only: clients may complete the arguments of a call, and the other models of Google take
-it, too.
+A signature vouches only for itself: clients may complete the arguments of a call, and Google's other models accept it.
 """
 
 import re
@@ -9,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from mockserver.core.call import Call
-from mockserver.core.history import HistoryProblem
 from mockserver.core.plan import Failure
 from mockserver.core.seal import SealError
+from mockserver.core.validation import HistoryProblem
 from mockserver.dialects._parse import Body, clip
 from mockserver.dialects._replay import Problems, ReplayRule, make_history_check
 from mockserver.wire.gemini import SIGNATURE
@@ -20,7 +19,7 @@ _Place = tuple[int, int, Body]  # of a part: its content, its index, itself
 
 
 def _find_unsigned(call: Call, contents: Sequence[Body]) -> Problems:
-    """The first call of each step since the user spoke, if it has no signature."""
+    """Yield the first call of each step since the last user message, if it has no signature."""
     asked = [at for at, content in enumerate(contents) if _is_of_user(content)]
     for parts in _steps(contents, asked[-1] if asked else 0):
         first = next(((at, index, part) for at, index, part in parts if "functionCall" in part), None)
@@ -39,7 +38,7 @@ def _parts(content: Body) -> Sequence[Body]:
 
 
 def _steps(contents: Sequence[Body], start: int) -> Iterator[list[_Place]]:
-    """What the model said and did at once: neighbouring contents are one turn."""
+    """Yield the consecutive contents of the model, each group as one turn."""
     turns = groupby(range(start, len(contents)), key=lambda at: contents[at].get("role") == "model")
     for of_model, places in turns:
         if of_model:
@@ -57,7 +56,7 @@ def _find_corrupted(call: Call, contents: Sequence[Body]) -> Problems:
 
 
 def _contents(call: Call) -> Sequence[Body] | None:
-    """The contents, if there are calls or signatures among them."""
+    """Return the contents if they have calls or signatures."""
     contents: Sequence[Body] = call.raw.get("contents") or ()
     for content in contents:
         for part in _parts(content):
@@ -71,7 +70,7 @@ def _place(at: int, index: int) -> str:
 
 
 _NONE = "skip_thought_signature_validator"  # which passes instead of any signature
-_KEEP = "send each part of an answer back as it came, with its `thoughtSignature`"
+_KEEP = "send each part of an answer back unchanged, with its `thoughtSignature`"
 _MISSING = (
     "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, "
     "and missing thought_signature may lead to degraded model performance. Additional data, function call "

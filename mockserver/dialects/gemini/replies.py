@@ -1,4 +1,4 @@
-"""Replies of Google's servers: the headers that each has, and JSON that is spread over lines."""
+"""Replies of Google's servers: the headers of each, and JSON that is spread over lines."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ _TIERED = f"{JSON_TYPE}x-gemini-service-tier: standard\r\n"
 
 
 def pretty_reply(http: HttpRequest, body: Body, headers: Headers = (), *, status: int = 200, tokens: int = 0) -> Reply:
-    """A JSON body over several lines, unless the query says otherwise."""
+    """Return a JSON body over several lines, unless the query disables it."""
     own = merge_headers(HeaderLines(json_lines(http, status)), headers)
     return json_reply(status, body, "", (*own,), tokens=tokens, indent=indent_of(http))
 
@@ -37,5 +37,5 @@ def json_lines(http: HttpRequest, status: int) -> str:
 
 
 def render_with(body: Callable[[Call, Any], Body]) -> Callable[[Call, Any], Reply]:
-    """Return the `render` of an operation whose body this makes of a call and its outcome."""
+    """Return the `render` of an operation; the function makes its body from a call and its outcome."""
     return lambda call, outcome: pretty_reply(call.http, body(call, outcome))

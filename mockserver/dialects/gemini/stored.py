@@ -1,6 +1,6 @@
-"""Cached contents and files: created, listed, looked up, changed and deleted.
+"""Cached contents and files: created, listed, retrieved, changed and deleted.
 
-What a resumable upload has begun with is in its address, so that no state is needed until it ends.
+The metadata of a resumable upload is in its URL, so that no state is needed until it ends.
 """
 
 import json
@@ -99,7 +99,7 @@ def _parse_update(http: HttpRequest, validation: Validation) -> Call:
 
 
 def _parse_upload(http: HttpRequest, validation: Validation) -> Call:
-    """A file of which there is only metadata, the beginning of an upload, or a piece of one: the last makes a file."""
+    """Return the call of a file's metadata, the start of an upload, or a piece of one, the last of which ends it."""
     command, upload = http.header("x-goog-upload-command"), http.query.get("upload_id")
     if upload is None:
         file = (read(http, CREATE_FILE, validation).get("file") or {}) if http.body else {}
@@ -112,7 +112,7 @@ def _parse_upload(http: HttpRequest, validation: Validation) -> Call:
 
 
 def _find_description(upload: str) -> dict[str, Json] | None:
-    """What an upload began with; None if it began elsewhere, as one that is recorded did."""
+    """Return the metadata of an upload; None if it began elsewhere, like a recorded one."""
     try:
         file = json.loads(urlsafe_b64decode(upload + "=" * (-len(upload) % 4)))
     except (ValueError, RecursionError):

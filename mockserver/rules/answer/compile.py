@@ -1,4 +1,4 @@
-"""Compiles `then` to a CompiledThen, so that answering a call does only what depends on the call."""
+"""Compiles `then` to a CompiledThen, so that only work that depends on the call is left for each answer."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
@@ -15,8 +15,8 @@ from mockserver.core.call import OTHER, Call
 from mockserver.core.draft import ArtifactDraft, Draft, DraftChoice, PlayCassette, RenderContext, RuleAnswer
 from mockserver.core.plan import Forward, Raw, Text, Timing
 from mockserver.core.tokens import Chunks
-from mockserver.kinds import KINDS_BY_KEY
-from mockserver.kinds.kind import OperationKind
+from mockserver.kinds import ARTIFACTS_BY_KEY
+from mockserver.kinds.kind import ArtifactKind
 from mockserver.model import GENERATORS
 from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.rules.answer.content import (
@@ -63,11 +63,12 @@ _Choices = Compiled[tuple[DraftChoice, ...]]
 
 
 class CompiledThen(Struct, frozen=True):
-    """The `then` of a rule, ready to answer calls, and what reports and checks need to know of it.
+    """The `then` of a rule, ready to answer calls, with facts about it for reports and checks.
 
-    `branches` are its steps, branches and faults. `order_dependent` names what in its faults depends on the order of
-    calls. `answers` says of each step or branch whether it answers, or only changes how later rules' answers go out.
-    `generators` are those that it uses. `known` is its answer, if it gives every call the same.
+    `branches` are its steps, branches and faults. `order_dependent` names the features of its faults that depend on the
+    order of calls. `answers` tells for each step or branch whether it answers, or only modifies how later rules'
+    answers are sent. `generators` are the generators that it uses. `known` is its answer, if that is the same for every
+    call.
     """
 
     respond: Responder
@@ -110,8 +111,8 @@ def _compile_outcome(then: ThenSpec, context: CompileContext) -> Compiled[RuleAn
             return constant(RuleAnswer(PlayCassette(then.cassette), timing))
         case "forward":
             return constant(RuleAnswer(Forward()))
-        case str() as key if key in KINDS_BY_KEY:
-            return constant(RuleAnswer(_make_artifact(KINDS_BY_KEY[key], then, context), timing))
+        case str() as key if key in ARTIFACTS_BY_KEY:
+            return constant(RuleAnswer(_make_artifact(ARTIFACTS_BY_KEY[key], then, context), timing))
         case "delivery":
             return constant(RuleAnswer(None, timing))
         case "steps":
@@ -128,7 +129,7 @@ def _compile_outcome(then: ThenSpec, context: CompileContext) -> Compiled[RuleAn
 
 
 def _fit_json(draft: Draft, call: Call) -> Draft | Raw:
-    """Return the draft; at a path that no dialect knows, its JSON as the whole body."""
+    """Return the draft; at a path that no dialect knows, use its JSON as the whole body."""
     if call.operation != OTHER:
         return draft
     text = next(part.text for part in draft.choices[0].parts if isinstance(part, Text))
@@ -151,7 +152,7 @@ def _compile_draft(kind: str, then: ThenSpec, context: CompileContext) -> Compil
     )
 
 
-def _make_artifact(kind: OperationKind, then: ThenSpec, context: CompileContext) -> ArtifactDraft:
+def _make_artifact(kind: ArtifactKind, then: ThenSpec, context: CompileContext) -> ArtifactDraft:
     return ArtifactDraft(
         stated=kind.compile(getattr(then, kind.key)),
         model=_check_model(then, context),
@@ -183,7 +184,7 @@ def _compile_choices(kind: str, then: ThenSpec, context: CompileContext) -> _Cho
 
 
 def _find_unknown_cut(then: ThenSpec, context: CompileContext) -> Chunks:
-    """Return how a text is cut that only a call decides."""
+    """Return how to cut a text that only a call decides; exact pieces are a mistake."""
     cut = find_cut(then.chunks)
     if isinstance(cut, tuple):
         context.at("chunks").refuse("exact pieces need fixed text; use token, word, char or {size: 7}")
@@ -254,7 +255,7 @@ def _compile_one_of(branches: list[BranchSpec], context: CompileContext) -> Comp
 
 
 def _compile_branch(then: ThenSpec, context: CompileContext) -> Responder:
-    """Compile a step or branch; its answer carries the path of the innermost one."""
+    """Compile a step or branch; its answer has the path of the innermost one."""
     path = context.inside
     return _compile_response(then, context).map(lambda whole: whole if whole.path else replace(whole, path=path)).make
 

@@ -1,4 +1,4 @@
-"""Compiles what an answer says: the parts of a choice, errors, filters that trip, and raw bytes."""
+"""Compiles the content of an answer: the parts of a choice, errors, filters that trip, and raw bytes."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mockserver.config.source import suggest
 from mockserver.core.call import ToolCall
 from mockserver.core.draft import AFTER_LAST_TOKEN, DraftChoice, RenderContext
-from mockserver.core.hosted_tools import item
+from mockserver.core.hosted_tools import make_item
 from mockserver.core.http import HOP_BY_HOP, Frame, Headers
 from mockserver.core.json import Json
 from mockserver.core.plan import (
@@ -18,6 +18,7 @@ from mockserver.core.plan import (
     DETECTIONS_OF_PROMPT,
     HARMS,
     REASONS,
+    TOOL_ERROR,
     Broken,
     Failure,
     Item,
@@ -29,7 +30,7 @@ from mockserver.core.plan import (
     Text,
     ToolUse,
     Verdict,
-    reason_of,
+    find_reason,
 )
 from mockserver.core.text import plural, shown
 from mockserver.core.tokens import Chunks
@@ -66,7 +67,7 @@ _OWN = HOP_BY_HOP | {"content-length"}
 
 
 def compile_headers(table: Mapping[str, str | int] | None, context: CompileContext) -> Headers:
-    """Compile the headers of a table, names in lower case; invalid ones are reported to `context`."""
+    """Compile a table of headers, with names in lower case; report invalid ones to `context`."""
     for name, value in (table or {}).items():
         for complaint in filter(None, (_check_header_name(name), _check_header_value(str(value)))):
             context.at(name).refuse(complaint)
@@ -109,10 +110,12 @@ def check_filter(trip: FilterSpec, context: CompileContext) -> None:
         other = "completion" if trip.on == "prompt" else "prompt"
         context.at("category").refuse(f'"{trip.category}" applies to the {other} only; write on: {other}')
     if trip.severity is not None and trip.category not in HARMS:
-        context.at("severity").refuse_key(f'"{trip.category}" is detected or not; it has no severity')
+        context.at("severity").refuse_key(
+            f'"{trip.category}" has no severity, as it is only detected or not; remove severity'
+        )
     if trip.after_tokens is not None and trip.on == "prompt":
         context.at("after_tokens").refuse_key(
-            '"after_tokens" counts the completion\'s tokens; with on: prompt there is no completion'
+            '"after_tokens" counts tokens of the completion; remove it, or write on: completion'
         )
 
 
@@ -136,7 +139,7 @@ def compile_error(then: ThenSpec, context: CompileContext) -> Compiled[Failure]:
     failure = _make_free_failure(table, here) if isinstance(error, ErrorSpec) else _make_short_failure(error, here)
     headers = compile_headers(then.headers, context.at("headers"))
     if then.retry_after is not None and table.retry_after is not None:
-        context.at("retry_after").refuse_key('"retry_after" is already inside "error"; keep one')
+        context.at("retry_after").refuse_key('"retry_after" is also in "error"; keep only one')
     retry_after = then.retry_after if table.retry_after is None else table.retry_after
     failure = failure.changed(retry_after=retry_after, headers=(*failure.headers, *headers))
     message = None if table.message is None else here.at("message").compile_text(table.message)
@@ -167,7 +170,7 @@ def compile_failed(failed: Literal[True] | FailedSpec | None, context: CompileCo
 def _renew_for_each_call(failure: Failure, message: Compiled[str] | None) -> Compiled[Failure]:
     # A new one for every call: an exception collects tracebacks.
     if message is None:
-        return Compiled(lambda _: failure.renewed())
+        return Compiled(lambda _: failure.renew())
     make = message.make
     return Compiled(lambda scope: failure.changed(message=make(scope)))
 
@@ -178,14 +181,15 @@ def _make_short_failure(error: int | str | None, context: CompileContext) -> Fai
     status = error or 0
     if not 400 <= status <= 599:
         context.refuse(f"{status} is not an error status; write 400 to 599, or a table with a status and a message")
-    return Failure(reason_of(status), status=status)
+    return Failure(find_reason(status), status=status)
 
 
 def _make_free_failure(error: ErrorSpec, context: CompileContext) -> Failure:
-    if error.status is None and error.reason is None:
+    is_json_rpc = isinstance(error.code, int) and error.code < 0  # of MCP, which needs no status
+    if error.status is None and error.reason is None and not is_json_rpc:
         context.refuse('"error" needs a status, such as {status: 429, message: Slow down}')
     reason = (
-        reason_of(error.status or 400) if error.reason is None else _find_reason(error.reason, context.at("reason"))
+        find_reason(error.status or 400) if error.reason is None else _find_reason(error.reason, context.at("reason"))
     )
     return Failure(
         reason,
@@ -215,7 +219,7 @@ ERROR_NAMES: Mapping[str, str] = {name: name for name in REASONS if name not in 
 
 
 def compile_raw(raw: RawSpec, context: CompileContext) -> Compiled[Raw]:
-    """Compile a raw reply: with nothing added but a content type, and without templates but in `json`."""
+    """Compile a raw reply, to which only a content type is added; only its `json` may have templates."""
     bodies = [name for name in ("body", "json", "frames") if raw.model_fields_set & {name, f"{name}_"}]
     if len(bodies) > 1:
         context.at(bodies[1]).refuse_key(f'use "{bodies[0]}" or "{bodies[1]}", not both')
@@ -243,12 +247,12 @@ def _choose_content_type(raw: RawSpec, bodies: list[str]) -> str:
 
 
 def _encode(value: Json, context: CompileContext) -> bytes:
-    """Return a text as it is, and any other value as JSON."""
+    """Return text unchanged, and any other value as JSON."""
     return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else encode_json(value, context)
 
 
 def compile_tool_use(call: ToolCallSpec, cut: Chunks, context: CompileContext, *, before: int = 0) -> Compiled[Part]:
-    """Compile a tool call that follows `before` calls of the same tool; without an id it gets one later."""
+    """Compile a tool call that follows `before` calls of the same tool; an id is added later if it has none."""
     return _compile_tool_call(call, context, before).map(lambda made: ToolUse(made, cut))
 
 
@@ -274,7 +278,7 @@ def _compile_tool_call(call: ToolCallSpec, context: CompileContext, before: int)
 
 
 def _generate_arguments(scope: RenderContext, bare: ToolCall, before: int) -> ToolCall:
-    """Make arguments that satisfy the tool's schema; none if the request does not offer the tool."""
+    """Generate arguments that match the tool's schema; none if the request does not offer the tool."""
     if scope.call.tool(bare.name, bare.namespace) is not None:
         wanted = {"tool": bare.name, "namespace": bare.namespace, "before": before}
         for part in scope.generate("arguments", wanted, 0).parts:
@@ -284,7 +288,7 @@ def _generate_arguments(scope: RenderContext, bare: ToolCall, before: int) -> To
 
 
 def compile_item(spec: ItemSpec, cut: Chunks, context: CompileContext) -> Iterator[Compiled[Part]]:
-    """Compile an item to its parts: one, except for a message, which may hold several."""
+    """Yield the compiled parts of an item: one, except for a message, which may have several."""
     match spec:
         case MessageSpec():
             yield from _compile_message(spec, cut, context)
@@ -297,7 +301,7 @@ def compile_item(spec: ItemSpec, cut: Chunks, context: CompileContext) -> Iterat
         case hosted:
             _check_ways(hosted.type, hosted.model_fields_set, context)
             given = compile_json(hosted.model_dump(exclude_unset=True, exclude={"type"}), context)
-            yield given.map(partial(item, hosted.type, chunks=cut))
+            yield given.map(partial(make_item, hosted.type, chunks=cut))
 
 
 def _make_call_spec(spec: FunctionCallSpec | CustomToolCallSpec, argument: Mapping[str, Json]) -> ToolCallSpec:
@@ -347,7 +351,7 @@ def _check_ways(kind: str, keys: frozenset[str] | set[str], context: CompileCont
     elif not ways and kind in WAYS:
         context.refuse(f"{kind} needs one of {', '.join(WAYS[kind])}")
     if "sources" in keys and "action" in keys and kind == "web_search_call":
-        context.at("sources").refuse_key('"sources" are the results of a search; put them into "action"')
+        context.at("sources").refuse_key('"sources" belong to the action of a search; put them into "action"')
 
 
 # An item has exactly one of these keys.
@@ -377,7 +381,7 @@ def add_ending(content: ContentSpec, context: CompileContext, choice: Compiled[D
         check_filter(trip, context.at("content_filter"))
     logprobs = None if content.logprobs is None else tuple(content.logprobs)
     safety = make_verdicts(content.annotate, trip, "completion")
-    finish = content.finish
+    finish = TOOL_ERROR if content.tool_error is not None else content.finish
     after = None if trip is None else AFTER_LAST_TOKEN if trip.after_tokens is None else trip.after_tokens
     if (finish, logprobs, safety, after) == (None, None, (), None):
         return choice
@@ -409,6 +413,14 @@ def _compile_parts(content: ContentSpec, context: CompileContext) -> Iterator[Co
         yield _compile_text(context.at("text").compile_text(content.text), cut, notes)
     if "json_" in content.model_fields_set:
         yield _compile_text(compile_json_text(content.json_, context.at("json")), cut, notes)
+    if content.tool_error is not None:
+        failed = content.tool_error
+        here = context.at("tool_error")
+        yield _compile_text(
+            here.compile_text(failed) if isinstance(failed, str) else compile_json_text(failed, here), cut, notes
+        )
+    for index, block in enumerate(content.content or ()):
+        yield _compile_block(block, context.at("content", index))
     if content.refusal is not None:
         yield context.at("refusal").compile_text(content.refusal).map(lambda text: Refusal(text, cut))
     for index, call in enumerate(content.tool_calls or ()):
@@ -419,6 +431,14 @@ def _compile_parts(content: ContentSpec, context: CompileContext) -> Iterator[Co
         yield from _compile_part(part, find_cut(chunks), notes, context.at("parts", index))
         if part.text is not None:
             notes = _NO_NOTES  # they belong to the first text
+
+
+def _compile_block(block: Mapping[str, Json], context: CompileContext) -> Compiled[Part]:
+    kind = block.get("type")
+    if not isinstance(kind, str):
+        context.refuse('a content block needs a "type", such as image')
+    body = {key: value for key, value in block.items() if key != "type"}
+    return compile_json(body, context).map(partial(Item, str(kind)))
 
 
 def _compile_text(text: Compiled[str], cut: Chunks, notes: _Notes) -> Compiled[Part]:

@@ -1,6 +1,6 @@
-"""Compiles the faults of a rule: which, where and how often; and the faults that change what an answer says.
+"""Compiles the faults of a rule: which, where and how often. Defines the faults that change an answer's content.
 
-Delivery's faults are passed in; only their names and options are known here.
+The faults of delivery are passed in; only their names and options are known here.
 """
 
 import json
@@ -19,7 +19,7 @@ from mockserver.core.draft import Draft, FaultSpec
 from mockserver.core.json import Json
 from mockserver.core.plan import Part, ToolUse
 from mockserver.core.text import shown
-from mockserver.kinds import KINDS_BY_KEY
+from mockserver.kinds import ARTIFACTS_BY_KEY
 from mockserver.rules.schema import ContentSpec, ThenSpec, make_fault_table
 from mockserver.rules.templates import CompileContext
 
@@ -33,7 +33,7 @@ class BadToolArguments(Struct, frozen=True):
         ArgumentMistake,
         Settable(
             "word",
-            "the mistake: last bracket missing, extra comma, wrong types, none at all",
+            "the mistake: last bracket missing, extra comma, wrong types, no arguments",
             get_args(ArgumentMistake),
         ),
     ] = "truncated"
@@ -185,7 +185,7 @@ def _may_call(content: ContentSpec) -> bool:
     if isinstance(content, ThenSpec):
         if content.choices is not None:
             return any(map(_may_call, content.choices))
-        if {"error", "echo", *KINDS_BY_KEY} & content.model_fields_set:
+        if {"error", "echo", *ARTIFACTS_BY_KEY} & content.model_fields_set:
             return False
     called = content.tool_calls or content.items
     parts = any(part.tool_call is not None or part.item is not None for part in content.parts or ())

@@ -1,1 +1,1 @@
-"""Lint: remarks on rules that may not be as intended, and reasons why no model could give an answer."""
+"""Lint: remarks on rules that may not be as intended, and on answers that no model could give."""

@@ -1,6 +1,6 @@
 """Finds answers that no model could give: tools, arguments, JSON and finish reasons that contradict the request.
 
-Sees answers of rules before faults and limits change them. An answer that breaks off may end anywhere.
+Checks the answers of rules before faults and limits change them. An answer that breaks off may end anywhere.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -18,21 +18,21 @@ from mockserver.core.text import one_line, shown, truncate
 _OPERATIONS = ("chat", "completions", "responses")
 _CUT_OFF = ("length", "content_filter", "error")
 _JSON = ("json_object", "json_schema")
-_FORCED = ("named", "required")  # tool choices that demand a call; providers finish it with `stop`, too
+_FORCED = ("named", "required")  # tool choices that require a call, after which providers may finish with `stop`
 _CALLED = ("function", "custom")  # kinds of tools that are called by their names
 _NESTING = ("namespace", "tool_search")  # tools that offer others
 _MAX_COST = 10_000  # of validating, as `CompiledSchema.cost_of` estimates it: some ms
-_MAX_WHY, _MAX_WHYS = 200, 3  # characters of what a schema says, and how often
+_MAX_WHY, _MAX_WHYS = 200, 3  # characters of a reason, and how many reasons a schema gives
 _NOT_JSON = object()
 _MEMORY, _MOST_REMEMBERED = "reasons", 8  # the attribute of a draft, and how many kinds of calls it has reasons for
 _NEED_NO_TOOL = ("_tool_result", "redacted_thinking", "container_upload")  # items that follow a call, or stand alone
 
 
 def recall_contradictions(call: Call, draft: Draft) -> tuple[str, ...] | None:
-    """Return what `find_contradictions` would, if that is known without a look; else None."""
+    """Return the result of `find_contradictions` if it is known without a check; else None."""
     if call.options.response_format not in _JSON and call.tool_choice.mode not in _FORCED:
         plain = draft.plain
-        if plain is not None and not plain.calls:  # mere texts, as most answers are
+        if plain is not None and not plain.calls:  # only texts, like most answers
             return ()
     if (memory := vars(draft).get(_MEMORY)) is None or (key := _find_key(call)) is None:
         return None
@@ -41,7 +41,7 @@ def recall_contradictions(call: Call, draft: Draft) -> tuple[str, ...] | None:
 
 
 def find_contradictions(call: Call, draft: Draft) -> tuple[str, ...]:
-    """Return why no model could answer the call so, each reason once. The draft remembers the reasons."""
+    """Return why no model could give the answer to the call, each reason once. The draft remembers them."""
     if draft.broken is not None or call.operation not in _OPERATIONS:
         return ()
     found: dict[str, None] = {}
@@ -57,14 +57,14 @@ def find_contradictions(call: Call, draft: Draft) -> tuple[str, ...]:
 
 
 class _Known(Struct, frozen=True):
-    """Why no model could answer so with these tools, which are held so that no others get their identity."""
+    """The reasons found for these tools, which are kept alive so that no other objects get their identity."""
 
     reasons: tuple[str, ...]
     tools: tuple[Tool, ...]
 
 
 def _find_key(call: Call) -> Hashable:
-    """Return all that reasons hang on besides the draft; None for calls that seldom come again with the same."""
+    """Return everything besides the draft that the reasons depend on; None for calls that are rarely repeated."""
     options, choice = call.options, call.tool_choice
     if type(call.tools) is not Toolset or options.response_format in _JSON or call.operation == "responses":
         return None
@@ -106,13 +106,13 @@ def _check_choice(call: Call, choice: DraftChoice) -> Iterator[str]:
 
 def _check_call(call: Call, made: ToolCall, *, whole: bool) -> str | None:
     kind = "custom" if made.kind == "custom" else "function"
-    meant = [tool for tool in call.tools_named(made.name, made.namespace) if tool.kind in _CALLED]
+    meant = [tool for tool in call.find_tools(made.name, made.namespace) if tool.kind in _CALLED]
     if not meant:
         return _check_unknown_tool(call, made)
     tool, choice = meant[0], call.tool_choice
     if len(meant) > 1:
         where = " and ".join([shown(each.namespace) for each in meant if each.namespace])
-        return f"calls {shown(made.name)}, which the namespaces {where} offer; name one with the key namespace"
+        return f"calls {shown(made.name)}, which several namespaces offer: {where}; add namespace to the call"
     if choice.mode == "none" or not choice.allows(tool):
         return f"calls {shown(made.name)}, which the request's tool_choice forbids"
     if tool.kind != kind:
@@ -123,7 +123,7 @@ def _check_call(call: Call, made: ToolCall, *, whole: bool) -> str | None:
 
 
 def _check_unknown_tool(call: Call, made: ToolCall) -> str | None:
-    """Explain that a tool is called that is not offered, unless another tool may offer it."""
+    """Explain that a called tool is not offered, unless another tool may offer it."""
     if any(each.kind in _NESTING for each in call.tools):
         return None
     name = f"{made.namespace}.{made.name}" if made.namespace else made.name
@@ -143,7 +143,7 @@ def _check_arguments(tool: Tool, arguments: str) -> str | None:
 
 
 def _check_item(call: Call, item: Item) -> Iterator[str]:
-    """Check that the provider's own tool was offered: `web_search_call` needs `web_search`, of any version."""
+    """Yield a reason if the provider's own tool was not offered: `web_search_call` needs any `web_search` tool."""
     if item.kind.startswith("mcp"):
         label = item.body.get("server_label")
         if not any(tool.options.get("server_label") == label for tool in call.tools):
@@ -175,13 +175,13 @@ def _check_finish(call: Call, finish: str, made: Sequence[ToolCall]) -> Iterator
         if not made:
             yield f"has finish: {finish}, but calls no tool"
         elif finish != usual:
-            yield f"has finish: {finish}, but with this request's tools it is {usual}"
+            yield f"has finish: {finish}, but with this request's tools, a model sends {usual}"
     elif finish == "stop" and made and call.tool_choice.mode not in _FORCED:
-        yield f"has finish: stop, but calls a tool; then it is {usual}"
+        yield f"has finish: stop, but calls a tool; a model sends {usual}"
 
 
 def explain_refusal(schema: Json, value: Json) -> str | None:
-    """Return why a schema refuses a value; None if it does not, is invalid itself, or takes too long."""
+    """Return why a schema refuses a value; None if it accepts it, is itself invalid, or takes too long."""
     from mockserver.model.schema.document import UnsatisfiableError, compile_schema, depth_and_size  # slow to import
 
     try:

@@ -1,7 +1,7 @@
-"""Remarks on rules that load but may not be as intended, found by reading the rules alone.
+"""Remarks on rules that load but may not be as intended, found by reading only the rules.
 
 A rule may never answer because an earlier one matches whenever it does, miss a tool's result because the rule that
-calls the tool answers again, or depend on the order in which calls arrive. A remark is made only where it is certain.
+calls the tool answers again, or depend on the order in which calls arrive. Only certain problems get a remark.
 """
 
 import json
@@ -21,7 +21,7 @@ from mockserver.rules.match.conditions import All, Condition, Leaf, find_pinned
 
 
 class Remark(Struct, frozen=True):
-    """What may be unintended about a rule; `before` is the earlier rule that is the cause, if there is one."""
+    """What may be unintended about a rule; `before` is the earlier rule that causes it, if there is one."""
 
     rule: Rule
     text: str
@@ -46,7 +46,7 @@ def review(rules: Sequence[Rule]) -> tuple[Remark, ...]:
 
 
 def find_repeated_calls(rules: Sequence[Rule]) -> Iterator[Remark]:
-    """Yield remarks on the rules for a tool's result that get none, as the rule that calls the tool answers again."""
+    """Yield remarks on rules that miss a tool's result because the rule that calls the tool answers again."""
     rounds = _ToolRounds()
     for rule in rules:
         yield from rounds.find_remarks(rule)
@@ -58,7 +58,7 @@ def _describe_earlier(rule: Rule) -> str:
 
 
 class _Criterion(Struct, frozen=True):
-    """One condition of a rule as written: a field, and what it wants as JSON; `text` if that is bare text."""
+    """One condition of a rule as written: a field and the JSON to compare it with; `text` if that is bare text."""
 
     field: str
     written: str
@@ -66,7 +66,7 @@ class _Criterion(Struct, frozen=True):
 
     @property
     def pattern(self) -> re.Pattern[str] | None:
-        """Return the pattern of a text with wildcards; None if it has none, or characters special to fnmatch."""
+        """Return the pattern of a text with wildcards; None if it has none, or has characters special to fnmatch."""
         if self.text is None or "*" not in self.text or set("\\[?") & set(self.text):
             return None
         return _compile_wildcards(self.text)
@@ -85,7 +85,7 @@ def _compile_wildcards(text: str) -> re.Pattern[str]:
 
 
 def _list_criteria(rule: Rule) -> Iterator[_Criterion]:
-    """Yield the conditions of a rule, all of which must hold: one for each predicate unless a modifier applies."""
+    """Yield the conditions of a rule that must all hold: one for each predicate, unless a modifier applies."""
     for field, wanted in (rule.spec.get("when") or {}).items():
         is_plain_table = isinstance(wanted, dict) and not {"ignore_case", "ignore_space"} & set(wanted)
         if is_plain_table and field not in ("tool_result", "body", "not"):
@@ -150,7 +150,7 @@ class _EarlierRules:
 
 
 class _Caller(Struct, frozen=True):
-    """A rule that calls a tool, and how many of the rules that may take over after the call stand before it."""
+    """A rule that calls a tool, and how many of the rules that may take over after the call come before it."""
 
     rule: Rule
     criteria: Sequence[_Criterion]
@@ -158,7 +158,7 @@ class _Caller(Struct, frozen=True):
 
 
 class _ToolRounds:
-    """Finds rules that call a tool, and answer again when the client sends the same request with its result."""
+    """Finds rules that call a tool, and answer again when the client repeats the request with the result."""
 
     def __init__(self) -> None:
         self._callers: dict[str, list[_Caller]] = defaultdict(list)  # by tool
@@ -174,7 +174,7 @@ class _ToolRounds:
                 self._callers[tool].append(_Caller(rule, list(_list_criteria(rule)), len(self._later)))
 
     def find_remarks(self, rule: Rule) -> Iterator[Remark]:
-        """Yield a remark if this rule needs a tool's result that an earlier rule keeps from it."""
+        """Yield a remark if this rule needs the result of a tool that an earlier rule takes."""
         if "tool_result" not in rule.when.uses or _may_hold(rule.when, None):
             return
         for tool in self._callers:
@@ -221,7 +221,7 @@ _BREAKING = {"faults", "failed", "finish", "content_filter"}  # clients may not 
 
 
 def _may_hold(condition: Condition, tool: str | None) -> bool:
-    """Return whether a condition may hold if the conversation ends with a result of this tool; None: with no result."""
+    """Return whether a condition may hold if the last message is a result of this tool; None means no result."""
     if not isinstance(condition, Leaf):
         return (all if isinstance(condition, All) else any)(_may_hold(part, tool) for part in condition.parts)
     field = condition.field

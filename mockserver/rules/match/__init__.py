@@ -1,1 +1,1 @@
-"""What a rule wants of a call: fields and predicates, conditions made of them, and an index over many."""
+"""What a rule requires of a call: fields, predicates, conditions made of them, and an index over many conditions."""

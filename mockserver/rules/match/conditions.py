@@ -1,11 +1,11 @@
-"""Conditions: a tree of leaves that each test one field, joined by `All` and `Either`; and an index of many. No YAML.
+"""Conditions: a tree of leaves that each test one field, joined by `All` and `Either`; and an index of many.
 
-The tree holds no `not`: negation is pushed down to the leaves, so that each result can be read by itself. It explains
-a condition; whether the condition holds is told by one function, which is made of the tree when first asked for.
+The tree has no `not`: negation is pushed down to the leaves, so that each result can be read by itself. The tree
+explains a condition; a single function, compiled from the tree on first use, tells whether it holds.
 
-The index finds the few conditions that can hold for a call. A condition has clauses: sets of keys; a call must contain
-one of each. Keys are looked up in dicts (whole values, list elements) and in automata (pieces of text). Each condition
-is indexed under its rarest clause; one without clauses is always tried. The result is a superset.
+The index finds the few conditions that can hold for a call. A condition has clauses, which are sets of keys: a call
+must contain one key of each. Keys are looked up in dicts (whole values, list elements) and in automata (pieces of
+text). Each condition is indexed under its rarest clause; one without clauses is always tried. The result is a superset.
 """
 
 import sys
@@ -111,7 +111,7 @@ class _Joined(_Node, frozen=True):
 
 
 class All(_Joined, frozen=True):
-    """Holds if every part does; without parts it always holds."""
+    """Holds if every part holds; without parts, it always holds."""
 
     def explain(self, call: Call) -> tuple[ConditionResult, ...]:
         return tuple(result for part in self.parts for result in part.explain(call))
@@ -129,7 +129,7 @@ class All(_Joined, frozen=True):
 
 
 class Either(_Joined, frozen=True):
-    """Holds if at least one part does; without parts it never holds."""
+    """Holds if at least one part holds; without parts, it never holds."""
 
     def explain(self, call: Call) -> tuple[ConditionResult, ...]:
         nearest = self._find_nearest(call)
@@ -196,7 +196,7 @@ def _make_step(condition: Condition) -> _Step:
 
 
 def _read_if_needed(field: Field) -> Read:
-    """Return a reader of a field that is no more than true or false: nothing is read where it cannot be true."""
+    """Return a reader of a true-or-false field that reads nothing if the value cannot be true."""
     read, needs = field.read, field.needs
 
     def read_if_needed(call: Call) -> Json:
@@ -209,7 +209,7 @@ def _read_if_needed(field: Field) -> Read:
 
 
 def _choose_test(leaf: Leaf) -> Callable[[Any], bool | Groups]:
-    """Return the test of a leaf; whether a text is one of several, the set of them tells by itself."""
+    """Return the test of a leaf; if the text must be one of several, their set is the test."""
     in_set = leaf.predicate == "in" and leaf.field.kind == "text" and leaf.lens == PLAIN and not leaf.negative
     if in_set and all(isinstance(value, str) and not is_pattern(value) for value in leaf.expected):
         return frozenset(leaf.expected).__contains__
@@ -232,7 +232,7 @@ def _flatten(condition: All) -> Iterator[Leaf | Either]:
 
 
 def _put_cheap_first(parts: Iterable[Leaf | Either]) -> Iterator[Leaf | Either]:
-    """Put costly conditions behind cheap ones, but none past a pattern: whether that fails must not change."""
+    """Put costly conditions behind cheap ones, but move none past a pattern, which may raise."""
     for patterns, grouped in groupby(parts, key=_has_pattern):
         run = list(grouped)
         yield from run if patterns else sorted(run, key=_is_costly)
@@ -263,14 +263,14 @@ def measure_nearness(condition: Condition, call: Call) -> float:
 
 MIN_PIECE = 3  # shorter pieces occur in almost every text
 _WINDOW = 32_768  # bytes given to an automaton at once, which bounds the memory its hits take
-_FEW_PIECES = 16  # so many are looked for at once in a long text, by instructions for vectors
-_VERY_FEW_PIECES = 4  # so many are looked for one by one in a short text
+_FEW_PIECES = 16  # pieces searched at once in a long text, by vector instructions
+_VERY_FEW_PIECES = 4  # pieces searched one by one in a short text
 _SHORT = 500  # characters of a text that is short
 _FEW = 8  # conditions that are tried rather than looked up by a field that is costly to read
 
 
 class IndexField(NamedTuple):
-    """Where a key is looked up: a field's whole value, its elements, or pieces of its normalised text."""
+    """Where to look up a key: in a field's whole value, its elements, or pieces of its normalised text."""
 
     how: str  # whole | element | piece
     field: Field
@@ -294,7 +294,7 @@ class RuleIndex:
         clauses = [tuple(list_clauses(condition)) for condition in conditions]
         keys = tuple(chain.from_iterable(chain.from_iterable(clauses)))
         common, costly = Counter(keys), [key for key in keys if key.look.field.costly]
-        common.update(dict.fromkeys(costly, _FEW))  # as if so many more conditions shared them
+        common.update(dict.fromkeys(costly, _FEW))  # as if this many more conditions shared them
         fields = Counter(key.look.field for key in costly)
         tried = {field for field, count in fields.items() if count <= _FEW}  # they are not read for the index
         tables: dict[IndexField, dict[str | float | bool, list[int]]] = defaultdict(lambda: defaultdict(list))
@@ -330,7 +330,7 @@ class RuleIndex:
 
 
 class FewIndex:
-    """No index: a few conditions are tried faster than they are indexed."""
+    """No index: trying a few conditions is faster than indexing them."""
 
     def __init__(self, size: int) -> None:
         self._all = range(size)
@@ -354,7 +354,7 @@ Index = RuleIndex | FewIndex | JoinedIndex
 
 
 def list_clauses(condition: Condition) -> Iterator[Clause]:
-    """Yield sets of keys: the condition can hold only for a call that has at least one key of every set."""
+    """Yield sets of keys: the condition can hold only for calls that have at least one key of each set."""
     match condition:
         case Leaf(negative=False, implied=True):  # one for very many rules
             known = _OF_IMPLIED.get(id(condition))
@@ -382,7 +382,7 @@ def _list_anchors(leaf: Leaf) -> Iterator[Clause]:
 
 
 def find_pinned(condition: Condition, field: str) -> frozenset[Json] | None:
-    """Return the values that the field may have if the condition holds, or None if any will do."""
+    """Return the values that the field can have if the condition holds, or None if it can have any."""
     match condition:
         case All(parts):
             known = [values for part in parts if (values := find_pinned(part, field)) is not None]

@@ -1,7 +1,7 @@
 """JMESPath expressions, compiled to functions of a value.
 
-The library reads an expression. The forms that rules are made of become functions here; all others are left to the
-library's own interpreter, whose answer is the right one: a test compares both.
+The library parses an expression. Common forms become functions here; all others are left to the library's own
+interpreter, which is authoritative: a test compares both.
 """
 
 import re
@@ -22,7 +22,7 @@ Node = Any  # of the library's syntax tree: a table with its type, its value, it
 
 
 def compile_expression(text: str) -> Evaluate:
-    """Return a function of a value that gives what the expression finds in it, None if it does not fit the value.
+    """Return a function that evaluates an expression; it returns None for values that do not fit.
 
     Raises ValueError if the expression is invalid.
     """
@@ -36,23 +36,23 @@ def compile_expression(text: str) -> Evaluate:
     def find(value: Json) -> Json:
         try:
             return evaluate(value)
-        except (ValueError, ArithmeticError, TypeError):  # `length` of null, or a text that is compared with a number
+        except (ValueError, ArithmeticError, TypeError):  # `length` of null, or a text compared with a number
             return None
 
     return find
 
 
 def find_needed(text: str) -> bytes:
-    """Return what the JSON of a value holds if a valid expression is true of it; nothing if that is not obvious.
+    """Return text that the JSON of every value that satisfies an expression contains; empty if not obvious.
 
-    It has no character that JSON can write in two ways, but for `\\u0041`.
+    The text has no character that JSON can write in two ways, except as `\\u0041`.
     """
     needed = _find_literal(jmespath.compile(text).parsed)
     return needed.encode() if _PLAIN.fullmatch(needed) else b""
 
 
 def _find_literal(node: Node) -> str:
-    """Return the text that is in each value of which an expression is true; an empty one if there may be none."""
+    """Return a text that every value that satisfies an expression contains; an empty one if there may be none."""
     kind, children = node["type"], node["children"]
     if kind == "and_expression":
         return max(map(_find_literal, children), key=len)
@@ -67,7 +67,7 @@ def _find_literal(node: Node) -> str:
 
 
 def _only_reads(node: Node) -> bool:
-    """Return whether the texts that an expression finds are texts of the value: none are made."""
+    """Return whether an expression returns only texts of the value, and makes none of its own."""
     return node["type"] in _READING and all(map(_only_reads, node["children"]))
 
 

@@ -9,21 +9,14 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from mockserver.core.call import OTHER, Call, Toolset, last_tool_result, names_of
+from mockserver.core.call import Call, Toolset, find_last_tool_result, list_names
 from mockserver.core.json import Json
-from mockserver.kinds import KINDS
+from mockserver.kinds import ARTIFACTS, CONVERSATIONS, OPERATIONS
 
 Read = Callable[[Call], Json]
 
 
-OPERATIONS = (
-    *("chat", "completions", "responses", *KINDS, "models", "model", "delete_model", "info"),
-    *("response", "delete_response", "cancel_response", "input_items", "input_tokens", "compact_response"),
-    *("stored_chats", "stored_chat", "update_chat", "delete_chat", "chat_messages"),
-    *("create_batch", "batches", "batch", "delete_batch", "cancel_batch", "batch_results"),
-    *("create_cached_content", "update_cached_content", "cached_contents", "cached_content", "delete_cached_content"),
-    *("create_file", "files", "file", "delete_file", "file_content", OTHER),
-)
+_OPERATIONS = tuple(dict.fromkeys((*CONVERSATIONS, *ARTIFACTS, *OPERATIONS)))  # the most frequent ones first
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 FORMATS = ("text", "json_object", "json_schema", "enum")
 
@@ -31,9 +24,9 @@ FORMATS = ("text", "json_object", "json_schema", "enum")
 class Field(Struct, frozen=True, eq=False):
     """One field of `when`; its kind (text, number, boolean, list or json) decides which predicates apply.
 
-    A field with `members` is written as a table of them. `values` lists all the values a field can have, if known.
-    A `costly` field is read after others, and only if they leave it to decide. `needs` is what a body has if the value
-    is true: where it does not, the value need not be read.
+    A field with `members` is written as a table of them. `values` lists all values that a field can have, if known. A
+    `costly` field is read after others, and only if they do not decide. If the value is true, the body contains
+    `needs`; without it, the value need not be read.
     """
 
     name: str
@@ -95,7 +88,7 @@ def make_expression_field(text: str) -> Field:
 
 
 def _keep(read: Read, name: str) -> Read:
-    """Return a reader that keeps what it read on the call, as cached_property does: several rules may ask for it."""
+    """Return a reader that caches its value on the call, like cached_property: several rules may read it."""
     key = f"{name} read"
 
     def read_once(call: Call) -> Json:
@@ -130,7 +123,7 @@ def _read_tools(call: Call) -> tuple[str, ...]:
     tools = call.tools
     if type(tools) is Toolset:
         return tools.names
-    return names_of(tools) if tools else ()
+    return list_names(tools) if tools else ()
 
 
 def _read_tool_choice(call: Call) -> str:
@@ -150,7 +143,7 @@ def _read_key(call: Call) -> str | None:
     return next((key for key in named if key is not None), call.http.query.get("key"))
 
 
-_read_tool_result = _keep(last_tool_result, "tool_result")
+_read_tool_result = _keep(find_last_tool_result, "tool_result")
 
 
 def _make_tool_result_reader(name: str) -> Read:
@@ -165,7 +158,7 @@ def _make_header_reader(name: str) -> Read:
     try:
         wanted = name.lower().encode("latin-1")
     except UnicodeEncodeError:
-        raise ValueError(f'"{name}" cannot be the name of a header') from None
+        raise ValueError(f'"{name}" is not a valid header name') from None
 
     def read(call: Call) -> str | None:
         for key, value in call.http.headers:
@@ -199,7 +192,7 @@ def _make_param_reader(name: str) -> Read:
 
 
 def find_nested_param(field: str, call: Call) -> str:
-    """Return the field that holds what is missing at the top of a body: `param.generationConfig.temperature`."""
+    """Return the field for a key that is missing at the top of a body: `param.generationConfig.temperature`."""
     name, tables = field.removeprefix("param."), call.body.items() if field.startswith("param.") else ()
     return next((f"param.{at}.{name}" for at, table in tables if isinstance(table, Mapping) and name in table), "")
 
@@ -213,10 +206,20 @@ def _get_child(value: Json, step: str) -> Json:
     return None
 
 
+def _read_mcp_server(call: Call) -> str | None:
+    return None if call.mcp is None else call.mcp.server
+
+
+def _make_target_reader(operation: str) -> Read:
+    return lambda call: call.mcp.target if call.mcp is not None and call.operation == operation else None
+
+
+def _read_arguments(call: Call) -> Json:
+    return None if call.mcp is None else call.mcp.arguments
+
+
 _TOOL_RESULT = {
-    "name": Field(
-        "tool_result.name", "text", _make_tool_result_reader("name"), "name of the tool that gave the result"
-    ),
+    "name": Field("tool_result.name", "text", _make_tool_result_reader("name"), "name of the tool"),
     "text": Field("tool_result.text", "text", _make_tool_result_reader("text"), "the result as text"),
     "json": Field("tool_result.json", "json", _make_tool_result_reader("json"), "the result, if it is JSON"),
 }
@@ -224,7 +227,7 @@ _TOOL_RESULT = {
 FIELDS: Mapping[str, Field | Family] = {
     "dialect": Field("dialect", "text", attrgetter("dialect"), "name of the dialect"),
     "operation": Field(
-        "operation", "text", attrgetter("operation"), "the operation: chat, models, ...", {}, OPERATIONS
+        "operation", "text", attrgetter("operation"), "the operation: chat, models, ...", {}, _OPERATIONS
     ),
     "path": Field("path", "text", attrgetter("http.path"), "path, without a namespace; with or without /openai etc."),
     "method": Field("method", "text", attrgetter("http.method"), "HTTP method of the request", {}, METHODS),
@@ -270,9 +273,20 @@ FIELDS: Mapping[str, Field | Family] = {
         "attempt",
         "number",
         attrgetter("attempt"),
-        "number of the attempt, from 1: by retry header, else by counting repeats",
+        "number of the attempt, from 1: by the retry header, or by counting repeats",
     ),
     "namespace": Field("namespace", "text", attrgetter("http.namespace"), "namespace of the request"),
+    "mcp": Field("mcp", "text", _read_mcp_server, "name of the MCP server"),
+    "tool": Field("tool", "text", _make_target_reader("mcp_call"), "name of the called MCP tool"),
+    "arguments": Field("arguments", "json", _read_arguments, "arguments of an MCP tool or prompt"),
+    "arguments.<name>": Family(
+        "arguments.",
+        "json",
+        lambda name: lambda call: _get_child(_read_arguments(call), name),
+        "one of these arguments",
+    ),
+    "resource": Field("resource", "text", _make_target_reader("mcp_read"), "URI of the requested MCP resource"),
+    "prompt_name": Field("prompt_name", "text", _make_target_reader("mcp_prompt"), "name of the requested MCP prompt"),
     "prompt_tokens": Field(
         "prompt_tokens", "number", attrgetter("prompt_tokens"), "tokens of the prompt, as in usage", costly=True
     ),

@@ -1,6 +1,6 @@
 """Compiles `when`: a table of fields and predicates becomes a Condition. Reports all mistakes, not just the first.
 
-FIELDS and PREDICATES define what a rule can say; F fields and P predicates give F x P matchers.
+FIELDS and PREDICATES define what a rule can express; F fields and P predicates give F x P matchers.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +25,7 @@ Report = Callable[[str, Path], None]  # a message, and the path from the `when` 
 
 
 def compile_when(spec: Json, report: Report) -> Condition:
-    """Compile a `when` table; mistakes go to `report`.
+    """Compile a `when` table; report mistakes to `report`.
 
     A bare value is compared whole, with `*` as wildcard in text. A bare list means one of its values (for `tools`:
     exactly this list). A bare text for `tools` means that the tool is offered. Anything else is a table of predicates.
@@ -47,10 +47,13 @@ def _parse_entry(key: str, value: Json, report: Report) -> Iterator[Condition]:
             yield from _parse_group(key, value, report)
         case "not":
             if value == {}:
-                report('"not" without a condition never holds', ())
+                report('"not" without a condition never holds; add a condition', ())
             yield compile_when(value, report).negate()
         case "body":
             yield from _parse_body(value, report)
+        case "arguments" if isinstance(value, Mapping) and not value.keys() <= {*PREDICATES, *MODIFIERS}:
+            for name, spec in value.items():
+                yield from _parse_field(f"arguments.{name}", spec, _report_below(report, name))
         case _:
             yield from _parse_field(key, value, report)
 
@@ -146,7 +149,7 @@ def _parse_predicates(field: Field, table: Mapping[str, Json], report: Report) -
     for name in names:
         yield from _make_leaf(field, name, table, _report_below(report, name))
     if table.get("exists") is False and len(names) > 1:
-        report('if "exists" is false, no other predicate can hold', ("exists",))
+        report('if "exists" is false, no other predicate can hold; remove the others', ("exists",))
 
 
 def _check_modifiers(field: Field, table: Mapping[str, Json], report: Report) -> None:
@@ -157,7 +160,7 @@ def _check_modifiers(field: Field, table: Mapping[str, Json], report: Report) ->
         if not isinstance(table[name], bool):
             report(f'"{name}" expects true or false, not {shown(table[name])}', (name,))
         elif field.kind in ("number", "boolean") or not textual:
-            report(f'"{name}" has no effect here: no text is compared', (name,))
+            report(f'"{name}" has no effect here, as no text is compared; remove it', (name,))
 
 
 def _make_leaf(field: Field, name: str, table: Mapping[str, Json], report: Report) -> Iterator[Condition]:
@@ -237,7 +240,7 @@ MODIFIERS: Mapping[str, str] = {
     "ignore_space": "white space does not matter",
 }
 
-# The name of each kind of field, and which values it can be compared with.
+# The name of each kind of field, and the values that it can be compared with.
 KINDS: Mapping[str, tuple[str, Callable[[Json], bool]]] = {
     "text": ("text", _is_text),
     "number": ("a number", is_number),
@@ -246,7 +249,7 @@ KINDS: Mapping[str, tuple[str, Callable[[Json], bool]]] = {
     "json": ("JSON", lambda value: value is not None),
 }
 
-# What a predicate of each shape expects, and the check for it, which receives the check of the field's kind.
+# The value that each shape of predicate expects, and its check, which receives the check of the field's kind.
 SHAPES: Mapping[str, tuple[str, Callable[[Json, Callable[[Json], bool]], bool]]] = {
     "value": ("{kind}", lambda value, of_kind: of_kind(value)),
     "values": ("a list of values, each {kind}", _are_all),

@@ -1,7 +1,7 @@
-"""The predicates of `when`: each turns what a rule expects into a test of one value. Knows no fields.
+"""The predicates of `when`: each turns the expected value of a rule into a test of one value. Knows no fields.
 
-A test never raises for a value that it cannot compare; it returns False. An absent value (None) passes `exists: false`
-only.
+A test never raises for a value that it cannot compare; it returns False. An absent value (None) passes only `exists:
+false`.
 """
 
 import json
@@ -102,7 +102,7 @@ def is_number(value: Json) -> bool:
 
 
 def is_true(value: Json) -> bool:
-    """Return whether JMESPath takes a value for true: also 0, but nothing that is empty."""
+    """Return whether JMESPath considers a value true: 0 is true, everything empty is false."""
     return True if value else type(value) is int or type(value) is float
 
 
@@ -136,7 +136,7 @@ def is_same(expected: Json, actual: Json) -> bool:
 
 
 def is_part_of(expected: Json, actual: Json) -> bool:
-    """Return whether a value contains all that is expected: keys of objects, elements of lists in any order."""
+    """Return whether a value contains everything expected: keys of objects, elements of lists in any order."""
     match expected:
         case Mapping():
             known = isinstance(actual, Mapping) and actual.keys() >= expected.keys()
@@ -255,9 +255,9 @@ def _compile_regex(pattern: str, *, fold: bool) -> Any:
 
 
 def _reads_alike(pattern: str) -> bool:
-    """Return whether a pattern has a form that `regex` reads as the standard library does, and this accepts it.
+    """Return whether `regex` and the standard library read a pattern alike, and the latter accepts it.
 
-    `regex` is then not imported before a text is searched.
+    If so, `regex` is not imported until a text is searched.
     """
     if len(pattern) > _LONGEST_ALIKE or not _ALIKE.fullmatch(pattern):
         return False
@@ -269,7 +269,7 @@ def _reads_alike(pattern: str) -> bool:
 
 
 def _is_simple(pattern: str) -> bool:
-    """Return whether a pattern that reads alike is short, repeats one character at most, and leaves no other choice."""
+    """Return whether a pattern that reads alike is short, repeats at most one character, and has no other choice."""
     if len(pattern) > _SIMPLE or "|" in pattern or pattern.count("?") > pattern.count("(?"):
         return False
     return pattern.count("*") + pattern.count("+") <= 1 and ")*" not in pattern and ")+" not in pattern

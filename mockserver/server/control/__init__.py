@@ -11,9 +11,9 @@ from starlette.types import Receive, Scope, Send
 
 from mockserver.core.http import CONTROL
 from mockserver.core.plan import REASONS, Failure
-from mockserver.core.protocols import StateLostError
-from mockserver.server.access import fields_of, has_token
-from mockserver.server.control import calls, cassette, compare, copies, feed, metrics, rules, state, trials
+from mockserver.core.state import StateLostError
+from mockserver.server.access import has_token, join_fields
+from mockserver.server.control import calls, cassette, copies, feed, metrics, rules, state, trials
 from mockserver.server.control.requests import ControlCache, ControlRequest, RefusedError, read_response
 from mockserver.server.control.sharing import (
     Route,
@@ -27,7 +27,7 @@ from mockserver.server.control.sharing import (
 from mockserver.server.inspector import ASSETS, send_asset
 from mockserver.server.live import Live, Worker
 from mockserver.server.namespaces import ALL, DEFAULT, LONGEST, is_namespace
-from mockserver.server.snapshot import ClientLeftError, path_of, query_from, read_body
+from mockserver.server.snapshot import ClientLeftError, find_path, parse_query, read_body
 
 _NO_FILES = "servers that share a state do not write files; change the file on each of them, then reload"
 
@@ -59,7 +59,7 @@ ROUTES: Mapping[str, Mapping[str, Route]] = {
     },
     "/api/cassette/episodes": {"GET": Route(cassette.list_episodes, answer_here)},
     "/api/explain": {"POST": Route(trials.explain_request, trials.share_explanation, reads=True)},
-    "/api/compare": {"POST": Route(compare.compare_calls, reads=True)},
+    "/api/compare": {"POST": Route(calls.compare_calls, reads=True)},
     "/api/try": {"POST": Route(trials.try_request, reads=True)},
     "/api/state": {
         "GET": Route(state.show_state, ask_all(state.join_states)),
@@ -100,7 +100,7 @@ class Control(Struct, frozen=True):
         except RefusedError as refused:
             response = refused.response
         except StateLostError as lost:
-            words = f"state lost: {lost}; perhaps nothing was changed; try again when it is back"
+            words = f"state lost: {lost}; the change may not have been made; try again when the state is back"
             response = RefusedError(503, words, headers={"retry-after": "1"}).response
         except ClientLeftError:
             return
@@ -114,7 +114,7 @@ class Control(Struct, frozen=True):
         return self.live.worker if self.live.fleet is None else None
 
     async def _respond(self, scope: Scope, receive: Receive) -> Response:
-        method, path = "GET" if scope["method"] == "HEAD" else scope["method"], path_of(scope)
+        method, path = "GET" if scope["method"] == "HEAD" else scope["method"], find_path(scope)
         if self.live.settings.inspector and (path == CONTROL or path in ASSETS):
             return _show_page(method, path, scope)
         routes, item = find_routes(path)
@@ -125,15 +125,18 @@ class Control(Struct, frozen=True):
             raise RefusedError(405, f"{CONTROL}{path} takes {allow}, not {method}", headers={"allow": allow})
         if self._lone_worker is not None and method != "GET" and not routes[method].reads:
             raise RefusedError(409, _SHARE_NOTHING.format(count=self._lone_worker.count))
-        query = query_from(scope["query_string"])
+        query = parse_query(scope["query_string"])
         namespace = query.get("namespace", DEFAULT)
         if namespace != ALL and not is_namespace(namespace):
-            raise RefusedError(400, f"a namespace has 1 to {LONGEST} printable characters; choose another ?namespace=")
+            raise RefusedError(
+                400,
+                f"the name of a namespace must have 1 to {LONGEST} printable characters; choose another ?namespace=",
+            )
         try:
             body = await read_body(receive, self.live.settings.max_body, scope["headers"])
         except Failure as failure:
             raise RefusedError(failure.status or REASONS[failure.reason], str(failure)) from failure
-        fields = fields_of(scope["headers"])
+        fields = join_fields(scope["headers"])
         request = ControlRequest(
             live=self.live,
             namespace=namespace,
@@ -159,13 +162,13 @@ class Control(Struct, frozen=True):
 
 def _show_page(method: str, path: str, scope: Scope) -> Response:
     if method != "GET":
-        raise RefusedError(405, f"the inspector takes GET, not {method}", headers={"allow": "GET"})
-    return RedirectResponse(f"{CONTROL}/") if path == CONTROL else send_asset(path, fields_of(scope["headers"]))
+        raise RefusedError(405, f"the inspector accepts only GET, not {method}", headers={"allow": "GET"})
+    return RedirectResponse(f"{CONTROL}/") if path == CONTROL else send_asset(path, join_fields(scope["headers"]))
 
 
 def _describe_unknown(path: str) -> str:
     near = get_close_matches(path, _SHOWN_PATHS, n=1, cutoff=0.5) if path.strip("/") != "api" else []
-    hint = f"; did you mean {CONTROL}{near[0]}?" if near else f"; there are {', '.join(_SHOWN_PATHS)} below {CONTROL}"
+    hint = f"; did you mean {CONTROL}{near[0]}?" if near else f"; paths below {CONTROL}: {', '.join(_SHOWN_PATHS)}"
     return f"no such path: {CONTROL}{path[:200]}{hint}"
 
 

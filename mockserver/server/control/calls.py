@@ -1,4 +1,4 @@
-"""The calls of the journal: listed by filters, one in full with those that belong to it, forgotten."""
+"""The calls of the journal: listed by filters, one in full with those that belong to it, two compared, forgotten."""
 
 import re
 from asyncio import sleep
@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from math import inf
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
@@ -18,10 +19,18 @@ from starlette.responses import Response
 from mockserver.config.source import did_you_mean
 from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json
-from mockserver.core.protocols import StateLostError
+from mockserver.core.json_diff import ABSENT, JsonDifference, find_differences
+from mockserver.core.state import StateLostError
+from mockserver.core.text import count_shared_ends
 from mockserver.engine.offload import on_thread
-from mockserver.server.control.detail import parse_call, show_bodies, show_detail
-from mockserver.server.control.requests import ControlRequest, RefusedError, json_response, list_response, read_number
+from mockserver.server.control.detail import parse_call, show_answer, show_bodies, show_detail
+from mockserver.server.control.requests import (
+    ControlRequest,
+    RefusedError,
+    make_json_response,
+    make_list_response,
+    read_number,
+)
 from mockserver.server.control.rows import Digest, Rows, encode, make_digest
 from mockserver.server.control.sharing import View, ask_all
 from mockserver.server.explain import is_unmatched
@@ -44,7 +53,7 @@ async def list_calls(request: ControlRequest) -> Response:
     rows = await _select_containing(request, rows, limit)
     latest = rows if limit is None else rows[max(0, len(rows) - limit) :]
     if request.switch("bodies"):
-        return list_response("calls", _add_bodies(latest, request.rows))
+        return make_list_response("calls", _add_bodies(latest, request.rows))
     found = b",".join([each async for each in _encode_rows(latest, request)])
     content = b'{"calls":[' + found + b"]}"
     if not request.switch("compact"):
@@ -133,7 +142,7 @@ async def show_call(request: ControlRequest) -> Response:
         "chain": {"conversation": await _find_conversation(row, rows, request), "tries": request.rows.find_tries(row)},
         **await on_thread(show_bodies, row),
     }
-    return await on_thread(lambda: json_response(mask_texts(whole, find_row_secrets(row))))
+    return await on_thread(lambda: make_json_response(mask_texts(whole, find_row_secrets(row))))
 
 
 async def _find_conversation(row: Exchange, rows: Sequence[Exchange], request: ControlRequest) -> list[int]:
@@ -175,7 +184,7 @@ _MOST_COMPARED = 300  # calls: the nearest ones
 
 async def forget_calls(request: ControlRequest) -> Response:
     """Delete the calls; keep rules and counters."""
-    return json_response({"forgotten": sum(map(request.live.journal.forget_calls, request.namespaces))})
+    return make_json_response({"forgotten": sum(map(request.live.journal.forget_calls, request.namespaces))})
 
 
 def join_forgotten(answers: Sequence[Any], _: ControlRequest) -> dict[str, Json]:
@@ -190,15 +199,15 @@ class _Filter(Struct, frozen=True):
     wanted: Callable[[str, ControlRequest], Json] = lambda name, request: request.query[name]
 
 
-def _number(name: str, request: ControlRequest) -> int:
+def _read_number(name: str, request: ControlRequest) -> int:
     return request.number(name) or 0
 
 
-def _switch(name: str, request: ControlRequest) -> bool:
+def _read_switch(name: str, request: ControlRequest) -> bool:
     return request.switch(name)
 
 
-def _numbers(name: str, request: ControlRequest) -> frozenset[int]:
+def _read_numbers(name: str, request: ControlRequest) -> frozenset[int]:
     found = frozenset(read_number(word, f"each of ?{name}=") for word in request.query[name].split(",") if word)
     if len(found) > MOST_NUMBERS:
         raise RefusedError(400, f"?{name}= takes at most {MOST_NUMBERS} numbers of calls")
@@ -217,10 +226,72 @@ FILTERS: Mapping[str, _Filter] = {
     "dialect": _Filter(lambda row, dialect: row.dialect == dialect),
     "source": _Filter(lambda row, source: source in (row.source, row.source.partition(" ")[0])),
     "rule": _Filter(_is_of_rule),
-    "status": _Filter(lambda row, status: row.status == status, _number),
+    "status": _Filter(lambda row, status: row.status == status, _read_number),
     "ended": _Filter(lambda row, ended: (row.ended or "open") == ended),
-    "numbers": _Filter(lambda row, numbers: row.seq in numbers, _numbers),
-    "unmatched": _Filter(lambda row, unmatched: is_unmatched(row) == unmatched, _switch),
+    "numbers": _Filter(lambda row, numbers: row.seq in numbers, _read_numbers),
+    "unmatched": _Filter(lambda row, unmatched: is_unmatched(row) == unmatched, _read_switch),
 }
 MOST_NUMBERS = 100
 _TURN = 20  # calls that are rendered before other requests have their turn
+
+
+async def compare_calls(request: ControlRequest) -> Response:
+    """Return what differs between two calls, place by place."""
+    numbers = request.read_table("calls").get("calls")
+    if not isinstance(numbers, list) or len(numbers) != 2 or not all(type(each) is int for each in numbers):
+        raise RefusedError(400, 'the body must be {"calls": [7, 9]}, with the numbers of two calls')
+    rows = [request.find_call(number) for number in numbers]
+    request.rows.select(sorted({row.namespace for row in rows}))
+    return make_json_response(await on_thread(_compare, rows, request))
+
+
+def _compare(rows: list[Exchange], request: ControlRequest) -> Json:
+    one, other = (_read_parts(row, request) for row in rows)
+    found: dict[str, Json] = {
+        part: [_show_difference(each) for each in islice(find_differences(one[part], other[part]), MOST_DIFFERENCES)]
+        for part in one
+    }
+    heads = [request.rows.summarize(row) for row in rows]
+    return {**found, "times": {name: [head[name] for head in heads] for name in ("first_byte_ms", "elapsed_ms")}}
+
+
+def _read_parts(row: Exchange, request: ControlRequest) -> dict[str, Json]:
+    summary, sent, said = request.rows.summarize(row), show_bodies(row), show_answer(row)
+    head = {name: summary.get(name) for name in _HEAD}
+    head |= {f"header {name}": value for name, value in sent["request"]["headers"].items()}
+    if not said["choices"] and "error" not in said and "body" in sent["reply"]:
+        said = {"body": sent["reply"]["body"]}
+    parts: dict[str, Json] = mask_texts(
+        {"head": head, "request": sent["request"]["body"], "answer": said}, find_row_secrets(row)
+    )
+    return parts
+
+
+def _show_difference(found: JsonDifference) -> dict[str, Json]:
+    if isinstance(found.one, str) and isinstance(found.other, str):
+        return {"where": found.where, **_cut_texts(found.one, found.other)}
+    sides = {"one": found.one, "other": found.other}
+    return {"where": found.where, **{name: _shorten(value) for name, value in sides.items() if value is not ABSENT}}
+
+
+def _shorten(value: Json) -> Json:
+    return f"{value[:_LONGEST]}…" if isinstance(value, str) and len(value) > _LONGEST else value
+
+
+def _cut_texts(one: str, other: str) -> dict[str, Json]:
+    """Two texts, cut around what differs, and which of their characters that are."""
+    front, back = count_shared_ends(one, other)
+    start = max(0, front - _BEFORE) if max(len(one), len(other)) > _LONGEST else 0
+    sides = {"one": one, "other": other}
+    spans = {name: {"at": front - start, "size": len(text) - back - front} for name, text in sides.items()}
+    found: dict[str, Json] = {name: _shorten(text[start:]) for name, text in sides.items()}
+    return {**found, "spans": spans} if front + back else found
+
+
+MOST_DIFFERENCES = 500  # of each part
+_LONGEST, _BEFORE = 2_000, 100  # characters of a value, and of those before a difference far behind
+# fmt: off
+_HEAD = (
+    "namespace", "method", "path", "dialect", "operation", "model", "source", "bent_by", "status", "faults", "ended",
+)
+# fmt: on

@@ -11,7 +11,7 @@ from mockserver.config.errors import CassetteError
 from mockserver.core.json import Json
 from mockserver.core.text import truncate
 from mockserver.engine.offload import on_thread
-from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
+from mockserver.server.control.requests import ControlRequest, RefusedError, make_json_response
 from mockserver.server.namespaces import ALL
 from mockserver.server.player import CassetteChoice, Player, Record
 
@@ -28,7 +28,7 @@ async def show_cassette(request: ControlRequest) -> Response:
     for namespace in request.namespaces:
         hits.update(request.live.journal.hits(namespace))
     played = {source.removeprefix(_SOURCE): count for source, count in hits.items() if source.startswith(_SOURCE)}
-    return json_response({"played": played})
+    return make_json_response({"played": played})
 
 
 def join_cassettes(answers: Sequence[Any], request: ControlRequest) -> dict[str, Json]:
@@ -41,7 +41,7 @@ def join_cassettes(answers: Sequence[Any], request: ControlRequest) -> dict[str,
 
 async def play_cassette(request: ControlRequest) -> Response:
     """Use another cassette in this namespace, in a record mode."""
-    wanted, live = request.table("name", "record"), request.live
+    wanted, live = request.read_table("name", "record"), request.live
     name, record = wanted.get("name"), wanted.get("record", live.settings.record)
     if "name" not in wanted or not (name is None or (isinstance(name, str) and name)):
         raise RefusedError(400, 'the body must be {"name": "..."}, the cassette to play, or null for none')
@@ -79,7 +79,7 @@ def _show_choice(request: ControlRequest, namespace: str) -> Response:
     hits, cassette, unplayed = live.journal.hits(namespace), player.cassette, list[int]()
     if cassette is not None:
         unplayed = [*cassette.refused, *(entry.number for entry in cassette.entries if not hits[entry.reply.source])]
-    return json_response(
+    return make_json_response(
         {
             "namespace": namespace,
             "name": player.choice.name,
@@ -105,7 +105,7 @@ async def list_episodes(request: ControlRequest) -> Response:
     entries = [] if cassette is None else [entry for entry in cassette.entries if entry.number > after][:limit]
     hits = request.live.journal.hits(namespace)
     shown = await on_thread(lambda: [_show_episode(entry, cassette, hits) for entry in entries])
-    return json_response({"episodes": shown})
+    return make_json_response({"episodes": shown})
 
 
 def _show_episode(entry: CassetteEntry, cassette: Cassette | None, hits: Mapping[str, int]) -> dict[str, Json]:

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from mockserver.cassettes.bodies import replace_data
 from mockserver.cassettes.to_rules import UnsupportedError, make_then
-from mockserver.core.exchange import Exchange, frames
+from mockserver.core.exchange import Exchange, split_frames
 from mockserver.core.json import Json, try_parse
 from mockserver.dialects import client_configs
 from mockserver.engine.offload import on_thread
@@ -38,7 +38,7 @@ async def show_body(request: ControlRequest) -> Response:
     if of not in ("request", "reply"):
         raise RefusedError(400, "?of= must be request or reply")
     read = _read_request_body if of == "request" else _read_reply_body
-    return _text_response(await on_thread(read, row, find_row_secrets(row)))
+    return _make_text_response(await on_thread(read, row, find_row_secrets(row)))
 
 
 async def copy_call(request: ControlRequest) -> Response:
@@ -46,10 +46,10 @@ async def copy_call(request: ControlRequest) -> Response:
     row, form = request.find_call(), request.query.get("form", "curl")
     if form not in FORMS:
         raise RefusedError(400, f"?form= must be one of {', '.join(FORMS)}")
-    return _text_response(await on_thread(FORMS[form], row, request))
+    return _make_text_response(await on_thread(FORMS[form], row, request))
 
 
-def _text_response(text: str) -> Response:
+def _make_text_response(text: str) -> Response:
     shown = _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
     return Response(shown.encode("utf-8", "backslashreplace"), media_type="text/plain")
 
@@ -58,20 +58,20 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def _read_request_body(row: Exchange, secrets: "Secrets") -> str:
-    return secrets.body(decode_request(rebuild_request(row)).body).decode("utf-8", "replace")
+    return secrets.mask_body(decode_request(rebuild_request(row)).body).decode("utf-8", "replace")
 
 
 def _read_reply_body(row: Exchange, secrets: "Secrets") -> str:
     sent = b"".join([data for _, data in row.sent])
     if not row.streams:
-        (text,) = secrets.joined((sent.decode("utf-8", "replace"),))
-        return secrets.text(text)
-    left = frames(row.sent)
+        (text,) = secrets.mask_events((sent.decode("utf-8", "replace"),))
+        return secrets.mask_text(text)
+    left = split_frames(row.sent)
     texts = [frame.text for frame in left]
-    masked = secrets.joined(texts)
+    masked = secrets.mask_events(texts)
     if list(masked) != texts:
         sent = b"".join(replace_data(frame.raw, text) + b"\n\n" for frame, text in zip(left, masked, strict=True))
-    return secrets.text(sent.decode("utf-8", "replace"))
+    return secrets.mask_text(sent.decode("utf-8", "replace"))
 
 
 def _write_curl(row: Exchange, request: ControlRequest) -> str:
@@ -108,12 +108,12 @@ def _hide_credentials(row: Exchange) -> tuple[str, str, Mapping[str, str]]:
     from mockserver.cassettes.redaction.find import CredentialFields
 
     secrets, fields = replace(find_row_secrets(row), instead=lambda _: _GAP), CredentialFields(lambda _: _GAP)
-    sent = secrets.data(fields.redact_body(decode_request(rebuild_request(row)).body)).decode("utf-8", "replace")
+    sent = secrets.mask_bytes(fields.redact_body(decode_request(rebuild_request(row)).body)).decode("utf-8", "replace")
     found = try_parse(sent)
     text = sent if found is None else json.dumps(found).replace("\\ue000", _GAP)
     headers = fields.redact_headers(tuple(field for field in row.headers if not _OF_CONNECTIONS.fullmatch(field[0])))
-    named = {name.decode("latin-1"): secrets.data(value).decode("utf-8", "replace") for name, value in headers}
-    return text, secrets.data(fields.redact_query(row.query)).decode("utf-8", "replace"), named
+    named = {name.decode("latin-1"): secrets.mask_bytes(value).decode("utf-8", "replace") for name, value in headers}
+    return text, secrets.mask_bytes(fields.redact_query(row.query)).decode("utf-8", "replace"), named
 
 
 _OF_CONNECTIONS = re.compile(
@@ -158,7 +158,7 @@ def _make_rule(row: Exchange, request: ControlRequest) -> tuple[Mapping[str, Jso
     except UnsupportedError:
         return suggested.when, suggested.then
     text = write_python(then)
-    return suggested.when, then if then and secrets.text(text) == text else suggested.then
+    return suggested.when, then if then and secrets.mask_text(text) == text else suggested.then
 
 
 FORMS: Mapping[str, Callable[[Exchange, ControlRequest], str]] = {

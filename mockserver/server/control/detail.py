@@ -9,22 +9,22 @@ from msgspec.structs import asdict, replace
 from mockserver.cassettes.parse_response import ParsedPart, parse_response
 from mockserver.config.errors import ConfigError
 from mockserver.core.call import OTHER, Call, Message, Options
-from mockserver.core.episode import Recorded, wire_format
-from mockserver.core.exchange import ConditionResult, Exchange, frames
+from mockserver.core.episode import Recorded, find_format
+from mockserver.core.exchange import ConditionResult, Exchange, split_frames
 from mockserver.core.http import Frame
 from mockserver.core.json import Json, try_parse
 from mockserver.core.text import SHOWN, truncate
-from mockserver.delivery.script import sse
+from mockserver.delivery.script import write_event
 from mockserver.engine.offload import on_thread
 from mockserver.reports.diff import find_loosening, find_span, is_secret
 from mockserver.reports.suggest import find_change, write_yaml
 from mockserver.rules.load import Rule, select_answering
 from mockserver.rules.nearest import NearMiss, explain_closed, find_nearest
-from mockserver.server.control.rows import read_answer, to_milliseconds
+from mockserver.server.control.rows import convert_to_milliseconds, read_answer
 from mockserver.server.explain import Reached, complete_call, find_place, plan_answer, show_finding
 from mockserver.server.live import Live
 from mockserver.server.masking import decode_request, find_row_secrets, rebuild_request
-from mockserver.server.snapshot import query_from
+from mockserver.server.snapshot import parse_query
 
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.redact import Secrets
@@ -36,12 +36,12 @@ _NEAREST, _LOOKED_AT = 3, 8  # rules that are shown of a miss, and that are look
 def show_bodies(row: Exchange) -> dict[str, Json]:
     """Request and reply without the credentials in their own places, and those that a stream has in pieces."""
     secrets = find_row_secrets(row)
-    headers = secrets.headers(tuple(row.headers))
-    body = secrets.body(decode_request(rebuild_request(row)).body).decode("utf-8", "replace")
+    headers = secrets.mask_headers(tuple(row.headers))
+    body = secrets.mask_body(decode_request(rebuild_request(row)).body).decode("utf-8", "replace")
     request = {
         "method": row.method,
         "path": row.path,
-        "query": query_from(secrets.query(row.query)),
+        "query": parse_query(secrets.mask_query(row.query)),
         "headers": _merge_headers((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers),
         "body": try_parse(body, body or None),
         **_describe_cut(len(row.body), row.received),
@@ -71,7 +71,7 @@ async def show_detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json
     shown: dict[str, Json] = {
         "asked": None,
         "answer": await on_thread(show_answer, row),
-        "asked_ms": None if row.asked is None else to_milliseconds(row.asked - row.began),
+        "asked_ms": None if row.asked is None else convert_to_milliseconds(row.asked - row.began),
     }
     if call is None:
         return shown
@@ -88,7 +88,7 @@ async def show_detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json
 
 def _show_asked(call: Call, secrets: "Secrets") -> dict[str, Json]:
     def said(text: str) -> str:  # masked before it is cut, which could halve a key
-        return truncate(secrets.text(text), _SAID)
+        return truncate(secrets.mask_text(text), _SAID)
 
     usual = asdict(Options())
     options = {
@@ -223,7 +223,7 @@ def _show_finding(result: ConditionResult, secrets: "Secrets") -> dict[str, Json
     hints += [f"the request has {result.elsewhere}"] if result.elsewhere else []
     found |= {"hint": " and ".join(hints)} if hints else {}
     text, span = result.actual, find_span(result)
-    if span is None or not isinstance(text, str) or secrets.text(text) != text:
+    if span is None or not isinstance(text, str) or secrets.mask_text(text) != text:
         return found
     start = max(0, span.start - _BEFORE_SPAN) if len(text) > SHOWN and span.stop > SHOWN else 0
     cut = text[start:]
@@ -235,13 +235,16 @@ def show_reply(row: Exchange, secrets: "Secrets") -> dict[str, Json]:
     cut_off = _describe_cut(sum(len(data) for _, data in row.sent), row.written)
     head = {"status": row.status or None, "headers": _merge_headers(row.reply_headers)}
     if not row.streams:
-        (text,) = secrets.joined((b"".join(data for _, data in row.sent).decode("utf-8", "replace"),))
+        (text,) = secrets.mask_events((b"".join(data for _, data in row.sent).decode("utf-8", "replace"),))
         return {**head, "body": try_parse(text, text or None), **cut_off}
-    left, sent, before = frames(row.sent), list[Json](), row.began
-    texts = secrets.joined([frame.text for frame in left])
+    left, sent, before = split_frames(row.sent), list[Json](), row.began
+    texts = secrets.mask_events([frame.text for frame in left])
     for frame, text, adds in zip(left, texts, _find_added_texts(row, texts), strict=True):
         event, broken = {"event": frame.event} if frame.event else {}, {} if frame.whole else {"whole": False}
-        times = {"at_ms": to_milliseconds(frame.at - row.began), "gap_ms": to_milliseconds(frame.at - before)}
+        times = {
+            "at_ms": convert_to_milliseconds(frame.at - row.began),
+            "gap_ms": convert_to_milliseconds(frame.at - before),
+        }
         sent.append({**times, **event, **({"adds": adds} if adds else {}), "data": try_parse(text, text), **broken})
         before = frame.at
     return {**head, "frames": sent, **cut_off}
@@ -251,14 +254,14 @@ def _find_added_texts(row: Exchange, texts: Sequence[str]) -> list[str]:
     """The text that each frame adds to the answer."""
     from mockserver.cassettes.redaction.json_edit import join_deltas
 
-    found, form = [""] * len(texts), wire_format(row.dialect, row.operation)
+    found, form = [""] * len(texts), find_format(row.dialect, row.operation)
     for joined in join_deltas(texts):
         for piece in joined.pieces:
             if "logprobs" not in piece.path and piece.path:
                 found[piece.event] += piece.text
     for at, text in enumerate(texts if form in _ADD_UP else ()):
         if not found[at]:  # a text in one frame only, or a call
-            said = parse_response(Recorded(200, frames=((0, sse(Frame(text.encode()))),)), form).choices
+            said = parse_response(Recorded(200, frames=((0, write_event(Frame(text.encode()))),)), form).choices
             found[at] = "".join(part.text or (part.call.text if part.call else "") for c in said for part in c.parts)
     return found
 

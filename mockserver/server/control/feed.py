@@ -17,8 +17,8 @@ from mockserver.core.exchange import Exchange
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import WIRE, client_left
-from mockserver.delivery.script import comment, sse
+from mockserver.delivery.drive import WIRE, wait_until_left
+from mockserver.delivery.script import write_comment, write_event
 from mockserver.server.control.requests import ControlCache, ControlRequest, RefusedError
 from mockserver.server.control.rows import Rows, encode
 from mockserver.server.masking import find_known_secrets
@@ -47,7 +47,7 @@ class FeedResponse(Response):
         self._feed, self._cache = feed, cache
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        connection, gone = scope.get("extensions", {}).get(WIRE), create_task(client_left(receive))
+        connection, gone = scope.get("extensions", {}).get(WIRE), create_task(wait_until_left(receive))
         self._cache.open_feeds += 1
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
@@ -55,7 +55,7 @@ class FeedResponse(Response):
             while not (scope.get("method") == "HEAD" or gone.done() or _is_over(connection)):
                 events = b"".join(self._feed.look())
                 if not events and monotonic() - sent > QUIET:
-                    events = comment("nothing new")
+                    events = write_comment("nothing new")
                 if events:
                     await send({"type": "http.response.body", "body": events, "more_body": True})
                     sent = monotonic()
@@ -128,7 +128,7 @@ class Feed:
             later = fresh[: max(0, len(fresh) - room)]
             listed = b",".join([rows.encode_call(row, known).compact for row in (*changed, *fresh[len(later) :])])
             more = b',"more":%b' % encode([later[0].seq, later[-1].seq]) if later else b""
-            yield sse(Frame(b'{"rows":[%b]%b}' % (listed, more), "calls"))
+            yield write_event(Frame(b'{"rows":[%b]%b}' % (listed, more), "calls"))
 
     def _changes(self) -> Iterator[bytes]:
         rules, live = self._all_rules(), self._request.live
@@ -154,7 +154,7 @@ def _find_state(row: Exchange) -> tuple[int, int]:
 
 
 def _write_event(name: str, content: Json) -> bytes:
-    return sse(Frame(encode(content), name))
+    return write_event(Frame(encode(content), name))
 
 
 def show_problem(mistakes: tuple[Mistake, ...]) -> Json:

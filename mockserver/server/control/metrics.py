@@ -110,20 +110,20 @@ def _counts(tally: Tally) -> "Iterator[tuple[str, str, Labels, Iterable[tuple[La
     """The name of each counter, its words, the names of its labels, and what is counted for their values."""
     ways, sums = tally.ways.items(), tally.ways.values()
     kinds = [
-        ((dialect, operation or "none", str(status), _kind(source)), each.count)
+        ((dialect, operation or "none", str(status), _find_kind(source)), each.count)
         for (dialect, operation, status, source, _), each in ways
     ]
     labels = ("dialect", "operation", "status", "source")
     yield "requests", "Requests that were answered, by where the answer came from.", labels, kinds
     yield "ended", "How answers ended.", ("ended",), [((way[-1],), sums.count) for way, sums in ways]
     yield "faults", "Faults of answers.", ("fault",), [((name,), count) for name, count in tally.faults.items()]
-    hits = [((way[3].removeprefix("rule "),), sums.count) for way, sums in ways if _kind(way[3]) == "rule"]
+    hits = [((way[3].removeprefix("rule "),), sums.count) for way, sums in ways if _find_kind(way[3]) == "rule"]
     yield "rule_hits", "Answers that each rule gave.", ("rule",), hits
     tokens = {"prompt": sum(each.prompt for each in sums), "completion": sum(each.completion for each in sums)}
     yield "tokens", "Tokens of prompts and completions.", ("kind",), [((kind,), sum_) for kind, sum_ in tokens.items()]
 
 
-def _kind(source: str) -> str:
+def _find_kind(source: str) -> str:
     return source.partition(" ")[0] or "none"
 
 

@@ -71,27 +71,27 @@ class ControlRequest(Struct, frozen=True):
     def switch(self, name: str) -> bool:
         word = self.query.get(name, "false").lower()
         if word not in ("true", "1", "", "false", "0"):
-            raise RefusedError(400, f"?{name}= must be true or false, not {_quoted(word)}")
+            raise RefusedError(400, f"?{name}= must be true or false, not {_quote(word)}")
         return word not in ("false", "0")
 
     def number(self, name: str) -> int | None:
         word = self.query.get(name)
         return None if word is None else read_number(word, f"?{name}=")
 
-    def content(self) -> Json:
+    def read_content(self) -> Json:
         try:
             return json.loads(self.body)
         except (ValueError, RecursionError) as error:
             raise RefusedError(400, f"the body is not JSON: {error}; send a JSON object") from error
 
-    def table(self, *keys: str) -> dict[str, Json]:
+    def read_table(self, *keys: str) -> dict[str, Json]:
         """The body as a JSON object with no keys but these. Raises RefusedError."""
-        content = self.content()
+        content = self.read_content()
         known = ", ".join(f'"{key}"' for key in keys)
         if not isinstance(content, dict):
             raise RefusedError(400, f"the body must be a JSON object with {known}")
         if unknown := [key for key in content if key not in keys]:
-            raise RefusedError(400, f"unknown key {_quoted(unknown[0])}; this takes {known}")
+            raise RefusedError(400, f"unknown key {_quote(unknown[0])}; this takes {known}")
         return content
 
     def find_call(self, number: int | None = None) -> Exchange:
@@ -116,25 +116,27 @@ class RefusedError(Exception):
         self.mistakes = tuple(mistakes)
         listed = [str(mistake) for mistake in self.mistakes]
         content: dict[str, Json] = {"error": error, **({"mistakes": listed} if listed else {})}
-        self.response = json_response(content, status)
+        self.response = make_json_response(content, status)
         self.response.headers.update(headers or {})
 
 
-def json_response(content: Json, status: int = 200) -> Response:
-    return Response(_text(content).encode("utf-8", "backslashreplace") + b"\n", status, media_type="application/json")
+def make_json_response(content: Json, status: int = 200) -> Response:
+    return Response(
+        _write_text(content).encode("utf-8", "backslashreplace") + b"\n", status, media_type="application/json"
+    )
 
 
-def _text(content: Json) -> str:
+def _write_text(content: Json) -> str:
     return json.dumps(content, ensure_ascii=False, indent=2, default=str)
 
 
-def list_response(name: str, items: AsyncIterable[Json]) -> Response:
-    """A table with one list, made as it is sent; the bytes are those of `json_response`."""
+def make_list_response(name: str, items: AsyncIterable[Json]) -> Response:
+    """A table with one list, made as it is sent; the bytes are those of `make_json_response`."""
 
     async def pieces() -> AsyncIterator[bytes]:
         mark = f'{{\n  "{name}": ['
         async for item in items:
-            shown = _text(item).replace("\n", "\n    ")
+            shown = _write_text(item).replace("\n", "\n    ")
             yield f"{mark}\n    {shown}".encode("utf-8", "backslashreplace")
             mark = ","
         yield b"\n  ]\n}\n" if mark == "," else f"{mark}]\n}}\n".encode()
@@ -152,9 +154,9 @@ async def read_response(response: Response) -> bytes:
 
 def read_number(word: str, what: str) -> int:
     if not (word.isascii() and word.isdigit() and len(word) < 18):
-        raise RefusedError(400, f"{what} must be a whole number, not {_quoted(word)}")
+        raise RefusedError(400, f"{what} must be a whole number, not {_quote(word)}")
     return int(word)
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     return json.dumps(word[:60])

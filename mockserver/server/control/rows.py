@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from mockserver.cassettes.parse_response import ParsedResponse, parse_response
 from mockserver.core.call import Call
-from mockserver.core.episode import Recorded, wire_format
-from mockserver.core.exchange import Exchange, count
+from mockserver.core.episode import Recorded, find_format
+from mockserver.core.exchange import Exchange, count_frames
 from mockserver.core.json import Json
-from mockserver.core.seed import token
+from mockserver.core.seed import make_token
 from mockserver.core.text import truncate
 from mockserver.engine.counters import Attempts
 from mockserver.server.explain import is_unmatched
@@ -61,7 +61,7 @@ class Rows:
     """What was worked out of the calls of one journal. `boot` names this journal: another one has other calls."""
 
     def __init__(self, journal: Journal) -> None:
-        self.journal, self.boot = journal, token()
+        self.journal, self.boot = journal, make_token()
         self.again: dict[int, int] = {}  # calls that were sent again, by the number of the new one
         self._encoded: dict[int, EncodedCall] = {}
         self._attempts: dict[str, Attempts] = {}
@@ -129,11 +129,11 @@ class Rows:
             **({"recorded": row.recorded} if row.recorded else {}),
             **({"unrecorded": row.unrecorded} if row.unrecorded else {}),
             "ended": row.ending,
-            "first_byte_ms": to_milliseconds(row.first) if row.written else None,
-            "elapsed_ms": to_milliseconds(row.elapsed) if row.ended else None,
+            "first_byte_ms": convert_to_milliseconds(row.first) if row.written else None,
+            "elapsed_ms": convert_to_milliseconds(row.elapsed) if row.ended else None,
             "streamed": streamed,
             "bytes": row.written,
-            **({"frames": row.unkept + sum([count(data) for _, data in row.sent])} if streamed else {}),
+            **({"frames": row.unkept + sum([count_frames(data) for _, data in row.sent])} if streamed else {}),
             "usage": show_usage(row),
         }
 
@@ -152,13 +152,13 @@ def show_usage(row: Exchange) -> Json:
     return None if used is None else {"prompt_tokens": used.prompt, "completion_tokens": used.completion}
 
 
-def to_milliseconds(seconds: float) -> float:
+def convert_to_milliseconds(seconds: float) -> float:
     return round(seconds * 1000, 3)
 
 
 def _encode_masked(content: Json, secrets: "Secrets") -> bytes:
     encoded = encode(content)
-    return encoded if secrets.data(encoded) is encoded else encode(mask_texts(content, secrets))
+    return encoded if secrets.mask_bytes(encoded) is encoded else encode(mask_texts(content, secrets))
 
 
 def encode(content: Json) -> bytes:
@@ -172,7 +172,7 @@ def read_answer(row: Exchange) -> ParsedResponse:
     """What was answered, read from what was sent."""
     body, pieces = b"".join([data for _, data in row.sent]), tuple((at - row.began, data) for at, data in row.sent)
     sent = Recorded(row.status, (*row.reply_headers,), *((b"", pieces) if row.streams else (body,)))
-    return parse_response(sent, wire_format(row.dialect, row.operation))
+    return parse_response(sent, find_format(row.dialect, row.operation))
 
 
 def describe_error(response: ParsedResponse) -> str:
@@ -191,9 +191,9 @@ def make_digest(row: Exchange, call: Call | None, secrets: "Secrets") -> Digest:
     calls = "\n".join(f"{each.name}({each.text})" for each in used)
     answered = "\n".join(filter(None, (answered, calls, describe_error(answer))))
     return Digest(
-        said="" if call is None else truncate(secrets.text(_find_said(call)), SEARCHED),
-        answered=truncate(secrets.text(answered), SEARCHED),
-        tools=tuple(dict.fromkeys(secrets.text(each.name) for each in used)),
+        said="" if call is None else truncate(secrets.mask_text(_find_said(call)), SEARCHED),
+        answered=truncate(secrets.mask_text(answered), SEARCHED),
+        tools=tuple(dict.fromkeys(secrets.mask_text(each.name) for each in used)),
         conversation=None if call is None or not call.messages else call.opening_fingerprint,
     )
 

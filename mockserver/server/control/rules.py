@@ -24,11 +24,11 @@ from mockserver.engine.offload import on_thread
 from mockserver.rules.lint.remarks import review
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import check_cassettes
-from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
+from mockserver.server.control.requests import ControlRequest, RefusedError, make_json_response
 from mockserver.server.live import Live, reload
 from mockserver.server.namespaces import ADDED, Namespace
 from mockserver.server.sources import Sources, compile_rules, find_rules
-from mockserver.server.stubs import unreachable
+from mockserver.server.stubs import find_unreachable
 
 MOST_RULES = 10_000  # rules that a namespace may have of its own
 MOST_VALUES = 100_000  # of the YAML of one request: texts, numbers, lists and tables
@@ -105,7 +105,7 @@ async def list_rules(request: ControlRequest) -> Response:
                 **_show_place(rule, files),
             }
         )
-    return await on_thread(json_response, {"rules": shown})
+    return await on_thread(make_json_response, {"rules": shown})
 
 
 def join_rules(answers: Sequence[Any], _: ControlRequest) -> dict[str, Json]:
@@ -126,7 +126,7 @@ def _find_remarks(rules: Sequence[Rule], request: ControlRequest) -> Mapping[int
     if cache.remarks is None or cache.remarks[0] is not rules:
         texts = dict[int, list[str]]()
         hidden = (each for each in review(rules) if each.before)
-        for remark in (*hidden, *unreachable(rules, request.live.settings.dialect)):
+        for remark in (*hidden, *find_unreachable(rules, request.live.settings.dialect)):
             texts.setdefault(id(remark.rule), []).append(remark.text)
         cache.remarks = rules, texts
     return cache.remarks[1]
@@ -193,8 +193,10 @@ class JsonDocument(Document, frozen=True):
 
 def _read_document(request: ControlRequest) -> Document:
     try:
-        is_yaml = "yaml" in request.kind
-        document = read(request.body, ADDED, MOST_VALUES) if is_yaml else Document.from_data(request.content(), ADDED)
+        if "yaml" in request.kind:
+            document = read(request.body, ADDED, MOST_VALUES)
+        else:
+            document = Document.from_data(request.read_content(), ADDED)
     except MockserverError as error:
         raise refuse_mistakes(error.mistakes) from error
     data = document.data
@@ -246,7 +248,7 @@ async def add_rules(request: ControlRequest) -> Response:
             space.rules = (*rules, *(rule for rule in space.rules if rule.name not in own))
             await _reset_counters(request, space, gone)
         await on_thread(space.engine, live.engine)  # indexes the rules, which the next call needs
-        return json_response({"names": names, "rules": len(space.rules) + len(live.engine.rules)}, 201)
+        return make_json_response({"names": names, "rules": len(space.rules) + len(live.engine.rules)}, 201)
 
 
 async def remove_rule(request: ControlRequest) -> Response:
@@ -268,7 +270,7 @@ async def _remove(request: ControlRequest, names: Container[str] | None) -> Resp
         gone = [rule for rule in space.rules if names is None or rule.name in names]
         space.rules = tuple(rule for rule in space.rules if names is not None and rule.name not in names)
         await _reset_counters(request, space, gone)
-    return json_response({"removed": [rule.name for rule in gone]})
+    return make_json_response({"removed": [rule.name for rule in gone]})
 
 
 async def _reset_counters(request: ControlRequest, space: Namespace, rules: Iterable[Rule]) -> None:
@@ -309,7 +311,7 @@ def _explain_missing(name: str, space: Namespace, others: Sequence[Rule]) -> str
 
 async def write_rule(request: ControlRequest) -> Response:
     """Replace the lines of a rule in the first rules file, or put one in, if `inspector_writes` allows it."""
-    live, wanted = request.live, request.table("from", "to", "text", "sha256")
+    live, wanted = request.live, request.read_table("from", "to", "text", "sha256")
     if not live.settings.inspector_writes:
         raise RefusedError(403, "rules files cannot be changed here; to allow it, set inspector_writes")
     if request.item != "0" or not live.sources.files:
@@ -322,7 +324,7 @@ async def write_rule(request: ControlRequest) -> Response:
         written = await on_thread(_write_rule, live, wanted, (first, last))
     with suppress(MockserverError):  # of a cassette, for one; `ready` says it
         await reload(live, live.sources)
-    return json_response(written)
+    return make_json_response(written)
 
 
 def _write_rule(live: Live, wanted: Mapping[str, Json], lines: tuple[int, int]) -> Json:
@@ -335,7 +337,7 @@ def _write_rule(live: Live, wanted: Mapping[str, Json], lines: tuple[int, int]) 
         raise RefusedError(409, f"{shown} has changed in the meantime; read the rules again")
     try:
         before = read_rules_file(data, shown)
-        text = _splice(before, wanted["text"], lines)
+        text = _replace_lines(before, wanted["text"], lines)
         if len(text) > MOST_BYTES:
             raise RefusedError(409, f"{shown} would be larger than {MOST_BYTES} bytes")
         after = read_rules_file(text, shown)
@@ -353,14 +355,14 @@ def _write_rule(live: Live, wanted: Mapping[str, Json], lines: tuple[int, int]) 
     return {"file": shown, "from": lines[0], "to": after.rules[lines[0]][1].last, "sha256": after.sha256}  # type: ignore[union-attr]
 
 
-def _splice(file: RulesFile, text: str, lines: tuple[int, int]) -> bytes:
+def _replace_lines(file: RulesFile, text: str, lines: tuple[int, int]) -> bytes:
     """The file with a rule in the place of these lines. Raises RefusedError if they are not those of a rule."""
     first, last = lines
     known = [where for _, where in file.rules.values() if where is not None]
     at = next((each for each in known if first in (each.first, each.last + 1)), None)
     whole = last == first - 1 or any((each.first, each.last) == lines for each in known)
     if at is None or not whole:
-        raise RefusedError(409, f"lines {first} to {last} are neither one rule nor a place between two")
+        raise RefusedError(409, f"lines {first} to {last} are neither one whole rule nor the gap between two rules")
     if not text.lstrip().startswith("-"):
         raise RefusedError(400, '"text" must be one item of `rules`: - name: ...')
     rule = indent(dedent(text).strip("\n"), " " * at.dash)

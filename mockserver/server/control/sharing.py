@@ -13,9 +13,15 @@ from starlette.responses import Response
 
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.core.protocols import StateLostError
+from mockserver.core.state import StateLostError
 from mockserver.engine.offload import on_thread
-from mockserver.server.control.requests import ControlRequest, RefusedError, json_response, read_number, read_response
+from mockserver.server.control.requests import (
+    ControlRequest,
+    RefusedError,
+    make_json_response,
+    read_number,
+    read_response,
+)
 from mockserver.server.live import ConflictError
 from mockserver.server.namespaces import ALL
 
@@ -81,13 +87,13 @@ async def ask_owner(view: View, request: ControlRequest, fleet: "Fleet", call: i
     """Answer at the server that has the call; if that is gone, at this one, which has no such call."""
     number = read_number(request.item, "the number of a call") if call is None else call
     owner = fleet.find_owner(number)
-    if owner == fleet.slot or owner not in await fleet.member.members():
+    if owner == fleet.slot or owner not in await fleet.member.find_members():
         return await answer_here(view, request, fleet)
-    found = await fleet.ask(_question(request), [owner])
+    found = await fleet.ask(_make_question(request), [owner])
     if owner not in found.answers:
-        why = "is too large to be passed on" if "too_large" in found.left_out else "did not come"
-        raise RefusedError(503, f"the answer of server {owner}, which has this call, {why}")
-    return _response(found.answers[owner])
+        why = "gave an answer too large to pass on" if "too_large" in found.left_out else "did not answer"
+        raise RefusedError(503, f"server {owner}, which has this call, {why}")
+    return _make_response(found.answers[owner])
 
 
 class Gathered(Struct, frozen=True):
@@ -103,7 +109,7 @@ async def gather(request: ControlRequest, fleet: "Fleet", *, changes: bool = Fal
 
     Raises StateLostError if the state is lost and the request `changes` something; else this server answers alone.
     """
-    question = _question(request)
+    question = _make_question(request)
     try:
         found = await fleet.ask(question)
     except StateLostError:
@@ -112,7 +118,7 @@ async def gather(request: ControlRequest, fleet: "Fleet", *, changes: bool = Fal
         found = await fleet.ask_self(question)
     for answer in found.answers.values():
         if answer["status"] >= 400:
-            return _response(answer)
+            return _make_response(answer)
     answers = {slot: answer for slot, answer in found.answers.items() if answer["status"] == 200}
     ordered = [answers[slot] for slot in sorted(answers, key=lambda slot: (slot != fleet.slot, slot))]
     if not ordered:
@@ -132,7 +138,7 @@ def ask_all(join: Callable[[Sequence[Any], ControlRequest], Mapping[str, Json]],
         content = {**joined, **found.left_out}
         if request.switch("compact"):
             return Response(json.dumps(content, separators=(",", ":")) + "\n", media_type="application/json")
-        return json_response(content)
+        return make_json_response(content)
 
     return share
 
@@ -161,13 +167,13 @@ def list_servers(slots: Sequence[int]) -> str:
 _PASSED_ON = ("method", "path", "namespace", "query", "item", "kind", "address", "trusted", "since_at")
 
 
-def _question(request: ControlRequest) -> dict[str, Json]:
+def _make_question(request: ControlRequest) -> dict[str, Json]:
     """Return a request as another server gets it."""
     passed_on = {name: getattr(request, name) for name in _PASSED_ON}
     return {"request": {**passed_on, "body": request.body.decode("latin-1"), "group": request.live.made_token}}
 
 
-def _response(answer: Mapping[str, Any]) -> Response:
+def _make_response(answer: Mapping[str, Any]) -> Response:
     """Return the response of another server."""
     return Response(answer["body"].encode("latin-1"), answer["status"], {"content-type": answer["type"]})
 

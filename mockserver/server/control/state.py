@@ -14,12 +14,12 @@ from starlette.responses import Response
 from mockserver import __version__
 from mockserver.config.errors import MockserverError
 from mockserver.core.json import Json
-from mockserver.core.protocols import START, STATE, TIMES, StateLostError
+from mockserver.core.state import START, STATE, TIMES, StateLostError
 from mockserver.dialects import client_configs
 from mockserver.engine.counters import ATTEMPT
-from mockserver.server.client_environment import bare_url, base_url
+from mockserver.server.client_environment import make_bare_url, make_base_url
 from mockserver.server.control.feed import show_problem
-from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
+from mockserver.server.control.requests import ControlRequest, RefusedError, make_json_response
 from mockserver.server.control.sharing import View, ask_all, change, list_servers, retry
 from mockserver.server.live import Live, reload, show_settings
 from mockserver.server.namespaces import ALL
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 
 async def show_health(request: ControlRequest) -> Response:
     """Return `{"status": "ok"}` while the server runs."""
-    return json_response({"status": "ok"})
+    return make_json_response({"status": "ok"})
 
 
 async def show_readiness(request: ControlRequest) -> Response:
     """Return what runs here: version, files, number of rules; with the token more."""
-    return json_response(_readiness(request))
+    return make_json_response(_show_readiness(request))
 
 
-def _readiness(request: ControlRequest) -> dict[str, Json]:
+def _show_readiness(request: ControlRequest) -> dict[str, Json]:
     live, settings = request.live, request.live.settings
     found: dict[str, Json] = {
         "status": "ready",
@@ -51,8 +51,8 @@ def _readiness(request: ControlRequest) -> dict[str, Json]:
     }
     if not request.trusted:
         return found
-    bases = [(settings.dialect, bare_url(request.address, settings.dialect))]
-    bases += [(name, base_url(request.address, name)) for name in client_configs()]
+    bases = [(settings.dialect, make_bare_url(request.address, settings.dialect))]
+    bases += [(name, make_base_url(request.address, name)) for name in client_configs()]
     return {
         **found,
         "files": [str(path) for path in live.sources.files],
@@ -67,18 +67,20 @@ def _readiness(request: ControlRequest) -> dict[str, Json]:
 
 async def share_readiness(_: View, request: ControlRequest, fleet: "Fleet") -> Response:
     """Answer with how many servers there are, too; wait for none of them, nor for a lost state."""
-    found = _readiness(request)
+    found = _show_readiness(request)
     if not request.live.is_lost:
         with suppress(StateLostError):
-            members, others = len(await fleet.member.members()), fleet.member.others
+            members, others = len(await fleet.member.find_members()), fleet.member.others
             differ = {"differ": sorted(slot for slot in others if others[slot])} if any(others.values()) else {}
             found |= {"worker": fleet.slot, "workers": members, "digest": fleet.digest, **differ}
-    return json_response(found)
+    return make_json_response(found)
 
 
 async def show_state(request: ControlRequest) -> Response:
     """Return the scenario's state, used `times`, attempts and hits."""
-    return json_response({"namespaces": [await _namespace_state(name, request.live) for name in request.namespaces]})
+    return make_json_response(
+        {"namespaces": [await _show_namespace(name, request.live) for name in request.namespaces]}
+    )
 
 
 def join_states(answers: Sequence[Any], _: ControlRequest) -> dict[str, Json]:
@@ -94,14 +96,14 @@ def join_states(answers: Sequence[Any], _: ControlRequest) -> dict[str, Json]:
 
 async def set_state(request: ControlRequest) -> Response:
     """Set the scenario's state."""
-    live, state = request.live, request.table("state").get("state")
+    live, state = request.live, request.read_table("state").get("state")
     if not isinstance(state, str) or not state:
         raise RefusedError(400, 'the body must be {"state": "..."}, the state that rules ask for')
     namespace = request.one_namespace
     live.namespaces.touch(namespace)
     await live.forget_evicted()
     await live.counters.set_state(namespace, state)
-    return json_response(await _namespace_state(namespace, live))
+    return make_json_response(await _show_namespace(namespace, live))
 
 
 async def share_set_state(view: View, request: ControlRequest, fleet: "Fleet") -> Response:
@@ -110,14 +112,14 @@ async def share_set_state(view: View, request: ControlRequest, fleet: "Fleet") -
     shown = await ask_all(join_states)(show_state, replace(request, method="GET"), fleet)
     content = json.loads(bytes(shown.body))
     (space,) = content.pop("namespaces")
-    return json_response({**space, **content})
+    return make_json_response({**space, **content})
 
 
-async def _namespace_state(name: str, live: Live) -> dict[str, Json]:
+async def _show_namespace(name: str, live: Live) -> dict[str, Json]:
     space, rows = live.namespaces.get(name), live.journal.rows(name)
     return {
         "namespace": name,
-        **await _counters(name, live),
+        **await _show_counters(name, live),
         "hits": dict(live.journal.hits(name)),
         "rules_added": len(space.rules),
         "timing": space.timed,
@@ -126,10 +128,10 @@ async def _namespace_state(name: str, live: Live) -> dict[str, Json]:
     }
 
 
-async def _counters(name: str, live: Live) -> dict[str, Json]:
+async def _show_counters(name: str, live: Live) -> dict[str, Json]:
     """What may be shared with other servers: null while that is out of reach."""
     try:
-        entries, stored = await live.counters.entries(name), await live.engine.memory.shelf.count(name)
+        entries, stored = await live.counters.entries(name), await live.engine.memory.store.count(name)
     except StateLostError:
         return dict.fromkeys(("state", "times", "attempts", "stored_answers"))
     times, attempts = [
@@ -141,13 +143,13 @@ async def _counters(name: str, live: Live) -> dict[str, Json]:
 
 async def set_timing(request: ControlRequest) -> Response:
     """Send answers at once, or as timed."""
-    on = request.table("on").get("on")
+    on = request.read_table("on").get("on")
     if not isinstance(on, bool):
         raise RefusedError(400, 'the body must be {"on": true} or {"on": false}')
     namespace = request.one_namespace
     async with request.live.change(namespace) as space:
         space.timed = on
-    return json_response({"namespace": namespace, "timing": on})
+    return make_json_response({"namespace": namespace, "timing": on})
 
 
 async def reset(request: ControlRequest) -> Response:
@@ -155,7 +157,7 @@ async def reset(request: ControlRequest) -> Response:
     names = request.namespaces
     for name in names:
         await request.live.forget(name)
-    return json_response({"reset": list(names)})
+    return make_json_response({"reset": list(names)})
 
 
 async def share_reset(_: View, request: ControlRequest, fleet: "Fleet") -> Response:
@@ -164,7 +166,7 @@ async def share_reset(_: View, request: ControlRequest, fleet: "Fleet") -> Respo
     if request.namespace == ALL:
         names |= await fleet.list_namespaces()
     await asyncio.gather(*(retry(partial(fleet.reset, name)) for name in names))
-    return json_response({"reset": sorted(names)})
+    return make_json_response({"reset": sorted(names)})
 
 
 _NOT_RELOADED = "not reloaded; the previous rules stay in effect:"
@@ -177,19 +179,19 @@ async def reload_files(request: ControlRequest) -> Response:
         waiting = await reload(live, live.sources)
     except MockserverError as error:
         raise RefusedError(400, f"{_NOT_RELOADED} {error.mistakes[0]}", mistakes=error.mistakes) from error
-    return json_response({"rules": len(live.engine.rules), "at_next_start": list(waiting)})
+    return make_json_response({"rules": len(live.engine.rules), "at_next_start": list(waiting)})
 
 
 async def share_reload(_: View, __: ControlRequest, fleet: "Fleet") -> Response:
     """Let all servers read their files again, and if all can, swap them in; who joins meanwhile does so later."""
     composed = await fleet.ask({"reload": "compose"})
     for slots in composed.left_out.values():
-        raise RefusedError(503, f"{_NOT_RELOADED} no answer of {list_servers(slots)}")
+        raise RefusedError(503, f"{_NOT_RELOADED} no answer from {list_servers(slots)}")
     for slot, mistakes in composed.answers.items():
         if mistakes:
             words = f"{_NOT_RELOADED} {mistakes[0]} (server {slot})"
-            return json_response({"error": words, "mistakes": mistakes}, 400)
+            return make_json_response({"error": words, "mistakes": mistakes}, 400)
     swap: dict[str, Json] = {"reload": "swap", "number": await fleet.member.count_reload()}
     swapped = await fleet.ask(swap, {*composed.answers, fleet.slot})
     told: dict[str, Json] = swapped.answers.get(fleet.slot) or next(iter(swapped.answers.values()), {})
-    return json_response({**told, **swapped.left_out})
+    return make_json_response({**told, **swapped.left_out})

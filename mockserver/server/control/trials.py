@@ -29,11 +29,11 @@ from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule, select_suited
 from mockserver.server.control.detail import find_target, parse_call, show_reply
 from mockserver.server.control.feed import show_mistake
-from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
-from mockserver.server.control.rows import show_usage, to_milliseconds
+from mockserver.server.control.requests import ControlRequest, RefusedError, make_json_response
+from mockserver.server.control.rows import convert_to_milliseconds, show_usage
 from mockserver.server.control.rules import read_rules
 from mockserver.server.control.sharing import View, ask_owner, change
-from mockserver.server.deliver import actions_of, serve
+from mockserver.server.deliver import list_actions, serve
 from mockserver.server.explain import (
     Explanation,
     Reached,
@@ -63,24 +63,24 @@ MOST_CALLS, SECONDS, _TURN = 500, 0.5, 20  # calls that a draft is tried with, a
 
 async def explain_request(request: ControlRequest) -> Response:
     """Return which rule would answer, and why."""
-    content = request.content()
+    content = request.read_content()
     limit = content.pop("limit", None) if isinstance(content, dict) and "call" in content else None
     if limit is not None and (type(limit) is not int or limit < 1):
-        raise RefusedError(400, '"limit" must be a number of rules, at least 1')
+        raise RefusedError(400, '"limit" must be a whole number of at least 1')
     reached, before = find_reached(content, request)
     secrets = await on_thread(find_request_secrets, reached.http)
     try:
         call = await on_thread(reached.call, request.live.settings)
     except ConfigError as error:
-        raise RefusedError(400, secrets.text(str(error.mistakes[0]))) from error
+        raise RefusedError(400, secrets.mask_text(str(error.mistakes[0]))) from error
     engine = request.live.find_engine(call.http.namespace)
     explanation = await explain_call(engine, call, limit)
-    return json_response(mask_texts({**before, **_show_explanation(explanation)}, secrets))
+    return make_json_response(mask_texts({**before, **_show_explanation(explanation)}, secrets))
 
 
 async def share_explanation(view: View, request: ControlRequest, fleet: "Fleet") -> Response:
     """Answer at the server that has the call, if one of the journal is to be explained."""
-    content = request.content() if b'"call"' in request.body else None
+    content = request.read_content() if b'"call"' in request.body else None
     number = content.get("call") if isinstance(content, dict) else None
     if isinstance(number, int):
         return await ask_owner(view, request, fleet, number)
@@ -110,8 +110,9 @@ def _find_earlier(number: Json, request: ControlRequest) -> tuple[Reached, dict[
     row = request.find_call(number)
     reached = find_target(row, request.live)
     if reached is None:
-        whole = row.received <= len(row.body)
-        why = "no operation is at its path" if whole else f"its body is not kept whole ({row.received} bytes)"
+        why = "no operation is at its path"
+        if row.received > len(row.body):
+            why = f"its body was too large to be kept whole ({row.received} bytes)"
         raise RefusedError(400, f"call {number} cannot be explained: {why}")
     return reached, {"call": number, "answered_then": row.source}
 
@@ -130,7 +131,7 @@ def _show_explanation(explanation: Explanation) -> dict[str, Json]:
 
 async def try_request(request: ControlRequest) -> Response:
     """Return the whole reply that would be sent, and when; count, keep and send nothing."""
-    content = request.content()
+    content = request.read_content()
     drafts = ("rules", "instead_of") if isinstance(content, dict) else ()
     draft = {name: content.pop(name) for name in drafts if name in content}
     reached, before = find_reached(content, request)
@@ -146,10 +147,10 @@ async def try_request(request: ControlRequest) -> Response:
         "answered_by": row.source,
         **({"why": why} if why else {}),
         **({"bent_by": list(row.modified_by)} if row.modified_by else {}),
-        "reply": {**show_reply(row, secrets), "due_ms": to_milliseconds(row.elapsed)} if row.status else None,
+        "reply": {**show_reply(row, secrets), "due_ms": convert_to_milliseconds(row.elapsed)} if row.status else None,
         "usage": show_usage(row),
     }
-    return json_response(mask_texts(found, secrets))
+    return make_json_response(mask_texts(found, secrets))
 
 
 async def _rehearse(live: Live, engine: Engine, reached: Reached) -> tuple[Exchange, str]:
@@ -169,7 +170,7 @@ async def _rehearse(live: Live, engine: Engine, reached: Reached) -> tuple[Excha
         row.plan, row.status = (await plan_answer(engine, reached.call(alone.settings), entries)), 0
         visit.end(COMPLETE)
         return row, "it would be sent upstream"
-    ended, due = _note_pieces(actions_of(responder, response, visit), row)
+    ended, due = _note_pieces(list_actions(responder, response, visit), row)
     visit.end(ended)
     row.elapsed = due
     return row, ""
@@ -228,7 +229,7 @@ def _put_draft(rules: Sequence[Rule], drafts: Sequence[Rule], instead_of: Json) 
 
 async def try_rules(request: ControlRequest) -> Response:
     """Return which of the latest calls a draft of rules would answer, hide, or take from the rule it replaces."""
-    wanted = request.table("rules", "instead_of", "calls")
+    wanted = request.read_table("rules", "instead_of", "calls")
     most, instead = wanted.get("calls", MOST_CALLS), wanted.get("instead_of")
     if type(most) is not int or not 0 <= most <= 10_000:
         raise RefusedError(400, '"calls" must be a number of calls, at most 10000')
@@ -245,7 +246,7 @@ async def try_rules(request: ControlRequest) -> Response:
             found["mistakes"] = [
                 {**each, "line": max(1, each["line"] - 1)} if "line" in each else each for each in found["mistakes"]
             ]
-        return json_response(found)
+        return make_json_response(found)
     trial = _Trial(_put_draft(engine.rules, drafts, instead), frozenset(map(id, drafts)), engine, instead)
     until, latest = monotonic() + SECONDS, rows[::-1][:most]
     for at in range(0, len(latest), _TURN):
@@ -255,7 +256,7 @@ async def try_rules(request: ControlRequest) -> Response:
         found["looked_at"] += len(turn)
         if monotonic() > until:
             break
-    return json_response(found)
+    return make_json_response(found)
 
 
 Change = tuple[Exchange, str, dict[str, Json]]  # a call, in which list it is, and what was and would be its source
@@ -304,7 +305,7 @@ class _Trial(Struct, frozen=True):
 
 async def send_again(request: ControlRequest) -> Response:
     """Send the request again; one that goes upstream only if `forward` says so."""
-    forward = request.table("forward").get("forward", False) if request.body else False
+    forward = request.read_table("forward").get("forward", False) if request.body else False
     if not isinstance(forward, bool):
         raise RefusedError(400, '"forward" must be true or false')
     live, row = request.live, request.find_call()
@@ -350,7 +351,7 @@ async def send_again(request: ControlRequest) -> Response:
     if task.done() and not task.result():
         raise upstream
     request.rows.again[visit.row.seq] = row.seq
-    return json_response({"call": visit.row.seq, "source": visit.row.source, "status": visit.row.status})
+    return make_json_response({"call": visit.row.seq, "source": visit.row.source, "status": visit.row.status})
 
 
 async def _leave_later() -> Message:

@@ -2,10 +2,6 @@
 
 import asyncio
 import logging
-import select
-import socket
-import struct
-import sys
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from functools import partial
 from math import inf
@@ -21,7 +17,7 @@ from mockserver.core.plan import Failure, Plan
 from mockserver.delivery.drive import MAX_WRITE, WIRE, ClientConnection, PacedStream, Wheel, frame_body
 from mockserver.delivery.script import AT_ONCE
 from mockserver.dialects import discover
-from mockserver.server.app import FoundResponder
+from mockserver.server.app import Site
 from mockserver.server.deliver import find_lines, serve
 from mockserver.server.http import parser
 from mockserver.server.http.parser import (
@@ -36,23 +32,20 @@ from mockserver.server.http.parser import (
     RequestParser,
 )
 from mockserver.server.http.request_cycle import RequestCycle
+from mockserver.server.http.tcp import count_unsent, is_abandoned, reset
 from mockserver.server.limits import Unsent
 from mockserver.server.live import Live
 from mockserver.server.namespaces import split_namespace
-from mockserver.server.respond import Responder, Response, Visit
-from mockserver.server.routes import owner
-
-if sys.platform == "linux":
-    from fcntl import ioctl
-    from termios import TIOCOUTQ
+from mockserver.server.respond import Responder, Response, Visit, return_response
+from mockserver.server.routes import find_owner
 
 
-def refusal(live: Live) -> Callable[[Failure, str, str], Reply]:
+def make_refuse(live: Live) -> Callable[[Failure, str, str], Reply]:
     """Render a failure in the dialect of a path, and note it in the journal."""
 
     def refuse(failure: Failure, method: str, path: str) -> Reply:
         namespace, inner = split_namespace(path)
-        dialect = owner(inner, discover(), live.settings.dialect)
+        dialect = find_owner(inner, discover(), live.settings.dialect)
         exchange = live.journal.open(method, inner, dialect.name, namespace)
         reply = dialect.fail(HttpRequest(method, inner, namespace=namespace), failure, None)
         exchange.plan = Plan(None, "invalid")
@@ -71,18 +64,15 @@ PATIENCE = 1.0  # seconds that an application gets to notice that its client has
 log = logging.getLogger("mockserver")
 
 
-Find = Callable[[str], FoundResponder | None]
-
-
-def protocol_factory(
+def make_protocol_factory(
     refuse: Refuse,
     deadlines: Deadlines = Deadlines(),  # noqa: B008  # frozen
     unread: Unsent | None = None,
-    find: Find = lambda path: None,
+    site: Site | None = None,
 ) -> Callable[..., "ConnectionProtocol"]:
     """Return what uvicorn takes as `http`: it makes the protocol of each connection, and they share a deadline watch.
 
-    `find` returns what answers at a path, if it can be called without the application.
+    `site` knows what answers at a path, which can then be called without the application.
     """
     newcomers = Newcomers()
     return partial(
@@ -90,7 +80,7 @@ def protocol_factory(
         deadline_watch=DeadlineWatch(refuse, deadlines),
         newcomers=newcomers,
         unread=unread or Unsent(),
-        find=find,
+        site=site,
         wheel=Wheel(is_crowded=newcomers.are_waiting),
     )
 
@@ -117,11 +107,6 @@ class Resumed:
                 return response
 
 
-async def return_response(response: Response) -> Response:
-    """Return a response that is there already."""
-    return response
-
-
 class ConnectionProtocol(RequestParser):
     """One connection of a client; a cycle uses it as its transport, the driver as wire."""
 
@@ -138,13 +123,13 @@ class ConnectionProtocol(RequestParser):
         deadline_watch: DeadlineWatch,
         newcomers: Newcomers,
         unread: Unsent,
-        find: Find,
+        site: Site | None,
         wheel: Wheel,
         **uvicorn: Any,
     ) -> None:
         super().__init__(**uvicorn)
         self.deadline_watch, self.newcomers = deadline_watch, newcomers
-        self._unread, self._find, self._wheel = unread, find, wheel
+        self._unread, self._site, self._wheel = unread, site, wheel
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.connections.add(self)
@@ -156,8 +141,17 @@ class ConnectionProtocol(RequestParser):
 
     def answer(self, head: RequestHead, body: bytes, *, whole: bool) -> None:
         """Answer a plain request at once, if nothing has to be awaited for it; else run the application."""
+        site = self._site
+        if (
+            site is not None
+            and parser.UPGRADE in head.table.headers
+            and self._running is None
+            and site.find_socket(head.path)
+        ):
+            self._hand_over(head, site)
+            return
         is_free = self._running is None and not (self.deaf or self.half or self._stopping or self.flow.write_paused)
-        found = self._find(head.path) if is_free and whole and head.is_plain else None
+        found = site.find(head.path) if site is not None and is_free and whole and head.is_plain else None
         if found is None or not found.responder.live.has_room_for(body):
             scope = head.scope(**self.addresses, state=self.app_state.copy(), extensions=self.lent)
             self._queue(self._new_cycle(scope, head, body, whole=whole), self.app)
@@ -172,6 +166,18 @@ class ConnectionProtocol(RequestParser):
             self._send(done.value, visit, responder, head)
         else:
             self._serve(Resumed(first_step, awaited), visit, responder, head)
+
+    def _hand_over(self, head: RequestHead, site: Site) -> None:
+        """Leave the connection to a client that asks for a WebSocket where there is one."""
+        from mockserver.server.http.socket_protocol import SocketProtocol  # few servers need it
+
+        self.connections.discard(self)
+        self.deadline_watch.leave(self)
+        self._leaving = self.deaf = True
+        protocol = SocketProtocol(self.config, self.server_state, self.app_state, site)
+        protocol.connection_made(self.transport)
+        self.transport.set_protocol(protocol)
+        protocol.data_received(head.write_upgrade())
 
     def _send(self, response: Response, visit: Visit, responder: Responder, head: RequestHead) -> None:
         """Send a response that is ready."""
@@ -189,7 +195,7 @@ class ConnectionProtocol(RequestParser):
             self.tasks.add(cycle)  # a task as far as the server needs it: to cancel it
             row = visit.row
             stream = PacedStream(response.reply, row.began, row, lambda _, how: visit.end(how))
-            self.paced(response.reply.status, lines, stream)
+            self.send_paced(response.reply.status, lines, stream)
 
     def _serve(self, response: Awaitable[Response], visit: Visit, responder: Responder, head: RequestHead) -> None:
         """Send a response that is to come, or that is sent in steps."""
@@ -308,7 +314,7 @@ class ConnectionProtocol(RequestParser):
 
     def _start(self, cycle: RequestCycle, app: ASGIApp) -> None:
         self._running, cycle.followed = cycle, bool(self.pipeline)
-        cycle.task = task = self.loop.create_task(cycle.run(app, self.deadline_watch.refusing))
+        cycle.task = task = self.loop.create_task(cycle.run(app, self.deadline_watch.make_refusing_app))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
@@ -319,9 +325,9 @@ class ConnectionProtocol(RequestParser):
         elif cycle is None or cycle.keep_alive:  # else nothing was to follow
             begun = self.stage == HEAD and self.url != b""
             method = self.parser.get_method().decode() if begun else ""
-            path = parser.path_of(self.url, self.headers) if begun else "/"
+            path = parser.read_path(self.url, self.headers) if begun else "/"
             head = RequestHead(method, path, b"", b"", tabulate(()), "1.1", keep_alive=False, expects=False)
-            self._queue(self._new_cycle(head.scope(), head), self.deadline_watch.refusing(failure))
+            self._queue(self._new_cycle(head.scope(), head), self.deadline_watch.make_refusing_app(failure))
 
     def on_response_complete(self) -> None:
         cycle, self._running = self._running, None
@@ -351,13 +357,13 @@ class ConnectionProtocol(RequestParser):
     def unsent(self) -> int:
         return count_unsent(self.transport)
 
-    def whole(self, status: int, head: bytes, body: bytes) -> bool:
-        return self._running is not None and not self._leaving and self._running.whole(status, head, body)
+    def send_whole(self, status: int, head: bytes, body: bytes) -> bool:
+        return self._running is not None and not self._leaving and self._running.send_whole(status, head, body)
 
-    def piece(self, data: bytes) -> bool:
-        return self._running is not None and not self._leaving and self._running.piece(data)
+    def send_piece(self, data: bytes) -> bool:
+        return self._running is not None and not self._leaving and self._running.send_piece(data)
 
-    def paced(self, status: int, head: bytes, stream: PacedStream) -> bool:
+    def send_paced(self, status: int, head: bytes, stream: PacedStream) -> bool:
         if self._running is None or self._leaving or not self._running.begin_paced(status, head, stream):
             return False
         self._wheel.add(stream)
@@ -371,7 +377,7 @@ class ConnectionProtocol(RequestParser):
         if self._leaving:
             return
         unread = self.deaf or self.stage != BETWEEN
-        self._part()
+        self._stop_answering()
         self._waiting = self.transport.get_write_buffer_size()
         self.due = self.deadline_watch.time + self.deadline_watch.deadlines.linger
         if unread and self.transport.can_write_eof():
@@ -381,15 +387,15 @@ class ConnectionProtocol(RequestParser):
             self.transport.close()
 
     def reset(self) -> None:
-        self._part()
+        self._stop_answering()
         reset(self.transport)
 
-    def _part(self) -> None:
+    def _stop_answering(self) -> None:
         self._leaving = self.deaf = True
         if self._running is not None:
             self._running.response_started = self._running.response_complete = True
 
-    def late(self, now: float) -> None:
+    def handle_deadline(self, now: float) -> None:
         cycle, limits = self._running, self.deadline_watch.deadlines
         if self._leaving:
             before, self._waiting = self._waiting, self.transport.get_write_buffer_size()
@@ -399,7 +405,7 @@ class ConnectionProtocol(RequestParser):
         elif now >= self.cut and not self.flow.read_paused:
             self.refuse(Failure("timeout", f"The {_NAMES[self.stage]} of the request took too long."))
         elif cycle is None:
-            self._quiet()
+            self._handle_quiet()
         elif self.half and not cycle.moved:  # it has probably left, not only stopped sending
             self.transport.abort()
         elif self.half or self.flow.read_paused:
@@ -409,7 +415,7 @@ class ConnectionProtocol(RequestParser):
         else:
             self.due = self.cut
 
-    def _quiet(self) -> None:
+    def _handle_quiet(self) -> None:
         if self.stage == HEAD:
             self.due = self.cut
         elif self.silent:
@@ -419,32 +425,3 @@ class ConnectionProtocol(RequestParser):
 
 
 _NAMES: Mapping[int, str] = {HEAD: "head", BODY: "body"}
-
-
-def count_unsent(transport: asyncio.Transport) -> int:
-    """How many bytes were written and have not reached the client, as far as the system reports."""
-    waiting = transport.get_write_buffer_size()
-    if waiting or sys.platform != "linux" or transport.is_closing():
-        return waiting
-    return int.from_bytes(ioctl(_socket(transport).fileno(), TIOCOUTQ, bytes(4)), sys.byteorder)
-
-
-def is_abandoned(transport: asyncio.Transport) -> bool:
-    """Whether the client has stopped sending, although bytes may stand unread before its end."""
-    if transport.is_closing() or not hasattr(select, "poll"):
-        return False
-    poll = select.poll()
-    poll.register(_socket(transport).fileno(), getattr(select, "POLLRDHUP", 0))
-    return bool(poll.poll(0))
-
-
-def reset(transport: asyncio.Transport) -> None:
-    """End the connection by TCP RST; what has not reached the client is lost."""
-    if not transport.is_closing():
-        _socket(transport).setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        transport.abort()
-
-
-def _socket(transport: asyncio.Transport) -> socket.socket:
-    held: socket.socket = transport.get_extra_info("socket")
-    return held

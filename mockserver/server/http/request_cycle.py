@@ -36,7 +36,7 @@ class RequestCycle(RequestResponseCycle):
         except asyncio.CancelledError:
             failure = Failure("overloaded", "The server is stopping.")
         except Exception:
-            log.exception("a fault of mockserver itself, on %s %s", self.scope["method"], ascii(self.scope["path"]))
+            log.exception("internal error of mockserver on %s %s", self.scope["method"], ascii(self.scope["path"]))
             failure = Failure("server_error", "mockserver failed on this request; its log says how.")
         if self.response_complete or self.disconnected:
             return
@@ -82,7 +82,7 @@ class RequestCycle(RequestResponseCycle):
         body, self.body = bytes(self.body), bytearray()
         return {"type": "http.request", "body": body, "more_body": self.more_body}
 
-    def whole(self, status: int, head: bytes, body: bytes) -> bool:
+    def send_whole(self, status: int, head: bytes, body: bytes) -> bool:
         """Send an answer at once: its header lines, and its body in its framing; False: it is not so simple."""
         if not self._is_simple(status):
             return False
@@ -122,7 +122,7 @@ class RequestCycle(RequestResponseCycle):
             self.transport.close()
         self.on_response()
 
-    def piece(self, data: bytes) -> bool:
+    def send_piece(self, data: bytes) -> bool:
         """Send a chunk of the body; False: it does not go out in chunks, or not at once."""
         if not self.chunked_encoding or self.response_complete or self.disconnected or self.flow.write_paused:
             return False
@@ -135,8 +135,8 @@ class RequestCycle(RequestResponseCycle):
     def send(self, message: Any) -> Coroutine[Any, Any, None]:
         """Send the head of the answer, or a piece of its body; wait while the client takes nothing."""
         self.moved = True
-        if self._open or (self.chunked_encoding is False and self.response_started and self._lies(message)):
-            return self._rest(message)
+        if self._open or (self.chunked_encoding is False and self.response_started and self._has_wrong_length(message)):
+            return self._send_rest(message)
         if not self.response_started and (self.more_body or not self.keep_alive or self.scope["http_version"] == "1.0"):
             message = self._fit_head(message)
         return RequestResponseCycle.send(self, message)
@@ -157,7 +157,7 @@ class RequestCycle(RequestResponseCycle):
             headers.append((b"connection", b"keep-alive"))
         return {**start, "headers": headers}
 
-    def _lies(self, piece: Message) -> bool:
+    def _has_wrong_length(self, piece: Message) -> bool:
         """Whether the body is longer or shorter than was stated; it goes out as it is, and the connection with it."""
         length, stated = len(piece.get("body", b"")), self.expected_content_length
         if length == stated or (length < stated and piece.get("more_body")) or self.scope["method"] == "HEAD":
@@ -165,7 +165,7 @@ class RequestCycle(RequestResponseCycle):
         self._open, self.keep_alive = not self.response_complete, False
         return self._open
 
-    async def _rest(self, message: Message) -> None:
+    async def _send_rest(self, message: Message) -> None:
         if self.flow.write_paused and not self.disconnected:
             await self.flow.drain()
         if self.disconnected or self.response_complete:

@@ -1,5 +1,6 @@
 """What several servers remember together, in Redis.
 
-`opening.py` reads the URL and checks what is there; `line.py` sends commands and knows whether the state is lost; the
-stores keep the promises of `core/protocols.py`, each step as one Lua script in a file of its name.
+`client.py` reads the URL, checks what is there, sends commands and knows whether the state is lost; the stores keep the
+promises of `core/state.py` and `core/rates.py`, each step as one Lua script in a file of its name; `member.py` knows
+the other servers.
 """

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from redis.asyncio import Connection
 
 from mockserver.core.json import Json
-from mockserver.core.protocols import StateLostError
-from mockserver.core.seed import boottime, token
+from mockserver.core.seed import boottime, make_token
+from mockserver.core.state import StateLostError
 from mockserver.state.in_memory import MAX_NAMESPACES
-from mockserver.state.redis.line import RedisLine, disconnect, script
+from mockserver.state.redis.client import RedisClient, disconnect, load_script
 
 LEASE, RENEWAL = 2.0, 0.5  # seconds
 MAX_ANSWER = 16_000_000  # bytes of the answer to a question of another
 SLOTS = 1000  # a call's number ends with the slot of its server
 _ALL = 1 << 53  # more than any rev
 
-RENEW, CHANGE, BEHIND, LEAVE = map(script, ("renew", "change", "behind", "leave"))
+RENEW, CHANGE, BEHIND, LEAVE = map(load_script, ("renew", "change", "behind", "leave"))
 _GLOBAL = ("fleet", "slots", "numbers", "rev", "changed", "acks", "reloads", "files", "schema", "epoch")
 
 log = logging.getLogger("mockserver")
@@ -37,9 +37,11 @@ Connect = Callable[[], "Connection"]
 class Member:
     """One of the servers that share a state, which has a slot of its own while its lease lasts."""
 
-    def __init__(self, line: RedisLine, connect: Connect, answer: Answer, says: Callable[[], tuple[int, str]]) -> None:
+    def __init__(
+        self, client: RedisClient, connect: Connect, answer: Answer, says: Callable[[], tuple[int, str]]
+    ) -> None:
         """`says`: the number of the last call, and a digest of the files."""
-        self._connect, self.line, self.slot, self.rev = connect, line, -1, 0
+        self._connect, self.client, self.slot, self.rev = connect, client, -1, 0
         self.until = 0.0  # when the lease ends, by `boottime`
         self.changed: dict[str, int] = {}  # by namespace, the rev of the latest change
         self.used: dict[str, float] = {}  # by namespace that has changed, when it was used last, by `boottime`
@@ -47,11 +49,11 @@ class Member:
         self.on_join: Callable[[int], None] = lambda first: None  # `first`: the first number of the slot
         self.reloads: int | None = None  # how often all have read their files again
         self.tasks = set[asyncio.Future[None]]()
-        self.answer, self._says, self._token = answer, says, token()
+        self.answer, self._says, self._token = answer, says, make_token()
         self._renewing: asyncio.Task[None] | None = None
-        self._channel = f"{line.prefix}:{connect().db}:news"  # channels know no databases
+        self._channel = f"{client.prefix}:{connect().db}:news"  # channels know no databases
         self._failed = self._renewed_at = -math.inf  # when a renewal failed last, and when one did not
-        line.on_anew.append(self._start_over)
+        client.on_start_over.append(self._start_over)
 
     async def renew(self) -> None:
         """Renew the lease, and learn of all changes. Raises StateLostError; at once, if it was lost a moment ago."""
@@ -63,16 +65,16 @@ class Member:
 
     async def _renew(self) -> None:
         before, known, (last, files) = boottime(), self.rev, self._says()
-        used = [self.line.key("own", name) for name, at in self.used.items() if at >= self._renewed_at]
+        used = [self.client.key("own", name) for name, at in self.used.items() if at >= self._renewed_at]
         keys = [*map(self._key, _GLOBAL), *used]
-        words = self.slot, self._token, int(LEASE * 1000), known, last, files, self.line.epoch
+        words = self.slot, self._token, int(LEASE * 1000), known, last, files, self.client.epoch
         try:
-            reply = await self.line.run(RENEW, keys, *words)
+            reply = await self.client.run(RENEW, keys, *words)
         except StateLostError:
             self._failed = boottime()
             raise
         if not reply:
-            await self.line.check()
+            await self.client.check()
             await self._renew()
             return
         self.slot, number, reloads, rev, changed, slots, digests = reply
@@ -80,7 +82,7 @@ class Member:
         if number >= 0:
             self.on_join(number)
         if rev < known:  # a failover lost the latest changes
-            self.line.note_back(anew=True)
+            self.client.note_back(anew=True)
             await self._renew()
             return
         if rev > self.rev:
@@ -102,16 +104,16 @@ class Member:
         other = {int(slot): digest != own.encode() for slot, digest in zip(slots, files, strict=True)}
         self.others = {slot: it * (self.others.get(slot, 0) + 1) for slot, it in other.items() if slot != self.slot}
         for slot in [slot for slot, times in self.others.items() if times == 2]:  # it is not about to read them again
-            log.warning("server %d has other rules, settings or another release: answers may differ", slot)
+            log.warning("server %d has other rules or settings, or runs another release: answers may differ", slot)
 
     def _start_over(self) -> None:
         self.until, self._failed, self.rev, self.changed = 0.0, -math.inf, 0, {}
 
     def _acknowledge(self) -> None:
-        self.line.send("HSET", self._key("acks"), self.slot, self.rev)
+        self.client.send("HSET", self._key("acks"), self.slot, self.rev)
 
     @asynccontextmanager
-    async def listening(self) -> AsyncIterator[None]:
+    async def listen(self) -> AsyncIterator[None]:
         """Listen to the others, and keep the lease that the block gets; then leave."""
         ready = asyncio.Event()
         news = _listen(self._connect, self._channel, self._hear, ready)
@@ -126,7 +128,7 @@ class Member:
             await asyncio.wait(tasks)
             self.until = 0.0
             with suppress(StateLostError):
-                await self.line.run(LEAVE, [self._key("fleet"), self._key("slots")], self.slot, self._token)
+                await self.client.run(LEAVE, [self._key("fleet"), self._key("slots")], self.slot, self._token)
 
     async def _keep(self) -> None:
         while True:
@@ -156,7 +158,7 @@ class Member:
     async def read(self, namespace: str) -> tuple[int, Json]:
         """Return the rev at which a namespace changed last, and what it has of its own."""
         before = self.changed.get(namespace, 0)
-        rev, content = await self.line.send("HMGET", self.line.key("own", namespace), "rev", "content")
+        rev, content = await self.client.send("HMGET", self.client.key("own", namespace), "rev", "content")
         found = int(rev or 0)
         if found > self.changed.get(namespace, 0):
             self.changed[namespace] = found
@@ -166,54 +168,54 @@ class Member:
 
     async def change(self, namespace: str, read_at: int, content: Json, forgotten: Iterable[str] = ()) -> int:
         """Change what a namespace has of its own; return the rev, or 0 if it has changed since it was read."""
-        counters = [self.line.key(name, namespace) for name in "cmn"]
-        keys = [self.line.key("own", namespace), *counters, self._key("rev"), self._key("changed")]
-        words = namespace, read_at, json.dumps(content), self._channel, self.line.prefix, MAX_NAMESPACES
-        rev: int = await self.line.run(CHANGE, keys, *words, *forgotten)
+        counters = [self.client.key(name, namespace) for name in "cmn"]
+        keys = [self.client.key("own", namespace), *counters, self._key("rev"), self._key("changed")]
+        words = namespace, read_at, json.dumps(content), self._channel, self.client.prefix, MAX_NAMESPACES
+        rev: int = await self.client.run(CHANGE, keys, *words, *forgotten)
         return rev
 
-    async def settled(self, rev: int) -> None:
+    async def wait_until_known(self, rev: int) -> None:
         """Return when every member with a lease knows of a change."""
         delay = 0.0005
-        while await self._behind(rev):
+        while await self._find_behind(rev):
             await asyncio.sleep(delay)
             delay = min(2 * delay, 0.05)
 
-    async def _behind(self, rev: int) -> list[int]:
-        found: list[int] = await self.line.run(BEHIND, [self._key(name) for name in ("fleet", "acks", "rev")], rev)
+    async def _find_behind(self, rev: int) -> list[int]:
+        found: list[int] = await self.client.run(BEHIND, [self._key(name) for name in ("fleet", "acks", "rev")], rev)
         return found
 
-    async def stored(self) -> set[str]:
+    async def find_kept(self) -> set[str]:
         """Return the namespaces of which anything is kept."""
         found, cursor = set[str](), b"0"
-        front = f"{self.line.prefix}:"
+        front = f"{self.client.prefix}:"
         while True:
-            cursor, keys = await self.line.send("SCAN", cursor, "MATCH", f"{front}?:*", "COUNT", 1000)
+            cursor, keys = await self.client.send("SCAN", cursor, "MATCH", f"{front}?:*", "COUNT", 1000)
             found.update(key.decode().removeprefix(front)[2:] for key in keys)
             if cursor == b"0":
                 return found
 
     async def count_reload(self) -> int:
         """Count that all read their files again; a member that does not hear of it does so before it goes on."""
-        number: int = await self.line.send("INCR", self._key("reloads"))
+        number: int = await self.client.send("INCR", self._key("reloads"))
         return number
 
-    async def members(self) -> list[int]:
+    async def find_members(self) -> list[int]:
         """Return the slots of all members with a lease."""
-        return await self._behind(_ALL)
+        return await self._find_behind(_ALL)
 
     async def ask(self, question: dict[str, Json], slots: Collection[int]) -> dict[int, bytes]:
         """Return what members answer to a question within two seconds, by slot; nothing if it is too large."""
         waiting, answers, delay = set(slots) - {self.slot}, dict[int, bytes](), 0.0005
-        key = f"{self.line.prefix}:answers:{token()}"
+        key = f"{self.client.prefix}:answers:{make_token()}"
         text = json.dumps({"reply": key, "slots": sorted(waiting), **question})
         end = boottime() + LEASE
         if waiting:
-            await self.line.send("PUBLISH", self._channel, text)
+            await self.client.send("PUBLISH", self._channel, text)
         if self.slot in slots:
             answers[self.slot] = await self.answer(question)
         while waiting:
-            for found in await self.line.send("LPOP", key, SLOTS) or ():
+            for found in await self.client.send("LPOP", key, SLOTS) or ():
                 slot, _, answer = found.partition(b" ")
                 waiting.discard(int(slot))
                 answers[int(slot)] = answer
@@ -227,11 +229,11 @@ class Member:
         if self.slot in question["slots"]:
             answer = await self.answer(question)
             fits = len(answer) <= MAX_ANSWER
-            self.line.send("RPUSH", question["reply"], b"%d %b" % (self.slot, answer if fits else b""))
-            self.line.send("EXPIRE", question["reply"], 30)
+            self.client.send("RPUSH", question["reply"], b"%d %b" % (self.slot, answer if fits else b""))
+            self.client.send("EXPIRE", question["reply"], 30)
 
     def _key(self, name: str) -> str:
-        return f"{self.line.prefix}:{name}"
+        return f"{self.client.prefix}:{name}"
 
 
 async def _listen(connect: Connect, channel: str, heard: Callable[[bytes], None], ready: asyncio.Event) -> None:

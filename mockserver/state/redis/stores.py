@@ -1,83 +1,83 @@
-"""Counters, kept answers and limits in Redis, as `core/protocols.py` promises; each step is one script."""
+"""Counters, kept answers and limits in Redis, as `core/state.py` promises; each step is one script."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Generic
 
-from mockserver.core.protocols import STATE, Admission, Draw, Precondition, StateLostError, Value
-from mockserver.core.rates import Limits
-from mockserver.core.seed import token
-from mockserver.state.redis.line import Argument, RedisLine, script
+from mockserver.core.rates import Admission, Draw, Limits
+from mockserver.core.seed import make_token
+from mockserver.core.state import STATE, Precondition, StateLostError, Value
+from mockserver.state.redis.client import Argument, RedisClient, load_script
 
 DAY = 86_400  # seconds after which what nobody used is forgotten
 MAX_RECENT = 5_000  # counters in use; when there are as many, they are kept until there are as many again
 MAX_BUCKETS = 10_000  # for each namespace
 SLOT_LASTS, RENEWED_EVERY, LOOKED_EVERY = 2.0, 0.5, 0.02  # seconds
 
-_OPEN, _COUNT, _KEEP, _LIMITS = map(script, ("open", "count", "keep", "limits"))
-_ENTRIES, _VALUES = script("entries", writes=False), script("values", writes=False)
+_OPEN, _COUNT, _KEEP, _LIMITS = map(load_script, ("open", "count", "keep", "limits"))
+_ENTRIES, _VALUES = load_script("entries", writes=False), load_script("values", writes=False)
 
 
 class RedisCounters:
     """The counters of rules are kept as long as they are used; of others, the latest 5,000 to 10,000."""
 
-    def __init__(self, line: RedisLine, *, recent: int = MAX_RECENT) -> None:
-        self._line, self._recent = line, recent
+    def __init__(self, client: RedisClient, *, recent: int = MAX_RECENT) -> None:
+        self._client, self._recent = client, recent
 
     async def open(self, namespace: str, gates: Sequence[Precondition], found: str | None) -> int | None:
         words = list[Argument]([_state(found)])
         for counter, times, state, becomes in gates:
             words += counter, "" if times is None else times, _state(state), _state(becomes)
-        index = await self._line.run(_OPEN, (self._line.key("c", namespace),), *words)
+        index = await self._client.run(_OPEN, (self._client.key("c", namespace),), *words)
         return None if index < 0 else int(index)
 
     async def count(self, namespace: str, name: str) -> int:
-        return int(await self._line.run(_COUNT, self._keys(namespace)[1:], name, self._recent))
+        return int(await self._client.run(_COUNT, self._keys(namespace)[1:], name, self._recent))
 
     async def entries(self, namespace: str) -> Mapping[str, str]:
-        words = await self._line.run(_ENTRIES, self._keys(namespace)[::-1])
+        words = await self._client.run(_ENTRIES, self._keys(namespace)[::-1])
         texts = [word.decode("utf-8", "surrogatepass") for word in words]
         return dict(zip(texts[::2], texts[1::2], strict=True))
 
     async def set_state(self, namespace: str, state: str) -> None:
-        key = self._line.key("c", namespace)
-        written = self._line.send("HSET", key, STATE, state)
-        self._line.send("EXPIRE", key, DAY)
+        key = self._client.key("c", namespace)
+        written = self._client.send("HSET", key, STATE, state)
+        self._client.send("EXPIRE", key, DAY)
         await written
 
     async def forget(self, namespace: str, names: Sequence[str]) -> None:
         if names:
-            await asyncio.gather(*[self._line.send("HDEL", key, *names) for key in self._keys(namespace)])
+            await asyncio.gather(*[self._client.send("HDEL", key, *names) for key in self._keys(namespace)])
 
     async def clear(self, namespace: str) -> None:
-        await self._line.send("DEL", *self._keys(namespace))
+        await self._client.send("DEL", *self._keys(namespace))
 
     def _keys(self, namespace: str) -> tuple[str, ...]:
         """The keys of the counters of rules, of others, and of those before them."""
-        return tuple([self._line.key(name, namespace) for name in "cmn"])
+        return tuple([self._client.key(name, namespace) for name in "cmn"])
 
 
 def _state(state: str | None) -> str:
     return "" if state is None else f"={state}"
 
 
-class RedisShelf(Generic[Value]):
+class RedisValueStore(Generic[Value]):
     """Values as bytes, which `encode` writes and `decode` reads; of too many the oldest go."""
 
     def __init__(
         self,
-        line: RedisLine,
+        client: RedisClient,
         codec: tuple[Callable[[Value], bytes], Callable[[bytes], Value]],
         *,
         count: int,
         size: int,
     ) -> None:
-        self._line, self._count, self._size = line, count, size
+        self._client, self._count, self._size = client, count, size
         self._encode, self._decode = codec
 
     async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
-        found = await self._line.send("HGET", self._line.key("a", namespace), key)
+        found = await self._client.send("HGET", self._client.key("a", namespace), key)
         return None if found is None else self._decode_entry(found)
 
     async def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
@@ -87,24 +87,24 @@ class RedisShelf(Generic[Value]):
         return await self._keep(namespace, key, self._encode(value[0]), str(value[1]), size)
 
     async def values(self, namespace: str) -> tuple[Value, ...]:
-        found = await self._line.run(_VALUES, self._keys(namespace)[:2])
+        found = await self._client.run(_VALUES, self._keys(namespace)[:2])
         return tuple([self._decode_entry(each)[0] for each in found])
 
     async def count(self, namespace: str) -> int:
-        return int(await self._line.send("ZCARD", self._line.key("o", namespace)))
+        return int(await self._client.send("ZCARD", self._client.key("o", namespace)))
 
     async def clear(self, namespace: str) -> None:
-        await self._line.send("DEL", *self._keys(namespace))
+        await self._client.send("DEL", *self._keys(namespace))
 
     async def _keep(self, namespace: str, *words: Argument) -> bool:
-        return bool(await self._line.run(_KEEP, self._keys(namespace), *words, self._count, self._size))
+        return bool(await self._client.run(_KEEP, self._keys(namespace), *words, self._count, self._size))
 
     def _decode_entry(self, found: bytes) -> tuple[Value, int]:
         version, _, value = found.partition(b" ")
         return self._decode(value), int(version)
 
     def _keys(self, namespace: str) -> tuple[str, ...]:
-        return tuple([self._line.key(name, namespace) for name in "aoz"])
+        return tuple([self._client.key(name, namespace) for name in "aoz"])
 
 
 class RedisLimitStore:
@@ -113,9 +113,9 @@ class RedisLimitStore:
     The slots of a worker that ended are free after two seconds.
     """
 
-    def __init__(self, line: RedisLine, *, max_buckets: int = MAX_BUCKETS) -> None:
-        self._line, self._max_buckets = line, max_buckets
-        self._worker, self._places = token(), 0
+    def __init__(self, client: RedisClient, *, max_buckets: int = MAX_BUCKETS) -> None:
+        self._client, self._max_buckets = client, max_buckets
+        self._worker, self._places = make_token(), 0
         self._held = dict[str, str]()  # place: namespace
         self._renewing: asyncio.Task[None] | None = None
 
@@ -137,7 +137,7 @@ class RedisLimitStore:
             await asyncio.sleep(LOOKED_EVERY)
 
     async def take(self, namespace: str, draws: Sequence[Draw]) -> Sequence[float]:
-        _, *waits = await self._send("take", namespace, Limits(), "", *_words(draws))
+        _, *waits = await self._send("take", namespace, Limits(), "", *_write_draws(draws))
         return [float(wait) for wait in waits]
 
     def leave(self, namespace: str, place: str, limits: Limits) -> None:
@@ -145,7 +145,7 @@ class RedisLimitStore:
         self._send("leave", namespace, limits, place)
 
     async def clear(self, namespace: str) -> None:
-        await self._line.send("DEL", self._line.key("b", namespace))
+        await self._client.send("DEL", self._client.key("b", namespace))
 
     async def _enter(self, namespace: str, draws: Sequence[Draw], limits: Limits) -> Admission:
         place = ""
@@ -153,7 +153,7 @@ class RedisLimitStore:
             self._places += 1
             place = f"{self._worker} {self._places}"
         try:
-            result, *waits = await self._send("enter", namespace, limits, place, *_words(draws))
+            result, *waits = await self._send("enter", namespace, limits, place, *_write_draws(draws))
         except asyncio.CancelledError:  # it may have got a slot
             if place:
                 self._send("leave", namespace, limits, place)
@@ -180,12 +180,12 @@ class RedisLimitStore:
 
     def _send(self, order: str, namespace: str, limits: Limits, *words: Argument) -> asyncio.Future[list[bytes]]:
         """Send an order with its place, and what follows that."""
-        keys = [self._line.key(name, namespace) for name in "bwq"]
+        keys = [self._client.key(name, namespace) for name in "bwq"]
         most = -1 if limits.concurrent is None else limits.concurrent
-        return self._line.run(_LIMITS, keys, order, most, limits.queue, SLOT_LASTS, self._max_buckets, *words)
+        return self._client.run(_LIMITS, keys, order, most, limits.queue, SLOT_LASTS, self._max_buckets, *words)
 
 
-def _words(draws: Sequence[Draw]) -> list[Argument]:
+def _write_draws(draws: Sequence[Draw]) -> list[Argument]:
     """Draws as Lua reads them, which knows no infinity."""
     words = list[Argument]()
     for bucket, window, needed, taken in draws:

@@ -18,7 +18,7 @@ from mockserver.cassettes.to_rules import (
     make_then,
     write_rules_file,
 )
-from mockserver.cli.cassette.convert import recorded_calls
+from mockserver.cli.cassette.convert import read_recorded_calls
 from mockserver.core.episode import Episode
 from tests.dialects.case_files import Case, all_cases
 from tests.kit.episodes import chat, chats, episode
@@ -105,7 +105,9 @@ def test_tools_that_answered() -> None:
 
 
 def learned(*episodes: Episode) -> tuple[list[RuleDraft], list[tuple[str, str]]]:
-    return make_rules(one for at, episode in enumerate(episodes, 1) for one in recorded_calls(episode, f"a.yaml#{at}"))
+    return make_rules(
+        one for at, episode in enumerate(episodes, 1) for one in read_recorded_calls(episode, f"a.yaml#{at}")
+    )
 
 
 def server(*episodes: Episode) -> Local:

@@ -269,13 +269,13 @@ def test_no_more_are_looked_for_than_can_be() -> None:
 def test_what_is_not_ascii_is_masked_as_header_and_as_text() -> None:
     fields = ((b"x-api-key", "schlüssel-gruß".encode()),)
     secrets = find_secrets(fields)
-    assert secrets.text("der schlüssel-gruß!") == "der schl...(masked)!"
-    assert secrets.data("der schlüssel-gruß!".encode()) == b"der schl...(masked)!"
+    assert secrets.mask_text("der schlüssel-gruß!") == "der schl...(masked)!"
+    assert secrets.mask_bytes("der schlüssel-gruß!".encode()) == b"der schl...(masked)!"
 
 
 def test_a_short_value_is_masked_in_its_own_place_alone() -> None:
     fields = ((b"authorization", b"Bearer any"), (b"x-note", b"any key will do"))
-    assert find_secrets(fields).headers(fields) == (
+    assert find_secrets(fields).mask_headers(fields) == (
         (b"authorization", b"Bearer ...(masked)"),
         (b"x-note", b"any key will do"),
     )
@@ -286,7 +286,7 @@ def test_what_several_events_tell_together() -> None:
         return json.dumps({"choices": [{"index": 0, "delta": {"content": text}}]})
 
     said = ("your key ", KEY[:4], KEY[4:10], KEY[10:] + " is", " good")
-    told = Secrets((KEY,)).joined([*map(event, said), "[DONE]"])
+    told = Secrets((KEY,)).mask_events([*map(event, said), "[DONE]"])
     assert [json.loads(text)["choices"][0]["delta"]["content"] for text in told[:-1]] == [
         *("your key ", MASKED, "", " is", " good"),
     ]
@@ -297,4 +297,4 @@ def test_beyond_a_bound_values_are_masked_in_their_fields_only() -> None:
     body = json.dumps([{"token": f"value-{number}"} for number in range(MAX_VALUES + 10)]).encode()
     secrets = find_secrets((), b"", body)
     assert len(secrets.values) == MAX_VALUES
-    assert b"value" not in secrets.body(body)
+    assert b"value" not in secrets.mask_body(body)

@@ -17,7 +17,7 @@ from mockserver.cassettes.redaction.redact import (
     redact_reply,
 )
 from mockserver.config.errors import CassetteError
-from mockserver.config.recording import Scrub
+from mockserver.config.settings import Scrub
 from mockserver.core.episode import Recorded
 
 KEPT = (

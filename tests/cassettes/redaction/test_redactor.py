@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from mockserver.cassettes.redaction.find import MAX_LETTERS
 from mockserver.cassettes.redaction.redact import Redactor
 from mockserver.config.errors import CassetteError
-from mockserver.config.recording import Scrub
+from mockserver.config.settings import Scrub
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.http import HttpRequest
-from mockserver.server.snapshot import query_from
+from mockserver.server.snapshot import parse_query
 
 KEY, FAKE = "sk-proj-0a1B2c/3+4=", "sk-fake"
 JSON = (("content-type", "application/json"),)
@@ -177,7 +177,7 @@ def test_a_request_in_which_nothing_is_to_be_done_is_the_very_same() -> None:
 
 def live_request(sent: Sent) -> HttpRequest:
     headers = [(name.lower().encode(), value.encode()) for name, value in sent.headers]
-    return HttpRequest(sent.method, sent.path, query_from(sent.query.encode()), headers, sent.body)
+    return HttpRequest(sent.method, sent.path, parse_query(sent.query.encode()), headers, sent.body)
 
 
 def test_a_request_with_a_credential_in_its_headers_alone_is_not_changed() -> None:

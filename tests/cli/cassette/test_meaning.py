@@ -5,7 +5,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from mockserver.cli.cassette.convert import recorded_calls
+from mockserver.cli.cassette.convert import read_recorded_calls
 from mockserver.cli.cassette.episodes import explain_unplayable
 from mockserver.core.episode import Episode
 from tests.kit.episodes import chat, episode
@@ -42,13 +42,13 @@ def test_what_no_request_can_get(found: Episode, words: list[str]) -> None:
 def test_each_prompt_is_asked_by_itself() -> None:
     rules = [{"when": {"last_user": "a"}, "then": {"text": " 1"}}, {"then": {"text": " 2"}}]
     body = {"model": "babbage-002", "prompt": ["a", "b"], "echo": True}
-    one, two = recorded_calls(episode(local(json.dumps({"rules": rules})), "/openai/v1/completions", body), "x#1")
+    one, two = read_recorded_calls(episode(local(json.dumps({"rules": rules})), "/openai/v1/completions", body), "x#1")
     assert (one.fields["last_user"], one.response.choices[0].join_texts("text")) == ("a", " 1")
     assert (two.fields["last_user"], two.response.choices[0].join_texts("text")) == ("b", " 2")
 
 
 def test_fields_are_those_of_rules() -> None:
-    (one,) = recorded_calls(chat("a", {"text": "b"}, temperature=1, **{"x.y": 2}), "x#1")
+    (one,) = read_recorded_calls(chat("a", {"text": "b"}, temperature=1, **{"x.y": 2}), "x#1")
     assert one.fields["operation"] == "chat"
     assert one.fields["param.temperature"] == 1
     assert one.fields["tools"] == []

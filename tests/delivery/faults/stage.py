@@ -6,7 +6,7 @@ from typing import Any
 from mockserver.core.action import Action, Cut, FaultContext, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.http import Frame
 from mockserver.core.seed import Seed
-from mockserver.delivery.script import sse
+from mockserver.delivery.script import write_event
 
 HEAD = Head(200, (("content-type", "text/event-stream"),))
 
@@ -14,7 +14,7 @@ HEAD = Head(200, (("content-type", "text/event-stream"),))
 def frame(words: str, tokens: int = 1, part: str = "text") -> Write:
     """One event."""
     made = Frame(f'{{"say":"{words}"}}'.encode(), tokens=tokens, part=part)
-    return Write(sse(made), tokens, made)
+    return Write(write_event(made), tokens, made)
 
 
 OPEN, ONE, TWO = frame("", 0, "open"), frame("one"), frame("two")
@@ -22,7 +22,7 @@ FINISH = frame(".", 0, "finish")
 DONE = Write(b"data: [DONE]\n\n", 0, Frame(b"[DONE]", part="end"))
 STREAM = (HEAD, OPEN, ONE, TWO, FINISH, DONE)
 CALLS = tuple(
-    Write(sse(made), made.tokens, made)
+    Write(write_event(made), made.tokens, made)
     for made in (
         Frame(b'{"arguments":""}', part="arguments"),
         Frame(b'{"arguments":"{\\"a\\":"}', tokens=1, part="arguments"),

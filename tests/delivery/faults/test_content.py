@@ -5,12 +5,12 @@ import pytest
 from mockserver.core.action import Action, Cut, Position, Write
 from mockserver.core.http import Frame
 from mockserver.delivery.faults import Crlf, DropUsage, ErrorEvent, MissingField
-from mockserver.delivery.script import sse
+from mockserver.delivery.script import write_event
 from tests.delivery.faults.stage import HEAD, PLAIN, STREAM, frame, plain, sized, streamed
 
 
 def event(words: str) -> Write:
-    return Write(sse(Frame(words.encode())))
+    return Write(write_event(Frame(words.encode())))
 
 
 @pytest.mark.parametrize(

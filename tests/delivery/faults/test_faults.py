@@ -8,7 +8,7 @@ import pytest
 from mockserver.core.action import Action, Cut, Fault, FaultContext, Head, RawWrite, Wait, Write
 from mockserver.core.http import Frame
 from mockserver.delivery.faults import FAULTS, apply_faults
-from mockserver.delivery.faults.positions import length
+from mockserver.delivery.faults.positions import find_stated_length
 from tests.delivery.faults.stage import PLAIN, STREAM
 
 ACTIONS = (Head(200, ()), Write(b"1"), Write(b"2"))
@@ -62,7 +62,7 @@ def test_every_fault_leaves_what_can_be_sent(name: str) -> None:
         for other in FAULTS:
             faults = [Fault(each, FAULTS[each]()) for each in (name, other)]
             found = list(apply_faults(actions, faults, lambda reason, frames: Frame(b"{}"), streamed=streamed))
-            stated = next((length(each.headers) for each in found if isinstance(each, Head)), None)
+            stated = next((find_stated_length(each.headers) for each in found if isinstance(each, Head)), None)
             if stated is None:
                 continue
             size = sum(len(each.data) for each in found if isinstance(each, Write))

@@ -7,7 +7,7 @@ import pytest
 from mockserver.core.action import Flush, Position, Wait, Write
 from mockserver.core.http import Frame
 from mockserver.delivery.faults import Crlf, Duplicate, JoinFrames, MalformedJson, Reorder, SplitFrame, SplitUtf8
-from mockserver.delivery.script import sse
+from mockserver.delivery.script import write_event
 from tests.delivery.faults.stage import (
     BODY,
     CALLING,
@@ -90,9 +90,9 @@ def test_a_plain_body_in_two_pieces() -> None:
 )
 def test_parted_in_a_character(text: str, first: bytes) -> None:
     made = Frame(text.encode())
-    found = streamed(SplitUtf8(), (HEAD, Write(sse(made), 1, made)))
+    found = streamed(SplitUtf8(), (HEAD, Write(write_event(made), 1, made)))
     assert found[1] == Write(first)
-    assert b"".join(each.data for each in found if isinstance(each, Write)) == sse(made)
+    assert b"".join(each.data for each in found if isinstance(each, Write)) == write_event(made)
 
 
 def test_several_events_come_at_once() -> None:

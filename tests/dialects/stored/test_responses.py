@@ -12,7 +12,7 @@ from openai.types.responses import CompactedResponse, Response
 from mockserver.core.call import Message, Page
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Answer, Choice, Failure, Stored, Text, Usage
-from mockserver.delivery.script import sse
+from mockserver.delivery.script import write_event
 
 NAME = "resp_1"
 ANSWER = Answer(NAME, 7, "m", (Choice((Text("hi"),)),), Usage(3, 2))
@@ -56,7 +56,7 @@ def test_a_retrieved_stream(speaker: Any, after: str | None, first: int) -> None
     query = {"stream": "true"} | ({"starting_after": after} if after else {})
     reply = replied(speaker, "response", BACKGROUND, **query)
     assert reply.frames is not None
-    events = [json.loads(sse(frame).partition(b"data: ")[2]) for frame in reply.frames]
+    events = [json.loads(write_event(frame).partition(b"data: ")[2]) for frame in reply.frames]
     assert [event["sequence_number"] for event in events] == list(range(first, events[-1]["sequence_number"] + 1))
     assert events[-1]["type"] == "response.completed"
 

@@ -10,7 +10,7 @@ import pytest
 
 from mockserver.core.exchange import MOST_KEPT, Exchange
 from mockserver.engine.counters import Attempts
-from mockserver.server.control import compare
+from mockserver.server.control import calls
 from mockserver.server.control.detail import show_bodies
 from mockserver.server.control.rows import Rows
 from mockserver.state.journal import Journal
@@ -334,10 +334,10 @@ def test_credentials_in_coded_bodies_and_in_pieces() -> None:
 
 def test_a_comparison_stops_at_the_most_differences(monkeypatch: pytest.MonkeyPatch) -> None:
     found = list[str]()
-    monkeypatch.setattr(compare, "MOST_DIFFERENCES", 3)
-    monkeypatch.setattr(compare, "_cut_texts", lambda one, other: found.append(one) or {})
+    monkeypatch.setattr(calls, "MOST_DIFFERENCES", 3)
+    monkeypatch.setattr(calls, "_cut_texts", lambda one, other: found.append(one) or {})
     parts = [{"head": {}, "answer": {}, "request": [f"{side} {at}" for at in range(20)]} for side in "ab"]
-    monkeypatch.setattr(compare, "_read_parts", lambda row, _: parts[row.seq])
+    monkeypatch.setattr(calls, "_read_parts", lambda row, _: parts[row.seq])
     asked: Any = SimpleNamespace(rows=SimpleNamespace(summarize=lambda row: {"first_byte_ms": 1, "elapsed_ms": 1}))
-    compared: Any = compare._compare([row(seq=0), row(seq=1)], asked)
+    compared: Any = calls._compare([row(seq=0), row(seq=1)], asked)
     assert len(compared["request"]) == len(found) == 3

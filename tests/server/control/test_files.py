@@ -149,7 +149,7 @@ def test_mixed_line_ends_stay(server: ControlledServer, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "text", "status", "error"),
     [
-        ((13, 15), NEW, 409, "lines 13 to 15 are neither one rule nor a place between two"),
+        ((13, 15), NEW, 409, "lines 13 to 15 are neither one whole rule nor the gap between two rules"),
         ((2, 2), NEW, 409, "lines 2 to 2 are neither"),
         ((1, 22), "version: 1", 409, "lines 1 to 22 are neither"),
         ((13, 16), NEW + NEW.replace("order", "more"), 409, "the text would change more than one rule of"),

@@ -299,7 +299,7 @@ def test_an_answer_that_is_too_large_is_named(server: ControlledServer, monkeypa
         found = [server.api(f"calls/{number}", method="GET") for number in (*numbers, *numbers[1:], *numbers[:1])]
         assert sorted(each.status for each in found) == [200, 200, 503, 503]
     refused = next(each for each in found if each.status == 503)
-    assert refused.json["error"].endswith("which has this call, is too large to be passed on")
+    assert refused.json["error"].endswith("which has this call, gave an answer too large to pass on")
 
 
 def two_calls(server: ControlledServer) -> list[Any]:
@@ -411,5 +411,5 @@ def test_servers_with_other_files_are_named(
         alone(one).post("reload")
         until(lambda: not any("differ" in alone(each).get("ready") for each in (one, two, three)))
     assert {each.message for each in caplog.records} == {
-        f"server {slot} has other rules, settings or another release: answers may differ" for slot in range(3)
+        f"server {slot} has other rules or settings, or runs another release: answers may differ" for slot in range(3)
     }

@@ -16,7 +16,7 @@ from mockserver.delivery.drive import IN_PROCESS
 from mockserver.engine.offload import Work
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.testing import Clock
-from mockserver.testing.transport.in_process import (
+from mockserver.testing.transport import (
     END,
     ClientResponse,
     EndlessError,
@@ -249,7 +249,7 @@ async def test_who_is_due_before_comes_first() -> None:
 
     async def wait(*moments: int) -> None:
         for moment in moments:
-            await clock.reached(start + moment)
+            await clock.wait_for(start + moment)
             came.append(moment)
 
     await asyncio.gather(wait(30, 40), wait(5, 10, 35), wait(20))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from mockserver.state.redis.opening import UnusableStateError, address, open_line, unusable
+from mockserver.state.redis.client import UnusableStateError, explain_unusable, open_client, read_address
 from tests.kit.program import run
 from tests.kit.shared import RedisServer
 
@@ -24,14 +24,14 @@ SECRET = "sesame-open"  # of no server
     ],
 )
 def test_a_url_is_shown_without_its_password(url: str, prefix: str, shown: str) -> None:
-    found = address(url)
+    found = read_address(url)
     assert (found.prefix, found.shown) == (prefix, shown)
     assert SECRET not in repr(found)
 
 
 def refusal(url: str) -> str:
     with pytest.raises(UnusableStateError) as raised:
-        open_line(address(url))
+        open_client(read_address(url))
     assert SECRET not in str(raised.value)
     assert raised.value.__cause__ is None
     return str(raised.value)
@@ -59,8 +59,8 @@ START = "start Redis there, or leave --state out"
         (f"unix:///nowhere/s@b?password={SECRET}@", f"there is no such socket; {START}"),
         ("redis://h/x", "the database must be a number: redis://HOST:6379/0"),
         ("redis://h/0?prefix=", "?prefix= takes up to 50 letters, digits, dots, dashes and underscores"),
-        ("redis://h/0?colour=red", "the URL has an option or a part that Redis clients do not know"),
-        ("redis://h:x/0", "the URL has an option or a part that Redis clients do not know"),
+        ("redis://h/0?colour=red", "the URL has a part or an option that is not supported"),
+        ("redis://h:x/0", "the URL has a part or an option that is not supported"),
     ],
 )
 def test_what_cannot_be_reached_or_read(url: str, why: str) -> None:
@@ -75,14 +75,14 @@ def test_a_redis_that_is_no_sentinel(start_redis: Callable[..., RedisServer]) ->
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     start_redis("--port", str(port))
-    assert refusal(f"sentinel://127.0.0.1:{port}/name/0") == "what listens there is no Sentinel"
+    assert refusal(f"sentinel://127.0.0.1:{port}/name/0") == "what listens there is not a Sentinel"
 
 
 def test_a_wrong_password(start_redis: Callable[..., RedisServer]) -> None:
     server = start_redis("--requirepass", "right")
     for url in (f"{server.url}?password={SECRET}", server.url, f"{server.url}?username=u&password={SECRET}"):
         assert refusal(url) == "the user or the password is wrong; give them as redis://USER:PASSWORD@HOST"
-    assert open_line(address(f"{server.url}?password=right")).epoch
+    assert open_client(read_address(f"{server.url}?password=right")).epoch
 
 
 @pytest.fixture
@@ -122,25 +122,26 @@ def test_a_cluster(start_redis: Callable[..., RedisServer]) -> None:
 
 def test_an_old_version(shared: RedisServer) -> None:
     found = {"redis_version": shared.command("INFO")["redis_version"]}  # type: ignore[call-overload]
-    assert unusable(found) is None
-    assert unusable({"redis_version": "6.0.16"}) == "Redis 6.0.16 listens there; 6.2 or newer is needed"
-    assert [unusable({"redis_version": version}) for version in ("6.2.0", "7.2", "8.0.1-rc1", "10.1")] == [None] * 4
+    assert explain_unusable(found) is None
+    assert explain_unusable({"redis_version": "6.0.16"}) == "Redis 6.0.16 listens there; 6.2 or newer is needed"
+    assert [explain_unusable({"redis_version": version}) for version in ("6.2.0", "7.2", "8.0.1-rc1", "10.1")] == [
+        None
+    ] * 4
 
 
 def test_the_state_of_another_release(shared: RedisServer) -> None:
     shared.command("SET", "mockserver:schema", "2")
     assert refusal(shared.url) == (
-        "it holds the state of another release (schema 2, this one has 1); give this one a place of its own with"
-        " ?prefix=NAME"
+        "it holds the state of another release (schema 2, this one has 1); give this one its own keys with ?prefix=NAME"
     )
-    assert open_line(address(f"{shared.url}?prefix=mine")).epoch
+    assert open_client(read_address(f"{shared.url}?prefix=mine")).epoch
 
 
 def test_the_epoch_stays_while_the_state_does(shared: RedisServer) -> None:
-    first, again = open_line(address(shared.url)), open_line(address(shared.url))
+    first, again = open_client(read_address(shared.url)), open_client(read_address(shared.url))
     assert first.epoch == again.epoch
     shared.command("FLUSHALL")
-    assert open_line(address(shared.url)).epoch != first.epoch
+    assert open_client(read_address(shared.url)).epoch != first.epoch
 
 
 @pytest.mark.parametrize(
@@ -149,7 +150,7 @@ def test_the_epoch_stays_while_the_state_does(shared: RedisServer) -> None:
 )
 def test_a_redis_that_evicts(start_redis: Callable[..., RedisServer], policy: str, memory: str, *, warns: bool) -> None:
     server = start_redis("--maxmemory", memory, "--maxmemory-policy", policy)
-    warnings = open_line(address(server.url)).warnings
+    warnings = open_client(read_address(server.url)).warnings
     assert warnings == (
         (f"counts may vanish: Redis evicts keys when it is full (maxmemory-policy {policy}); set noeviction",)
         if warns

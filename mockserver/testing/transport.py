@@ -1,30 +1,35 @@
-"""An answer without a socket: its head, then bytes as the client reads them, or the error that a socket would raise.
-
-Waits advance the clock, at most as far as the client's timeout.
-"""
+"""The transport: answers the requests of httpx and httpx2 without a connection."""
 
 import asyncio
 import errno
 import math
 import os
+import sys
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from email.utils import formatdate
+from functools import cache, lru_cache
 from threading import Lock, RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import unquote
+from weakref import WeakSet
 
 from anyio import sleep_forever, to_thread
 from anyio.lowlevel import checkpoint
 from msgspec import Struct, field
 from starlette.types import ASGIApp, Message, Scope
 
+from mockserver.cassettes.addresses import DialectRoutes, find_dialect, find_local_target
 from mockserver.config.errors import ConfigError
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.exchange import COMPLETE
-from mockserver.core.http import WITHOUT_BODY, tabulate
-from mockserver.core.seed import monotonic
+from mockserver.core.http import WITHOUT_BODY, is_loopback, tabulate
+from mockserver.core.seed import monotonic, wall
 from mockserver.delivery.drive import CUT, IN_PROCESS, ClientConnection, Note, encode_header
+from mockserver.dialects import discover
 from mockserver.engine.offload import IN_PROCESS_DRIVER, Work
+from mockserver.server.routes import find_operation_name, list_endpoints
 from mockserver.server.snapshot import ClientLeftError
 
 if TYPE_CHECKING:
@@ -56,7 +61,7 @@ class Clock:
         with self._lock:
             self._skipped += max(0.0, moment - self.now())
 
-    async def reached(self, moment: float) -> None:
+    async def wait_for(self, moment: float) -> None:
         """Skip the time until a moment, after all waiters of this event loop with earlier ones."""
         self._due.append(moment)
         quiet = 0
@@ -95,7 +100,7 @@ async def meet_in_loop(clock: Clock, need: object) -> object:
         case math.inf:
             await sleep_forever()
         case float():
-            await clock.reached(need)
+            await clock.wait_for(need)
         case Work(work=work):
             return await to_thread.run_sync(work, abandon_on_cancel=True)
         case None:
@@ -280,47 +285,47 @@ class ClientResponse:
 
     async def _receive(self, meet: Meet) -> Received:
         if self._pieces:
-            return self._handed()
+            return self._hand_over()
         if self._left == 0:  # the client has the advertised length, whatever follows
             self._run_on(math.inf)
             self._steps.leave()
             return None
         try:
-            return await self._received(meet)
+            return await self._run_to_piece(meet)
         except BaseException:
             self._steps.leave()
             raise
 
-    async def _received(self, meet: Meet) -> Received:
+    async def _run_to_piece(self, meet: Meet) -> Received:
         since, step = self._clock.now(), self._steps.next()
         while step is not END:
             match step:
                 case Head():
                     return step
                 case Write():
-                    if self._taken(step):
-                        return self._handed()
+                    if self._take(step):
+                        return self._hand_over()
                 case Wait(seconds=seconds):
-                    await self._waited(seconds, since, meet)
+                    await self._wait(seconds, since, meet)
                 case Cut(how=how):
                     self._cut = how
                 case Flush() | RawWrite():  # data after the end is not received
                     pass
                 case _:
-                    step = await self._after(meet, step)
+                    step = await self._meet(meet, step)
                     continue
             step = self._steps.next()
         self._check()
         return None
 
-    async def _after(self, meet: Meet, need: object) -> Step:
+    async def _meet(self, meet: Meet, need: object) -> Step:
         try:
             result = await meet(self._clock, need)
         except Exception as error:
             return self._steps.next(error=error)
         return self._steps.next(result)
 
-    async def _waited(self, seconds: float, since: float, meet: Meet) -> None:
+    async def _wait(self, seconds: float, since: float, meet: Meet) -> None:
         """Wait, at most until the timeout of the client, which waits since a moment."""
         self._due += seconds
         if self._due <= self._clock.now():
@@ -330,7 +335,7 @@ class ClientResponse:
             raise self._make_error("ReadTimeout", "timed out")
         await meet(self._clock, self._due)
 
-    def _taken(self, write: Write) -> bool:
+    def _take(self, write: Write) -> bool:
         """Take the bytes of a Write, each event of a stream separately; return whether there are any."""
         data = write.data
         if len(data) > self._left:
@@ -342,7 +347,7 @@ class ClientResponse:
             self._pieces.append(data)
         return bool(self._pieces)
 
-    def _handed(self) -> bytes:
+    def _hand_over(self) -> bytes:
         piece = self._pieces.popleft()
         self._steps.note(piece)
         return piece
@@ -380,3 +385,176 @@ def _split_events(data: bytes) -> Iterable[bytes]:
     yield from (event + end for event in events)
     if rest:
         yield rest
+
+
+def make_path_finder() -> Callable[[str, str, str], str]:
+    """A function that maps the method, host and path of a provider's URL to a path of this server.
+
+    The path of an unknown host stays as it is.
+    """
+    served = list_endpoints(discover(), "openai")
+    mounts = {name: dialect.mounts for name, dialect in discover().items()}
+    known = DialectRoutes(mounts, lambda method, path: find_operation_name(method, path, served), lambda _, body: body)
+
+    @lru_cache(maxsize=1024)
+    def path_of(method: str, host: str, path: str) -> str:
+        url = f"https://{host}{path}"
+        dialect = None if is_loopback(host) or not host else find_dialect(url, known)
+        found = None if dialect is None else find_local_target(method, url, dialect, known)
+        return path if found is None else found[0]
+
+    return path_of
+
+
+class ResponseBody:
+    """The body of a response as a byte stream, synchronous and asynchronous."""
+
+    def __init__(self, answer: Any) -> None:  # an Answer whose head was received
+        self._answer = answer
+
+    def __iter__(self) -> Iterator[bytes]:
+        while (piece := self._answer.next()) is not None:
+            yield piece
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self  # not a generator, as trio warns about unfinished ones
+
+    async def __anext__(self) -> bytes:
+        piece: bytes | None = await self._answer.next_async()
+        if piece is None:
+            raise StopAsyncIteration
+        return piece
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._answer.close()
+
+    async def aclose(self) -> None:
+        """Stop reading asynchronously."""
+        self._answer.close()
+
+
+def find_library(request: Any) -> Any:
+    """The module of a request, httpx or httpx2; a user may have derived its class."""
+    base = next(base for base in reversed(type(request).__mro__) if base.__name__ == "Request")
+    return sys.modules[base.__module__.partition(".")[0]]
+
+
+@cache
+def make_body_class(library: Any) -> Any:
+    """The class of response bodies for a library."""
+    return type("Body", (ResponseBody, library.SyncByteStream, library.AsyncByteStream), {})
+
+
+if TYPE_CHECKING:
+    import httpx
+    import httpx2
+
+    from mockserver.server.app import Site
+
+    class _Base(  # type: ignore[misc]  # it takes the requests of both
+        httpx.BaseTransport, httpx.AsyncBaseTransport, httpx2.BaseTransport, httpx2.AsyncBaseTransport
+    ): ...
+else:
+    _Base = object
+
+
+class Transport(_Base):
+    """Connects any number of clients of httpx and httpx2 to a server of this process, without a socket.
+
+    Closing it has no effect, so clients can share it.
+    """
+
+    def __init__(self, site: "Site", clock: Clock) -> None:
+        self._gate, self._clock, self._path = Gate(site, site.find), clock, make_path_finder()
+        self._answers = WeakSet[ClientResponse]()
+
+    def handle_request(self, request: Any) -> Any:
+        """Answer the request of a synchronous client."""
+        answer = self._answer(request, request.read(), patient=False)
+        return _make_response(request, answer.next(), answer)
+
+    async def handle_async_request(self, request: Any) -> Any:
+        """Answer the request of an asynchronous client."""
+        answer = self._answer(request, await request.aread(), patient=_is_in_asyncio())
+        return _make_response(request, await answer.next_async(), answer)
+
+    def hang_up(self) -> None:
+        """Abort the answers that clients have not read to the end."""
+        with self._gate.lock:  # other threads can add answers
+            for answer in tuple(self._answers):
+                answer.abort()
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    async def aclose(self) -> None:
+        """Do nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+    def _answer(self, request: Any, body: bytes, *, patient: bool) -> ClientResponse:
+        url = request.url
+        raw, _, query = url.raw_path.partition(b"?")
+        path = self._path(request.method, url.host, unquote(raw.decode("latin-1")))
+        scope: Scope = {
+            **_SCOPE,
+            "method": request.method,
+            "path": path,
+            "raw_path": raw,
+            "query_string": query,
+            "headers": [(name.lower(), value) for name, value in request.headers.raw],
+        }
+        steps = Steps(self._gate, scope, body, patient=patient)
+        read_timeout = request.extensions.get("timeout", _NO_TIMEOUT).get("read")
+
+        def make_error(name: str, message: str) -> Exception:
+            error: Exception = getattr(find_library(request), name)(message, request=request)
+            return error
+
+        answer = ClientResponse(steps, self._clock, make_error, read_timeout)
+        with self._gate.lock:
+            self._answers.add(answer)
+        return answer
+
+
+def _make_response(request: Any, head: Received, answer: ClientResponse) -> Any:
+    if not isinstance(head, Head):
+        raise TypeError("an answer must start with its head")
+    last = request.headers.get("connection", "").lower() == "close"
+    headers = [(b"date", _write_date(int(wall()))), *answer.begin(head, bare=request.method == "HEAD", last=last)]
+    library = find_library(request)
+    return library.Response(head.status, headers=headers, stream=make_body_class(library)(answer))
+
+
+def _is_in_asyncio() -> bool:
+    """Whether an asyncio loop runs, in which requests can wait for each other."""
+    with suppress(RuntimeError):
+        return asyncio.get_running_loop() is not None
+    return False
+
+
+@lru_cache(maxsize=1)
+def _write_date(second: int) -> bytes:
+    return formatdate(second, usegmt=True).encode()
+
+
+_SCOPE: Scope = {
+    "type": "http",
+    "asgi": {"version": "3.0", "spec_version": "2.3"},
+    "http_version": "1.1",
+    "server": ("mockserver", 80),
+    "client": ("in-process", 0),
+    "scheme": "http",
+    "root_path": "",
+    "state": {},
+}
+_NO_TIMEOUT: Mapping[str, float] = {}

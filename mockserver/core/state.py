@@ -1,14 +1,7 @@
-"""Protocols of what is kept between requests, in memory or shared: counters, answers, limits; and of cassettes."""
+"""What is remembered between requests, in memory or in a shared state: counters, and values such as kept answers."""
 
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import Literal, NamedTuple, Protocol, TypeVar
-
-from msgspec import Struct
-
-from mockserver.core.call import Call
-from mockserver.core.episode import Recorded
-from mockserver.core.plan import Failure, Forward
-from mockserver.core.rates import Limits
+from typing import NamedTuple, Protocol, TypeVar
 
 Value = TypeVar("Value")
 
@@ -54,7 +47,7 @@ class Counters(Protocol):
 TIMES = "times "  # prefix of the counter of a rule with `times`
 
 
-def times_counter(rule: str) -> str:
+def name_times_counter(rule: str) -> str:
     """Return the counter of a rule with `times`."""
     return TIMES + rule
 
@@ -62,7 +55,7 @@ def times_counter(rule: str) -> str:
 STATE, START = "state", "start"  # the key of a scenario's state, and the state in which every scenario begins
 
 
-class Shelf(Protocol[Value]):
+class ValueStore(Protocol[Value]):
     """Bounded storage for each namespace: the oldest values are evicted first. Each method is one atomic step."""
 
     async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
@@ -85,64 +78,3 @@ class Shelf(Protocol[Value]):
 
     async def clear(self, namespace: str) -> None:
         """Forget all of a namespace."""
-
-
-class Draw(NamedTuple):
-    """An amount drawn from a bucket that refills in `window` seconds; amounts are in seconds of refilling.
-
-    `needed` must be there for anything to be drawn; `taken` is then taken, which may leave a debt, or is given back
-    where it is less than nothing.
-    """
-
-    bucket: str
-    window: float
-    needed: float
-    taken: float
-
-
-class Admission(NamedTuple):
-    """What a request got: a slot, a place in the queue, or nothing, as there is `no_room` or a bucket is `empty`."""
-
-    result: Literal["entered", "queued", "no_room", "empty"]
-    waits: Sequence[float] = ()  # of each bucket that was asked for, the seconds until it is full
-    place: str | None = None  # to be left; None if nothing limits how many requests run at once
-
-
-class LimitStore(Protocol):
-    """Buckets that start full and refill continuously, and slots with a queue, separate for each namespace."""
-
-    async def enter(self, namespace: str, draws: Sequence[Draw], limits: Limits) -> Admission:
-        """Draw all and get a slot or a place in the queue, or change nothing: one atomic step."""
-
-    async def wait(self, namespace: str, place: str, limits: Limits) -> None:
-        """Return when a place in the queue has become a slot: earlier places first."""
-
-    async def take(self, namespace: str, draws: Sequence[Draw]) -> Sequence[float]:
-        """Draw in one atomic step, whatever is available; return each bucket's seconds until it is full."""
-
-    def leave(self, namespace: str, place: str, limits: Limits) -> None:
-        """Give a slot or a place in the queue back."""
-
-    async def clear(self, namespace: str) -> None:
-        """Forget a namespace: its buckets are full again. Slots stay taken."""
-
-
-class Lookup(Struct, frozen=True):
-    """What a cassette has for a call, and its source."""
-
-    outcome: Recorded | Forward | Failure
-    source: str
-
-
-class CassettePlayer(Protocol):
-    """Looks calls up in cassettes."""
-
-    @property
-    def is_empty(self) -> bool:
-        """Return whether there is a cassette only for calls that name one."""
-
-    async def play(self, call: Call, counters: Counters, cassette: str | None = None) -> Lookup | None:
-        """Return a recorded answer, a Forward to the provider, or a Failure that names the nearest episode.
-
-        Looks in the loaded cassette unless `cassette` names one; None if there is none. `counters` count repeats.
-        """

@@ -1,0 +1,214 @@
+"""Layers of settings become one frozen value: flags win over variables, these over files, later files over earlier."""
+
+import logging
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+
+from msgspec import Struct
+from msgspec.structs import replace
+from pydantic_core import ValidationError
+
+from mockserver.config.errors import ConfigError, Mistake, MockserverError
+from mockserver.config.settings import UPSTREAM_KEY, Settings
+from mockserver.config.source import Document, Path, did_you_mean, read
+from mockserver.config.timing import PROFILES, Profiles
+from mockserver.config.validation_errors import Wording, find_mistakes
+from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_pattern
+from mockserver.core.text import shown
+from mockserver.core.validation import Validation
+
+
+class Keywords(dict[str, Json]):
+    """Settings passed as Python keywords: errors name `seed`, not `--seed`."""
+
+
+def assemble(
+    flags: Mapping[str, Json],
+    environ: Mapping[str, str],
+    documents: Sequence[Document],
+    *,
+    dialects: Collection[str] = (),
+) -> Settings:
+    """Assemble settings: flags win over `MOCKSERVER_*` variables, these over files, later files over earlier ones.
+
+    If `dialects` are given, no other is accepted. Raises ConfigError with every mistake and its place.
+    """
+    settings, mistakes = assemble_valid(flags, environ, documents, dialects=dialects)
+    if mistakes:
+        raise ConfigError(*mistakes)
+    return settings
+
+
+def assemble_valid(
+    flags: Mapping[str, Json],
+    environ: Mapping[str, str],
+    documents: Sequence[Document],
+    *,
+    dialects: Collection[str] = (),
+) -> tuple[Settings, Sequence[Mistake]]:
+    """Assemble the settings that are valid, as `assemble` does; return them and the mistakes of the others."""
+    settings, mistakes = Settings(), list[Mistake]()
+    flagged = _Layer(flags, str if isinstance(flags, Keywords) else format_flag)
+    layers = (*map(_read_document, documents), _read_environ(environ), flagged)
+    profiles = _find_profiles(layers)
+    for layer in layers:
+        try:
+            settings = settings.model_copy(update=layer.check(dialects, profiles))
+        except MockserverError as error:
+            mistakes += error.mistakes
+            settings = settings.model_copy(update=dict(layer.select_valid(profiles)))
+    try:
+        settings = _resolve_strict(settings, [layer for layer in layers if isinstance(layer.values, Mapping)])
+    except MockserverError as error:
+        mistakes += error.mistakes
+    return settings, mistakes
+
+
+def format_flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def format_variable(name: str) -> str:
+    return _PREFIX + name.upper()
+
+
+class _Layer(Struct, frozen=True):
+    """Settings from one origin: their values, how names are spelled there, and the file, if any."""
+
+    values: Json
+    spell: Callable[[str], str] = str
+    document: Document | None = None
+
+    def check(self, dialects: Collection[str], profiles: Profiles | None) -> dict[str, Json]:
+        """Return the settings of this layer, checked. Raises ConfigError with every mistake."""
+        values = self.read_values()
+        names = values if isinstance(values, Mapping) else ()
+        unknown = [name for name in names if name not in Settings.model_fields]
+        mistakes = [self.make_mistake((name,), self._explain_unknown(name), key=True) for name in unknown]
+        try:
+            known = {name: values[name] for name in names if name not in unknown} if unknown else values
+            # Flags and variables are texts, which stand for numbers; in a file, "8000" in quotes is not a number.
+            strict, context = self.document is not None, {"profiles": profiles}
+            settings = Settings.model_validate(known, strict=strict, context=context)
+        except ValidationError as error:
+            found = find_mistakes(error, Settings, Wording(self._name, "setting", "must be"))
+            mistakes += (self.make_mistake(each.path, each.message, key=each.key) for each in found)
+        if mistakes:
+            raise ConfigError(*mistakes)
+        if dialects:
+            self._check_dialects(settings, dialects)
+        return {name: getattr(settings, name) for name in settings.model_fields_set}
+
+    def select_valid(self, profiles: Profiles | None) -> Iterator[tuple[str, Json]]:
+        """Yield the valid settings of a layer that has others, too."""
+        for name in self.values if isinstance(self.values, Mapping) else ():
+            one = replace(self, values={name: self.values[name]})
+            with suppress(MockserverError):
+                yield from one.check((), profiles).items()
+
+    def read_values(self) -> Json:
+        """Return the values; those that are not from a file may be tables as text. Raises ConfigError."""
+        if self.document:
+            return self.values
+        return {name: self._parse_braces(name, value) for name, value in self.values.items()}
+
+    def make_mistake(self, path: Path, words: str, *, key: bool = False) -> Mistake:
+        place = self.document.find_place(("settings", *path), key=key) if self.document else None
+        return Mistake(words, place)
+
+    def _check_dialects(self, settings: Settings, dialects: Collection[str]) -> None:
+        named: list[tuple[Path, str]] = [(("upstream", name), name) for name in settings.upstream]
+        if isinstance(settings.validation, Mapping):
+            named += [(("validation", name), name) for name in settings.validation]
+        if "dialect" in settings.model_fields_set:
+            named.insert(0, (("dialect",), settings.dialect))
+        for path, name in named:
+            if name not in dialects:
+                what = self._name(path[:1]) + (": a dialect" if len(path) > 1 else "")
+                near = did_you_mean(name, dialects)
+                words = f"{what} must be one of {', '.join(dialects)}, not {shown(name)}{near}"
+                raise ConfigError(self.make_mistake(path, words, key=len(path) > 1))
+
+    def _name(self, path: Path) -> str:
+        if not path:
+            return "settings"
+        within = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path[1:])
+        return self.spell(str(path[0])) + within
+
+    def _explain_unknown(self, name: str) -> str:
+        spelled = self.spell(name)
+        return f"unknown setting {shown(spelled)}{did_you_mean(spelled, map(self.spell, Settings.model_fields))}"
+
+    def _parse_braces(self, name: str, value: Json) -> Json:
+        """Parse a value that is not from a file: text in braces is a YAML table."""
+        if isinstance(value, list):
+            return [self._parse_braces(name, each) for each in value]
+        if not isinstance(value, str):
+            return value
+        if _SURROGATE.search(value):  # Python's stand-in for bytes that are not UTF-8
+            raise ConfigError(self.make_mistake((name,), f"{self.spell(name)} must be UTF-8 text, not {value!a}"))
+        if not value.lstrip().startswith("{"):
+            return value
+        try:
+            return read(value, self.spell(name)).data
+        except MockserverError as error:
+            here = f"{self.spell(name)} is not valid YAML: "
+            found = (self.make_mistake((name,), here + _locate_in_value(each, value)) for each in error.mistakes)
+            raise ConfigError(*found) from None
+
+
+def _read_document(document: Document) -> _Layer:
+    values = document.data.get("settings") if isinstance(document.data, Mapping) else None
+    return _Layer({} if values is None else values, document=document)
+
+
+def _read_environ(environ: Mapping[str, str]) -> _Layer:
+    """Read the variables `MOCKSERVER_*`. Unknown names are ignored unless they look like a misspelt setting."""
+    named = {
+        name.removeprefix(_PREFIX).lower(): text
+        for name, text in environ.items()
+        if name.startswith(_PREFIX) and not name.startswith(UPSTREAM_KEY)
+    }
+    known = Settings.model_fields
+    return _Layer(
+        {name: text for name, text in named.items() if text and (name in known or did_you_mean(name, known))},
+        format_variable,
+    )
+
+
+def _find_profiles(layers: Sequence[_Layer]) -> Profiles | None:
+    """Return the profiles of all layers; None if they have mistakes, which are reported with their layer."""
+    stated = [layer for layer in layers if isinstance(layer.values, Mapping) and "profiles" in layer.values]
+    if not stated:
+        return PROFILES
+    try:
+        value = stated[-1].read_values()["profiles"]
+        return PROFILES | Settings.model_validate({"profiles": value}, strict=stated[-1].document is not None).profiles
+    except (ValidationError, MockserverError):
+        return None
+
+
+def _resolve_strict(settings: Settings, layers: Sequence[_Layer]) -> Settings:
+    """Replace the deprecated `strict` by `validation`. Raises ConfigError if both are set."""
+    layer = next((each for each in reversed(layers) if "strict" in each.values), None)
+    if layer is None or settings.strict is None:
+        return settings
+    strict = layer.spell("strict")
+    if successor := next((each for each in layers if "validation" in each.values), None):
+        words = f"{strict} and {successor.spell('validation')} are both set; remove {strict}"
+        raise ConfigError(layer.make_mistake(("strict",), words, key=True))
+    meant = Validation.LIVE if settings.strict else Validation.PUBLISHED
+    instead = f"{layer.spell('validation')}{': ' if layer.document else '='}{meant}"
+    log.warning("%s", layer.make_mistake(("strict",), f"{strict} is deprecated; write {instead}", key=True).render())
+    return settings.model_copy(update={"validation": meant})
+
+
+def _locate_in_value(mistake: Mistake, value: str) -> str:
+    column = 0 if mistake.place is None else mistake.place.column
+    return f"{mistake.message} (column {column} of {shown(value)})" if column else mistake.message
+
+
+_PREFIX = "MOCKSERVER_"
+log = logging.getLogger("mockserver")
+_SURROGATE = lazy_pattern(r"[\ud800-\udfff]")

@@ -1,0 +1,215 @@
+"""Rules that tests declare in Python: `on(...)`, and how each is answered."""
+
+import json
+import warnings
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, Protocol, Self, Unpack
+
+from msgspec.structs import replace
+
+from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
+from mockserver.core.call import Call
+from mockserver.core.draft import RenderContext, RuleAnswer
+from mockserver.core.json import Json, map_texts
+from mockserver.core.plan import Failure
+from mockserver.reports.calls import list_sources
+from mockserver.rules.answer.compile import Responder
+from mockserver.rules.load import Rule
+from mockserver.rules.templates import is_template
+from mockserver.testing.assertions import Calls
+from mockserver.testing.options import Details, ErrorName, Then, When, find_caller, merge_text
+from mockserver.testing.setup import MockServerWarning
+
+__tracebackhide__ = True  # pytest shows the line of the test instead
+
+Asked = Call  # under the name that tests use: the request as it was read, without its answer
+Function = Callable[[Asked], Any]  # returns a text, or a table like `then`
+
+
+def literal(text: str) -> str:
+    """A text that is sent as it is, even if it looks like a template."""
+    return f"{{{{ {json.dumps(text, ensure_ascii=False)} }}}}" if is_template(text) else text
+
+
+_FINAL = (("x-should-retry", "false"),)  # OpenAI's clients would retry a 500, which fails again
+
+
+class UniqueNames:
+    """Gives each declared rule its own name and place, as rules in a loop share theirs; counters depend on them."""
+
+    def __init__(self, taken: Iterable[Rule] = ()) -> None:
+        self._taken = {text for rule in taken for text in (rule.name, rule.where)}
+        self._again = Counter[str]()
+        self._count = 0
+
+    def rename_rule(self, rule: Rule) -> Rule:
+        """The rule with a unique name, and if the test did not name it, a unique place."""
+        self._count += 1
+        if "name" in rule.spec:
+            return replace(rule, name=self._free(rule.name))
+        return replace(rule, name=self._free(f"on {self._count}"), where=self._free(rule.where))
+
+    def _free(self, text: str) -> str:
+        found = text
+        while found in self._taken:
+            self._again[text] += 1
+            found = f"{text} ({self._again[text] + 1})"
+        self._taken.add(found)
+        return found
+
+
+class RuleBook(Protocol):
+    """What declared rules need of the server that they are for."""
+
+    names: UniqueNames
+
+    @property
+    def calls(self) -> Calls:
+        """All calls by now."""
+
+    def declare(self, declared: "Declared") -> None:
+        """Try a rule after those declared before."""
+
+    def remove_rule(self, declared: "Declared") -> None:
+        """Try a rule no more."""
+
+    def update_rules(self) -> None:
+        """Use the rules as they are now."""
+
+    def compile_rule(self, rule: Mapping[str, Json], place: SourceLocation) -> Rule:
+        """Return a rule declared at a place of a program. Raises RuleError."""
+
+    def note_failure(self, declared: "Declared", error: Exception) -> None:
+        """Note that a reply function raised."""
+
+
+class Declared:
+    """A rule that `on(...)` declared; call one of its methods to give it an answer.
+
+    Every method returns the rule. Mistakes raise RuleError with the file and line of the test.
+    """
+
+    def __init__(self, server: RuleBook, text: Sequence[str], name: str | None, when: When) -> None:
+        self.place = find_caller()
+        if text and "last_user" in when and name is None:  # the text was the name in earlier versions
+            why = f"on({text[0]!r}, last_user=...): the first text is now short for last_user; write name={text[0]!r}"
+            warnings.warn(MockServerWarning(why), stacklevel=3)
+            text, name = text[1:], text[0]
+        self.expected_calls: int | None = None  # as set by `times`
+        self.rule: Rule | None = None
+        self._server, self._name = server, name
+        self._when = merge_text(text, when)
+
+    def reply(self, text: str | Function | None = None, **then: Unpack[Then]) -> Self:
+        """Answer with a text, or with other keys of a rule's `then`: `json=`, `tool_calls=`, `finish=`...
+
+        A text is a template as in rules: `{{ match.city }}`. A function is called with the request, an Asked, on a
+        thread of the server; it returns a text (sent as it is) or a table like `then`.
+        """
+        if callable(text):
+            return self._answer({"json": "", **then}, self._calling(text, then))  # JSON suits every path
+        if text is not None and not isinstance(text, str):
+            self.remove()
+            raise ConfigError(
+                f"{self.where}: reply takes a text, a function or keywords, not {text!r};"
+                " for JSON use .reply(json=...), for a table of keys .then({...})"
+            )
+        return self._answer(then if text is None else {"text": text, **then})
+
+    def stream(self, pieces: Sequence[str], **then: Unpack[Then]) -> Self:
+        """Answer with a text that is streamed in exactly these pieces; a plain answer has the whole."""
+        if isinstance(pieces, str):  # which is a sequence of texts, too
+            self.remove()
+            raise ConfigError(
+                f"{self.where}: stream takes a list of pieces, such as [{pieces!r}]; for a whole text use reply(...)"
+            )
+        return self._answer({"text": "".join(pieces), "chunks": list(pieces), **then})
+
+    def fail(self, error: int | ErrorName = 500, **details: Unpack[Details]) -> Self:
+        """Answer with an error: a status, or a short name such as `rate_limit`, `context_length`, `invalid_key`."""
+        separate = {name: value for name, value in details.items() if name in _SEPARATE}
+        stated: dict[str, Any] = {name: value for name, value in details.items() if name not in _SEPARATE}
+        if stated:
+            stated = {"status" if isinstance(error, int) else "reason": error, **stated}
+        return self._answer({"error": stated or error, **separate})
+
+    def steps(self, *steps: str | Mapping[str, Any]) -> Self:
+        """Answer each turn of a conversation with the next step: a text, or a table like `then`."""
+        other = next((step for step in steps if not isinstance(step, str | Mapping)), None)
+        if other is not None:
+            self.remove()
+            raise ConfigError(f"{self.where}: steps takes a text or a table for each turn, not {other!r}")
+        return self._answer({"steps": [{"text": step} if isinstance(step, str) else step for step in steps]})
+
+    def then(self, then: Mapping[str, Any]) -> Self:
+        """Answer with a `then` as in a rules file."""
+        return self._answer(then)
+
+    def times(self, number: int) -> Self:
+        """Answer this number of calls, then let the next rule answer; a test with fewer calls fails."""
+        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+            raise ConfigError(f"{self.place.where}: times takes a whole number of at least 1, not {number!r}")
+        self.expected_calls = number
+        if self.rule is not None:
+            self.rule = replace(self.rule, times=number, spec={**self.rule.spec, "times": number})
+            self._server.update_rules()
+        return self
+
+    def remove(self) -> None:
+        """Remove the rule."""
+        self._server.remove_rule(self)
+
+    @property
+    def where(self) -> str:
+        """The file and line where it is declared."""
+        return self.place.where
+
+    @property
+    def calls(self) -> Calls:
+        """The calls that it answered or modified, at least in part."""
+        source = None if self.rule is None else self.rule.source
+        return self._server.calls.of(lambda call: source in (*list_sources(call), *call.modified_by))
+
+    def _calling(self, function: Function, more: Mapping[str, Any]) -> Responder:
+        """A responder that calls a function; if it raises, the answer is a 500."""
+
+        def respond(scope: RenderContext) -> RuleAnswer:
+            try:
+                returned = function(scope.call)
+                if isinstance(returned, Coroutine):
+                    returned.close()
+                    raise TypeError("async functions are not supported; reply with a plain function")
+                if not isinstance(returned, str | Mapping):
+                    raise TypeError(f"it must return a text or a table like `then`, not {type(returned).__name__}")
+                then = map_texts({"text": returned} if isinstance(returned, str) else returned, literal)
+                answer = self._server.compile_rule({"then": {**more, **then}}, self.place).then.respond
+            except Exception as error:
+                self._server.note_failure(self, error)
+                why = f"{self.where}: the function of this rule raised {type(error).__name__}: {error}"
+                raise Failure("server_error", why, status=500, headers=_FINAL) from error
+            return answer(scope)
+
+        return respond
+
+    def _answer(self, then: Mapping[str, Any], responder: Responder | None = None) -> Self:
+        if self.rule is not None:
+            raise ConfigError(
+                f"{find_caller().where}: the rule at {self.where} already has an answer; declare another rule with"
+                " on(...), or use steps(...) to answer turn by turn"
+            )
+        times = {} if self.expected_calls is None else {"times": self.expected_calls}
+        named = {} if self._name is None else {"name": self._name}
+        spec = {**named, "when": self._when, **times, "then": map_texts(then, str)}
+        try:
+            compiled = self._server.compile_rule(spec, self.place)
+        except MockserverError as error:
+            self.remove()  # so that it is not reported as having no answer, too
+            raise error.with_traceback(None) from None
+        rule = self._server.names.rename_rule(compiled)
+        self.rule = rule if responder is None else replace(rule, then=replace(rule.then, respond=responder), slow=True)
+        self._server.update_rules()
+        return self
+
+
+_SEPARATE = ("retry_after", "headers", "timing", "faults")

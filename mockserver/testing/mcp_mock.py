@@ -1,0 +1,176 @@
+"""MCP servers in tests: declare tools, resources and prompts, answer their calls, look at these."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, Self, Unpack
+
+from mockserver.config.errors import ConfigError, RuleError
+from mockserver.config.source import Document, Mistakes
+from mockserver.core.call import Call
+from mockserver.core.json import Json
+from mockserver.core.mcp_server import McpServer
+from mockserver.rules.mcp_definitions import find_servers
+from mockserver.testing.assertions import Assertions, Calls
+from mockserver.testing.declared import Declared, RuleBook
+from mockserver.testing.options import Details, Then, When, find_caller
+
+__tracebackhide__ = True  # pytest shows the line of the test instead
+Arguments = Mapping[str, Any]  # names and types: `{"path": str, "lines?": int}`, or a JSON Schema
+
+
+class McpBook(RuleBook, Protocol):
+    """What a mock of an MCP server needs of the server that serves it."""
+
+    @property
+    def url(self) -> str:
+        """The address of the server."""
+
+    def serve_mcp(self, mock: "McpMock", declared: McpServer) -> None:
+        """Serve what a test declares of an MCP server."""
+
+
+class McpMock(Assertions):
+    """The MCP server of a name: that of a rules file with what the test adds, or one that only the test has.
+
+    Assertions are those on `mockserver`, and regard the calls of this server only.
+    """
+
+    def __init__(self, server: McpBook, name: str) -> None:
+        self.name, self._server = name, server
+        self._declared: dict[str, dict[str, dict[str, Any]]] = {"tools": {}, "resources": {}, "prompts": {}}
+
+    @property
+    def url(self) -> str:
+        """The address for clients that speak streamable HTTP."""
+        return f"{self._server.url}/mcp/{self.name}"
+
+    @property
+    def stdio(self) -> dict[str, Any]:
+        """Command, arguments and environment for clients that start a command; it passes messages on to `url`."""
+        command = {"command": sys.executable, "args": ["-m", "mockserver", "mcp", self.name]}
+        return {**command, "env": {"MOCKSERVER_URL": self._server.url}}
+
+    @property
+    def calls(self) -> Calls:
+        """The calls of its tools, resources and prompts, without handshakes and lists."""
+        return self._server.calls.of(lambda call: call.asked is not None and self._serves(call.asked))
+
+    def tool(
+        self,
+        name: str,
+        *,
+        description: str | None = None,
+        input: Arguments | None = None,  # the word of rules files
+        output: Arguments | None = None,
+        annotations: Mapping[str, Any] | None = None,
+    ) -> "DeclaredTool":
+        """Declare a tool; `input` and `output` are types by name, or JSON Schemas. Call a method to answer it.
+
+        Without an answer, rules of files answer, or a result is made where answers are generated.
+        """
+        stated = {"description": description, "input": _name_types(input), "output": _name_types(output)}
+        self._declare("tools", name, {"name": name, **stated, "annotations": annotations})
+        return DeclaredTool(self._server, {"mcp": self.name, "tool": name})
+
+    def resource(
+        self, uri: str, text: str | None = None, *, blob: str | None = None, mime: str | None = None
+    ) -> "DeclaredTool":
+        """Declare a resource with its content: a text, or bytes as base64 (`blob`)."""
+        self._declare("resources", uri, {"uri": uri, "text": text, "blob": blob, "mime": mime})
+        return DeclaredTool(self._server, {"mcp": self.name, "resource": uri})
+
+    def prompt(self, name: str, *, arguments: Sequence[str] = (), description: str | None = None) -> "DeclaredTool":
+        """Declare a prompt; names of arguments that end in `?` may be left out. Call a method to answer it."""
+        self._declare("prompts", name, {"name": name, "arguments": list(arguments), "description": description})
+        return DeclaredTool(self._server, {"mcp": self.name, "prompt_name": name})
+
+    def on(self, **when: Unpack[When]) -> "DeclaredTool":
+        """Declare a rule for calls that match: `on(tool="read_file", arguments={"path": "note.txt"})`."""
+        return DeclaredTool(self._server, {"mcp": self.name, **when})
+
+    def extend(self, server: McpServer | None, made: McpServer) -> McpServer:
+        """Return what a rules file says of the server with what the test declared."""
+        if server is None:
+            return made
+        return McpServer(
+            name=server.name,
+            title=server.title,
+            instructions=server.instructions,
+            version=server.version,
+            tools=(*[tool for tool in server.tools if made.find_tool(tool.name) is None], *made.tools),
+            resources=(*[each for each in server.resources if made.find_resource(each.uri) is None], *made.resources),
+            prompts=(*[each for each in server.prompts if made.find_prompt(each.name) is None], *made.prompts),
+            page=server.page,
+        )
+
+    def _serves(self, call: Call) -> bool:
+        return call.mcp is not None and call.mcp.server == self.name
+
+    def _received(self) -> Calls:
+        return self.calls
+
+    def _declare(self, kind: str, name: str, stated: Mapping[str, Any]) -> None:
+        self._declared[kind][name] = {key: value for key, value in stated.items() if value is not None}
+        table = {each: list(entries.values()) for each, entries in self._declared.items()}
+        document = Document.from_place({"mcp": {self.name: table}}, find_caller())
+        mistakes = Mistakes(document)
+        found = find_servers(document, mistakes.add)
+        if mistakes.found:
+            del self._declared[kind][name]
+            raise RuleError(*mistakes.found)
+        self._server.serve_mcp(self, found[self.name])
+
+
+class DeclaredTool(Declared):
+    """A rule for the calls of a tool, a resource or a prompt; call one of its methods to give it an answer."""
+
+    def __init__(self, server: RuleBook, when: When) -> None:
+        super().__init__(server, (), None, when)
+
+    def reply(self, text: str | Callable[..., Any] | None = None, **then: Unpack[Then]) -> Self:
+        """Answer with a text, with `json=`, or with other keys of a rule's `then`.
+
+        A function is called with the arguments as keywords; it returns a text, or a value that is sent as JSON.
+        """
+        if not callable(text):
+            return super().reply(text, **then)
+        function = text
+
+        def answer(call: Call) -> str | Mapping[str, Any]:
+            returned = function(**({} if call.mcp is None else call.mcp.arguments))
+            return returned if isinstance(returned, str) else {"json": returned}
+
+        return super().reply(answer, **then)
+
+    def fail(self, error: Any = "the tool failed", **details: Unpack[Details]) -> Self:
+        """Answer with a failed result (`isError`) of this text or JSON; with an HTTP error for a status such as 503."""
+        if isinstance(error, int):
+            return super().fail(error, **details)
+        return self.then({"tool_error": error})
+
+    def _answer(self, then: Mapping[str, Any], responder: Any = None) -> Self:
+        self._server.declare(self)
+        return super()._answer(then, responder)
+
+
+def _name_types(stated: Arguments | None) -> dict[str, Json] | None:
+    """Return types by name as a rules file has them."""
+    if stated is None:
+        return None
+    named = {}
+    for name, kind in stated.items():
+        if isinstance(kind, type) and kind not in _TYPES:
+            known = ", ".join(each.__name__ for each in _TYPES)
+            raise ConfigError(f"{find_caller().where}: {name} has the type {kind.__name__}; known are {known}")
+        named[name] = _TYPES[kind] if isinstance(kind, type) else kind
+    return named
+
+
+_TYPES: Mapping[type, str] = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    dict: "object",
+    list: "array",
+}

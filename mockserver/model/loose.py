@@ -12,7 +12,7 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.model.vocabulary import pieces, vocabulary
 
 
-class Found(Struct, frozen=True):
+class FoundValue(Struct, frozen=True):
     """A value that a text shows, or its schema, and where it stands."""
 
     value: Json
@@ -20,7 +20,7 @@ class Found(Struct, frozen=True):
     end: int
 
 
-def find_objects(text: str) -> Iterator[Found]:
+def find_objects(text: str) -> Iterator[FoundValue]:
     """Yield the JSON objects of a text, and its lists of objects, also in loose notation."""
     at = 0
     for _ in range(_MOST_TRIES):
@@ -33,21 +33,21 @@ def find_objects(text: str) -> Iterator[Found]:
             yield found
 
 
-def decode(text: str, start: int) -> Found | None:
+def decode(text: str, start: int) -> FoundValue | None:
     with suppress(ValueError, RecursionError):
         value, end = JSONDecoder().raw_decode(text, start)
-        return Found(value, start, end)
+        return FoundValue(value, start, end)
     return None
 
 
-def read_loosely(text: str, start: int) -> Found | None:
+def read_loosely(text: str, start: int) -> FoundValue | None:
     """Return the object or list that begins at a bracket, in loose notation; None if there is none.
 
     Bare words, with a comment after them, are texts: `{name: string // in full}`.
     """
     with suppress(ValueError, IndexError):
         value, end = _value(text[: start + LONGEST_OBJECT], start, 0)
-        return Found(value, start, end)
+        return FoundValue(value, start, end)
     return None
 
 

@@ -15,7 +15,7 @@ from mockserver.model.loose import (
     MOST_KEYS,
     NAMES_OF_TYPES,
     QUOTED_OPTION,
-    Found,
+    FoundValue,
     decode,
     find_objects,
     guess_shape,
@@ -61,7 +61,7 @@ def _undouble(text: str) -> str:
     return text.replace("{{", "{").replace("}}", "}") if _DOUBLED.search(text) else text
 
 
-def _shape_in(text: str, found: Found, said: str) -> Shape:
+def _shape_in(text: str, found: FoundValue, said: str) -> Shape:
     schema, before, after = found.value, text[: found.start], text[found.end :]
     notes = f"{before[-_MOST_FOR_KEYS:]}\n{after[:_MOST_FOR_KEYS]}"
     if "json" in notes.lower():
@@ -148,7 +148,7 @@ def _without_examples(text: str) -> str:
     return "".join((*kept, text[at:]))
 
 
-def _find_schema(text: str) -> Found | None:
+def _find_schema(text: str) -> FoundValue | None:
     """The last JSON Schema of a text: earlier ones tend to be examples."""
     for found in reversed([each for each in find_objects(text) if isinstance(each.value, Mapping)]):
         schema = _unwrapped(found.value)
@@ -180,17 +180,17 @@ def _are_properties(value: Mapping[str, Json]) -> bool:
     )
 
 
-def _find_declared(text: str) -> Found | None:
+def _find_declared(text: str) -> FoundValue | None:
     """The last type that a text declares, in TypeScript or Python, with the types that it refers to."""
-    blocks: dict[str, Found] = {}
+    blocks: dict[str, FoundValue] = {}
     for found in islice(_TYPE.finditer(text), MOST_KEYS):
         block = read_loosely(text, found.end() - 1) if found[0].endswith("{") else None
         end = block.end if block else found.end()
-        blocks[found[1]] = Found(found[2] or text[found.end() - 1 : end], found.start(), end)
+        blocks[found[1]] = FoundValue(found[2] or text[found.end() - 1 : end], found.start(), end)
     for found in islice(_CLASS.finditer(text), MOST_KEYS):
         listed = _MEMBER.findall(found[3]) if "Enum" in (found[2] or "") else []
         fields = "\n".join(f"{name}: {kind.strip()} // {note or name}" for name, kind, note in _FIELD.findall(found[3]))
-        blocks[found[1]] = Found("|".join(listed) if listed else f"{{{fields}\n}}", *found.span())
+        blocks[found[1]] = FoundValue("|".join(listed) if listed else f"{{{fields}\n}}", *found.span())
     referred = {name for key, block in blocks.items() for name in _WORD.findall(block.value) if name != key}
     roots = [name for name in blocks if name not in referred]
     if not roots:
@@ -209,10 +209,10 @@ def _find_declared(text: str) -> Found | None:
     if "required" in record:
         record["required"] = [name for name in record["required"] if name not in optional]
     is_listed = re.search(rf"(?i)\b{roots[-1]}\[\]|(?:list|array)(?:\[|<| of ){roots[-1]}", text[:start] + text[end:])
-    return Found(list_of(made) if is_listed and made is record else made, start, end)
+    return FoundValue(list_of(made) if is_listed and made is record else made, start, end)
 
 
-def _find_list(text: str) -> Found | None:
+def _find_list(text: str) -> FoundValue | None:
     """A list of what the words around `JSON array` name: "list 3 fruits as a JSON array"."""
     listings = [*_LISTING.finditer(text)]
     found = next((each for each in listings if each["number"] and each["as_json"]), None) or _ARRAY.search(text)
@@ -223,10 +223,10 @@ def _find_list(text: str) -> Found | None:
     item = next((kind for word in reversed(noun.split()) if (kind := shape_of_type(singular(word.lower())))), None)
     named = {"type": "string", "title": singular(noun.split()[-1].lower())}
     schema = {**list_of(item or named), "title": noun, "uniqueItems": item is None}
-    return Found(_of_number(schema, found) if found["number"] else schema, *found.span())
+    return FoundValue(_of_number(schema, found) if found["number"] else schema, *found.span())
 
 
-def _find_example(text: str) -> Found | None:
+def _find_example(text: str) -> FoundValue | None:
     """The object that is shown as an answer; else the first that the words around it call a shape or an example."""
     objects = [*find_objects(text)]
     for found in objects:
@@ -240,7 +240,7 @@ def _find_example(text: str) -> Found | None:
         if found.value and (is_shown or _IS_SHAPE.match(behind) or _TO_FILL.search(before)):
             others, end = _alternatives(text, found.end)
             schema = {"enum": [found.value, *others]} if others else shape_of(found.value)
-            return Found(schema, found.start, end)
+            return FoundValue(schema, found.start, end)
     return None
 
 
@@ -253,7 +253,7 @@ def _alternatives(text: str, end: int) -> tuple[list[Json], int]:
     return others, end
 
 
-def _find_keys(text: str) -> Found | None:
+def _find_keys(text: str) -> FoundValue | None:
     start = max(0, len(text) - _MOST_FOR_KEYS)
     tail = text[start:]
     for cue, key in ((_LINE_OF_KEYS, _BULLET), (_CUE_OF_KEYS, _KEY_IN_ROW), (_CUE_OF_RECORDS, _KEY_IN_ROW)):
@@ -270,7 +270,7 @@ def _find_keys(text: str) -> Found | None:
                 stated = {name: _AS_OPTIONAL.sub("", note) for name, note in notes.items()}
                 schema = record_of({name: schema_of_note(note) or guess_shape(name) for name, note in stated.items()})
                 schema["required"] = [name for name, note in notes.items() if note == stated[name]]
-                return Found(schema, start + clause, start + end)
+                return FoundValue(schema, start + clause, start + end)
     return None
 
 

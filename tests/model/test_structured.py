@@ -12,7 +12,7 @@ from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model import reply
 from mockserver.model.fillers import word_lists
-from mockserver.model.loose import Found, read_loosely, shape_of, with_told_bounds
+from mockserver.model.loose import FoundValue, read_loosely, shape_of, with_told_bounds
 from mockserver.model.shapes import asks_for_json, find_shape
 from tests.kit.calls import call
 
@@ -206,7 +206,7 @@ READ: list[tuple[str, Any]] = [
 
 @pytest.mark.parametrize(("text", "value"), READ)
 def test_read(text: str, value: Any) -> None:
-    assert read_loosely("so: " + text + " and more", 4) == Found(value, 4, 4 + len(text))
+    assert read_loosely("so: " + text + " and more", 4) == FoundValue(value, 4, 4 + len(text))
 
 
 @pytest.mark.parametrize("text", ["{", '{"a"', "{a b}", "{1: 2}", "[", "{" * 1000, '{"a":' * 1000, "{,", "[,,"])

@@ -33,16 +33,15 @@ from mockserver.model.conversation import unwrap
 from mockserver.model.fillers import phrase
 from mockserver.model.form import Request, finish_answer, shape_answer
 from mockserver.model.forms import Form, find_form, find_notation, is_thought
-from mockserver.model.loose import shape_of, with_told_bounds
+from mockserver.model.loose import shape_of
 from mockserver.model.named_fields import answer_in_fields
 from mockserver.model.notations import Agent, find_agent
 from mockserver.model.orders import obey
 from mockserver.model.passages import citation, facts, passage, prose_on, result_texts, results_text
 from mockserver.model.prose import less_reasoning, reasoning, sentences, separator_after_prompt, text_on, topic_of
-from mockserver.model.schema import instance
 from mockserver.model.shapes import Shape, asks_for_json, find_shape
 from mockserver.model.team import chosen_values, next_speaker
-from mockserver.model.tool_uses import tool_use, tool_uses, waits, with_earlier_results
+from mockserver.model.tool_uses import fill_schema, tool_use, tool_uses, waits, with_earlier_results
 from mockserver.model.topic import ENGLISH
 from mockserver.model.triggers import is_triggered, orders_nothing, plain_orders
 from mockserver.model.vocabulary import excerpt
@@ -210,9 +209,7 @@ def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
     results = [text for result in result_texts(call) for text in (*record_in(result, said), result)]
     spoken = mentions(*results, _without_nulls(said)).stating(chosen_values(call, schema))
     nulls = any(_without_nulls(text) != text for text in (said, rules))
-    return instance(
-        with_told_bounds(schema), seed.branch("schema"), replace(spoken, sparse=nulls and bool(spoken.text))
-    )
+    return fill_schema(schema, seed.branch("schema"), replace(spoken, sparse=nulls and bool(spoken.text)))
 
 
 def _without_nulls(text: str) -> str:

@@ -8,6 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 
@@ -46,6 +47,7 @@ from mockserver.model.choosing import (
 from mockserver.model.closing import without_form
 from mockserver.model.hosted import chosen, free_text, hosted_use
 from mockserver.model.instructions import Instructions, read_instructions
+from mockserver.model.loose import with_told_bounds
 from mockserver.model.orders import find_courtesy
 from mockserver.model.passages import results_text
 from mockserver.model.schema import instance
@@ -84,12 +86,24 @@ def tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = False) -
         return ToolUse(ToolCall("", tool.name, free_text(tool, said, seed), "custom", tool.namespace))
     said = replace(said, sparse=True) if said.text else said
     try:
-        made = instance(tool.parameters, seed.branch("arguments", tool.name), said) if tool.parameters else {}
+        made = fill_schema(tool.parameters, seed.branch("arguments", tool.name), said) if tool.parameters else {}
     except Failure:
         if not lenient:
             raise
         made = {}
     return ToolUse(ToolCall("", tool.name, compact(made), namespace=tool.namespace))
+
+
+def fill_schema(schema: Json, seed: Seed, said: Mentions) -> Json:
+    """Return an instance of a schema, with what was said, within the bounds that descriptions tell.
+
+    Raises Failure if the schema is unusable.
+    """
+    told = with_told_bounds(schema)
+    if told != schema:
+        with suppress(Failure):  # what a description tells may contradict the schema
+            return instance(told, seed, said)
+    return instance(schema, seed, said)
 
 
 def waits(use: Use) -> bool:

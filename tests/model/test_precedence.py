@@ -126,3 +126,9 @@ def test_the_manual_of_an_agent_orders_no_form() -> None:
     manual = "Reply in JSON with the keys a and b. Think in <thinking> tags. " + "Use the tools with care. " * 300
     assert said(system(manual), "say hi", tools=(READ,)) == "hi"
     assert said(system(manual), "say hi") != "hi"
+
+
+def test_a_schema_is_believed_before_what_its_description_tells() -> None:
+    told = {"type": "integer", "description": "from 1 to 5", "allOf": [{"minimum": 7}]}
+    schema = {"type": "object", "properties": {"stars": told}, "required": ["stars"]}
+    assert json.loads(said("Hi", response_format="json_schema", schema=schema))["stars"] >= 7

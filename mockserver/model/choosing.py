@@ -101,9 +101,11 @@ class Offers:
         scored = [(offer, score_words(offer, said)) for offer in self.alike(said.exact)]
         rated = [(offer, score, score + against(offer)) for offer, score in scored]
         enough = max([least, *(total for *_, total in rated)]) - _WEIGHTS["arguments"]
+        close = [each for each in rated if each[2] >= enough]
         found, highest = None, least
-        for offer, score, total in rated:
-            if total >= enough and score >= _PROMISING:  # values support a tool, but are never enough
+        for offer, score, total in close:
+            is_sure = len(close) == 1 and total >= least
+            if score >= _PROMISING and not is_sure:  # values support a tool, but are never enough
                 properties = properties_of(self.tools[offer.at])
                 total += mentioned.evidence(properties) * _WEIGHTS["arguments"]
             if total >= highest if found is None else total > highest:

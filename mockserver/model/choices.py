@@ -227,7 +227,7 @@ _RANKING = lazy_pattern(
     r"|(?P<doc>\b[A-Z]\w{2,8}: )\d{1,3}(?P<relevance>, [A-Z]\w{3,9}: )\d{1,2}\b"
 )
 _CONJUNCTION = lazy_pattern(r"(?i),? (?:or|and)$")
-_LETTER_ALONE = lazy_pattern(r"(?i)\bletters?\b")
+_LETTER_ALONE = lazy_pattern(r"(?i)\bletters?\b|\bonly (?:a |the |one )?(?:single )?(?:choice|option)\b")
 _SEPARATOR = lazy_pattern(
     r"(?i)\s*,\s*(?:or\s+|and\s+)?|\s*[/|、]\s*|\s+(?:or|and|oder|o|ou|of|lub|czy|veya|eller|или)\s+|または|还是|或|또는"
 )

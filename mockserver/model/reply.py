@@ -167,8 +167,7 @@ def find_described_value(call: Call, seed: Seed) -> DraftChoice | None:
             if (found := find_shape(*texts)) is not None:
                 return _draft(notation.write(_fill_shape(found, call, seed)))
     if (found := find_shape(call.last_user, _ruling(call))) is not None:
-        value = compact(_fill_shape(found, call, seed))
-        return _draft(f"```json\n{value}\n```" if found.fenced else value)
+        return _draft(found.write(_fill_shape(found, call, seed)))
     if any(map(asks_for_json, (said, rules))):
         return json(call, seed, {})
     for order in orders:

@@ -7,7 +7,7 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.core.json import Json
+from mockserver.core.json import Json, compact
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.loose import (
     DEEPEST,
@@ -31,11 +31,15 @@ from mockserver.model.vocabulary import NUMBER_WORDS, excerpt, folded, number_of
 
 
 class Shape(Struct, frozen=True):
-    """A JSON Schema that texts describe, whether its value is fenced, and what the texts say apart from it."""
+    """A JSON Schema that texts describe, what they say apart from it, and what stands before and after its value."""
 
     schema: Json
-    fenced: bool = False
     rest: str = ""
+    opening: str = ""
+    closing: str = ""
+
+    def write(self, value: Json) -> str:
+        return f"{self.opening}{compact(value)}{self.closing}"
 
 
 def find_shape(said: str, rules: str = "", *, json_anyway: bool = False) -> Shape | None:
@@ -74,14 +78,23 @@ def _shape_in(text: str, found: FoundValue, said: str) -> Shape:
     schema, _ = _count_items(schema, text[found.start : found.end])
     schema, before = _count_items(schema, _without_examples(before))
     schema, after = _count_items(schema, after)
-    fenced = any(_FENCED.search(folded(each)) for each in (text, said))
+    opening, closing = _find_frame(text, found, said)
     if text is said:
         title = rf"\b{re.escape(str(schema.get('title', '')))}\b"
         rest = without_json_orders(before + "\n" + after)
-        return Shape(schema, fenced, re.sub(title, " ", rest) if schema.get("title") else rest)
+        said = re.sub(title, " ", rest) if schema.get("title") else rest
+        return Shape(schema, said, opening, closing)
     said = without_json_orders(said) if asks_for_json(said) else said
     schema, said = _count_items(schema, said)
-    return Shape(schema, fenced, said)
+    return Shape(schema, said, opening, closing)
+
+
+def _find_frame(text: str, found: FoundValue, said: str) -> tuple[str, str]:
+    """What stands around a value: a fence that somebody orders, or the marks around an example, `[CONTENT]`."""
+    if any(_FENCED.search(folded(each)) for each in (text, said)):
+        return "```json\n", "\n```"
+    marked = _MARKED.search(text)
+    return (f"{marked['open']}\n", f"\n{marked['close']}") if marked and marked.end("open") <= found.start else ("", "")
 
 
 def _holds_list(schema: Mapping[str, Json]) -> bool:
@@ -125,7 +138,8 @@ def asks_for_json(text: str) -> bool:
     """Whether a text orders an answer in JSON."""
     said = folded(text)
     if "json" not in text.lower():
-        return "{" in said and _ORDERED_OBJECT.search(said) is not None
+        is_object = "{" in said and (_ORDERED_OBJECT.search(said) or _MARKED.search(text)) is not None
+        return is_object or ("[" in said and _LIST_SHOWN.search(text) is not None)
     return bool(_ORDERED.search(said)) and not _ABOUT_JSON.search(said)
 
 
@@ -228,6 +242,9 @@ def _find_list(text: str) -> FoundValue | None:
 
 def _find_example(text: str) -> FoundValue | None:
     """The object that is shown as an answer; else the first that the words around it call a shape or an example."""
+    if (listed := _LIST_SHOWN.search(text)) and (texts := decode(text, listed.start("list"))) and texts.value:
+        number = {"minItems": len(texts.value), "maxItems": len(texts.value), "uniqueItems": True}
+        return replace(texts, value={**list_of({"type": "string"}), **number})
     objects = [*find_objects(text)]
     for found in objects:
         if found.value and _SHOWN_AS_ANSWER.search(text[max(0, found.start - _NEAR) : found.start]):
@@ -333,6 +350,11 @@ _DOUBLED = lazy_pattern(r"\{\{\s*[\"\w][^{}]{0,200}[:}]")
 _FENCED = lazy_pattern(
     r"(?:in|within|inside|as|using|be|with)\s+(?:a |an |the |triple )*"
     r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|fenced|backticks)"
+)
+_MARKED = lazy_pattern(r"(?P<open>\[(?P<name>[A-Z_]{2,20})\])\s*\{[^\0]{1,4000}?\}\s*(?P<close>\[/(?P=name)\])")
+_LIST_SHOWN = lazy_pattern(
+    r"(?i)\b(?:list|array) of (?:strings|\w{3,20}s)\b[^\n]{0,60}\b(?:format|form|like)\b[^\n\[]{0,30}"
+    r"(?P<list>\[\s*\"[^\]{}]{1,500}\])"
 )
 _SHOWN_AS_ANSWER = lazy_pattern(r"(?i)(?:<output>|\boutput:|\bexample json:|\bexample output:)\s*(?:```(?:json)?\s*)?$")
 _LIKE = lazy_pattern(

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.arguments.assigning import Candidate, matches, read_properties
+from mockserver.model.arguments.assigning import Candidate, Evidence, read_properties
 from mockserver.model.arguments.properties import Property
 from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import parts, vocabulary
@@ -94,8 +94,7 @@ def _records(text: str, found: Sequence[Mention], props: Sequence[Property], *, 
     if len(props) < 2 or len(found) < 4:
         return []
     scalar = [prop for prop in props if not set(prop.types) & {"array", "object"}]
-    likely = (match for match in matches(text, found, scalar) if match.points >= _RECORD_LIKELY)
-    ranked = sorted(likely, key=lambda match: match.rank)
+    ranked = [match for match in Evidence(text, found).rank(scalar) if match.points >= _RECORD_LIKELY]
     splits = [_split(pieces, ranked) for pieces in _splits(text)]
     records = max(splits, key=lambda split: sum(len(taken) for _, taken in split), default=[])
     said = _taken([match for match in ranked if match.points >= 20]).keys()
@@ -158,7 +157,7 @@ def _sorted(found: Iterable[Mention]) -> Part:
 
 def _repeated(text: str, found: Sequence[Mention], props: Sequence[Property]) -> list[Parted]:
     scalar = [prop for prop in props if not set(prop.types) & {"array", "object", "boolean"}]
-    series = _series(text, [match for match in matches(text, found, scalar) if match.points >= _SETS_LIKELY])
+    series = _series(text, [match for match in Evidence(text, found).rank(scalar) if match.points >= _SETS_LIKELY])
     count = max(map(len, series), default=0)
     if count < 2:
         return []

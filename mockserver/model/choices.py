@@ -7,8 +7,8 @@ from functools import cache, lru_cache
 from mockserver.core.call import Tool
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
-from mockserver.model.arithmetic import comparison_holds, computed
-from mockserver.model.choosing import best
+from mockserver.model.arithmetic import comparison_holds, compute
+from mockserver.model.choosing import find_best
 from mockserver.model.form import Request
 from mockserver.model.topic import ENGLISH, stop_words
 from mockserver.model.triggers import is_triggered
@@ -112,11 +112,11 @@ def _pick(options: Mapping[str, str], said: str, request: Request, rng: Random) 
     truths = {truth(option): option for option in options}
     if truths.keys() == {True, False} and (is_true := _is_true(said, request)) is not None:
         return truths[is_true]
-    result, spoken = computed(request.text, bare=True), set(re.findall(r"[\w+-]+", said.lower()))
+    result, spoken = compute(request.text, bare=True), set(re.findall(r"[\w+-]+", said.lower()))
     right = [option for option, text in options.items() if text == result]
     named = [option for option in options if option.lower() in spoken and truth(option) is None and len(option) > 1]
     found = right or named
-    if not found and (fitting := best(said, [Tool(option, text) for option, text in options.items()], {})):
+    if not found and (fitting := find_best(said, [Tool(option, text) for option, text in options.items()], {})):
         return fitting.name
     return found[0] if len(found) == 1 else [*options][rng.randrange(len(options))]
 

@@ -20,7 +20,7 @@ from mockserver.core.call import Tool
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments import Mentions, mentions
-from mockserver.model.hosted import allowed
+from mockserver.model.hosted import list_allowed
 from mockserver.model.vocabulary import (
     Keys,
     ends,
@@ -152,7 +152,7 @@ class _Signature(NamedTuple):
 def _signature(tool: Tool, hint: str) -> _Signature:
     label = tool.options.get("server_label") if tool.options else ""
     title = label[:_LONGEST] if isinstance(label, str) and label else tool.name
-    server_tools = [name[:_LONGEST] for name in allowed(tool)[:_MOST_WORDS]] if tool.options else ()
+    server_tools = [name[:_LONGEST] for name in list_allowed(tool)[:_MOST_WORDS]] if tool.options else ()
     about = str(tool.options.get("server_description") or "")[:_LONGEST] if tool.options else ""
     properties = tuple(islice(properties_of(tool), _MOST_WORDS * _PROPERTIES))
     return _Signature(
@@ -345,13 +345,13 @@ class Clause(Struct, frozen=True):
     first: bool = True
 
 
-def clauses(text: str) -> tuple[Clause, ...]:
+def split_clauses(text: str) -> tuple[Clause, ...]:
     """Return the clauses of a text, in order; of a long one those at both ends."""
-    found = tuple(_clause(text, *piece) for piece in _pieces(unquoted(text)) if piece[0].strip())
+    found = tuple(_clause(text, *piece) for piece in _pieces(blank_quotes(text)) if piece[0].strip())
     return found if len(found) <= 2 * _MOST_AT_AN_END else (*found[:_MOST_AT_AN_END], *found[-_MOST_AT_AN_END:])
 
 
-def unquoted(text: str) -> str:
+def blank_quotes(text: str) -> str:
     return _QUOTED.sub(lambda found: found[0] if _NAME.fullmatch(found[0][1:-1]) else " " * len(found[0]), text)
 
 
@@ -423,16 +423,16 @@ class ToolRequest(Struct, frozen=True):
     later: bool = False
 
 
-def tool_requests(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> tuple[ToolRequest, ...]:
+def find_tool_requests(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> tuple[ToolRequest, ...]:
     """Return what a text asks for, in its order; a tool more than once, where several places ask for it."""
     text = ends(text, _LONGEST_END, _LONGEST_END)
-    offers, found = Offers(tools, hints), clauses(text)
+    offers, found = Offers(tools, hints), split_clauses(text)
     if unwanted := {name for clause in found if clause.denied for name in _denied_names(clause.denied, offers)}:
         offers = Offers(tools, hints, unwanted)
     return tuple(_merged(_requests(text, found, offers)))
 
 
-def best(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> Tool | None:
+def find_best(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> Tool | None:
     """Return the tool that fits a text best, however badly; None where none has anything to do with it."""
     text = ends(text, _LONGEST_END, _LONGEST_END)
     return Offers(tools, hints).best(Said(words(text)), mentions(text), least=0.01)

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from mockserver.core.call import Call, Tool
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.choosing import HANDOFF, unquoted
+from mockserver.model.choosing import HANDOFF, blank_quotes
 from mockserver.model.closing import WHEN_DONE
 from mockserver.model.vocabulary import RULING, Keys, ends, keys, stem, weight, words
 
@@ -47,7 +47,7 @@ def read_instructions(call: Call, tools: Sequence[Tool]) -> Instructions:
 @lru_cache(maxsize=32)  # as the same come with each request of a client
 def _read_instructions(text: str, names: tuple[str, ...]) -> Instructions:
     told, known = Instructions(), _find_candidates(text, names)
-    for sentence in islice(filter(str.strip, _END.split(unquoted(text))), _MOST_SENTENCES):
+    for sentence in islice(filter(str.strip, _END.split(blank_quotes(text))), _MOST_SENTENCES):
         found = _find_named(sentence, known)
         conditional, joint = _CONDITION.search(sentence), _JOINT.search(sentence)
         if not conditional and _NO_TOOLS.search(sentence):

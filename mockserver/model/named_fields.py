@@ -13,14 +13,14 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure, Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
-from mockserver.model.arithmetic import computed
+from mockserver.model.arithmetic import compute
 from mockserver.model.form import Request
 from mockserver.model.loose import read_loosely, schema_of_note
 from mockserver.model.orders import obey
-from mockserver.model.passages import passage, results_text
-from mockserver.model.prose import Speaker, topic_of
+from mockserver.model.passages import describe_results, find_passage
+from mockserver.model.prose import Speaker, find_topic
 from mockserver.model.schema import instance
-from mockserver.model.tool_uses import tool_uses
+from mockserver.model.tool_uses import list_tool_uses
 from mockserver.model.vocabulary import excerpt, parts, vocabulary
 
 
@@ -44,9 +44,9 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
     inner = replace(call, messages=(Message("user", task), *_steps(given)), tools=tuple(_tools(rules)))
     values = _step(inner, asked, seed) if inner.tools else {}
     said_in_words = [name for name, kind in asked.items() if kind == "str" and name not in values]
-    if said_in_words and (found_so_far := results_text(inner)):
+    if said_in_words and (found_so_far := describe_results(inner)):
         values[said_in_words[-1]] = found_so_far
-    if (result := computed(task, bare=True)) is not None:
+    if (result := compute(task, bare=True)) is not None:
         numeric = [name for name, kind in asked.items() if kind in ("int", "float") and {*parts(name)} & _ANSWERS]
         values |= {name: try_parse(result) for name in numeric if name not in values}
     values = {**_in_words(inner, [name for name in said_in_words if name not in values], seed), **values}
@@ -68,7 +68,7 @@ def _step(call: Call, asked: Mapping[str, str], seed: Seed) -> dict[str, Json]:
     ends = next((tool for tool in call.tools if parts(tool.name)[-1:] == ("finish",)), call.tools[-1])
     mode = "auto" if len(call.messages) > 1 else "required"
     work = replace(call, tools=tuple(tool for tool in call.tools if tool != ends), tool_choice=ToolChoice(mode))
-    use = next((use for use in tool_uses(work, seed) if isinstance(use, ToolUse)), None)
+    use = next((use for use in list_tool_uses(work, seed) if isinstance(use, ToolUse)), None)
     name, arguments = (use.call.name, read_loosely(use.call.arguments, 0)) if use else (ends.name, None)
     thought = f"I need to call {name} for this." if use else "The observations are enough to answer."
     values: dict[str, Json] = {}
@@ -81,14 +81,14 @@ def _step(call: Call, asked: Mapping[str, str], seed: Seed) -> dict[str, Json]:
 
 def _in_words(call: Call, fields: Sequence[str], seed: Seed) -> dict[str, Json]:
     """Thoughts for fields of reasoning; for an answer a result, a sentence of the prompt, or prose."""
-    about, rng = topic_of(call), seed.stream("fields")
+    about, rng = find_topic(call), seed.stream("fields")
     asked, speaker = Request(about.text, "", about), Speaker(about, rng)
     values: dict[str, Json] = {}
     for name in fields:
         if {*parts(name)} & _THOUGHTS:
             values[name] = next(speaker.thoughts())
         elif {*parts(name)} & _ANSWERS:
-            values[name] = obey(asked, rng) or passage(call, about) or speaker.opening()
+            values[name] = obey(asked, rng) or find_passage(call, about) or speaker.opening()
     return values
 
 

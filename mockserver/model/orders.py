@@ -8,7 +8,7 @@ import re
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
-from mockserver.model.arithmetic import computed
+from mockserver.model.arithmetic import compute
 from mockserver.model.choices import choose
 from mockserver.model.fillers import capitalized, english
 from mockserver.model.form import NUMBER, Request, kind_of_writing
@@ -120,7 +120,7 @@ def write_code(request: Request, rng: Random) -> str | None:
 
 
 def calculate(request: Request, rng: Random) -> str | None:
-    return computed(request.text, bare=request.matches(_BARE_RESULT))
+    return compute(request.text, bare=request.matches(_BARE_RESULT))
 
 
 def rate(request: Request, rng: Random) -> str | None:

@@ -25,7 +25,7 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure, Part, Text, ToolUse
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import mentions
-from mockserver.model.arguments.records import record_in
+from mockserver.model.arguments.records import find_record
 from mockserver.model.choices import decide, find_options
 from mockserver.model.choosing import properties_of
 from mockserver.model.closing import find_closing
@@ -37,11 +37,25 @@ from mockserver.model.loose import shape_of
 from mockserver.model.named_fields import answer_in_fields
 from mockserver.model.notations import Agent, find_agent
 from mockserver.model.orders import obey
-from mockserver.model.passages import citation, facts, passage, prose_on, result_texts, results_text
-from mockserver.model.prose import less_reasoning, reasoning, sentences, separator_after_prompt, text_on, topic_of
+from mockserver.model.passages import (
+    describe_results,
+    find_citation,
+    find_passage,
+    list_facts,
+    list_result_texts,
+    write_prose_on,
+)
+from mockserver.model.prose import (
+    find_topic,
+    make_reasoning,
+    sentences,
+    separator_after_prompt,
+    spend_reasoning,
+    write_text_on,
+)
 from mockserver.model.shapes import Shape, asks_for_json, find_shape
-from mockserver.model.team import chosen_values, next_speaker
-from mockserver.model.tool_uses import fill_schema, tool_use, tool_uses, waits, with_earlier_results
+from mockserver.model.team import choose_speaker, choose_values
+from mockserver.model.tool_uses import fill_schema, list_tool_uses, make_tool_use, waits, with_earlier_results
 from mockserver.model.topic import ENGLISH
 from mockserver.model.triggers import is_triggered, orders_nothing, plain_orders
 from mockserver.model.vocabulary import excerpt
@@ -57,12 +71,12 @@ def reply(call: Call, seed: Seed, options: Options) -> DraftChoice:
     if (agent := find_agent(call)) is not None:
         with suppress(Failure):  # what the prompt says of a tool's arguments is no schema after all
             return _draft(_act(agent, seed, options))
-    thoughts = reasoning(call, seed)
-    remaining = less_reasoning(call, thoughts)
-    uses = tool_uses(remaining, seed)
+    thoughts = make_reasoning(call, seed)
+    remaining = spend_reasoning(call, thoughts)
+    uses = list_tool_uses(remaining, seed)
     if any(map(waits, uses)):
         return DraftChoice((*thoughts, *uses))
-    if (quoted := citation(call)) is not None:
+    if (quoted := find_citation(call)) is not None:
         return DraftChoice((*thoughts, *uses, quoted))
     answer = _OF_FORMAT.get(call.options.response_format, answer_in_words)
     said = answer(with_earlier_results(remaining, seed), seed, options)
@@ -70,7 +84,7 @@ def reply(call: Call, seed: Seed, options: Options) -> DraftChoice:
 
 
 def _act(agent: Agent, seed: Seed, options: Options) -> str:
-    if calls := [use.call for use in tool_uses(agent.call, seed) if isinstance(use, ToolUse)]:
+    if calls := [use.call for use in list_tool_uses(agent.call, seed) if isinstance(use, ToolUse)]:
         return agent.write_calls(calls)
     said = answer_in_words(replace(agent.call, tools=()), seed, options).parts
     return agent.write_answer("\n".join(part.text for part in said if isinstance(part, Text)))
@@ -85,32 +99,32 @@ def _continue(part: Part, prefill: str) -> Part:
 def answer_in_words(call: Call, seed: Seed, options: Options) -> DraftChoice:
     """Answer a request that names no format: with the value that the prompt describes, by phrases, or in prose."""
     if not options and orders_nothing(call):
-        about, rng = topic_of(call), seed.stream("prose")
+        about, rng = find_topic(call), seed.stream("prose")
         is_english = about.language == ENGLISH  # and no word of another language orders anything
         if is_english or obey(Request(about.text, excerpt(call.system), about), rng) is None:
-            return prose_on(about, call, rng)
+            return write_prose_on(about, call, rng)
     if (value := find_described_value(call, seed)) is not None:
         return value
-    if (speaker := next_speaker(call)) is not None:
+    if (speaker := choose_speaker(call)) is not None:
         return _draft(speaker)
     text, rules = (plain_orders(excerpt(said)) for said in (call.last_user, _ruling(call)))
-    if (word := decide(text, rules, results_text(call))) is not None:
+    if (word := decide(text, rules, describe_results(call))) is not None:
         return _draft(word)
     end = find_closing(call)
     return _draft(end.close(_answer_in_form(end.call, seed, options)))
 
 
 def _answer_in_form(call: Call, seed: Seed, options: Options) -> str:
-    about, rng = topic_of(call), seed.stream("prose")
-    results = results_text(call)
+    about, rng = find_topic(call), seed.stream("prose")
+    results = describe_results(call)
     if "tokens" in options or call.options.ignore_eos:
-        return results or separator_after_prompt(call) + text_on(about, call, rng, options)[0]
-    known = facts(call) if results else ()
+        return results or separator_after_prompt(call) + write_text_on(about, call, rng, options)[0]
+    known = list_facts(call) if results else ()
     asked = Request(plain_orders(about.text), plain_orders(excerpt(_ruling(call))), about, known, results or "")
     answer = obey(asked, rng)
-    if answer is None and results is None and (results := passage(call, about)) is not None:
+    if answer is None and results is None and (results := find_passage(call, about)) is not None:
         asked = replace(asked, found=results)
-    answer = answer or shape_answer(asked, rng) or results or text_on(about, call, rng, options)[0]
+    answer = answer or shape_answer(asked, rng) or results or write_text_on(about, call, rng, options)[0]
     return separator_after_prompt(call) + finish_answer(answer, asked, rng)
 
 
@@ -151,10 +165,10 @@ def arguments(call: Call, seed: Seed, options: Options) -> DraftChoice:
     tool, lenient = tool or Tool(options["tool"]), call.options.lenient_schema
     said = mentions(call.last_user)
     if not before:
-        return DraftChoice((tool_use(tool, said, seed, lenient=lenient),))
+        return DraftChoice((make_tool_use(tool, said, seed, lenient=lenient),))
     listed = said.sets(properties_of(tool))
     said = listed[before % len(listed)] if listed else said
-    return DraftChoice((tool_use(tool, said, seed.branch(str(before)), lenient=lenient),))
+    return DraftChoice((make_tool_use(tool, said, seed.branch(str(before)), lenient=lenient),))
 
 
 def find_described_value(call: Call, seed: Seed) -> DraftChoice | None:
@@ -205,8 +219,8 @@ def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
     said, rules = excerpt(said), excerpt(call.system)
     if quoted := _MATERIAL.search(said):
         said = quoted[1]
-    results = [text for result in result_texts(call) for text in (*record_in(result, said), result)]
-    spoken = mentions(*results, _without_nulls(said)).stating(chosen_values(call, schema))
+    results = [text for result in list_result_texts(call) for text in (*find_record(result, said), result)]
+    spoken = mentions(*results, _without_nulls(said)).stating(choose_values(call, schema))
     nulls = any(_without_nulls(text) != text for text in (said, rules))
     return fill_schema(schema, seed.branch("schema"), replace(spoken, sparse=nulls and bool(spoken.text)))
 
@@ -219,7 +233,7 @@ def _without_nulls(text: str) -> str:
 
 
 def _make_object(call: Call, rng: Random) -> Json:
-    about = topic_of(call)
+    about = find_topic(call)
     return {
         "topic": about.subject or phrase(rng, 2),
         "answer": next(sentences(about, rng)),

@@ -12,7 +12,7 @@ from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.properties import alike
 from mockserver.model.choices import find_options
-from mockserver.model.choosing import HANDOFF, best, tool_requests
+from mockserver.model.choosing import HANDOFF, find_best, find_tool_requests
 from mockserver.model.triggers import is_triggered
 from mockserver.model.vocabulary import RULING, excerpt, folded, parts, vocabulary
 
@@ -31,7 +31,7 @@ class Listed(Struct, frozen=True):
     names: list[str]
 
 
-def chosen_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
+def choose_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
     """Return the values of an object's properties that choose from a list; `about` describes the object."""
     root: Mapping[str, Json] = schema if isinstance(schema, Mapping) else {}
     found: dict[str, Json] = {}
@@ -51,7 +51,7 @@ def chosen_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
     return found
 
 
-def colleague(call: Call, tool: Tool) -> dict[str, Json]:
+def find_colleague(call: Call, tool: Tool) -> dict[str, Json]:
     """Return who a request is for, as an argument of a tool that hands it over; none where it is for nobody."""
     properties = _properties_of(tool.parameters) if HANDOFF.match(tool.name) else {}
     for name, inner in islice(properties.items(), _MOST_PROPERTIES):
@@ -73,11 +73,11 @@ def choose_name(text: str, names: Sequence[str], call: Call) -> str | None:
     if named := [name for name in names if places[name] >= 0]:
         return min(named, key=places.__getitem__)
     hints = _hints(call, names)
-    found = best(text, [Tool(name, hints.get(name, "")) for name in names], {})
+    found = find_best(text, [Tool(name, hints.get(name, "")) for name in names], {})
     return None if found is None else found.name
 
 
-def next_speaker(call: Call) -> str | None:
+def choose_speaker(call: Call) -> str | None:
     """Return the next of the roles that a prompt lists: the one addressed, or who did not speak yet."""
     ruling = (each for each in call.messages if each.role in RULING or each.text == call.last_user)
     orders = dict.fromkeys(excerpt(each.text) for each in (*call.messages[-1:], *ruling))
@@ -110,7 +110,7 @@ def _choose_next(call: Call, workers: Sequence[str], end: str) -> str:
     request, replies = _conversation(call, workers, end)
     hints = _hints(call, workers)
     tools = [Tool(worker, hints.get(worker, "")) for worker in workers]
-    asked = [*dict.fromkeys(each.tool.name for each in tool_requests(request, tools, {}))]
+    asked = [*dict.fromkeys(each.tool.name for each in find_tool_requests(request, tools, {}))]
     wanted = asked or [choose_name(request, workers, call) or workers[0]]
     left = [worker for worker in wanted if worker not in {reply.worker for reply in replies}]
     strangers = sum(reply.worker not in wanted for reply in replies)

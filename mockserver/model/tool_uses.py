@@ -30,28 +30,28 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure, Item, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, mentions
-from mockserver.model.arguments.records import record_in
-from mockserver.model.arithmetic import computed
+from mockserver.model.arguments.records import find_record
+from mockserver.model.arithmetic import compute
 from mockserver.model.choosing import (
     HANDOFF,
     Offers,
     Said,
     ToolRequest,
-    best,
+    find_best,
+    find_tool_requests,
     is_follow_up,
     properties_of,
     refers_back,
     required_of,
-    tool_requests,
 )
 from mockserver.model.closing import without_form
-from mockserver.model.hosted import chosen, free_text, hosted_use
+from mockserver.model.hosted import limit_to_choice, make_hosted_use, write_free_text
 from mockserver.model.instructions import Instructions, read_instructions
 from mockserver.model.loose import with_told_bounds
 from mockserver.model.orders import find_courtesy
-from mockserver.model.passages import results_text
+from mockserver.model.passages import describe_results
 from mockserver.model.schema import instance
-from mockserver.model.team import chosen_values, colleague
+from mockserver.model.team import choose_values, find_colleague
 from mockserver.model.vocabulary import is_verb, vocabulary, words
 
 Use = ToolUse | Item
@@ -65,25 +65,25 @@ class PendingCall(Struct, frozen=True):
     stage: int = 0
 
 
-def tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
+def list_tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
     """Return the calls that come next, in order; none where the model answers in text."""
-    mode, offered = call.tool_choice.mode, _offered(call)
+    mode, offered = call.tool_choice.mode, _list_offered(call)
     if mode not in ("auto", "required", "named") or not offered:
         return ()
     call = without_form(call)
-    found = () if mode == "named" else tuple(_next(call, pending_calls(call, offered), seed))
+    found = () if mode == "named" else tuple(_next(call, find_pending_calls(call, offered), seed))
     if not found:
-        found = tuple(_final(call, offered, seed) if mode == "auto" else _demanded(call, offered, seed))
-    return found if call.options.parallel_tool_calls else tuple(_up_to_one(found))
+        found = tuple(_final(call, offered, seed) if mode == "auto" else _make_demanded(call, offered, seed))
+    return found if call.options.parallel_tool_calls else tuple(_take_up_to_one(found))
 
 
-def tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = False) -> ToolUse:
+def make_tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = False) -> ToolUse:
     """Return a call of one tool without an id; arguments that no text mentions are generated.
 
     Raises Failure if its schema is unusable; if `lenient`, the call then has no arguments.
     """
     if tool.kind == "custom":
-        return ToolUse(ToolCall("", tool.name, free_text(tool, said, seed), "custom", tool.namespace))
+        return ToolUse(ToolCall("", tool.name, write_free_text(tool, said, seed), "custom", tool.namespace))
     said = replace(said, sparse=True) if said.text else said
     try:
         made = fill_schema(tool.parameters, seed.branch("arguments", tool.name), said) if tool.parameters else {}
@@ -116,10 +116,12 @@ def with_earlier_results(call: Call, seed: Seed) -> Call:
     is_asked = call.last_turn is not None and call.last_turn.role == "user"
     if call.tool_choice.mode != "auto" or not tool_calls(call) or not is_asked:
         return call
-    pending = [each for each in pending_calls(without_form(call), _offered(call)) if each.tool.kind in CLIENT_KINDS]
+    pending = [
+        each for each in find_pending_calls(without_form(call), _list_offered(call)) if each.tool.kind in CLIENT_KINDS
+    ]
     lenient = call.options.lenient_schema
-    uses = [(each, tool_use(each.tool, each.said, seed, lenient=lenient)) for each in pending]
-    found = [old for each, use in uses if (old := earlier_call(call, each, use.call))]
+    uses = [(each, make_tool_use(each.tool, each.said, seed, lenient=lenient)) for each in pending]
+    found = [old for each, use in uses if (old := find_earlier_call(call, each, use.call))]
     if not found:
         return call
     ids = {old.id for old in found}
@@ -127,13 +129,13 @@ def with_earlier_results(call: Call, seed: Seed) -> Call:
     return replace(call, messages=(*call.messages, Message("assistant", tool_calls=tuple(found)), *results))
 
 
-def _offered(call: Call) -> tuple[Tool, ...]:
+def _list_offered(call: Call) -> tuple[Tool, ...]:
     choice = call.tool_choice
-    named = (chosen(tool, choice) for tool in call.tools if choice.allows(tool))
+    named = (limit_to_choice(tool, choice) for tool in call.tools if choice.allows(tool))
     return tuple(tool for tool in named if tool is not None) if choice.names else call.tools
 
 
-def _up_to_one(uses: Iterable[Use]) -> Iterator[Use]:
+def _take_up_to_one(uses: Iterable[Use]) -> Iterator[Use]:
     for use in uses:
         yield use
         if waits(use):
@@ -145,9 +147,9 @@ def _next(call: Call, pending: Sequence[PendingCall], seed: Seed) -> Iterator[Us
     for at, each in enumerate(pending):
         if stage not in (None, each.stage):
             return
-        use = _use(call, each, _seed_of(seed, at))
+        use = _use(call, each, _branch_seed(seed, at))
         if isinstance(use, ToolUse):
-            if earlier_call(call, each, use.call) or _is_among(use.call, made):
+            if find_earlier_call(call, each, use.call) or _is_among(use.call, made):
                 continue
             made.append(use)
         if use is not None:
@@ -157,11 +159,11 @@ def _next(call: Call, pending: Sequence[PendingCall], seed: Seed) -> Iterator[Us
 
 def _use(call: Call, pending: PendingCall, seed: Seed) -> Use | None:
     if pending.tool.kind in CLIENT_KINDS:
-        stated = chosen_values(call, pending.tool.parameters, pending.tool.description)
-        stated |= colleague(call, pending.tool)
+        stated = choose_values(call, pending.tool.parameters, pending.tool.description)
+        stated |= find_colleague(call, pending.tool)
         said = pending.said.stating(stated)
-        return tool_use(pending.tool, said, seed, lenient=call.options.lenient_schema)
-    return hosted_use(pending.tool, _with_last_text(call, pending.said.text), seed)
+        return make_tool_use(pending.tool, said, seed, lenient=call.options.lenient_schema)
+    return make_hosted_use(pending.tool, _with_last_text(call, pending.said.text), seed)
 
 
 def _with_last_text(call: Call, text: str) -> Call:
@@ -172,7 +174,7 @@ def _with_last_text(call: Call, text: str) -> Call:
     return replace(call, messages=(*before, replace(last, text=text), *call.since_user))
 
 
-def _seed_of(seed: Seed, at: int) -> Seed:
+def _branch_seed(seed: Seed, at: int) -> Seed:
     return seed.branch("call", str(at)) if at else seed
 
 
@@ -182,22 +184,22 @@ def _is_among(made: ToolCall, uses: Iterable[ToolUse]) -> bool:
 
 def _final(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
     """A call of the tool that takes the final answer, where there is one: clients wait for it, not for a text."""
-    tools, made = answering_tools(offered), {old.name for old in list_recent_tool_calls(call)}
+    tools, made = find_answering_tools(offered), {old.name for old in list_recent_tool_calls(call)}
     if tools and made.isdisjoint(tool.name for tool in tools) and not find_courtesy(call.last_user):
-        use = _use(call, ending_call(call, _mentioned_most(tools, call.last_user)[0]), seed)
+        use = _use(call, make_ending_call(call, _sort_by_mentions(tools, call.last_user)[0]), seed)
         if use is not None:
             yield use
 
 
-def _demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
+def _make_demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
     """A call that the tool choice demands, whether or not there is anything to do; a new one, if there is any."""
-    ending = {tool.name for tool in ending_tools(offered)}
-    for tool in (_likeliest(call, offered), *offered[:_MOST_TRIED]):
-        candidates = [ending_call(call, tool)] if tool.name in ending else calls_of(call, tool)
+    ending = {tool.name for tool in find_ending_tools(offered)}
+    for tool in (_find_likeliest(call, offered), *offered[:_MOST_TRIED]):
+        candidates = [make_ending_call(call, tool)] if tool.name in ending else find_calls_of(call, tool)
         first: Use | None = None
         for at, each in enumerate(candidates):
-            use = _use(call, each, _seed_of(seed, at))
-            if use is not None and (isinstance(use, Item) or not earlier_call(call, each, use.call)):
+            use = _use(call, each, _branch_seed(seed, at))
+            if use is not None and (isinstance(use, Item) or not find_earlier_call(call, each, use.call)):
                 yield use
                 return
             first = first or use
@@ -206,19 +208,19 @@ def _demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
             return
 
 
-def _likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
+def _find_likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
     """The tool for a model that has to call one: the best for the text, else one that ends the turn, else a new one."""
-    ending, made = ending_tools(offered), [old.name for old in list_recent_tool_calls(call)]
+    ending, made = find_ending_tools(offered), [old.name for old in list_recent_tool_calls(call)]
     names = {*made, *(tool.name for tool in ending)}
     work = [tool for tool in offered if tool.name not in names]
-    if not made and (fitting := best(call.last_user, work, {})) is not None:
+    if not made and (fitting := find_best(call.last_user, work, {})) is not None:
         return fitting
     counts = Counter(made)
-    mentioned = _mentioned_most(ending[:_MOST_TRIED], call.last_user)
+    mentioned = _sort_by_mentions(ending[:_MOST_TRIED], call.last_user)
     return next(iter((*mentioned, *work)), None) or min(offered, key=lambda tool: counts[tool.name])
 
 
-def _mentioned_most(tools: Sequence[Tool], text: str) -> list[Tool]:
+def _sort_by_mentions(tools: Sequence[Tool], text: str) -> list[Tool]:
     said = mentions(text)
     return sorted(tools, key=lambda tool: -said.evidence(properties_of(tool)))
 
@@ -226,14 +228,14 @@ def _mentioned_most(tools: Sequence[Tool], text: str) -> list[Tool]:
 _MOST_TRIED = 64  # tools that are tried one by one where a call is demanded
 
 
-def ending_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
+def find_ending_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
     """Return the tools that end a turn: those that say so, or else those named as classes where others are not."""
     said = tuple(tool for tool in tools if tool.kind == "function" and _says_so(tool))
     shapes = tuple(tool for tool in tools if _SHAPE.fullmatch(tool.name) and not _begins_with_verb(tool))
     return said or (shapes if any(not _SHAPE.fullmatch(tool.name) for tool in tools) else ())
 
 
-def answering_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
+def find_answering_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
     """Return the tools that take the answer itself: those that say so, or a lone class that is no action."""
     said = tuple(tool for tool in tools if tool.kind == "function" and _takes_the_answer(tool))
     return said or (tuple(tools) if len(tools) == 1 and _is_shape(tools[0]) else ())
@@ -280,44 +282,44 @@ _SHAPE = lazy_pattern(r"[A-Z][a-z0-9]+(?:[A-Z]\w*)?")  # a class: WeatherReport
 _ACTS = lazy_pattern(r"\b(?:useful|(?:use|call)\s+(?:this|it|when|for|to)|tool|function|api)\b", re.IGNORECASE)
 
 
-def pending_calls(call: Call, tools: Sequence[Tool]) -> tuple[PendingCall, ...]:
+def find_pending_calls(call: Call, tools: Sequence[Tool]) -> tuple[PendingCall, ...]:
     """Return the calls of these tools to make before the user is answered, in order."""
     ordered = read_instructions(call, tools)
     free = tuple(tool for tool in tools if tool.name not in ordered.never)
-    asked = _wanted(call, free, ordered)
-    staged = tuple(_staged(_with_orders(asked, ordered, tools, call.last_user)))
+    asked = _find_wanted(call, free, ordered)
+    staged = tuple(_number_stages(_add_ordered(asked, ordered, tools, call.last_user)))
     return tuple(_left([each for request, stage in staged for each in _each(call, request, stage)], call))
 
 
-def calls_of(call: Call, tool: Tool) -> tuple[PendingCall, ...]:
+def find_calls_of(call: Call, tool: Tool) -> tuple[PendingCall, ...]:
     """Return the calls of one tool, where all that the user said is meant for it; those not made yet come first."""
     every = tuple(_each(call, ToolRequest(tool, call.last_user), 0))
     return (*_left(every, call), *every)
 
 
-def ending_call(call: Call, tool: Tool) -> PendingCall:
+def make_ending_call(call: Call, tool: Tool) -> PendingCall:
     """Return a call that ends the turn, with arguments from the results first, then from what the user said."""
     return PendingCall(
         tool, mentions(*filter(None, (_content(call, tool), *_results(call, call.last_user), call.last_user)))
     )
 
 
-def _wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> tuple[ToolRequest, ...]:
+def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> tuple[ToolRequest, ...]:
     """What the user asks for, apart from ending the turn; a bare `and in Rome?` repeats an earlier request."""
-    ends = {tool.name for tool in ending_tools(tools)}
+    ends = {tool.name for tool in find_ending_tools(tools)}
     work = [tool for tool in tools if tool.name not in ends]
-    found = tool_requests(call.last_user, work, ordered.hints) or tuple(
-        ToolRequest(tool, call.last_user) for tool in work if colleague(call, tool)
+    found = find_tool_requests(call.last_user, work, ordered.hints) or tuple(
+        ToolRequest(tool, call.last_user) for tool in work if find_colleague(call, tool)
     )
     if found or not is_follow_up(call.last_user):
-        return found or _handed_over(call, work) or _looked_up(call.last_user, work)
+        return found or _find_handover(call, work) or _find_search(call.last_user, work)
     before = [made.name for made in tool_calls(call)][: len(tool_calls(call)) - len(list_recent_tool_calls(call))]
     tool = next((tool for name in reversed(before) for tool in work if tool.name == name), None)
     spoken = tool is not None and mentions(call.last_user).evidence(properties_of(tool)) > 0
     return (ToolRequest(tool, call.last_user),) if tool is not None and spoken else ()
 
 
-def _handed_over(call: Call, tools: Sequence[Tool]) -> tuple[ToolRequest, ...]:
+def _find_handover(call: Call, tools: Sequence[Tool]) -> tuple[ToolRequest, ...]:
     """A request for the colleague whom a text fits best, however badly, where it asks for no tool."""
     colleagues = [tool for tool in tools if HANDOFF.match(tool.name)]
     if not colleagues or find_courtesy(call.last_user):
@@ -329,9 +331,9 @@ def _handed_over(call: Call, tools: Sequence[Tool]) -> tuple[ToolRequest, ...]:
 _FITS_COLLEAGUE = -0.1  # whose names begin with other verbs than what is said
 
 
-def _looked_up(text: str, tools: Sequence[Tool]) -> tuple[ToolRequest, ...]:
+def _find_search(text: str, tools: Sequence[Tool]) -> tuple[ToolRequest, ...]:
     """A search for the answer to a question that asks for nothing else, if a tool searches for whatever is asked."""
-    if "?" not in text or find_courtesy(text) or computed(text, bare=True) or _TO_YOU.search(text):
+    if "?" not in text or find_courtesy(text) or compute(text, bare=True) or _TO_YOU.search(text):
         return ()
     fitting = (
         tool
@@ -349,10 +351,10 @@ _TO_YOU = lazy_pattern(
 )
 
 
-def _with_orders(
+def _add_ordered(
     asked: Sequence[ToolRequest], ordered: Instructions, tools: Sequence[Tool], text: str
 ) -> tuple[ToolRequest, ...]:
-    known, ends = {tool.name: tool for tool in reversed(tools)}, ending_tools(tools)
+    known, ends = {tool.name: tool for tool in reversed(tools)}, find_ending_tools(tools)
     every = [known[name] for name in ordered.always]
     always = [tool for tool in every if tool not in ends]
     first = [own for tool in always for own in _own(asked, tool, text)]
@@ -376,7 +378,7 @@ def _own(asked: Sequence[ToolRequest], tool: Tool, text: str) -> list[ToolReques
     return [replace(own[0], later=True), *own[1:]]
 
 
-def _staged(asked: Iterable[ToolRequest]) -> Iterator[tuple[ToolRequest, int]]:
+def _number_stages(asked: Iterable[ToolRequest]) -> Iterator[tuple[ToolRequest, int]]:
     stage = 0
     for at, request in enumerate(asked):
         stage += bool(at) and request.later
@@ -390,10 +392,10 @@ def _each(call: Call, request: ToolRequest, stage: int) -> Iterator[PendingCall]
     if len(sets) > 1 and all(whole & needed <= _stated(request.tool, each).keys() for each in sets):
         yield from (PendingCall(request.tool, each, stage) for each in sets)
     else:
-        yield PendingCall(request.tool, said if needed <= whole else _wide(call, request), stage)
+        yield PendingCall(request.tool, said if needed <= whole else _read_widely(call, request), stage)
 
 
-def _wide(call: Call, request: ToolRequest) -> Mentions:
+def _read_widely(call: Call, request: ToolRequest) -> Mentions:
     """The values in the words of a request, then those of results, then those of earlier messages of the user."""
     earlier = [message.text for message in reversed(call.messages) if message.role == "user"][:_MOST_EARLIER]
     content = _content(call, request.tool) if refers_back(request.text) else ""
@@ -403,14 +405,14 @@ def _wide(call: Call, request: ToolRequest) -> Mentions:
 def _content(call: Call, tool: Tool) -> str:
     """The results in words, as the value of the required parameter that takes a text for people, if there is one."""
     name = next((name for name in sorted(required_of(tool)) if _FOR_PEOPLE.intersection(words(name))), None)
-    said = None if name is None else results_text(call)
+    said = None if name is None else describe_results(call)
     return "" if said is None else f'\n{name}: "{said[:_LONGEST_RESULT].translate(_UNQUOTED)}"'
 
 
 def _results(call: Call, asked: str) -> list[str]:
     """The last results, the newest first; of a list of records, the one that is asked for."""
     found = [result["text"][:_LONGEST_RESULT] for result in reversed(list_tool_results(call)[-_MOST_EARLIER:])]
-    return [text for result in found for text in (*record_in(result, asked), result)]
+    return [text for result in found for text in (*find_record(result, asked), result)]
 
 
 def _left(every: Sequence[PendingCall], call: Call) -> Iterator[PendingCall]:
@@ -426,7 +428,7 @@ def _left(every: Sequence[PendingCall], call: Call) -> Iterator[PendingCall]:
             yield pending
 
 
-def earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolCall | None:
+def find_earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolCall | None:
     """Return an earlier call with the same arguments, or one of an earlier turn with all arguments that were said.
 
     Handing over is no question that was answered: only calls of this turn count.

@@ -21,9 +21,9 @@ from mockserver.model.arguments.assigning import (
     read_properties,
 )
 from mockserver.model.arguments.reading import read
-from mockserver.model.arguments.records import object_mentions
+from mockserver.model.arguments.records import split_objects
 from mockserver.model.arguments.values import Mention
-from mockserver.model.arguments.wording import count_of_items
+from mockserver.model.arguments.wording import find_count_of_items
 from mockserver.model.vocabulary import ends, parts
 
 __all__ = ["NOTHING", "WHOLE", "Fits", "Mention", "Mentions", "mentions"]
@@ -98,7 +98,7 @@ class Mentions(Struct, frozen=True):
 
     def counted(self, name: str) -> "tuple[int | None, Mentions]":
         """Return how many items the text wants of the list with this name, "4 tasks", and the mentions without that."""
-        place = count_of_items(self.text, self.found, parts(name)[-1:])
+        place = find_count_of_items(self.text, self.found, parts(name)[-1:])
         if place is None:
             return None, self
         return place.value, replace(self, found=_left(self.found, [place]), evidence_of=None)
@@ -113,7 +113,7 @@ class Mentions(Struct, frozen=True):
 
         Objects that are `listed`, as items of one list, may have different properties.
         """
-        parts = object_mentions(self.text, self.found, _first(properties), listed=listed)
+        parts = split_objects(self.text, self.found, _first(properties), listed=listed)
         if len(parts) == 1 and parts[0] == (self.found, ()):
             return (self,)
         return tuple(

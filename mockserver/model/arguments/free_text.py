@@ -18,7 +18,7 @@ def kind_of_text(semantic_type: str, words: Iterable[str]) -> str:
     return "message" if named.isdisjoint(_WHOLE_TEXTS) else "text"
 
 
-def announced(text: str, kind: str, used: Iterable[Mention]) -> Place | None:
+def find_announced(text: str, kind: str, used: Iterable[Mention]) -> Place | None:
     """Return where free text of a kind stands, cut before used mentions; None where nothing announces it."""
     taken = sorted((mention.start, mention.end) for mention in used)
     for cue in _CUES.get(kind, ()):
@@ -36,7 +36,7 @@ def announced(text: str, kind: str, used: Iterable[Mention]) -> Place | None:
     return None
 
 
-def remainder(text: str, kind: str, used: Iterable[Mention]) -> Place | None:
+def find_remainder(text: str, kind: str, used: Iterable[Mention]) -> Place | None:
     """Return the object of the first request: the rest of its sentence; of a question, all of it."""
     taken = sorted((mention.start, mention.end) for mention in used)
     for start, end in _sentences(text[:_REACH]):

@@ -69,7 +69,7 @@ def read_property(name: str, schema: Json, order: int, *, required: bool = False
     )
 
 
-def item_of(list_: Property) -> Property:
+def read_item(list_: Property) -> Property:
     """Return what an array asks for as its items; they have the name of the array."""
     items = list_.schema.get("items")
     first = list_.schema.get("prefixItems")
@@ -177,7 +177,7 @@ def _hints(described: str) -> Iterator[str]:
 Taken = tuple[Property, Mention]
 
 
-def similar(props: Iterable[Property]) -> list[tuple[Property, ...]]:
+def group_similar(props: Iterable[Property]) -> list[tuple[Property, ...]]:
     """Return the groups of properties that differ only in a letter, a number or such a word, each in its order."""
     groups: dict[tuple[str, ...], list[tuple[int, Property]]] = {}
     for prop in props:

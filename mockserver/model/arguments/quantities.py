@@ -49,7 +49,7 @@ def _quantity_words() -> frozenset[str]:
     return frozenset((*(word for word in spoken if len(word) > 1), *_TIMES, *others))
 
 
-def numbers(text: str) -> Iterator[Mention]:
+def find_numbers(text: str) -> Iterator[Mention]:
     """The numbers of a text; whole ones are ints. Amounts of money have kind `money` and the currency as unit."""
     for found in _NUMBER.finditer(text):
         with suppress(OverflowError):
@@ -130,7 +130,7 @@ def _sum_words(text: str, run: Sequence[re.Match[str]]) -> Iterator[Mention]:
     yield from _with_unit(total + group, where, unit[1] if unit else "", unit.span(1) if unit else where)
 
 
-def moments(text: str) -> Iterator[Mention]:
+def find_moments(text: str) -> Iterator[Mention]:
     """The dates of a text, after those with a time; and the times that "at" makes sure.
 
     A date is `2025-03-03`, a time `15:30` (with seconds if they are given), both `2025-03-03T15:30:00Z`.
@@ -143,7 +143,7 @@ def moments(text: str) -> Iterator[Mention]:
             datetime.fromisoformat(f"{day}T{minute}")
             yield Mention("datetime", f"{day}T{minute}{second or ':00'}{zone}", *found.span())
     whole = [day for at, day in enumerate(dates) if not at or not day.overlaps(dates[at - 1])]
-    spoken = [*times(text)]
+    spoken = [*find_times(text)]
     for one, other in pairwise(sorted((*whole, *spoken), key=lambda m: m.start)):
         if one.kind != other.kind and _JOINT.fullmatch(text, one.end, other.start):  # tomorrow at 3pm
             day, time = (one.value, other.value) if one.kind == "date" else (other.value, one.value)
@@ -161,7 +161,7 @@ def pieces(moment: Mention, text: str) -> Iterator[Mention]:
         yield Mention("time", stamp[2] + (stamp[3] or ""), moment.start + 11, moment.end)
         return
     dates = sorted(_dates(written), key=lambda m: (m.start, -m.end))
-    for part in (*dates[:1], *times(written)):
+    for part in (*dates[:1], *find_times(written)):
         yield Mention(part.kind, part.value, part.start + moment.start, part.end + moment.start)
 
 
@@ -253,7 +253,7 @@ _TIME = lazy_pattern(
 )
 
 
-def times(text: str) -> Iterator[Mention]:
+def find_times(text: str) -> Iterator[Mention]:
     """The times of day of a text; `2h30` may as well be a duration."""
     for found in _TIME.finditer(_fold(text)):
         if (time := _read_time(found)) is not None:
@@ -282,7 +282,7 @@ _DURATION = lazy_pattern(
 _PIECE = lazy_pattern(rf"(?i)(?:({_AMOUNT})[ -]?|({_AMOUNT_WORD})[ -])({_any_of('seconds')}|m)(?![^\W\d_])")
 
 
-def durations(text: str) -> Iterator[Mention]:
+def find_durations(text: str) -> Iterator[Mention]:
     """The durations of a text in seconds; those with a single unit have it as unit."""
     for found in _DURATION.finditer(_fold(text)):
         counted = [(_read_count(digits or word), unit.lower()) for digits, word, unit in _PIECE.findall(found[0])]

@@ -8,8 +8,24 @@ from itertools import chain
 from msgspec.structs import replace
 
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.arguments.quantities import durations, may_have_quantities, moments, numbers, pieces, times
-from mockserver.model.arguments.values import LISTED, Mention, fragments, literals, members, pairs, quoted, statements
+from mockserver.model.arguments.quantities import (
+    find_durations,
+    find_moments,
+    find_numbers,
+    find_times,
+    may_have_quantities,
+    pieces,
+)
+from mockserver.model.arguments.values import (
+    LISTED,
+    Mention,
+    find_fragments,
+    find_literals,
+    find_pairs,
+    find_quoted,
+    find_statements,
+    read_members,
+)
 from mockserver.model.vocabulary import (
     heading_of,
     language_of_prepositions,
@@ -27,17 +43,17 @@ _MOST_MENTIONS = 400  # of one text
 def read(text: str) -> tuple[Mention, ...]:
     """Return what a text mentions, in order. Mentions may overlap: a pair and the number in it."""
     claimed, may_count = bytearray(len(text)), may_have_quantities(text)
-    strict = list(_claimed(fragments(text), claimed))
-    inner = [member for fragment in strict for member in members(text, fragment)]
-    forms = [quoted(text), literals(text, sure=True)]
-    forms += [moments(text), durations(text), times(text)] if may_count else []
-    forms += [literals(text, sure=False)]
-    forms += [numbers(text)] if may_count else []
+    strict = list(_claimed(find_fragments(text), claimed))
+    inner = [member for fragment in strict for member in read_members(text, fragment)]
+    forms = [find_quoted(text), find_literals(text, sure=True)]
+    forms += [find_moments(text), find_durations(text), find_times(text)] if may_count else []
+    forms += [find_literals(text, sure=False)]
+    forms += [find_numbers(text)] if may_count else []
     strict += _claimed(chain.from_iterable(forms), claimed)
     inner += [part for mention in strict for part in _within(text, mention)]
-    free = tuple(phrases(text, claimed))
+    free = tuple(find_phrases(text, claimed))
     whole = sorted((*strict, *free), key=lambda m: m.start)
-    named = (*pairs(text), *statements(text), *portions(text, whole))
+    named = (*find_pairs(text), *find_statements(text), *find_portions(text, whole))
     found = sorted((*whole, *inner, *named), key=lambda m: (m.start, -m.end, m.kind))
     if len(found) > _MOST_MENTIONS:  # the middle tells least
         found = found[: _MOST_MENTIONS // 2] + found[-_MOST_MENTIONS // 2 :]
@@ -49,7 +65,7 @@ def _within(text: str, mention: Mention) -> Iterator[Mention]:
     if mention.kind == "datetime":
         yield from pieces(mention, text)
     elif mention.kind == "expression" or (mention.kind == "date" and text.startswith("in ", mention.start)):
-        for number in numbers(text[mention.start : mention.end]):
+        for number in find_numbers(text[mention.start : mention.end]):
             yield replace(number, start=number.start + mention.start, end=number.end + mention.start)
 
 
@@ -142,7 +158,7 @@ _HOUSE = lazy_pattern(r"(?P<number>\d{1,5}[A-Za-z]?) (?P<street>[A-Z0-9].+)")
 _ZIP = lazy_pattern(r" (\d{5}(?:-\d{4})?|[A-Z]\d[A-Z] ?\d[A-Z]\d|[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2})(?!\w)")
 
 
-def portions(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
+def find_portions(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
     """The parts of mentions that are values too, and names that an id continues."""
     last: Mention | None = None
     for mention in found:
@@ -163,7 +179,7 @@ def portions(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
         last = mention
 
 
-def portion_of(words: Sequence[str], beside: Collection[str]) -> str:
+def find_portion(words: Sequence[str], beside: Collection[str]) -> str:
     """Return which part of a value a property asks for, where another property asks for the rest."""
     return next((part for word in words for other, part in _SPLIT.get(word, {}).items() if other in beside), "")
 
@@ -229,7 +245,7 @@ _ENGLISH_ARTICLES = vocabulary(
 Token = re.Match[str]
 
 
-def phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
+def find_phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
     """The names (capitalised) and other phrases of a text, outside of what other values claim."""
     last = 0
     for mention in _phrases(text, claimed):

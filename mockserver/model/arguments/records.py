@@ -20,7 +20,7 @@ Parted = tuple[Part, Part]  # the mentions of an object, and those of the others
 Record = tuple[Place, Mapping[str, Mention]]  # where an object stands in the text, and its mentions by property
 
 
-def object_mentions(
+def split_objects(
     text: str, found: Sequence[Mention], properties: Mapping[str, Json], *, listed: bool = False
 ) -> list[Parted]:
     """Return the mentions of each object, with those that all share; one set where nothing repeats.
@@ -37,7 +37,7 @@ def object_mentions(
     return _of_records(records, found) or _repeated(text, found, props) or [(tuple(found), ())]
 
 
-def record_in(result: str, asked: str) -> list[str]:
+def find_record(result: str, asked: str) -> list[str]:
     """Return, as JSON, the record of a list in JSON that a text asks for, "the cheapest one": else the first."""
     value = try_parse(result)
     lists = [value, *(value.values() if isinstance(value, dict) else ())]

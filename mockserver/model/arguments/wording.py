@@ -25,7 +25,7 @@ def _index(text: str) -> tuple[tuple[tuple[str, int, int], ...], Mapping[str, li
     return words, places
 
 
-def choices_in(text: str, prop: Property) -> Iterator[Scored]:
+def find_choices(text: str, prop: Property) -> Iterator[Scored]:
     for choice in prop.choices[:_MOST_CHOICES]:
         if isinstance(choice, str) and choice:
             for points, (start, end) in _said(text, choice):
@@ -64,13 +64,13 @@ def _other_names(choice: str) -> Iterator[str]:
         yield from (name for name, code in heading_of("currencies").items() if code == choice)
 
 
-def examples_in(text: str, prop: Property) -> Iterator[Mention]:
+def find_examples(text: str, prop: Property) -> Iterator[Mention]:
     for hint in sorted(prop.hints)[:_MOST_EXAMPLES]:
         for start, end in _runs(text, parts(hint) or (hint,)):
             yield Mention("words", text[start:end], start, end)
 
 
-def without_name(mention: Mention, prop: Property) -> Mention | None:
+def remove_name(mention: Mention, prop: Property) -> Mention | None:
     """Return the rest of a phrase that begins or ends with the property's name: "namespace prod", "the web app"."""
     words = mention.value.split(" ") if mention.kind in ("words", "name") and isinstance(mention.value, str) else ()
     if not 1 < len(words) < 6 or len(prop.words[-1]) < 3:
@@ -86,7 +86,7 @@ def without_name(mention: Mention, prop: Property) -> Mention | None:
     return Mention("words", " ".join(words[:-1]), mention.start, end)
 
 
-def boolean_in(text: str, prop: Property) -> bool | None:
+def find_boolean(text: str, prop: Property) -> bool | None:
     """Return what the text says of a property that is true or false; None where it says nothing."""
     words = [word for word in prop.words if word not in _AUXILIARY] or list(prop.words)
     place = next(_named(text, words), None)
@@ -123,7 +123,7 @@ def _is_affirmed(text: str, place: Place) -> bool:
     return next(said, "yes") not in word_set("negations")
 
 
-def count_of_items(text: str, found: Sequence[Mention], nouns: Collection[str]) -> Mention | None:
+def find_count_of_items(text: str, found: Sequence[Mention], nouns: Collection[str]) -> Mention | None:
     """Find where a text says how many items it wants: `4 tasks`, `five European capitals`.
 
     Without a noun, it may be a number of anything.
@@ -146,7 +146,9 @@ def _next_words(text: str, at: int) -> list[str]:
 _NEXT_WORDS = lazy_pattern(r"(?: [\w-]{1,30}){1,3}")
 
 
-def runs_of_items(text: str, scored: Sequence[Scored], item: Property) -> Iterator[tuple[int, tuple[Mention, ...]]]:
+def find_runs_of_items(
+    text: str, scored: Sequence[Scored], item: Property
+) -> Iterator[tuple[int, tuple[Mention, ...]]]:
     """Groups of mentions that stand one after the other, with the points of each group."""
     run: list[Scored] = []
     for points, mention in sorted(scored, key=lambda pair: (pair[1].start, -pair[0])):
@@ -171,11 +173,11 @@ def _group(run: Sequence[Scored]) -> tuple[int, tuple[Mention, ...]]:
     return best + (24 if len(run) > 1 else 0), tuple(mention for _, mention in run)
 
 
-def items_in(found: Sequence[Mention], item: Property, prop: Property) -> Iterator[Scored]:
+def find_items(found: Sequence[Mention], item: Property, prop: Property) -> Iterator[Scored]:
     for said in found:
         if said.kind not in _KINDS_OF_ITEMS:
             continue
-        mention = without_name(said, prop) or said
+        mention = remove_name(said, prop) or said
         points = max(score(mention, item), score(mention, prop))
         plain = item.semantic_type in ("", "number") and item.numeric and mention.kind in ("number", "money")
         wordy = "string" in item.types and item.semantic_type in ("", "title", "text", "query")
@@ -183,7 +185,7 @@ def items_in(found: Sequence[Mention], item: Property, prop: Property) -> Iterat
             yield max(points, 10), mention
 
 
-def bulleted(text: str) -> tuple[Mention, ...]:
+def find_bulleted(text: str) -> tuple[Mention, ...]:
     """Return the lines of a list with bullets or numbers, if there are several."""
     found = list(_BULLETS.finditer(text))[:_MOST_ITEMS]
     return tuple(Mention("quoted", line[1].strip(), *line.span(1)) for line in found) if len(found) > 1 else ()

@@ -10,7 +10,7 @@ from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.notations import MOST, Agent, AgentStep, read_tools, with_steps
-from mockserver.model.tool_uses import ending_tools
+from mockserver.model.tool_uses import find_ending_tools
 from mockserver.model.vocabulary import RULING
 
 
@@ -39,7 +39,7 @@ def read(call: Call, prompt: str) -> Agent | None:
         return None
     lines = ((found[1], prompt[prompt.rfind("\n", 0, found.start()) + 1 :][:900]) for found in _CALLED.finditer(prompt))
     told = dict.fromkeys((name, line.partition("\n")[0]) for name, line in islice(lines, MOST * 10))
-    ends = dict.fromkeys(name for name, line in told if ending_tools((Tool(name, line),)))
+    ends = dict.fromkeys(name for name, line in told if find_ending_tools((Tool(name, line),)))
     end = next((name for name in islice(ends, MOST) if _is_ordered(name, prompt)), None)
     block = None if end is None else _read_block(prompt, end)
     if block is None:

@@ -10,7 +10,7 @@ from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import compact, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.notations import MOST, Agent, AgentStep, with_steps
-from mockserver.model.tool_uses import ending_tools
+from mockserver.model.tool_uses import find_ending_tools
 from mockserver.model.vocabulary import RULING
 
 
@@ -39,7 +39,7 @@ def read(call: Call, prompt: str) -> Agent | None:
     tools = [*{tool.name: tool for tool in shown if tool}.values()]
     if not tools:
         return None
-    ending = next(iter(ending_tools(tools)), None)
+    ending = next(iter(find_ending_tools(tools)), None)
     work = [tool for tool in tools if tool != ending]
     request, steps = "", list[AgentStep]()
     for at, message in enumerate(call.messages):

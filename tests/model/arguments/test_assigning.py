@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mockserver.model.arguments import mentions
-from mockserver.model.arguments.assigning import Assignment, Evidence, assign, matches, read_properties, values
+from mockserver.model.arguments.assigning import Assignment, Evidence, assign, find_candidates, read_properties, values
 from mockserver.model.arguments.properties import in_order, read_property
 from mockserver.model.arguments.reading import read
 from mockserver.model.arguments.values import Mention
@@ -39,7 +39,7 @@ def test_the_next_form_is_given_where_the_first_does_not_fit() -> None:
 def test_work_is_bounded_by_pairs() -> None:
     text = "in Rome, " * 400
     properties = {f"city{at}": STRING for at in range(2_000)}
-    assert sum(1 for _ in matches(text, read(text), read_properties(properties))) <= 45_000
+    assert sum(1 for _ in find_candidates(text, read(text), read_properties(properties))) <= 45_000
 
 
 def test_what_stands_at_the_ends_is_weighed() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.model.arguments.quantities import durations, moments, numbers, pieces, times
+from mockserver.model.arguments.quantities import find_durations, find_moments, find_numbers, find_times, pieces
 from mockserver.model.arguments.values import value_of
 
 
@@ -27,7 +27,7 @@ from mockserver.model.arguments.values import value_of
     ],
 )
 def test_values(text: str, expected: list[float]) -> None:
-    found = sorted((m for m in numbers(text) if m.kind in ("number", "money", "ordinal")), key=lambda m: m.start)
+    found = sorted((m for m in find_numbers(text) if m.kind in ("number", "money", "ordinal")), key=lambda m: m.start)
     assert [mention.value for mention in found] == expected
 
 
@@ -45,7 +45,7 @@ def test_values(text: str, expected: list[float]) -> None:
     ],
 )
 def test_kinds_and_units(text: str, kind: str, unit: str) -> None:
-    first = next(mention for mention in numbers(text) if mention.kind in ("number", "money", "ordinal"))
+    first = next(mention for mention in find_numbers(text) if mention.kind in ("number", "money", "ordinal"))
     assert (first.kind, first.unit) == (kind, unit)
 
 
@@ -85,14 +85,14 @@ def test_too_large_a_number_is_none() -> None:
     ],
 )
 def test_moments(text: str, expected: str) -> None:
-    assert next(moments(text)).value == expected
+    assert next(find_moments(text)).value == expected
 
 
 @pytest.mark.parametrize(
     "text", ["2025-02-30", "31.31.2024", "99/99/2024", "may I", "the marching", "1/2", "2025-13-01T99:99"]
 )
 def test_what_is_no_moment(text: str) -> None:
-    assert list(moments(text)) == []
+    assert list(find_moments(text)) == []
 
 
 @pytest.mark.parametrize(
@@ -103,12 +103,12 @@ def test_what_is_no_moment(text: str) -> None:
     ],
 )  # fmt: skip
 def test_times(text: str, expected: str) -> None:
-    assert [mention.value for mention in times(text)] == [expected]
+    assert [mention.value for mention in find_times(text)] == [expected]
 
 
 @pytest.mark.parametrize("text", ["2025-03-03T10:00:00Z", "3 March 2025 at 10:00"])
 def test_a_moment_has_a_date_and_a_time(text: str) -> None:
-    moment = next(moments(text))
+    moment = next(find_moments(text))
     assert [part.value for part in pieces(moment, text)][:2] in (["2025-03-03", "10:00:00"], ["2025-03-03", "10:00"])
 
 
@@ -125,8 +125,8 @@ def test_a_moment_has_a_date_and_a_time(text: str) -> None:
     ],
 )
 def test_durations(text: str, seconds: int) -> None:
-    assert sum(mention.value for mention in durations(text)) == seconds
+    assert sum(mention.value for mention in find_durations(text)) == seconds
 
 
 def test_the_unit_is_told_where_it_is_one() -> None:
-    assert [mention.unit for mention in durations("45 minutes or 1 hour 5 min")] == ["minutes", ""]
+    assert [mention.unit for mention in find_durations("45 minutes or 1 hour 5 min")] == ["minutes", ""]

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.model.arithmetic import computed
+from mockserver.model.arithmetic import compute
 from mockserver.model.choices import choose, decide
 from mockserver.model.form import Request, finish_answer, shape_answer
 from mockserver.model.orders import dictate, obey, rate
@@ -241,8 +241,8 @@ def test_tags(order: str, answer: str) -> None:
     ],
 )
 def test_computed(text: str, answer: str) -> None:
-    assert computed(text, bare=False) == answer
-    assert computed(text, bare=True) == answer.rpartition("= ")[2]
+    assert compute(text, bare=False) == answer
+    assert compute(text, bare=True) == answer.rpartition("= ")[2]
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_computed(text: str, answer: str) -> None:
     ],
 )
 def test_what_is_no_sum(text: str) -> None:
-    assert computed(text, bare=False) is None
+    assert compute(text, bare=False) is None
 
 
 def test_the_words_of_a_manual_are_no_cases() -> None:

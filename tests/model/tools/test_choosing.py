@@ -9,11 +9,11 @@ from mockserver.model.choosing import (
     THRESHOLD,
     Offers,
     Said,
-    best,
-    clauses,
+    blank_quotes,
+    find_best,
+    find_tool_requests,
     score_words,
-    tool_requests,
-    unquoted,
+    split_clauses,
 )
 from mockserver.model.vocabulary import words
 
@@ -25,7 +25,7 @@ TOOLS = (
 
 
 def asked(text: str) -> list[tuple[str, str, bool]]:
-    return [(request.tool.name, request.text, request.later) for request in tool_requests(text, TOOLS, {})]
+    return [(request.tool.name, request.text, request.later) for request in find_tool_requests(text, TOOLS, {})]
 
 
 def test_each_wish_has_its_own_words() -> None:
@@ -54,10 +54,10 @@ def test_prose_asks_for_no_tool(text: str) -> None:
 
 
 def test_the_best_of_tools_that_fit_badly() -> None:
-    found = best("something for a city", TOOLS, {})
+    found = find_best("something for a city", TOOLS, {})
     assert found is not None
     assert found.name == "get_weather"
-    assert best("xyzzy", TOOLS, {}) is None
+    assert find_best("xyzzy", TOOLS, {}) is None
 
 
 def function(name: str, about: str, *needed: str) -> Tool:
@@ -73,7 +73,7 @@ OTHER_TOOLS = (
 
 
 def names(text: str) -> list[str]:
-    return [request.tool.name for request in tool_requests(text, OTHER_TOOLS, {})]
+    return [request.tool.name for request in find_tool_requests(text, OTHER_TOOLS, {})]
 
 
 def test_items_of_a_list_are_one_wish() -> None:
@@ -115,11 +115,11 @@ FOREIGN_TOOLS = (
     ],
 )
 def test_tools_are_asked_for_in_other_languages(text: str, tool: str | None) -> None:
-    assert [request.tool.name for request in tool_requests(text, FOREIGN_TOOLS, {})] == ([tool] if tool else [])
+    assert [request.tool.name for request in find_tool_requests(text, FOREIGN_TOOLS, {})] == ([tool] if tool else [])
 
 
 def test_clauses_stand_between_signs_and_joining_words() -> None:
-    found = clauses("Check the weather in Paris, and book a table. Then e-mail bob@example.com")
+    found = split_clauses("Check the weather in Paris, and book a table. Then e-mail bob@example.com")
     assert [clause.text.strip() for clause in found] == [
         "Check the weather in Paris",
         "book a table",
@@ -139,7 +139,7 @@ def test_clauses_stand_between_signs_and_joining_words() -> None:
     ],
 )
 def test_what_is_denied(text: str, wanted: str, denied: str) -> None:
-    [clause] = clauses(text)
+    [clause] = split_clauses(text)
     assert (clause.text, clause.denied) == (wanted, denied)
 
 
@@ -154,23 +154,23 @@ def test_what_is_denied(text: str, wanted: str, denied: str) -> None:
     ],
 )
 def test_what_asks_for_nothing(text: str, idle: bool) -> None:
-    assert clauses(text)[0].idle is idle
+    assert split_clauses(text)[0].idle is idle
 
 
 def test_quoted_texts_are_blanked_and_quoted_names_stay() -> None:
-    assert unquoted('say "book a table" with `get_user`') == "say" + " " * 16 + "with `get_user`"
-    assert len(unquoted("```\nbook a table\n```")) == len("```\nbook a table\n```")
+    assert blank_quotes('say "book a table" with `get_user`') == "say" + " " * 16 + "with `get_user`"
+    assert len(blank_quotes("```\nbook a table\n```")) == len("```\nbook a table\n```")
 
 
 def test_of_a_long_text_the_ends_are_heard() -> None:
-    found = clauses("first. " + "middle. " * 1000 + "last.")
+    found = split_clauses("first. " + "middle. " * 1000 + "last.")
     assert (found[0].text.strip(), found[-1].text.strip()) == ("first", "last")
     assert len(found) <= 400
 
 
 @pytest.mark.parametrize("sign", ["“", '"', "`", "'", "«", "「", "a,", "what ", "do you have ", "not "])
 def test_hostile_texts_are_read_in_bounded_time(sign: str) -> None:
-    assert len(clauses(sign * 16_000)) <= 400
+    assert len(split_clauses(sign * 16_000)) <= 400
 
 
 WEATHER = Tool("get_weather", "Get the current weather for a city, e.g. Paris.", {"properties": {"city": {}}})

@@ -15,7 +15,7 @@ from mockserver.core.plan import ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import NOTHING
 from mockserver.model.conversation import unwrap
-from mockserver.model.tool_uses import tool_use, tool_uses
+from mockserver.model.tool_uses import list_tool_uses, make_tool_use
 from tests.kit.calls import call
 from tests.kit.loops import asked, catalogue, rounds, rows, uses
 
@@ -65,8 +65,8 @@ def test_what_is_required_again_is_another_tool_first() -> None:
 
 
 def test_a_tool_without_parameters_gets_an_empty_object() -> None:
-    assert tool_use(Tool("f"), NOTHING, Seed()).call == ToolCall("", "f", "{}")
-    assert json.loads(tool_use(Tool("f", parameters={"type": "object"}), NOTHING, Seed()).call.arguments) == {}
+    assert make_tool_use(Tool("f"), NOTHING, Seed()).call == ToolCall("", "f", "{}")
+    assert json.loads(make_tool_use(Tool("f", parameters={"type": "object"}), NOTHING, Seed()).call.arguments) == {}
 
 
 def test_a_custom_tool_gets_text() -> None:
@@ -153,7 +153,7 @@ def test_loops_end_and_no_call_is_made_twice(turn: Call, results: list[Json]) ->
 @settings(max_examples=150, deadline=None)
 @given(turns(), st.integers(0, 3))
 def test_the_tool_choice_is_obeyed_and_arguments_are_valid(turn: Call, seed: int) -> None:
-    choice, made = turn.tool_choice, tool_uses(turn, Seed(seed))
+    choice, made = turn.tool_choice, list_tool_uses(turn, Seed(seed))
     calls = [use.call for use in made if isinstance(use, ToolUse)]
     allowed = choice.names or tuple(tool.name for tool in turn.tools)
     assert len(calls) == len(made)
@@ -182,7 +182,7 @@ def test_of_several_ends_the_one_that_the_user_speaks_of_is_taken() -> None:
     person = {"properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "type": "object"}
     ends = (Tool("final_result_Landmark", parameters=landmark), Tool("final_result_Person", parameters=person))
     asked_for = call("Ada Lovelace is 36 years old.", tool_choice=ToolChoice("required"))
-    (use,) = tool_uses(replace(asked_for, tools=ends), Seed())
+    (use,) = list_tool_uses(replace(asked_for, tools=ends), Seed())
     assert isinstance(use, ToolUse)
     assert (use.call.name, json.loads(use.call.arguments)) == (
         "final_result_Person",

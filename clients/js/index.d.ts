@@ -37,12 +37,17 @@ type Field =
   | "key"
   | "attempt"
   | "namespace"
+  | "mcp"
+  | "tool"
+  | "arguments"
+  | "resource"
+  | "prompt_name"
   | "prompt_tokens"
   | "body";
 
 /** Conditions of a rule, as under `when:` in a rules file. All must hold. */
 export type When = { [field in Field]?: Condition } & {
-  [field: `${"param" | "header" | "query" | "metadata"}.${string}`]: Condition;
+  [field: `${"param" | "header" | "query" | "metadata" | "arguments"}.${string}`]: Condition;
 } & { any?: When[]; all?: When[]; not?: When };
 
 /** Milliseconds, seconds and so on as text (`"300ms"`, `"2s"`), or a number of seconds. */
@@ -91,6 +96,10 @@ export interface Then extends Content {
   one_of?: { weight?: number; then: Then }[];
   embedding?: number[];
   moderation?: Record<string, number> | string[];
+  /** What a tool of an MCP server fails with: a text, or JSON. */
+  tool_error?: unknown;
+  /** Content blocks of a tool of an MCP server, in MCP's form. */
+  content?: (Table & { type: string })[];
   failed?: true | { code?: string; message?: string; event?: "error" };
   /** Names, or a name with its table: `{ cut: { after_tokens: 3 } }`. */
   faults?: (string | { [fault: string]: Table })[];

@@ -10,7 +10,9 @@ from mockserver.core.http import Frame, Headers
 from mockserver.core.seed import Random, Seed
 
 Where = Literal["at_start", "after_frames", "after_tokens", "after_bytes", "in_tool_arguments", "before_done"]
-Kind = Literal["count", "difference", "duration", "media type", "pointer", "position", "reason", "speed", "word"]
+Kind = Literal[
+    "close code", "count", "difference", "duration", "media type", "pointer", "position", "reason", "speed", "word"
+]
 Faults = Mapping[str, Any]  # the class of each fault, a Struct, by name
 
 
@@ -96,10 +98,14 @@ class Wait(Struct, frozen=True):
     seconds: float
 
 
+NO_CLOSE_FRAME = 1006  # how clients call the end of a WebSocket without a close frame (RFC 6455, 7.1.5)
+
+
 class Cut(Struct, frozen=True):
     """End at once: the message as if it were complete, or the connection, closed or reset (TCP RST)."""
 
     how: Literal["end", "close", "reset"]
+    code: int = NO_CLOSE_FRAME  # of the close frame with which a WebSocket is closed
 
 
 class Flush(Struct, frozen=True):

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 from starlette.types import Message, Receive, Send
 
-from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
+from mockserver.core.action import NO_CLOSE_FRAME, Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.exchange import COMPLETE, PIECE, Exchange, SentPart, SentParts, count_frames
 from mockserver.core.http import WITHOUT_BODY, HeaderLines, Headers, Reply
 from mockserver.core.seed import monotonic
@@ -36,8 +36,8 @@ class Wire(Protocol):
     def write(self, data: bytes) -> None:
         """Write bytes to the connection outside HTTP framing."""
 
-    def close(self) -> None:
-        """Send what was written, then close, even if HTTP expects more."""
+    def close(self, code: int = NO_CLOSE_FRAME) -> None:
+        """Send what was written, then close, even if HTTP expects more; a WebSocket with a close frame of this code."""
 
     def reset(self) -> None:
         """End the connection by TCP RST."""
@@ -527,7 +527,7 @@ async def _await_delivery(wire: Wire) -> None:
 
 def _cut(wire: Wire | None, cut: Cut) -> None:
     if wire is not None and cut.how == "close":
-        wire.close()
+        wire.close(cut.code)
     elif wire is not None and cut.how == "reset":
         wire.reset()
 

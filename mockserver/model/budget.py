@@ -45,7 +45,7 @@ def spend(steps: int) -> bool:
     return True
 
 
-def request_work() -> RequestWork:
+def find_request_work() -> RequestWork:
     budget = _CURRENT.get()
     return RequestWork() if budget is None else budget.request
 

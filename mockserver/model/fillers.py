@@ -47,7 +47,7 @@ def word(rng: Random, locale: str = "en_US") -> str:
 
 
 def phrase(rng: Random, length: int) -> str:
-    return " ".join(word(rng) for _ in range(length))
+    return " ".join(noun(rng) for _ in range(length))
 
 
 def sentence(rng: Random, locale: str = "en_US") -> str:

@@ -18,7 +18,7 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.core.pattern_size import estimate_size
 from mockserver.core.seed import Random, worked
 
-Pattern = Any  # a LiteralPattern, or a compiled pattern, whose type `regex` does not export
+Pattern = Any  # a compiled pattern, whose type `regex` does not export
 Tree = Any  # a parsed pattern: a list of pairs, an opcode and its arguments
 Node = tuple[Any, Any]
 Ranges = tuple[tuple[int, int], ...]
@@ -34,16 +34,6 @@ class InvalidPatternError(Exception):
 
 class PatternTimeoutError(Exception):
     """A match took too long."""
-
-
-class LiteralPattern(Struct, frozen=True):
-    text: str
-    ignore_case: bool = False
-
-    def matches_at(self, text: str, at: int) -> bool:
-        if self.ignore_case:
-            return text[at : at + len(self.text)].lower() == self.text.lower()
-        return text.startswith(self.text, at)
 
 
 def compile_pattern(source: str) -> Pattern:
@@ -64,17 +54,13 @@ def compile_pattern(source: str) -> Pattern:
 
 def fullmatch(pattern: Pattern, text: str) -> bool:
     """Whether the whole text matches. Raises PatternTimeoutError."""
-    if isinstance(pattern, LiteralPattern):
-        return len(text) == len(pattern.text) and pattern.matches_at(text, 0)
-    return _within_time(lambda seconds: pattern.fullmatch(text, timeout=seconds)) is not None
+    return _match_in_time(lambda seconds: pattern.fullmatch(text, timeout=seconds)) is not None
 
 
-def match_length(pattern: Pattern, text: str, at: int) -> int:
-    """How many characters match from a position on; 0 for none. Raises PatternTimeoutError."""
-    if isinstance(pattern, LiteralPattern):
-        return len(pattern.text) if pattern.matches_at(text, at) else 0
-    found = _within_time(lambda seconds: pattern.match(text, at, timeout=seconds))
-    return found.end() - at if found else 0
+def match_end(pattern: Pattern, text: str, at: int) -> int:
+    """Where the match ends that begins at a position; -1 if there is none. Raises PatternTimeoutError."""
+    found = _match_in_time(lambda seconds: pattern.match(text, at, timeout=seconds))
+    return found.end() if found else -1
 
 
 def find_whole_words(source: str, text: str) -> list[str]:
@@ -87,13 +73,13 @@ def find_whole_words(source: str, text: str) -> list[str]:
         inside = compile_pattern(rf"(?<!\w)(?:{bare})(?!\w)")
         if any(fullmatch(compile_pattern(bare), word) for word in _UNLIKELY_WORDS):
             return []
-        whole = _within_time(lambda seconds: list(inside.finditer(text[:_MAX_PROMPT], timeout=seconds)))
+        whole = _match_in_time(lambda seconds: list(inside.finditer(text[:_MAX_PROMPT], timeout=seconds)))
         return [found[0] for found in whole if found[0].strip()]
     except InvalidPatternError:
         return []
 
 
-def _within_time(match: Callable[[float], Any]) -> Any:
+def _match_in_time(match: Callable[[float], Any]) -> Any:
     """What a match returns that is given seconds. Raises PatternTimeoutError if the pattern takes too long.
 
     The library counts the time of all threads: unless this one has worked that long, it tries again with more.
@@ -111,9 +97,7 @@ def _within_time(match: Callable[[float], Any]) -> Any:
 
 def sample_text(pattern: Pattern, rng: Random) -> str | None:
     """Return a matching text, if possible one that people write and not an empty one; None if none is found."""
-    if isinstance(pattern, LiteralPattern):
-        return pattern.text
-    for candidate in _usual_texts(rng):
+    for candidate in draw_usual_texts(rng):
         if fullmatch(pattern, candidate):
             return candidate
     samples = [text for _ in range(_SAMPLES) if (text := sample(pattern.pattern, rng)) is not None]
@@ -125,7 +109,8 @@ def is_encodable(text: str) -> bool:
     return _SURROGATE.search(text) is None
 
 
-def _usual_texts(rng: Random) -> Iterator[str]:
+def draw_usual_texts(rng: Random) -> Iterator[str]:
+    """Words, numbers, dates and the like, as people write them."""
     word, other, number = rng.choice(_WORDS), rng.choice(_WORDS), rng.randrange(1, 100)
     day = _FIRST_DAY + timedelta(days=rng.randrange(366))
     time = f"{rng.randrange(24):02}:{rng.randrange(60):02}"
@@ -210,10 +195,10 @@ class _Sampler(Struct):
         return ""
 
     def _character(self, node: Node) -> str:
-        ranges, negated = _ranges(node)
+        ranges, negated = _find_ranges(node)
         if not negated and len(ranges) == 1:
             return chr(self.rng.randint(*ranges[0]))
-        if typed := _typed(ranges, negated):
+        if typed := _list_typed(ranges, negated):
             return self.rng.choice(typed)
         if negated or not ranges:
             raise ValueError("no character is left")
@@ -239,7 +224,7 @@ class _Sampler(Struct):
         self.wanted -= characters
 
 
-def _ranges(node: Node) -> tuple[Ranges, bool]:
+def _find_ranges(node: Node) -> tuple[Ranges, bool]:
     match node:
         case (sre.ANY, _):
             return ((10, 10), (13, 13)), True
@@ -249,10 +234,10 @@ def _ranges(node: Node) -> tuple[Ranges, bool]:
             return _NOT_IN_CATEGORY[category], True
     members = node[1]
     negated = members[0][0] is sre.NEGATE
-    return tuple(one for member in members[negated:] for one in _ranges_of_member(member)), negated
+    return tuple(one for member in members[negated:] for one in _find_member_ranges(member)), negated
 
 
-def _ranges_of_member(member: Node) -> Ranges:
+def _find_member_ranges(member: Node) -> Ranges:
     match member:
         case (sre.LITERAL, code):
             return ((code, code),)
@@ -263,18 +248,18 @@ def _ranges_of_member(member: Node) -> Ranges:
 
 
 def _complement(ranges: Ranges) -> Ranges:
-    return tuple((code, code) for code in range(32, 127) if not _within(code, ranges))
+    return tuple((code, code) for code in range(32, 127) if not _is_within(code, ranges))
 
 
-def _within(code: int, ranges: Ranges) -> bool:
+def _is_within(code: int, ranges: Ranges) -> bool:
     return any(low <= code <= high for low, high in ranges)
 
 
 @lru_cache(maxsize=1024)
-def _typed(ranges: Ranges, negated: bool) -> str:
+def _list_typed(ranges: Ranges, negated: bool) -> str:
     """The characters of a class that people type; of a negated one only the plainest kind that has any."""
     kinds = _KINDS if negated else ("".join(_KINDS[:4]),)
-    found = ("".join(char for char in kind if _within(ord(char), ranges) != negated) for kind in kinds)
+    found = ("".join(char for char in kind if _is_within(ord(char), ranges) != negated) for kind in kinds)
     return next(filter(None, found), "")
 
 
@@ -314,13 +299,13 @@ def _python_class(text: str) -> str:
 
 def _python_member(found: re.Match[str]) -> str:
     if found["low"]:
-        return "-".join(_python_member(_only_member(found[end])) for end in ("low", "high"))
+        return "-".join(_python_member(_match_member(found[end])) for end in ("low", "high"))
     if found[0].startswith("\\"):
         return _python_escape(found, in_class=True)
     return re.escape(found[0])
 
 
-def _only_member(text: str) -> re.Match[str]:
+def _match_member(text: str) -> re.Match[str]:
     return next(_MEMBER.finditer(text))
 
 
@@ -330,8 +315,8 @@ def _python_escape(found: re.Match[str], *, in_class: bool = False) -> str:
         ranges = _PROPERTIES.get(name[:2], _PROPERTIES.get(name[:1], _ASCII_LETTERS))
         negated = found[0][1] == "P"
         if in_class:
-            return _written(_complement(ranges) if negated else ranges)
-        return f"[{'^' * negated}{_written(ranges)}]"
+            return _write_ranges(_complement(ranges) if negated else ranges)
+        return f"[{'^' * negated}{_write_ranges(ranges)}]"
     if found["code"]:
         return f"\\U{int(found['code'].strip('{}'), 16):08x}"
     if found["control"]:
@@ -348,7 +333,7 @@ def _python_escape(found: re.Match[str], *, in_class: bool = False) -> str:
     return {"e": r"\x1b", "0": r"\x00"}.get(char, re.escape(char))
 
 
-def _written(ranges: Ranges) -> str:
+def _write_ranges(ranges: Ranges) -> str:
     return "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in ranges)
 
 

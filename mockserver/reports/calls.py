@@ -12,7 +12,7 @@ from msgspec import Struct
 from mockserver.core.call import Call, Message, Tool
 from mockserver.core.exchange import Exchange, split_frames
 from mockserver.core.http import HttpRequest
-from mockserver.core.json import Json, map_texts
+from mockserver.core.json import Json, compact, map_texts
 from mockserver.core.plan import Usage
 from mockserver.core.text import one_line, plural, shown, truncate
 from mockserver.rules.load import Rule
@@ -198,6 +198,14 @@ class ReceivedCall(Struct, frozen=True, eq=False):
         """How the answer ended: complete, `client left after 3 frames`, cut short...; open while it is being sent."""
         return self.row.ending
 
+    @property
+    def subject(self) -> str:
+        """What it is about, in one line: the user's message, or the tool that is called with its arguments."""
+        if self.asked is not None and self.asked.mcp is not None:
+            request = self.asked.mcp
+            return mask_line(f"{request.target} {compact(request.arguments)}", self.secrets)
+        return self.last_user and shown(self.secrets.mask_text(self.last_user))
+
     def __repr__(self) -> str:
         return f"<{describe_call(self)}>"
 
@@ -206,7 +214,7 @@ def describe_call(call: ReceivedCall) -> str:
     """A call in one line: `call 2: chat gpt-4o "hello" -> rule tests/test_app.py:12`."""
     secrets = call.secrets
     request = mask_line(call.operation or f"{call.method} {call.path}".lstrip(), secrets)
-    more = (mask_line(call.model, secrets), call.last_user and shown(secrets.mask_text(call.last_user)))
+    more = (mask_line(call.model, secrets), call.subject)
     source = f"{call.source} ({call.status})" if call.source in REJECTED else call.source
     return f"call {call.number}: {' '.join(filter(None, (request, *more)))} -> {one_line(source) or 'open'}"
 
@@ -215,6 +223,8 @@ def name_call(call: ReceivedCall) -> str:
     """A call in a headline: `"hello" (call 2)`, or its path."""
     if not call.last_user:
         return f"{mask_line(f'{call.method} {call.path}', call.secrets)} (call {call.number})"
+    if call.asked is not None and call.asked.mcp is not None:
+        return f"{call.subject} of {mask_line(call.model, call.secrets)} (call {call.number})"
     return f"{shown(call.secrets.mask_text(call.last_user[:_MAX_SCANNED]), _MAX_NAME)} (call {call.number})"
 
 

@@ -15,6 +15,7 @@ from mockserver.config.errors import RuleError
 from mockserver.core.call import OTHER, Call, find_last_tool_result
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json, compact
+from mockserver.core.mcp_server import McpRequest
 from mockserver.core.text import one_line, plural
 from mockserver.engine.answer import split_prompts
 from mockserver.kinds import ARTIFACTS, ASKED, CONVERSATIONS, LOOK_UPS
@@ -115,6 +116,8 @@ def _find_matching(result: ConditionResult, stated: Json, secrets: "Secrets") ->
 
 def _make_specific(call: Call, secrets: "Secrets", *, lost: bool) -> When:
     """What distinguishes the call from others: its last message, tools and turn."""
+    if call.mcp is not None:
+        return dict(_make_mcp_specific(call.mcp, secrets))
     when: When = {}
     if call.operation not in ASKED:
         when |= {"method": call.http.method} if call.operation == OTHER else {"operation": call.operation}
@@ -141,6 +144,18 @@ def _make_specific(call: Call, secrets: "Secrets", *, lost: bool) -> When:
         if all(_is_clean(name, secrets) for name in names):
             when["tools"] = _match_tools(names)
     return when
+
+
+def _make_mcp_specific(request: McpRequest, secrets: "Secrets") -> Iterator[tuple[str, Json]]:
+    """What distinguishes a call of an MCP server from others: its server, its target and the arguments."""
+    field = {"tools/call": "tool", "prompts/get": "prompt_name", "resources/read": "resource"}[request.method]
+    yield "mcp", _match_exactly(request.server)
+    yield field, _match_exactly(request.target)
+    for name, value in request.arguments.items():
+        if isinstance(value, str) and (text := _match_text(value, secrets)) is not None:
+            yield f"arguments.{name}", text
+        elif isinstance(value, bool | int | float):
+            yield f"arguments.{name}", value
 
 
 def _match_tools(names: tuple[str, ...]) -> Json:
@@ -229,12 +244,16 @@ _GAP = "\ue000"  # a private-use character
 
 
 def write_python_rule(when: Table, then: Table) -> Iterator[str]:
+    subject = "mockserver"
+    if "mcp" in when:
+        subject = f"mockserver.mcp({write_python(when['mcp'])})"
+        when = {name: value for name, value in when.items() if name != "mcp"}
     arguments = [f"{name}={write_python(value)}" for name, value in _find_keywords(when).items()]
-    line = f"mockserver.on({', '.join(arguments)}){_write_answer(then)}"
+    line = f"{subject}.on({', '.join(arguments)}){_write_answer(then)}"
     if len(line) <= _MAX_LINE:
         yield line
     else:
-        yield from ("mockserver.on(", *(f"    {argument}," for argument in arguments), f"){_write_answer(then)}")
+        yield from (f"{subject}.on(", *(f"    {argument}," for argument in arguments), f"){_write_answer(then)}")
 
 
 def write_yaml_rule(when: Table, then: Table) -> Iterator[str]:

@@ -108,6 +108,7 @@ def _check_difference(number: int) -> int:
 _MEDIA_TYPE: dict[str, Json] = {"pattern": "^(?! )[ -~]+(?<! )$"}
 # The type of a value of each kind.
 TYPES: Mapping[Kind, Callable[[Option], Any]] = {
+    "close code": lambda _: Annotated[int, field(ge=1000, le=4999)],
     "count": lambda _: Annotated[int, field(ge=1, le=MAX_EVENTS)],
     "difference": lambda _: Annotated[
         int, AfterValidator(_check_difference), field(json_schema_extra={"not": {"const": 0}})

@@ -14,6 +14,7 @@ from typing import Protocol
 from msgspec import Struct
 from starlette.types import Message, Receive, Scope, Send
 
+from mockserver.core.action import NO_CLOSE_FRAME
 from mockserver.core.http import HttpRequest, SocketAnswers, SocketTurn
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
@@ -184,8 +185,8 @@ class SocketWire(Struct, frozen=True):
     def write(self, data: bytes) -> None:
         self.wire.write(data)
 
-    def close(self) -> None:
-        self.wire.close()
+    def close(self, code: int = NO_CLOSE_FRAME) -> None:
+        self.wire.close(code)
 
     def reset(self) -> None:
         self.wire.reset()

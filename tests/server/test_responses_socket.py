@@ -210,6 +210,17 @@ def test_faults(name: str, server: MockServer) -> None:
     assert server.calls[-1].faults == (name,)
 
 
+def test_a_close_frame_of_a_chosen_code(server: MockServer) -> None:
+    server.on(last_user="hello").reply("one two three four", faults=[{"disconnect": {"after_tokens": 2, "code": 1011}}])
+    with socket(server.url) as client:
+        client.send(create("hello"))
+        with pytest.raises(ConnectionClosedError) as closed:
+            client.answer()
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 1011
+    assert server.calls[-1].ended.startswith("disconnected")
+
+
 def test_malformed_json_reaches_the_client_as_it_is(server: MockServer) -> None:
     server.on(last_user="hello").reply("one two three four", faults=["malformed_json"])
     with socket(server.url) as client:

@@ -307,7 +307,7 @@ def test_the_404_names_a_rule_whose_answer_needs_a_dialect() -> None:
     got = server.ask("/search", method="GET")
     assert (got.status, got.source) == (404, "unmatched")
     assert (
-        '"stub" matches, but no dialect serves this path, so it must answer with raw, json or'
+        '"stub" matches, but no dialect serves this path, so the rule must answer with raw, json or'
         in got.json["error"]["message"]
     )
     assert server.ask("/searches", method="GET").source == "invalid"

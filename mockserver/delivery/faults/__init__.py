@@ -7,12 +7,13 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator
 from itertools import tee
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.action import (
+    NO_CLOSE_FRAME,
     Action,
     At,
     Cut,
@@ -93,16 +94,19 @@ class CutShort(Struct, frozen=True):
     at: At = Position("before_done")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return state_true_length(_cut_at_mark(mark_position(actions, self.at, scene), "end"))
+        return state_true_length(_cut_at_mark(mark_position(actions, self.at, scene), Cut("end")))
 
 
 class Disconnect(Struct, frozen=True):
     """Close the connection (FIN) in the middle of the answer."""
 
     at: At = Position("at_start")
+    code: Annotated[int, Settable("close code", "over a WebSocket: the code of the close frame; 1006 sends none")] = (
+        NO_CLOSE_FRAME
+    )
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return _cut_at_mark(mark_from_start(actions, self.at, scene), "close")
+        return _cut_at_mark(mark_from_start(actions, self.at, scene), Cut("close", self.code))
 
 
 class Reset(Struct, frozen=True):
@@ -111,7 +115,7 @@ class Reset(Struct, frozen=True):
     at: At = Position("at_start")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return _cut_at_mark(mark_from_start(actions, self.at, scene), "reset")
+        return _cut_at_mark(mark_from_start(actions, self.at, scene), Cut("reset"))
 
 
 class Stall(Struct, frozen=True):
@@ -125,10 +129,10 @@ class Stall(Struct, frozen=True):
             yield Wait(self.for_) if action is HERE else action
 
 
-def _cut_at_mark(actions: Marked, how: Literal["end", "close", "reset"]) -> Iterator[Action]:
+def _cut_at_mark(actions: Marked, cut: Cut) -> Iterator[Action]:
     for action in actions:
         if action is HERE:
-            yield Cut(how)
+            yield cut
             return
         yield action
 
@@ -185,7 +189,7 @@ class EmptyBody(Struct, frozen=True):
     """Send headers and an empty body."""
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return state_true_length(_cut_at_mark(mark_behind_head(actions), "end"))
+        return state_true_length(_cut_at_mark(mark_behind_head(actions), Cut("end")))
 
 
 TICK = 0.05  # seconds between two pieces, where these are more than a byte

@@ -7,19 +7,12 @@ from itertools import islice
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
-from mockserver.model.arguments import NOTHING, Mentions
-from mockserver.model.budget import request_work
-from mockserver.model.schema.document import (
-    MAX_COST,
-    CompiledSchema,
-    UnsatisfiableError,
-    WorkLimitError,
-    compile_schema,
-    depth_and_size,
-    escape,
-)
-from mockserver.model.schema.generation import VALIDATED_PER_STEP, Generation, Location, whole_value
-from mockserver.model.schema.generator import make
+from mockserver.model.budget import find_request_work
+from mockserver.model.schema.document import UnsatisfiableError, WorkLimitError, escape
+from mockserver.model.schema.generator import VALIDATED_PER_STEP, Attempt
+from mockserver.model.schema.prompt import NOTHING, Mentions
+from mockserver.model.schema.shape import CompiledSchema, compile_schema
+from mockserver.model.schema.validators import MAX_COST, measure_depth_and_size
 
 
 def instance(schema: Json, seed: Seed, said: Mentions = NOTHING) -> Json:
@@ -32,15 +25,15 @@ def instance(schema: Json, seed: Seed, said: Mentions = NOTHING) -> Json:
     try:
         compiled = compile_schema(schema)
     except UnsatisfiableError as error:
-        raise _failure("is not valid", error, schema) from None
+        raise _make_failure("is not valid", error, schema) from None
     root = compiled.document.root
-    if compiled.min_depths.of(root) == float("inf"):
+    if compiled.min_depths.find(root) == float("inf"):
         endless = UnsatisfiableError("what it refers to never ends, or nothing is allowed")
-        raise _failure("cannot be satisfied", endless, schema)
+        raise _make_failure("cannot be satisfied", endless, schema)
     try:
         return _search(compiled, seed, said)
     except UnsatisfiableError as error:
-        raise _failure("cannot be satisfied", error, schema) from None
+        raise _make_failure("cannot be satisfied", error, schema) from None
 
 
 def schema_error(schema: Json) -> str | None:
@@ -48,7 +41,7 @@ def schema_error(schema: Json) -> str | None:
     try:
         compile_schema(schema)
     except UnsatisfiableError as error:
-        return _sentence(error)
+        return _write_sentence(error)
     return None
 
 
@@ -59,17 +52,25 @@ def _search(compiled: CompiledSchema, seed: Seed, said: Mentions) -> Json:
     """
     stuck: UnsatisfiableError | None = None
     rejections = Counter[str]()  # by JSON pointer
-    work, minimal = request_work(), False
+    work, minimal = find_request_work(), False
     work_left = min(_MAX_WORK, work.left)
     work.left -= compiled.document.values // _COMPILED_PER_STEP
-    for attempt in range(_MAX_ATTEMPTS):
-        minimal = minimal or attempt >= _MAX_ATTEMPTS // 2
+    for number in range(_MAX_ATTEMPTS):
+        minimal = minimal or number >= _MAX_ATTEMPTS // 2
         share = min(_MAX_WORK_PER_ATTEMPT, work_left, work.left)
-        generation = Generation(compiled, seed, NOTHING if minimal else said, share, rejections, minimal)
-        generation.strict = attempt % 2 == 1
+        attempt = Attempt(
+            compiled,
+            seed,
+            NOTHING if minimal else said,
+            work=share,
+            rejections=rejections,
+            minimal=minimal,
+            strict=number % 2 == 1,
+        )
         try:
-            found = whole_value(generation, compiled.document.root) if attempt == 0 else ()
-            value = found[0] if found else make(generation, (compiled.document.root,), Location())
+            value = attempt.take_whole() if number == 0 else None
+            if value is None:
+                value = attempt.make_root()
         except UnsatisfiableError as error:
             stuck = error
             rejections[""] += 1
@@ -80,34 +81,36 @@ def _search(compiled: CompiledSchema, seed: Seed, said: Mentions) -> Json:
             minimal = True
             continue
         finally:
-            spent = share - max(0, generation.work_left)
+            spent = share - max(0, attempt.work_left)
             work_left, work.left = work_left - spent, work.left - spent
-        cost = compiled.cost_of(*depth_and_size(value))
-        if cost > MAX_COST:
-            stuck = UnsatisfiableError(f"validating a value takes too long; {_INSTEAD}")
-            if minimal:
-                raise stuck
-            minimal = True  # a smaller value may do
-            continue
-        work.left -= int(cost) // VALIDATED_PER_STEP
-        if compiled.validator.is_valid(value):
+        if not compiled.validator.is_cheap:
+            cost = compiled.validator.estimate_cost(*measure_depth_and_size(value))
+            if cost > MAX_COST:
+                stuck = UnsatisfiableError(f"validating a value takes too long; {_INSTEAD}")
+                if minimal:
+                    raise stuck
+                minimal = True  # a smaller value may do
+                continue
+            work.left -= int(cost) // VALIDATED_PER_STEP
+        if compiled.validator.whole.is_valid(value):
             return value
-        rejections.update(_rejected(compiled, value) if cost <= _MAX_COST_OF_COMPLAINTS else [""])
+        few = compiled.validator.is_cheap or cost <= _MAX_COST_OF_COMPLAINTS
+        rejections.update(_find_rejected(compiled, value) if few else [""])
     raise stuck or UnsatisfiableError("no value was found that it allows")
 
 
-def _rejected(compiled: CompiledSchema, value: Json) -> Iterator[str]:
+def _find_rejected(compiled: CompiledSchema, value: Json) -> Iterator[str]:
     """Where a value is not valid: each complaint has the complaints of all alternatives, which take memory."""
-    for complaint in islice(compiled.validator.iter_errors(value), _MAX_COMPLAINTS):
+    for complaint in islice(compiled.validator.whole.iter_errors(value), _MAX_COMPLAINTS):
         yield "".join(f"/{escape(step)}" for step in complaint.instance_path)
 
 
-def _failure(what: str, error: UnsatisfiableError, schema: Json) -> Failure:
+def _make_failure(what: str, error: UnsatisfiableError, schema: Json) -> Failure:
     details: Mapping[str, Json] = {"pointer": error.pointer or "#", "why": error.why, "schema": schema}
-    return Failure("bad_parameter", f"The JSON schema {what}: {_sentence(error)}.", details=details)
+    return Failure("bad_parameter", f"The JSON schema {what}: {_write_sentence(error)}.", details=details)
 
 
-def _sentence(error: UnsatisfiableError) -> str:
+def _write_sentence(error: UnsatisfiableError) -> str:
     return f"{error.why} (at {error.pointer or '#'})"
 
 

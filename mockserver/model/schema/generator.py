@@ -1,323 +1,407 @@
-"""Generates one instance: follows the schema down, tries alternatives, and takes what the prompt says first."""
+"""Generates one instance: follows the shapes down, tries alternatives, and takes what the prompt says first."""
 
-from collections.abc import Collection, Iterator, Sequence
-from functools import partial
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from mockserver.core.json import Json
-from mockserver.core.seed import Random
-from mockserver.model.arguments import NOTHING, Mentions
+from mockserver.core.seed import Random, Seed
+from mockserver.model.fillers import noun
 from mockserver.model.patterns import sample
-from mockserver.model.schema.document import MAX_PROPERTIES, UnsatisfiableError, pattern_work
-from mockserver.model.schema.generation import (
-    LOOKED_UP,
-    Generation,
-    Location,
-    Option,
-    evidence,
-    evidence_within,
-    has_prompt_values,
-    is_nullable_scalar,
-    property_views,
-    with_prompt_values,
-)
-from mockserver.model.schema.keywords import (
-    EXCLUDED,
-    Part,
-    Parts,
-    allowed_types,
-    implied_types,
-    is_excluded,
-    item_schemas,
-    json_key,
-    lower_limit,
-    property_names,
-    required_names,
-    tuple_length,
-    upper_limit,
-)
-from mockserver.model.schema.scalars import make_number, make_text, natural_range, word
+from mockserver.model.schema.document import MAX_PROPERTIES, UnsatisfiableError, WorkLimitError, escape
+from mockserver.model.schema.prompt import NOTHING, WHOLE, Mentions, PromptValues
+from mockserver.model.schema.scalars import find_natural_range
+from mockserver.model.schema.shape import Alternatives, CompiledSchema, Option, Shape, explain_missing, make_json_key
+from mockserver.model.schema.validators import MAX_COST, measure_depth_and_size
 
 T = TypeVar("T")
 
 
-def make(generation: Generation, schemas: Sequence[Json], location: Location) -> Json:
-    """Make a value that all the schemas allow, within the budget of work. Raises UnsatisfiableError."""
-    generation.spend(1)
-    location = location.after(generation.rejections.get(location.pointer, 0))
-    parts = generation.flatten(schemas)
-    if location.depth > _MAX_DEPTH:
-        raise UnsatisfiableError(f"it leads more than {_MAX_DEPTH} levels deep", _pointer(generation, parts))
-    hints = (*location.hints, *_descriptions(parts))
-    location = Location(location.pointer, hints, location.depth, location.rejections)
-    for value in _default_and_examples(generation, parts, location):
-        if _is_allowed(generation, schemas, parts, value):
-            return value
-    said, widened = generation.said, with_prompt_values(generation, parts, location)
-    if widened is not parts:
-        try:
-            return _first_possible(generation, widened, schemas, location)
-        except UnsatisfiableError:
-            generation.said = said
-    return _first_possible(generation, parts, schemas, location)
+class Location(Struct, frozen=True):
+    """Where a value is in the instance."""
+
+    pointer: str = ""
+    hints: tuple[str, ...] = ()  # its names and descriptions, the most telling first
+    depth: int = 0
+    rejections: int = 0  # how often values here or around have been rejected
+
+    def descend(self, step: str, name: str = "") -> "Location":
+        """The place of a property, or of an item, which has no name."""
+        hints = (name,) if name else self.hints
+        return Location(f"{self.pointer}/{escape(step)}", hints, self.depth + 1, self.rejections)
+
+    def extend(self, rejections: int, hints: tuple[str, ...] = ()) -> "Location":
+        """The same after more rejections, and with more hints."""
+        if not rejections and not hints:
+            return self
+        return Location(self.pointer, (*self.hints, *hints), self.depth, self.rejections + rejections)
 
 
-def _first_possible(generation: Generation, parts: Parts, schemas: Sequence[Json], location: Location) -> Json:
-    first: UnsatisfiableError | None = None
-    said = generation.said
-    order = partial(ordered_options, generation, location)
-    for combination in islice(generation.combinations(parts, order), _MAX_COMBINATIONS):
-        try:
-            return _value(generation, combination, schemas, location)
-        except UnsatisfiableError as error:
-            first = first or _with_pointer(generation, error, combination)
-            generation.said = said
-    raise first or UnsatisfiableError("none of the alternatives can be met", _pointer(generation, parts))
+class Taken(Struct, frozen=True):
+    """The values of an object that come from the prompt, and the names that were looked up there."""
+
+    values: Mapping[str, Json] = {}
+    looked_up: frozenset[str] = frozenset()
 
 
-def _value(generation: Generation, parts: Parts, schemas: Sequence[Json], location: Location) -> Json:
-    values = generation.listed_values(parts)
-    if values is not None:
-        return _listed_value(generation, values, schemas, location)
-    failed: UnsatisfiableError | None = None
-    for kind in _ordered_types(generation, parts, location):
-        try:
-            return _value_of_type(generation, kind, parts, location)
-        except UnsatisfiableError as error:
-            failed = failed or error
-    raise failed or UnsatisfiableError("no type is left that is allowed", "type")
+_NOTHING_TAKEN = Taken()
 
 
-def _value_of_type(generation: Generation, kind: str, parts: Parts, location: Location) -> Json:
-    match kind:
-        case "object":
-            return _make_object(generation, with_prompt_values(generation, parts, location), location)
-        case "array":
-            return _make_array(generation, parts, location)
-        case "string":
-            patterns = (part["pattern"] for part in parts if isinstance(part.get("pattern"), str))
-            generation.spend(sum(map(pattern_work, patterns)) // _PATTERN_WORK_PER_STEP)
-            text = make_text(parts, location.hints, partial(_attempt, generation, location))
-            generation.spend(len(text) // _CHARACTERS_PER_STEP)
-            return text
-        case "number" | "integer":
-            low, high = natural_range(location.hints)
-            high += (high - low) * 10 * location.rejections
-            for attempt in ("", *map(str, range(_MAX_NUMBERS))):
-                rng = generation.stream(location, f"number{attempt}")
-                number = make_number(parts, (low, high), rng, whole=kind == "integer")
-                if not is_excluded(parts, number):
-                    break
-            return number
-        case "boolean":
-            value = generation.fraction(location, "boolean") < 0.5
-            return not value if is_excluded(parts, value) else value
-    return None
+class Attempt:
+    """One attempt at an instance. Each location has random numbers of its own: an added property changes no other.
+
+    Its methods raise UnsatisfiableError, and WorkLimitError once `work_left` is spent.
+    """
+
+    def __init__(
+        self,
+        compiled: CompiledSchema,
+        seed: Seed,
+        said: Mentions = NOTHING,
+        *,
+        work: int,
+        rejections: Mapping[str, int] = {},  # by JSON pointer
+        minimal: bool = False,  # leave out all that is optional
+        strict: bool = False,  # `not`, the other options of `oneOf` and an unmet `if` are choices of what to violate
+    ) -> None:
+        self.compiled = compiled
+        self.seed = seed
+        self.prompt = PromptValues(said)
+        self.work_left = work
+        self.rejections = rejections
+        self.minimal = minimal
+        self.strict = strict
+        self._evidence: dict[tuple[int, int], tuple[Any, float]] = {}  # by what is left to say, and the shape
+
+    def make_root(self) -> Json:
+        """Make the whole instance."""
+        root = self.compiled.root
+        if root is None:
+            raise UnsatisfiableError("nothing is allowed here")
+        return self.make(root, Location())
+
+    def take_whole(self) -> Json:
+        """Return the value that the prompt has for a schema that is not an object; None if it has none."""
+        root = self.compiled.root
+        if not self.prompt.is_given or root is None or not root.parts or "object" in root.types:
+            return None
+        name = next((part["title"] for part in root.parts if isinstance(part.get("title"), str)), WHOLE)
+        values = self.prompt.take_values({name: root.view}, lambda _, value: self.fits(root, value), required=(name,))
+        return next((value for value in values.values() if self.fits(root, value)), None)
+
+    def spend(self, steps: int) -> None:
+        """Raises WorkLimitError."""
+        self.work_left -= steps
+        if self.work_left < 0:
+            raise WorkLimitError
+
+    def is_generous(self, location: Location) -> bool:
+        """Whether a value may have more than it must."""
+        return not self.minimal and location.depth <= _MAX_OPTIONAL_DEPTH
+
+    def stream(self, location: Location, label: str) -> Random:
+        """A random stream for a location."""
+        return self.seed.stream(label, location.pointer, str(location.rejections))
+
+    def draw_fraction(self, location: Location, label: str) -> float:
+        """Draw a number from 0 to 1; cheaper than a stream."""
+        return self.seed.fraction(label, location.pointer, str(location.rejections))
+
+    def is_rejected(self, location: Location, name: str) -> bool:
+        """Whether the validator rejected an earlier value of this property."""
+        return self.rejections.get(location.descend(name).pointer, 0) > 0
+
+    def fits(self, shape: Shape | None, value: Json) -> bool:
+        """Whether the schemas of a shape allow a value, as far as they can tell one by one."""
+        if shape is None:
+            return False
+        if not self.compiled.validator.is_cheap:
+            depth, size = measure_depth_and_size(value)
+            cost = self.compiled.validator.estimate_cost(depth, size)
+            if cost > MAX_COST:
+                return all(schema is True or schema == {} for schema in shape.schemas)
+            self.spend(size // 50 + int(cost) * len(shape.schemas) // VALIDATED_PER_STEP)
+        return shape.allows(value)
+
+    def make(self, shape: Shape, location: Location) -> Json:
+        """Make a value that a shape allows."""
+        self.spend(shape.work)
+        if location.depth > _MAX_DEPTH:
+            raise UnsatisfiableError(f"it leads more than {_MAX_DEPTH} levels deep", shape.pointer)
+        location = location.extend(self.rejections.get(location.pointer, 0), shape.hints)
+        for value in self._default_and_examples(shape, location):
+            if self.fits(shape, value):
+                return value
+        left = self.prompt.left
+        taken = self.take_values(shape, location, _NOTHING_TAKEN)
+        if taken.values:
+            try:
+                return self._make_first_possible(shape, location, taken)
+            except UnsatisfiableError:  # what the prompt says cannot be met together with what the schema demands
+                self.prompt.left = left
+        return self._make_first_possible(shape, location, Taken(looked_up=taken.looked_up))
+
+    def _default_and_examples(self, shape: Shape, location: Location) -> Sequence[Json]:
+        """The default and examples of the schema, unless they were rejected or the prompt says more."""
+        if not (shape.defaults or shape.examples) or location.rejections or self.minimal:
+            return ()
+        found = list(shape.defaults)
+        for examples in shape.examples:
+            start = int(self.draw_fraction(location, "example") * len(examples))
+            found += _rotate(examples, start)[:_MAX_EXAMPLES]
+        return () if self.measure_evidence(shape) > 0 else found
+
+    # Alternatives
+
+    def _make_first_possible(self, shape: Shape, location: Location, taken: Taken) -> Json:
+        if not shape.can_hold:
+            raise shape.find_conflict()
+        choices = shape.strict_choices if self.strict else shape.choices
+        first: UnsatisfiableError | None = None
+        left = self.prompt.left
+        combinations = self.combine(shape, choices, location, taken) if choices else iter([shape])
+        for combination in islice(combinations, _MAX_COMBINATIONS):
+            try:
+                return self._make_value(combination, location, taken)
+            except UnsatisfiableError as error:
+                self.prompt.left = left
+                pointer = error.pointer if error.pointer.startswith("#") else combination.find_pointer_of(error.pointer)
+                first = first or UnsatisfiableError(error.why, pointer)
+        raise first or UnsatisfiableError("none of the alternatives can be met", shape.pointer)
+
+    def combine(
+        self, shape: Shape, choices: Sequence[Alternatives], location: Location, taken: Taken
+    ) -> Iterator[Shape]:
+        """Add one option of each choice, in every way that agrees with what the prompt says."""
+        left: list[tuple[Shape, Option, Sequence[Alternatives]]] = [(shape, (), choices)]
+        found, stuck = False, shape.pointer
+        while left:
+            narrow, option, further = left.pop()
+            self.spend(1 + (len(narrow.parts) + len(further)) // 20)
+            widened = narrow.widen(option)
+            if widened is None:
+                continue
+            self.spend(widened.work_of_holding)
+            agrees = all(self.fits(widened.find_property(name), value) for name, value in taken.values.items())
+            if not agrees or not widened.can_hold:
+                continue
+            if widened is not narrow:
+                further = (*further, *widened.find_new_choices(narrow, strict=self.strict))
+            if not further:
+                found = True
+                yield widened
+                continue
+            choice = further[0]
+            stuck = choice.pointer
+            self.spend(len(choice.options) // 40)
+            left += [(widened, option, further[1:]) for option in reversed(self._order_options(choice, location))]
+        if not found:
+            raise UnsatisfiableError("none of the alternatives can be met", stuck)
+
+    def _order_options(self, choice: Alternatives, location: Location) -> Sequence[Option]:
+        """Sort the options: what the prompt mentions first, null last; deep down what ends soonest."""
+        options = choice.options
+        if choice.keyword not in ("anyOf", "oneOf"):
+            return _rotate(options, location.rejections)
+        if not self.is_generous(location):
+            return sorted(options, key=lambda option: self.compiled.min_depths.find(option[0]))
+        others = [option for option in options if not _is_null(option[0])]
+        chance = int(self.draw_fraction(location, "alternative") * len(others)) if len(others) > 1 else 0
+        nulls = [option for option in options if _is_null(option[0])]
+        ordered = [*_rotate(others, chance + location.rejections), *nulls]
+        if not self.prompt.is_given or location.rejections:
+            return ordered
+        return sorted(ordered, key=lambda option: -self.measure_evidence(self.compiled.find_shape(option[:1])))
+
+    # One value
+
+    def _make_value(self, shape: Shape, location: Location, taken: Taken) -> Json:
+        if shape.listed is not None:
+            return self._pick_listed(shape, shape.listed, location)
+        failed: UnsatisfiableError | None = None
+        for kind in self._order_types(shape, location):
+            try:
+                return self._make_of_type(kind, shape, location, taken)
+            except UnsatisfiableError as error:
+                failed = failed or error
+        raise failed or UnsatisfiableError("no type is left that is allowed", "type")
+
+    def _pick_listed(self, shape: Shape, values: Sequence[Json], location: Location) -> Json:
+        start = location.rejections + int(self.seed.fraction("one of", location.pointer, "0") * len(values))
+        for at in range(min(len(values), _MAX_LISTED)):
+            value = values[(start + at) % len(values)]
+            if shape.only_lists or (len(values) == 1 and not self.strict) or self.fits(shape, value):
+                return value
+            self.spend(1)
+        raise UnsatisfiableError("none of the listed values is allowed", "enum")
+
+    def _order_types(self, shape: Shape, location: Location) -> Sequence[str]:
+        """The types to try: null last, or first where the value must end."""
+        types = shape.likely_types
+        if len(types) == 1:
+            return types
+        is_stated = any("type" in part for part in shape.parts)
+        ordered = sorted(types, key=lambda kind: is_stated and (kind == "null") == self.is_generous(location))
+        return _rotate(ordered, location.rejections // 2)  # try each type twice
+
+    def _make_of_type(self, kind: str, shape: Shape, location: Location, taken: Taken) -> Json:
+        match kind:
+            case "object":
+                return _ObjectMaker(self, shape, location, self.take_values(shape, location, taken)).make()
+            case "array":
+                return _ArrayMaker(self, shape, location).make()
+            case "string":
+                return self._make_text(shape, location)
+            case "number" | "integer":
+                low, high = find_natural_range(location.hints)
+                high += (high - low) * 10 * location.rejections
+                numbers = shape.integers if kind == "integer" else shape.numbers
+                return numbers.draw((low, high), self.stream(location, "number"))
+            case "boolean":
+                return (self.seed.fraction("boolean", location.pointer, "0") < 0.5) is (location.rejections % 2 == 0)
+        return None
+
+    def _make_text(self, shape: Shape, location: Location) -> str:
+        def stream(attempt: int, rejected: int) -> Random:
+            """The stream of an attempt; characters that were rejected before count as work."""
+            self.spend(10 * attempt + rejected // 5)
+            return self.stream(location, f"text {attempt}")
+
+        self.spend(shape.pattern_work // 100)
+        text = shape.texts.draw(location.hints, stream)
+        self.spend(len(text) // 50)
+        return text
+
+    # What the prompt says
+
+    def take_values(self, shape: Shape, location: Location, taken: Taken) -> Taken:
+        """Add what the prompt says of an object's properties that were not looked up before."""
+        if not self.prompt.is_given or location.rejections or "object" not in shape.types:
+            return taken
+        views = shape.views
+        if taken.looked_up:
+            views = {name: view for name, view in views.items() if name not in taken.looked_up}
+        if not views:
+            return taken
+
+        def fits(name: str, value: Json) -> bool:
+            return self.fits(shape.find_property(name), value)
+
+        self._spend_on_prompt(len(views))
+        found = self.prompt.take_values(views, fits, required=shape.required, nullable=shape.nullable)
+        values = {name: value for name, value in found.items() if not self.is_rejected(location, name)}
+        return Taken({**taken.values, **values}, taken.looked_up.union(views))
+
+    def measure_evidence(self, shape: Shape | None) -> float:
+        """Return how many of a shape's properties the prompt mentions: 0 for none, 1 for all."""
+        if shape is None or not self.prompt.is_given or not (shape.names or shape.options):
+            return 0
+        self.spend(1)
+        left = self.prompt.left
+        key = (id(left), id(shape))
+        if key not in self._evidence:
+            self._evidence[key] = (left, shape), 0  # of a shape that leads to itself; nothing else gets their identity
+            if shape.names:
+                self._spend_on_prompt(len(shape.views))
+                found = self.prompt.measure_evidence(shape.views)
+            else:
+                found = max(map(self.measure_evidence, shape.options))
+            self._evidence[key] = (left, shape), found
+        return self._evidence[key][1]
+
+    def measure_evidence_within(self, shape: Shape | None) -> float:
+        """The same, also of objects in a list."""
+        is_list = shape is not None and shape.has_items and not shape.names
+        return self.measure_evidence(shape.find_item(0) if shape and is_list else shape)
+
+    def _spend_on_prompt(self, properties: int) -> None:
+        self.spend(3 + min(_MAX_PAIRS, properties * (1 + self.prompt.size)) // 4)
 
 
-def _attempt(generation: Generation, location: Location, attempt: int, rejected: int) -> Random:
-    """The stream of an attempt at a text; characters that were rejected before count as work."""
-    generation.spend(10 * attempt + rejected // _REJECTED_PER_STEP)
-    return generation.stream(location, f"text {attempt}")
-
-
-def _listed_value(generation: Generation, values: Sequence[Json], schemas: Sequence[Json], location: Location) -> Json:
-    start = int(generation.fraction(location, "one of") * len(values))
-    for at in range(min(len(values), _MAX_LISTED)):
-        generation.spend(1)
-        value = values[(start + at) % len(values)]
-        if (len(values) == 1 and not generation.strict) or generation.fits(schemas, value):
-            return value
-    raise UnsatisfiableError("none of the listed values is allowed", "enum")
-
-
-def _default_and_examples(generation: Generation, parts: Parts, location: Location) -> Sequence[Json]:
-    """The default and examples of the schema, unless they were rejected or the prompt says more."""
-    if location.rejections or generation.minimal:
-        return ()
-    found: list[Json] = [part["default"] for part in parts if "default" in part]
-    for part in parts:
-        examples = part.get("examples")
-        if isinstance(examples, list) and examples:
-            start = int(generation.fraction(location, "example") * len(examples))
-            found += _rotated(examples, start)[:_MAX_EXAMPLES]
-    return () if found and evidence(generation, parts) > 0 else found
-
-
-def _is_allowed(generation: Generation, schemas: Sequence[Json], parts: Parts, value: Json) -> bool:
-    values = generation.listed_values(parts)
-    if values is not None and json_key(value) not in map(json_key, values):
-        return False
-    return not is_excluded(parts, value) and generation.fits(schemas, value)
-
-
-def ordered_options(
-    generation: Generation, location: Location, keyword: str, options: Sequence[Option]
-) -> Sequence[Option]:
-    """Sort the options of a keyword: what the prompt mentions first, null last; deep down what ends soonest."""
-    if keyword not in ("anyOf", "oneOf"):
-        return _rotated(options, location.rejections)
-    if not generation.generous(location):
-        depth = generation.compiled.min_depths.of
-        return sorted(options, key=lambda option: depth(option[0]))
-    others = [option for option in options if not _is_null(option)]
-    chance = int(generation.fraction(location, "alternative") * len(others)) if len(others) > 1 else 0
-    ordered = [*_rotated(others, chance + location.rejections), *(option for option in options if _is_null(option))]
-    if generation.said is NOTHING or location.rejections:
-        return ordered
-    return sorted(ordered, key=lambda option: -evidence(generation, option[:1]))
-
-
-def _ordered_types(generation: Generation, parts: Parts, location: Location) -> Sequence[str]:
-    """The types to try: null last, or first where the value must end; implied ones first if none is stated."""
-    allowed = allowed_types(parts)
-    if any("type" in part for part in parts):
-        found = sorted(allowed, key=lambda kind: (kind == "null") == generation.generous(location))
-    else:
-        found = [kind for kind in implied_types(parts) if kind in allowed]
-    return _rotated(found, location.rejections // 2)  # try each type twice
-
-
-def _with_pointer(generation: Generation, error: UnsatisfiableError, parts: Parts) -> UnsatisfiableError:
-    if error.pointer.startswith("#"):
-        return error
-    pointers = generation.compiled.document.pointers
-    stating = next((part for part in parts if error.pointer in part and id(part) in pointers), None)
-    if stating is None:
-        return UnsatisfiableError(error.why, _pointer(generation, parts))
-    return UnsatisfiableError(error.why, f"{pointers[id(stating)]}/{error.pointer}")
-
-
-def _pointer(generation: Generation, parts: Parts) -> str:
-    pointers = generation.compiled.document.pointers
-    return next((pointers[id(part)] for part in parts if id(part) in pointers), "#")
-
-
-def _rotated(items: Sequence[T], by: int) -> list[T]:
-    turn = by % max(1, len(items))
-    return [*items[turn:], *items[:turn]]
-
-
-def _is_null(option: Option) -> bool:
-    schema: Json = option[0] if option else True
-    if not isinstance(schema, dict):
-        return False
-    return schema.get("type") in ("null", ["null"]) or ("const" in schema and schema["const"] is None)
-
-
-def _descriptions(parts: Parts) -> tuple[str, ...]:
-    texts = [part.get(keyword) for keyword in ("title", "description") for part in parts]
-    return tuple(text[:_MAX_DESCRIPTION] for text in texts if isinstance(text, str))
-
-
-def _make_object(generation: Generation, parts: Parts, location: Location) -> dict[str, Json]:
-    least, most = lower_limit(parts, "minProperties"), upper_limit(parts, "maxProperties")
-    if least > MAX_PROPERTIES:
-        why = f"cannot generate {least:,} properties; the limit is {MAX_PROPERTIES:,}"
-        raise UnsatisfiableError(why, "minProperties")
-    return _Object(generation, parts, location, least, MAX_PROPERTIES if most is None else most).make()
-
-
-class _Object(Struct):
-    generation: Generation
-    parts: Parts
-    location: Location
-    least: int
-    most: int
+class _ObjectMaker:
+    def __init__(self, attempt: Attempt, shape: Shape, location: Location, taken: Taken) -> None:
+        self.attempt = attempt
+        self.shape = shape
+        self.location = location
+        self.taken = taken
+        most = shape.upper_limit("maxProperties")
+        self.least = shape.lower_limit("minProperties")
+        self.most = MAX_PROPERTIES if most is None else most
+        if self.least > MAX_PROPERTIES:
+            why = f"cannot generate {self.least:,} properties; the limit is {MAX_PROPERTIES:,}"
+            raise UnsatisfiableError(why, "minProperties")
 
     def make(self) -> dict[str, Json]:
-        required = self._with_dependents(required_names(self.parts))
+        required = self.shape.add_dependents(self.shape.required)
         if len(required) > self.most:
-            stated = upper_limit(self.parts, "maxProperties") is not None
+            stated = self.shape.upper_limit("maxProperties") is not None
             keyword, why = ("maxProperties", "allowed") if stated else ("required", f"made, {MAX_PROPERTIES:,}")
             raise UnsatisfiableError(f"more properties are required than are {why}", keyword)
-        known = property_names(self.parts)
-        chosen = self._choose(known, required)
-        names = [name for name in known if name in chosen] + [name for name in chosen if name not in known]
-        values = self._values(names, required)
-        self._add_properties(values, known)
+        chosen = self._choose_names(required)
+        known = [name for name in self.shape.names if name in chosen]
+        values: dict[str, Json] = {}
+        for name in (*known, *(name for name in chosen if name not in self.shape.names)):
+            if name not in required and self.taken.values and not self._is_wanted(name):
+                continue  # another property used what the prompt says
+            try:
+                values[name] = self._make_value(name)
+            except UnsatisfiableError:
+                if name in required or any(name in self.shape.add_dependents((other,)) for other in values):
+                    raise
+        self._add_properties(values)
         return values
 
-    def _choose(self, known: Sequence[str], required: Sequence[str]) -> dict[str, None]:
+    def _choose_names(self, required: Collection[str]) -> Mapping[str, None]:
         chosen = dict.fromkeys(required)
-        if self.generation.generous(self.location):
-            wanted = (name for name in known if name not in required and self._wanted(name))
+        if self.attempt.is_generous(self.location) and len(self.shape.names) > len(required):
+            wanted = (name for name in self.shape.names if name not in chosen and self._is_wanted(name))
             for name in islice(wanted, int(_by_depth(_MAX_OPTIONAL, self.location))):
-                added = [one for one in self._with_dependents((name,)) if one not in chosen]
+                added = [one for one in self.shape.add_dependents((name,)) if one not in chosen]
                 if len(chosen) + len(added) <= self.most:
                     chosen |= dict.fromkeys(added)
         return chosen
 
-    def _wanted(self, name: str) -> bool:
-        """Whether to make an optional property: what the prompt mentions, or by chance if it mentions nothing."""
-        mentioned = evidence_within(self.generation, self._schemas(name)) > 0
-        if mentioned or has_prompt_values(self.parts) or self.generation.only_said(self.parts):
-            return mentioned
-        fraction = self.generation.fraction(self.location.below(name, name), "optional")
-        chance = _by_depth(_OPTIONAL_CHANCES, self.location) / (1 + self.location.rejections)
-        return fraction < chance and self._allowed(name)
+    def _is_wanted(self, name: str) -> bool:
+        """Whether to make an optional property: what the prompt mentions, or by chance if it mentions nothing.
 
-    def _values(self, names: Sequence[str], required: Collection[str]) -> dict[str, Json]:
-        values: dict[str, Json] = {}
-        for name in names:
-            if name not in required and has_prompt_values(self.parts) and not self._wanted(name):
-                continue  # another property used what the prompt says
-            try:
-                values[name] = self._value(name)
-            except UnsatisfiableError:
-                if name in required or any(name in self._with_dependents((other,)) for other in values):
-                    raise
-        return values
+        The prompt also decides on the optional properties of arguments, and on those beside required ones.
+        """
+        attempt, location = self.attempt, self.location
+        if name in self.taken.values or attempt.measure_evidence_within(self.shape.find_property(name)) > 0:
+            return True
+        if attempt.prompt.is_given and (self.taken.values or attempt.prompt.is_sparse or self.shape.required):
+            return False
+        fraction = attempt.draw_fraction(location.descend(name), "optional")
+        chance = _by_depth(_OPTIONAL_CHANCES, location) / (1 + location.rejections)
+        return fraction < chance and self._is_allowed(name)
 
-    def _value(self, name: str) -> Json:
-        schemas = self._schemas(name)
-        if False in schemas:
-            raise UnsatisfiableError(f"the property {name!r} is required, and nothing is allowed there", "required")
-        if self._is_unknown(name, schemas):
-            return None
-        return make(self.generation, schemas, self.location.below(name, name))
+    def _make_value(self, name: str) -> Json:
+        if name in self.taken.values:
+            return self.taken.values[name]
+        shape = self.shape.find_property(name)
+        if shape is None:
+            raise UnsatisfiableError(explain_missing(name), "required")
+        return None if self._is_unknown(name, shape) else self.attempt.make(shape, self.location.descend(name, name))
 
-    def _is_unknown(self, name: str, schemas: tuple[Json, ...]) -> bool:
+    def _is_unknown(self, name: str, shape: Shape) -> bool:
         """Whether a value or null is null: the prompt says others and not this one, which has no default."""
-        generation = self.generation
-        if generation.said is NOTHING or not (has_prompt_values(self.parts) or generation.said.sparse):
+        attempt = self.attempt
+        if not attempt.prompt.is_given or not (self.taken.values or attempt.prompt.is_sparse):
             return False
-        said = any(name in part["properties"] for part in self.parts if LOOKED_UP in part)
-        rejected = generation.rejections.get(self.location.below(name, name).pointer)
-        if said or rejected or not is_nullable_scalar(generation, schemas):
+        if not shape.is_nullable_scalar or shape.defaults or attempt.is_rejected(self.location, name):
             return False
-        stated = any("default" in part for part in generation.possible(schemas) or ())
-        return not stated and not evidence_within(generation, schemas)
+        return not attempt.measure_evidence(shape)
 
-    def _schemas(self, name: str) -> tuple[Json, ...]:
-        return self.generation.property_schemas(self.parts, name)
-
-    def _with_dependents(self, names: Sequence[str]) -> tuple[str, ...]:
-        found, looked_at = dict.fromkeys(names), 0
-        left = list(names)
-        while left:
-            name = left.pop()
-            for part in self.parts:
-                for keyword in ("dependentRequired", "dependencies"):
-                    dependents = part.get(keyword, {}).get(name, ())
-                    looked_at += len(dependents)
-                    new = [one for one in dependents if one not in found] if isinstance(dependents, list) else []
-                    found |= dict.fromkeys(new)
-                    left += new
-        self.generation.spend(looked_at // _NAMES_PER_STEP)
-        return tuple(found)
-
-    def _add_properties(self, values: dict[str, Json], known: Sequence[str]) -> None:
+    def _add_properties(self, values: dict[str, Json]) -> None:
         wanted = self.least
-        if not known and not values and self._is_map() and self.generation.generous(self.location):
-            wanted = max(wanted, 1 + int(self.generation.fraction(self.location, "size") * 2))
+        if not self.shape.names and not values and self.shape.is_map and self.attempt.is_generous(self.location):
+            wanted = max(wanted, 1 + int(self.attempt.draw_fraction(self.location, "size") * 2))
         wanted = min(wanted, self.most)
-        for name in self._further_names(values, known) if len(values) < wanted else ():
+        for name in self._make_names(values) if len(values) < wanted else ():
             try:
-                values[name] = self._value(name)
+                values[name] = self._make_value(name)
             except UnsatisfiableError:
                 continue
             if len(values) >= wanted:
@@ -325,168 +409,147 @@ class _Object(Struct):
         if len(values) < self.least:
             raise UnsatisfiableError(f"could not find {self.least:,} allowed property names", "minProperties")
 
-    def _further_names(self, values: Collection[str], known: Sequence[str]) -> Iterator[str]:
-        for name in known:
-            if name not in values and len(self._with_dependents((name,))) == 1 and self._allowed(name):
+    def _make_names(self, values: Mapping[str, Json]) -> Iterator[str]:
+        """Further names: those that the schema knows, then made up ones."""
+        for name in self.shape.names:
+            if name not in values and len(self.shape.add_dependents((name,))) == 1 and self._is_allowed(name):
                 yield name
-        patterns = [pattern for part in self.parts for pattern in part.get("patternProperties", ())]
         at = misses = 0
         while misses < _MAX_MISSES:
-            further = self._make_name(patterns, at)
-            fits = further is not None and further not in (*values, *known) and self._allowed(further)
+            further = self._make_name(at)
+            fits = further not in (None, *values, *self.shape.names) and self._is_allowed(str(further))
             at, misses = at + 1, 0 if fits else misses + 1
-            if fits and further is not None:
-                yield further
+            if fits:
+                yield str(further)
 
-    def _make_name(self, patterns: Sequence[str], at: int) -> str | None:
-        rng = self.generation.stream(self.location, f"name {at}")
-        wanted = self._name_schemas()
-        if wanted and at % 2 == 0:
+    def _make_name(self, at: int) -> str | None:
+        rng = self.attempt.stream(self.location, f"name {at}")
+        shape, patterns = self.shape.name_shape, self.shape.name_patterns
+        if shape and at % 2 == 0:
             location = Location(f"{self.location.pointer}/~name {at}", (), self.location.depth)
             try:
-                name = make(self.generation, (*wanted, _TEXT), location)
+                return str(self.attempt.make(shape, location))
             except UnsatisfiableError:
                 return None
-            return name if isinstance(name, str) else None
         if patterns and at % 3 != 2:
             return sample(patterns[at % len(patterns)], rng)
-        return word(rng) if at < _MAX_MISSES else f"{word(rng)}_{at}"
+        return noun(rng) if at < _MAX_MISSES else f"{noun(rng)}_{at}"
 
-    def _allowed(self, name: str) -> bool:
-        possible = self.generation.possible(self._schemas(name)) is not None
-        return possible and self.generation.fits(self._name_schemas(), name)
-
-    def _name_schemas(self) -> tuple[Json, ...]:
-        return tuple(part["propertyNames"] for part in self.parts if "propertyNames" in part)
-
-    def _is_map(self) -> bool:
-        return any(
-            part.get("additionalProperties", True) not in (True, False, {}) or part.get("patternProperties")
-            for part in self.parts
-        )
+    def _is_allowed(self, name: str) -> bool:
+        self.attempt.spend(len(self.shape.name_patterns) // 10)
+        return self.shape.allows_name(name)
 
 
-def _make_array(generation: Generation, parts: Parts, location: Location) -> list[Json]:
-    least, most = lower_limit(parts, "minItems"), upper_limit(parts, "maxItems")
-    if least > _MAX_ITEMS:
-        raise UnsatisfiableError(f"cannot generate {least:,} items; the limit is {_MAX_ITEMS:,}", "minItems")
-    if most is not None and least > most:
-        raise UnsatisfiableError(f"no list has {least:,} items and no more than {most:,}", "minItems")
-    return _Array(generation, parts, location, least, _MAX_ITEMS if most is None else most).make()
-
-
-class _Array(Struct):
-    generation: Generation
-    parts: Parts
-    location: Location
-    least: int
-    most: int
-    distinct: bool = False  # if possible, as a prompt that wants "3 fruits" does
+class _ArrayMaker:
+    def __init__(self, attempt: Attempt, shape: Shape, location: Location) -> None:
+        self.attempt = attempt
+        self.shape = shape
+        self.location = location
+        most = shape.upper_limit("maxItems")
+        self.least = shape.lower_limit("minItems")
+        self.most = _MAX_ITEMS if most is None else most
+        if self.least > _MAX_ITEMS:
+            raise UnsatisfiableError(f"cannot generate {self.least:,} items; the limit is {_MAX_ITEMS:,}", "minItems")
+        if self.least > self.most:
+            why = f"no list has {self.least:,} items and no more than {self.most:,}"
+            raise UnsatisfiableError(why, "minItems")
+        self.further = shape.find_item(shape.fixed_items)
+        self.holds_texts = self.further is not None and self.further.types == ("string",)
 
     def make(self) -> list[Json]:
-        wanted = self._wanted()
-        self.distinct = wanted > 1
-        sets = self._prompt_sets()
-        contained = [part["contains"] for part in self.parts if "contains" in part for _ in range(_times(part))]
-        fixed = tuple_length(self.parts)
-        length = self._length(fixed, wanted or len(sets), len(contained))
+        wanted = self._take_count()
+        sets = self._split_prompt()
+        contained = self.shape.list_contained(_MAX_ITEMS)
+        length = self._choose_length(wanted or len(sets), len(contained))
         if len(contained) > length:
             raise UnsatisfiableError(f"more items are demanded than the {self.most:,} that there may be", "contains")
-        start = min(fixed, length - len(contained))  # behind the fixed items if there is room
+        start = min(self.shape.fixed_items, length - len(contained))  # behind the fixed items if there is room
         items: list[Json] = []
         seen: set[str] = set()
         for at in range(length):
             if at < len(sets):
-                self.generation.said = sets[at]
-            demanded = contained[at - start : at - start + 1] if at >= start else []
+                self.attempt.prompt.left = sets[at]
+            shape, demanded = self.shape.find_item(at), contained[at - start : at - start + 1] if at >= start else []
+            if shape and demanded:
+                shape = self.attempt.compiled.find_shape((*shape.schemas, *demanded))
             try:
-                items.append(self._item(at, (*item_schemas(self.parts, at), *demanded), seen))
+                items.append(self._make_item(at, shape, seen, differs=wanted > 1 and self.holds_texts))
             except UnsatisfiableError:
                 if at < self.least or demanded:
                     raise
                 break
         return items
 
-    def _wanted(self) -> int:
+    def _take_count(self) -> int:
         """How many items the prompt wants, if it says so: "4 tasks"."""
-        said = self.generation.said
-        hints = self.location.hints
-        if said is NOTHING or self.location.rejections or not (hints or self._holds_texts()):
+        prompt, hints = self.attempt.prompt, self.location.hints
+        if not prompt.is_given or self.location.rejections or not (hints or self.holds_texts):
             return 0
-        count, self.generation.said = said.counted(hints[0] if hints and hints[0] != "elements" else "")
-        return min(count or 0, _MAX_WANTED)
+        return min(prompt.take_count(hints[0] if hints and hints[0] != "elements" else ""), _MAX_WANTED)
 
-    def _holds_texts(self) -> bool:
-        return allowed_types(tuple(item_schemas(self.parts, tuple_length(self.parts)))) == ("string",)
-
-    def _length(self, fixed: int, sets: int, contained: int) -> int:
-        length = max(self.least, contained)
-        if self.generation.generous(self.location):
-            fraction = self.generation.fraction(self.location, "length")
+    def _choose_length(self, wanted: int, contained: int) -> int:
+        fixed, length = self.shape.fixed_items, max(self.least, contained)
+        if self.attempt.is_generous(self.location):
+            fraction = self.attempt.draw_fraction(self.location, "length")
             natural = fixed or 1 + int(fraction * max(1, 3 - self.location.depth // 2))
-            length = max(length, sets or natural)
-        if self.generation.possible(item_schemas(self.parts, fixed)) is None:  # no items beyond the fixed ones
+            length = max(length, wanted or natural)
+        if self.further is None:  # no items beyond the fixed ones
             if fixed < self.least:
                 why = f"no more than {fixed} items are allowed, and {self.least} are demanded"
                 raise UnsatisfiableError(why, "minItems")
             length = min(length, fixed)
         return min(length, self.most)
 
-    def _prompt_sets(self) -> tuple[Mentions, ...]:
-        if self.generation.said is NOTHING or self.location.rejections:
+    def _split_prompt(self) -> Sequence[Mentions]:
+        prompt, item = self.attempt.prompt, self.further
+        if not prompt.is_given or self.location.rejections or item is None or not item.names:
             return ()
-        item = self.generation.possible(item_schemas(self.parts, tuple_length(self.parts)))
-        if not item or not property_names(item):
-            return ()
-        views = property_views(self.generation, item)
-        sets = self.generation.said.sets(views, listed=True)
-        return sets if len(sets) > 1 or self.generation.said.evidence(views) > _FEW_MENTIONED else ()
+        sets = prompt.split_for_items(item.views)
+        return sets if len(sets) > 1 or prompt.measure_evidence(item.views) > _FEW_MENTIONED else ()
 
-    def _item(self, at: int, schemas: Sequence[Json], seen: set[str]) -> Json:
-        location = self.location.below(str(at), "")
-        unique = any(part.get("uniqueItems") is True for part in self.parts)
-        if not unique and not (self.distinct and self._holds_texts()):
-            return make(self.generation, schemas, location)
-        excluded: list[Json] = []
-        for attempt in range(_MAX_ITEM_ATTEMPTS):
-            extra = ({EXCLUDED: list(excluded)},) if excluded else ()
-            try:
-                value = make(self.generation, (*schemas, *extra), location.after(attempt))
-            except UnsatisfiableError:
-                if excluded:
-                    break
-                raise
-            key = json_key(value)
-            if key not in seen:
+    def _make_item(self, at: int, shape: Shape | None, seen: set[str], *, differs: bool) -> Json:
+        """Make an item; one that is not `seen` where items must differ, or should: those of "3 fruits" do."""
+        location = self.location.descend(str(at))
+        if shape is None:
+            raise UnsatisfiableError("nothing is allowed here")
+        if not self.shape.is_unique and not differs:
+            return self.attempt.make(shape, location)
+        first = value = self.attempt.make(shape, location)
+        for attempt in range(1, _MAX_ITEM_ATTEMPTS):
+            if (key := make_json_key(value)) not in seen:
                 seen.add(key)
                 return value
-            excluded.append(value)
-        if not unique:
-            return excluded[0]
+            value = self.attempt.make(shape, location.extend(attempt))
+        if not self.shape.is_unique:
+            return first
         raise UnsatisfiableError("no further item was found that differs from the others", "uniqueItems")
-
-
-def _times(part: Part) -> int:
-    return min(int(part.get("minContains", 1)), _MAX_ITEMS + 1)
 
 
 def _by_depth(values: Sequence[float], location: Location) -> float:
     return values[min(location.depth, len(values) - 1)]
 
 
-_MAX_ITEMS, _MAX_WANTED = 1_000, 50
-_FEW_MENTIONED = 0.4  # share of the properties of a list's only item above which the prompt has no further items
-_MAX_ITEM_ATTEMPTS = 30
-_MAX_MISSES = 24
+def _rotate(items: Sequence[T], by: int) -> Sequence[T]:
+    turn = by % max(1, len(items))
+    return [*items[turn:], *items[:turn]]
+
+
+def _is_null(schema: Json) -> bool:
+    if not isinstance(schema, dict):
+        return False
+    return schema.get("type") in ("null", ["null"]) or ("const" in schema and schema["const"] is None)
+
+
+VALIDATED_PER_STEP = 2_000  # schemas tried
+_MAX_DEPTH = 40
+_MAX_OPTIONAL_DEPTH = 4
 _OPTIONAL_CHANCES = (0.9, 0.7, 0.4, 0.2, 0.1)  # of an optional property, by depth
 _MAX_OPTIONAL = (20, 8, 4, 2)  # optional properties of one object, by depth
-_TEXT: Json = {"type": "string"}
-_MAX_DEPTH = 40
 _MAX_COMBINATIONS = 16
 _MAX_LISTED = 50
-_MAX_NUMBERS = 4  # made again if they are excluded
 _MAX_EXAMPLES = 4
-_MAX_DESCRIPTION = 80
-_CHARACTERS_PER_STEP, _REJECTED_PER_STEP = 50, 5
-_PATTERN_WORK_PER_STEP = 100
-_NAMES_PER_STEP = 50
+_MAX_ITEMS, _MAX_WANTED = 1_000, 50
+_MAX_ITEM_ATTEMPTS = 30
+_FEW_MENTIONED = 0.4  # share of the properties of a list's only item above which the prompt has no further items
+_MAX_MISSES = 24
+_MAX_PAIRS = 12_000  # of a property and a mention that are looked at

@@ -21,7 +21,7 @@ _JSON = ("json_object", "json_schema")
 _FORCED = ("named", "required")  # tool choices that require a call, after which providers may finish with `stop`
 _CALLED = ("function", "custom")  # kinds of tools that are called by their names
 _NESTING = ("namespace", "tool_search")  # tools that offer others
-_MAX_COST = 10_000  # of validating, as `CompiledSchema.cost_of` estimates it: some ms
+_MAX_COST = 10_000  # of validating, as `SchemaValidator.estimate_cost` estimates it: some ms
 _MAX_WHY, _MAX_WHYS = 200, 3  # characters of a reason, and how many reasons a schema gives
 _NOT_JSON = object()
 _MEMORY, _MOST_REMEMBERED = "reasons", 8  # the attribute of a draft, and how many kinds of calls it has reasons for
@@ -182,14 +182,16 @@ def _check_finish(call: Call, finish: str, made: Sequence[ToolCall]) -> Iterator
 
 def explain_refusal(schema: Json, value: Json) -> str | None:
     """Return why a schema refuses a value; None if it accepts it, is itself invalid, or takes too long."""
-    from mockserver.model.schema.document import UnsatisfiableError, compile_schema, depth_and_size  # slow to import
+    from mockserver.model.schema.document import UnsatisfiableError  # slow to import, as are the others
+    from mockserver.model.schema.shape import compile_schema
+    from mockserver.model.schema.validators import measure_depth_and_size
 
     try:
-        compiled = compile_schema(schema)
+        validator = compile_schema(schema).validator
     except UnsatisfiableError:
         return None
-    if compiled.cost_of(*depth_and_size(value)) > _MAX_COST or compiled.validator.is_valid(value):
+    if validator.estimate_cost(*measure_depth_and_size(value)) > _MAX_COST or validator.whole.is_valid(value):
         return None
-    found = islice(compiled.validator.iter_errors(value), _MAX_WHYS)
+    found = islice(validator.whole.iter_errors(value), _MAX_WHYS)
     places = ((error.message, "".join(f"/{step}" for step in error.instance_path)) for error in found)
     return "; ".join(one_line(truncate(why, _MAX_WHY)) + (f" at {place}" if place else "") for why, place in places)

@@ -328,26 +328,26 @@ def _build_length(expected: Json, lens: Lens) -> Test:
 def _build_schema(expected: Json, _lens: Lens) -> Test:
     import jsonschema_rs  # slow to import, and few rules need it
 
-    from mockserver.model.schema import document
+    from mockserver.model.schema import document, validators
 
     try:
-        cost = document.ValidationCost(document.SchemaDocument(expected))
+        cost = validators.ValidationCost(document.SchemaDocument(expected))
         cost.check_compiling()
         validator = jsonschema_rs.validator_for(
-            expected, retriever=_refuse_retrieval, pattern_options=document.pattern_options()
+            expected, retriever=_refuse_retrieval, pattern_options=document.make_pattern_options()
         )
     except document.UnsatisfiableError as error:
         raise UnfitError(f"unusable JSON Schema: {error.why}") from None
     except ValueError as error:
         raise UnfitError(f"invalid JSON Schema: {str(error).partition(chr(10))[0]}") from None
-    doubles = cost.of(expected, _DEEP) > _FEW_TRIED
+    doubles = cost.estimate(expected, _DEEP) > _FEW_TRIED
 
     def validates(actual: Json) -> bool:
         if actual is None:
             return False
         if doubles:
-            depth, size = document.depth_and_size(actual)
-            if size * cost.of(expected, depth) > document.MAX_COST:
+            depth, size = validators.measure_depth_and_size(actual)
+            if size * cost.estimate(expected, depth) > validators.MAX_COST:
                 return False
         try:
             return bool(validator.is_valid(actual))

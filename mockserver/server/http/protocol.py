@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
+from mockserver.core.action import NO_CLOSE_FRAME
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import HttpRequest, Reply, tabulate
 from mockserver.core.plan import Failure, Plan
@@ -372,7 +373,7 @@ class ConnectionProtocol(RequestParser):
     def is_closing(self) -> bool:
         return self._leaving
 
-    def close(self) -> None:
+    def close(self, code: int = NO_CLOSE_FRAME) -> None:
         """Send what was written, then close; drain what still comes, or the client may not receive all."""
         if self._leaving:
             return

@@ -7,6 +7,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 
+from mockserver.core.action import NO_CLOSE_FRAME
 from mockserver.delivery.drive import WIRE
 from mockserver.server.http.tcp import count_unsent, reset
 from mockserver.server.responses_socket import STOPPING
@@ -49,7 +50,10 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     def write(self, data: bytes) -> None:
         self.transport.write(data)
 
-    def close(self) -> None:
+    def close(self, code: int = NO_CLOSE_FRAME) -> None:
+        if code != NO_CLOSE_FRAME:
+            self.conn.send_close(code)
+            self.transport.write(b"".join(self.conn.data_to_send()))
         self.transport.close()
 
     def reset(self) -> None:

@@ -1,12 +1,19 @@
 """Compiled schemas are cached within bounds, validate values and parts, and say where a schema is invalid."""
 
+import gc
 import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from weakref import ref
 
 import pytest
 
-from mockserver.model.schema.document import CACHE, MAX_COST, UnsatisfiableError, compile_schema
+from mockserver.core.seed import Seed
+from mockserver.model.arguments import mentions
+from mockserver.model.schema.document import SchemaDocument, UnsatisfiableError
+from mockserver.model.schema.generator import Attempt
+from mockserver.model.schema.shape import CACHE, CompiledSchema, compile_schema
+from mockserver.model.schema.validators import MAX_COST
 
 
 def test_equal_schemas_are_compiled_once() -> None:
@@ -33,6 +40,14 @@ def test_the_cache_is_bounded() -> None:
     assert len(CACHE.schemas) == 1
 
 
+def test_shapes_count_as_memory() -> None:
+    for at in range(20):
+        compiled = compile_schema({"title": f"{at}"})
+        for _ in range(1_000):
+            compiled.find_shape(({"type": "string"},))
+    assert sum(compiled.size for compiled in CACHE.schemas.values()) <= 11_000
+
+
 @pytest.mark.parametrize(
     ("schema", "why", "pointer"),
     [
@@ -54,13 +69,13 @@ def test_invalid_schemas_are_refused_with_a_pointer(schema: Any, why: str, point
 
 
 def test_an_unknown_dialect_is_accepted() -> None:
-    assert compile_schema({"$schema": "https://a.test/own", "type": "string"}).validator.is_valid("a")
+    assert compile_schema({"$schema": "https://a.test/own", "type": "string"}).validator.whole.is_valid("a")
 
 
 def test_references_need_no_uri_escapes() -> None:
     ready = compile_schema({"$ref": "#/definitions/List<a b>", "definitions": {"List<a b>": {"type": "integer"}}})
-    assert ready.validator.is_valid(1)
-    assert not ready.validator.is_valid("a")
+    assert ready.validator.whole.is_valid(1)
+    assert not ready.validator.whole.is_valid("a")
 
 
 def test_parts_validate_values() -> None:
@@ -70,13 +85,26 @@ def test_parts_validate_values() -> None:
     }
     ready = compile_schema(schema)
     inner = ready.document.root["properties"]
-    assert [ready.allows(inner["a b"], value) for value in ("ab", "a", 5)] == [True, False, True]
-    assert [ready.allows(inner["c"], value) for value in (1, 2)] == [False, True]
-    assert [ready.allows(one, 1) for one in (True, False, {})] == [True, False, True]
-    assert ready.allows({"const": "of no document"}, 5)
+    assert [ready.validator.allows(inner["a b"], value) for value in ("ab", "a", 5)] == [True, False, True]
+    assert [ready.validator.allows(inner["c"], value) for value in (1, 2)] == [False, True]
+    assert [ready.validator.allows(one, 1) for one in (True, False, {})] == [True, False, True]
+    assert ready.validator.allows({"const": "of no document"}, 5)
 
 
 def test_values_that_are_too_costly_to_validate() -> None:
     links: dict[str, Any] = {f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(40)}
     ready = compile_schema({"not": {"$ref": "#/$defs/d0"}, "$defs": {**links, "d40": {}}})
-    assert ready.cost_of(1, 1) > MAX_COST
+    assert ready.validator.estimate_cost(1, 1) > MAX_COST
+
+
+def test_a_schema_that_is_dropped_is_gone_without_a_search_for_circles() -> None:
+    schema = {"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"type": "null"}]}}, "title": "gone"}
+    compiled = CompiledSchema(SchemaDocument(schema))
+    gone = ref(compiled)
+    gc.disable()
+    try:
+        Attempt(compiled, Seed(1), mentions("a: b"), work=1_000).make_root()
+        del compiled
+        assert gone() is None
+    finally:
+        gc.enable()

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.model.schema.document import MinDepths, SchemaDocument, ValidationCost, depth_and_size
+from mockserver.model.schema.document import MinDepths, SchemaDocument
+from mockserver.model.schema.validators import ValidationCost, measure_depth_and_size
 
 TARGET: Any = {"title": "target"}
 
@@ -15,7 +16,7 @@ def led(schema: Any, *steps: Any) -> list[Any]:
     document, here = SchemaDocument(schema), schema
     for step in steps:
         here = here[step]
-    return list(document.targets(here))
+    return list(document.find_targets(here))
 
 
 @pytest.mark.parametrize(
@@ -69,14 +70,14 @@ def test_meta_schemas_are_known() -> None:
 def test_references_to_nothing_are_reported(reference: str, why: str) -> None:
     error = SchemaDocument(
         {"type": "a", "anyOf": [{}], "properties": {"a/b": {"$ref": reference}}}
-    ).dangling_reference()
+    ).find_dangling_reference()
     assert error is not None
     assert (error.why, error.pointer) == (why, "#/properties/a~1b/$ref")
-    assert SchemaDocument({"$ref": "#"}).dangling_reference() is None
+    assert SchemaDocument({"$ref": "#"}).find_dangling_reference() is None
 
 
 def test_invalid_references_are_reported() -> None:
-    error = SchemaDocument({"$id": "http://a.test/x", "items": {"$ref": "//["}}).dangling_reference()
+    error = SchemaDocument({"$id": "http://a.test/x", "items": {"$ref": "//["}}).find_dangling_reference()
     assert error is not None
     assert (error.why, error.pointer) == ("'//[' is not a reference", "#/items/$ref")
 
@@ -111,21 +112,21 @@ def obj(**properties: Any) -> dict[str, Any]:
     ids=str,
 )
 def test_heights(schema: Any, height: float) -> None:
-    assert MinDepths(SchemaDocument(schema)).of(schema) == height
+    assert MinDepths(SchemaDocument(schema)).find(schema) == height
 
 
 def test_long_chains_take_little_time() -> None:
     links: dict[str, Any] = {f"d{at}": {"anyOf": [obj(a={"$ref": f"#/$defs/d{at + 1}"})] * 2} for at in range(60)}
     schema = {"$ref": "#/$defs/d0", "$defs": {**links, "d60": LEAF}}
-    assert MinDepths(SchemaDocument(schema)).of(schema) == 60
+    assert MinDepths(SchemaDocument(schema)).find(schema) == 60
 
 
 TEXT = {"type": "string"}
 
 
 def cost(schema: Any, value: Any) -> float:
-    deep, wide = depth_and_size(value)
-    return wide * ValidationCost(SchemaDocument(schema)).of(schema, deep)
+    deep, wide = measure_depth_and_size(value)
+    return wide * ValidationCost(SchemaDocument(schema)).estimate(schema, deep)
 
 
 def doubling(depth: int) -> dict[str, Any]:

@@ -5,16 +5,14 @@ from typing import Any
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.model.arguments import NOTHING
-from mockserver.model.schema.document import UnsatisfiableError, WorkLimitError, compile_schema
-from mockserver.model.schema.generation import Generation, Location
-from mockserver.model.schema.generator import make
-from mockserver.model.schema.keywords import allowed_types, required_names
+from mockserver.model.schema.document import UnsatisfiableError, WorkLimitError
+from mockserver.model.schema.generator import Attempt, Location, Taken
+from mockserver.model.schema.shape import compile_schema
 
 
 def made(schema: Any, seed: int = 0, *, minimal: bool = False, rejections: Any = None) -> Any:
-    generation = Generation(compile_schema(schema), Seed(seed), NOTHING, 1000, rejections or {}, minimal)
-    return make(generation, (generation.compiled.document.root,), Location())
+    attempt = Attempt(compile_schema(schema), Seed(seed), work=1000, rejections=rejections or {}, minimal=minimal)
+    return attempt.make_root()
 
 
 def test_valid_defaults_come_before_valid_examples() -> None:
@@ -62,16 +60,17 @@ def test_depth_is_limited() -> None:
 
 
 def combinations(schema: Any) -> list[Any]:
-    generation = Generation(compile_schema(schema), Seed(0), NOTHING, 1000)
-    parts = generation.flatten((generation.compiled.document.root,))
-    return list(generation.combinations(parts, lambda keyword, options: options))
+    attempt = Attempt(compile_schema(schema), Seed(0), work=1000)
+    root = attempt.compiled.find_shape((schema,))
+    assert root
+    if not root.can_hold:
+        raise root.find_conflict()
+    return list(attempt.combine(root, root.choices, Location(), Taken()))
 
 
 def test_each_combination_is_found_in_order() -> None:
     schema = {"anyOf": [{"title": "a"}, {"title": "b"}], "oneOf": [{"type": "string"}, {"type": "null"}]}
-    found = [
-        ([part["title"] for part in parts if "title" in part], allowed_types(parts)) for parts in combinations(schema)
-    ]
+    found = [(list(shape.hints), shape.types) for shape in combinations(schema)]
     assert found == [(["a"], ("string",)), (["a"], ("null",)), (["b"], ("string",)), (["b"], ("null",))]
 
 
@@ -79,7 +78,7 @@ def test_impossible_combinations_are_skipped() -> None:
     cat = {"properties": {"kind": {"const": "cat"}}, "required": ["kind"], "title": "cat"}
     dog = {"properties": {"kind": {"const": "dog"}}, "required": ["kind"], "title": "dog"}
     schema = {"type": "object", "anyOf": [cat, dog], "properties": {"kind": {"enum": ["dog", "eel"]}}}
-    assert [[part["title"] for part in parts if "title" in part] for parts in combinations(schema)] == [["dog"]]
+    assert [list(shape.hints) for shape in combinations(schema)] == [["dog"]]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +93,7 @@ def test_impossible_combinations_are_skipped() -> None:
     ids=str,
 )
 def test_conditions(schema: Any, required: list[str]) -> None:
-    assert ["".join(required_names(parts)) for parts in combinations({"type": "object", **schema})] == required
+    assert ["".join(shape.required) for shape in combinations({"type": "object", **schema})] == required
 
 
 @pytest.mark.parametrize(
@@ -117,7 +116,7 @@ def test_the_search_is_limited() -> None:
 
 
 def test_the_memory_is_bounded() -> None:
-    generation = Generation(compile_schema({}), Seed(0), NOTHING, 1000)
+    compiled = compile_schema({})
     for _ in range(10_000):
-        generation.flatten(({"type": "string"},))
-    assert len(generation.compiled.memory) < 5_000
+        compiled.find_shape(({"type": "string"},))
+    assert len(compiled._shapes) < 5_000

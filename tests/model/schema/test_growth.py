@@ -13,7 +13,9 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
 from mockserver.model.schema import instance
-from mockserver.model.schema.document import CACHE, SchemaDocument, ValidationCost, compile_schema
+from mockserver.model.schema.document import SchemaDocument
+from mockserver.model.schema.shape import CACHE, compile_schema
+from mockserver.model.schema.validators import ValidationCost
 from tests.model.test_growth import steps
 
 Wrap = Callable[[Any], Any]
@@ -130,7 +132,7 @@ def test_mixtures_that_double(keywords: list[str], end: str) -> None:
 @pytest.mark.parametrize("keyword", ["unevaluatedProperties", "unevaluatedItems"])
 def test_the_compiler_gets_no_schema_that_it_would_write_out(keyword: str) -> None:
     small, large = (SchemaDocument(doubled(DOUBLING[keyword], n, ANY)) for n in (5, 14))
-    assert ValidationCost(small).of_compiling() < 1_000
+    assert ValidationCost(small).estimate_compiling() < 1_000
     with pytest.raises(Failure, match="too many alternatives for its unevaluated properties or items"):
         instance(large.root, Seed(1))
 
@@ -179,4 +181,4 @@ def test_the_cost_of_a_schema_is_the_same_whatever_was_asked_before() -> None:
     back = {"properties": {"a": {"$ref": "#/$defs/d0"}}}
     chain = [doubled(lambda next: {"allOf": [next]}, 100, back, title=title) for title in ("cold", "warm")]
     cold, warm = map(compile_schema, chain)
-    assert [warm.cost_of(depth, 1) for depth in (1, 2, 3)][-1] == cold.cost_of(3, 1)
+    assert [warm.validator.estimate_cost(depth, 1) for depth in (1, 2, 3)][-1] == cold.validator.estimate_cost(3, 1)

@@ -7,11 +7,9 @@ import pytest
 
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
-from mockserver.model.arguments import NOTHING
 from mockserver.model.schema import instance
-from mockserver.model.schema.document import compile_schema
-from mockserver.model.schema.generation import Generation, Location
-from mockserver.model.schema.generator import make
+from mockserver.model.schema.generator import Attempt
+from mockserver.model.schema.shape import compile_schema
 
 
 def made(schema: Any) -> Any:
@@ -123,9 +121,9 @@ def test_work_does_not_depend_on_earlier_requests() -> None:
 
 
 def _work_of(schema: Any) -> int:
-    generation = Generation(compile_schema(schema), Seed(0), NOTHING, 10**6)
-    make(generation, (generation.compiled.document.root,), Location())
-    return 10**6 - generation.work_left
+    attempt = Attempt(compile_schema(schema), Seed(0), work=10**6)
+    attempt.make_root()
+    return 10**6 - attempt.work_left
 
 
 @pytest.mark.parametrize(

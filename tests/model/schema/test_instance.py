@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
-from mockserver.model.arguments import NOTHING
 from mockserver.model.schema import instance, schema_error
-from mockserver.model.schema.document import compile_schema
-from mockserver.model.schema.generation import Generation, Location
-from mockserver.model.schema.generator import make
+from mockserver.model.schema.generator import Attempt
+from mockserver.model.schema.shape import compile_schema
 
 TREE = {
     "type": "object",
@@ -263,8 +261,7 @@ def test_schemas_give_valid_instances(name: str) -> None:
 def test_everyday_schemas_take_one_attempt(name: str) -> None:
     compiled = compile_schema(CORPUS_SCHEMAS[name])
     for seed in range(10):
-        generation = Generation(compiled, Seed(seed), NOTHING, 2_000)
-        assert compiled.validator.is_valid(make(generation, (compiled.document.root,), Location()))
+        assert compiled.validator.whole.is_valid(Attempt(compiled, Seed(seed), work=2_000).make_root())
 
 
 @pytest.mark.parametrize("name", [name for name in CORPUS_SCHEMAS if name.startswith("strict")])

@@ -17,14 +17,14 @@ from tests.kit.calls import call
 
 
 class Stated(Mentions, frozen=True):
-    """A prompt that gives these values to properties by their names, fitting or not, and parts itself into sets."""
+    """A prompt that gives these values to properties by their names, if they fit, and parts itself into sets."""
 
     values: Any = ()
     parted: Any = ()
 
     def assigned(self, properties: Mapping[str, Any], fits: Any, *, required: Any = ()) -> Any:
         values = dict(self.values)
-        taken = {name: values.pop(name) for name in properties if name in values}
+        taken = {name: values.pop(name) for name in properties if name in values and fits(name, values[name])}
         return taken, Stated(values=tuple(values.items()), parted=self.parted)
 
     def evidence(self, properties: Mapping[str, Any]) -> float:

@@ -53,7 +53,7 @@ from mockserver.model.prose import (
     spend_reasoning,
     write_text_on,
 )
-from mockserver.model.shapes import Shape, asks_for_json, find_shape
+from mockserver.model.shapes import Described, asks_for_json, find_shape
 from mockserver.model.team import choose_speaker, choose_values
 from mockserver.model.tool_uses import fill_schema, list_tool_uses, make_tool_use, waits, with_earlier_results
 from mockserver.model.topic import ENGLISH
@@ -188,7 +188,7 @@ def find_described_value(call: Call, seed: Seed) -> DraftChoice | None:
         if (form := find_form(order)) is not None:
             options, rest = find_options(form.rest)
             rest = rest if order == said else call.last_user
-            value = _fill_shape(Shape(_schema_of_form(form, options), rest=rest), call, seed)
+            value = _fill_shape(Described(_schema_of_form(form, options), rest=rest), call, seed)
             if isinstance(value, Mapping):
                 return _draft(form.fill(value))
     return None
@@ -208,7 +208,7 @@ def _schema_of_form(form: Form, options: Sequence[str]) -> Json:
     return wanted
 
 
-def _fill_shape(found: Shape, call: Call, seed: Seed) -> Json:
+def _fill_shape(found: Described, call: Call, seed: Seed) -> Json:
     """What a prompt describes; any object if that is impossible: providers refuse schemas of requests only."""
     with suppress(Failure):
         return _fill(found.schema, call, seed, found.rest)

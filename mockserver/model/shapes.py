@@ -30,7 +30,7 @@ from mockserver.model.loose import (
 from mockserver.model.vocabulary import NUMBER_WORDS, excerpt, folded, number_of, singular, vocabulary
 
 
-class Shape(Struct, frozen=True):
+class Described(Struct, frozen=True):
     """A JSON Schema that texts describe, what they say apart from it, and what stands before and after its value."""
 
     schema: Json
@@ -42,7 +42,7 @@ class Shape(Struct, frozen=True):
         return f"{self.opening}{compact(value)}{self.closing}"
 
 
-def find_shape(said: str, rules: str = "", *, json_anyway: bool = False) -> Shape | None:
+def find_shape(said: str, rules: str = "", *, json_anyway: bool = False) -> Described | None:
     """Return the shape of the JSON that the user or the instructions want; None where nobody asks for JSON.
 
     A schema is believed before a declared type, that before an example, that before keys or words; of two equals what
@@ -65,7 +65,7 @@ def _undouble(text: str) -> str:
     return text.replace("{{", "{").replace("}}", "}") if _DOUBLED.search(text) else text
 
 
-def _shape_in(text: str, found: FoundValue, said: str) -> Shape:
+def _shape_in(text: str, found: FoundValue, said: str) -> Described:
     schema, before, after = found.value, text[: found.start], text[found.end :]
     notes = f"{before[-_MOST_FOR_KEYS:]}\n{after[:_MOST_FOR_KEYS]}"
     if "json" in notes.lower():
@@ -83,10 +83,10 @@ def _shape_in(text: str, found: FoundValue, said: str) -> Shape:
         title = rf"\b{re.escape(str(schema.get('title', '')))}\b"
         rest = without_json_orders(before + "\n" + after)
         said = re.sub(title, " ", rest) if schema.get("title") else rest
-        return Shape(schema, said, opening, closing)
+        return Described(schema, said, opening, closing)
     said = without_json_orders(said) if asks_for_json(said) else said
     schema, said = _count_items(schema, said)
-    return Shape(schema, said, opening, closing)
+    return Described(schema, said, opening, closing)
 
 
 def _find_frame(text: str, found: FoundValue, said: str) -> tuple[str, str]:

@@ -78,6 +78,8 @@ def _without_form(text: str, without_closing: str, names: list[str]) -> str:
     def blank_form(found: re.Match[str]) -> str:
         return found[0] if any(name in found[0] for name in names) else f"{found['before']} "
 
+    if not (is_triggered("form", text) or ")" in text):
+        return without_closing
     stripped = _FORM_SENTENCE.sub(blank_form, without_closing)
     if stripped == text or _TWO_LETTERS.search(stripped):
         return stripped

@@ -171,7 +171,7 @@ def prepositions_of(language: str) -> Mapping[str, str]:
 
 def pieces(text: str) -> list[str]:
     """Split an identifier or a text into words, numbers and signs: `findOrder_2` has three."""
-    return _PIECE.findall(text)
+    return (_ASCII_PIECE if text.isascii() else _PIECE).findall(text)
 
 
 def parts(name: str) -> tuple[str, ...]:
@@ -273,7 +273,7 @@ def _known_words(text: str) -> tuple[str, ...]:
 
 def _words(text: str) -> Iterator[str]:
     for piece in pieces(_plain(text)):
-        if _UNSPACED.match(piece):
+        if not piece.isascii() and _UNSPACED.match(piece):
             yield from (piece[at : at + 2] for at in range(max(1, len(piece) - 1)))
         else:
             yield piece[:_LONGEST_WORD].lower()
@@ -331,4 +331,5 @@ _ASIAN = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _UNSPACED = lazy_pattern(f"[{_ASIAN}]")
 _SMALL_WORD = lazy_pattern(r"[^\W\d_]{1,20}")
 _SMALL = rf"[^\W\d_A-Z{_ASIAN}]"
+_ASCII_PIECE = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[+*]")  # the same, compiled in a tenth of the time
 _PIECE = lazy_pattern(rf"[{_ASIAN}]+|[A-Z]+(?!{_SMALL})|[A-Z]?{_SMALL}+|\d+|[{_SIGNS}]")

@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes: compile o
 
 NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mockserver needs Python 3.11 or newer; choose one: make PYTHON=python3.12")'
 
-.PHONY: setup serve fmt check lint docs house test compile slow browser quick frameworks interpreters npm fuzz crash cover bench bench-check tour lock lock-frameworks
+.PHONY: setup serve fmt check lint docs house test compile slow browser quick frameworks agents interpreters npm fuzz crash cover bench bench-check tour lock lock-frameworks
 
 # --no-deps: the locks name everything, and pip would look for newer releases of what is named without its extras.
 setup: .venv/ready
@@ -81,6 +81,9 @@ quick: setup  # what to run while working: nearly all of it starts no process
 
 frameworks: .venv-frameworks/ready  # agents of public frameworks; resources that those leave open are not ours
 	$(FRAMEWORKS)/python -m pytest -q -W default -p no:unraisableexception --disable-warnings tests/frameworks
+
+agents: setup  # the coding agents themselves, 1.3 GB from npm's registry, once; NEWEST=1: those of today
+	$(BIN)/pytest -q -n0 tests/agents
 
 interpreters: setup  # golden answers and the wheel: make interpreters PYTHONS="/usr/bin/python3.12 python3.14"
 	PYTHONS="$(PYTHONS)" $(BIN)/pytest -q -n0 tests/interpreters

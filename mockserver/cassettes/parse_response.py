@@ -442,10 +442,20 @@ _STOP_REASONS = {"end_turn": "stop", "max_tokens": "length", "tool_use": "tool_c
 _TEXTS = {"reasoning_content": "reasoning", "reasoning": "reasoning", "content": "text", "refusal": "refusal"}
 
 
+def _read_mcp_result(body: Table) -> ParsedResponse:
+    """Read the texts of a result of an MCP server, or its error."""
+    result = read_table(body.get("result"))
+    contents = [*read_rows(result.get("content")), *read_rows(result.get("contents"))]
+    contents += [read_table(message.get("content")) for message in read_rows(result.get("messages"))]
+    parts = tuple(ParsedPart("text", _read_text(content.get("text"))) for content in contents if "text" in content)
+    return ParsedResponse(choices=(ParsedChoice(parts),) if parts else (), error=body.get("error"))
+
+
 # How the events of a stream, and a whole body, are read in each format; the contents of Gemini are alike in both.
 _READERS: Mapping[str, tuple[Callable[[Sequence[Event]], ParsedResponse] | None, Callable[[Table], ParsedResponse]]] = {
     **dict.fromkeys(("responses", "response"), (_read_steps, _read_response)),
     **dict.fromkeys(("chat", "completions"), (_read_chunks, lambda body: _read_choices([body]))),
     "stored_chat": (None, lambda body: _read_choices([body])),
     "messages": (_read_message_events, _read_message),
+    **dict.fromkeys(("mcp_call", "mcp_read", "mcp_prompt"), (None, _read_mcp_result)),
 }

@@ -61,6 +61,7 @@ def resume_collection() -> None:
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "serve": ("serve", "Start a server; stop it with Ctrl-C."),
     "run": ("run", "Run a program against a server of its own, and report its calls."),
+    "env": ("env", "Print the variables with which a coding agent reaches a running server."),
     "faults": ("faults", "Run a program once per fault, and show how it copes."),
     "check": (
         "rules_file",

@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from mockserver.cli import resume_collection
 from mockserver.cli.options import GroupedCommand, add_setting_flags, find_server_sources, rules_option
-from mockserver.cli.run import Completed, run_captured
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.config.settings import Settings
 from mockserver.server.live import start
+from mockserver.server.programs import Completed, run_captured
 from mockserver.server.sources import Sources
 from mockserver.testing.assertions import Calls
 from mockserver.testing.fault_matrix import BAD, FaultCase, FaultMatrix, FaultRow, RunResult, write_rows, write_totals

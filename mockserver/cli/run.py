@@ -10,17 +10,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Event
 from types import FrameType
 
 import click
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.cli import resume_collection
 from mockserver.cli.options import GroupedCommand, add_setting_flags, find_server_sources, rules_option
 from mockserver.cli.serve import list_remarks, list_warnings, log_errors, make_request_logger
-from mockserver.config.errors import ConfigError, RuleError
+from mockserver.config.errors import RuleError
 from mockserver.config.settings import Settings
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
@@ -31,22 +33,41 @@ from mockserver.core.text import escape_line, plural, write_ranges
 from mockserver.engine.answer import use_tokenizer
 from mockserver.engine.engine import FORWARDED, Engine
 from mockserver.rules.nearest import find_unmatched
+from mockserver.server.agents import AGENTS, check_unmatched, find_agent
+from mockserver.server.agents import RULES as AGENT_RULES
+from mockserver.server.call_budget import BUDGET, MAX_CALLS, CallBudget
 from mockserver.server.cassette_store import name_file
 from mockserver.server.explain import explain_call, is_unmatched
 from mockserver.server.live import Live, SaveEpisode, start
 from mockserver.server.masking import find_row_secrets
 from mockserver.server.player import CassetteChoice, Player
+from mockserver.server.programs import find_command, read_exit_code
 
 MAX_REPORTED = 10  # calls that are explained, and reasons that are listed
+_FOR = "Run a coding agent: lead it here, keep it quiet, and answer what it asks for itself; repeatable."
+_MAX_CALLS = "How many calls an agent may make before it is stopped."
 _WITHOUT_RULES = frozenset(("generated", "invalid", "limited", "stored"))  # sources that need neither rule nor cassette
 
 
 @click.command(name="run", cls=GroupedCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", metavar="-- CMD", nargs=-1, required=True, type=click.UNPROCESSED)
 @rules_option
+@click.option("--for", "agents", multiple=True, metavar="|".join(AGENTS), help=_FOR)
+@click.option("--max-calls", type=click.IntRange(min=1), default=MAX_CALLS, show_default=True, help=_MAX_CALLS)
+@click.option("--show-service", is_flag=True, help="Report the calls, too, that an agent made for itself.")
+@click.option("--let-it-run", is_flag=True, help="Let an agent do what answers say that are made up.")
 @click.option("--inspect", is_flag=True, help="Keep the server until Ctrl-C, and print where its inspector is.")
 @add_setting_flags(*Settings.model_fields)
-def run_command(program: tuple[str, ...], rules: tuple[Path, ...], inspect: bool, **flags: Json) -> None:
+def run_command(
+    program: tuple[str, ...],
+    rules: tuple[Path, ...],
+    agents: tuple[str, ...],
+    max_calls: int,
+    show_service: bool,
+    let_it_run: bool,
+    inspect: bool,
+    **flags: Json,
+) -> None:
     """Run CMD against a server of its own, then report its calls. The exit code is that of CMD.
 
     The server listens on a free local port. Variables that clients read (OPENAI_BASE_URL, ...) point to it. The report
@@ -54,26 +75,40 @@ def run_command(program: tuple[str, ...], rules: tuple[Path, ...], inspect: bool
 
     \b
     mockserver run -- pytest
+    mockserver run --for claude-code -- claude -p "say hi"
     mockserver run --record once --cassette chat --upstream openai=https://api.openai.com/v1 -- python app.py
     """
     from mockserver.server.client_environment import make_environment
     from mockserver.server.run import Running  # uvicorn is slow to import; report mistakes in rules first
 
     resume_collection()
+    led = [find_agent(name) for name in dict.fromkeys(agents)]
     given = find_server_sources(rules, flags)
+    if led:
+        given = replace(given, presets=(AGENT_RULES,))
     live = start(given)
-    report = Report(live, live.player.store.sizes)
+    if led:
+        check_unmatched(live.settings, let_it_run=let_it_run)
+        live.budgets = {agent.name: CallBudget(max_calls) for agent in led}
+    report = Report(live, live.player.store.sizes, shows_service=show_service)
     live.journal.on_close = report.count_calls(make_request_logger(live.settings.log, err=True))
     if live.save_episode is not None:
         live.save_episode = report.count_episodes(live.save_episode)
     log_errors("mockserver.recorder")  # the report says what was not recorded
     reloads = list[str]()  # what reloading changed files said; the last holds
-    with Running(live, given, say=reloads.append) as running:
+    with (
+        TemporaryDirectory(prefix="mockserver-", ignore_cleanup_errors=True) as homes,
+        Running(live, given, say=reloads.append) as running,
+    ):
         for line in list_warnings(live):
             click.echo(line, err=True)
         if inspect:
             click.echo(f"mockserver: the inspector is at {running.address}{CONTROL}/", err=True)
-        code = run_child(program, {**os.environ, **make_environment(running.address, live.settings, os.environ)})
+        environ = {**os.environ, **make_environment(running.address, live.settings, os.environ)}
+        for agent in led:
+            address = f"{running.address}/ns/{agent.name}"
+            environ = agent.settle(Path(homes, agent.name), address=address, environ=environ)
+        code = run_child(program, environ)
         if inspect:
             click.echo(f"mockserver: the program ended with code {code}; Ctrl-C stops the server", err=True)
             with suppress(KeyboardInterrupt):
@@ -108,7 +143,7 @@ class Unanswered(Struct, frozen=True):
 
     def __str__(self) -> str:
         request = escape_line(self.secrets.mask_text(self.request))
-        return f"call {self.number}, {request} -> {self.status}: {self.secrets.mask_text(self.why())}"
+        return f"{request} -> {self.status}: {self.secrets.mask_text(self.why())}"
 
 
 class Report(Struct):
@@ -120,6 +155,7 @@ class Report(Struct):
 
     live: Live
     sizes: Mapping[str, int] = {}
+    shows_service: bool = False
     calls: int = 0
     expects_rules: bool = False  # whether any call reached rules or a cassette
     shares: Counter[str] = field(default_factory=Counter)  # calls by what answered them
@@ -128,10 +164,14 @@ class Report(Struct):
     new: set[str] = set()  # sources of recorded episodes
     unrecorded: Counter[str] = field(default_factory=Counter)  # by reason
     targets: set[str] = set()  # cassette files that should get an episode
+    service: Counter[str] = field(default_factory=Counter)  # calls that service rules answered
     remarks: Counter[str] = field(default_factory=Counter)  # calls by what no model could have answered
     unanswered: list[Unanswered] = []
 
     def note(self, exchange: Exchange) -> None:
+        if exchange.is_service:
+            self.service[exchange.source] += 1
+            return
         engine = self.live.find_engine(exchange.namespace)
         choice = engine.player.choice if isinstance(engine.player, Player) else CassetteChoice()
         expects_rules = bool(engine.rules or choice.name) or exchange.source not in _WITHOUT_RULES
@@ -176,12 +216,19 @@ class Report(Struct):
 
     def lines(self) -> Iterator[str]:
         yield f"mockserver: {plural(self.calls, 'call')}{self._write_shares()}"
+        for source, count in self.service.items() if self.shows_service else ():
+            yield f"{source}: {plural(count, 'call')}"
+        yield from (f"{name}: {budget.explain()}" for name, budget in self.live.budgets.items() if budget.refused)
         yield from self._cassettes()
         for why, count in self.unrecorded.most_common(MAX_REPORTED):
             yield f"{plural(count, 'answer')} not recorded: {why}"
         for remark, count in self.remarks.most_common(MAX_REPORTED):
             yield f"{remark} ({plural(count, 'call')})"
-        yield from map(str, self.unanswered)
+        alike = dict[str, list[int]]()  # some clients ask again and again
+        for each in self.unanswered:
+            alike.setdefault(str(each), []).append(each.number)
+        for text, numbers in alike.items():
+            yield f"{f'call {numbers[0]}' if len(numbers) == 1 else f'calls {write_ranges(numbers)}'}, {text}"
         left = self.shares["unmatched"] + self.shares["rejected"] - len(self.unanswered)
         if left > 0:
             yield f"... and {left} more"
@@ -215,18 +262,16 @@ def _find_share(exchange: Exchange, *, unmatched: bool) -> str:
     kind = exchange.source.partition(" ")[0]
     if unmatched or is_unmatched(exchange):
         return "unmatched" if unmatched else "generated"
-    return {"rule": "by rules", "cassette": "from cassettes", "invalid": "rejected"}.get(
+    return {"rule": "by rules", "cassette": "from cassettes", "invalid": "rejected", BUDGET: "over budget"}.get(
         kind, kind if kind in _SHARES else _LOOKUP
     )
 
 
-_SHARES = ("by rules", "from cassettes", "forwarded", "unmatched", "generated", "rejected", "limited")
+_SHARES = ("by rules", "from cassettes", "forwarded", "unmatched", "generated", "rejected", "limited", "over budget")
 _LOOKUP = "look-up"
 
 
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
-_GRACE = 2.0  # seconds between the signals of _TERMINATION
-_TERMINATION = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGKILL") if hasattr(signal, name))
 _FORWARDED = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
@@ -234,7 +279,7 @@ def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
     """Run the program. Return its exit code; 128 + n if signal n ended it; 127 or 126 if it cannot be run."""
     with _forward_signals() as start:
         try:
-            process = subprocess.Popen(_find_command(program), env=environ)  # noqa: S603  # the user's command
+            process = subprocess.Popen(find_command(program), env=environ)  # noqa: S603  # the user's command
         except OSError as error:
             missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
             why = "program not found" if missing else error.strerror or str(error)
@@ -244,61 +289,7 @@ def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
             click.echo(f"mockserver: cannot run {program[0]!r}: {error}", err=True)
             return NOT_FOUND
         start(process)
-        return _read_exit_code(process.wait())
-
-
-class Completed(Struct, frozen=True):
-    """A program that has ended: its exit code, None after the time limit, and what it printed."""
-
-    code: int | None
-    out: str
-    err: str
-
-
-def run_captured(program: Sequence[str], environ: Mapping[str, str], limit: float) -> Completed:
-    """Run the program without input, for `limit` seconds at most. Raises ConfigError if it cannot be run."""
-    try:
-        process = subprocess.Popen(  # noqa: S603  # the user's command
-            _find_command(program),
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot run {program[0]!r}: {getattr(error, 'strerror', None) or error}") from None
-    try:
-        out, err = process.communicate(timeout=limit)
-        code: int | None = _read_exit_code(process.returncode)
-    except subprocess.TimeoutExpired:
-        (out, err), code = _stop(process), None
-    except BaseException:
-        _stop(process)
-        raise
-    return Completed(code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
-
-
-def _find_command(program: Sequence[str]) -> Sequence[str]:
-    """The program with its path, if it must be looked up: Windows itself finds `node`, but not `npx.cmd`."""
-    if sys.platform != "win32":
-        return program
-    from shutil import which
-
-    return (which(program[0]) or program[0], *program[1:])
-
-
-def _read_exit_code(returncode: int) -> int:
-    return returncode if returncode >= 0 else 128 - returncode
-
-
-def _stop(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
-    for number in _TERMINATION:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, number) if hasattr(os, "killpg") else process.kill()
-        with suppress(subprocess.TimeoutExpired):
-            return process.communicate(timeout=_GRACE)
-    return b"", b""
+        return read_exit_code(process.wait())
 
 
 @contextmanager

@@ -183,6 +183,11 @@ class Exchange(Struct, eq=False):
         return "" if self.plan is None else self.plan.source
 
     @property
+    def is_service(self) -> bool:
+        """Return whether the program asked for itself, and a rule for that answered: nobody counts such calls."""
+        return self.plan is not None and self.plan.is_service
+
+    @property
     def modified_by(self) -> tuple[str, ...]:
         return () if self.plan is None else self.plan.modified_by
 

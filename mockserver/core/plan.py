@@ -386,6 +386,9 @@ Success = Answer | Models | Artifact | Stored | Listing | McpServer
 Outcome = Success | Failure | Raw | Recorded | Forward | Usage | None  # the last two: what is left of it once rendered
 
 
+SERVICE = "service "  # how the source begins of an answer to what a program asks for itself
+
+
 class Plan(Struct, frozen=True, gc=False):
     """What to answer, its source (`rule rules.yaml:14 weather`, `generated`, `stored`), timing and faults."""
 
@@ -397,6 +400,11 @@ class Plan(Struct, frozen=True, gc=False):
     trace: tuple[str, ...] = ()  # steps, branches and faults of rules: `rule rules.yaml:14 weather: steps[1]`
     remarks: tuple[str, ...] = ()  # those on the call, and why no model could answer so, with the rule's place
     history_remarks: tuple[str, ...] = ()  # why the live provider would refuse the history of its call
+
+    @property
+    def is_service(self) -> bool:
+        """Return whether a rule answers what a program asks for itself."""
+        return self.source.startswith(SERVICE)
 
     @property
     def rendered(self) -> "Plan":

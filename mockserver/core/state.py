@@ -22,10 +22,10 @@ class Precondition(NamedTuple):
 class Counters(Protocol):
     """Counters and a scenario's state, separate for each namespace. Each method is one atomic step."""
 
-    async def open(self, namespace: str, gates: Sequence[Precondition], found: str | None) -> int | None:
-        """Try gates in order; return the index of the first that opens, or None.
+    async def open(self, namespace: str, preconditions: Sequence[Precondition], found: str | None) -> int | None:
+        """Try preconditions in order; return the index of the first that holds, or None.
 
-        A gate whose state holds counts, whether it opens or not. `found`: the state to go by, if not the current one.
+        One whose state holds counts, whether all of it holds or not. `found`: the state to go by, if not the current.
         """
 
     async def count(self, namespace: str, name: str) -> int:

@@ -1,4 +1,4 @@
-"""Perform actions on an ASGI connection: the only place that sleeps or touches a socket."""
+"""Perform the actions of answers on ASGI connections. No other code waits for the time at which something is sent."""
 
 import asyncio
 import itertools

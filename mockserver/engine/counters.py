@@ -48,10 +48,10 @@ class ScenarioState(Struct):
 
     async def find_open(self, rules: Sequence[Rule]) -> int | None:
         """Return the index of the first rule that may answer, by `times` and `state`; count those that are tried."""
-        gates = [rule.precondition for rule in rules]
-        index = await self.counters.open(self.namespace, gates, self._found)
-        if index is not None and gates[index].becomes is not None:
-            self._found = gates[index].state
+        preconditions = [rule.precondition for rule in rules]
+        index = await self.counters.open(self.namespace, preconditions, self._found)
+        if index is not None and preconditions[index].becomes is not None:
+            self._found = preconditions[index].state
         return index
 
 

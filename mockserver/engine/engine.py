@@ -377,10 +377,11 @@ class Engine:
                 return await self._look_up(call, objects, overrides)
             case McpOperation() if call.mcp is not None:
                 known = find_mcp_answer(self.servers, call.mcp)
+                source = f"mcp {call.mcp.server}"
                 if isinstance(known, McpServer):
-                    return Plan(known, "generated")
+                    return Plan(known, source)
                 if known is not None:
-                    return await self._plan_generated(call, known)
+                    return replace(await self._plan_generated(call, known), source=source)
         if self.policy.unmatched == "error":
             why = await self.explain(call)
             return Plan(Failure("unmatched", **{"message": why, **self.policy.error}), "unmatched")

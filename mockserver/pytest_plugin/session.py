@@ -222,7 +222,7 @@ class Run:
         """A server configured for a test, with the environment set. Raises MockserverError."""
         config = self._find_configuration(item, {} if server is self._server else server.default_setup.options)
         server.keep_declared()
-        server.worded = rename_options
+        server.rename_options = rename_options
         config, own = add_cassette(item, config), "cassette" not in config
         server.reset(make_setup(self._continue_recording(config)))
         strict = own and item.config.getini("mockserver_unplayed") == "fail"

@@ -96,7 +96,7 @@ class Watch:
         if not rules or rules is self._latest:
             return
         for rule in rules:
-            if rule.source not in self._sources:
+            if rule.source not in self._sources and not rule.service:
                 self._add(rule, declared=declared)
         self._latest = self._latest if declared else rules
 

@@ -16,6 +16,7 @@ from mockserver.core.call import OTHER, Call
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
 from mockserver.core.mcp_server import McpServer
+from mockserver.core.plan import SERVICE
 from mockserver.core.state import Precondition, name_times_counter
 from mockserver.core.text import shown
 from mockserver.rules.answer.compile import CompiledThen, compile_then
@@ -50,6 +51,7 @@ class Rule(Struct, frozen=True, dict=True):
     place: SourceLocation | None = None
     slow: bool = False  # it answers with a function of the user, which may take long
     stubs: bool = False  # it may answer at paths that no dialect knows
+    service: bool = False  # it answers what a program asks for itself, such as a title; such calls count nowhere
 
     @lazy_property
     def counts(self) -> bool:
@@ -76,7 +78,9 @@ class Rule(Struct, frozen=True, dict=True):
 
     @lazy_property
     def source(self) -> str:
-        """Return the source that reports and headers show: `rule rules.yaml:14 weather`."""
+        """Return the source that reports and headers show: `rule rules.yaml:14 weather`, `service opencode title`."""
+        if self.service:
+            return f"{SERVICE}{self.name if 'name' in self.spec else self.where}"
         return f"rule {self.where} {self.name}" if "name" in self.spec else f"rule {self.where}"
 
     @property
@@ -115,8 +119,11 @@ def load_servers(documents: Sequence[Document]) -> Mapping[str, McpServer]:
 
 
 def select_answering(rules: Sequence[Rule], call: Call) -> Sequence[Rule]:
-    """Return the suited rules that answer, without those that only modify how later answers are sent."""
-    return [rule for rule in select_suited(rules, call) if any(rule.then.answers)]
+    """Return the suited rules that answer what is asked.
+
+    Those are left out that only change how later rules' answers are delivered, and those for a program's own calls.
+    """
+    return [rule for rule in select_suited(rules, call) if any(rule.then.answers) and not rule.service]
 
 
 def select_suited(rules: Sequence[Rule], call: Call) -> Sequence[Rule]:
@@ -197,6 +204,7 @@ class _Loader:
             spec=raw,
             place=place,
             stubs=check.is_stub,
+            service=model.service,
         )
 
     def _claim_name(self, name: str | None, context: CompileContext) -> str:

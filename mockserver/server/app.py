@@ -15,7 +15,6 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import IN_PROCESS, WIRE, ClientConnection
 from mockserver.dialects import discover
-from mockserver.dialects._mcp import DIALECT as MCP
 from mockserver.dialects._parse import clip
 from mockserver.server.access import OPEN, Guard
 from mockserver.server.deliver import serve
@@ -24,6 +23,7 @@ from mockserver.server.live import Live
 from mockserver.server.namespaces import DEFAULT, LONGEST, is_namespace, split_namespace
 from mockserver.server.respond import LARGE, Responder, Response, Visit
 from mockserver.server.routes import (
+    MCP_ENDPOINT,
     PARAMETERS,
     Endpoint,
     complete_path,
@@ -64,9 +64,7 @@ def _build_whole_app(live: Live) -> "FastRouter":
     from mockserver.server.control import Control
 
     known = list_endpoints(discover(), live.settings.dialect)
-    mcp = Responder(live, MCP, {operation.method: operation for operation in MCP.operations})
-    mcp_routes = [Route(f"{mount}/{{server}}", AsgiEntrance(mcp)) for mount in MCP.mounts]
-    routes, unknown = [*_make_routes(live, known), *mcp_routes], Unknown(live, known)
+    routes, unknown = _make_routes(live, (*known, MCP_ENDPOINT)), Unknown(live, known)
     inner = Router(routes, redirect_slashes=False, default=unknown)
     named = Mount("/ns/{namespace}", Named(live, inner))
     named.path_regex = re.compile(named.path_regex.pattern, re.DOTALL)  # a line feed may follow

@@ -67,7 +67,7 @@ def estimate_parsed_size(body: bytes) -> int:
 _NO_MARKS = bytes(byte for byte in range(256) if byte not in b",[{")
 
 
-_UNREAD = "Clients have too much of other answers still to read (setting max_unsent). Please try again later."
+_UNREAD = "Too much data is waiting for clients to read it (setting max_unsent). Please try again later."
 
 
 class Limiter:

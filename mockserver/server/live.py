@@ -33,6 +33,7 @@ from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.engine.engine import Engine, Policy, alter_engine
 from mockserver.engine.memory import Memory
 from mockserver.engine.offload import on_thread
+from mockserver.server.call_budget import CallBudget
 from mockserver.server.cassette_store import CassetteStore, check_cassettes, name_file
 from mockserver.server.limits import Limiter, Unsent
 from mockserver.server.namespaces import Namespace, Namespaces
@@ -115,6 +116,7 @@ class Live(Struct):
     reloading: Reloading = field(default_factory=Reloading)
     upstreams: UpstreamClient = field(default_factory=UpstreamClient)
     save_episode: SaveEpisode | None = None  # None: nothing is recorded
+    budgets: dict[str, CallBudget] = field(default_factory=dict)  # of the namespaces that have one
     unsent: Unsent = field(default_factory=Unsent)
     planning: Semaphore = field(default_factory=lambda: Semaphore(PLANNED))  # of calls with many choices
     now: Callable[[], float] = monotonic  # the clock of limits after `renew`
@@ -151,7 +153,7 @@ class Live(Struct):
     def renew(self, settings: Settings, engine: Engine, journal: Journal, *, timed: bool = True) -> None:
         """Forget everything, start over with these; `timed`: answers take their time unless overridden."""
         self.namespaces = Namespaces(timed=timed)
-        self._limiter = Limiter(MemoryLimitStore(self.now))
+        self._limiter, self.budgets = Limiter(MemoryLimitStore(self.now)), {}
         self.settings, self.engine, self.counters, self.journal = settings, engine, engine.counters, journal
         self._limited = None
 

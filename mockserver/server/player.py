@@ -41,14 +41,14 @@ class CassetteChoice(Struct, frozen=True):
 class Player(Struct, frozen=True):
     """Replays the chosen cassette. `upstreams`: the dialects that have one; `policy`: how recordings are redacted.
 
-    `worded` puts messages into words: options have other names in pytest.
+    `rename_options` changes the names of options in messages: pytest has other ones.
     """
 
     store: CassetteStore
     choice: CassetteChoice = CassetteChoice()
     upstreams: Collection[str] = field(default_factory=tuple)
     policy: RecordingPolicy | None = None
-    worded: Callable[[str], str] = str
+    rename_options: Callable[[str], str] = str
 
     @property
     def cassette(self) -> "Cassette | None":
@@ -120,7 +120,7 @@ class Player(Struct, frozen=True):
         return Plan(Forward(choice.name), "forwarded")
 
     def _fail(self, why: str, cassette: str) -> Plan:
-        return Plan(Failure("unmatched", self.worded(why), details={"cassette": cassette}), "unmatched")
+        return Plan(Failure("unmatched", self.rename_options(why), details={"cassette": cassette}), "unmatched")
 
     def _find_key(self, cassette: "Cassette", call: Call) -> tuple[Call, str]:
         """Return a call as it would have been recorded, and what it is looked up by."""

@@ -205,6 +205,8 @@ class Responder(Struct, eq=False):
                     plan = await engine.plan(call)
                 else:
                     plan = await self._plan_within_limits(engine, call, visit)
+            if live.budgets and namespace in live.budgets:
+                plan = live.budgets[namespace].spend(plan)
             if type(plan.outcome) is Forward:
                 return self.finish(_forward(call, plan, sent, visit), request, visit, tells_limits=False)
             if remarks and not _is_recorded_success(plan.outcome):

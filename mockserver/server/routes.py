@@ -8,6 +8,7 @@ from operator import itemgetter
 from msgspec import Struct
 
 from mockserver.dialects import Dialect, Operation
+from mockserver.dialects._mcp import DIALECT as MCP
 from mockserver.kinds import ASKED
 
 
@@ -27,6 +28,13 @@ class FoundEndpoint(Struct, frozen=True):
 
     endpoint: Endpoint
     params: Mapping[str, str]
+
+
+MCP_ENDPOINT = Endpoint(
+    path=f"{MCP.mounts[0]}/{{server}}",
+    dialect=MCP,
+    operations={operation.method: operation for operation in MCP.operations},
+)
 
 
 def list_endpoints(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpoint, ...]:
@@ -50,9 +58,8 @@ def list_own_endpoints(dialect: Dialect) -> tuple[Endpoint, ...]:
 
 def locate(path: str, dialects: Mapping[str, Dialect], default: str) -> FoundEndpoint | None:
     """The place that serves a path, and its path parameters. Other dialects are not imported for the default one's."""
-    return find_endpoint(path, list_own_endpoints(dialects[default])) or find_endpoint(
-        path, list_endpoints(dialects, default)
-    )
+    own = find_endpoint(path, list_own_endpoints(dialects[default]))
+    return own or find_endpoint(path, list_endpoints(dialects, default)) or find_endpoint(path, (MCP_ENDPOINT,))
 
 
 def drop_dialect_segment(mount: str) -> str:

@@ -49,6 +49,7 @@ class Sources(Struct, frozen=True):
     flags: Mapping[str, Json] = {}
     environ: Mapping[str, str] = {}
     shown: Callable[[Path], str] = str  # how messages name a file
+    presets: tuple[Path, ...] = ()  # files of ours: their rules are tried first, and their settings are defaults
 
     __repr__, __rich_repr__ = make_reprs("environ", "flags")  # which may hold passwords
 
@@ -64,7 +65,7 @@ class Sources(Struct, frozen=True):
 
     def documents(self) -> tuple[Document, ...]:
         errors = Errors()
-        found = [errors.attempt(partial(self._document, path)) for path in self.files]
+        found = [errors.attempt(partial(self._document, path)) for path in (*self.presets, *self.files)]
         if errors.found:
             raise errors.merged
         return tuple(document for document in found if document is not None)

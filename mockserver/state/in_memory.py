@@ -21,9 +21,9 @@ class MemoryCounters:
         self._spaces: OrderedDict[str, OrderedDict[str, str]] = OrderedDict()
         self._max_namespaces, self._max_keys = max_namespaces, max_keys
 
-    async def open(self, namespace: str, gates: Sequence[Precondition], found: str | None) -> int | None:
+    async def open(self, namespace: str, preconditions: Sequence[Precondition], found: str | None) -> int | None:
         space = self._space(namespace)
-        for index, (counter, times, state, becomes) in enumerate(gates):
+        for index, (counter, times, state, becomes) in enumerate(preconditions):
             if state is not None and (found or space.get(STATE, START)) != state:
                 continue
             if times is not None and self._count_up(space, counter) > times:

@@ -12,10 +12,11 @@ if (overwritten := find_overwriting()) is not None:
 
 with pause_collector():  # imports leave no garbage, and the search for it takes a tenth of their time
     from mockserver.reports.calls import ReceivedCall
+    from mockserver.testing.agent_runs import AgentEnvironment, AgentRun
     from mockserver.testing.assertions import Calls
     from mockserver.testing.connections import BlockedConnectionError
     from mockserver.testing.declared import Asked, Declared
-    from mockserver.testing.server import MockServer
+    from mockserver.testing.server import CodingAgent, MockServer
     from mockserver.testing.setup import MockServerWarning, Setup
     from mockserver.testing.transport import Clock
 
@@ -24,10 +25,13 @@ if TYPE_CHECKING:
     from mockserver.testing.unittest import MockServerTestCase, mocked
 
 __all__ = [
+    "AgentEnvironment",
+    "AgentRun",
     "Asked",
     "BlockedConnectionError",
     "Calls",
     "Clock",
+    "CodingAgent",
     "Declared",
     "MockServer",
     "MockServerTestCase",
@@ -39,7 +43,11 @@ __all__ = [
 ]
 
 # Not imported before they are used: most tests need neither unittest nor Starlette in their own process.
-_MODULES = {"MockServerTestCase": "unittest", "Transport": "transport", "mocked": "unittest"}
+_MODULES = {
+    "MockServerTestCase": "unittest",
+    "Transport": "transport",
+    "mocked": "unittest",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -88,9 +88,10 @@ class Calls(Assertions, Sequence[ReceivedCall]):
         self._calls = tuple(calls)
 
     @classmethod
-    def of_rows(cls, rows: Sequence[Exchange]) -> "Calls":
-        """The calls of a journal's rows."""
+    def of_rows(cls, rows: Sequence[Exchange], *, service: bool = False) -> "Calls":
+        """The calls of a journal's rows: those that count, or those that service rules answered."""
         attempts = Attempts()
+        rows = [row for row in rows if row.is_service is service]
         attempts.update(rows)
         return cls(
             ReceivedCall(row, row.call and _number_attempt(row.call, attempts.found[row.seq][0])) for row in rows

@@ -15,19 +15,20 @@ if TYPE_CHECKING:
 
 
 class EnvironmentPatch:
-    """Sets environment variables; `restore` undoes that, except for those changed since by others."""
+    """Sets and unsets environment variables; `restore` undoes that, except for those changed since by others."""
 
     def __init__(self) -> None:
         self._before: dict[str, str | None] = {}
-        self._set: dict[str, str] = {}
+        self._set: dict[str, str | None] = {}
 
-    def set(self, variables: Mapping[str, str]) -> None:
-        """Set variables."""
+    def set(self, variables: Mapping[str, str | None]) -> None:
+        """Set variables; None: unset one."""
         if self not in _ACTIVE:
             _ACTIVE.append(self)
         for name, value in variables.items():
             self._before.setdefault(name, os.environ.get(name))
-            os.environ[name] = self._set[name] = value
+            self._set[name] = value
+            _put(os.environ, name, value)
 
     def restore(self) -> None:
         """Restore the previous values; call it again once others have undone their changes.
@@ -43,12 +44,15 @@ class EnvironmentPatch:
         """Restore the previous values in any environment; return the names of those that were ours."""
         ours = [name for name in self._before if environ.get(name) == self._set[name]]
         for name in ours:
-            value = self._before[name]
-            if value is None:
-                del environ[name]
-            else:
-                environ[name] = value
+            _put(environ, name, self._before[name])
         return ours
+
+
+def _put(environ: MutableMapping[str, str], name: str, value: str | None) -> None:
+    if value is None:
+        environ.pop(name, None)
+    else:
+        environ[name] = value
 
 
 @contextmanager

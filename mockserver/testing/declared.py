@@ -66,13 +66,13 @@ class RuleBook(Protocol):
 
     @property
     def calls(self) -> Calls:
-        """All calls by now."""
+        """All calls so far."""
 
     def declare(self, declared: "Declared") -> None:
         """Try a rule after those declared before."""
 
     def remove_rule(self, declared: "Declared") -> None:
-        """Try a rule no more."""
+        """Stop trying a rule."""
 
     def update_rules(self) -> None:
         """Use the rules as they are now."""

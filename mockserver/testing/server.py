@@ -1,7 +1,9 @@
 """MockServer: a running server for tests, with rules declared in Python and the calls it received."""
 
+import os
+import shutil
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event
@@ -11,9 +13,11 @@ from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.config.source import Document, did_you_mean
-from mockserver.core.json import Json
+from mockserver.core.exchange import Exchange
+from mockserver.core.json import Json, map_texts
 from mockserver.core.mcp_server import McpServer
 from mockserver.core.seed import monotonic
+from mockserver.core.text import plural
 from mockserver.dialects import discover
 from mockserver.engine.engine import alter_engine
 from mockserver.reports.coverage import find_watch
@@ -30,21 +34,26 @@ from mockserver.reports.failures import (
     find_impossible_answers,
     find_never_reached,
     find_refused_histories,
+    make_problem,
     write_failure,
 )
 from mockserver.rules.lint.remarks import Remark, find_repeated_calls
 from mockserver.rules.load import Rule
+from mockserver.server.agents import Agent, check_unmatched, find_agent
+from mockserver.server.call_budget import MAX_CALLS, CallBudget
 from mockserver.server.client_environment import make_base_url, make_environment
 from mockserver.server.live import start
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.player import Player
+from mockserver.server.programs import run_captured
 from mockserver.server.sources import compile_rules
 from mockserver.server.stubs import find_unreachable
 from mockserver.state.journal import Journal
+from mockserver.testing.agent_runs import AgentEnvironment, AgentRun, begin_with_prompt, load_service_rules
 from mockserver.testing.assertions import Assertions, Calls
 from mockserver.testing.clients import find_own_environ, is_usable, make_openai_client, patch_environ
 from mockserver.testing.connections import ConnectionGuard
-from mockserver.testing.declared import Declared, UniqueNames
+from mockserver.testing.declared import Declared, UniqueNames, literal
 from mockserver.testing.mcp_mock import McpMock
 from mockserver.testing.options import (
     ServerOptions,
@@ -83,11 +92,13 @@ class MockServer(Assertions):
         self._loaded: tuple[Rule, ...] = ()
         self._kept: tuple[Declared, ...] = ()
         self._overrides: tuple[Rule, ...] = ()
+        self._service: tuple[Rule, ...] = ()
+        self._environments: list[AgentEnvironment] = []
         self._stack = ExitStack()
         self.guard = ConnectionGuard()
         self._client: OpenAI | None = None
         self.errors: list[tuple[str, Exception]] = []  # raised by reply functions, with their places
-        self.worded: Callable[[str], str] = str  # puts messages on cassettes into words, from the next reset
+        self.rename_options: Callable[[str], str] = str  # in messages on cassettes, from the next reset
         self.reset()
 
     def start(self) -> Self:
@@ -108,6 +119,7 @@ class MockServer(Assertions):
         client, self._client = self._client, None
         if client is not None:
             client.close()
+        self._leave_agents()
         running, self._running = self._running, None
         if running is not None:
             running.hang_up()
@@ -185,6 +197,44 @@ class MockServer(Assertions):
             self._transport = Transport(Site(self._live), self.clock)
         return self._transport
 
+    def environment_for(self, agent: str, *, max_calls: int = MAX_CALLS, let_it_run: bool = False) -> AgentEnvironment:
+        """The environment in which a coding agent (`claude-code`, `codex`, `gemini-cli`, `opencode`) runs here.
+
+        It is a mapping for `subprocess`, and a context manager that sets it in this process. The agent gets a home of
+        its own until the test ends, and an error once it has made `max_calls` calls. Raises ConfigError, also for a
+        server that makes answers up, unless you `let_it_run`.
+        """
+        led, live = find_agent(agent), self._live
+        check_unmatched(live.settings, let_it_run=let_it_run)
+        if not self._environments:
+            self._service = load_service_rules()
+            policy = live.engine.policy  # a 404 it takes for a missing model
+            live.engine = alter_engine(live.engine, policy=replace(policy, error={"status": 400, **policy.error}))
+        namespace = led.name if led.name not in live.budgets else f"{led.name}-{len(self._environments) + 1}"
+        live.budgets[namespace] = CallBudget(max_calls)
+        environ = {**os.environ, **self.env}
+        made = AgentEnvironment(led, address=f"{self.url}/ns/{namespace}", environ=environ, namespace=namespace)
+        self._environments.append(made)
+        self.update_rules()
+        return made
+
+    def agent(
+        self,
+        name: str,
+        *,
+        cwd: str | Path,
+        allow: Sequence[str] = (),
+        max_calls: int = MAX_CALLS,
+        let_it_run: bool = False,
+    ) -> "CodingAgent":
+        """A coding agent that works in a folder; its `run` gives it a prompt, its `on` declares what it is answered.
+
+        `allow` names what it may do without asking, besides reading: `write`, `edit`, `run`. Skips the test if its
+        program is not installed. Raises ConfigError.
+        """
+        environment = self.environment_for(name, max_calls=max_calls, let_it_run=let_it_run)
+        return CodingAgent(self, environment, Path(cwd), allow)
+
     def on(self, *text: str, name: str | None = None, **when: Unpack[When]) -> Declared:
         """Declare a rule for the requests that match; without text and keywords, for all. Reports show its name.
 
@@ -241,10 +291,11 @@ class MockServer(Assertions):
         The address stays the same, so clients keep working. Answers that are still being sent are aborted.
         """
         self.close_open()
+        self._leave_agents()
         self._setup = setup or self.default_setup
         settings, engine = self._composer.compose(self._setup)
         if isinstance(engine.player, Player):
-            engine = alter_engine(engine, player=replace(engine.player, worded=self.worded))
+            engine = alter_engine(engine, player=replace(engine.player, rename_options=self.rename_options))
         journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
         journal.keeps_calls = True
         if (watch := find_watch()) is not None:
@@ -259,6 +310,11 @@ class MockServer(Assertions):
         self._budget, self.names = Budget(), UniqueNames(one.rule for one in self._kept if one.rule is not None)
         self._cassette = LoadedCassette.of(self._live)
         self.update_rules()
+
+    def _leave_agents(self) -> None:
+        for each in self._environments:
+            each.close()
+        self._environments, self._service = [], ()
 
     def check(self, setup: Setup) -> None:
         """Raise MockserverError if a setup has mistakes."""
@@ -285,10 +341,18 @@ class MockServer(Assertions):
     @property
     def calls(self) -> Calls:
         """All calls since the last reset in order of arrival, including those still being answered."""
+        return Calls.of_rows(self._settled_rows())
+
+    @property
+    def service_calls(self) -> Calls:
+        """The calls that rules with `service: true` answered, which `calls` leaves out."""
+        return Calls.of_rows(self._settled_rows(), service=True)
+
+    def _settled_rows(self) -> tuple[Exchange, ...]:
         self._check_here()
         if self._running is not None:
             self._running.settle()
-        return Calls.of_rows(tuple(self._live.journal))
+        return tuple(self._live.journal)
 
     def snapshot(self) -> str:
         """The requests so far as a stable text for approval tests."""
@@ -314,6 +378,9 @@ class MockServer(Assertions):
                 found.append(explain_too_few_answers(one.rule, one.expected_calls, calls))
         if self._live.settings.lint == "error":
             found += find_impossible_answers(calls)
+        found += [
+            make_problem(f"{name}: {each.explain()}") for name, each in self._live.budgets.items() if each.refused
+        ]
         return (*found, *self._budget.find_exceeded(calls))
 
     def remarks(self) -> tuple[Problem, ...]:
@@ -377,7 +444,9 @@ class MockServer(Assertions):
         if (watch := find_watch()) is not None:
             watch.add_rules(self._loaded)
             watch.add_rules(declared, declared=True)
-        self._live.namespaces.touch(DEFAULT).rules = (*self._overrides, *declared, *self._loaded)
+        rules = (*self._service, *self._overrides, *declared, *self._loaded)
+        for namespace in (DEFAULT, *(each.namespace for each in self._environments)):
+            self._live.namespaces.touch(namespace).rules = rules
 
     def remove_rule(self, declared: Declared) -> None:
         """Remove a declared rule."""
@@ -402,6 +471,84 @@ class MockServer(Assertions):
 
 
 _POLL = 0.01  # seconds
+
+
+class CodingAgent:
+    """A coding agent that works in a folder, in an environment that leads it to the server of the test."""
+
+    def __init__(
+        self, server: MockServer, environment: AgentEnvironment, folder: Path, allow: Sequence[str] = ()
+    ) -> None:
+        self.agent, self.environment, self.cwd = environment.agent, environment, folder.absolute()
+        unknown = [word for word in allow if word not in self.agent.tools]
+        if isinstance(allow, str) or unknown:
+            raise ConfigError(f"allow takes a list of {', '.join(self.agent.tools)}, not {allow!r}")
+        self._server = server
+        granted = dict.fromkeys(self.agent.allows[word] for word in allow if word in self.agent.allows)
+        self._granted = [argument for arguments in granted for argument in arguments]
+        found = shutil.which(self.agent.program, path=environment.get("PATH"))
+        if found is None:
+            from unittest import SkipTest  # slow to import
+
+            raise SkipTest(f"{self.agent.program} is not installed: npm install --global {self.agent.package}")
+        self._program = found
+
+    def on(self, prompt: str) -> "AgentRule":
+        """Declare what this agent is answered to a prompt: a text with `*`, or what the prompt contains."""
+        wanted: Any = prompt if "*" in prompt else {"contains": prompt}
+        declared = self._server.on(last_user=wanted, namespace=self.environment.namespace)
+        return AgentRule(self._server, self.agent, declared)
+
+    def run(self, prompt: str, *arguments: str, timeout: float = 120.0) -> AgentRun:
+        """Run the agent with a prompt, and more of its own arguments, until it ends.
+
+        Raises TimeoutError if it is still running after so many seconds; it is stopped then.
+        """
+        before, began = len(self.calls), monotonic()
+        command = [self._program, *self.agent.arguments, prompt, *self._granted, *arguments]
+        environ = {**self.environment, "PWD": str(self.cwd)}  # where opencode looks
+        ran = run_captured(command, environ, timeout, folder=self.cwd)
+        calls = self.calls[before:]
+        if ran.code is None:
+            raise TimeoutError(
+                f"{self.agent.name} was still running after {timeout:g} s; it made {plural(len(calls), 'call')} and"
+                f" printed: {(ran.out + ran.err)[-_SHOWN:]}"
+            )
+        return AgentRun(ran.out.strip(), ran.code, calls, ran.err, monotonic() - began)
+
+    @property
+    def calls(self) -> Calls:
+        """The calls of this agent, without those for itself."""
+        return self._server.calls.of(lambda call: call.row.namespace == self.environment.namespace)
+
+
+class AgentRule:
+    """What an agent is answered to a prompt: calls of tools, one after the other, then a text."""
+
+    def __init__(self, server: MockServer, agent: Agent, declared: Declared) -> None:
+        self._server, self._agent, self._declared = server, agent, declared
+        self._calls: list[dict[str, object]] = []
+
+    def uses(self, tool: str, **arguments: object) -> Self:
+        """Have the agent use a tool: read (path), write (path, text), edit (path, old, new) or run (command).
+
+        Any other name is that of a tool of its own, with the arguments that it takes. These are no templates.
+        """
+        self._calls.append(map_texts(self._agent.call_tool(tool, arguments), literal))
+        return self
+
+    def then(self, text: str) -> Declared:
+        """Answer with a text at the end, a template as in rules: `{{ tool_result.text }}`."""
+        declared = self._declared.steps(*({"tool_calls": [call]} for call in self._calls), text)
+        rule = declared.rule
+        assert rule is not None  # noqa: S101  # it has an answer now
+        answer = rule.then.respond
+        declared.rule = replace(rule, then=replace(rule.then, respond=lambda scope: answer(begin_with_prompt(scope))))
+        self._server.update_rules()
+        return declared
+
+
+_SHOWN = 2_000  # characters of what a program printed
 
 
 def _is_repeated(remark: Remark, calls: Calls) -> bool:

@@ -319,6 +319,20 @@ def test_back_reload_and_a_pasted_address_show_the_same(backend: Backend, tab: I
     expect(other.page.get_by_label("Filter calls")).to_have_value("unmatched")
 
 
+def test_calls_of_a_program_for_itself_show_when_asked_for(backend: Backend, tab: Inspector) -> None:
+    with backend.rules.open("a") as file:
+        file.write("  - {name: title, service: true, when: {last_user: Name this}, then: {text: A title}}\n")
+    backend.server.reset()
+    backend.chat("hello to all")
+    backend.chat("Name this")
+    tab.open()
+    expect(tab.row(1)).to_be_visible()
+    expect(tab.row(2)).to_have_count(0)
+    tab.page.get_by_role("button", name="service 1").click()
+    expect(tab.row(2)).to_contain_text("service title")
+    expect(tab.row(1)).to_have_count(0)
+
+
 def test_the_keys_reach_everything(backend: Backend, tab: Inspector) -> None:
     backend.story()
     tab.open()

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cli.run import Completed, run_captured, run_child
+from mockserver.cli.run import run_child
+from mockserver.server.programs import Completed, run_captured
 from tests.kit.served import ROOT
 
 ENVIRON = {"PATH": os.environ["PATH"]}

@@ -40,7 +40,7 @@ def test_version() -> None:
         (
             ["zzz"],
             'mockserver: unknown command "zzz"; choose one of '
-            "serve, run, faults, check, explain, ask, mcp, schema, cassette, init\n",
+            "serve, run, env, faults, check, explain, ask, mcp, schema, cassette, init\n",
         ),
         (["cassette", "lst"], 'mockserver: unknown command "lst"; did you mean "list"?\n'),
         (["serve", "--prt", "1"], "mockserver: No such option '--prt'. Did you mean '--port'?\n"),

@@ -9,7 +9,7 @@ from tests.house.pages import examples
 from tests.house.warm import warm
 from tests.kit.guides import EXAMPLES, PAGES, followed, guide
 
-ELSEWHERE = {"langchain"}  # run by tests/frameworks, where the frameworks are
+ELSEWHERE = {"coding-agents", "langchain"}  # run by tests/agents and tests/frameworks, where those programs are
 NAMES = {folder.name for folder in EXAMPLES.iterdir() if folder.is_dir()}
 
 

@@ -45,7 +45,6 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "cassettes": ({"core", "config", "kinds"}, _TYPES | {"yaml", "regex", "ahocorasick_rs"}),
     "delivery": ({"core"}, _TYPES),
     "delivery/drive": ({"core"}, {"pydantic_core", "anyio", "starlette"}),
-    "delivery/connection": ({"core"}, {"starlette"}),
     "engine": ({"core", "config", "kinds", "rules", "model", "cassettes", "state"}, _TYPES),
     "reports": ({"core", "config", "kinds", "rules", "engine", "cassettes"}, set()),
     "server": (

@@ -136,6 +136,7 @@ class CallBase(Part, kw_only=True):
     retry_of: Annotated[Maybe[int], about("number of the first attempt")] = UNSET
     again_of: Annotated[Maybe[int], about("number of the call that was sent again")] = UNSET
     unmatched: Annotated[Maybe[bool], about("true: no rule answered, whether or not an answer was generated")] = UNSET
+    service: Annotated[Maybe[bool], about("true: a rule with `service: true` answered")] = UNSET
     bent_by: Annotated[Maybe[list[str]], about("rules that only changed the answer")] = UNSET
     through: Annotated[
         Maybe[list[str]],

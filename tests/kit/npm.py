@@ -1,4 +1,7 @@
-"""Packages from npm, installed once for each version; `python -m tests.kit.npm` (`make npm`) installs them all."""
+"""Packages from npm, installed once for each version; `python -m tests.kit.npm` (`make npm`) installs them all.
+
+But for the coding agents, which take more than a gigabyte: `make agents` installs and runs those.
+"""
 
 import os
 import shutil
@@ -18,16 +21,25 @@ PACKAGES = {
     "jest": ("jest@30.5.2", "@anthropic-ai/sdk@1.12.0"),
     "playwright": ("@playwright/test@1.65.1", "@google/genai@2.32.0"),
 }
+# Coding agents by their names; some fetch their program when they are installed. NEWEST=1 takes those of today.
+AGENTS = {
+    "claude-code": ("@anthropic-ai/claude-code@2.1.332",),
+    "codex": ("@openai/codex@0.171.0",),
+    "gemini-cli": ("@google/gemini-cli@0.61.0",),
+    "opencode": ("opencode-ai@1.18.33",),
+}
+if os.environ.get("NEWEST"):
+    AGENTS = {name: (f"{package.rpartition('@')[0]}@latest",) for name, (package,) in AGENTS.items()}
 
 
 def installed(name: str) -> Path:
     """Install the packages of that name, unless they are there. Returns their `node_modules`."""
-    packages = PACKAGES[name]
+    packages = (PACKAGES | AGENTS)[name]
     folder = FOLDER / "+".join(package.replace("/", "-") for package in packages)
     if not folder.exists():
         FOLDER.mkdir(exist_ok=True)
         made = Path(tempfile.mkdtemp(dir=FOLDER))
-        _install(packages, made)
+        _install(packages, made, scripts=name in AGENTS)
         try:
             made.rename(folder)
         except OSError:  # another worker of pytest was first
@@ -35,10 +47,10 @@ def installed(name: str) -> Path:
     return folder / "node_modules"
 
 
-def _install(packages: tuple[str, ...], folder: Path) -> None:
+def _install(packages: tuple[str, ...], folder: Path, *, scripts: bool) -> None:
     (folder / "package.json").write_text('{"private": true}')
-    quiet = ("--no-audit", "--no-fund", "--no-save", "--no-package-lock", "--ignore-scripts")
-    command = ("npm", "install", *quiet, *packages)
+    quiet = ("--no-audit", "--no-fund", "--no-save", "--no-package-lock")
+    command = ("npm", "install", *quiet, *(() if scripts else ("--ignore-scripts",)), *packages)
     done = subprocess.run(command, cwd=folder, env=OUTSIDE, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"npm could not install {', '.join(packages)}:\n{done.stderr}"
 

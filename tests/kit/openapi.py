@@ -165,9 +165,11 @@ QUERY: Mapping[str, str] = {
     "operation": "calls with this operation",
     "dialect": "calls with this dialect",
     "status": "calls with this status",
-    "source": "`rule`, `cassette`, `forwarded`, `generated`, `stored`, `unmatched`, `limited`, `invalid`, or all of it",
+    "source": "`rule`, `cassette`, `forwarded`, `generated`, `stored`, `service`, `unmatched`, `limited`, `budget`,"
+    " `invalid`, or all of it",
     "rule": "answered or changed by this rule: its name, its place (`rules.yaml:8`), or both",
     "unmatched": "no rule answered, whether or not an answer was generated",
+    "service": "also the calls that rules with `service: true` answered",
     "ended": "`open`, or as in `ended` without the amount: `client left`",
     "contains": "this text was said or returned by a tool last, or answered, in the first 1,000 characters",
     "since": "calls after this number",

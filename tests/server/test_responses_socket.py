@@ -246,7 +246,7 @@ def test_each_answer_is_a_call(server: MockServer) -> None:
     assert (first.status, first.operation, first.method) == (200, "responses", "POST")
     assert first.source.startswith("rule ")
     assert (second.status, second.ended) == (429, "complete")
-    assert "sk-secret-1" not in str(httpx.get(f"{server.url}/__mockserver__/calls").text)
+    assert "sk-secret-1" not in str(httpx.get(f"{server.url}/__mockserver__/api/calls").text)
 
 
 def test_a_client_that_leaves_ends_its_answers(server: MockServer) -> None:

@@ -385,7 +385,7 @@ class SplitFrame(Struct, frozen=True):
 
 
 class SplitUtf8(Struct, frozen=True):
-    """The same, split within a multi-byte character if there is one."""
+    """From there on, split each event in the middle of a multi-byte character, if it has one."""
 
     at: At = Position("at_start")
     pause: Annotated[float, Settable("duration", _PAUSE)] = 0.01

@@ -101,7 +101,7 @@ def find_target(actions: Iterable[Action], at: Position, scene: FaultContext) ->
 
 
 def mark_from_start(actions: Iterable[Action], at: Position, scene: FaultContext) -> Marked:
-    """As `marked`; what is to be at the start is before the head, so that nothing at all is sent before it."""
+    """The same as `mark_position`, but the start is before the head, so that nothing at all is sent before it."""
     return chain((HERE,), actions) if at.where == "at_start" else mark_position(actions, at, scene)
 
 

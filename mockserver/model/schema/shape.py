@@ -394,7 +394,7 @@ class Shape:
 
     @lazy_property
     def views(self) -> Mapping[str, Json]:
-        """The properties as schemas without references, as far as anybody reads them who looks for their values."""
+        """The properties as schemas without references, as deep as the look-up of their values reads them."""
         shapes = {name: self.find_property(name) for name in islice(self.names, _MAX_VIEWS)}
         return {name: False if shape is None else shape.view for name, shape in shapes.items()}
 

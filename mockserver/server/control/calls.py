@@ -41,13 +41,15 @@ if TYPE_CHECKING:
 
 
 async def list_calls(request: ControlRequest) -> Response:
-    """List calls, newest last."""
-    known = (*FILTERS, "since", "before", "namespace", "limit", "bodies", "contains", "compact", "digest")
+    """List calls, newest last; those that service rules answered only if asked for."""
+    known = (*FILTERS, "service", "since", "before", "namespace", "limit", "bodies", "contains", "compact", "digest")
     unknown = next((name for name in request.query if name not in known), None)
     if unknown is not None:
         raise RefusedError(400, f'unknown filter "{unknown[:60]}"{did_you_mean(unknown, known)}')
     filters = [(FILTERS[name], FILTERS[name].wanted(name, request)) for name in request.query if name in FILTERS]
     rows, limit = _select_between(request.rows.select(request.namespaces), request), request.number("limit")
+    if not request.switch("service"):
+        rows = [row for row in rows if not row.is_service]
     if filters:
         rows = [row for row in rows if all(each.fits(row, value) for each, value in filters)]
     rows = await _select_containing(request, rows, limit)

@@ -1,6 +1,6 @@
 """The feed: server-sent events that say what has changed. While it is open it looks into the journal every 100 ms.
 
-Nothing on the way of a call knows of it, and nothing is queued: who reads slowly gets the state of then.
+The path of a request is unaware of feeds. Nothing is queued: a slow reader gets the state as of its next read.
 """
 
 from asyncio import create_task, wait

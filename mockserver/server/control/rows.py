@@ -16,7 +16,7 @@ from mockserver.cassettes.parse_response import ParsedResponse, parse_response
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded, find_format
 from mockserver.core.exchange import Exchange, count_frames
-from mockserver.core.json import Json
+from mockserver.core.json import Json, compact
 from mockserver.core.seed import make_token
 from mockserver.core.text import truncate
 from mockserver.engine.counters import Attempts
@@ -121,6 +121,7 @@ class Rows:
             **({"again_of": again} if again is not None else {}),
             "source": row.source or None,
             **({"unmatched": True} if is_unmatched(row) else {}),
+            **({"service": True} if row.is_service else {}),
             **({"bent_by": list(row.modified_by)} if row.modified_by else {}),
             **({"through": list(row.trace)} if row.trace else {}),
             "status": row.status or None,
@@ -201,6 +202,8 @@ def make_digest(row: Exchange, call: Call | None, secrets: "Secrets") -> Digest:
 def _find_said(call: Call) -> str:
     if call.prompts:
         return call.prompts[0].text
+    if call.mcp is not None:
+        return f"{call.mcp.target} {compact(call.mcp.arguments)}"
     if not call.last_user:
         return next((message.text for message in reversed(call.messages) if message.text), "")
     last = call.last_turn

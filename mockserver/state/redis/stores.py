@@ -25,9 +25,9 @@ class RedisCounters:
     def __init__(self, client: RedisClient, *, recent: int = MAX_RECENT) -> None:
         self._client, self._recent = client, recent
 
-    async def open(self, namespace: str, gates: Sequence[Precondition], found: str | None) -> int | None:
+    async def open(self, namespace: str, preconditions: Sequence[Precondition], found: str | None) -> int | None:
         words = list[Argument]([_state(found)])
-        for counter, times, state, becomes in gates:
+        for counter, times, state, becomes in preconditions:
             words += counter, "" if times is None else times, _state(state), _state(becomes)
         index = await self._client.run(_OPEN, (self._client.key("c", namespace),), *words)
         return None if index < 0 else int(index)

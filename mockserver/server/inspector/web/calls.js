@@ -161,6 +161,9 @@ function Filter() {
       return html`<button key=${word} class="chip" aria-pressed=${terms.some((term) => term.word === word)}
         onClick=${() => setFilter(toggled(q, word))}>${word} <b>${count(found)}</b></button>`;
     })}
+    ${state.services.value > 0 && html`<button class="chip" aria-pressed=${terms.some((term) => term.word === "service")}
+      title="What programs asked for themselves" onClick=${() => setFilter(toggled(q, "service"))}>service <b>${
+        count(state.services.value)}</b></button>`}
     <button class="chip" aria-pressed=${following()} title="Keep the newest call in view (f)" onClick=${follow}>follow</button>
     <${Action} label="Clear" confirm="Delete all calls?" title="Delete the calls of the journal" run=${async () => {
       await remove("calls", { namespace: state.namespace.value || "*" });

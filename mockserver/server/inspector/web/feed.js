@@ -123,7 +123,7 @@ export function arrivedCalls() {
 
 async function summaries(params) {
   const before = boot;
-  const { calls: found } = await get("calls", { namespace: "*", compact: true, ...params });
+  const { calls: found } = await get("calls", { namespace: "*", compact: true, service: true, ...params });
   return before === boot ? found : [];
 }
 

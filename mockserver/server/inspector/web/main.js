@@ -73,7 +73,7 @@ function Problem() {
   const [hidden, hide] = useState(null);
   const text = found?.mistakes.map((mistake) => mistake.text).join("\n");
   if (!text || hidden === text) return null;
-  return html`<div class="problem" role="alert"><pre>${visible(text)}</pre><p>The rules before still hold.</p>
+  return html`<div class="problem" role="alert"><pre>${visible(text)}</pre><p>The previous rules stay in effect.</p>
     <button onClick=${() => hide(text)}>Hide</button></div>`;
 }
 
@@ -83,8 +83,8 @@ function Token() {
     setToken(event.target.elements.token.value.trim());
     location.reload();
   };
-  return html`<main class="view token"><form onSubmit=${save}><h2>This server asks for its token</h2>
-    <p>${locked.value} An address of this page that ends in <code>#token=</code> and the token opens it too.</p>
+  return html`<main class="view token"><form onSubmit=${save}><h2>This server requires a token</h2>
+    <p>${locked.value} You can also append <code>#token=TOKEN</code> to the URL.</p>
     <label>Token <input name="token" type="password" autocomplete="off" required /></label>
     <button class="main">Open</button></form></main>`;
 }

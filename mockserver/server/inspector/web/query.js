@@ -38,6 +38,7 @@ const FLAGS = new Map([
   ["unmatched", unmatched],
   ["failed", failed],
   ["open", isOpen],
+  ["service", (row) => Boolean(row.service)],
   ["streamed", (row) => Boolean(row.streamed)],
   ["bent", (row) => Boolean(row.bent_by?.length || row.faults?.length)],
 ]);
@@ -46,8 +47,10 @@ const ASKED = new Map([
   ["tool", (value) => numbersOf({ contains: value, digest: true }, (row) => row.tools.some((name) => includes(value, name)))],
   ["conv", (value) => get(`calls/${value}`).then((call) => new Set(call.chain?.conversation ?? [Number(value)]))],
 ]);
-const numbersOf = async (params, test = () => true) =>
-  new Set((await get("calls", { namespace: "*", compact: true, ...params })).calls.filter(test).map((row) => row.call));
+const numbersOf = async (params, test = () => true) => {
+  const { calls } = await get("calls", { namespace: "*", compact: true, service: true, ...params });
+  return new Set(calls.filter(test).map((row) => row.call));
+};
 
 export const known = [...KEYS.keys(), "tool", "conv"].map((key) => `${key}:`).concat(...FLAGS.keys()).join(" ");
 

@@ -89,8 +89,12 @@ export const shown = computed(() => {
   return (found = wanted || terms.length ? everything().filter(fitting) : everything());
 });
 
-export const everything = () => numbers.map((number) => rows.get(number));
-export const total = computed(() => (version.value, numbers.length));
+const all = () => numbers.map((number) => rows.get(number));
+/** The calls that count; those that service rules answered only if the filter names them. */
+export const everything = () =>
+  query.value.terms.some((term) => term.name === "service") ? all() : all().filter((row) => !row.service);
+export const total = computed(() => (version.value, everything().length));
+export const services = computed(() => (version.value, all().filter((row) => row.service).length));
 
 let timer = 0;
 

@@ -31,6 +31,7 @@ const SENTENCES = {
   invalid: "The request is invalid, so the provider's own error answered it.",
   limited: "A limit refused the call before any rule was tried.",
   forwarded: "The call was sent upstream.",
+  budget: "The run had made as many calls as it may.",
   stored: "The answer comes from what earlier calls stored.",
 };
 

@@ -35,7 +35,7 @@ from mockserver.model.form import Request, finish_answer, shape_answer
 from mockserver.model.forms import Form, find_form, find_notation, is_thought
 from mockserver.model.loose import shape_of
 from mockserver.model.named_fields import answer_in_fields
-from mockserver.model.notations import Agent, find_agent
+from mockserver.model.notations import TextAgent, find_text_agent
 from mockserver.model.orders import obey
 from mockserver.model.passages import (
     describe_results,
@@ -68,7 +68,7 @@ def reply(call: Call, seed: Seed, options: Options) -> DraftChoice:
     call = unwrap(call)
     if (fields := answer_in_fields(call, seed)) is not None:
         return fields
-    if (agent := find_agent(call)) is not None:
+    if (agent := find_text_agent(call)) is not None:
         with suppress(Failure):  # what the prompt says of a tool's arguments is no schema after all
             return _draft(_act(agent, seed, options))
     thoughts = make_reasoning(call, seed)
@@ -83,7 +83,7 @@ def reply(call: Call, seed: Seed, options: Options) -> DraftChoice:
     return DraftChoice((*thoughts, *uses, *(_continue(part, call.options.prefill) for part in said.parts)))
 
 
-def _act(agent: Agent, seed: Seed, options: Options) -> str:
+def _act(agent: TextAgent, seed: Seed, options: Options) -> str:
     if calls := [use.call for use in list_tool_uses(agent.call, seed) if isinstance(use, ToolUse)]:
         return agent.write_calls(calls)
     said = answer_in_words(replace(agent.call, tools=()), seed, options).parts

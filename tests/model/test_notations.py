@@ -8,7 +8,7 @@ from mockserver.core.call import Message
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.auto import auto
-from mockserver.model.notations import find_agent
+from mockserver.model.notations import find_text_agent
 from tests.kit.calls import call
 
 WEATHER = {
@@ -111,7 +111,7 @@ def test_the_task_of_a_client_is_what_it_wraps() -> None:
     ],
 )
 def test_what_is_merely_shown_is_no_agent(text: str) -> None:
-    assert find_agent(call(text)) is None
+    assert find_text_agent(call(text)) is None
 
 
 @pytest.mark.parametrize("piece", ["<tool_call>{", '{"name": <a>, ', "[func(param=", "<read>\n<a>b</a>\n", "## read\n"])

@@ -24,7 +24,7 @@ from mockserver.model.vocabulary import RULING, excerpt
 LONGEST, MOST = 50_000, 50  # characters of a prompt; tools and places that are looked at
 
 
-class Agent(Struct, frozen=True):
+class TextAgent(Struct, frozen=True):
     """An agent whose tools and calls are text: its prompt as a call, and how calls and the answer are written."""
 
     call: Call
@@ -40,7 +40,7 @@ class AgentStep(Struct, frozen=True):
     seen: str
 
 
-def find_agent(call: Call) -> Agent | None:
+def find_text_agent(call: Call) -> TextAgent | None:
     """Return the agent that a prompt describes; None if it describes none, or the API's own tools are offered."""
     said = call.messages or tuple(Message("user", prompt.text) for prompt in call.prompts)
     if call.tools or call.options.response_format != "text" or not any("\n" in each.text for each in said):
@@ -53,7 +53,7 @@ def find_agent(call: Call) -> Agent | None:
 
 
 @cache
-def _readers() -> Sequence[Callable[[Call, str], Agent | None]]:
+def _readers() -> Sequence[Callable[[Call, str], TextAgent | None]]:
     return [import_module(f"{__name__}.{module.name}").read for module in iter_modules(__path__)]
 
 

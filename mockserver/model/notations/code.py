@@ -9,7 +9,7 @@ from msgspec import Struct
 from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.notations import MOST, Agent, AgentStep, read_tools, with_steps
+from mockserver.model.notations import MOST, AgentStep, TextAgent, read_tools, with_steps
 from mockserver.model.tool_uses import find_ending_tools
 from mockserver.model.vocabulary import RULING
 
@@ -34,7 +34,7 @@ class Block(Struct, frozen=True):
         return f"{self.before.replace(_GAP, thought)}{self.opening}\n{code}\n{self.closing}"
 
 
-def read(call: Call, prompt: str) -> Agent | None:
+def read(call: Call, prompt: str) -> TextAgent | None:
     if "(" not in prompt or _ENDING.search(prompt) is None:
         return None
     lines = ((found[1], prompt[prompt.rfind("\n", 0, found.start()) + 1 :][:900]) for found in _CALLED.finditer(prompt))
@@ -47,7 +47,7 @@ def read(call: Call, prompt: str) -> Agent | None:
     functions = [found[1] for found in _FUNCTION.finditer(prompt)]
     tools = [tool for tool in read_tools(prompt, functions) if tool.name != end]
     request, steps = _read_transcript(call, block, tools)
-    return Agent(with_steps(call, request, tools, steps), block.write_calls, block.write_answer)
+    return TextAgent(with_steps(call, request, tools, steps), block.write_calls, block.write_answer)
 
 
 def _is_ordered(name: str, prompt: str) -> bool:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import compact, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.notations import MOST, Agent, AgentStep, with_steps
+from mockserver.model.notations import MOST, AgentStep, TextAgent, with_steps
 from mockserver.model.tool_uses import find_ending_tools
 from mockserver.model.vocabulary import RULING
 
@@ -32,7 +32,7 @@ class Elements(Struct, frozen=True):
         return self.write_calls((ToolCall("", self.ending.name, compact({named: answer})),))
 
 
-def read(call: Call, prompt: str) -> Agent | None:
+def read(call: Call, prompt: str) -> TextAgent | None:
     if "</" not in prompt or _IN_ELEMENTS.search(prompt) is None:
         return None
     shown = (_read_tool(prompt, found) for found in islice(_SHOWN.finditer(prompt), MOST))
@@ -53,7 +53,7 @@ def read(call: Call, prompt: str) -> Agent | None:
         else:
             request, steps = _TASK.sub(r"\g<said>", message.text), []
     elements = Elements(ending)
-    return Agent(with_steps(call, request, work, steps), elements.write_calls, elements.write_answer)
+    return TextAgent(with_steps(call, request, work, steps), elements.write_calls, elements.write_answer)
 
 
 def _read_tool(prompt: str, shown: re.Match[str]) -> Tool | None:

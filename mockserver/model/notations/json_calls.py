@@ -9,7 +9,7 @@ from mockserver.core.call import Call, ToolCall
 from mockserver.core.json import compact, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.loose import find_objects, read_loosely
-from mockserver.model.notations import Agent, AgentStep, read_json_tools, with_steps
+from mockserver.model.notations import AgentStep, TextAgent, read_json_tools, with_steps
 from mockserver.model.vocabulary import RULING
 
 
@@ -35,7 +35,7 @@ class ObjectForm(Struct, frozen=True):
                 yield value[self.name], compact(value[self.arguments])
 
 
-def read(call: Call, prompt: str) -> Agent | None:
+def read(call: Call, prompt: str) -> TextAgent | None:
     if "tool" not in prompt and "function" not in prompt:
         return None
     form = _read_form(prompt)
@@ -52,7 +52,7 @@ def read(call: Call, prompt: str) -> Agent | None:
             else:
                 request, steps = message.text, []
             pending = []
-    return Agent(with_steps(call, request, tools, steps), form.write_calls, form.write_answer)
+    return TextAgent(with_steps(call, request, tools, steps), form.write_calls, form.write_answer)
 
 
 def _read_form(prompt: str) -> ObjectForm | None:

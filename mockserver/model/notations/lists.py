@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from mockserver.core.call import Call, ToolCall
 from mockserver.core.json import try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.notations import Agent, AgentStep, read_json_tools, with_steps
+from mockserver.model.notations import AgentStep, TextAgent, read_json_tools, with_steps
 from mockserver.model.vocabulary import RULING
 
 
-def read(call: Call, prompt: str) -> Agent | None:
+def read(call: Call, prompt: str) -> TextAgent | None:
     if _SHOWN.search(prompt) is None:
         return None
     tools = [*read_json_tools(prompt)]
@@ -26,7 +26,7 @@ def read(call: Call, prompt: str) -> Agent | None:
             steps += [AgentStep(name, "{}", message.text) for name in made]
         else:
             request, steps = message.text, []
-    return Agent(with_steps(call, request, tools, steps), _write_calls, lambda answer: answer)
+    return TextAgent(with_steps(call, request, tools, steps), _write_calls, lambda answer: answer)
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from mockserver.core.call import Call, ToolCall
 from mockserver.core.json import compact, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.notations import Agent, AgentStep, read_tools, with_steps
+from mockserver.model.notations import AgentStep, TextAgent, read_tools, with_steps
 from mockserver.model.vocabulary import RULING
 
 
@@ -31,7 +31,7 @@ class ElementNames(Struct, frozen=True):
         return f"<{self.answer}>{answer}</{self.answer}>" if self.answer else answer
 
 
-def read(call: Call, prompt: str) -> Agent | None:
+def read(call: Call, prompt: str) -> TextAgent | None:
     shown = _SHOWN.search(prompt)
     if shown is None:
         return None
@@ -49,7 +49,7 @@ def read(call: Call, prompt: str) -> Agent | None:
             steps.append(AgentStep(made[1], made[2], result[1]))
     request = step.split(text[begin:].removeprefix("Question:"))[0].strip()
     tools = [tool for tool in read_tools(prompt[: shown.start()]) if tool.name != shown["name"]]
-    return Agent(with_steps(call, request, tools, steps), names.write_calls, names.write_answer) if tools else None
+    return TextAgent(with_steps(call, request, tools, steps), names.write_calls, names.write_answer) if tools else None
 
 
 _SHOWN = lazy_pattern(

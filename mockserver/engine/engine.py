@@ -27,7 +27,7 @@ from mockserver.core.draft import (
 from mockserver.core.json import Json
 from mockserver.core.lazy import Memo, lazy_property
 from mockserver.core.mcp_server import McpServer
-from mockserver.core.plan import Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
+from mockserver.core.plan import SERVICE, Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.state import Counters
 from mockserver.core.tokens import APPROX, Tokenizer
@@ -378,8 +378,8 @@ class Engine:
             case McpOperation() if call.mcp is not None:
                 known = find_mcp_answer(self.servers, call.mcp)
                 source = f"mcp {call.mcp.server}"
-                if isinstance(known, McpServer):
-                    return Plan(known, source)
+                if isinstance(known, McpServer):  # handshakes and lists, which clients do by themselves
+                    return Plan(known, SERVICE + source)
                 if known is not None:
                     return replace(await self._plan_generated(call, known), source=source)
         if self.policy.unmatched == "error":

@@ -32,7 +32,6 @@ from mockserver.dialects._reply import drop_headers, merge_headers
 from mockserver.engine.answer import use_tokenizer
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import is_large, is_long, on_thread
-from mockserver.kinds.mcp import SESSION
 from mockserver.server.access import (
     add_origin_headers,
     check_key,
@@ -64,7 +63,6 @@ MAX_REMARKS = 20  # on histories: a batch may have a hundred thousand
 MAX_TRACEBACK = 20_000  # characters, from its end: an exception may quote a whole body
 TIMING = "x-mockserver-timing"
 HOME = Plan(None, "generated")  # of `GET /`
-MCP_SESSION = SESSION.name  # handshakes and lists, which clients do by themselves
 
 log = logging.getLogger("mockserver")
 T = TypeVar("T")
@@ -113,6 +111,9 @@ class Visit(Struct, eq=False):
     passes_page_check: bool = False
     operation: Operation | None = None
     reservation: Reservation | None = None
+    request: HttpRequest = HttpRequest("GET", "/")  # without its content codings, once these are undone
+    settings: Settings = Settings()  # those that it is answered by: a reload is for the next request
+    call: Call | None = None  # of the request, once that is read
 
     async def listen(self) -> Message:
         """Return the next message of the client, as ASGI has it; `receive` may become known after the start."""
@@ -157,80 +158,91 @@ class Responder(Struct, eq=False):
         """
         if visit is None:
             visit = self.admit(request.method, request.path, request.namespace)
-        live, row, namespace = self.live, visit.row, request.namespace
-        call: Call | None = None
+        visit.request = request
         try:
-            if live.fleet is not None and not live.fleet.is_current(namespace):
-                await live.fleet.catch_up(namespace)
-            if not (visit.passes_page_check or visit.in_process):  # no page reaches a client in this process
-                check_page(request, live.settings)
-            space = live.namespaces.touch(namespace)
-            if live.namespaces.evicted:
-                await live.forget_evicted()
-            settings, engine = live.settings, space.engine(live.engine)  # a reload is for the next request
-            row.rules = engine.rules
-            if not self.operations or request.method in _ODD_METHODS:
-                fixed = self._find_fixed_response(request, engine)
-                if fixed is not None:
-                    return self.finish(fixed, request, visit)
-            operation = visit.operation or self.find_operation(request.method)
-            key = None if settings.keys is None else self.dialect.credential(request)
-            if settings.keys is not None:
-                check_key(key, settings.keys)
-            sent = request
-            if b"content-encoding" in request.fields:
-                request = await _decode(request, visit, settings)
-            large = len(request.body) > LARGE
-            try:
-                validation = find_validation(self.dialect.name, settings.validation)
-                if large:
-                    call = await on_thread(operation.call, request, validation)
-                else:
-                    call = operation.call(request, validation)
-                if call.is_sound or settings.replay == "off":
-                    problems: Sequence[HistoryProblem] = ()
-                elif large:
-                    problems = await on_thread(operation.history, call, validation)
-                else:
-                    problems = operation.history(call, validation)
-                call, remarks = _apply_problems(problems, call, settings) if problems else (call, ())
-            except Failure as refusal:
-                call, plan = await self._replay_despite(refusal, operation, request, engine)
-                timed, remarks = read_timing(request), ()
-            else:
-                if settings.keys is not None:
-                    check_model_allowed(call.model, key, settings.keys, engine.policy.models)
-                timed = read_timing(request) if _TIMING in request.fields else None  # raises before anything is counted
-                if live.limiter is None and call.options.n * len(call.prompts or ".") <= MANY_CHOICES:
-                    plan = await engine.plan(call)
-                else:
-                    plan = await self._plan_within_limits(engine, call, visit)
-            if live.budgets and namespace in live.budgets:
-                plan = live.budgets[namespace].spend(plan)
-            if type(plan.outcome) is Forward:
-                return self.finish(_forward(call, plan, sent, visit), request, visit, tells_limits=False)
-            if remarks and not _is_recorded_success(plan.outcome):
-                plan = replace(plan, history_remarks=remarks)
-            timed = space.timed if timed is None else timed
-            if large or is_long(call, plan.outcome):
-                response = await on_thread(self._render, operation, call, plan, timed=timed)
-            else:
-                response = self._render(operation, call, plan, timed=timed)
-            if len(response.reply.body) > MAX_JOINED and not isinstance(plan.outcome, Raw | Recorded):
-                visit.take(len(response.reply.body))  # rules and cassettes keep their bodies anyway
+            response = await self._answer(request, visit)
         except Failure as failure:
-            if len(request.body) > LARGE:
-                response = await on_thread(self.refuse, request, failure, call)
+            if len(visit.request.body) > LARGE:
+                response = await on_thread(self.refuse, visit.request, failure, visit.call)
             else:
-                response = self.refuse(request, failure, call)
+                response = self.refuse(visit.request, failure, visit.call)
         except ClientLeftError:
             raise
         except StateLostError:
-            response = self.refuse(request, STATE_LOST)
+            response = self.refuse(visit.request, STATE_LOST)
         except Exception as error:
-            log.error("%s", describe_crash(error, request))
-            response = self.refuse(request, Failure("server_error", _BUG))
-        return self.finish(response, request, visit)
+            log.error("%s", describe_crash(error, visit.request))
+            response = self.refuse(visit.request, Failure("server_error", _BUG))
+        return self.finish(response, visit.request, visit, tells_limits=response.forwarded is None)
+
+    async def _answer(self, request: HttpRequest, visit: Visit) -> Response:
+        """Return the response to a request that is not refused. Raises Failure, StateLostError, ClientLeftError."""
+        live, namespace = self.live, request.namespace
+        if live.fleet is not None and not live.fleet.is_current(namespace):
+            await live.fleet.catch_up(namespace)
+        if not (visit.passes_page_check or visit.in_process):  # no page reaches a client in this process
+            check_page(request, live.settings)
+        space = live.namespaces.touch(namespace)
+        if live.namespaces.evicted:
+            await live.forget_evicted()
+        visit.settings = settings = live.settings
+        engine = space.engine(live.engine)
+        visit.row.rules = engine.rules
+        if not self.operations or request.method in _ODD_METHODS:
+            fixed = self._find_fixed_response(request, engine)
+            if fixed is not None:
+                return fixed
+        operation = visit.operation or self.find_operation(request.method)
+        key = None if settings.keys is None else self.dialect.credential(request)
+        if settings.keys is not None:
+            check_key(key, settings.keys)
+        sent = request
+        if b"content-encoding" in request.fields:
+            request = visit.request = await _decode(request, visit, settings)
+        try:
+            call, remarks = await self._read_call(operation, visit)
+        except Failure as refusal:
+            call, plan = await self._replay_despite(refusal, operation, request, engine)
+            timed, remarks = read_timing(request), ()
+        else:
+            if settings.keys is not None:
+                check_model_allowed(call.model, key, settings.keys, engine.policy.models)
+            timed = read_timing(request) if _TIMING in request.fields else None  # raises before anything is counted
+            if live.limiter is None and call.options.n * len(call.prompts or ".") <= MANY_CHOICES:
+                plan = await engine.plan(call)
+            else:
+                plan = await self._plan_within_limits(engine, call, visit)
+        visit.call = call
+        if type(plan.outcome) is Forward:
+            return _forward(call, plan, sent, visit)
+        if remarks and not _is_recorded_success(plan.outcome):
+            plan = replace(plan, history_remarks=remarks)
+        timed = space.timed if timed is None else timed
+        if len(request.body) > LARGE or is_long(call, plan.outcome):
+            response = await on_thread(self._render, operation, call, plan, timed=timed)
+        else:
+            response = self._render(operation, call, plan, timed=timed)
+        if len(response.reply.body) > MAX_JOINED and not isinstance(plan.outcome, Raw | Recorded):
+            visit.take(len(response.reply.body))  # rules and cassettes keep their bodies anyway
+        return response
+
+    async def _read_call(self, operation: Operation, visit: Visit) -> tuple[Call, tuple[str, ...]]:
+        """Return the call of a request, and remarks on the history that it sends back. Raises Failure."""
+        request, settings = visit.request, visit.settings
+        large = len(request.body) > LARGE
+        validation = find_validation(self.dialect.name, settings.validation)
+        if large:
+            call = await on_thread(operation.call, request, validation)
+        else:
+            call = operation.call(request, validation)
+        visit.call = call
+        if call.is_sound or settings.replay == "off":
+            return call, ()
+        if large:
+            problems = await on_thread(operation.history, call, validation)
+        else:
+            problems = operation.history(call, validation)
+        return _apply_problems(problems, call, settings) if problems else (call, ())
 
     def find_operation(self, method: str) -> Operation:
         """Return the operation that a method asks for. Raises Failure if the path has none."""
@@ -362,7 +374,7 @@ class Responder(Struct, eq=False):
         row.plan, row.status = plan, reply.status
         row.reply_headers = (*own, *limits) if limits else own
         call = response.call
-        if plan is HOME or (call is not None and call.operation == MCP_SESSION):  # no call of what is mocked
+        if plan is HOME:  # a look at the server is no call
             visit.journal.forget(row)
         if call is not None:
             row.call, row.model, row.operation = call, call.model, call.operation

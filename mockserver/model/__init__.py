@@ -17,13 +17,13 @@ Generator = Callable[[Call, Seed, Mapping[str, Json]], DraftChoice]
 GENERATORS: LazyTable[Generator] = LazyTable(
     {
         "auto": "mockserver.model.auto:auto",
-        "prose": "mockserver.model.prose.generators:prose",
-        "lorem": "mockserver.model.prose.generators:lorem",
-        "words": "mockserver.model.prose.generators:words",
-        "echo": "mockserver.model.prose.generators:echo",
-        "schema": "mockserver.model.structured:schema",
-        "json": "mockserver.model.structured:json",
-        "markdown": "mockserver.model.prose.generators:markdown",
-        "arguments": "mockserver.model.replies:arguments",
+        "prose": "mockserver.model.prose:prose",
+        "lorem": "mockserver.model.prose:lorem",
+        "words": "mockserver.model.prose:words",
+        "echo": "mockserver.model.prose:echo",
+        "schema": "mockserver.model.reply:schema",
+        "json": "mockserver.model.reply:json",
+        "markdown": "mockserver.model.prose:markdown",
+        "arguments": "mockserver.model.reply:arguments",
     }
 )

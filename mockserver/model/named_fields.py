@@ -8,18 +8,19 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.draft import DraftChoice
-from mockserver.core.json import Json, compact
+from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure, Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
-from mockserver.model.prose.form import Request
-from mockserver.model.prose.formats import in_format
-from mockserver.model.prose.generators import Speaker, topic_of
-from mockserver.model.prose.passages import passage, results_text
+from mockserver.model.arithmetic import compute
+from mockserver.model.form import Request
+from mockserver.model.loose import read_loosely, schema_of_note
+from mockserver.model.orders import obey
+from mockserver.model.passages import describe_results, find_passage
+from mockserver.model.prose import Speaker, find_topic
 from mockserver.model.schema import instance
-from mockserver.model.shapes import of_note, read
-from mockserver.model.tools import tool_uses
+from mockserver.model.tool_uses import list_tool_uses
 from mockserver.model.vocabulary import excerpt, parts, vocabulary
 
 
@@ -43,8 +44,11 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
     inner = replace(call, messages=(Message("user", task), *_steps(given)), tools=tuple(_tools(rules)))
     values = _step(inner, asked, seed) if inner.tools else {}
     said_in_words = [name for name, kind in asked.items() if kind == "str" and name not in values]
-    if said_in_words and (found_so_far := results_text(inner)):
+    if said_in_words and (found_so_far := describe_results(inner)):
         values[said_in_words[-1]] = found_so_far
+    if (result := compute(task, bare=True)) is not None:
+        numeric = [name for name, kind in asked.items() if kind in ("int", "float") and {*parts(name)} & _ANSWERS]
+        values |= {name: try_parse(result) for name in numeric if name not in values}
     values = {**_in_words(inner, [name for name in said_in_words if name not in values], seed), **values}
     schema = call.options.schema or _schema(asked, rules)
     try:
@@ -64,35 +68,35 @@ def _step(call: Call, asked: Mapping[str, str], seed: Seed) -> dict[str, Json]:
     ends = next((tool for tool in call.tools if parts(tool.name)[-1:] == ("finish",)), call.tools[-1])
     mode = "auto" if len(call.messages) > 1 else "required"
     work = replace(call, tools=tuple(tool for tool in call.tools if tool != ends), tool_choice=ToolChoice(mode))
-    use = next((use for use in tool_uses(work, seed) if isinstance(use, ToolUse)), None)
-    name, arguments = (use.call.name, read(use.call.arguments, 0)) if use else (ends.name, None)
+    use = next((use for use in list_tool_uses(work, seed) if isinstance(use, ToolUse)), None)
+    name, arguments = (use.call.name, read_loosely(use.call.arguments, 0)) if use else (ends.name, None)
     thought = f"I need to call {name} for this." if use else "The observations are enough to answer."
     values: dict[str, Json] = {}
     for field in asked:
         kind = parts(field)[-1:]
-        own: Json = arguments[0] if arguments else {}
+        own: Json = arguments.value if arguments else {}
         values[field] = name if kind == ("name",) else own if kind == ("arg",) else thought
     return values
 
 
 def _in_words(call: Call, fields: Sequence[str], seed: Seed) -> dict[str, Json]:
     """Thoughts for fields of reasoning; for an answer a result, a sentence of the prompt, or prose."""
-    about, rng = topic_of(call), seed.stream("fields")
+    about, rng = find_topic(call), seed.stream("fields")
     asked, speaker = Request(about.text, "", about), Speaker(about, rng)
     values: dict[str, Json] = {}
     for name in fields:
         if {*parts(name)} & _THOUGHTS:
             values[name] = next(speaker.thoughts())
         elif {*parts(name)} & _ANSWERS:
-            values[name] = in_format(asked, rng) or passage(call, about) or speaker.opening()
+            values[name] = obey(asked, rng) or find_passage(call, about) or speaker.opening()
     return values
 
 
 def _tools(rules: str) -> Iterator[Tool]:
     for found in _TOOL.finditer(rules):
-        properties = read(rules, found.end() - 1)
-        if properties and isinstance(properties[0], Mapping):
-            stated = {name: inner if isinstance(inner, Mapping) else {} for name, inner in properties[0].items()}
+        properties = read_loosely(rules, found.end() - 1)
+        if properties and isinstance(properties.value, Mapping):
+            stated = {name: inner if isinstance(inner, Mapping) else {} for name, inner in properties.value.items()}
             required = [name for name, inner in stated.items() if "default" not in inner]
             parameters = {"type": "object", "properties": stated, "required": required}
             yield Tool(found[1], found[2], parameters)
@@ -115,8 +119,8 @@ def _schema(asked: Mapping[str, str], rules: str) -> Json:
     properties: dict[str, Json] = {}
     for name, kind in asked.items():
         stated = re.search(rf"\{{{name}\}}[^\n]{{0,300}}JSON schema: (?=\{{)", rules)
-        found = read(rules, stated.end()) if stated else None
-        properties[name] = _embedded(found[0], name) if found else of_note(kind) or {"type": "string"}
+        found = read_loosely(rules, stated.end()) if stated else None
+        properties[name] = _embedded(found.value, name) if found else schema_of_note(kind) or {"type": "string"}
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 

@@ -1,47 +1,129 @@
-"""The JSON that a prompt describes: by a schema, an example, a declaration, keys or words."""
+"""The JSON that a prompt describes: by a schema, a declared type, an example, keys or words; in this order."""
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from itertools import islice
-from json import JSONDecoder, loads
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from mockserver.core.json import Json
+from mockserver.core.json import Json, compact
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.vocabulary import NUMBER_WORDS, excerpt, folded, number_of, pieces, singular, vocabulary
+from mockserver.model.loose import (
+    DEEPEST,
+    LONGEST_OBJECT,
+    MOST_KEYS,
+    NAMES_OF_TYPES,
+    QUOTED_OPTION,
+    FoundValue,
+    decode,
+    find_objects,
+    guess_shape,
+    list_of,
+    options_of_note,
+    read_loosely,
+    record_of,
+    schema_of_note,
+    shape_of,
+    shape_of_type,
+)
+from mockserver.model.vocabulary import NUMBER_WORDS, excerpt, folded, number_of, singular, vocabulary
 
 
 class Described(Struct, frozen=True):
-    """A JSON Schema, whether the answer is fenced, and what a text says apart from the schema."""
+    """A JSON Schema that texts describe, what they say apart from it, and what stands before and after its value."""
 
     schema: Json
-    fenced: bool = False
     rest: str = ""
+    opening: str = ""
+    closing: str = ""
+
+    def write(self, value: Json) -> str:
+        return f"{self.opening}{compact(value)}{self.closing}"
 
 
-def described(text: str, *, json_anyway: bool = False) -> Described | None:
-    """Return the JSON that a text wants for an answer; None where it does not ask for JSON, unless `json_anyway`."""
-    text = excerpt(text, _MOST_READ)
-    if not json_anyway and not asks_for_json(text):
+def find_shape(said: str, rules: str = "", *, json_anyway: bool = False) -> Described | None:
+    """Return the shape of the JSON that the user or the instructions want; None where nobody asks for JSON.
+
+    A schema is believed before a declared type, that before an example, that before keys or words; of two equals what
+    the user says. `json_anyway`: the request itself asks for JSON.
+    """
+    said, rules = (_undouble(excerpt(text, _MOST_READ)) for text in (said, rules))
+    asking = [text for text in (said, rules) if asks_for_json(text)]
+    if not asking and not json_anyway:
         return None
-    found = _schema(text) or _declared(text) or _example(text) or _keys(text) or _list_in_words(text)
-    if found is None:
-        return None
-    schema, start, end = found
-    window = text[max(0, end - 2000) : end]
-    is_listed = _LISTED.search(text[max(0, start - _NEAR) : start]) or _SEVERAL_AS_JSON.search(text)
-    if schema.get("type") == "object" and (is_listed or len(_SEVERAL.findall(window)) > len(_OF_KEY.findall(window))):
+    for find in (_find_schema, _find_declared, _find_example, _find_keys, _find_list):
+        for text in (said, rules):
+            believed = text in asking or (find is _find_schema and bool(asking)) or not asking
+            if believed and (found := find(text)) is not None:
+                return _shape_in(text, found, said)
+    return None
+
+
+def _undouble(text: str) -> str:
+    """A text with the braces that a template should have halved, `{{"a": 1}}`, as they are meant."""
+    return text.replace("{{", "{").replace("}}", "}") if _DOUBLED.search(text) else text
+
+
+def _shape_in(text: str, found: FoundValue, said: str) -> Described:
+    schema, before, after = found.value, text[: found.start], text[found.end :]
+    notes = f"{before[-_MOST_FOR_KEYS:]}\n{after[:_MOST_FOR_KEYS]}"
+    if "json" in notes.lower():
+        schema = _with_notes(schema, notes)
+    window = text[max(0, found.start - 2000) : found.end]
+    is_listed = _LISTED.search(text[max(0, found.start - _NEAR) : found.start]) or _SEVERAL_AS_JSON.search(text)
+    lists = len(_SEVERAL.findall(window)) - len(_OF_KEY.findall(window)) - len(_LISTING_KEY.findall(window))
+    if schema.get("type") == "object" and not _holds_list(schema) and (is_listed or lists > 0):
         schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}
-    schema, _ = counted(schema, text[start:end])
-    schema, before = counted(schema, _without_examples(text[:start]))
-    schema, after = counted(schema, text[end:])
-    rest = without_json_orders(before + "\n" + after)
-    return Described(schema, bool(_FENCED.search(folded(text))), rest.replace(str(schema.get("title", "\n")), " "))
+    schema, _ = _count_items(schema, text[found.start : found.end])
+    schema, before = _count_items(schema, _without_examples(before))
+    schema, after = _count_items(schema, after)
+    opening, closing = _find_frame(text, found, said)
+    if text is said:
+        title = rf"\b{re.escape(str(schema.get('title', '')))}\b"
+        rest = without_json_orders(before + "\n" + after)
+        said = re.sub(title, " ", rest) if schema.get("title") else rest
+        return Described(schema, said, opening, closing)
+    said = without_json_orders(said) if asks_for_json(said) else said
+    schema, said = _count_items(schema, said)
+    return Described(schema, said, opening, closing)
 
 
-def counted(schema: Mapping[str, Json], said: str) -> tuple[Mapping[str, Json], str]:
+def _find_frame(text: str, found: FoundValue, said: str) -> tuple[str, str]:
+    """What stands around a value: a fence that somebody orders, or the marks around an example, `[CONTENT]`."""
+    if any(_FENCED.search(folded(each)) for each in (text, said)):
+        return "```json\n", "\n```"
+    marked = _MARKED.search(text)
+    return (f"{marked['open']}\n", f"\n{marked['close']}") if marked and marked.end("open") <= found.start else ("", "")
+
+
+def _holds_list(schema: Mapping[str, Json]) -> bool:
+    """Whether a schema is one list by a name, and so is all that is wanted."""
+    inner = [*schema.get("properties", {}).values()]
+    return "$defs" in schema or (len(inner) == 1 and isinstance(inner[0], Mapping) and inner[0].get("type") == "array")
+
+
+def _with_notes(schema: Mapping[str, Json], text: str) -> Mapping[str, Json]:
+    """The schema of an example with what the text says of its texts: which words or numbers they may be."""
+    if schema.get("type") == "array" and isinstance(schema.get("items"), Mapping):
+        return {**schema, "items": _with_notes(schema["items"], text)}
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping) or len(properties) > MOST_KEYS:
+        return schema
+    noted: dict[str, Json] = {}
+    for name, inner in properties.items():
+        plain = isinstance(inner, Mapping) and inner.keys() <= {"type", "description"} and inner.get("type") == "string"
+        told = re.findall(rf"[\"'`*]{re.escape(name)}[\"'`*]{_OF_NOTE}", text) if plain else ()
+        several = (options_of_note(note) for note in told if len(QUOTED_OPTION.findall(note)) > 1)
+        options = next(filter(None, several), {})
+        if isinstance(inner, Mapping) and inner.get("type") == "integer" and name in ("choice", "index", "option"):
+            range_ = _NUMBERED_TO.search(text)
+            options = {**inner, "minimum": 1, "maximum": int(range_[1])} if range_ else {}
+        noted[name] = options or (_with_notes(inner, text) if isinstance(inner, Mapping) else inner)
+    return {**schema, "properties": noted}
+
+
+def _count_items(schema: Mapping[str, Json], said: str) -> tuple[Mapping[str, Json], str]:
     """Return the schema of a list with the number of items that a text wants, and the text without it."""
     found = _COUNT.search(said) if schema.get("type") == "array" else None
     return (schema, said) if found is None else (_of_number(schema, found), said.replace(found[0], " "))
@@ -56,7 +138,8 @@ def asks_for_json(text: str) -> bool:
     """Whether a text orders an answer in JSON."""
     said = folded(text)
     if "json" not in text.lower():
-        return "{" in said and _ORDERED_OBJECT.search(said) is not None
+        is_object = "{" in said and (_ORDERED_OBJECT.search(said) or _MARKED.search(text)) is not None
+        return is_object or ("[" in said and _LIST_SHOWN.search(text) is not None)
     return bool(_ORDERED.search(said)) and not _ABOUT_JSON.search(said)
 
 
@@ -72,24 +155,21 @@ def _unordered(part: str) -> str:
 
 def _without_examples(text: str) -> str:
     kept, at = [], 0
-    for _, start, end in _objects(text):
-        if _SHOWN.search(text[max(0, start - _NEAR) : start]):
-            kept.append(text[at:start])
-            at = end
+    for found in find_objects(text):
+        if _SHOWN.search(text[max(0, found.start - _NEAR) : found.start]):
+            kept.append(text[at : found.start])
+            at = found.end
     return "".join((*kept, text[at:]))
 
 
-_Found = tuple[Mapping[str, Json], int, int]  # a schema, and where it starts and ends
-
-
-def _schema(text: str) -> _Found | None:
-    """The last JSON Schema of a text and its place: earlier ones tend to be examples."""
-    for value, start, end in reversed([each for each in _objects(text) if isinstance(each[0], Mapping)]):
-        found = _unwrapped(value)
-        if _is_schema(found):
-            return found, start, end
-        if _are_properties(found) and not _OF_TOOL.search(text[max(0, start - _NEAR) : start]):
-            return _record(found), start, end
+def _find_schema(text: str) -> FoundValue | None:
+    """The last JSON Schema of a text: earlier ones tend to be examples."""
+    for found in reversed([each for each in find_objects(text) if isinstance(each.value, Mapping)]):
+        schema = _unwrapped(found.value)
+        if _is_schema(schema):
+            return replace(found, value=schema)
+        if _are_properties(schema) and not _OF_TOOL.search(text[max(0, found.start - _NEAR) : found.start]):
+            return replace(found, value=record_of(schema))
     return None
 
 
@@ -114,39 +194,39 @@ def _are_properties(value: Mapping[str, Json]) -> bool:
     )
 
 
-def _declared(text: str) -> _Found | None:
+def _find_declared(text: str) -> FoundValue | None:
     """The last type that a text declares, in TypeScript or Python, with the types that it refers to."""
-    blocks: dict[str, tuple[str, int, int]] = {}
-    for found in islice(_TYPE.finditer(text), _MOST_KEYS):
-        block = read(text, found.end() - 1) if found[0].endswith("{") else None
-        end = block[1] if block else found.end()
-        blocks[found[1]] = (found[2] or text[found.end() - 1 : end], found.start(), end)
-    for found in islice(_CLASS.finditer(text), _MOST_KEYS):
+    blocks: dict[str, FoundValue] = {}
+    for found in islice(_TYPE.finditer(text), MOST_KEYS):
+        block = read_loosely(text, found.end() - 1) if found[0].endswith("{") else None
+        end = block.end if block else found.end()
+        blocks[found[1]] = FoundValue(found[2] or text[found.end() - 1 : end], found.start(), end)
+    for found in islice(_CLASS.finditer(text), MOST_KEYS):
         listed = _MEMBER.findall(found[3]) if "Enum" in (found[2] or "") else []
         fields = "\n".join(f"{name}: {kind.strip()} // {note or name}" for name, kind, note in _FIELD.findall(found[3]))
-        blocks[found[1]] = ("|".join(listed) if listed else f"{{{fields}\n}}", *found.span())
-    referred = {name for key, (body, *_) in blocks.items() for name in _WORD.findall(body) if name != key}
+        blocks[found[1]] = FoundValue("|".join(listed) if listed else f"{{{fields}\n}}", *found.span())
+    referred = {name for key, block in blocks.items() for name in _WORD.findall(block.value) if name != key}
     roots = [name for name in blocks if name not in referred]
     if not roots:
         return None
-    start, end = min(at for _, at, _ in blocks.values()), max(at for *_, at in blocks.values())
-    bodies = {name: body for name, (body, *_) in blocks.items()}
+    start, end = min(block.start for block in blocks.values()), max(block.end for block in blocks.values())
+    bodies = {name: block.value for name, block in blocks.items()}
     body = bodies.pop(roots[-1])
-    for _ in range(_DEEPEST // 4):
-        body = _WORD.sub(lambda found: bodies.get(found[0], found[0]), body[:_LONGEST_OBJECT], _MOST_WORDS)
-    value = read(body[:_LONGEST_OBJECT], 0) if body.startswith("{") else None
-    if value is None:
+    for _ in range(DEEPEST // 4):
+        body = _WORD.sub(lambda found: bodies.get(found[0], found[0]), body[:LONGEST_OBJECT], _MOST_WORDS)
+    read = read_loosely(body[:LONGEST_OBJECT], 0) if body.startswith("{") else None
+    if read is None:
         return None
-    made = shape(value[0])
-    record: dict[str, Json] = made["items"] if isinstance(value[0], list) else made
+    made = shape_of(read.value)
+    record: dict[str, Json] = made["items"] if isinstance(read.value, list) else made
     optional = {name for found in _OPTIONAL.finditer(body) for name in found.groups()}
     if "required" in record:
         record["required"] = [name for name in record["required"] if name not in optional]
     is_listed = re.search(rf"(?i)\b{roots[-1]}\[\]|(?:list|array)(?:\[|<| of ){roots[-1]}", text[:start] + text[end:])
-    return (_list_of(made) if is_listed and made is record else made), start, end
+    return FoundValue(list_of(made) if is_listed and made is record else made, start, end)
 
 
-def _list_in_words(text: str) -> _Found | None:
+def _find_list(text: str) -> FoundValue | None:
     """A list of what the words around `JSON array` name: "list 3 fruits as a JSON array"."""
     listings = [*_LISTING.finditer(text)]
     found = next((each for each in listings if each["number"] and each["as_json"]), None) or _ARRAY.search(text)
@@ -154,209 +234,43 @@ def _list_in_words(text: str) -> _Found | None:
         return None
     noun = found["noun"] or next((each["noun"] for each in listings), "") or "item"
     noun = re.sub(r"(?i) names?$", "", noun.strip())
-    item = next((kind for word in reversed(noun.split()) if (kind := _of_type(singular(word.lower())))), None)
+    item = next((kind for word in reversed(noun.split()) if (kind := shape_of_type(singular(word.lower())))), None)
     named = {"type": "string", "title": singular(noun.split()[-1].lower())}
-    schema = {**_list_of(item or named), "title": noun, "uniqueItems": item is None}
-    return (_of_number(schema, found) if found["number"] else schema), *found.span()
+    schema = {**list_of(item or named), "title": noun, "uniqueItems": item is None}
+    return FoundValue(_of_number(schema, found) if found["number"] else schema, *found.span())
 
 
-def _example(text: str) -> _Found | None:
-    for value, start, end in _objects(text):
-        before, behind = text[max(0, start - _CUE) : start], text[end : end + _NEAR]
-        if _OF_KEY.search(before) and (keys := _keys(text)):
+def _find_example(text: str) -> FoundValue | None:
+    """The object that is shown as an answer; else the first that the words around it call a shape or an example."""
+    if (listed := _LIST_SHOWN.search(text)) and (texts := decode(text, listed.start("list"))) and texts.value:
+        number = {"minItems": len(texts.value), "maxItems": len(texts.value), "uniqueItems": True}
+        return replace(texts, value={**list_of({"type": "string"}), **number})
+    objects = [*find_objects(text)]
+    for found in objects:
+        if found.value and _SHOWN_AS_ANSWER.search(text[max(0, found.start - _NEAR) : found.start]):
+            return replace(found, value=shape_of(found.value))
+    for found in objects:
+        before, behind = text[max(0, found.start - _CUE) : found.start], text[found.end : found.end + _NEAR]
+        if _OF_KEY.search(before) and (keys := _find_keys(text)):
             return keys
-        if value and (
-            (_LIKE.search(before) and not _GIVEN.search(before[-_NEAR:]))
-            or _IS_SHAPE.match(behind)
-            or _TO_FILL.search(before)
-        ):
-            others, last = _alternatives(text, end)
-            return ({"enum": [value, *others]} if others else shape(value)), start, last
+        is_shown = _LIKE.search(before) and not _GIVEN.search(before[-_NEAR:])
+        if found.value and (is_shown or _IS_SHAPE.match(behind) or _TO_FILL.search(before)):
+            others, end = _alternatives(text, found.end)
+            schema = {"enum": [found.value, *others]} if others else shape_of(found.value)
+            return FoundValue(schema, found.start, end)
     return None
 
 
 def _alternatives(text: str, end: int) -> tuple[list[Json], int]:
     """The objects that follow another after `or`, and where the last of them ends."""
     others: list[Json] = []
-    while len(others) < _MOST_KEYS and (joint := _OR.match(text, end)) and (found := _decoded(text, joint.end())):
-        others.append(found[0])
-        end = found[1]
+    while len(others) < MOST_KEYS and (joint := _OR.match(text, end)) and (found := decode(text, joint.end())):
+        others.append(found.value)
+        end = found.end
     return others, end
 
 
-def _objects(text: str) -> Iterator[tuple[Json, int, int]]:
-    at = 0
-    for _ in range(_MOST_TRIES):
-        opening = _OPENING.search(text, at)
-        if opening is None:
-            return
-        found = _decoded(text, opening.start()) or read(text, opening.start())
-        at = found[1] if found else opening.end()
-        if found:
-            yield found[0], opening.start(), found[1]
-
-
-def _decoded(text: str, start: int) -> tuple[Json, int] | None:
-    with suppress(ValueError, RecursionError):
-        return JSONDecoder().raw_decode(text, start)
-    return None
-
-
-def read(text: str, start: int) -> tuple[Json, int] | None:
-    """Return the object or list that begins at a bracket, in loose notation, and where it ends; None for neither.
-
-    Bare words, with a comment after them, are texts: `{name: string // in full}`.
-    """
-    with suppress(ValueError, IndexError):
-        return _value(text[: start + _LONGEST_OBJECT], start, 0)
-    return None
-
-
-def _value(text: str, at: int, level: int) -> tuple[Json, int]:
-    if text[at] in "{[" and level < _DEEPEST:
-        value, end = _members(text, at, level)
-        return ([value], end + 2) if text.startswith("[]", end) else (value, end)
-    if (found := _GENERIC.match(text, at)) and level < _DEEPEST and text[found.end()] == "{":
-        value, end = _value(text, found.end(), level + 1)
-        return (value if found[1].lower() == "optional" else [value]), end + 1
-    if found := _QUOTED.match(text, at):
-        return found[0][1:-1], found.end()
-    found = _BARE.match(text, at)
-    if found is None:
-        raise ValueError("no value")
-    word = found[0].strip()
-    return _CONSTANTS.get(word, loads(word) if _NUMBER.fullmatch(word) else word), found.end()
-
-
-def _members(text: str, at: int, level: int) -> tuple[Json, int]:
-    named: dict[str, Json] = {}
-    listed: list[Json] = []
-    is_object = text[at] == "{"
-    at = _skip(text, at + 1)
-    while text[at] != ("}" if is_object else "]"):
-        value: Json = None
-        key = _KEY.match(text, at) if is_object else None
-        if is_object and key is None:
-            raise ValueError("no key")
-        if key:
-            at = key.end()
-        if key is None or key[2]:
-            value, at = _value(text, at, level + 1)
-        if key:
-            named[key[1].strip("\"'`")] = value
-        else:
-            listed.append(value)
-        at = _skip(text, at)
-    return (named if is_object else listed), at + 1
-
-
-def _skip(text: str, at: int) -> int:
-    found = _BLANK.match(text, at)
-    return found.end() if found else at
-
-
-def shape(example: Json, name: str = "") -> dict[str, Json]:
-    """Return the JSON Schema of an example: objects with all its keys, lists with items like its first."""
-    match example:
-        case bool():
-            return {"type": "boolean"}
-        case int():
-            return {"type": "integer"}
-        case float():
-            return {"type": "number"}
-        case str():
-            guessed = _guessed(name)
-            if not example.strip(".… ") and (noted := of_note(name)):  # the gap of a form: <number>
-                return noted
-            if example == "number" and guessed.get("type") == "integer":  # TypeScript has no other word for it
-                return guessed
-            return of_note(example) or (guessed if not example.strip(".… ") else {"type": "string"})
-        case list():
-            item = shape(example[0]) if example else {"type": "string"}
-            if item.get("type") == "array" and isinstance(example[0], str):  # [list of strings]
-                return item
-            made = _list_of(item)
-            number = {"minItems": len(example), "maxItems": len(example), "uniqueItems": True}
-            return {**made, **number} if example.count("...") > 1 else made
-        case Mapping():
-            return _record({key: shape(value, key) for key, value in example.items()})
-    return _guessed(name)
-
-
-def _record(properties: Mapping[str, Json]) -> dict[str, Json]:
-    closed = {"required": list(properties), "additionalProperties": False}
-    return {"type": "object", "properties": dict(properties), **closed}
-
-
-def _list_of(items: Json) -> dict[str, Json]:
-    return {"type": "array", "items": items, "minItems": 1}
-
-
-def of_note(note: str) -> dict[str, Json]:
-    """What a text says of a value: its type, or a choice of words; nothing where it says neither."""
-    if "YY" in note or "HH:" in note:  # a pattern such as DD/MM/YYYY
-        return {"type": "string", "format": "date-time" if "HH:" in note else "date"}
-    if listed := _LITERAL.fullmatch(note):
-        return {"enum": [word.strip(" \"'") for word in listed[1].split(",")]}
-    text, _, comment = (part.strip() for part in re.split(r"(//|#|$)", note, maxsplit=1)[:3])
-    made = (
-        _in_range(text)
-        or _of_type(text.strip("<>()").lower().removeprefix("a ").removesuffix(" | null"))
-        or _options(text)
-    )
-    return {**made, "description": comment or text} if made else {}
-
-
-def _in_range(note: str) -> dict[str, Json]:
-    found = _RANGE.search(note)
-    if found is None or not (found[1] or found[0].strip("<>() ") == note.strip("<>() ")):
-        return {}
-    low, high = float(found[2]), float(found[3])
-    fraction = "." in found[2] + found[3] or high - low <= 1 or (found[1] or "").lower() in ("float", "decimal")
-    if low >= high:
-        return {}
-    bounds = {"minimum": low, "maximum": high} if fraction else {"minimum": int(low), "maximum": int(high)}
-    return {"type": "number" if fraction else "integer", **bounds}
-
-
-def _of_type(word: str) -> dict[str, Json]:
-    if (brace := word.find("{")) >= 0 and word.startswith(("list", "array")) and (found := read(word, brace)):
-        return _list_of(shape(found[0]))
-    if listed := _LIST.fullmatch(word):
-        inner = listed[1] or listed[2] or "string"
-        return _list_of(_of_type(inner.removesuffix("s")) or {"type": "string"})
-    return next((kind for each in re.split(r"[ ,;:\[]", word)[:3] if (kind := _TYPES.get(each))), {})
-
-
-def _options(text: str) -> dict[str, Json]:
-    """The words to choose from: quoted ones, or those after "one of", or single ones between `|`, `/` and "or"."""
-    text = text[:500].strip("<>()[] ")
-    words = [word.strip() for word in _QUOTED_OPTION.findall(text)]
-    chosen = _ONE_OF.search(text)
-    if len(words) < 2:
-        parts = re.split(r",|\bor\b|/|\|", chosen[1]) if chosen else re.split(r"[|/]", text)
-        if not chosen and len(parts) == 1 and _WORD_OR_WORD.fullmatch(text):
-            parts = re.split(r",|\bor\b", text)
-        words = [word for part in parts if (word := part.strip(" \"'`()<>."))]
-    if not 1 < len(words) <= 20 or not all(map(_OPTION.fullmatch, words)):
-        return {}
-    return {"type": "boolean"} if {word.lower() for word in words} == {"true", "false"} else {"enum": words}
-
-
-def _guessed(name: str) -> dict[str, Json]:
-    words = [piece.lower() for piece in pieces(name) if piece.isalpha()] or [""]
-    last = words[-1]
-    if words[0] in ("is", "has", "can", "should") and len(words) > 1:
-        return {"type": "boolean"}
-    if last in _WHOLE or words[0] in ("num", "number", "count"):
-        return {"type": "integer"}
-    if last in _FRACTIONS:
-        return {"type": "number"}
-    is_plural = len(last) > 3 and last.endswith("s") and not last.endswith(("ss", "us", "is"))
-    return _list_of({"type": "string"}) if is_plural or last == "list" else {"type": "string"}
-
-
-def _keys(text: str) -> _Found | None:
+def _find_keys(text: str) -> FoundValue | None:
     start = max(0, len(text) - _MOST_FOR_KEYS)
     tail = text[start:]
     for cue, key in ((_LINE_OF_KEYS, _BULLET), (_CUE_OF_KEYS, _KEY_IN_ROW), (_CUE_OF_RECORDS, _KEY_IN_ROW)):
@@ -371,16 +285,16 @@ def _keys(text: str) -> _Found | None:
             if notes and sure:
                 clause = max(tail.rfind(sign, 0, opening.start()) for sign in ".!?\n:,;") + 1
                 stated = {name: _AS_OPTIONAL.sub("", note) for name, note in notes.items()}
-                schema = _record({name: of_note(note) or _guessed(name) for name, note in stated.items()})
+                schema = record_of({name: schema_of_note(note) or guess_shape(name) for name, note in stated.items()})
                 schema["required"] = [name for name, note in notes.items() if note == stated[name]]
-                return schema, start + clause, start + end
+                return FoundValue(schema, start + clause, start + end)
     return None
 
 
 def _notes(text: str, at: int, key: re.Pattern[str]) -> tuple[dict[str, str], int]:
     notes: dict[str, str] = {}
     end = at
-    while (found := key.match(text, at)) is not None and len(notes) < _MOST_KEYS:
+    while (found := key.match(text, at)) is not None and len(notes) < MOST_KEYS:
         name, at = found["name"], found.end()
         note = next((part.strip() for part in found.groups()[found.re.groupindex["name"] :] if part), "")
         joint = _GAP.match(text, at)
@@ -388,7 +302,7 @@ def _notes(text: str, at: int, key: re.Pattern[str]) -> tuple[dict[str, str], in
             key is _KEY_IN_ROW
             and note
             and ":" in found[0]
-            and not of_note(note)
+            and not schema_of_note(note)
             and (not joint or "" in notes.values())
         ):
             note, at, joint = "", found.end("name"), None  # what to read: `name and email: bob@example.com`
@@ -402,11 +316,8 @@ def _notes(text: str, at: int, key: re.Pattern[str]) -> tuple[dict[str, str], in
     return notes, end
 
 
-_MOST_READ, _MOST_FOR_KEYS, _LONGEST_OBJECT = 50_000, 8_000, 8_000  # characters
-_MOST_TRIES, _MOST_KEYS, _DEEPEST, _MOST_WORDS = 48, 30, 12, 1_000
+_MOST_READ, _MOST_FOR_KEYS, _MOST_WORDS = 50_000, 8_000, 1_000  # characters; words of a declared type
 _CUE, _NEAR = 160, 60  # characters before an object that may say what it is
-_OPENING = lazy_pattern(r"\{|\[(?=\s*\{)|(?:Array|[Ll]ist)[<\[](?=\s*\{)")
-_GENERIC = lazy_pattern(r"(Array|[Ll]ist|Sequence|[Ss]et|Optional)\s*[<\[]\s*")
 _TYPE = lazy_pattern(r"\b(?:interface|type)\s+(\w{1,60})(?:\s+extends \w{1,60})?\s*=?\s*(?:\{|([^{};\n]{3,300});)")
 _CLASS = lazy_pattern(
     r"(?m)^[ \t]*class (\w{1,60})(\([^)\n]{0,100}\))?:[ \t]*\n"
@@ -421,44 +332,9 @@ _OPTIONAL = lazy_pattern(
 )
 _WORD = lazy_pattern(r"\b\w{1,60}\b(?!\s*\??:)")  # but for keys
 _MEMBER = lazy_pattern(r"(?m)^[ \t]+\w{1,60}[ \t]*=[ \t]*([\"'][^\"'\n]{1,60}[\"'])")
-_BLANK = lazy_pattern(r"(?:[\s,;]|\.{3}|…|//[^\n]*|#[^\n]*)*")
-_QUOTED = lazy_pattern(r"(?:\"(?:[^\"\\\n]|\\.){0,2000}\"|'(?:[^'\\\n]|\\.){0,2000}')(?=\s*(?:[,}\];/#:\n]|$))")
-_BARE = lazy_pattern(
-    r"(?:<[^<>\n]{0,200}>|\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|\[[^\[\]{}\n]{0,80}\]|\([^()\n]{0,200}\)"
-    r"|(?!//)[^,;{}\[\]\n\"'<>()#]){1,300}(?:,?[ \t]*(?://|#)[^\n]{1,300})?"
-)
-_KEY = lazy_pattern(
-    r"(\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'|`[^`\n]{1,80}`|[A-Za-z_$][\w$-]{0,60})\s*(?:\??\s*([:=])\s*|(?=[,}\n]))"
-)
-_NUMBER = lazy_pattern(r"-?(?:0|[1-9]\d{0,30})(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?")
-_CONSTANTS: dict[str, Json] = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
-_OPTION = lazy_pattern(r"[A-Za-z][\w -]{0,24}|[A-Z0-9]")
-_ONE_OF = lazy_pattern(
-    r"(?i)(?:one of|either|(?:allowed|possible|valid) values?|options)(?: are)?[: ]+[\[(]?([^\n.;\])]{3,200})"
-)
-_QUOTED_OPTION = lazy_pattern(r"[\"'`]([^\"'`\n]{1,40})[\"'`]")
 _TYPE_NAMES = r"string|text|integer|int|number|float|boolean|bool|list|array|date"
-_LIST = lazy_pattern(r"(?:list|array)(?:\s*(?:of|\[|<)\s*([a-z]+)[\]>]?.{0,60})?|([a-z]+)\[\]")
-_NAMES_OF_TYPES = {
-    "string": "string str text",
-    "integer": "integer int",
-    "number": "number float decimal",
-    "boolean": "boolean bool true/false",
-    "object": "object dict",
-}
-_TYPES: dict[str, dict[str, Json]] = {
-    **{name: {"type": kind} for kind, names in _NAMES_OF_TYPES.items() for name in names.split()},
-    "date": {"type": "string", "format": "date"},
-    "datetime": {"type": "string", "format": "date-time"},
-    "email": {"type": "string", "format": "email"},
-    "url": {"type": "string", "format": "uri"},
-}
-_SCHEMA_TYPES = (*_NAMES_OF_TYPES, "array")
+_SCHEMA_TYPES = (*NAMES_OF_TYPES, "array")
 _OF_TOOL = lazy_pattern(r"(?i)\b(?:arg(?:ument)?s?|inputs?|param(?:eter)?s?|tools?|functions?)\b")
-_WHOLE = vocabulary("age year port count quantity rank index size stock population minutes hours days")
-_FRACTIONS = vocabulary(
-    "price amount score rating confidence temperature temp total cost percentage weight height salary"
-)
 _ORDERED = lazy_pattern(
     r"(?:return|respond|reply|output|answer|give|produce|make|describe|use|generate|provide|format|formatted"
     r"|write|send|create|extract|convert|print|conform|parse|fill|emit|as|in|only|valid|using"
@@ -470,10 +346,17 @@ _ABOUT_JSON = lazy_pattern(
     r"|\bwhat(?:'s| is| are| does)[^.\n]{0,20}\bjson\b"
     r"|\b(?:explain|describe|about|parse|load|read)\s+(?:\w+ ){0,2}json\b(?! (?:schema|object with))"
 )
+_DOUBLED = lazy_pattern(r"\{\{\s*[\"\w][^{}]{0,200}[:}]")
 _FENCED = lazy_pattern(
     r"(?:in|within|inside|as|using|be|with)\s+(?:a |an |the |triple )*"
     r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|fenced|backticks)"
 )
+_MARKED = lazy_pattern(r"(?P<open>\[(?P<name>[A-Z_]{2,20})\])\s*\{[^\0]{1,4000}?\}\s*(?P<close>\[/(?P=name)\])")
+_LIST_SHOWN = lazy_pattern(
+    r"(?i)\b(?:list|array) of (?:strings|\w{3,20}s)\b[^\n]{0,60}\b(?:format|form|like)\b[^\n\[]{0,30}"
+    r"(?P<list>\[\s*\"[^\]{}]{1,500}\])"
+)
+_SHOWN_AS_ANSWER = lazy_pattern(r"(?i)(?:<output>|\boutput:|\bexample json:|\bexample output:)\s*(?:```(?:json)?\s*)?$")
 _LIKE = lazy_pattern(
     r"(?i)\b(?:like|format|formatted|shape|structure|form|example|following|template|schema|respond|response|return"
     r"|output|reply|answer|keys|fields|such as|e\.g\.|looks?|object|json|type|interface|produce|generate|give)\b"
@@ -555,15 +438,17 @@ _ORDERED_OBJECT = lazy_pattern(
     r"|like)){0,5}:?\s*`{0,3}(?=\{\s*\"\w)"
 )
 _OR = lazy_pattern(r"\s{0,3}(?:,\s{0,3})?(?:or|\|)\s{0,3}(?=\{)")
-_WORD_OR_WORD = lazy_pattern(r"[\w-]{1,24}(?:, ?[\w-]{1,24}){0,10},? or [\w-]{1,24}")
 _AS_OPTIONAL = lazy_pattern(r"(?i)[,; ]*\boptional\b[,:; ]*")
-_LITERAL = lazy_pattern(r"Literal\[([^\[\]]{1,2000})\]")
-_RANGE = lazy_pattern(
-    r"(?i)^\W{0,2}(?:an? )?(number|float|decimal|int|integer)?\W{0,3}(?:from |between |in )?(?<![\w.])"
-    r"(-?\d{1,9}(?:\.\d{1,9})?)\s?(?:-|–|to|and|\.\.)\s?(\d{1,9}(?:\.\d{1,9})?)\b"
-)
 _OF_KEY = lazy_pattern(
     r"(?i)\w[\"'`]?\s*(?:\(|:|=| is| as)\s*(?:an? )?(?:list|array) of (?:objects? (?:with|like) )?(?:$|\{)"
+)
+_NUMBERED_TO = lazy_pattern(r"\(1 to (\d{1,3})\)")
+_OF_NOTE = (
+    r"(?: key| field)?[\s:(–-]{0,4}"
+    r"(?:(?:should|must|is|are|which|can|will|be|either|strictly|only|one of)\W{1,3}){0,6}([^\n]{3,160})"
+)
+_LISTING_KEY = lazy_pattern(
+    r"(?i)[\"'`]\w+[\"'`] (?:key|field)s? (?:as|is|being|mapping to|with|containing|holds) an? (?:list|array)"
 )
 _LISTED = lazy_pattern(r"(?i)\b(?:array|list)s? of(?: \w+:?)?\s*$")
 _SEVERAL_AS_JSON = lazy_pattern(rf"(?i)\b{_NUMBER_WORD} (?:\w+ ){{0,2}}\w+s (?:as|in) json\b")

@@ -60,7 +60,7 @@ def test_a_server_imports_only_the_dialect_that_is_asked() -> None:
 
 
 def test_prose_imports_nothing_of_tools_and_formats() -> None:
-    heavy = "mockserver.model.replies mockserver.model.arguments mockserver.model.tools mockserver.model.schema"
+    heavy = "mockserver.model.reply mockserver.model.arguments mockserver.model.tool_uses mockserver.model.schema"
     asked = "from mockserver.cli import main\nmain(['ask', 'tell me about tides'])"
     assert imported(asked, f"mockserver.model.auto {heavy}") == ["mockserver.model.auto"]
 

@@ -11,7 +11,7 @@ from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.json import Json
 from mockserver.core.plan import ToolUse
 from mockserver.core.seed import Seed
-from mockserver.model.tools import tool_uses
+from mockserver.model.tool_uses import list_tool_uses
 from tests.kit.calls import call
 
 CORPUS = Path(__file__).parents[1] / "corpus"
@@ -65,7 +65,7 @@ def rounds(
 
 
 def uses(turn: Call, seed: Seed) -> tuple[ToolCall, ...]:
-    return tuple(use.call for use in tool_uses(turn, seed) if isinstance(use, ToolUse))
+    return tuple(use.call for use in list_tool_uses(turn, seed) if isinstance(use, ToolUse))
 
 
 def _answered(made: Sequence[ToolCall], at: int, result: Callable[[ToolCall], str]) -> Iterator[Message]:

@@ -10,7 +10,6 @@ from tests.kit.phrasings import (
     check_order,
     is_json,
     is_lines,
-    is_literal,
     is_row,
     keys,
     matches,
@@ -93,7 +92,6 @@ PHRASINGS["many others"] = [
     ),
     ("Return the SQL query only: count users", matches(r"(?i)select.*")),
     ("Give a bash one-liner to count lines in a.txt. Command only.", matches(r"[^\n]*a\.txt[^\n]*")),
-    ("Convert this to title case: hello big world", matches("Hello Big World")),
     ("Extract the email address: contact me at joe@x.io please. Return only the email.", matches(r"joe@x\.io")),
     ("What is the invoice number? Return just the number. Invoice INV-2041 of May 2", matches(r"(INV-)?2041")),
     (
@@ -107,19 +105,16 @@ PHRASINGS["many others"] = [
         "The workers are: editor, writer. Who acts next? Answer with the worker name only, or FINISH if done. ¦ Draft a blog post",
         matches("editor|writer"),
     ),
-    ("Rate the following from A to F. Only output the letter. Essay: dogs", matches("[A-F]")),
     (
         "Rewrite the query to be a standalone question. Return only the question. History: Tell me about Oslo. Query: how many people live there?",
         matches(r"[^\n]+\?"),
     ),
     ("Create a title for this chat in 3-5 words, no quotes: user asks about taxes", lambda t: 3 <= len(t.split()) <= 5),
     ("Answer with a single word: what colour is grass?", matches(r"\w+\W?")),
-    ("Generate a random 4 digit number. Only the number.", matches(r"\d{4}")),
     (
         "Reply in JSON with a boolean field named is_question. ¦ Where is the station?",
         is_json(lambda v: isinstance(v["is_question"], bool) and len(v) == 1),
     ),
-    ("Write the word hello three times separated by spaces.", matches("hello hello hello")),
 ]
 
 
@@ -183,7 +178,6 @@ PHRASINGS["N separated"] = [
         "Write 3 alternative phrasings of the user question, each on a separate line. Question: Can I pay later?",
         is_lines(3, r"[A-Z].*\?"),
     ),
-    ("Return 4 hashtags separated by spaces for a post on hiking.", matches(r"#?\w+( #?\w+){3}")),
     ("Propose three research questions about coral reefs, one per line.", is_lines(3, r"[A-Z].*\?")),
     ('Generate 5 short search queries for "best e-bikes", newline-separated.', is_lines(5)),
     ("Give two synonyms for fast, comma separated, no other text.", is_row(2)),
@@ -214,17 +208,6 @@ PHRASINGS["conditional words"] = [
         matches("COMPLETE|INCOMPLETE"),
     ),
 ]
-PHRASINGS["transformed text"] = [
-    ("Write in capital letters: stay calm", matches("STAY CALM")),
-    ("Sort descending, comma separated: 2, 10, 7", matches("10, ?7, ?2")),
-    ("Lowercase this text: ABC Def", matches("abc def")),
-    ("Count down from 3 to 1, separated by commas", matches("3, ?2, ?1")),
-    ("Please count to 3.", matches("1\n2\n3")),
-    ("I count to 3 and go. What now?", matches("(?!1\n).+")),
-    ("Count to 3 and explain why", matches("(?!1\n).+")),
-    ("count to 4, one per line", matches("1\n2\n3\n4")),
-    ("Slugify this title: Hello New World", matches("hello-new-world")),
-]
 PHRASINGS["forms"] = [
     ("Tell me tomorrow's date in ISO 8601 format, only the date.", matches(r"\d{4}-\d\d-\d\d")),
     ("Reply with a two-letter country code only: where is Berlin?", matches(r"[A-Za-z]{2}")),
@@ -241,7 +224,6 @@ PHRASINGS["forms"] = [
     ("Reply in YAML with name and port only.", matches(r"name: .+\nport: .+")),
     ("Wrap the city in <city> tags. I live in Oslo.", matches(r"(?s).*<city>Oslo</city>.*")),
     ("Respond with one emoji only. How do you feel?", matches(r"[^\w\s]{1,2}")),
-    ('Begin with "Dear Ann," and write a short note.', matches("Dear Ann,.*")),
 ]
 PHRASINGS["number of the option"] = [
     (
@@ -260,8 +242,6 @@ PHRASINGS["code"] = [
         matches(r"(?i)(with|select)(?:(?!```).)*"),
     ),
     ("Implement is_even(n) in Python. Output raw code without fences.", matches(r"def is_even\(n.*(?<!```)")),
-    ("Output a JavaScript array of two colors, nothing else.", is_literal(lambda v: len(v) == 2)),
-    ("Write a Python class named Parser. Code only.", matches(r".*class Parser.*")),
 ]
 PHRASINGS["thoughts"] = [
     ("Think inside <thought></thought> first. Then reply. How much is 6*7?", matches(r"<thought>.+</thought>.*42.*")),
@@ -333,7 +313,6 @@ PHRASINGS["many others"] += [
     ),
     ("Answer with the year only: when was the Alien movie (1979) released?", matches("1979")),
     ("Which city is mentioned? Return just the city name. Text: We flew to Lisbon.", matches("Lisbon")),
-    ("Uppercase this: abc", matches("ABC")),
     ("Think in <thinking> tags, then answer. 5*5?", matches(r"<thinking>.+</thinking>\s*.*25.*")),
     ("Write a javascript function named debounce, code only", matches(r"(?s)(```javascript\n|.*)function debounce.*")),
     ("No markdown, just the SQL: all products cheaper than 5", matches(r"(?i)select.*")),
@@ -388,7 +367,6 @@ PHRASINGS["many others"] += [
     ("Round 3.14159 to 2 decimals. Number only.", matches(r"\d+(\.\d+)?")),
     ("What is 15% of 80? Just the number.", matches("12")),
     ("Pick a random number from 1 to 6. Only digits.", matches("[1-6]")),
-    ("Fix the grammar and return only the corrected sentence: he go home", matches(r"[^\n]{3,80}")),
     ("Write TypeScript code only: a function sum(a, b)", matches(r"(?s)(```\w+\n)?.*function sum.*")),
     ("Cheers!", matches(r"(?i).{0,80}(welcome|glad|happy|pleasure).{0,80}")),
 ]

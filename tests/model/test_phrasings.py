@@ -203,7 +203,6 @@ PHRASINGS["N separated"] = [
     ),
     ("Give me 5 tags for this post, comma separated: Our bakery opens a second shop in Leeds", is_row(5)),
     ("Come up with 2 follow-up questions, one per line, without numbering. Topic: taxes", is_lines(2, r"[A-Z].*\?")),
-    ("Suggest 3 names for a coffee shop, separated by semicolons.", matches(r"[^;\n]+;[^;\n]+;[^;\n]+")),
     ("Create 3 paraphrases of the sentence below, one per line.\n\nThe shop is closed today.", is_lines(3)),
     (
         "Provide 3 hypothetical questions that this document could answer, each on a new line: Leave is 25 days a year.",
@@ -252,27 +251,10 @@ PHRASINGS["conditional words"] = [
     ("Reply PASS if the answer is right. If it is wrong, reply FAIL. Answer: 2+2=4", matches("PASS|FAIL")),
     ("Return TRUE if the sentence is a question; return FALSE otherwise. Sentence: Is it late?", matches("TRUE|FALSE")),
 ]
-PHRASINGS["transformed text"] = [
-    ("Convert to uppercase: hello world", matches("HELLO WORLD")),
-    ("Make this lowercase: HELLO World", matches("hello world")),
-    ("Sort these numbers ascending and return them comma separated: 5, 3, 9, 1", matches("1, ?3, ?5, ?9")),
-    (
-        "Split this into sentences, one per line: I like tea. You like coffee.",
-        matches(r"I like tea\.\nYou like coffee\."),
-    ),
-    ("Turn the following into upper case: mind the gap", matches("MIND THE GAP")),
-    ("Reverse the string: abc", matches("cba")),
-    ("Count the words in this sentence: one two three four", matches(".*\\b(4|four)\\b.*")),
-    ('Create a URL slug for "My First Post". Only the slug.', matches("my-first-post")),
-    ("Sort alphabetically, one per line: pear, apple, fig", matches("apple\nfig\npear")),
-    ('Rewrite "good morning" in ALL CAPS.', matches("GOOD MORNING")),
-    ("Count from 1 to 5, one number per line, then say DONE.", matches("1\n2\n3\n4\n5\n+DONE")),
-]
 PHRASINGS["forms"] = [
     ("What date is 3 days after 2026-11-23? Reply in YYYY-MM-DD format only.", matches(r"\d{4}-\d\d-\d\d")),
     ("When does summer start? Use the format DD/MM/YYYY, nothing else.", matches(r"\d\d/\d\d/\d{4}")),
     ('Detect the language of "Guten Tag" and reply with only the ISO 639-1 code.', matches("[a-z]{2}")),
-    ("React to this news with exactly one emoji: we won!", matches(r"[^\w\s]{1,2}")),
     (
         "Classify the text as positive, negative, neutral with a confidence from 0 to 1. Respond in the format: sentiment|confidence\nText: love it",
         matches(r"(positive|negative|neutral)\|(0(\.\d+)?|1(\.0+)?)"),
@@ -299,13 +281,10 @@ PHRASINGS["forms"] = [
     ),
     ('Reply in the format "Name: <name>, Age: <age>". Text: Ann is 44 years old.', matches(r"Name: Ann, Age: 44")),
     ("Give the time only, as HH:MM.", matches(r"\d\d:\d\d")),
-    ("Return the result between ### markers: the sum of 4 and 5.", matches(r"###\s*.*9\s*###")),
-    ("Start your answer with 'Sure,' and tell me about bees.", matches("Sure,.*")),
     (
         "Create a plan with numbered steps (1., 2., 3.) to launch a newsletter. Exactly 4 steps.",
         matches(r"1\. .+\n2\. .+\n3\. .+\n4\. [^\n]+"),
     ),
-    ("Return an HTML unordered list of three animals, no explanation.", matches(r"<ul>\s*(<li>[^<]+</li>\s*){3}</ul>")),
     ("Output only a hex color code for the sky.", matches("#[0-9a-fA-F]{6}")),
 ]
 PHRASINGS["number of the option"] = [

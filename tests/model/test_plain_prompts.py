@@ -9,11 +9,10 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
-from mockserver.model import auto, replies
+from mockserver.model import auto, passages, reply
 from mockserver.model.fillers import pick, word_lists
-from mockserver.model.prose import passages
-from mockserver.model.prose.orders import may_order, plain_english
-from mockserver.model.prose.topic import languages
+from mockserver.model.topic import languages
+from mockserver.model.triggers import may_order, plain_english
 from tests.determinism.unruled import PROMPTS
 from tests.model.test_more_phrasings import PHRASINGS as MORE
 from tests.model.test_phrasings import PHRASINGS
@@ -73,7 +72,7 @@ def test_what_orders_nothing_is_answered_as_if_it_were_read(monkeypatch: pytest.
     texts = (*TEXTS, *mixed(300))
     quick = [answers(text) for text in texts]
     monkeypatch.setattr(passages, "plain_english", lambda call: None)
-    for module in (passages, replies):
+    for module in (passages, reply):
         monkeypatch.setattr(module, "orders_nothing", lambda call: False)
     for text, found in zip(texts, quick, strict=True):
         assert found == answers(text), text

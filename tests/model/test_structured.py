@@ -10,9 +10,10 @@ from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
-from mockserver.model import structured
+from mockserver.model import reply
 from mockserver.model.fillers import word_lists
-from mockserver.model.shapes import asks_for_json, described, read, shape
+from mockserver.model.loose import FoundValue, read_loosely, shape_of, with_told_bounds
+from mockserver.model.shapes import asks_for_json, find_shape
 from tests.kit.calls import call
 
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -27,11 +28,11 @@ def written(choice: DraftChoice | None) -> str:
 
 
 def ordered(said: str, *before: Message, **asked: Any) -> str:
-    return written(structured.ordered(call(*before, Message("user", said), **asked), Seed(1), {}))
+    return written(reply.find_described_value(call(*before, Message("user", said), **asked), Seed(1)))
 
 
 def as_json(said: str) -> Json:
-    return json.loads(written(structured.json(call(said), Seed(1), {})))
+    return json.loads(written(reply.json(call(said), Seed(1), {})))
 
 
 def test_json_is_an_object() -> None:
@@ -47,24 +48,48 @@ def test_an_object_has_the_keys_that_the_prompt_names_and_its_values() -> None:
     assert "tags" in json.loads(ordered("Respond with a JSON object about tea"))
 
 
+def test_bounds_that_a_description_tells() -> None:
+    told = {"verdict": "The verdict (0 or 1)", "stars": "from 1 to 5", "share": "between 0 and 1", "year": "in 2024"}
+    schema = {"properties": {name: {"type": "integer", "description": about} for name, about in told.items()}}
+    bounds = {
+        name: (each.get("minimum"), each.get("maximum"))
+        for name, each in with_told_bounds(schema)["properties"].items()
+    }
+    assert bounds == {"verdict": (0, 1), "stars": (1, 5), "share": (0, 1), "year": (None, None)}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{\n"a": "he said "no" to it",\n"b": 1\n}', {"a": 'he said "no" to it', "b": 1}),
+        ('{\n"a": "never closed\n}', {"a": "never closed"}),
+        ('{\n"a": "x" | "y"\n}', {"a": '"x" | "y"'}),
+    ],
+)
+def test_texts_that_are_quoted_badly(text: str, value: Json) -> None:
+    found = read_loosely(text, 0)
+    assert found is not None
+    assert found.value == value
+
+
 def test_a_schema_in_the_prompt_or_in_the_instructions() -> None:
     schema = json.dumps(ONLY_SEVEN)
     assert ordered(f"Answer in JSON of this schema: {schema}") == '{"n":7}'
     assert ordered(f"Answer with JSON in a ```json block, of this schema: {schema}") == '```json\n{"n":7}\n```'
     assert ordered("Hello", Message("system", f"Always answer in JSON of this schema: {schema}")) == '{"n":7}'
-    assert written(structured.schema(call(f"The schema: {schema}"), Seed(1), {})) == '{"n":7}'
+    assert written(reply.schema(call(f"The schema: {schema}"), Seed(1), {})) == '{"n":7}'
 
 
 def test_a_prompt_that_orders_no_json() -> None:
     for said in ("Hello", f"The schema: {json.dumps(ONLY_SEVEN)}", "What is JSON?"):
-        assert structured.ordered(call(said), Seed(1), {}) is None
+        assert reply.find_described_value(call(said), Seed(1)) is None
 
 
 def test_the_schema_of_the_options_wins_over_that_of_the_call() -> None:
     asked = call("Hi there", schema=WEATHER)
-    assert list(json.loads(written(structured.schema(asked, Seed(1), {})))) == ["city"]
-    assert written(structured.schema(asked, Seed(1), {"schema": {"const": "é"}})) == '"é"'
-    assert isinstance(json.loads(written(structured.schema(call("Hi there"), Seed(1), {}))), str)
+    assert list(json.loads(written(reply.schema(asked, Seed(1), {})))) == ["city"]
+    assert written(reply.schema(asked, Seed(1), {"schema": {"const": "é"}})) == '"é"'
+    assert isinstance(json.loads(written(reply.schema(call("Hi there"), Seed(1), {}))), str)
 
 
 PERSON = {"properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name", "age"]}
@@ -84,24 +109,24 @@ INSTRUCTIONS = (
     ],
 )
 def test_a_schema_in_the_prompt(text: str) -> None:
-    found = described(text)
+    found = find_shape(text)
     assert found is not None
-    assert (found.schema, found.fenced) == (PERSON, False)
+    assert (found.schema, (found.opening != "")) == (PERSON, False)
 
 
 def test_the_properties_of_a_schema_in_the_prompt() -> None:
     properties = json.dumps(PERSON["properties"])
-    found = described(f"Respond in JSON. The properties of each field:\n{properties}")
+    found = find_shape(f"Respond in JSON. The properties of each field:\n{properties}")
     assert found is not None
     assert found.schema["properties"] == PERSON["properties"]
     assert found.schema["required"] == ["name", "age"]
-    of_a_tool = described(f'Tools:\nfind, args: {properties}\nRespond in JSON like {{"tool": "..."}}.')
+    of_a_tool = find_shape(f'Tools:\nfind, args: {properties}\nRespond in JSON like {{"tool": "..."}}.')
     assert of_a_tool is not None
     assert list(of_a_tool.schema["properties"]) == ["tool"]
 
 
 def test_what_else_a_prompt_says_gives_the_values() -> None:
-    found = described(f"John is 30. {INSTRUCTIONS}\n```json\n{json.dumps(PERSON)}\n```\nHe lives in Rome.")
+    found = find_shape(f"John is 30. {INSTRUCTIONS}\n```json\n{json.dumps(PERSON)}\n```\nHe lives in Rome.")
     assert found is not None
     assert "John is 30" in found.rest
     assert "lives in Rome" in found.rest
@@ -124,7 +149,7 @@ KEYS: list[tuple[str, dict[str, str | None]]] = [
 
 @pytest.mark.parametrize(("text", "types"), KEYS)
 def test_keys_in_the_prompt(text: str, types: dict[str, str | None]) -> None:
-    found = described(text)
+    found = find_shape(text)
     assert found is not None
     properties: dict[str, Any] = found.schema["properties"]
     assert {name: schema.get("type") for name, schema in properties.items()} == types
@@ -142,7 +167,7 @@ def test_keys_in_the_prompt(text: str, types: dict[str, str | None]) -> None:
 )
 def test_asks_for_json(text: str, asked: bool) -> None:
     assert asks_for_json(text) is asked
-    assert described(text) is None
+    assert find_shape(text) is None
 
 
 @pytest.mark.parametrize(
@@ -154,9 +179,9 @@ def test_asks_for_json(text: str, asked: bool) -> None:
     ],
 )
 def test_fences(order: str, fenced: bool) -> None:
-    found = described(f"{order} with keys a and b")
+    found = find_shape(f"{order} with keys a and b")
     assert found is not None
-    assert found.fenced is fenced
+    assert (found.opening != "") is fenced
 
 
 @pytest.mark.parametrize(
@@ -164,7 +189,7 @@ def test_fences(order: str, fenced: bool) -> None:
     ['"', "{", "[{", '{"a":', "json keys a, ", "return json ", "fields: a\n- b: c\n", "'a ", "a or ", '{"a": "b", '],
 )
 def test_no_text_is_too_odd(piece: str) -> None:
-    assert described("json " + piece * (500_000 // len(piece)), json_anyway=True) is None or piece[0] in "{jf"
+    assert find_shape("json " + piece * (500_000 // len(piece)), json_anyway=True) is None or piece[0] in "{jf"
 
 
 READ: list[tuple[str, Any]] = [
@@ -181,12 +206,12 @@ READ: list[tuple[str, Any]] = [
 
 @pytest.mark.parametrize(("text", "value"), READ)
 def test_read(text: str, value: Any) -> None:
-    assert read("so: " + text + " and more", 4) == (value, 4 + len(text))
+    assert read_loosely("so: " + text + " and more", 4) == FoundValue(value, 4, 4 + len(text))
 
 
 @pytest.mark.parametrize("text", ["{", '{"a"', "{a b}", "{1: 2}", "[", "{" * 1000, '{"a":' * 1000, "{,", "[,,"])
 def test_what_is_no_object(text: str) -> None:
-    assert read(text, 0) is None
+    assert read_loosely(text, 0) is None
 
 
 TEXTS = {"type": "array", "items": {"type": "string"}, "minItems": 1}
@@ -208,7 +233,7 @@ TEXTS = {"type": "array", "items": {"type": "string"}, "minItems": 1}
     ],
 )
 def test_shape(example: Any, schema: Any) -> None:
-    assert shape(example) == schema
+    assert shape_of(example) == schema
 
 
 @pytest.mark.parametrize(
@@ -234,7 +259,7 @@ def test_a_number_of_objects() -> None:
 
 
 def test_ranges() -> None:
-    found = described('Return JSON: {"mood": ..., "score": 0-1, "stars": 1-5}')
+    found = find_shape('Return JSON: {"mood": ..., "score": 0-1, "stars": 1-5}')
     assert found is not None
     assert found.schema["properties"] == {
         "mood": {"type": "string"},
@@ -245,7 +270,7 @@ def test_ranges() -> None:
 
 def test_types_of_typescript() -> None:
     types = "interface Line { sku: string; qty: number }\ninterface Order { id: string; lines: Line[]; note?: string }"
-    found = described(f"Return JSON of this type:\n{types}")
+    found = find_shape(f"Return JSON of this type:\n{types}")
     assert found is not None
     assert found.schema["required"] == ["id", "lines"]
     assert list(found.schema["properties"]["lines"]["items"]["properties"]) == ["sku", "qty"]
@@ -275,7 +300,7 @@ def test_a_prompt_that_describes_the_impossible_gets_json_nevertheless(said: str
 
 
 def test_a_type_that_is_a_list() -> None:
-    found = described("Respond in JSON of type:\ntype Users = { name: string; age?: number }[]")
+    found = find_shape("Respond in JSON of type:\ntype Users = { name: string; age?: number }[]")
     assert found is not None
     assert found.schema["type"] == "array"
     assert found.schema["items"]["required"] == ["name"]
@@ -283,7 +308,7 @@ def test_a_type_that_is_a_list() -> None:
 
 def test_types_that_refer_to_each_other() -> None:
     types = [f"interface I{at} {{ x: I{at + 1}; y: I{at + 1}[] }}" for at in range(20)]
-    assert described("Respond in JSON.\n" + "\n".join(types)) is not None
+    assert find_shape("Respond in JSON.\n" + "\n".join(types)) is not None
 
 
 @pytest.mark.parametrize(
@@ -295,7 +320,7 @@ def test_types_that_refer_to_each_other() -> None:
     ],
 )
 def test_keys_that_a_prompt_describes_in_words(said: str, schema: dict[str, Any]) -> None:
-    found = described(said)
+    found = find_shape(said)
     assert found is not None
     properties = {name: {key: value for key, value in inner.items() if key != "description"}
                   for name, inner in found.schema["properties"].items()}  # fmt: skip
@@ -303,7 +328,7 @@ def test_keys_that_a_prompt_describes_in_words(said: str, schema: dict[str, Any]
 
 
 def test_keys_may_be_optional() -> None:
-    found = described("Return JSON with fields title (string), isbn (string, optional), year (int), optional subtitle")
+    found = find_shape("Return JSON with fields title (string), isbn (string, optional), year (int), optional subtitle")
     assert found is not None
     assert list(found.schema["properties"]) == ["title", "isbn", "year", "subtitle"]
     assert found.schema["required"] == ["title", "year"]

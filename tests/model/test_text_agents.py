@@ -8,7 +8,7 @@ from mockserver.core.call import Message
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.auto import auto
-from mockserver.model.text_agents import text_agent
+from mockserver.model.notations import find_text_agent
 from tests.kit.calls import call
 
 REACT = """Answer the question. You have access to these tools:
@@ -157,7 +157,7 @@ def test_a_plan_is_no_new_task() -> None:
     ],
 )
 def test_other_prompts_describe_no_agent(text: str) -> None:
-    assert text_agent(call(text)) is None
+    assert find_text_agent(call(text)) is None
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,18 @@ import re
 
 import pytest
 
-from mockserver.model.vocabulary import ends, excerpt, keys, number_of, parts, prepositions, stem, word_list, words
+from mockserver.model.vocabulary import (
+    ends,
+    excerpt,
+    keys,
+    language_of_prepositions,
+    number_of,
+    parts,
+    prepositions_of,
+    stem,
+    word_list,
+    words,
+)
 
 
 def test_of_a_huge_text_the_end_is_read_above_all() -> None:
@@ -73,7 +84,7 @@ def test_a_megabyte_is_read_in_linear_time() -> None:
     ],
 )
 def test_prepositions_are_those_of_the_language_and_of_english(text: str, word: str, meaning: str | None) -> None:
-    assert prepositions(text).get(word) == meaning
+    assert prepositions_of(language_of_prepositions(text)).get(word) == meaning
 
 
 @pytest.mark.parametrize(

@@ -5,17 +5,25 @@ properties, by the points of `scoring`. Knows texts and JSON Schema's types, no 
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.json import Json
-from mockserver.model.arguments.assigning import WHOLE, Assignment, Fits, assign, read_properties
+from mockserver.model.arguments.assigning import (
+    WHOLE,
+    Assignment,
+    Evidence,
+    Fits,
+    assign,
+    read_properties,
+)
 from mockserver.model.arguments.reading import read
-from mockserver.model.arguments.records import object_mentions
+from mockserver.model.arguments.records import split_objects
 from mockserver.model.arguments.values import Mention
-from mockserver.model.arguments.wording import count_of_items
+from mockserver.model.arguments.wording import find_count_of_items
 from mockserver.model.vocabulary import ends, parts
 
 __all__ = ["NOTHING", "WHOLE", "Fits", "Mention", "Mentions", "mentions"]
@@ -34,6 +42,11 @@ class Mentions(Struct, frozen=True):
     used: tuple[Mention, ...] = ()
     sparse: bool = False  # for arguments: what nobody says is left out
     later: "tuple[Mentions, ...]" = ()  # of other texts, for properties that this one leaves empty
+    evidence_of: Evidence | None = None  # of all mentions of a text
+
+    @property
+    def _evidence(self) -> Evidence:
+        return self.evidence_of or Evidence(self.text, self.found)
 
     def assigned(
         self, properties: Mapping[str, Json], fits: Fits, *, required: Collection[str] = ()
@@ -48,12 +61,13 @@ class Mentions(Struct, frozen=True):
             return {}, self
         properties = _first(properties)
         assignment = Assignment(self.text, fits, used=list(self.used))
-        assign(assignment, self.found, read_properties(properties))
+        assign(assignment, self._evidence, read_properties(properties))
         later = tuple(other._more(properties, assignment) for other in self.later)
         props = read_properties(properties, required)
         missing = tuple(prop for prop in props if prop.required and prop.name not in assignment.given)
         if missing:  # only now: clear values of a later text are better than weak ones of the first
-            assign(assignment, _left(self.found, assignment.used), missing, among=read_properties(properties))
+            left = Evidence(self.text, _left(self.found, assignment.used))
+            assign(assignment, left, missing, among=read_properties(properties))
         return assignment.given, replace(self._without(assignment.used), later=later)
 
     def _more(self, properties: Mapping[str, Json], earlier: Assignment) -> "Mentions":
@@ -64,12 +78,14 @@ class Mentions(Struct, frozen=True):
 
         rest = {name: schema for name, schema in properties.items() if name not in earlier.given}
         own = Assignment(self.text, fits, used=list(self.used))
-        assign(own, self.found, read_properties(rest), among=read_properties(properties))
+        assign(own, self._evidence, read_properties(rest), among=read_properties(properties))
         earlier.given |= own.given
         return self._without(own.used)
 
     def _without(self, used: Sequence[Mention]) -> "Mentions":
-        return replace(self, found=_left(self.found, used), used=tuple(used))
+        if not used and not self.used:
+            return self
+        return replace(self, found=_left(self.found, used), used=tuple(used), evidence_of=None)
 
     def stating(self, values: Mapping[str, Json]) -> "Mentions":
         """Add values for properties by their names, as if the text ended with them."""
@@ -77,12 +93,15 @@ class Mentions(Struct, frozen=True):
         stated = (
             Mention("member", value, end + at, end + at + 1, key=key) for at, (key, value) in enumerate(values.items())
         )
-        return replace(self, text=self.text or " ", found=(*self.found, *stated)) if values else self
+        found = (*self.found, *stated)
+        return replace(self, text=self.text or " ", found=found, evidence_of=None) if values else self
 
     def counted(self, name: str) -> "tuple[int | None, Mentions]":
         """Return how many items the text wants of the list with this name, "4 tasks", and the mentions without that."""
-        place = count_of_items(self.text, self.found, parts(name)[-1:])
-        return (None, self) if place is None else (place.value, replace(self, found=_left(self.found, [place])))
+        place = find_count_of_items(self.text, self.found, parts(name)[-1:])
+        if place is None:
+            return None, self
+        return place.value, replace(self, found=_left(self.found, [place]), evidence_of=None)
 
     def evidence(self, properties: Mapping[str, Json]) -> float:
         """Return the share of an object's properties that the text mentions, from 0 to 1."""
@@ -94,8 +113,12 @@ class Mentions(Struct, frozen=True):
 
         Objects that are `listed`, as items of one list, may have different properties.
         """
-        parts = object_mentions(self.text, self.found, _first(properties), listed=listed)
-        return tuple(replace(self, found=found, used=(*self.used, *others)) for found, others in parts)
+        parts = split_objects(self.text, self.found, _first(properties), listed=listed)
+        if len(parts) == 1 and parts[0] == (self.found, ()):
+            return (self,)
+        return tuple(
+            replace(self, found=found, used=(*self.used, *others), evidence_of=None) for found, others in parts
+        )
 
 
 NOTHING = Mentions()
@@ -107,8 +130,14 @@ def mentions(*texts: str) -> Mentions:
     if not said:
         return NOTHING
     share = _LATER // max(1, len(said) - 1)
-    first, *later = [_ends(said[0], _LONGEST), *(_ends(text, share) for text in said[1:])]
-    return Mentions(first, read(first), later=tuple(Mentions(text, read(text)) for text in later))
+    first, *later = [_read(_ends(said[0], _LONGEST)), *(_read(_ends(text, share)) for text in said[1:])]
+    return replace(first, later=tuple(later)) if later else first
+
+
+@lru_cache(maxsize=8)  # the texts of one request, which are asked again and again
+def _read(text: str) -> Mentions:
+    found = read(text)
+    return Mentions(text, found, evidence_of=Evidence(text, found))
 
 
 def _ends(text: str, most: int) -> str:

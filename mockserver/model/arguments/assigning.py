@@ -9,22 +9,29 @@ from msgspec import Struct
 from pydantic_core import to_json
 
 from mockserver.core.json import Json
-from mockserver.model.arguments.properties import Property, in_order, item_of, read_property, similar
-from mockserver.model.arguments.reading import portion_of, read
-from mockserver.model.arguments.scoring import ENOUGH, ENOUGH_FOR_REQUIRED, UNTOLD, score
+from mockserver.model.arguments.free_text import find_announced, find_remainder, kind_of_text
+from mockserver.model.arguments.properties import (
+    ENOUGH,
+    ENOUGH_FOR_REQUIRED,
+    UNTOLD,
+    Property,
+    group_similar,
+    in_order,
+    read_item,
+    read_property,
+    score,
+)
+from mockserver.model.arguments.reading import find_portion, read
 from mockserver.model.arguments.values import Mention
 from mockserver.model.arguments.wording import (
-    announced,
-    boolean_in,
-    bulleted,
-    choices_in,
-    count_of_items,
-    examples_in,
-    items_in,
-    kind_of_text,
-    remainder,
-    runs_of_items,
-    without_name,
+    find_boolean,
+    find_bulleted,
+    find_choices,
+    find_count_of_items,
+    find_examples,
+    find_items,
+    find_runs_of_items,
+    remove_name,
 )
 from mockserver.model.budget import spend
 from mockserver.model.vocabulary import heading_of, singular, truth, vocabulary
@@ -98,7 +105,7 @@ def _values_of(text: str, match: Candidate) -> Iterator[Json]:
     if not match.is_list:
         yield from values(text, match.mentions[0], match.prop)
         return
-    item = item_of(match.prop)
+    item = read_item(match.prop)
     found = [next(values(text, mention, item), None) for mention in match.mentions]
     yield [value for value in found if value is not None]
 
@@ -124,11 +131,34 @@ def _read_properties(properties: Mapping[str, Json], required: frozenset[str]) -
         yield read_property(name, schema, order, required=name in required)
 
 
+class Evidence:
+    """What the mentions of a text say of properties: the candidates, the best first; those asked for again are kept."""
+
+    __slots__ = ("_found", "_kept", "_room", "_text")
+
+    def __init__(self, text: str, found: Sequence[Mention]) -> None:
+        self._text, self._found, self._room = text, found, _MOST_KEPT
+        self._kept: dict[tuple[int, int], tuple[Sequence[Property], Sequence[Property], Sequence[Candidate]]] = {}
+
+    def rank(self, props: Sequence[Property], among: Sequence[Property] = ()) -> Sequence[Candidate]:
+        """Return the candidates for properties, which may be some `among` others; none where that is too much work."""
+        if not spend(len(props) * min(len(self._found), _most_looked_at(props))):
+            return ()
+        key = (id(props), id(among))  # which are kept with what is known of them
+        if key in self._kept:
+            return self._kept[key][2]
+        ranked = sorted(find_candidates(self._text, self._found, props, among=among), key=lambda match: match.rank)
+        if len(ranked) < self._room:
+            self._room -= len(ranked)
+            self._kept[key] = props, among, ranked
+        return ranked
+
+
 def assign(
-    assignment: Assignment, found: Sequence[Mention], props: Sequence[Property], *, among: Sequence[Property] = ()
+    assignment: Assignment, evidence: Evidence, props: Sequence[Property], *, among: Sequence[Property] = ()
 ) -> None:
     """Fill properties, which may be some `among` others, with what the mentions say."""
-    ranked = sorted(matches(assignment.text, found, props, among=among), key=lambda match: match.rank)
+    ranked = evidence.rank(props, among)
     for match in ranked:
         if match.points >= ENOUGH:
             assignment.take(match)
@@ -136,39 +166,37 @@ def assign(
         if prop.name in assignment.given:
             continue
         if "boolean" in prop.types:
-            value = boolean_in(assignment.text, prop)
+            value = find_boolean(assignment.text, prop)
             if value is not None and assignment.fits(prop.name, value):
                 assignment.given[prop.name] = value
         elif _takes_free_text(prop):
             kind = kind_of_text(prop.semantic_type, prop.words)
-            assignment.take_text(prop, announced(assignment.text, kind, assignment.used))
+            assignment.take_text(prop, find_announced(assignment.text, kind, assignment.used))
     for match in ranked:
         if match.prop.required and match.points >= ENOUGH_FOR_REQUIRED:
             assignment.take(match)
     _fill_required(assignment, ranked, props)
-    for group in similar(among or props):
+    for group in group_similar(among or props):
         assignment.reorder(group)
 
 
-def matches(
+def find_candidates(
     text: str, found: Sequence[Mention], props: Sequence[Property], *, among: Sequence[Property] = ()
 ) -> Iterator[Candidate]:
     """The pairs of property and mention that speak for each other at all."""
     known = frozenset(word for prop in among or props for word in prop.words)
     heads = frozenset(word for word in known if len(word) > 1) - UNTOLD
-    half = max(20, _MOST_PAIRS // max(1, len(props))) // 2
+    half = _most_looked_at(props) // 2
     looked_at = found if len(found) <= 2 * half else (*found[:half], *found[-half:])  # the middle tells least
-    if not spend(len(props) * len(looked_at)):
-        return
     for prop in props:
         if prop.choices:
-            yield from (Candidate(points, prop, (mention,)) for points, mention in choices_in(text, prop))
+            yield from (Candidate(points, prop, (mention,)) for points, mention in find_choices(text, prop))
             scored = ((score(each, prop), each) for each in looked_at if each.kind in _KEYED or each.kind == "number")
             yield from (Candidate(points, prop, (mention,)) for points, mention in scored if points > 0)
             continue
         if "array" in prop.types:
             yield from _lists(text, looked_at, prop)
-        portion = portion_of(prop.words, known)
+        portion = find_portion(prop.words, known)
         for mention in looked_at:
             points = 62 if mention.kind == portion else score(mention, prop)
             if points > 0 and _is_of_other(mention, heads, prop):
@@ -176,9 +204,13 @@ def matches(
             if points > 0 and not (mention.kind == "words" and _is_only_names(mention, heads, prop)):
                 yield Candidate(points, prop, (mention,))
         if _takes_text(prop):
-            yield from (Candidate(_AN_EXAMPLE, prop, (mention,)) for mention in examples_in(text, prop))
-            parts = filter(None, (without_name(each, prop) for each in looked_at))
+            yield from (Candidate(_AN_EXAMPLE, prop, (mention,)) for mention in find_examples(text, prop))
+            parts = filter(None, (remove_name(each, prop) for each in looked_at))
             yield from (Candidate(_WITH_NAME, prop, (part,)) for part in parts)
+
+
+def _most_looked_at(props: Sequence[Property]) -> int:
+    return max(20, _MOST_PAIRS // max(1, len(props))) // 2 * 2
 
 
 def _is_of_other(mention: Mention, heads: Collection[str], prop: Property) -> bool:
@@ -191,23 +223,23 @@ def _is_only_names(mention: Mention, heads: Collection[str], prop: Property) -> 
 
 
 def _lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator[Candidate]:
-    item = item_of(prop)
+    item = read_item(prop)
     if "object" in item.types:
         return
     if item.choices:
-        scored = [pair for pair in choices_in(text, item) if pair[0] >= ENOUGH]
+        scored = [pair for pair in find_choices(text, item) if pair[0] >= ENOUGH]
     else:
-        scored = list(items_in(found, item, prop))
+        scored = list(find_items(found, item, prop))
         if "string" in item.types:
-            if lines := bulleted(text):
+            if lines := find_bulleted(text):
                 yield Candidate(80, prop, lines, True)
-            elif (count := count_of_items(text, found, _nouns(prop))) is not None and count.value > 1:
+            elif (count := find_count_of_items(text, found, _nouns(prop))) is not None and count.value > 1:
                 # "three colours" says how many there are, not which
-                runs = runs_of_items(text, [pair for pair in scored if not pair[1].overlaps(count)], item)
+                runs = find_runs_of_items(text, [pair for pair in scored if not pair[1].overlaps(count)], item)
                 yield from (Candidate(points, prop, group, True) for points, group in runs if len(group) > 1)
                 return
             scored = [pair for pair in scored if pair[1].kind != "words" or not _is_only_names(pair[1], (), prop)]
-    yield from (Candidate(points, prop, group, True) for points, group in runs_of_items(text, scored, item))
+    yield from (Candidate(points, prop, group, True) for points, group in find_runs_of_items(text, scored, item))
 
 
 def _nouns(prop: Property) -> tuple[str, ...]:
@@ -227,7 +259,7 @@ def _fill_required(assignment: Assignment, ranked: Sequence[Candidate], props: S
         return any(assignment.take(match) for match in ranked if match.prop is prop and match.points > more_than)
 
     def take_rest(prop: Property, kind: str) -> None:
-        assignment.take_text(prop, remainder(assignment.text, kind, assignment.used))
+        assignment.take_text(prop, find_remainder(assignment.text, kind, assignment.used))
 
     def left(props: Iterable[Property]) -> list[Property]:
         return [prop for prop in props if prop.name not in assignment.given]
@@ -341,6 +373,7 @@ def _within(written: str, prop: Property) -> Iterator[Json]:
 _MOST_CACHED, _LONGEST_CACHED = 60, 20_000  # properties, and bytes of them as JSON
 _STEPS_OF_PROPERTY = 4  # what reading a property costs, as compared with a pair
 _MOST_PAIRS = 12_000  # of a mention and a property that are looked at
+_MOST_KEPT = 5_000  # candidates that are kept of a text
 _AN_EXAMPLE, _WITH_NAME = 48, 44  # points of an example of the description, of a phrase with the property's name
 _WEAK = 8  # points from which a name is better than nothing for a required property
 _AGAINST_OTHERS = 24  # points against a mention with the name of another property before it

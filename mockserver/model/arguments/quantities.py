@@ -1,7 +1,7 @@
 """Numbers, amounts of money and measures; dates, times and durations, relative ones counted from the frozen clock."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
@@ -10,62 +10,73 @@ from itertools import pairwise
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import FROZEN_AT
 from mockserver.model.arguments.values import Mention, value_of, whole_if_equal
-from mockserver.model.vocabulary import heading_of, prepositions_of, word_set
+from mockserver.model.vocabulary import folded, heading_of, prepositions_of, word_set
 
+TODAY = datetime.fromtimestamp(FROZEN_AT, UTC).date()
+WORDS = {word: int(number) for word, number in heading_of("numbers").items()}
+_TIMES: dict[str, int] = {"dozen": 12, "hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 10**9}
+_COINS = {"$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₽": "RUB", "₩": "KRW", "₿": "BTC"}
+_COINS |= {"CA$": "CAD", "AU$": "AUD", "R$": "BRL", "CHF": "CHF", "kr": "SEK"}
+_SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "million": 1e6, "b": 1e9, "bn": 1e9, "billion": 1e9}
 _DIGITS = (
     r"(?:\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,9})?(?!\d)|\d{1,3}(?:\.\d{3}){1,5},\d{1,9}|\d{1,3}(?:\.\d{3}){2,5}(?!\d)"
     r"|\d{1,3}(?:['’\u00a0\u202f ]\d{3}(?!\d)){1,5}(?:[.,]\d{1,9})?"
     r"|\d{1,30}(?:[.,]\d{1,20})?(?:[eE][+-]?\d{1,3})?|\.\d{1,9})"
 )
-_FIRST = r"(?<![\w.,])(?<!\d[/:-])"
-_SIGN = r"(?:(?<![\w)])[-−+](?=[\d.$€£]))?"
-_COIN = r"[$€£¥₹₽₩₿]|(?:US|CA|AU|NZ|HK)\$|R\$|CHF|kr"
 _NUMBER = lazy_pattern(
-    rf"{_FIRST}(?P<sign>{_SIGN})(?P<coin>{_COIN})?[ ]?(?P<hash>\#|№ ?)?(?P<digits>{_DIGITS})"
-    r"(?P<scale>[ ]?(?:million|billion|thousand|trillion|mio|mrd)\b|(?:[kK]|[mM]n?|bn|[MB])(?![\w]))?"
-    r"(?P<ordinal>st|nd|rd|th|º|ª|er|ème)?(?P<glued>[^\W\d_]{1,12}|[°º]\s?[CFK]?|%|[€£$¥])?(?![\w]|/\d)"
+    r"(?<![\w.,])(?<!\d[/:-])(?P<sign>(?:(?<![\w)])[-−+](?=[\d.$€£]))?)"
+    r"(?P<coin>[$€£¥₹₽₩₿]|(?:US|CA|AU)\$|R\$|CHF|kr)?[ ]?(?P<hash>\#|№ ?)?"
+    rf"(?P<digits>{_DIGITS})(?P<scale>[ ]?(?:million|billion|thousand)\b|(?:[kK]|[mM]n?|bn|[MB])(?![\w]))?"
+    r"(?P<ordinal>st|nd|rd|th)?(?P<glued>[^\W\d_]{1,12}|[°º]\s?[CFK]?|%|[€£$¥])?(?![\w]|/\d)"
 )
 _UNIT = lazy_pattern(r"[ -]?(%|percent\b|per ?cent\b|[°º] ?[CFK]?\b|[€£$¥]|[^\W\d_]{1,20}/[a-z]{1,3}\b|[^\W\d_]{1,20})")
 _WORD = lazy_pattern(r"[^\W\d_]{2,12}")
-
-_COINS = {"$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₽": "RUB", "₩": "KRW", "₿": "BTC"}
-_COINS |= {"CA$": "CAD", "AU$": "AUD", "NZ$": "NZD", "HK$": "HKD", "R$": "BRL", "CHF": "CHF", "kr": "SEK"}
-_SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "million": 1e6, "mio": 1e6, "b": 1e9, "bn": 1e9}
-_SCALES |= {"billion": 1e9, "mrd": 1e9, "trillion": 1e12}
+_ANY_WORD = lazy_pattern(r"[^\W\d_]+")
 
 
-def numbers(text: str) -> Iterator[Mention]:
+def may_have_quantities(text: str) -> bool:
+    """Whether a text has a digit or a word of a number, a day or a time: most have none."""
+    if not text.isascii() or any(map(text.__contains__, "0123456789")):
+        return True
+    return not _quantity_words().isdisjoint(_ANY_WORD.findall(text.lower()))
+
+
+@cache
+def _quantity_words() -> frozenset[str]:
+    lists = ("numbers", "months", "weekdays", "days", "seconds")
+    spoken = (_ANY_WORD.findall(phrase)[-1] for name in lists for phrase in heading_of(name) if phrase.isascii())
+    others = ("noon", "midday", "midnight", "half", "quarter", "next", "last", "ago")
+    return frozenset((*(word for word in spoken if len(word) > 1), *_TIMES, *others))
+
+
+def find_numbers(text: str) -> Iterator[Mention]:
     """The numbers of a text; whole ones are ints. Amounts of money have kind `money` and the currency as unit."""
     for found in _NUMBER.finditer(text):
-        yield from _read(text, found)
-    yield from _in_words(text)
+        with suppress(OverflowError):
+            yield from _read_number(text, found, value_of(found["digits"]))
+    yield from _numbers_in_words(text)
 
 
-def _read(text: str, found: re.Match[str]) -> Iterator[Mention]:
-    try:
-        number = value_of(found["digits"])
-    except OverflowError:
-        return
+def _read_number(text: str, found: re.Match[str], number: int | float) -> Iterator[Mention]:
     scale = (found["scale"] or "").strip().lower()
     number = whole_if_equal(round(number * _SCALES[scale], 6)) if scale in _SCALES else number
     number = -number if found["sign"] in ("-", "−") else number
     unit, start, end = found["glued"] or "", found.start() + found[0].startswith(" "), found.end()
     place = (end - len(unit), end)
-    if not unit and not found["ordinal"] and (after := _unit_at(text, end)):
+    if not unit and not found["ordinal"] and (after := _find_unit(text, end)):
         unit, place = after[1], after.span(1)
     end = min(end, place[0]) if unit not in ("%", "") else end
     if coin := found["coin"]:
-        start = found.end("coin")
-        yield Mention("money", number, start, end, unit=_COINS[coin])
-        yield Mention("currency", _COINS[coin], found.start("coin"), start)
+        yield Mention("money", number, found.end("coin"), end, unit=_COINS[coin])
+        yield Mention("currency", _COINS[coin], *found.span("coin"))
     elif found["hash"] or found["ordinal"]:
         kind = "ordinal" if found["ordinal"] else "number"
         yield Mention(kind, number, start, end, unit="#" if found["hash"] else "")
     else:
-        yield from _measured(number, (start, end), unit, place)
+        yield from _with_unit(number, (start, end), unit, place)
 
 
-def _unit_at(text: str, end: int) -> re.Match[str] | None:
+def _find_unit(text: str, end: int) -> re.Match[str] | None:
     after = _UNIT.match(text, end)
     return None if after is None or after[1].lower() in _no_units() else after
 
@@ -76,44 +87,36 @@ def _no_units() -> frozenset[str]:
     return leading - frozenset(heading_of("units"))
 
 
-def _measured(number: int | float, where: tuple[int, int], unit: str, place: tuple[int, int]) -> Iterator[Mention]:
-    code = _COINS.get(unit) or heading_of("currencies").get(unit.lower())
-    if code:
+def _with_unit(number: int | float, where: tuple[int, int], unit: str, place: tuple[int, int]) -> Iterator[Mention]:
+    if code := _COINS.get(unit) or heading_of("currencies").get(unit.lower()):
         yield Mention("money", number, *where, unit=code)
         yield Mention("currency", code, *place)
         return
-    yield Mention("number", number, *where, unit=_plain(unit))
+    plain = "%" if unit.lower().startswith(("percent", "per cent")) else unit.replace("º", "°")
+    yield Mention("number", number, *where, unit=plain)
     if unit.lower() in heading_of("units") and unit != "%":
         yield Mention("unit", unit, *place)
 
 
-def _plain(unit: str) -> str:
-    return "%" if unit.lower().startswith(("percent", "per cent")) else unit.replace("º", "°")
-
-
-def _in_words(text: str) -> Iterator[Mention]:
+def _numbers_in_words(text: str) -> Iterator[Mention]:
     """Numbers in words; runs of them are summed: "two hundred and five" is 205."""
     run: list[re.Match[str]] = []
     for found in _WORD.finditer(text):
         word = found[0].lower()
         if run and word == "and" and run[-1][0].lower() in _TIMES:
             continue
-        if run and not _joined(text, run[-1].end(), found.start()):
-            yield from _summed(text, run)
+        between = text[run[-1].end() : found.start()] if run else " "
+        counts = word in WORDS or (word in _TIMES and (run or word == "dozen"))
+        if run and not (counts and (between in (" ", "-") or between.strip() == "and")):
+            yield from _sum_words(text, run)
             run = []
-        if word in WORDS or (word in _TIMES and (run or word == "dozen")):
+            counts = word in WORDS or word == "dozen"
+        if counts:
             run.append(found)
-        elif run:
-            yield from _summed(text, run)
-            run = []
-    yield from _summed(text, run) if run else ()
+    yield from _sum_words(text, run) if run else ()
 
 
-def _joined(text: str, end: int, start: int) -> bool:
-    return text[end:start] in (" ", "-") or text[end:start].strip() == "and"
-
-
-def _summed(text: str, run: list[re.Match[str]]) -> Iterator[Mention]:
+def _sum_words(text: str, run: Sequence[re.Match[str]]) -> Iterator[Mention]:
     total = group = 0
     for found in run:
         word = found[0].lower()
@@ -123,54 +126,59 @@ def _summed(text: str, run: list[re.Match[str]]) -> Iterator[Mention]:
             total, group = total + max(group, 1) * _TIMES[word], 0
         else:
             group = max(group, 1) * _TIMES[word]
-    unit = _unit_at(text, run[-1].end())
-    where = (run[0].start(), run[-1].end())
-    yield from _measured(total + group, where, unit[1] if unit else "", unit.span(1) if unit else where)
+    unit, where = _find_unit(text, run[-1].end()), (run[0].start(), run[-1].end())
+    yield from _with_unit(total + group, where, unit[1] if unit else "", unit.span(1) if unit else where)
 
 
-WORDS = {word: int(number) for word, number in heading_of("numbers").items()}
-_TIMES: dict[str, int] = {"dozen": 12, "hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 10**9}
-
-
-TODAY = datetime.fromtimestamp(FROZEN_AT, UTC).date()
-
-
-def moments(text: str) -> Iterator[Mention]:
+def find_moments(text: str) -> Iterator[Mention]:
     """The dates of a text, after those with a time; and the times that "at" makes sure.
 
     A date is `2025-03-03`, a time `15:30` (with seconds if they are given), both `2025-03-03T15:30:00Z`.
     """
     dates = sorted(_dates(text), key=lambda m: (m.start, -m.end))
-    yield from _stamps(text)
-    yield from _together(text, dates)
-    yield from dates
-    yield from (time for time in times(text) if _AT.search(text, max(0, time.start - 6), time.start))
-
-
-_AT = lazy_pattern(r"(?:\bat|\bum|à|@|\balle|\blas) $", re.IGNORECASE)
-_STAMP = lazy_pattern(
-    r"(?<![\w-])(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?[ ]?(Z|UTC|[+-]\d{2}:?\d{2})?(?!\w)"
-)
-
-
-def _stamps(text: str) -> Iterator[Mention]:
     for found in _STAMP.finditer(text):
         day, minute, second, zone = found.groups()
         zone = "Z" if zone in (None, "UTC") else f"{zone[:3]}:{zone[-2:]}" if len(zone) > 3 else zone
         with suppress(ValueError):
             datetime.fromisoformat(f"{day}T{minute}")
             yield Mention("datetime", f"{day}T{minute}{second or ':00'}{zone}", *found.span())
+    whole = [day for at, day in enumerate(dates) if not at or not day.overlaps(dates[at - 1])]
+    spoken = [*find_times(text)]
+    for one, other in pairwise(sorted((*whole, *spoken), key=lambda m: m.start)):
+        if one.kind != other.kind and _JOINT.fullmatch(text, one.end, other.start):  # tomorrow at 3pm
+            day, time = (one.value, other.value) if one.kind == "date" else (other.value, one.value)
+            seconds = "" if time.count(":") == 2 else ":00"
+            yield Mention("datetime", f"{day}T{time}{seconds}Z", one.start, other.end)
+    yield from dates
+    yield from (time for time in spoken if _AT.search(text, max(0, time.start - 6), time.start))
 
 
-def _alternatives(name: str) -> str:
+def pieces(moment: Mention, text: str) -> Iterator[Mention]:
+    """The date and the time of a moment."""
+    written = text[moment.start : moment.end]
+    if stamp := _STAMP.match(written):
+        yield Mention("date", stamp[1], moment.start, moment.start + 10)
+        yield Mention("time", stamp[2] + (stamp[3] or ""), moment.start + 11, moment.end)
+        return
+    dates = sorted(_dates(written), key=lambda m: (m.start, -m.end))
+    for part in (*dates[:1], *find_times(written)):
+        yield Mention(part.kind, part.value, part.start + moment.start, part.end + moment.start)
+
+
+def _any_of(name: str) -> str:
     return "|".join(sorted(heading_of(name), key=len, reverse=True))
 
 
-_M = rf"(?P<month>{_alternatives('months')})\b\.?"
+_AT = lazy_pattern(r"(?i)(?:\bat|\bum|à|@|\balle|\blas) $")
+_JOINT = lazy_pattern(r"(?i),? ?(?:at|um|à|a las|alle|às|@|from|von|on)? ?")
+_STAMP = lazy_pattern(
+    r"(?<![\w-])(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?[ ]?(Z|UTC|[+-]\d{2}:?\d{2})?(?!\w)"
+)
+_M = rf"(?P<month>{_any_of('months')})\b\.?"
 _D = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|º|ª|\.)?"
 _Y = r"(?P<year>\d{4})"
-_FORMS = tuple(
-    lazy_pattern(form, re.IGNORECASE)
+_DATES = tuple(
+    lazy_pattern(rf"(?i){form}")
     for form in (
         rf"(?<![\w-]){_Y}[-/.年](?P<month>\d{{1,2}})[-/.月](?P<day>\d{{1,2}})(?:日|(?![\w-]))",
         r"(?<![\w/.-])(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4}|\d{2})(?![\w/])",
@@ -180,27 +188,30 @@ _FORMS = tuple(
         rf"(?<!\w){_M},? {_Y}(?!\w)",
     )
 )
-
-
-# Letters that re.IGNORECASE takes for s and i, although lower() does not.
-_FOLDED = str.maketrans("ſıİ", "siI")
+_DAYS_OF = {"day": 1, "week": 7, "month": 30, "year": 365}
+_COUNT = r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|ten)"
+_RELATIVE = lazy_pattern(
+    rf"(?i)(?<!\w)(?:(?P<named>{_any_of('days')})"
+    rf"|(?P<which>next |this |last |coming |nächsten |kommenden )?(?P<weekday>{_any_of('weekdays')})"
+    rf"|in (?P<count>{_COUNT}) (?P<span>day|week|month|year)s?|(?P<back>{_COUNT}) (?P<ago>day|week|month|year)s? ago"
+    r"|next (?P<next>week|month|year))(?!\w)|(?P<joined>今日|明日|昨日|今天|明天|昨天)"
+)
 
 
 def _dates(text: str) -> Iterator[Mention]:
-    text, stated = text.translate(_FOLDED), dict[int, str]()
-    for form in _FORMS:
+    text, stated = _fold(text), dict[int, str]()
+    for form in _DATES:
         for found in form.finditer(text):
-            if day := _day(found.groupdict()):
+            if day := _read_day(found.groupdict()):
                 stated[found.start()] = day.isoformat()
                 yield Mention("date", day.isoformat(), *found.span())
     for found in _RELATIVE.finditer(text):
-        same = next(
-            (stated[at] for at in range(found.end(), found.end() + 4) if at in stated), None
-        )  # Friday, 2026-11-27
-        yield Mention("date", same or (TODAY + timedelta(_distance(found))).isoformat(), *found.span())
+        following = range(found.end(), found.end() + 4)  # Friday, 2026-11-27
+        same = next((stated[at] for at in following if at in stated), None)
+        yield Mention("date", same or (TODAY + timedelta(_count_days(found))).isoformat(), *found.span())
 
 
-def _day(groups: dict[str, str | None]) -> date | None:
+def _read_day(groups: dict[str, str | None]) -> date | None:
     """The next such day, where no year is given; 03/04/2025 is in March, as in America."""
     month, year, day = (groups.get(part) or "" for part in ("month", "year", "day"))
     at, number = int(heading_of("months").get(month.lower(), month)), int(day or 1)
@@ -213,57 +224,46 @@ def _day(groups: dict[str, str | None]) -> date | None:
     return None
 
 
-_SPANS = {"day": 1, "week": 7, "month": 30, "year": 365}
-_COUNT = r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|ten)"
-_RELATIVE = lazy_pattern(
-    rf"(?<!\w)(?:(?P<named>{_alternatives('days')})"
-    rf"|(?P<which>next |this |last |coming |nächsten |kommenden )?(?P<weekday>{_alternatives('weekdays')})"
-    rf"|in (?P<count>{_COUNT}) (?P<span>day|week|month|year)s?|(?P<back>{_COUNT}) (?P<ago>day|week|month|year)s? ago"
-    r"|next (?P<next>week|month|year))(?!\w)|(?P<joined>今日|明日|昨日|今天|明天|昨天)",
-    re.IGNORECASE,
-)
-
-
-def _distance(found: re.Match[str]) -> int:
+def _count_days(found: re.Match[str]) -> int:
+    """How many days from today a relative date is."""
     if found["weekday"]:
         ahead = (int(heading_of("weekdays")[found["weekday"].lower()]) - TODAY.weekday()) % 7 or 7
         which = (found["which"] or "").strip().lower()
         is_later = which in ("next", "nächsten") and ahead < 7 - TODAY.weekday()
         return ahead - 7 if which == "last" else ahead + 7 * is_later
     if found["next"]:
-        return _SPANS[found["next"].lower()]
+        return _DAYS_OF[found["next"].lower()]
     if count := found["count"] or found["back"]:
-        days = int(_count(count)) * _SPANS[(found["span"] or found["ago"]).lower()]
+        days = int(_read_count(count)) * _DAYS_OF[(found["span"] or found["ago"]).lower()]
         return days if found["span"] else -days
     return int(heading_of("days")[found[0].lower()])
 
 
+def _fold(text: str) -> str:
+    """A text with the letters that patterns take for s and i as these, each in its place."""
+    return text if text.isascii() else text.translate(_FOLDED)
+
+
+_FOLDED = str.maketrans("ſıİ", "siI")
 _TIME = lazy_pattern(
-    r"(?<![\w:.])(?:(?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?(?::(?P<second>\d{2}))?[ ]?(?P<half>[ap]\.?m\b\.?)"
+    r"(?i)(?<![\w:.])(?:(?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?(?::(?P<second>\d{2}))?[ ]?(?P<half>[ap]\.?m\b\.?)"
     r"|(?P<hour24>[01]?\d|2[0-3]):(?P<minute24>[0-5]\d)(?::(?P<second24>[0-5]\d))?(?![\w:])"
-    r"|(?P<french>[01]?\d|2[0-3])[ ]?(?:h(?P<after>[0-5]\d)?|Uhr(?: (?P<uhr>[0-5]\d))?)(?!\w)"
-    r"|(?P<noon>noon|midday|mittag|midi|mediodía)\b|(?P<midnight>midnight|mitternacht|minuit|medianoche)\b"
-    r"|(?P<past>half past|quarter past|quarter to) (?P<of>\w{1,6})|(?P<clock>\w{1,6}) o['’]clock)",
-    re.IGNORECASE,
+    r"|(?P<spoken>[01]?\d|2[0-3])(?:[ ]?h(?P<after>[0-5]\d)?| Uhr(?: (?P<uhr>[0-5]\d))?)(?!\w)"
+    r"|(?P<noon>noon|midday)\b|(?P<midnight>midnight)\b)"
 )
-_PAST = {"half past": 30, "quarter past": 15, "quarter to": -15}
 
 
-def times(text: str) -> Iterator[Mention]:
+def find_times(text: str) -> Iterator[Mention]:
     """The times of day of a text; `2h30` may as well be a duration."""
-    for found in _TIME.finditer(text.translate(_FOLDED)):
-        if read := _time(found):
-            yield Mention("time", read, *found.span(), unit="h" if found["french"] else "")
+    for found in _TIME.finditer(_fold(text)):
+        if (time := _read_time(found)) is not None:
+            yield Mention("time", time, *found.span(), unit="h" if found["spoken"] else "")
 
 
-def _time(found: re.Match[str]) -> str | None:
+def _read_time(found: re.Match[str]) -> str | None:
     if found["noon"] or found["midnight"]:
         return "12:00" if found["noon"] else "00:00"
-    if word := found["of"] or found["clock"]:
-        hour = int(word) if word.isdecimal() else WORDS.get(word.lower(), 24)
-        minutes = hour * 60 + _PAST.get((found["past"] or "").lower(), 0)
-        return f"{minutes // 60 % 24:02}:{minutes % 60:02}" if hour < 24 else None
-    hour = int(found["hour"] or found["hour24"] or found["french"])
+    hour = int(found["hour"] or found["hour24"] or found["spoken"])
     minute = int(found["minute"] or found["minute24"] or found["after"] or found["uhr"] or 0)
     if half := found["half"]:
         if not 0 < hour < 13 or minute > 59:
@@ -273,65 +273,28 @@ def _time(found: re.Match[str]) -> str | None:
     return f"{hour:02}:{minute:02}" + (f":{second}" if second else "")
 
 
-def pieces(moment: Mention, text: str) -> Iterator[Mention]:
-    written = text[moment.start : moment.end]
-    if stamp := _STAMP.match(written):
-        yield Mention("date", stamp[1], moment.start, moment.start + 10)
-        yield Mention("time", stamp[2] + (stamp[3] or ""), moment.start + 11, moment.end)
-        return
-    dates = sorted(_dates(written), key=lambda m: (m.start, -m.end))
-    for part in (*dates[:1], *times(written)):
-        yield Mention(part.kind, part.value, part.start + moment.start, part.end + moment.start)
-
-
-_BETWEEN = lazy_pattern(r",? ?(?:at|um|à|a las|alle|às|@|from|von|on)? ?", re.IGNORECASE)
-
-
-def _together(text: str, dates: list[Mention]) -> Iterator[Mention]:
-    """Dates with a time next to them: "tomorrow at 3pm", "15:30 on Friday"."""
-    whole = [day for at, day in enumerate(dates) if not at or not day.overlaps(dates[at - 1])]
-    for one, other in pairwise(sorted((*whole, *times(text)), key=lambda m: m.start)):
-        if one.kind != other.kind and _BETWEEN.fullmatch(text, one.end, other.start):
-            day, time = (one, other) if one.kind == "date" else (other, one)
-            seconds = "" if time.value.count(":") == 2 else ":00"
-            yield Mention("datetime", f"{day.value}T{time.value}{seconds}Z", one.start, other.end)
-
-
-_SPAN = _alternatives("seconds")
 _AMOUNT = r"\d{1,6}(?:\.\d{1,4})?"
-_AMOUNT_WORD = r"an?|one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty|thirty|half an?"
+_AMOUNT_WORD = r"an?|one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty|thirty|half an?|zwei|drei"
 _DURATION = lazy_pattern(
-    rf"(?<![\w.-])(?:(?:{_AMOUNT}[ -]?|(?:{_AMOUNT_WORD})[ -])(?:{_SPAN})(?![^\W\d_])"
-    rf"(?:,? ?(?:and |und )?(?:a half\b|\d{{1,6}}[ ]?(?:{_SPAN}|m)(?!\w)|\d{{2}}(?!\w)))?"
-    r"|P(?=[\dT])(?:\d{1,5}[WD]){0,2}(?:T(?:\d{1,6}[HMS]){1,3})?\b)",
-    re.IGNORECASE,
+    rf"(?i)(?<![\w.-])(?:{_AMOUNT}[ -]?|(?:{_AMOUNT_WORD})[ -])(?:{_any_of('seconds')})(?![^\W\d_])"
+    rf"(?:,? ?(?:and |und )?(?:a half\b|\d{{1,6}}[ ]?(?:{_any_of('seconds')}|m)(?!\w))|(?<=h)\d\d(?!\w))?"
 )
-_PIECES = lazy_pattern(rf"(?:({_AMOUNT})[ -]?|({_AMOUNT_WORD})[ -])({_SPAN}|m)(?![^\W\d_])", re.IGNORECASE)
-_ISO_UNITS = {"W": 604_800, "D": 86_400, "H": 3_600, "M": 60, "S": 1}
+_PIECE = lazy_pattern(rf"(?i)(?:({_AMOUNT})[ -]?|({_AMOUNT_WORD})[ -])({_any_of('seconds')}|m)(?![^\W\d_])")
 
 
-def durations(text: str) -> Iterator[Mention]:
+def find_durations(text: str) -> Iterator[Mention]:
     """The durations of a text in seconds; those with a single unit have it as unit."""
-    for found in _DURATION.finditer(text.translate(_FOLDED)):
-        seconds, unit = _seconds(found[0])
-        if seconds:
-            yield Mention("duration", seconds, *found.span(), unit=unit)
+    for found in _DURATION.finditer(_fold(text)):
+        counted = [(_read_count(digits or word), unit.lower()) for digits, word, unit in _PIECE.findall(found[0])]
+        lengths = [60 if unit == "m" else int(heading_of("seconds")[unit]) for _, unit in counted]
+        total = sum(count * length for (count, _), length in zip(counted, lengths, strict=True))
+        rest = "half" if found[0].endswith("half") else found[0][-2:] if found[0][-1].isdigit() else ""  # 2h30
+        total += lengths[0] / 2 if rest == "half" else int(rest or 0) * 60
+        if total:
+            unit = counted[0][1] if len(counted) == 1 and not rest else ""
+            yield Mention("duration", whole_if_equal(total), *found.span(), unit=unit)
 
 
-def _seconds(text: str) -> tuple[int | float, str]:
-    if text[0] == "P":
-        return sum(int(count) * _ISO_UNITS[unit] for count, unit in re.findall(r"(\d+)([WDHMS])", text)), ""
-    counted = [(_count(digits or word), unit.lower()) for digits, word, unit in _PIECES.findall(text)]
-    lengths = [60 if unit == "m" else int(heading_of("seconds")[unit]) for _, unit in counted]
-    total = sum(count * length for (count, _), length in zip(counted, lengths, strict=True))
-    is_single = len(counted) == 1
-    if text.lower().endswith("a half"):
-        total, is_single = total + lengths[0] / 2, False
-    elif text[-1].isdigit():
-        total, is_single = total + int(text[-2:]) * lengths[-1] / 60, False
-    return int(total) if total == int(total) else total, counted[0][1] if is_single else ""
-
-
-def _count(word: str) -> float:
-    word = word.lower()
+def _read_count(word: str) -> float:
+    word = folded(word)
     return 0.5 if word.startswith("half") else 1 if word in ("a", "an") else WORDS.get(word) or float(word)

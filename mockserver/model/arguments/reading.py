@@ -8,10 +8,33 @@ from itertools import chain
 from msgspec.structs import replace
 
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.arguments.quantities import durations, moments, numbers, pieces, times
-from mockserver.model.arguments.values import Mention, fragments, literals, members, pairs, quoted, statements
-from mockserver.model.arguments.wording import LISTED
-from mockserver.model.vocabulary import heading_of, prepositions, singular, vocabulary, word_set
+from mockserver.model.arguments.quantities import (
+    find_durations,
+    find_moments,
+    find_numbers,
+    find_times,
+    may_have_quantities,
+    pieces,
+)
+from mockserver.model.arguments.values import (
+    LISTED,
+    Mention,
+    find_fragments,
+    find_literals,
+    find_pairs,
+    find_quoted,
+    find_statements,
+    read_members,
+)
+from mockserver.model.vocabulary import (
+    heading_of,
+    language_of_prepositions,
+    prepositions_of,
+    singular,
+    vocabulary,
+    word_set,
+    words_between_phrases,
+)
 
 _MOST_MENTIONS = 400  # of one text
 
@@ -19,23 +42,18 @@ _MOST_MENTIONS = 400  # of one text
 @lru_cache(maxsize=64)
 def read(text: str) -> tuple[Mention, ...]:
     """Return what a text mentions, in order. Mentions may overlap: a pair and the number in it."""
-    claimed = bytearray(len(text))
-    strict = list(_claimed(fragments(text), claimed))
-    inner = [member for fragment in strict for member in members(text, fragment)]
-    forms = (
-        quoted(text),
-        literals(text, sure=True),
-        moments(text),
-        durations(text),
-        times(text),
-        literals(text, sure=False),
-        numbers(text),
-    )
+    claimed, may_count = bytearray(len(text)), may_have_quantities(text)
+    strict = list(_claimed(find_fragments(text), claimed))
+    inner = [member for fragment in strict for member in read_members(text, fragment)]
+    forms = [find_quoted(text), find_literals(text, sure=True)]
+    forms += [find_moments(text), find_durations(text), find_times(text)] if may_count else []
+    forms += [find_literals(text, sure=False)]
+    forms += [find_numbers(text)] if may_count else []
     strict += _claimed(chain.from_iterable(forms), claimed)
     inner += [part for mention in strict for part in _within(text, mention)]
-    free = tuple(phrases(text, claimed))
+    free = tuple(find_phrases(text, claimed))
     whole = sorted((*strict, *free), key=lambda m: m.start)
-    named = (*pairs(text), *statements(text), *portions(text, whole))
+    named = (*find_pairs(text), *find_statements(text), *find_portions(text, whole))
     found = sorted((*whole, *inner, *named), key=lambda m: (m.start, -m.end, m.kind))
     if len(found) > _MOST_MENTIONS:  # the middle tells least
         found = found[: _MOST_MENTIONS // 2] + found[-_MOST_MENTIONS // 2 :]
@@ -47,7 +65,7 @@ def _within(text: str, mention: Mention) -> Iterator[Mention]:
     if mention.kind == "datetime":
         yield from pieces(mention, text)
     elif mention.kind == "expression" or (mention.kind == "date" and text.startswith("in ", mention.start)):
-        for number in numbers(text[mention.start : mention.end]):
+        for number in find_numbers(text[mention.start : mention.end]):
             yield replace(number, start=number.start + mention.start, end=number.end + mention.start)
 
 
@@ -65,7 +83,7 @@ _REACH = 70  # characters on either side
 
 
 def _in_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
-    leading = prepositions(text)
+    leading = prepositions_of(language_of_prepositions(text))
     whole = text
     for mention in found:
         if mention.kind == "address":  # its words say nothing about its neighbours
@@ -140,7 +158,7 @@ _HOUSE = lazy_pattern(r"(?P<number>\d{1,5}[A-Za-z]?) (?P<street>[A-Z0-9].+)")
 _ZIP = lazy_pattern(r" (\d{5}(?:-\d{4})?|[A-Z]\d[A-Z] ?\d[A-Z]\d|[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2})(?!\w)")
 
 
-def portions(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
+def find_portions(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
     """The parts of mentions that are values too, and names that an id continues."""
     last: Mention | None = None
     for mention in found:
@@ -161,7 +179,7 @@ def portions(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
         last = mention
 
 
-def portion_of(words: Sequence[str], beside: Collection[str]) -> str:
+def find_portion(words: Sequence[str], beside: Collection[str]) -> str:
     """Return which part of a value a property asks for, where another property asks for the rest."""
     return next((part for word in words for other, part in _SPLIT.get(word, {}).items() if other in beside), "")
 
@@ -206,6 +224,7 @@ _TOKEN = lazy_pattern(
     r"|(?<![^\W_ldLD]['’])[^\W_](?:[\w&-]|(?<!\b[ldLD])['’](?!s\b)(?=\w))*"
 )
 _LINKS = vocabulary("of the de la del van von der den di da du le al bin y")
+_LINKS_BUT_GERMAN = _LINKS - {"von", "der", "den"}
 _CJK = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _PIECE = lazy_pattern(r"[\u30a0-\u30ff\u3400-\u9fffー]{1,12}|[\uac00-\ud7af]{1,12}")
 _LEFT = lazy_pattern(r"^(?:请问|请|查询|查一下|告诉我|帮我|我想|在|从|到|去)+")
@@ -226,7 +245,7 @@ _ENGLISH_ARTICLES = vocabulary(
 Token = re.Match[str]
 
 
-def phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
+def find_phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
     """The names (capitalised) and other phrases of a text, outside of what other values claim."""
     last = 0
     for mention in _phrases(text, claimed):
@@ -236,8 +255,8 @@ def phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
 
 
 def _phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
-    stops = word_set("stops") | word_set("articles") | frozenset(prepositions(text))
-    links = _LINKS - {"von", "der", "den"} if "von" in stops else _LINKS
+    stops = words_between_phrases(language_of_prepositions(text))
+    links = _LINKS_BUT_GERMAN if "von" in stops else _LINKS
     text = "".join("\0" if taken else char for char, taken in zip(text, claimed, strict=True)) if any(claimed) else text
     run: list[Token] = []
     for found in _TOKEN.finditer(text):

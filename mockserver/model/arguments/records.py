@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.arguments.assigning import Candidate, matches, read_properties
+from mockserver.model.arguments.assigning import Candidate, Evidence, read_properties
 from mockserver.model.arguments.properties import Property
 from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import parts, vocabulary
@@ -20,13 +20,15 @@ Parted = tuple[Part, Part]  # the mentions of an object, and those of the others
 Record = tuple[Place, Mapping[str, Mention]]  # where an object stands in the text, and its mentions by property
 
 
-def object_mentions(
+def split_objects(
     text: str, found: Sequence[Mention], properties: Mapping[str, Json], *, listed: bool = False
 ) -> list[Parted]:
     """Return the mentions of each object, with those that all share; one set where nothing repeats.
 
     Objects of a list (`listed`) may have different properties.
     """
+    if not _SEVERAL.search(text):
+        return [(tuple(found), ())]
     given = _objects(found, properties)
     if given:
         return [(part, ()) for part in given]
@@ -35,7 +37,7 @@ def object_mentions(
     return _of_records(records, found) or _repeated(text, found, props) or [(tuple(found), ())]
 
 
-def record_in(result: str, asked: str) -> list[str]:
+def find_record(result: str, asked: str) -> list[str]:
     """Return, as JSON, the record of a list in JSON that a text asks for, "the cheapest one": else the first."""
     value = try_parse(result)
     lists = [value, *(value.values() if isinstance(value, dict) else ())]
@@ -92,8 +94,7 @@ def _records(text: str, found: Sequence[Mention], props: Sequence[Property], *, 
     if len(props) < 2 or len(found) < 4:
         return []
     scalar = [prop for prop in props if not set(prop.types) & {"array", "object"}]
-    likely = (match for match in matches(text, found, scalar) if match.points >= _RECORD_LIKELY)
-    ranked = sorted(likely, key=lambda match: match.rank)
+    ranked = [match for match in Evidence(text, found).rank(scalar) if match.points >= _RECORD_LIKELY]
     splits = [_split(pieces, ranked) for pieces in _splits(text)]
     records = max(splits, key=lambda split: sum(len(taken) for _, taken in split), default=[])
     said = _taken([match for match in ranked if match.points >= 20]).keys()
@@ -156,7 +157,7 @@ def _sorted(found: Iterable[Mention]) -> Part:
 
 def _repeated(text: str, found: Sequence[Mention], props: Sequence[Property]) -> list[Parted]:
     scalar = [prop for prop in props if not set(prop.types) & {"array", "object", "boolean"}]
-    series = _series(text, [match for match in matches(text, found, scalar) if match.points >= _SETS_LIKELY])
+    series = _series(text, [match for match in Evidence(text, found).rank(scalar) if match.points >= _SETS_LIKELY])
     count = max(map(len, series), default=0)
     if count < 2:
         return []
@@ -230,6 +231,9 @@ def _joins(between: str) -> bool:
 _LEVELS = (
     lazy_pattern(r"\n+"),
     lazy_pattern(r"\n+|;\s{0,4}|(?<=[.!?])\s{1,4}|,?\s(?:and|und|et|y|e|en|plus|then)\s|\s?[&+]\s|[,:]\s{1,4}"),
+)
+_SEVERAL = lazy_pattern(  # what parts records, or joins what is said of several
+    r"(?i)[\n,;&+:|]|[.!?]\s|\b(?:and|or|und|oder|et|ou|y|e|o|en|plus|then|vs|versus|with)\b|[^\x00-\x7f]"
 )
 _MOST_PIECES, _MOST_SETS = 80, 32
 _RECORD_LIKELY, _SETS_LIKELY = 2, 8  # points from which a mention may belong to a record, or be one of several

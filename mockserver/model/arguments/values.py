@@ -45,9 +45,12 @@ _QUOTED = lazy_pattern(
 )
 
 
-def quoted(text: str) -> Iterator[Mention]:
+_QUOTES = frozenset("`\"'‘„“«»‹「『《‚")
+
+
+def find_quoted(text: str) -> Iterator[Mention]:
     """The texts in quotes or backticks, in order; apostrophes and quotes without an end are none."""
-    for found in _QUOTED.finditer(text):
+    for found in _QUOTED.finditer(text) if not _QUOTES.isdisjoint(text) else ():
         if found["fenced"]:
             start = found.start("fenced")
             yield Mention("code", found["fenced"].strip("\n"), start, found.end(), unit=(found["tag"] or "").lower())
@@ -75,7 +78,7 @@ _NEEDS = {
 _TRAILING = ".,;:!?)]}'"
 
 
-def literals(text: str, *, sure: bool) -> Iterator[Mention]:
+def find_literals(text: str, *, sure: bool) -> Iterator[Mention]:
     """The values that their form shows, kind by kind; of overlapping ones the first counts.
 
     Those that are `sure` are read before dates and durations, the others after them.
@@ -116,7 +119,7 @@ _BRACKET = lazy_pattern(r"[\[{]")
 _PLACEHOLDER = lazy_pattern(r"<[^<>]{1,200}>")  # of an example: "<your reason>"
 
 
-def fragments(text: str) -> Iterator[Mention]:
+def find_fragments(text: str) -> Iterator[Mention]:
     """The outermost JSON objects and arrays of a text, unless they are nested too deeply."""
     at = 0
     for _ in range(_MOST_TRIES):
@@ -136,7 +139,7 @@ def _depth(value: Json) -> int:
     return 1 + max(map(_depth, inner), default=0)
 
 
-def members(text: str, fragment: Mention) -> Iterator[Mention]:
+def read_members(text: str, fragment: Mention) -> Iterator[Mention]:
     waiting, at, left = [fragment.value], fragment.start, _MOST_MEMBERS
     while waiting and left:
         value = waiting.pop(0)
@@ -158,9 +161,9 @@ _PAIR = lazy_pattern(
 _END_OF_VALUE = lazy_pattern(r"[.!?](?=\s|$)|,(?=\s)|;|\)(?!\S)")
 
 
-def pairs(text: str) -> Iterator[Mention]:
+def find_pairs(text: str) -> Iterator[Mention]:
     """The values after a colon or an equals sign: up to the next pair, comma or end of sentence."""
-    at = 0
+    at = 0 if any(map(text.__contains__, ":=：")) else len(text)
     while found := _PAIR.search(text, at):
         start = found.start("value")
         end = start + len(_written_value(found["value"], found["mark"]))
@@ -212,7 +215,7 @@ _END_OF_CLAUSE = lazy_pattern(
 _NOBODY = vocabulary("it this that he she they we you what who where there here which today")
 
 
-def statements(text: str) -> Iterator[Mention]:
+def find_statements(text: str) -> Iterator[Mention]:
     """The names and numbers that sentences give to what they name: "my city is Rome", "Rome is the capital"."""
     for found in _SAID.finditer(text):
         start = found.start("value")
@@ -246,3 +249,10 @@ def whole_if_equal(number: float) -> int | float:
     if isinf(number):
         raise OverflowError
     return int(number) if number == number // 1 and abs(number) < 1e15 else number
+
+
+LISTED = lazy_pattern(  # what stands between the items of a list
+    r"\s{0,3}(?:,|;|&|\+|/|、|，|\band\b|\bor\b|\bund\b|\bet\b|\by\b|\be\b|\bplus\b|\bas well as\b|\n\s{0,8}(?:[-*•]"
+    r"|\d{1,3}[.)]))[\s,]{0,3}(?:and |und |et |y |e |or )?(?:an? |the |some |to |in |for |from |with )?",
+    re.IGNORECASE,
+)

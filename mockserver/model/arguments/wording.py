@@ -1,13 +1,15 @@
-"""What the words of a text say of a property: choices, yes or no, lists, and free text to search for or to say."""
+"""What the words of a text say of a property besides mentions: choices, examples, yes or no, lists."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.arguments.properties import Property
-from mockserver.model.arguments.scoring import score
-from mockserver.model.arguments.values import Mention
+from mockserver.model.arguments.properties import (
+    Property,
+    score,
+)
+from mockserver.model.arguments.values import LISTED, Mention
 from mockserver.model.vocabulary import heading_of, parts, singular, truth, vocabulary, word_list, word_set
 
 Place = tuple[int, int]  # where something starts and ends
@@ -23,7 +25,7 @@ def _index(text: str) -> tuple[tuple[tuple[str, int, int], ...], Mapping[str, li
     return words, places
 
 
-def choices_in(text: str, prop: Property) -> Iterator[Scored]:
+def find_choices(text: str, prop: Property) -> Iterator[Scored]:
     for choice in prop.choices[:_MOST_CHOICES]:
         if isinstance(choice, str) and choice:
             for points, (start, end) in _said(text, choice):
@@ -62,13 +64,13 @@ def _other_names(choice: str) -> Iterator[str]:
         yield from (name for name, code in heading_of("currencies").items() if code == choice)
 
 
-def examples_in(text: str, prop: Property) -> Iterator[Mention]:
+def find_examples(text: str, prop: Property) -> Iterator[Mention]:
     for hint in sorted(prop.hints)[:_MOST_EXAMPLES]:
         for start, end in _runs(text, parts(hint) or (hint,)):
             yield Mention("words", text[start:end], start, end)
 
 
-def without_name(mention: Mention, prop: Property) -> Mention | None:
+def remove_name(mention: Mention, prop: Property) -> Mention | None:
     """Return the rest of a phrase that begins or ends with the property's name: "namespace prod", "the web app"."""
     words = mention.value.split(" ") if mention.kind in ("words", "name") and isinstance(mention.value, str) else ()
     if not 1 < len(words) < 6 or len(prop.words[-1]) < 3:
@@ -84,7 +86,7 @@ def without_name(mention: Mention, prop: Property) -> Mention | None:
     return Mention("words", " ".join(words[:-1]), mention.start, end)
 
 
-def boolean_in(text: str, prop: Property) -> bool | None:
+def find_boolean(text: str, prop: Property) -> bool | None:
     """Return what the text says of a property that is true or false; None where it says nothing."""
     words = [word for word in prop.words if word not in _AUXILIARY] or list(prop.words)
     place = next(_named(text, words), None)
@@ -121,7 +123,7 @@ def _is_affirmed(text: str, place: Place) -> bool:
     return next(said, "yes") not in word_set("negations")
 
 
-def count_of_items(text: str, found: Sequence[Mention], nouns: Collection[str]) -> Mention | None:
+def find_count_of_items(text: str, found: Sequence[Mention], nouns: Collection[str]) -> Mention | None:
     """Find where a text says how many items it wants: `4 tasks`, `five European capitals`.
 
     Without a noun, it may be a number of anything.
@@ -144,7 +146,9 @@ def _next_words(text: str, at: int) -> list[str]:
 _NEXT_WORDS = lazy_pattern(r"(?: [\w-]{1,30}){1,3}")
 
 
-def runs_of_items(text: str, scored: Sequence[Scored], item: Property) -> Iterator[tuple[int, tuple[Mention, ...]]]:
+def find_runs_of_items(
+    text: str, scored: Sequence[Scored], item: Property
+) -> Iterator[tuple[int, tuple[Mention, ...]]]:
     """Groups of mentions that stand one after the other, with the points of each group."""
     run: list[Scored] = []
     for points, mention in sorted(scored, key=lambda pair: (pair[1].start, -pair[0])):
@@ -169,11 +173,11 @@ def _group(run: Sequence[Scored]) -> tuple[int, tuple[Mention, ...]]:
     return best + (24 if len(run) > 1 else 0), tuple(mention for _, mention in run)
 
 
-def items_in(found: Sequence[Mention], item: Property, prop: Property) -> Iterator[Scored]:
+def find_items(found: Sequence[Mention], item: Property, prop: Property) -> Iterator[Scored]:
     for said in found:
         if said.kind not in _KINDS_OF_ITEMS:
             continue
-        mention = without_name(said, prop) or said
+        mention = remove_name(said, prop) or said
         points = max(score(mention, item), score(mention, prop))
         plain = item.semantic_type in ("", "number") and item.numeric and mention.kind in ("number", "money")
         wordy = "string" in item.types and item.semantic_type in ("", "title", "text", "query")
@@ -181,7 +185,7 @@ def items_in(found: Sequence[Mention], item: Property, prop: Property) -> Iterat
             yield max(points, 10), mention
 
 
-def bulleted(text: str) -> tuple[Mention, ...]:
+def find_bulleted(text: str) -> tuple[Mention, ...]:
     """Return the lines of a list with bullets or numbers, if there are several."""
     found = list(_BULLETS.finditer(text))[:_MOST_ITEMS]
     return tuple(Mention("quoted", line[1].strip(), *line.span(1)) for line in found) if len(found) > 1 else ()
@@ -193,172 +197,7 @@ _STATED = lazy_pattern(r"\s*(?:is|are|was|to|[:=]|set to|should be|turned)?\s*([
 _DENIED = lazy_pattern(r"(?i)\b(?:not|no|nicht|without|non)\W+$")
 _CLAUSES = lazy_pattern(r"[.;!?\n,:]|\band\b|\bbut\b|\bund\b")
 _AUXILIARY = vocabulary("is has should include enable enabled use with do allow needs need want be are only")
-LISTED = lazy_pattern(  # what stands between the items of a list
-    r"\s{0,3}(?:,|;|&|\+|/|、|，|\band\b|\bor\b|\bund\b|\bet\b|\by\b|\be\b|\bplus\b|\bas well as\b|\n\s{0,8}(?:[-*•]"
-    r"|\d{1,3}[.)]))[\s,]{0,3}(?:and |und |et |y |e |or )?(?:an? |the |some |to |in |for |from |with )?",
-    re.IGNORECASE,
-)
 _BULLETS = lazy_pattern(r"^[ \t]{0,12}(?:[-*•]|\d{1,3}[.)])[ \t]{1,4}(\S[^\n]{0,500})$", re.MULTILINE)
 _KINDS_OF_ITEMS = vocabulary(
     "number money quoted name words email url id channel date path phone ip host uuid address version color"
-)
-
-
-def kind_of_text(semantic_type: str, words: Iterable[str]) -> str:
-    """Return which kind of free text a property takes: text, message, reason, task, topic, query, expression..."""
-    named = set(words)
-    kind = next((kind for kind, words in _KINDS.items() if named & words), "")
-    if kind or semantic_type != "text":
-        return kind or semantic_type
-    return "message" if named.isdisjoint(_WHOLE_TEXTS) else "text"
-
-
-def announced(text: str, kind: str, used: Iterable[Mention]) -> Place | None:
-    """Return where free text of a kind stands, cut before used mentions; None where nothing announces it."""
-    taken = sorted((mention.start, mention.end) for mention in used)
-    for cue in _CUES.get(kind, ()):
-        for start, end in _sentences(text[:_REACH]):
-            polite = _after_courtesy(text, start, end)
-            at_start = cue in (_ASKING, _VERB)
-            found = cue.match(text[polite:end]) if at_start else cue.search(text, polite, end)
-            if found is None:
-                continue
-            begin = polite + found.end() if at_start else found.end()
-            whole = kind in ("message", "text") and cue in (_COLON, _SAYING)
-            end = _end_after_colon(text, begin) if cue is _COLON else end
-            if place := _trimmed(text, (begin, end), taken, whole=whole):
-                return place
-    return None
-
-
-def remainder(text: str, kind: str, used: Iterable[Mention]) -> Place | None:
-    """Return the object of the first request: the rest of its sentence; of a question, all of it."""
-    taken = sorted((mention.start, mention.end) for mention in used)
-    for start, end in _sentences(text[:_REACH]):
-        polite = _after_courtesy(text, start, end)
-        verb = _VERB.match(text[polite:end])
-        asks = kind in _QUESTIONS and text[start:end].rstrip().endswith(("?", "？"))
-        place: Place | None
-        if kind == "question" or (asks and not taken):
-            asked = _ASKED_OF.search(text, start, end) if kind == "" else None
-            place = asked.span(1) if asked else (start if kind == "question" else polite, end)
-        else:
-            begin = polite + (verb.end() if verb and not asks else 0)
-            place = _trimmed(text, (begin, end), taken, whole=False)
-        if place and text[slice(*place)].lower() not in word_set("requests"):
-            return place
-    return None
-
-
-_ASKED_OF = lazy_pattern(r"\bthe \w{1,30} (?:of|for) (?:the |an? )?([^?\n]{1,80})[?？]\s*$")
-
-
-def _after_courtesy(text: str, start: int, end: int) -> int:
-    found = _POLITE.match(text[start:end])
-    return start + (found.end() if found else 0)
-
-
-def _sentences(text: str) -> Iterator[Place]:
-    start = 0
-    for found in _SENTENCE.finditer(text):
-        if text[start : found.start()].strip():
-            yield start, found.start()
-        start = found.end()
-    if text[start:].strip():
-        yield start, len(text)
-
-
-def _end_after_colon(text: str, begin: int) -> int:
-    """Where a text after a colon ends: before a blank line or a sentence that requests more, else with the text."""
-    rest = text[begin : begin + _REACH]
-    ends = (found.start() for found in (_NEXT_REQUEST.search(rest), _BLANK_LINE.search(rest)) if found)
-    return begin + min(ends, default=len(rest))
-
-
-def _trimmed(text: str, place: Place, taken: list[Place], *, whole: bool) -> Place | None:
-    begin, end = place
-    cut = end
-    for start, stop in taken:
-        if start <= begin < stop:
-            begin = stop
-        elif begin < start < cut and not whole:
-            cut = start
-    piece = text[begin:cut]
-    if cut < end:
-        piece = _LEADING.sub("", piece.rstrip(" $€£¥#\"'“‘«"))
-    piece = _TAIL.sub("", piece.rstrip())
-    if not whole or piece.count(".") + piece.count("!") + piece.count("?") == 0:
-        piece = _TAIL.sub("", piece.rstrip(" \n.!?。？！,;:"))
-    lead = len(piece) - len(piece.lstrip(" \n,;:.!?\"'“”"))
-    piece = piece.rstrip(" \n\"'“”")
-    return (begin + lead, begin + len(piece)) if len(piece) > lead + 1 else None
-
-
-_REACH = 4_000
-_POLITE = lazy_pattern(
-    r"^(?:(?:hi|hey|hello|ok(?:ay)?|so|well|now|please|pls|kindly|just|also|then|and|first|next|finally)\b[,!. ]*"
-    r"|(?:can|could|would|will) (?:you|u|we)(?: please)?\b ?|i(?:'d| would)? (?:like|love|want|need)(?: you)? (?:to )?"
-    r"|(?:i(?:'m| am) )?(?:looking|trying) to |help me (?:to )?|let'?s |(?:use the|call) [\w-]{1,40} (?:tool )?to )+",
-    re.IGNORECASE,
-)
-_ASKING = lazy_pattern(
-    r"(?:search|look|browse|google|query|scan|check)(?: (?:(?:in|through|on|at|into) )?(?:the |our |my |your "
-    r"|this )?[\w-]{1,15}(?: (?!for|up|about|on)\w{1,15})?)? (?:for|up|about|on) (?:information on )?|(?:look up"
-    r"|find out|find me|find|google|search|lookup|explain|describe|define|show me|get me|list|fetch) (?:all |some "
-    r"|any )?(?:(?:information|info|details|news|papers|articles|documents) (?:on|about|for) )?|(?:tell me|give me"
-    r"|what do you know|write(?: me)?(?: an?)? [\w ]{1,30}?|ask)(?: (?:more|everything|all))? about |(?:suche?|finde"
-    r"|cherche[rz]?|trouve[rz]?|busca|buscar|cerca) (?:nach |moi |me |mir )?",
-    re.IGNORECASE,
-)
-_SAYING = lazy_pattern(
-    r"(?:\b(?:e-?mail|write|text|message|notify|inform|tell|remind|let)\b[^;:\n]{1,80}? that\b|\b(?:say|tell|stat"
-    r"|explain|writ|announc|read)(?:s|es|ing)? that\b|\b(?:saying|says|say|stating|reads|reading|dass|diciendo que"
-    r"|disant que|que diga)\b|\bwith (?:the )?(?:message|text|body|content|comment|note)\b)[ :,]{0,3}",
-    re.IGNORECASE,
-)
-_TELLING = lazy_pattern(
-    r"\b(?:remind|tell|ask|remember|reminder|task|todo|goal|want|need)\b(?: \w{1,20})?(?: is)? to ", re.IGNORECASE
-)
-_REASON = lazy_pattern(r"\b(?:because|since|as|due to|owing to|weil|parce que|porque)\b(?: of)? ", re.IGNORECASE)
-_ABOUT = lazy_pattern(r"\b(?:about|regarding|concerning|on the topic of|über|sobre)\b ", re.IGNORECASE)
-_COLON = lazy_pattern(r"[:：](?=\s)\s*(?=\S)")
-_QUESTION_WORDS = vocabulary("what what's who when where why how which is are was were can could will would")
-_VERB = lazy_pattern(
-    rf"^(?:what is|how much is|show me|give me|tell me|{'|'.join(sorted(word_set('requests') - _QUESTION_WORDS))})\b"
-    r"(?: me\b| us\b)?(?: the| an?)?(?: following)?(?: (?:command|text|code|expression|sentence|word|phrase|query"
-    r"|question|message|note|task|todo|(?:image|picture|photo|drawing|painting|illustration) of))? (?:the )?",
-    re.IGNORECASE,
-)
-_SENTENCE = lazy_pattern(r"(?<=[.!?。？！])(?:\s+|$)|\n{1,4}")
-_TAIL = lazy_pattern(
-    r"(?:[,;]? (?:please|pls|thanks?(?: you)?|for me|now|asap|right away|bitte|por favor|s'il vous plaît))+$",
-    re.IGNORECASE,
-)
-
-_CUES: dict[str, tuple[re.Pattern[str], ...]] = {
-    "text": (_SAYING, _COLON, _TELLING, _REASON),
-    "message": (_SAYING, _COLON, _TELLING, _REASON),
-    "reason": (_REASON, _SAYING),
-    "task": (_TELLING, _COLON, _SAYING),
-    "topic": (_ABOUT, _COLON, _ASKING),
-    "query": (_ASKING, _ABOUT, _COLON),
-    "title": (_COLON, _ABOUT, _TELLING),
-}
-_KINDS = {
-    "reason": vocabulary("reason cause justification"),
-    "task": vocabulary("task todo goal objective reminder"),
-    "topic": vocabulary("topic subject theme about interest"),
-    "question": vocabulary("question"),
-}
-_WHOLE_TEXTS = vocabulary("text input content sentence phrase paragraph document")
-_QUESTIONS = ("query", "message", "text", "task", "topic", "")
-_BLANK_LINE = lazy_pattern(r"\n\n")
-_NEXT_REQUEST = lazy_pattern(
-    r"[.!?]\s+(?=(?:set|assign|add|make|mark|use|please|send|then|also|tag|label|give|put|it|with)\b)", re.IGNORECASE
-)
-_LEADING = lazy_pattern(
-    r"(?:[\s,;(]{1,3}(?:in|at|from|to|for|with|by|about|on|as|into|under|over|below|above|than|less|more|at|most"
-    r"|least|up|of|the|an?|and|or|nach|von|für|auf|ins?|in|à|en|de|al|costing|max(?:imum)?|min(?:imum)?|limit"
-    r"|published|after|before|since|until|set|titled|called|named))+$",
-    re.IGNORECASE,
 )

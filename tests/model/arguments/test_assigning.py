@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mockserver.model.arguments import mentions
-from mockserver.model.arguments.assigning import Assignment, assign, matches, read_properties, values
+from mockserver.model.arguments.assigning import Assignment, Evidence, assign, find_candidates, read_properties, values
 from mockserver.model.arguments.properties import in_order, read_property
 from mockserver.model.arguments.reading import read
 from mockserver.model.arguments.values import Mention
@@ -13,7 +13,7 @@ from mockserver.model.arguments.values import Mention
 
 def given(text: str, properties: dict[str, Any], *, required: tuple[str, ...] = ()) -> dict[str, Any]:
     assignment = Assignment(text, lambda name, value: True)
-    assign(assignment, read(text), read_properties(properties, required))
+    assign(assignment, Evidence(text, read(text)), read_properties(properties, required))
     return assignment.given
 
 
@@ -28,14 +28,18 @@ def test_weaker_evidence_is_enough_for_what_is_required() -> None:
 
 def test_the_next_form_is_given_where_the_first_does_not_fit() -> None:
     assignment = Assignment("at 10:30", lambda name, value: value == "10:30")
-    assign(assignment, read("at 10:30"), read_properties({"time": {"type": "string", "format": "time"}}))
+    assign(
+        assignment,
+        Evidence("at 10:30", read("at 10:30")),
+        read_properties({"time": {"type": "string", "format": "time"}}),
+    )
     assert assignment.given == {"time": "10:30"}
 
 
 def test_work_is_bounded_by_pairs() -> None:
     text = "in Rome, " * 400
     properties = {f"city{at}": STRING for at in range(2_000)}
-    assert sum(1 for _ in matches(text, read(text), read_properties(properties))) <= 45_000
+    assert sum(1 for _ in find_candidates(text, read(text), read_properties(properties))) <= 45_000
 
 
 def test_what_stands_at_the_ends_is_weighed() -> None:

@@ -4,8 +4,15 @@ from typing import Any
 
 import pytest
 
-from mockserver.model.arguments.reading import phrases, read
-from mockserver.model.arguments.values import Mention, fragments, literals, pairs, quoted, statements
+from mockserver.model.arguments.reading import find_phrases, read
+from mockserver.model.arguments.values import (
+    Mention,
+    find_fragments,
+    find_literals,
+    find_pairs,
+    find_quoted,
+    find_statements,
+)
 
 
 def mention(text: str, value: object) -> Mention:
@@ -35,7 +42,7 @@ def test_there_are_not_too_many() -> None:
     ],
 )
 def test_phrases(text: str, names: list[str], others: list[str]) -> None:
-    found = list(phrases(text, bytearray(len(text))))
+    found = list(find_phrases(text, bytearray(len(text))))
     assert [mention.value for mention in found if mention.kind == "name"] == names
     assert [mention.value for mention in found if mention.kind == "words"] == others
 
@@ -61,9 +68,9 @@ def test_phrases(text: str, names: list[str], others: list[str]) -> None:
     ],
 )
 def test_literals(text: str, kind: str, value: str) -> None:
-    found = {(m.kind, m.value) for sure in (True, False) for m in literals(text, sure=sure)}
+    found = {(m.kind, m.value) for sure in (True, False) for m in find_literals(text, sure=sure)}
     assert (kind, value) in found
-    assert all(text[m.start : m.end] == m.value for sure in (True, False) for m in literals(text, sure=sure))
+    assert all(text[m.start : m.end] == m.value for sure in (True, False) for m in find_literals(text, sure=sure))
 
 
 @pytest.mark.parametrize(
@@ -83,11 +90,15 @@ def test_literals(text: str, kind: str, value: str) -> None:
     ],
 )
 def test_quotations(text: str, expected: list[str]) -> None:
-    assert [mention.value for mention in quoted(text)] == expected
+    assert [mention.value for mention in find_quoted(text)] == expected
 
 
 def test_code_is_told_from_quotations() -> None:
-    assert [(m.kind, m.unit) for m in quoted("```py\nx\n``` `y` 'z'")] == [("code", "py"), ("code", ""), ("quoted", "")]
+    assert [(m.kind, m.unit) for m in find_quoted("```py\nx\n``` `y` 'z'")] == [
+        ("code", "py"),
+        ("code", ""),
+        ("quoted", ""),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +113,7 @@ def test_code_is_told_from_quotations() -> None:
     ],
 )
 def test_pairs(text: str, expected: list[tuple[str, str]]) -> None:
-    assert [(mention.key, mention.value) for mention in pairs(text)] == expected
+    assert [(mention.key, mention.value) for mention in find_pairs(text)] == expected
 
 
 @pytest.mark.parametrize(
@@ -117,7 +128,7 @@ def test_pairs(text: str, expected: list[tuple[str, str]]) -> None:
     ],
 )
 def test_fragments(text: str, expected: list[Any]) -> None:
-    assert [mention.value for mention in fragments(text)] == expected
+    assert [mention.value for mention in find_fragments(text)] == expected
 
 
 @pytest.mark.parametrize(
@@ -133,4 +144,4 @@ def test_fragments(text: str, expected: list[Any]) -> None:
     ],
 )
 def test_names_and_numbers_are_given_to_what_is_named(text: str, told: list[tuple[str, str]]) -> None:
-    assert [(mention.key, mention.value) for mention in statements(text)] == told
+    assert [(mention.key, mention.value) for mention in find_statements(text)] == told

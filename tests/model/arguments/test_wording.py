@@ -2,9 +2,9 @@
 
 import pytest
 
-from mockserver.model.arguments.properties import item_of, read_property
+from mockserver.model.arguments.properties import read_item, read_property
 from mockserver.model.arguments.reading import read
-from mockserver.model.arguments.wording import boolean_in, bulleted, choices_in, items_in, runs_of_items
+from mockserver.model.arguments.wording import find_boolean, find_bulleted, find_choices, find_items, find_runs_of_items
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from mockserver.model.arguments.wording import boolean_in, bulleted, choices_in,
     ],
 )
 def test_choices(text: str, choices: list[str], expected: str | None) -> None:
-    found = sorted(choices_in(text, read_property("x", {"enum": choices}, 0)), key=lambda pair: -pair[0])
+    found = sorted(find_choices(text, read_property("x", {"enum": choices}, 0)), key=lambda pair: -pair[0])
     assert (found[0][1].value if found else None) == expected
 
 
@@ -38,7 +38,7 @@ def test_choices(text: str, choices: list[str], expected: str | None) -> None:
     ],
 )
 def test_yes_and_no(text: str, name: str, expected: bool | None) -> None:
-    assert boolean_in(text, read_property(name, {"type": "boolean"}, 0)) is expected
+    assert find_boolean(text, read_property(name, {"type": "boolean"}, 0)) is expected
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_yes_and_no(text: str, name: str, expected: bool | None) -> None:
 )
 def test_enumerations(text: str, kind: str, expected: list[object]) -> None:
     prop = read_property("things", {"type": "array", "items": {"type": kind}}, 0)
-    groups = runs_of_items(text, list(items_in(read(text), item_of(prop), prop)), item_of(prop))
+    groups = find_runs_of_items(text, list(find_items(read(text), read_item(prop), prop)), read_item(prop))
     assert [mention.value for mention in max(groups)[1]] == expected
 
 
@@ -58,4 +58,4 @@ def test_enumerations(text: str, kind: str, expected: list[object]) -> None:
     ("text", "expected"), [("x:\n- a b\n* c\n1. d", ["a b", "c", "d"]), ("- alone", []), ("a - b - c", [])]
 )
 def test_bullets(text: str, expected: list[str]) -> None:
-    assert [mention.value for mention in bulleted(text)] == expected
+    assert [mention.value for mention in find_bulleted(text)] == expected

@@ -7,9 +7,9 @@ from mockserver.core.call import Message, Tool, ToolChoice
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.auto import auto
-from mockserver.model.prose.closing import closing
-from mockserver.model.prose.form import Request, finished
-from mockserver.model.prose.topic import topic
+from mockserver.model.closing import find_closing
+from mockserver.model.form import Request, finish_answer
+from mockserver.model.topic import topic
 from tests.kit.calls import call, tool_result
 
 WEATHER = Tool("get_weather", "Get the weather", {"type": "object", "properties": {"city": {"type": "string"}}})
@@ -43,7 +43,7 @@ def rules(text: str) -> Message:
     ],
 )
 def test_the_word_that_ends_an_answer(order: str, word: str) -> None:
-    found = closing(call(rules(f"You are kind. {order} Be brief."), "Tell me about bees"))
+    found = find_closing(call(rules(f"You are kind. {order} Be brief."), "Tell me about bees"))
     assert found.word == word
     assert said(rules(order), "What is 2 + 2?") == f"2 + 2 = 4\n\n{word}".rstrip()
 
@@ -73,15 +73,13 @@ def test_a_critic_approves_only_after_feedback() -> None:
 @pytest.mark.parametrize(
     ("text", "order", "formed"),
     [
-        ("Rain falls.", "Reply in uppercase.", "RAIN FALLS."),
-        ("Rain falls.", "Write a sentence in all lowercase", "rain falls."),
         ("There are 25 days.", "Only reply with the number", "25"),
         ("Rain falls.", "Write SQL with keywords in uppercase", "Rain falls."),
         ("Rain falls.", "Which number is in the upper row?", "Rain falls."),
     ],
 )
 def test_forms(text: str, order: str, formed: str) -> None:
-    assert finished(text, Request(order, "", topic(order)), Seed(0).stream("x")) == formed
+    assert finish_answer(text, Request(order, "", topic(order)), Seed(0).stream("x")) == formed
 
 
 @pytest.mark.parametrize(
@@ -89,5 +87,5 @@ def test_forms(text: str, order: str, formed: str) -> None:
 )
 def test_no_order_is_too_odd(piece: str) -> None:
     text = piece * (500_000 // len(piece))
-    assert len(closing(call(rules(text), text)).word) < 200
-    assert finished("abc", Request(text[:10_000], "", topic("")), Seed(0).stream("x"))
+    assert len(find_closing(call(rules(text), text)).word) < 200
+    assert finish_answer("abc", Request(text[:10_000], "", topic("")), Seed(0).stream("x"))

@@ -12,7 +12,6 @@ from mockserver.model.auto import auto
 from tests.kit.calls import call
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-SHELL = "Provide only bash commands for Linux without any description. Ensure the output is a valid shell command."
 
 
 def answered(text: str, *, rules: str = "", result: str = "") -> str:
@@ -43,29 +42,12 @@ def answered(text: str, *, rules: str = "", result: str = "") -> str:
         ("What is 7*8? Your last line must be 'RESULT: <answer>'.", r".* = 56\n\nRESULT: 56"),
         ("Who wrote Faust? Begin your answer with 'Response:'", "Response: .+"),
         ("Write a python function that adds two numbers", r"```python\ndef add_two_numbers\(.*\n```"),
-        ("Give me a shell command to count the lines in a.txt. Only the command.", r"wc -l a\.txt"),
         ("Write an email to three customers", r"[^\n]+"),
         ("Write a short story about three pigs", r"[^\n]+"),
-        ("Please answer in uppercase: what is tea?", "[^a-z]+"),
-        ("Why do people use capitals?", ".*[a-z].*"),
-        ("Explain uppercase letters to a child", ".*[a-z].*"),
     ],
 )  # fmt: skip
 def test_an_answer_looks_as_ordered(text: str, pattern: str) -> None:
     assert re.fullmatch(pattern, answered(text), re.DOTALL), answered(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "command"),
-    [
-        ("list all files", "ls -la"),
-        ("find all json files here", "find . -name '*.json'"),
-        ("compress logs.txt", "tar -czf archive.tar.gz logs.txt"),
-        ("frobnicate the gizmo", 'echo "frobnicate the gizmo"'),
-    ],
-)
-def test_only_a_command(text: str, command: str) -> None:
-    assert answered(text, rules=SHELL) == command
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 
 from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.http import HttpRequest
-from mockserver.model.prose.passages import passage, result_texts, results_text
-from mockserver.model.prose.topic import topic
+from mockserver.model.passages import describe_results, find_passage, list_result_texts
+from mockserver.model.topic import topic
 
 TOWER = "The tower of Pisa is 56 metres tall. It was begun in 1173. Tickets cost 20 euros."
 SHOP = "You are the clerk of Brown's. Our shop opens at 9. Refunds take 14 days. Always greet Rome politely."
@@ -18,7 +18,7 @@ ROLES = {"S": "system", "U": "user", "A": "assistant", "T": "tool"}
 def answer(*turns: str) -> str | None:
     messages = tuple(Message(ROLES[turn[0]], turn[2:]) for turn in turns)
     asked = next(message.text for message in reversed(messages) if message.role == "user")
-    return passage(Call("openai", "chat", "m", HttpRequest("POST", "/"), 0, messages=messages), topic(asked))
+    return find_passage(Call("openai", "chat", "m", HttpRequest("POST", "/"), 0, messages=messages), topic(asked))
 
 
 @pytest.mark.parametrize(
@@ -114,21 +114,21 @@ def conversation(*results: Result) -> Call:
     ],
 )  # fmt: skip
 def test_text(results: list[Result], text: str | None) -> None:
-    assert results_text(conversation(*results)) == text
+    assert describe_results(conversation(*results)) == text
 
 
 def test_earlier_results_are_left_out() -> None:
     earlier = conversation(("add", {}, "5"))
     later = Call("openai", "chat", "m", earlier.http, 0, messages=(*earlier.messages, Message("user", "Thanks")))
-    assert results_text(later) is None
-    assert result_texts(later) == ()
-    assert result_texts(earlier) == ("5",)
+    assert describe_results(later) is None
+    assert list_result_texts(later) == ()
+    assert list_result_texts(earlier) == ("5",)
 
 
 def test_a_result_of_no_known_call() -> None:
     image = Message("tool", "", ({"type": "image_url"},))
     lone = (Message("tool", "5", name="add"), image)
-    assert results_text(Call("openai", "chat", "m", HttpRequest("POST", "/"), 0, messages=lone)) == (
+    assert describe_results(Call("openai", "chat", "m", HttpRequest("POST", "/"), 0, messages=lone)) == (
         "Add: 5. Result: an image."
     )
 
@@ -145,8 +145,10 @@ def test_a_result_of_no_known_call() -> None:
     ],
 )
 def test_huge_results_are_bounded(text: str) -> None:
-    assert len(results_text(conversation(("get", {"q": "x" * 10_000}, text))) or "") in range(1, 3000)
+    assert len(describe_results(conversation(("get", {"q": "x" * 10_000}, text))) or "") in range(1, 3000)
 
 
 def test_many_results_are_bounded() -> None:
-    assert (results_text(conversation(*[("add", {"a": i}, str(i)) for i in range(500)])) or "").endswith("(484 more)")
+    assert (describe_results(conversation(*[("add", {"a": i}, str(i)) for i in range(500)])) or "").endswith(
+        "(484 more)"
+    )

@@ -12,20 +12,20 @@ from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
 from mockserver.model.fillers import english, word_lists
-from mockserver.model.prose.generators import (
+from mockserver.model.prose import (
     Speaker,
     echo,
-    less_reasoning,
+    find_topic,
     lorem,
+    make_reasoning,
     markdown,
     prose,
-    reasoning,
     sentence_of,
     sentences,
-    topic_of,
+    spend_reasoning,
     words,
 )
-from mockserver.model.prose.topic import Topic, languages, topic
+from mockserver.model.topic import Topic, languages, topic
 from tests.kit.calls import in_options
 
 SENTENCES = re.compile(r"(?:[A-Z][\w,;:?' ]*[.?](?: |\n\n|$))+")
@@ -87,7 +87,7 @@ def test_a_language_may_be_ordered() -> None:
     told = (Message("system", "Answer in German."), *TEA)
     assert "“green tea”" in written(prose, messages=told)
     assert call(messages=told).system == "Answer in German."
-    assert topic_of(call(messages=told)).language == "de"
+    assert find_topic(call(messages=told)).language == "de"
 
 
 def test_a_prompt_that_is_no_order_is_gone_on_from() -> None:
@@ -161,38 +161,40 @@ SEED = Seed(3)
 
 @pytest.mark.parametrize("effort", [None, "none", "minimal"])
 def test_nobody_thinks_unasked(effort: str | None) -> None:
-    assert reasoning(call(messages=TEA, effort=effort), SEED) == ()
+    assert make_reasoning(call(messages=TEA, effort=effort), SEED) == ()
 
 
 def test_the_harder_the_longer() -> None:
     lengths = [
         count(thought.text)
         for effort in ("low", "medium", "high", "xhigh", "max")
-        for thought in reasoning(call(messages=TEA, effort=effort), SEED)
+        for thought in make_reasoning(call(messages=TEA, effort=effort), SEED)
     ]
     assert len(lengths) == 5
     assert lengths == sorted(set(lengths))
 
 
 def test_an_unknown_effort_is_a_medium_one() -> None:
-    assert reasoning(call(messages=TEA, effort="heroic"), SEED) == reasoning(call(messages=TEA, effort="medium"), SEED)
+    assert make_reasoning(call(messages=TEA, effort="heroic"), SEED) == make_reasoning(
+        call(messages=TEA, effort="medium"), SEED
+    )
 
 
 @pytest.mark.parametrize("most", [1, 2, 7, 20, 100])
 def test_thoughts_take_half_of_the_tokens_at_the_most(most: int) -> None:
-    found = reasoning(call(messages=TEA, effort="high", max_tokens=most), SEED)
+    found = make_reasoning(call(messages=TEA, effort="high", max_tokens=most), SEED)
     assert sum(count(thought.text) for thought in found) <= most // 2
     assert bool(found) == (most > 1)
-    left = less_reasoning(call(messages=TEA, effort="high", max_tokens=most), found).options.max_tokens
+    left = spend_reasoning(call(messages=TEA, effort="high", max_tokens=most), found).options.max_tokens
     assert left is not None
     assert left >= most / 2
 
 
 def test_without_a_limit_nothing_changes() -> None:
     asked = call(messages=TEA, effort="high")
-    assert less_reasoning(asked, reasoning(asked, SEED)) is asked
+    assert spend_reasoning(asked, make_reasoning(asked, SEED)) is asked
     limited = call(messages=TEA, max_tokens=5)
-    assert less_reasoning(limited, ()) is limited
+    assert spend_reasoning(limited, ()) is limited
 
 
 def said(text: str, number: int, seed: int = 0) -> list[str]:

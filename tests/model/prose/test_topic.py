@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.model.prose.topic import (
+from mockserver.model.topic import (
     UNSPACED,
     content_words,
     is_order,

@@ -11,8 +11,8 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, mentions
+from mockserver.model.reply import schema
 from mockserver.model.schema import instance
-from mockserver.model.structured import schema
 from tests.kit.calls import call
 
 

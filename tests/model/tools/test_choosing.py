@@ -1,19 +1,19 @@
 """Which tools a text asks for, clause by clause, and how well a tool fits."""
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 
 from mockserver.core.call import Tool
-from mockserver.model.arguments import NOTHING
-from mockserver.model.tools.choosing import (
+from mockserver.model.choosing import (
     THRESHOLD,
+    Offers,
     Said,
-    best,
-    clauses,
-    fitness,
-    named_at,
-    offered_tools,
-    tool_requests,
-    unquoted,
+    blank_quotes,
+    find_best,
+    find_tool_requests,
+    score_words,
+    split_clauses,
 )
 from mockserver.model.vocabulary import words
 
@@ -25,7 +25,7 @@ TOOLS = (
 
 
 def asked(text: str) -> list[tuple[str, str, bool]]:
-    return [(request.tool.name, request.text, request.later) for request in tool_requests(text, TOOLS, {})]
+    return [(request.tool.name, request.text, request.later) for request in find_tool_requests(text, TOOLS, {})]
 
 
 def test_each_wish_has_its_own_words() -> None:
@@ -54,10 +54,10 @@ def test_prose_asks_for_no_tool(text: str) -> None:
 
 
 def test_the_best_of_tools_that_fit_badly() -> None:
-    found = best("something for a city", TOOLS, {})
+    found = find_best("something for a city", TOOLS, {})
     assert found is not None
     assert found.name == "get_weather"
-    assert best("xyzzy", TOOLS, {}) is None
+    assert find_best("xyzzy", TOOLS, {}) is None
 
 
 def function(name: str, about: str, *needed: str) -> Tool:
@@ -73,7 +73,7 @@ OTHER_TOOLS = (
 
 
 def names(text: str) -> list[str]:
-    return [request.tool.name for request in tool_requests(text, OTHER_TOOLS, {})]
+    return [request.tool.name for request in find_tool_requests(text, OTHER_TOOLS, {})]
 
 
 def test_items_of_a_list_are_one_wish() -> None:
@@ -115,11 +115,11 @@ FOREIGN_TOOLS = (
     ],
 )
 def test_tools_are_asked_for_in_other_languages(text: str, tool: str | None) -> None:
-    assert [request.tool.name for request in tool_requests(text, FOREIGN_TOOLS, {})] == ([tool] if tool else [])
+    assert [request.tool.name for request in find_tool_requests(text, FOREIGN_TOOLS, {})] == ([tool] if tool else [])
 
 
 def test_clauses_stand_between_signs_and_joining_words() -> None:
-    found = clauses("Check the weather in Paris, and book a table. Then e-mail bob@example.com")
+    found = split_clauses("Check the weather in Paris, and book a table. Then e-mail bob@example.com")
     assert [clause.text.strip() for clause in found] == [
         "Check the weather in Paris",
         "book a table",
@@ -139,7 +139,7 @@ def test_clauses_stand_between_signs_and_joining_words() -> None:
     ],
 )
 def test_what_is_denied(text: str, wanted: str, denied: str) -> None:
-    [clause] = clauses(text)
+    [clause] = split_clauses(text)
     assert (clause.text, clause.denied) == (wanted, denied)
 
 
@@ -154,23 +154,23 @@ def test_what_is_denied(text: str, wanted: str, denied: str) -> None:
     ],
 )
 def test_what_asks_for_nothing(text: str, idle: bool) -> None:
-    assert clauses(text)[0].idle is idle
+    assert split_clauses(text)[0].idle is idle
 
 
 def test_quoted_texts_are_blanked_and_quoted_names_stay() -> None:
-    assert unquoted('say "book a table" with `get_user`') == "say" + " " * 16 + "with `get_user`"
-    assert len(unquoted("```\nbook a table\n```")) == len("```\nbook a table\n```")
+    assert blank_quotes('say "book a table" with `get_user`') == "say" + " " * 16 + "with `get_user`"
+    assert len(blank_quotes("```\nbook a table\n```")) == len("```\nbook a table\n```")
 
 
 def test_of_a_long_text_the_ends_are_heard() -> None:
-    found = clauses("first. " + "middle. " * 1000 + "last.")
+    found = split_clauses("first. " + "middle. " * 1000 + "last.")
     assert (found[0].text.strip(), found[-1].text.strip()) == ("first", "last")
     assert len(found) <= 400
 
 
 @pytest.mark.parametrize("sign", ["“", '"', "`", "'", "«", "「", "a,", "what ", "do you have ", "not "])
 def test_hostile_texts_are_read_in_bounded_time(sign: str) -> None:
-    assert len(clauses(sign * 16_000)) <= 400
+    assert len(split_clauses(sign * 16_000)) <= 400
 
 
 WEATHER = Tool("get_weather", "Get the current weather for a city, e.g. Paris.", {"properties": {"city": {}}})
@@ -178,7 +178,12 @@ TICKETS = (Tool("jira_create_ticket", "Create a ticket"), Tool("jira_list_boards
 
 
 def fit(tool: Tool, text: str, *others: Tool) -> float:
-    return fitness(offered_tools((tool, *others), {})[0], Said(words(text)), NOTHING)
+    return fitness(text, (tool, *others), {})
+
+
+def fitness(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> float:
+    alike = (offer for offer in Offers(tools, hints).alike(words(text)) if offer.at == 0)
+    return next((score_words(offer, Said(words(text))) for offer in alike), 0)
 
 
 def test_words_of_the_name_suffice() -> None:
@@ -192,25 +197,24 @@ def test_examples_of_a_description_say_nothing() -> None:
 
 def test_hints_add_to_the_description() -> None:
     policy = Tool("kb", "Internal.")
-    assert fitness(offered_tools((policy,), {})[0], Said(words("vacation and sick leave")), NOTHING) == 0
-    hinted = offered_tools((policy,), {"kb": "Use kb for vacation and sick leave."})[0]
-    assert fitness(hinted, Said(words("vacation and sick leave")), NOTHING) >= THRESHOLD
+    assert fitness("vacation and sick leave", (policy,), {}) == 0
+    assert fitness("vacation and sick leave", (policy,), {"kb": "Use kb for vacation and sick leave."}) >= THRESHOLD
 
 
 def test_a_name_is_found_as_it_is_written() -> None:
-    weather, search = offered_tools((WEATHER, Tool("search")), {})
-    assert named_at(weather, "please call GET_WEATHER now") == 12
-    assert named_at(weather, "my_get_weather") is None
-    assert named_at(search, "search for cats") is None
-    assert named_at(search, "use the search tool") == 8
+    search = Tool("search")
+    offers = Offers((WEATHER, search))
+    assert offers.named("please call GET_WEATHER now") == [(12, WEATHER)]
+    assert offers.named("my_get_weather") == []
+    assert offers.named("search for cats") == []
+    assert offers.named("use the search tool") == [(8, search)]
 
 
 def test_an_mcp_server_is_known_by_its_label_and_its_tools() -> None:
     server = Tool("mcp", kind="mcp", options={"server_label": "deepwiki", "allowed_tools": ["ask_question", "search"]})
     assert fit(server, "ask deepwiki about rust") >= THRESHOLD
-    offered = offered_tools((server,), {})[0]
-    assert named_at(offered, "use ask_question to learn of rust") == 4
-    assert named_at(offered, "search for rust") is None
+    assert Offers((server,)).named("use ask_question to learn of rust") == [(4, server)]
+    assert Offers((server,)).named("search for rust") == []
     assert fit(server, "what is an mcp") < THRESHOLD
 
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.call import Message
+from mockserver.core.call import Message, Tool
 from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.auto import auto
-from mockserver.model.tools.decisions import chosen_values, next_speaker
+from mockserver.model.team import choose_speaker, choose_values, find_colleague
 from tests.kit.calls import call
 
 RULES = Message("system", "You supervise researcher and coder. If all is done, answer FINISH.")
@@ -25,7 +25,7 @@ ROUTE = route("researcher", "coder", "FINISH")
 
 
 def chosen(schema: Json, *messages: Message) -> Any:
-    return next(iter(chosen_values(call(*messages), schema).values()), None)
+    return next(iter(choose_values(call(*messages), schema).values()), None)
 
 
 def test_a_worker_that_fits_and_then_the_end() -> None:
@@ -64,20 +64,37 @@ def test_definitions_and_alternatives_list_options_too() -> None:
     assert chosen(schema, CODE) == "coder"
     assert chosen(schema, CODE, Message("assistant", "plot()")) == "__end__"
     endless: Json = {"$defs": {"A": {"$ref": "#/$defs/A"}}, "properties": {"next": {"$ref": "#/$defs/A"}}}
-    assert chosen_values(call(CODE), endless) == {}
+    assert choose_values(call(CODE), endless) == {}
 
 
 def test_a_state_is_no_decision() -> None:
-    assert chosen_values(call("Set it to doing"), route("todo", "doing", "done", name="status")) == {}
+    assert choose_values(call("Set it to doing"), route("todo", "doing", "done", name="status")) == {}
 
 
 def test_a_name_from_a_list_in_words() -> None:
     schema = {"properties": {"coworker": {"type": "string"}, "task": {"type": "string"}}}
     about = "Delegate a task to one of the following coworkers: Senior Researcher, Writer\nThe input is the coworker."
-    assert chosen_values(call("Ask the writer for an article"), schema, about) == {"coworker": "Writer"}
-    assert chosen_values(call("Hello"), schema, about) == {"coworker": "Senior Researcher"}
+    assert choose_values(call("Ask the writer for an article"), schema, about) == {"coworker": "Writer"}
+    assert choose_values(call("Hello"), schema, about) == {"coworker": "Senior Researcher"}
     rules = Message("system", "Available coworkers:\n- Editor: mends texts\n- Painter: draws\n")
-    assert chosen_values(call(rules, Message("user", "Please mend this")), schema) == {"coworker": "Editor"}
+    assert choose_values(call(rules, Message("user", "Please mend this")), schema) == {"coworker": "Editor"}
+
+
+def test_a_member_of_a_roster() -> None:
+    member = '<member id="{}" name="{}">\n  Role: {}\n</member>\n'
+    roster = member.format("forecaster", "Forecaster", "Knows the weather") + member.format(
+        "author", "Author", "Writes"
+    )
+    asked = call(Message("system", f"<team>\n{roster}</team>"), Message("user", "What is the weather in Oslo?"))
+    schema = {"properties": {"member_id": {"type": "string"}, "task": {"type": "string"}}}
+    tool = Tool("delegate_task_to_member", "Delegate a task.", schema)
+    assert choose_values(asked, schema)["member_id"] == "forecaster"
+    assert find_colleague(asked, tool) == {"member_id": "forecaster"}
+
+
+def test_a_word_that_a_description_quotes() -> None:
+    schema = {"properties": {"score": {"type": "string", "description": "'yes' if relevant, or 'no' if not"}}}
+    assert choose_values(call("Grade it"), schema) == {"score": "yes"}
 
 
 def test_a_ledger_of_a_team() -> None:
@@ -90,7 +107,7 @@ def test_a_ledger_of_a_team() -> None:
     first, task = Message("user", order), Message("assistant", "We will plot it.")
     reply = Message("user", "plot()", name="coder")
     before, after = (
-        {name: value["answer"] for name, value in chosen_values(call(*said, first), schema).items()}
+        {name: value["answer"] for name, value in choose_values(call(*said, first), schema).items()}
         for said in ((task,), (task, reply))
     )
     assert before == {"is_request_satisfied": False, "is_in_loop": False, "next_speaker": "writer"}
@@ -99,6 +116,6 @@ def test_a_ledger_of_a_team() -> None:
 
 def test_workers_in_words() -> None:
     rules = Message("system", "Respond with the worker to act next, or FINISH. Workers: researcher, coder.")
-    assert next_speaker(call(rules, CODE)) == "coder"
-    assert next_speaker(call(rules, CODE, Message("user", "plot()", name="coder"))) == "FINISH"
-    assert next_speaker(call("Write a poem. Reply only with the next role: worker or FINISH.")) == "worker"
+    assert choose_speaker(call(rules, CODE)) == "coder"
+    assert choose_speaker(call(rules, CODE, Message("user", "plot()", name="coder"))) == "FINISH"
+    assert choose_speaker(call("Write a poem. Reply only with the next role: worker or FINISH.")) == "worker"

@@ -10,7 +10,7 @@ from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.plan import Item
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
-from mockserver.model.tools.hosted import allowed, chosen, free_text, hosted_use
+from mockserver.model.hosted import limit_to_choice, list_allowed, make_hosted_use, write_free_text
 from mockserver.wire.responses import ResponseOptions, make_hosted_tool_item
 from tests.engine.test_own_tools import OFFICIAL
 from tests.kit.calls import call
@@ -19,7 +19,7 @@ SIZE = {"display_width": 800, "display_height": 600, "environment": "browser"}
 
 
 def use(kind: str, conversation: Call, **options: Any) -> Item | None:
-    made = hosted_use(Tool(kind, kind=kind, options={"type": kind, **options}), conversation, Seed(1))
+    made = make_hosted_use(Tool(kind, kind=kind, options={"type": kind, **options}), conversation, Seed(1))
     if made is not None:
         OFFICIAL.validate_python(make_hosted_tool_item(made, ResponseOptions(), "0"), strict=True)
     return made
@@ -119,7 +119,7 @@ REQUEST = Message("assistant", tool_calls=(ToolCall("mcpr_1", "ask_question", "{
 
 
 def use_of_mcp(conversation: Call, **options: Any) -> Item | None:
-    return hosted_use(Tool("mcp", kind="mcp", options={"server_label": "wiki", **options}), conversation, Seed(1))
+    return make_hosted_use(Tool("mcp", kind="mcp", options={"server_label": "wiki", **options}), conversation, Seed(1))
 
 
 def test_a_server_of_unknown_tools_is_only_listed_once() -> None:
@@ -143,9 +143,9 @@ def test_a_choice_means_a_server_or_one_of_its_tools(
     servers: tuple[tuple[str, str], ...], tools: list[str] | None
 ) -> None:
     server = Tool("mcp", kind="mcp", options={"server_label": "wiki", "allowed_tools": ["a", "b"]})
-    found = chosen(server, ToolChoice("named", ("mcp",), servers))
-    assert (found and allowed(found)) == tools
-    assert chosen(Tool("web_search"), ToolChoice("required", (), servers)) == Tool("web_search")
+    found = limit_to_choice(server, ToolChoice("named", ("mcp",), servers))
+    assert (found and list_allowed(found)) == tools
+    assert limit_to_choice(Tool("web_search"), ToolChoice("required", (), servers)) == Tool("web_search")
 
 
 def test_a_tool_that_needs_no_approval_is_called() -> None:
@@ -188,7 +188,7 @@ LOOK = {"type": "screenshot"}
 
 def step(conversation: Call, kind: str = "computer_use_preview") -> Any:
     tool = Tool(kind, kind=kind, options={"type": kind, **SCREEN})
-    made = hosted_use(tool, conversation, Seed(2))
+    made = make_hosted_use(tool, conversation, Seed(2))
     return made.body if made else None
 
 
@@ -278,9 +278,9 @@ TOOL = Tool("run_code", kind="custom")
     ],
 )
 def test_it_is_what_was_said_for_it(said: str, text: str) -> None:
-    assert free_text(TOOL, mentions(said), Seed()) == text
+    assert write_free_text(TOOL, mentions(said), Seed()) == text
 
 
 def test_a_grammar_is_kept() -> None:
     ruled = Tool("pick", kind="custom", grammar=("regex", "red|green"))
-    assert free_text(ruled, mentions("make it green"), Seed()) == "green"
+    assert write_free_text(ruled, mentions("make it green"), Seed()) == "green"

@@ -5,13 +5,12 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Tool, ToolCall
 from mockserver.model.arguments import NOTHING
-from mockserver.model.tools.pending_calls import (
-    Instructions,
+from mockserver.model.instructions import Instructions, Pair, read_instructions
+from mockserver.model.tool_uses import (
     PendingCall,
-    earlier_call,
-    ending_tools,
-    instructions,
-    pending_calls,
+    find_earlier_call,
+    find_ending_tools,
+    find_pending_calls,
     same_arguments,
 )
 from tests.kit.calls import call
@@ -23,7 +22,9 @@ END = Tool("final_result")
 
 
 def due(asked: Call, *tools: Tool) -> list[tuple[str, int]]:
-    return [(pending.tool.name, pending.stage) for pending in pending_calls(asked, tools or (WEATHER, TABLE, POLICY))]
+    return [
+        (pending.tool.name, pending.stage) for pending in find_pending_calls(asked, tools or (WEATHER, TABLE, POLICY))
+    ]
 
 
 def done(asked: Call, name: str, arguments: str = "{}") -> Call:
@@ -84,16 +85,16 @@ def test_arguments_are_the_same_by_what_they_mean(one: str, other: str, equal: b
 def test_a_call_is_known_that_was_made_in_any_turn() -> None:
     asked = done(call("check the weather"), "get_weather", '{"city":"Rome"}')
     later = replace(asked, messages=(*asked.messages, Message("user", "the weather again")))
-    assert earlier_call(later, PendingCall(WEATHER, NOTHING), ToolCall("", "get_weather", '{"city": "Rome"}'))
-    assert not earlier_call(later, PendingCall(WEATHER, NOTHING), ToolCall("", "get_weather", '{"city": "Oslo"}'))
-    assert not earlier_call(later, PendingCall(TABLE, NOTHING), ToolCall("", "book_table", '{"city": "Rome"}'))
+    assert find_earlier_call(later, PendingCall(WEATHER, NOTHING), ToolCall("", "get_weather", '{"city": "Rome"}'))
+    assert not find_earlier_call(later, PendingCall(WEATHER, NOTHING), ToolCall("", "get_weather", '{"city": "Oslo"}'))
+    assert not find_earlier_call(later, PendingCall(TABLE, NOTHING), ToolCall("", "book_table", '{"city": "Rome"}'))
 
 
 TOOLS = (*map(Tool, ("lookup_policy", "send_reply", "search", "Read", "ReportFindings")),)
 
 
 def said(text: str) -> Instructions:
-    return instructions(call(Message("system", text), "hello"), TOOLS)
+    return read_instructions(call(Message("system", text), "hello"), TOOLS)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def said(text: str) -> Instructions:
     ],
 )
 def test_what_is_always_called(text: str, always: list[str]) -> None:
-    assert [tool.name for tool in said(text).always] == always
+    assert said(text).always == always
 
 
 @pytest.mark.parametrize(
@@ -127,8 +128,7 @@ def test_what_is_always_called(text: str, always: list[str]) -> None:
     ],
 )
 def test_pairs(text: str, first: str, second: str, cause: str) -> None:
-    [(one, other, called)] = said(text).pairs
-    assert (one.name, other.name, called) == (first, second, cause)
+    assert said(text).pairs == [Pair(first, second, cause)]
 
 
 def test_what_is_never_called() -> None:
@@ -157,7 +157,7 @@ def test_conditions_are_hints() -> None:
     ],
 )
 def test_by_name(names: tuple[str, ...], found: tuple[str, ...]) -> None:
-    assert tuple(tool.name for tool in ending_tools(tuple(map(Tool, names)))) == found
+    assert tuple(tool.name for tool in find_ending_tools(tuple(map(Tool, names)))) == found
 
 
 def test_who_is_done_hands_over() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.call import Message
-from mockserver.model.tools.decisions import next_speaker
+from mockserver.model.team import choose_speaker
 from tests.kit.calls import call
 
 ORDER = "Then select the next role from ['planner', 'coder', 'reviewer'] to play. Only return the role."
@@ -11,7 +11,7 @@ ROLES = "The following roles are available:\nplanner: Plans the work.\ncoder: Wr
 
 
 def chosen(transcript: str) -> str | None:
-    return next_speaker(call(Message("system", f"{ROLES}{ORDER}\n\n{transcript}\n\n{ORDER}")))
+    return choose_speaker(call(Message("system", f"{ROLES}{ORDER}\n\n{transcript}\n\n{ORDER}")))
 
 
 @pytest.mark.parametrize(
@@ -38,19 +38,19 @@ def test_all_get_their_turn() -> None:
 
 def test_a_conversation_of_named_messages() -> None:
     said = [Message("user", "Build a game", name="user"), Message("user", "A plan.", name="planner")]
-    assert next_speaker(call(Message("system", ROLES), *said, Message("system", ORDER))) == "coder"
+    assert choose_speaker(call(Message("system", ROLES), *said, Message("system", ORDER))) == "coder"
 
 
 def test_the_end_once_all_have_spoken() -> None:
     order = "Who speaks next? Choose one of: writer, critic, FINISH."
-    assert next_speaker(call(f"user: Go\nwriter: A poem.\ncritic: Good.\n\n{order}")) == "FINISH"
+    assert choose_speaker(call(f"user: Go\nwriter: A poem.\ncritic: Good.\n\n{order}")) == "FINISH"
 
 
 def test_roles_on_lines_of_their_own() -> None:
     order = "Choose only from these participants:\n- Reviewer\n- Writer\n\nHistory:\nuser: Go\nWriter: A slogan."
-    assert next_speaker(call(order)) == "Reviewer"
+    assert choose_speaker(call(order)) == "Reviewer"
 
 
 def test_other_choices_are_no_roles() -> None:
-    assert next_speaker(call("Classify this as one of: good, bad.")) is None
-    assert next_speaker(call("Which agent is the best?")) is None
+    assert choose_speaker(call("Classify this as one of: good, bad.")) is None
+    assert choose_speaker(call("Which agent is the best?")) is None

@@ -14,7 +14,8 @@ from mockserver.core.json import Json
 from mockserver.core.plan import ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import NOTHING
-from mockserver.model.tools import tool_use, tool_uses, with_quoted_calls, without_reminders
+from mockserver.model.conversation import unwrap
+from mockserver.model.tool_uses import list_tool_uses, make_tool_use
 from tests.kit.calls import call
 from tests.kit.loops import asked, catalogue, rounds, rows, uses
 
@@ -64,8 +65,8 @@ def test_what_is_required_again_is_another_tool_first() -> None:
 
 
 def test_a_tool_without_parameters_gets_an_empty_object() -> None:
-    assert tool_use(Tool("f"), NOTHING, Seed()).call == ToolCall("", "f", "{}")
-    assert json.loads(tool_use(Tool("f", parameters={"type": "object"}), NOTHING, Seed()).call.arguments) == {}
+    assert make_tool_use(Tool("f"), NOTHING, Seed()).call == ToolCall("", "f", "{}")
+    assert json.loads(make_tool_use(Tool("f", parameters={"type": "object"}), NOTHING, Seed()).call.arguments) == {}
 
 
 def test_a_custom_tool_gets_text() -> None:
@@ -152,7 +153,7 @@ def test_loops_end_and_no_call_is_made_twice(turn: Call, results: list[Json]) ->
 @settings(max_examples=150, deadline=None)
 @given(turns(), st.integers(0, 3))
 def test_the_tool_choice_is_obeyed_and_arguments_are_valid(turn: Call, seed: int) -> None:
-    choice, made = turn.tool_choice, tool_uses(turn, Seed(seed))
+    choice, made = turn.tool_choice, list_tool_uses(turn, Seed(seed))
     calls = [use.call for use in made if isinstance(use, ToolUse)]
     allowed = choice.names or tuple(tool.name for tool in turn.tools)
     assert len(calls) == len(made)
@@ -181,7 +182,7 @@ def test_of_several_ends_the_one_that_the_user_speaks_of_is_taken() -> None:
     person = {"properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "type": "object"}
     ends = (Tool("final_result_Landmark", parameters=landmark), Tool("final_result_Person", parameters=person))
     asked_for = call("Ada Lovelace is 36 years old.", tool_choice=ToolChoice("required"))
-    (use,) = tool_uses(replace(asked_for, tools=ends), Seed())
+    (use,) = list_tool_uses(replace(asked_for, tools=ends), Seed())
     assert isinstance(use, ToolUse)
     assert (use.call.name, json.loads(use.call.arguments)) == (
         "final_result_Person",
@@ -196,9 +197,7 @@ OBSERVED = Message("user", "Observation:\nsunny")
 
 
 def test_what_is_quoted_is_told() -> None:
-    _, asked, given = with_quoted_calls(
-        call(ASKED, Message("assistant", QUOTED), OBSERVED, tools=["get_weather"])
-    ).messages
+    _, asked, given = unwrap(call(ASKED, Message("assistant", QUOTED), OBSERVED, tools=["get_weather"])).messages
     (made,) = asked.tool_calls
     assert (made.name, json.loads(made.arguments)) == ("get_weather", {"city": "L'Aquila"})
     assert (given.role, given.text, given.tool_call_id) == ("tool", "sunny", made.id)
@@ -219,12 +218,12 @@ def test_what_is_quoted_is_told() -> None:
     ],
 )
 def test_other_texts_stay_what_they_are(said: list[Message]) -> None:
-    assert list(with_quoted_calls(call(*said, tools=["get_weather"])).messages) == said
+    assert list(unwrap(call(*said, tools=["get_weather"])).messages) == said
 
 
 def test_without_tools_nothing_is_a_call() -> None:
     said = (ASKED, Message("assistant", QUOTED), OBSERVED)
-    assert with_quoted_calls(call(*said)).messages == said
+    assert unwrap(call(*said)).messages == said
 
 
 PERSON = {
@@ -283,7 +282,7 @@ def test_what_other_agents_did_is_no_request() -> None:
     did = Message("user", f"{CONTEXT} called tool `transfer_to_agent` with parameters:\n{quoted}")
     got = Message("user", f"{CONTEXT} `transfer_to_agent` tool returned result: {{'result': None}}")
     said = Message("user", f"{CONTEXT} said: One moment.")
-    turn = with_quoted_calls(call(ASKED, did, got, said, tools=["get_weather"]))
+    turn = unwrap(call(ASKED, did, got, said, tools=["get_weather"]))
     assert turn.last_user == ASKED.text
     assert [each.role for each in turn.messages] == ["user", "assistant", "tool", "assistant"]
     assert turn.messages[1].tool_calls[0].arguments == '{"agent_name":"sky_agent"}'
@@ -293,7 +292,7 @@ def test_what_other_agents_did_is_no_request() -> None:
 
 def test_context_of_nobody_stays_what_the_user_says() -> None:
     said = [Message("user", "For context: I live in Oslo.")]
-    assert list(with_quoted_calls(call(*said)).messages) == said
+    assert list(unwrap(call(*said)).messages) == said
 
 
 @pytest.mark.parametrize(
@@ -311,10 +310,10 @@ def test_context_of_nobody_stays_what_the_user_says() -> None:
     ],
 )
 def test_what_clients_add_in_tags_is_not_what_the_user_says(text: str, said: str) -> None:
-    assert without_reminders(call(text)).last_user == said
-    assert without_reminders(call(Message("system", text))).messages[0].text == text
+    assert unwrap(call(text)).last_user == said
+    assert unwrap(call(Message("system", text))).messages[0].text == text
 
 
 def test_tags_that_are_never_closed_cost_little() -> None:
     text = "<env>" * 200_000
-    assert without_reminders(call(text)).last_user == text
+    assert unwrap(call(text)).last_user == text

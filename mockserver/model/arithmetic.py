@@ -12,7 +12,7 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.model.fillers import word_lists
 
 
-def computed(text: str, *, bare: bool) -> str | None:
+def compute(text: str, *, bare: bool) -> str | None:
     text = _as_signs(text)
     found = next((found for found in _SUM.finditer(text) if _is_question(text, found)), None)
     if found is None:

@@ -21,15 +21,15 @@ from mockserver.core.seed import Random, Seed
 from mockserver.core.tokens import count, split
 from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.model.fillers import capitalized, english, note, pick, sentence, some_aspects, word
-from mockserver.model.prose.topic import ENGLISH, UNSPACED, Topic, languages, lexicon, topic
+from mockserver.model.topic import ENGLISH, UNSPACED, Topic, languages, lexicon, topic
 
 Piece = tuple[str, int]  # of a text, with its tokens: 0 if nobody counted them
 
 
 def prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Prose on the prompt's subject, in its language: about `options["tokens"]` tokens, or a few sentences."""
-    about = topic_of(call)
-    text, tokens = text_on(about, call, seed.stream("prose"), options)
+    about = find_topic(call)
+    text, tokens = write_text_on(about, call, seed.stream("prose"), options)
     if call.prompts or about.language != ENGLISH:
         return _draft(separator_after_prompt(call) + text)
     return DraftChoice((Text(text),), tokens=tokens)
@@ -61,7 +61,7 @@ def echo(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 
 def markdown(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Headings, lists, a table and code in Markdown on the prompt's subject: about `options["tokens"]` tokens."""
-    rng, about = seed.stream("markdown"), topic_of(call)
+    rng, about = seed.stream("markdown"), find_topic(call)
     wanted = _length(call, rng, {"tokens": 200, **options})
     title = about.subject or "a short document"
     text = f"# {title[:1].upper()}{title[1:]}"
@@ -77,7 +77,7 @@ def _draft(text: str) -> DraftChoice:
     return DraftChoice((Text(text),))
 
 
-def reasoning(call: Call, seed: Seed) -> tuple[Reasoning, ...]:
+def make_reasoning(call: Call, seed: Seed) -> tuple[Reasoning, ...]:
     """Return the reasoning before an answer, if the request asks for effort.
 
     More effort makes it longer, up to half of the tokens that the client allows.
@@ -87,7 +87,7 @@ def reasoning(call: Call, seed: Seed) -> tuple[Reasoning, ...]:
     return (Reasoning(_thought(call, seed, most)),) if most > 0 else ()
 
 
-def less_reasoning(call: Call, thoughts: tuple[Part, ...]) -> Call:
+def spend_reasoning(call: Call, thoughts: tuple[Part, ...]) -> Call:
     """Return the call with `max_tokens` less what its reasoning has used."""
     if not thoughts or call.options.max_tokens is None:
         return call
@@ -95,11 +95,11 @@ def less_reasoning(call: Call, thoughts: tuple[Part, ...]) -> Call:
     return call.limit_tokens(max(call.options.max_tokens - spent, 0))
 
 
-def topic_of(call: Call) -> Topic:
+def find_topic(call: Call) -> Topic:
     return topic(call.prompts[0].text) if call.prompts else topic(call.last_user, call.system)
 
 
-def text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) -> Piece:
+def write_text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) -> Piece:
     wanted = _length(call, rng, options)
     continues = bool(call.prompts) and about.kind == "state"
     begin: Begin = "openers"
@@ -156,7 +156,7 @@ def _paragraphs(sentences: Iterator[Piece], rng: Random, between: str, tokens: i
 
 def _thought(call: Call, seed: Seed, most: int) -> str:
     """Reasoning of at most so many tokens, in whole sentences if one fits."""
-    about = topic_of(call)
+    about = find_topic(call)
     between, text = blank(about), ""
     for made in islice(Speaker(about, seed.stream("reasoning")).thoughts(), most):
         longer = text + between + made if text else made

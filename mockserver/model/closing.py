@@ -8,10 +8,13 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.prose.form import NUMBER, OF_LENGTH
-from mockserver.model.prose.orders import is_triggered, label_in
-from mockserver.model.shapes import described
-from mockserver.model.vocabulary import RULING, excerpt
+from mockserver.model.form import NUMBER, OF_LENGTH
+from mockserver.model.shapes import find_shape
+from mockserver.model.triggers import is_triggered, label_in
+from mockserver.model.vocabulary import (
+    RULING,
+    excerpt,
+)
 
 
 class Closing(Struct, frozen=True):
@@ -21,23 +24,22 @@ class Closing(Struct, frozen=True):
     word: str = ""
     alone: bool = False
 
-    def of(self, text: str) -> str:
+    def close(self, text: str) -> str:
         if not self.word or text.rstrip().endswith(self.word):
             return text
         return self.word if self.alone else f"{text.rstrip()}\n\n{self.word}"
 
 
-def closing(call: Call) -> Closing:
+def find_closing(call: Call) -> Closing:
     """Find `Reply TERMINATE when done` or `End with "over"` in instructions and the user's first and last messages."""
     found: list[tuple[re.Match[str], bool]] = []
     messages = [*call.messages]
     asked = [at for at, message in enumerate(messages) if message.role == "user"]
     ruling = [at for at, message in enumerate(messages) if message.role in RULING]
-    for at in sorted({*ruling[:_MOST_INSTRUCTIONS], *ruling[-_MOST_INSTRUCTIONS:], *asked[:1], *asked[-1:]}):
-        for order in _orders(messages[at]):
+    for at in sorted({*ruling[:_MOST_RULING], *ruling[-_MOST_RULING:], *asked[:1], *asked[-1:]}):
+        for order in _closing_orders(messages[at]):
             found.append((order, at in asked[-1:]))
-            left = _THEN.split(order[0])[0] if _THEN.search(order[0]) else " "  # "count to 5, then say DONE"
-            messages[at] = replace(messages[at], text=messages[at].text.replace(order[0], left))
+            messages[at] = replace(messages[at], text=messages[at].text.replace(order[0], " "))
     if not found:
         return Closing(call)
     order, by_user = found[-1]
@@ -45,33 +47,57 @@ def closing(call: Call) -> Closing:
     approves = _APPROVING.search(order[0]) is not None
     if approves and not call.turn and _OF_FEEDBACK.search(order[0]):
         return Closing(replace(call, messages=tuple(messages)))
-    is_idle = messages[-1].role == "user" and _IDLE.fullmatch(messages[-1].text) is not None
+    is_idle = messages[-1].role == "user" and _GOING_ON.fullmatch(messages[-1].text) is not None
     alone = (bool(call.turn or by_user) and is_idle) or (approves and not order["ending"])
     return Closing(replace(call, messages=tuple(messages)), word, alone)
 
 
-def _orders(message: Message) -> Iterator[re.Match[str]]:
+def _closing_orders(message: Message) -> Iterator[re.Match[str]]:
     text = excerpt(message.text)
     if not (is_triggered("closing", text) and _WORD_GIVEN.search(text)):
         return
-    for sentence in filter(_WORD_GIVEN.search, _SENTENCE.findall(text)):
-        order = _ORDER.fullmatch(sentence)
+    for sentence in filter(_WORD_GIVEN.search, _SENTENCE_WITH_QUOTES.findall(text)):
+        order = _CLOSING.fullmatch(sentence)
         is_due = order and (order["ending"] or WHEN_DONE.search(sentence)) and not _FAILING.search(sentence)
         if order and is_due and not label_in(sentence):
             yield order
 
 
-_MOST_INSTRUCTIONS = 5  # at the beginning, and at the end
-_SENTENCE = lazy_pattern(r"(?:[^.!?\n]|[.!?](?=[\"'`”’*])){1,1000}[.!?]?")
+def without_form(call: Call) -> Call:
+    """Return the call without the sentences of the user that only order a form: they are no requests and no values."""
+    names = [tool.name for tool in call.tools]
+    asked = find_closing(call).call.messages
+    messages = (
+        replace(before, text=_without_form(before.text, after.text, names)) if before.role == "user" else before
+        for before, after in zip(call.messages, asked, strict=True)
+    )
+    return replace(call, messages=tuple[Message, ...](messages))
+
+
+def _without_form(text: str, without_closing: str, names: list[str]) -> str:
+    def blank_form(found: re.Match[str]) -> str:
+        return found[0] if any(name in found[0] for name in names) else f"{found['before']} "
+
+    if not (is_triggered("form", text) or ")" in text):
+        return without_closing
+    stripped = _FORM_SENTENCE.sub(blank_form, without_closing)
+    if stripped == text or _TWO_LETTERS.search(stripped):
+        return stripped
+    shape = find_shape(text) if "{" in text else None
+    rests = (shape.rest if shape else "", _FORM.sub(blank_form, text))
+    return next(filter(_TWO_LETTERS.search, rests), text)
+
+
+_MOST_RULING = 5  # instructions that are read at the beginning, and at the end
+_SENTENCE_WITH_QUOTES = lazy_pattern(r"(?:[^.!?\n]|[.!?](?=[\"'`”’*])){1,1000}[.!?]?")
 _WORD_GIVEN = lazy_pattern(r"[\"'`“‘*<\[]|[A-Z][A-Z0-9_]{2}")  # what an order cannot do without
-_ORDER = lazy_pattern(
-    r"""(?x)[^\n]*?\b(?:(?i:(?P<ending>end|finish|conclude|close|sign[ ]off)
-    (?:\s+(?:your|the|every|each|all|this|it|of|final|last|whole|messages?|answers?|repl(?:y|ies)|responses?|outputs?|texts?
-    |turns?|conversation|chat|summary|report|work|task|story|poem|letter|email)\b){0,5}\s+(?:with|by\s\w{3,9}ing))
-    |(?i:repl(?:y|ying)|respond|say|answer|output|print|writ(?:e|ing)|return|send|add|append|includ(?:e|ing)|type|use|emit|state|put)
-    (?:ing)?)
-    (?i:\s+(?:with|back|only|just|exactly|simply|the|a|an|single|word|words|keyword|phrase|token|string|message|text|marker|line
-    |saying|out|code|signal)\b){0,5}\s*[:,]?\s*
+_CLOSING = lazy_pattern(
+    r"""(?x)[^\n]*?\b(?:(?i:(?P<ending>end|finish|conclude|close|sign[ ]off)(?:\s+(?:your|the|every|each|all|this|it|of
+    |final|last|whole|messages?|answers?|repl(?:y|ies)|responses?|outputs?|turns?|conversation|report|work|task)\b){0,5}
+    \s+(?:with|by\s\w{3,9}ing))|(?i:repl(?:y|ying)|respond|say|answer|output|print|writ(?:e|ing)|return|send|add|append
+    |includ(?:e|ing)|type|use|emit|state|put)(?:ing)?)
+    (?i:\s+(?:with|back|only|just|exactly|simply|the|a|an|single|word|words|keyword|phrase|token|string|message|text
+    |marker|line|saying|out|code|signal)\b){0,5}\s*[:,]?\s*
     (?:(?:["'`“‘*]{1,2})(?P<quoted>[^"'`”’*\n]{0,60}[^\W\d_][^"'`”’*\n]{0,60})["'`”’*]{1,2}
     |(?P<bare>(?!(?:JSON|XML|HTML|SQL|CSV|YAML|URL|API)\b)[A-Z][A-Z0-9_]{2,40}\b|<[\w|/-]{2,30}>
     |\[[A-Z][A-Z_ ]{2,30}\]))
@@ -92,41 +118,15 @@ _FAILING = lazy_pattern(
     r"(?i)\b(?:when|once|if)\b[^,.\n]{0,80}?\b(?:not|cannot|can't|unable|unsure|don't|doesn't|isn't|aren't|fails?|"
     r"(?:user|customer|caller|human) (?:says?|asks?|wants?|is|has))\b"
 )
-_THEN = lazy_pattern(r"(?i),? (?:and )?then (?=\w+ )")
 _OF_FEEDBACK = lazy_pattern(r"(?i)\b(?:feedbacks?|addressed|comments have)\b")
 _APPROVING = lazy_pattern(
     r"(?i)\b(?:feedbacks?|nothing to \w+|no (?:comments?|changes?|issues)|satisf\w+|approv\w+|addressed|correct"
     r"|acceptable|good|happy)\b"
 )
-_IDLE = lazy_pattern(
+_GOING_ON = lazy_pattern(
     r"(?i)\W*(?:(?:please|ok|okay|continue|go on|proceed|keep going|carry on|thanks?|thank you|great|good|perfect|"
     r"otherwise|the|with|task|working|work|keep|on|next|step|and|all)\b\W*)*"
 )
-
-
-def without_form(call: Call) -> Call:
-    """Return the call without the sentences of the user that only order a form: they are no requests and no values."""
-    names = [tool.name for tool in call.tools]
-    asked = closing(call).call.messages
-    messages = (
-        replace(before, text=_formless(before.text, after.text, names)) if before.role == "user" else before
-        for before, after in zip(call.messages, asked, strict=True)
-    )
-    return replace(call, messages=tuple[Message, ...](messages))
-
-
-def _formless(text: str, without_closing: str, names: list[str]) -> str:
-    def blank(found: re.Match[str]) -> str:
-        return found[0] if any(name in found[0] for name in names) else f"{found['before']} "
-
-    stripped = _FORM_SENTENCE.sub(blank, without_closing)
-    if stripped == text or _TWO_LETTERS.search(stripped):
-        return stripped
-    shape = described(text) if "{" in text else None
-    rests = (shape.rest if shape else "", _FORM.sub(blank, text))
-    return next(filter(_TWO_LETTERS.search, rests), text)
-
-
 _TWO_LETTERS = lazy_pattern(r"[^\W_]{2}")
 _TRUTH = r"[\"'`“]?(?:yes|no|true|false)[\"'`”]?"
 _OPTION = r"[\"'`“]?(?-i:[A-Z][A-Z_]*|\d{1,2})[\"'`”]?"
@@ -140,7 +140,7 @@ _ANY_FORM = (
     rf"|{_TRUTH}\s*(?:/|\||,?\s*or\b)\s*{_TRUTH}(?!\w)"
     rf"|{_OPTION}(?:\s*[,/|]\s*{_OPTION}){{0,12}},?(?:\s*[/|]\s*|\s+or\s+){_OPTION}(?!\w)"
     rf"|{_SO_LONG}|(?:the\s+|an?\s+|one\s+)?(?:letters?|numbers?|digits?|words?)\b(?!\s+(?:of|for)\b)"
-    r"|(?<=in )(?:(?:upper|lower)[- ]?case|capitals|capital letters|caps|english|german|french|spanish|italian)\b"
+    r"|(?<=in )(?:english|german|french|spanish|italian)\b"
     r"|(?:(?<=as )|(?<=in ))an? (?:\w+ )?(?:table|list|checklist)\b"
     r"|(?:briefly|concisely|shortly|in short|in brief)\b|[{<\[])"
 )
@@ -152,12 +152,13 @@ _ORDERED_FORM = (
     r"|(?:reply|respond|answer|output|return|print|say|give)(?: me| with)? (?:only|just) the \w+(?=\s*(?:[.!?\n]|$))"
     r"|(?-i:\(?[A-D]\)\s)|(?:keep (?:it|your \w+)|be|stay) (?:very |as )?(?:short|brief|concise|terse)\b)"
 )
-_FORM = lazy_pattern(
+_FORM_AND_BEFORE = (
     r"(?im)(?P<before>(?:^|(?<=[.!?;:,]))[ \t]*|\s(?=(?:and|then)\s))"
     rf"(?:(?:and|then|please|but|just|finally|now|always|also|so|only)[, ]{{1,2}}){{0,4}}{_ORDERED_FORM}"
 )
+_FORM = lazy_pattern(_FORM_AND_BEFORE)
 _FORM_SENTENCE = lazy_pattern(
-    rf"{_FORM.pattern}(?:[^.!?:\n]{{0,200}}\b(?:keys?|fields?|properties|format|schema|shape|like"
+    rf"{_FORM_AND_BEFORE}(?:[^.!?:\n]{{0,200}}\b(?:keys?|fields?|properties|format|schema|shape|like"
     rf"|options?)\b[^.!?:\n]{{0,20}}:"
     r"[^.!?\n]*|[^.!?:\n]*)[.!?:]?"
 )

@@ -15,9 +15,8 @@ from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Text
 from mockserver.core.seed import Random, Seed
-from mockserver.model.prose.generators import text_on, topic_of
-from mockserver.model.prose.orders import orders_nothing, plain_english
-from mockserver.model.prose.topic import (
+from mockserver.model.prose import find_topic, write_text_on
+from mockserver.model.topic import (
     ENGLISH,
     QUESTION_SIGNS,
     SENTENCE,
@@ -29,6 +28,7 @@ from mockserver.model.prose.topic import (
     language_of,
     stop_words,
 )
+from mockserver.model.triggers import orders_nothing, plain_english
 from mockserver.model.vocabulary import RULING, excerpt, folded, stem, vocabulary, words
 
 
@@ -40,17 +40,17 @@ class _Statement(Struct, frozen=True):
     keys: frozenset[str]
 
 
-def plain_prose(call: Call, seed: Seed) -> DraftChoice | None:
+def write_plain_prose(call: Call, seed: Seed) -> DraftChoice | None:
     """Return what `prose_on` does, in English; None if a call wants something else, or more."""
     about = _plain_topic(call) if is_plain(call) else None
-    return None if about is None else prose_on(about, call, seed.stream("prose"))
+    return None if about is None else write_prose_on(about, call, seed.stream("prose"))
 
 
 def _plain_topic(call: Call) -> Topic | None:
     """Return the topic of a call that orders nothing in English; None of all others."""
     if (said := plain_english(call)) is not None:
         return english_topic(said)
-    about = topic_of(call) if orders_nothing(call) else None
+    about = find_topic(call) if orders_nothing(call) else None
     return about if about is not None and about.language == ENGLISH else None
 
 
@@ -66,16 +66,16 @@ def is_plain(call: Call) -> bool:
     return True
 
 
-def prose_on(about: Topic, call: Call, rng: Random) -> DraftChoice:
+def write_prose_on(about: Topic, call: Call, rng: Random) -> DraftChoice:
     """Return what the conversation says of a topic, or prose."""
-    found = passage(call, about)
+    found = find_passage(call, about)
     if found:
         return DraftChoice((Text(found),))
-    text, tokens = text_on(about, call, rng, {})
+    text, tokens = write_text_on(about, call, rng, {})
     return DraftChoice((Text(text),), tokens=tokens if about.language == ENGLISH else None)
 
 
-def passage(call: Call, about: Topic) -> str | None:
+def find_passage(call: Call, about: Topic) -> str | None:
     """Return the sentence that answers the question, as said to the user, or None if there is none."""
     is_question = about.kind in _QUESTIONS if about.kind != "tell" else _ends_as_question(about)
     lowered = about.said.lower()
@@ -91,7 +91,7 @@ def passage(call: Call, about: Topic) -> str | None:
     return _unknown(call) if found is None else _answer(about, found)
 
 
-def citation(call: Call) -> Text | None:
+def find_citation(call: Call) -> Text | None:
     """Quote the sentence of a document that fits the question best, if there are places of it that can be cited."""
     files = (part.get("file") for message in call.messages for part in message.parts)
     places = (file.get("citable") for file in files if isinstance(file, Mapping))
@@ -239,7 +239,7 @@ _SILENT = vocabulary(
 _KANA = frozenset("のはをがにでとへもやかですますくださいこれそれあれどこなになん何誰什么的是了吗在有请？。、")
 
 
-def results_text(call: Call) -> str | None:
+def describe_results(call: Call) -> str | None:
     """Return a text made of the results since the last user message, or None if there are none."""
     calls = {made.id: made for message in call.messages for made in message.tool_calls}
     pairs = [
@@ -256,9 +256,9 @@ def results_text(call: Call) -> str | None:
     return ("\n\n" if any("\n" in sentence for sentence in sentences) else " ").join(sentences)
 
 
-def facts(call: Call) -> tuple[tuple[str, str], ...]:
+def list_facts(call: Call) -> tuple[tuple[str, str], ...]:
     """Return what the results since the last user message say: names, which may be empty, and values."""
-    values = (try_parse(text, text) for text in result_texts(call))
+    values = (try_parse(text, text) for text in list_result_texts(call))
     return tuple(islice((pair for value in values for pair in _named(value)), _MAX_LEAVES))
 
 
@@ -278,7 +278,7 @@ def _named(value: Json, name: str = "", depth: int = 0) -> Iterator[tuple[str, s
         yield name, _scalar(value)
 
 
-def result_texts(call: Call) -> tuple[str, ...]:
+def list_result_texts(call: Call) -> tuple[str, ...]:
     return tuple(result.text[:_MAX_RESULT] for result in _results(call)[:_MAX_RESULTS])
 
 

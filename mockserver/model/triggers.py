@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from mockserver.core.call import Call
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.fillers import english, word_lists
-from mockserver.model.prose.topic import LETTERS_ALONE, foreign_words, requested_language
+from mockserver.model.topic import LETTERS_ALONE, foreign_words, requested_language
 from mockserver.model.vocabulary import NUMBER_WORDS, RULING, excerpt
 
 
@@ -136,10 +136,9 @@ _COUNTING = lazy_pattern(r"[0-9]\s+(?:-|[^\W\d])")
 _FOLDED = frozenset("ſıİ")  # which patterns take for `s` and `i`
 _LONGEST_PLAIN = 10_000  # characters: readers take excerpts of longer texts
 _OF_ANY = (
-    *("notations", "cases", "closing", "next_speaker", "of_rules", "measured", "listed", "number_alone"),
-    *("letter_case", "enclosed"),
+    *("notations", "cases", "closing", "next_speaker", "of_rules", "measured", "listed", "number_alone", "enclosed"),
 )
-_OF_PROMPTS = ("greeted", "dictated", "transformed", "coded", "chosen", "summed", "rated", "valued")
+_OF_PROMPTS = ("greet", "dictate", "rephrase", "write_code", "choose", "calculate", "rate", "find_value")
 
 
 def label_in(order: str) -> re.Match[str] | None:

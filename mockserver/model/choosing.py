@@ -1,11 +1,13 @@
-"""Which of the offered tools a text asks for, in its order, with which of its words, and how well each fits.
+"""Which of the offered tools a text asks for, in its order, with which of its words: by names and descriptions.
 
-Knows words and JSON Schema's properties, nothing of earlier calls.
+Workers, roles and options are chosen by the same score, as tools without parameters. Knows words and JSON Schema's
+properties, nothing of earlier calls.
 """
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from heapq import nlargest
 from itertools import islice, pairwise
 from math import log
@@ -17,8 +19,8 @@ from msgspec.structs import replace
 from mockserver.core.call import Tool
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.arguments import NOTHING, Mentions, mentions
-from mockserver.model.tools.hosted import allowed
+from mockserver.model.arguments import Mentions, mentions
+from mockserver.model.hosted import list_allowed
 from mockserver.model.vocabulary import (
     Keys,
     ends,
@@ -45,120 +47,193 @@ class Word(NamedTuple):
     keys: Keys
 
 
-class OfferedTool(Struct, frozen=True):
-    tool: Tool
+class Offer(Struct, frozen=True):
+    """What a text is compared with of the tool at a place: its names, and the words that tell it from the others."""
+
+    at: int
     names: tuple[str, ...]
     name: tuple[Word, ...]
     description: tuple[Word, ...]
     parameters: Keys
     verb: str
+    does_anything: bool  # as colleagues and computers do
+
+    def find_name(self, text: str) -> int | None:
+        """Return where a text writes a name of the tool."""
+        found = re.search("|".join(map(_spelling, self.names)), text, re.IGNORECASE)
+        return found.start() if found else None
 
 
-class ToolIndex:
-    """Offered tools by what a text must have to ask for one, so that the others cost nothing.
+class Offers:
+    """Tools as a text is compared with them; of more than `_MOST_ALIKE` only those that share most words with it."""
 
-    Of more tools than `_MOST_ALIKE` only those that share most with the text are looked at.
-    """
+    def __init__(self, tools: Sequence[Tool], hints: Mapping[str, str] = {}, unwanted: Collection[str] = ()) -> None:
+        """`hints` adds to the descriptions, by names; `unwanted` are names of tools that are left out."""
+        self.tools, self._unwanted = tools, frozenset(unwanted)
+        self._read = _read_offers(tuple(_signature(tool, hints.get(tool.name, "")) for tool in tools))
 
-    def __init__(self, offered: Sequence[OfferedTool]) -> None:
-        self.offered = offered
-        self._names = Names([each.names for each in offered])
-        self._shares = defaultdict[str, list[tuple[int, float]]](list)
-        for at, each in enumerate(offered):
-            whole = sum(word.share for word in each.name) or 1
-            for words_of, scale in ((each.name, 1 / whole), (each.description, _WEIGHTS["description"])):
-                for word in words_of:
-                    for key in word.keys:
-                        self._shares[key].append((at, word.share * scale))
+    def named(self, text: str) -> list[tuple[int, Tool]]:
+        """Return the tools that a text names, and where."""
+        folded = _folded(text)
+        offers = [offer for offer, names in self._read.folded if any(name in folded for name in names)]
+        places = ((offer.find_name(text), self.tools[offer.at]) for offer in self._wanted(offers))
+        return [(place, tool) for place, tool in places if place is not None]
 
-    def named(self, text: str) -> list[OfferedTool]:
-        return [self.offered[at] for at in self._names.in_text(text)]
-
-    def alike(self, said: Iterable[str]) -> list[OfferedTool]:
-        """Return the tools that share a word with what is said, in their order."""
+    def alike(self, said: Iterable[str]) -> list[Offer]:
+        """Return the offers that share a word with what is said, in their order."""
         sums = defaultdict[int, float](float)
         for key in frozenset().union(*map(keys, said)):
-            for at, share in self._shares.get(key, ()):
+            for at, share in self._read.shares.get(key, ()):
                 sums[at] += share
-        return [self.offered[at] for at in sorted(nlargest(_MOST_ALIKE, sums, key=lambda at: (sums[at], -at)))]
+        nearest = sorted(nlargest(_MOST_ALIKE, sums, key=lambda at: (sums[at], -at)))
+        return self._wanted([self._read.offers[at] for at in nearest])
+
+    def _wanted(self, offers: Sequence[Offer]) -> list[Offer]:
+        return [offer for offer in offers if self.tools[offer.at].name not in self._unwanted]
+
+    def best(
+        self, said: "Said", mentioned: Mentions, *, least: float, against: Callable[[Offer], float] = lambda offer: 0
+    ) -> Tool | None:
+        """Return the tool that fits best what the user says, of equals the first; None if none fits well enough.
+
+        Values are looked for only where they can decide. `against` adds what speaks for or against an offer.
+        """
+        scored = [(offer, score_words(offer, said)) for offer in self.alike(said.exact)]
+        rated = [(offer, score, score + against(offer)) for offer, score in scored]
+        enough = max([least, *(total for *_, total in rated)]) - _WEIGHTS["arguments"]
+        close = [each for each in rated if each[2] >= enough]
+        found, highest = None, least
+        for offer, score, total in close:
+            is_sure = len(close) == 1 and total >= least
+            if score >= _PROMISING and not is_sure:  # values support a tool, but are never enough
+                properties = properties_of(self.tools[offer.at])
+                total += mentioned.evidence(properties) * _WEIGHTS["arguments"]
+            if total >= highest if found is None else total > highest:
+                found, highest = self.tools[offer.at], total
+        return found
 
 
-class Names:
-    """The names of tools, found in texts by their rarest run of letters: most texts have none of them."""
-
-    def __init__(self, names: Sequence[Sequence[str]]) -> None:
-        folded = [[_folded(name) for name in each] for each in names]
-        counts = Counter(run for each in folded for name in each for run in set(_RUN.findall(name)))
-        self._by_run = defaultdict[str, list[tuple[int, str]]](list)
-        for at, each in enumerate(folded):
-            for name in each:
-                self._by_run[min(_RUN.findall(name), key=counts.__getitem__, default="")].append((at, name))
-
-    def in_text(self, text: str) -> list[int]:
-        """Return the places of those with a name that the text may have, whatever its case."""
-        folded = _folded(text)
-        runs = {"", *_RUN.findall(folded)}
-        return sorted({at for run in runs for at, name in self._by_run.get(run, ()) if name in folded})
+def score_words(offer: Offer, said: "Said") -> float:
+    """Return how well a tool fits what the user says, by words alone; 0 if they have nothing in common."""
+    by_words = _name_said(offer, said) + _description_said(offer, said.keys)
+    if not by_words:
+        return 0.0
+    score = by_words + _verb_said(offer, said)
+    named = min(2, len(offer.parameters & said.keys)) * _WEIGHTS["parameter"]
+    return score + named if score >= _PROMISING else score
 
 
-def _folded(text: str) -> str:
-    return text.lower() if text.isascii() else text.translate(_DOTLESS).casefold()
+class _ReadOffers:
+    """Offers by what a text must have to ask for one: names in small letters, and shares of words."""
+
+    def __init__(self, offers: Sequence[Offer]) -> None:
+        self.offers = offers
+        self.folded = [(offer, [_folded(name) for name in offer.names]) for offer in offers]
+        self.shares = defaultdict[str, list[tuple[int, float]]](list)
+        for offer in offers:
+            whole = sum(word.share for word in offer.name) or 1
+            for words_of, scale in ((offer.name, 1 / whole), (offer.description, _WEIGHTS["description"])):
+                for word in words_of:
+                    for key in word.keys:
+                        self.shares[key].append((offer.at, word.share * scale))
 
 
-def offered_tools(tools: Sequence[Tool], hints: Mapping[str, str]) -> tuple[OfferedTool, ...]:
-    """Return the tools with the words that tell them apart; `hints` adds to the descriptions, by names.
+class _Signature(NamedTuple):
+    """All that is read of a tool. The same tools come with each request of a client, so they are read once."""
 
-    The more tools there are, the fewer words of each are read.
-    """
+    names: tuple[str, ...]
+    kind: str
+    description: str
+    hint: str
+    about: str
+    properties: tuple[str, ...]
+
+
+def _signature(tool: Tool, hint: str) -> _Signature:
+    label = tool.options.get("server_label") if tool.options else ""
+    title = label[:_LONGEST] if isinstance(label, str) and label else tool.name
+    server_tools = [name[:_LONGEST] for name in list_allowed(tool)[:_MOST_WORDS]] if tool.options else ()
+    about = str(tool.options.get("server_description") or "")[:_LONGEST] if tool.options else ""
+    properties = tuple(islice(properties_of(tool), _MOST_WORDS * _PROPERTIES))
+    return _Signature(
+        (title, *server_tools), tool.kind, tool.description[:_LONGEST], hint[:_LONGEST], about, properties
+    )
+
+
+@lru_cache(maxsize=64)
+def _read_offers(tools: tuple[_Signature, ...]) -> _ReadOffers:
+    """Read the words that tell tools apart. The more there are, the fewer words of each are read."""
     most = max(_FEWEST_WORDS, min(_MOST_WORDS, _MOST_READ // (len(tools) or 1)))
-    titles = [_without_namespace(_title(tool)) for tool in tools]
+    titles = [_split_namespace(tool.names[0]) for tool in tools]
     names = [tuple(dict.fromkeys(words(own)))[:most] for _, own in titles]
     about = [
-        tuple(dict.fromkeys(words(f"{space} {_description(tool)} {hints.get(tool.name, '')[:_LONGEST]}")[:most]))
+        tuple(dict.fromkeys(words(f"{space} {_describe(tool)} {tool.hint}")[:most]))
         for tool, (space, _) in zip(tools, titles, strict=True)
     ]
     held = Counter[str]()
     for each in zip(names, about, strict=True):
         held.update(frozenset().union(*(keys(word) for part in each for word in part)))
     rarity = {key: 1 - log(count) / log(1 + len(tools)) for key, count in held.items()}
-    return tuple(_offered(tool, own, rarity, most) for tool, *own in zip(tools, names, about, strict=True))
 
-
-def _offered(tool: Tool, own_words: Sequence[Sequence[str]], rarity: Mapping[str, float], most: int) -> OfferedTool:
-    name, about = own_words
-    properties = islice(properties_of(tool), most * _PROPERTIES)
-    parameters = frozenset().union(*(keys(word) for each in properties for word in words(each[:_LONGEST])[:most]))
-    own = frozenset().union(*map(keys, name))
-
-    def weighed(word: str, scale: float = 1) -> Word:
+    def weigh(word: str, scale: float = 1) -> Word:
         met = keys(word)
         share = weight(word) * max((rarity[key] for key in met if not key.startswith("~")), default=1.0)
         return Word(word, share * scale, met)
 
-    return OfferedTool(
-        tool,
-        (_title(tool), *_server_tools(tool)),
-        tuple(weighed(word) for word in name if weight(word)),
-        tuple(
-            weighed(word, _WEIGHTS["word of a parameter"] if keys(word) & parameters else 1)
-            for word in about
-            if weight(word) >= 0.6 and not keys(word) & own
-        ),
-        parameters,
-        next((word for word in name if is_verb(word)), ""),
-    )
+    offers = []
+    for at, (tool, name, told) in enumerate(zip(tools, names, about, strict=True)):
+        properties = islice(tool.properties, most * _PROPERTIES)
+        parameters = frozenset().union(*(keys(word) for each in properties for word in words(each[:_LONGEST])[:most]))
+        own = frozenset().union(*map(keys, name))
+        offer = Offer(
+            at=at,
+            names=tool.names,
+            name=tuple(weigh(word) for word in name if weight(word)),
+            description=tuple(
+                weigh(word, _WEIGHTS["word of a parameter"] if keys(word) & parameters else 1)
+                for word in told
+                if weight(word) >= 0.6 and not keys(word) & own
+            ),
+            parameters=parameters,
+            verb=next((word for word in name if is_verb(word)), ""),
+            does_anything=bool(HANDOFF.match(tool.names[0])) or tool.kind.startswith("computer"),
+        )
+        offers.append(offer)
+    return _ReadOffers(offers)
 
 
-def _without_namespace(name: str) -> tuple[str, str]:
+def _folded(text: str) -> str:
+    return text.lower() if text.isascii() else text.translate(_DOTLESS).casefold()
+
+
+def _split_namespace(name: str) -> tuple[str, str]:
     """The namespace of a name, and the rest of it, which says what the tool is: `mcp__github__`, `create_issue`."""
     pieces = [piece for piece in re.split(r"__|[./:]", name) if piece]
     own = 1 if pieces and any(weight(word) > _FAINT for word in words(pieces[-1])) else 2
     return " ".join(pieces[:-own]), " ".join(pieces[-own:])
 
 
-def named_at(offered: OfferedTool, text: str) -> int | None:
-    found = re.search("|".join(map(_spelling, offered.names)), text, re.IGNORECASE)
-    return found.start() if found else None
+def _describe(tool: _Signature) -> str:
+    purpose = _PURPOSES.get(tool.kind.partition("_preview")[0], "")
+    return _ASIDE.sub(" ", f"{tool.description} {purpose} {' '.join(tool.names[1:])} {tool.about}")[:_LONGEST]
+
+
+def _spelling(name: str) -> str:
+    """A pattern that finds a name; an everyday word is a name only with a sign of it: `search(`, the search tool."""
+    written = re.escape(name)
+    if len(words(name)) > 1 or not name.isalpha():
+        return rf"(?<!\w){written}(?!\w)"
+    return rf"`{written}`|(?<!\w){written}(?:\(|['\"`]?\s+(?:tool|function|server)\b)"
+
+
+def properties_of(tool: Tool) -> Mapping[str, Json]:
+    properties = tool.parameters.get("properties") if isinstance(tool.parameters, Mapping) else None
+    return properties if isinstance(properties, Mapping) else {}
+
+
+def required_of(tool: Tool) -> frozenset[str]:
+    required = tool.parameters.get("required") if isinstance(tool.parameters, Mapping) else None
+    return frozenset(name for name in required if isinstance(name, str)) if isinstance(required, list) else frozenset()
 
 
 class Said:
@@ -175,89 +250,43 @@ class Said:
         self.verbs = [word for word in said[:4] if is_action(word)]
 
 
-def fitness(offered: OfferedTool, said: Said, mentioned: Mentions) -> float:
-    """Return how well a tool fits what the user says, by words and values; THRESHOLD is enough."""
-    by_words = _name_said(offered, said) + _description_said(offered, said.keys)
-    if not by_words:
-        return 0.0
-    score = by_words + _verb_said(offered, said)
-    if score < _PROMISING:  # parameters support a tool, but are never enough
-        return score
-    named = min(2, len(offered.parameters & said.keys)) * _WEIGHTS["parameter"]
-    return score + named + mentioned.evidence(properties_of(offered.tool)) * _WEIGHTS["arguments"]
-
-
-def _name_said(offered: OfferedTool, said: Said) -> float:
+def _name_said(offer: Offer, said: Said) -> float:
     """The share of the name that the text says. Light words count only if they are the whole name and come first."""
-    met = [word for word in offered.name if word.keys & said.keys]
-    if not met or (len(met) < len(offered.name) and all(weight(word.word) < 0.3 for word in met)):
+    met = [word for word in offer.name if word.keys & said.keys]
+    if not met or (len(met) < len(offer.name) and all(weight(word.word) < 0.3 for word in met)):
         return 0.0
-    faint = all(weight(word.word) < _FAINT for word in offered.name)
+    faint = all(weight(word.word) < _FAINT for word in offer.name)
     if faint and not any(roots(word.word) & said.first for word in met):
         return 0.0
     shares = (
         word.share * (1 if word.word in said.exact or stem(word.word) in said.meant else _WEIGHTS["synonym"])
         for word in met
     )
-    whole = sum(word.share for word in offered.name)
+    whole = sum(word.share for word in offer.name)
     return sum(shares) / whole * (_WEIGHTS["called a tool"] if said.exact & {"tool", "function"} else 1)
 
 
-def _description_said(offered: OfferedTool, heard: Keys) -> float:
+def _description_said(offer: Offer, heard: Keys) -> float:
     """What the text says of the description, of a short one as a share; at most a fixed weight."""
-    own = [word for word in offered.description if not word.keys & offered.parameters]
+    own = [word for word in offer.description if not word.keys & offer.parameters]
     whole = sum(word.share for word in own)
-    score = _WEIGHTS["description"] * sum(word.share for word in offered.description if word.keys & heard)
+    score = _WEIGHTS["description"] * sum(word.share for word in offer.description if word.keys & heard)
     if whole < _SHORT_DESCRIPTION:
         met = sum(word.share for word in own if word.keys & heard)
         score = max(score, _WEIGHTS["short description"] * met / max(1, whole))
     return min(_WEIGHTS["description at most"], score)
 
 
-def _verb_said(offered: OfferedTool, said: Said) -> float:
+def _verb_said(offer: Offer, said: Said) -> float:
     """What the verb of the text says for or against a tool."""
-    own, verbs = [word for word in offered.name if is_action(word.word)], said.verbs
+    own, verbs = [word for word in offer.name if is_action(word.word)], said.verbs
     if not own and said.is_action:
-        own, verbs = [*offered.name[:1]], [said.leading]
+        own, verbs = [*offer.name[:1]], [said.leading]
     other = own and verbs and not any(one.keys & keys(verb) for one in own for verb in verbs)
-    if other or (said.is_action and reads(offered.verb) and not keys(said.leading) & keys(offered.verb)):
+    if other or (said.is_action and reads(offer.verb) and not keys(said.leading) & keys(offer.verb)):
         return _WEIGHTS["other verb"]
-    same_verb = said.leading and any(roots(word.word) & said.first for word in offered.name if word.share > 0.45)
+    same_verb = said.leading and any(roots(word.word) & said.first for word in offer.name if word.share > 0.45)
     return _WEIGHTS["same verb"] if same_verb else 0.0
-
-
-def _description(tool: Tool) -> str:
-    purpose = _PURPOSES.get(tool.kind.partition("_preview")[0], "")
-    about = str(tool.options.get("server_description") or "")[:_LONGEST]
-    names = " ".join(_server_tools(tool))
-    return _ASIDE.sub(" ", f"{tool.description[:_LONGEST]} {purpose} {names} {about}")[:_LONGEST]
-
-
-def _title(tool: Tool) -> str:
-    label = tool.options.get("server_label")
-    return label[:_LONGEST] if isinstance(label, str) and label else tool.name
-
-
-def _server_tools(tool: Tool) -> Sequence[str]:
-    return [name[:_LONGEST] for name in allowed(tool)[:_MOST_WORDS]]
-
-
-def properties_of(tool: Tool) -> Mapping[str, Json]:
-    properties = tool.parameters.get("properties") if isinstance(tool.parameters, Mapping) else None
-    return properties if isinstance(properties, Mapping) else {}
-
-
-def required_of(tool: Tool) -> frozenset[str]:
-    required = tool.parameters.get("required") if isinstance(tool.parameters, Mapping) else None
-    return frozenset(name for name in required if isinstance(name, str)) if isinstance(required, list) else frozenset()
-
-
-def _spelling(name: str) -> str:
-    """A pattern that finds a name; an everyday word is a name only with a sign of it: `search(`, the search tool."""
-    written = re.escape(name)
-    if len(words(name)) > 1 or not name.isalpha():
-        return rf"(?<!\w){written}(?!\w)"
-    return rf"`{written}`|(?<!\w){written}(?:\(|['\"`]?\s+(?:tool|function|server)\b)"
 
 
 _PROMISING = 0.2  # score from which arguments are worth looking for
@@ -267,7 +296,6 @@ _MOST_WORDS, _LONGEST = 80, 900  # words and characters of a description: it beg
 _FEWEST_WORDS, _MOST_READ = 4, 20_000  # words of a tool, and of all tools together
 _PROPERTIES = 4  # for each word that is read of a tool
 _MOST_ALIKE = 64  # tools that are compared with a clause
-_RUN = lazy_pattern(r"\w+")
 _DOTLESS = {ord("ı"): "i", ord("İ"): "i"}  # for regular expressions, the same letter
 _WEIGHTS = {
     "synonym": 0.95,
@@ -317,13 +345,13 @@ class Clause(Struct, frozen=True):
     first: bool = True
 
 
-def clauses(text: str) -> tuple[Clause, ...]:
+def split_clauses(text: str) -> tuple[Clause, ...]:
     """Return the clauses of a text, in order; of a long one those at both ends."""
-    found = tuple(_clause(text, *piece) for piece in _pieces(unquoted(text)) if piece[0].strip())
+    found = tuple(_clause(text, *piece) for piece in _pieces(blank_quotes(text)) if piece[0].strip())
     return found if len(found) <= 2 * _MOST_AT_AN_END else (*found[:_MOST_AT_AN_END], *found[-_MOST_AT_AN_END:])
 
 
-def unquoted(text: str) -> str:
+def blank_quotes(text: str) -> str:
     return _QUOTED.sub(lambda found: found[0] if _NAME.fullmatch(found[0][1:-1]) else " " * len(found[0]), text)
 
 
@@ -395,27 +423,19 @@ class ToolRequest(Struct, frozen=True):
     later: bool = False
 
 
-def tool_requests(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> tuple[ToolRequest, ...]:
+def find_tool_requests(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> tuple[ToolRequest, ...]:
     """Return what a text asks for, in its order; a tool more than once, where several places ask for it."""
     text = ends(text, _LONGEST_END, _LONGEST_END)
-    offered, found = ToolIndex(offered_tools(tools, hints)), clauses(text)
-    unwanted = frozenset(name for clause in found for name in denied(clause, offered))
-    if unwanted:
-        offered = ToolIndex([each for each in offered.offered if each.tool.name not in unwanted])
-    return tuple(_merged(_requests(text, found, offered)))
+    offers, found = Offers(tools, hints), split_clauses(text)
+    if unwanted := {name for clause in found if clause.denied for name in _denied_names(clause.denied, offers)}:
+        offers = Offers(tools, hints, unwanted)
+    return tuple(_merged(_requests(text, found, offers)))
 
 
-def best(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> Tool | None:
+def find_best(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> Tool | None:
     """Return the tool that fits a text best, however badly; None where none has anything to do with it."""
     text = ends(text, _LONGEST_END, _LONGEST_END)
-    said, mentioned = Said(words(text)), mentions(text)
-    alike = ToolIndex(offered_tools(tools, hints)).alike(said.exact)
-    return _likeliest([(fitness(each, said, mentioned), each) for each in alike], 0.01)
-
-
-def _likeliest(scored: Sequence[tuple[float, OfferedTool]], least: float) -> Tool | None:
-    score, at = max(((score, -at) for at, (score, _) in enumerate(scored)), default=(0.0, 0))
-    return scored[-at][1].tool if score >= least else None
+    return Offers(tools, hints).best(Said(words(text)), mentions(text), least=0.01)
 
 
 def is_follow_up(text: str) -> bool:
@@ -427,24 +447,22 @@ def refers_back(text: str) -> bool:
     return _POINTS_BACK.search(text) is not None
 
 
-def denied(clause: Clause, offered: ToolIndex) -> Iterator[str]:
+def _denied_names(denied: str, offers: Offers) -> Iterator[str]:
     """The names of the tools that a clause does not want."""
-    if not clause.denied:
+    if _ANY_TOOL.match(denied):
+        yield from (tool.name for tool in offers.tools)
         return
-    if _ANY_TOOL.match(clause.denied):
-        yield from (each.tool.name for each in offered.offered)
-        return
-    said = Said(words(clause.denied))
-    unfit = (each for each in offered.alike(said.exact) if fitness(each, said, NOTHING) >= THRESHOLD - 0.1)
-    yield from (each.tool.name for each in unfit)
-    yield from (each.tool.name for each in offered.named(clause.denied) if named_at(each, clause.denied) is not None)
+    said = Said(words(denied))
+    alike = (each for each in offers.alike(said.exact) if score_words(each, said) >= THRESHOLD - 0.1)
+    yield from (offers.tools[each.at].name for each in alike)
+    yield from (tool.name for _, tool in offers.named(denied))
 
 
 Heard = tuple[Clause, tuple[Tool, ...]]  # a clause, and the tools that it asks for
 
 
-def _requests(text: str, found: Sequence[Clause], offered: ToolIndex) -> Iterator[ToolRequest]:
-    heard = [each for sentence in _sentences(found) for each in _heard(sentence, offered)]
+def _requests(text: str, found: Sequence[Clause], offers: Offers) -> Iterator[ToolRequest]:
+    heard = [each for sentence in _sentences(found) for each in _heard(sentence, offers)]
     asking = [at for at, (_, tools) in enumerate(heard) if tools]
     for place, at in enumerate(asking):
         begin = at if place else max(0, at - _MOST_AROUND)
@@ -460,10 +478,10 @@ def _sentences(found: Sequence[Clause]) -> Iterator[list[Clause]]:
     return ([*found[one:other]] for one, other in pairwise((*begins, len(found))))
 
 
-def _heard(sentence: Sequence[Clause], offered: ToolIndex) -> list[Heard]:
+def _heard(sentence: Sequence[Clause], offers: Offers) -> list[Heard]:
     """What a sentence asks for: by its clauses, or, where they are only items of a list, as a whole."""
     heard = [
-        (clause, named(clause, offered) or described(clause, offered, sentence[0], before))
+        (clause, _named(clause, offers) or _described(clause, offers, sentence[0], before))
         for before, clause in pairwise((sentence[0], *sentence))
     ]
     joined = " , ".join(clause.text for clause in sentence)
@@ -471,43 +489,39 @@ def _heard(sentence: Sequence[Clause], offered: ToolIndex) -> list[Heard]:
         idle = any(clause.idle for clause in sentence)
         written = " , ".join(clause.written for clause in sentence)
         whole = replace(sentence[0], text=joined, written=written, idle=idle)
-        heard[0] = (sentence[0], described(whole, offered, whole, whole))
+        heard[0] = (sentence[0], _described(whole, offers, whole, whole))
     return heard
 
 
-def named(clause: Clause, offered: ToolIndex) -> tuple[Tool, ...]:
-    """Return the tools that a clause names as they are written, in its order."""
-    candidates = () if clause.idle else offered.named(clause.text)
-    places = [(place, each.tool) for each in candidates if (place := named_at(each, clause.text)) is not None]
-    return tuple(tool for _, tool in sorted(places, key=lambda each: each[0]))
+def _named(clause: Clause, offers: Offers) -> tuple[Tool, ...]:
+    """The tools that a clause names as they are written, in its order."""
+    found = [] if clause.idle else offers.named(clause.text)
+    return tuple(tool for _, tool in sorted(found, key=lambda each: each[0]))
 
 
-def described(clause: Clause, offered: ToolIndex, head: Clause, before: Clause) -> tuple[Tool, ...]:
-    """Return the tool that a clause describes best, if it does so well.
+def _described(clause: Clause, offers: Offers, head: Clause, before: Clause) -> tuple[Tool, ...]:
+    """The tool that a clause describes best, if it does so well.
 
     `head` is the first clause of its sentence, `before` the clause before it.
     """
     own = words(clause.text)
     if clause.idle or not any(map(keys, own)):
         return ()
-    likely = offered.alike(own)
-    if not likely:
-        return ()
-    said = Said((*own, *words(before.text)) if refers_back(clause.text) else own)
-    mentioned, composed = mentions(clause.written), _composed(clause, own, head)
-    if said.words != own:
-        alone = Said(own)
-        likely = [each for each in likely if fitness(each, alone, mentioned)]
-    scored = [(fitness(each, said, mentioned) + _without_tools(each, composed), each) for each in likely]
-    tool = _likeliest(scored, THRESHOLD)
+    alone, composed = Said(own), _composed(clause, own, head)
+    said = Said((*own, *words(before.text))) if refers_back(clause.text) else alone
+
+    def against(offer: Offer) -> float:
+        return _without_tools(offer, composed) if said is alone or score_words(offer, alone) else _UNFIT
+
+    tool = offers.best(said, mentions(clause.written), least=THRESHOLD, against=against)
     return () if tool is None else (tool,)
 
 
-def _without_tools(offered: OfferedTool, composed: Sequence[str]) -> float:
-    """What speaks against a tool where a text asks for a text; colleagues and computers do anything."""
-    if HANDOFF.match(offered.tool.name) or offered.tool.kind.startswith("computer"):
+def _without_tools(offer: Offer, composed: Sequence[str]) -> float:
+    """What speaks against a tool where a text asks for a text."""
+    if offer.does_anything:
         return _PENALTIES["does anything"]
-    if not composed or any(keys(word) & other.keys for word in composed for other in offered.name):
+    if not composed or any(keys(word) & other.keys for word in composed for other in offer.name):
         return 0.0
     return _PENALTIES["explains" if composed[0] in ("why", "how") else "composes"]
 
@@ -546,6 +560,7 @@ def _merged(found: Iterable[ToolRequest]) -> list[ToolRequest]:
 
 _LONGEST_END, _LONGEST_SENTENCE, _LONGEST_JOINT = 8_000, 240, 40  # characters
 _MOST_AROUND, _FIRST_WORDS = 10, 5
+_UNFIT = -10.0  # for what the words of the clause itself do not speak
 _PENALTIES = {"does anything": 0.3, "composes": -0.6, "explains": -1.5}
 _FORMS = vocabulary("poem story joke essay haiku song limerick riddle")
 _COMPOSED = _FORMS | vocabulary(

@@ -13,7 +13,7 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Item
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import Mentions
-from mockserver.model.arguments.wording import announced
+from mockserver.model.arguments.free_text import find_announced
 from mockserver.model.fillers import sentence
 from mockserver.model.grammar import text_of
 from mockserver.model.vocabulary import pieces
@@ -21,7 +21,7 @@ from mockserver.model.vocabulary import pieces
 Action = dict[str, Json]
 
 
-def hosted_use(tool: Tool, call: Call, seed: Seed) -> Item | None:
+def make_hosted_use(tool: Tool, call: Call, seed: Seed) -> Item | None:
     """Return the next use of one of the provider's own tools; None where there is nothing (more) to use it for."""
     if tool.kind.startswith("computer"):
         return _computer_step(tool, call, seed)
@@ -34,7 +34,7 @@ def hosted_use(tool: Tool, call: Call, seed: Seed) -> Item | None:
     return None if given is None else make_item(kind, given)
 
 
-def free_text(tool: Tool, said: Mentions, seed: Seed) -> str:
+def write_free_text(tool: Tool, said: Mentions, seed: Seed) -> str:
     """Return the input of a custom tool: by its grammar, if it has one, or else from what the user says.
 
     Raises Failure where the grammar is broken.
@@ -61,7 +61,7 @@ def _is_done(kind: str, call: Call) -> bool:
 
 
 def _query(text: str) -> str:
-    place = announced(text, "query", ())
+    place = find_announced(text, "query", ())
     found = text[slice(*place)] if place else text
     return " ".join(found.split())[:_LONGEST_QUERY].strip(" .?!\"'`") or "news"
 
@@ -111,12 +111,12 @@ def _patch(tool: Tool, text: str) -> Mapping[str, Json]:
     return {"operation": {"type": "create_file", "path": path, "diff": "".join(f"+{line}\n" for line in lines)}}
 
 
-def allowed(tool: Tool) -> list[str]:
+def list_allowed(tool: Tool) -> list[str]:
     """Return the tools of an MCP server that the client allows by name."""
     return _names(tool.options.get("allowed_tools"))
 
 
-def chosen(tool: Tool, choice: ToolChoice) -> Tool | None:
+def limit_to_choice(tool: Tool, choice: ToolChoice) -> Tool | None:
     """Return the tool as far as a choice allows it: of an MCP server perhaps one tool, of another server nothing."""
     if tool.kind != "mcp" or not choice.servers:
         return tool
@@ -128,7 +128,7 @@ def chosen(tool: Tool, choice: ToolChoice) -> Tool | None:
 
 def _mcp_use(tool: Tool, call: Call, seed: Seed) -> Item | None:
     """A call of a server's tool, or first the question whether it may be made; None after that."""
-    label, names = str(tool.options.get("server_label") or "server"), allowed(tool)
+    label, names = str(tool.options.get("server_label") or "server"), list_allowed(tool)
     parts = [part for message in call.since_user for part in message.parts if part.get("server_label") == label]
     if not names:
         return None if parts else make_item("mcp_list_tools", {"server_label": label, "tools": []})
@@ -176,7 +176,7 @@ def _computer_step(tool: Tool, call: Call, seed: Seed) -> Item | None:
     )
     looked = len(earlier) > len(done)  # before the user spoke last
     size = tuple(_size(tool.options.get(f"display_{side}"), usual) for side, usual in _USUAL_SIZE.items())
-    wanted = actions(call.last_user[:_MOST_READ], size, seed.stream("computer"))
+    wanted = read_actions(call.last_user[:_MOST_READ], size, seed.stream("computer"))
     steps = [*([] if looked else [{"type": "screenshot"}]), *wanted]
     known = [try_parse(arguments) for arguments in earlier]
     action = next((step for step in steps[len(done) :] if step not in known), None)
@@ -190,7 +190,7 @@ def _size(value: Json, usual: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else usual
 
 
-def actions(text: str, size: tuple[int, ...], rng: Random) -> Iterator[Action]:
+def read_actions(text: str, size: tuple[int, ...], rng: Random) -> Iterator[Action]:
     """Return the actions that a text asks for, in its order; a click if it asks for none that is known.
 
     `size` is the width and the height of the screen; what has no place in the text gets one drawn on it.

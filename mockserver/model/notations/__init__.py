@@ -1,0 +1,154 @@
+"""Notations of tool calls in text: what prompts of agents show in place of the API's own tools.
+
+Each module here is one notation. Its `read` finds the agent that a prompt describes: the prompt as a call that offers
+tools and holds the earlier steps as calls and results, and how the next calls and the last answer are written. Which
+tool is called, and with what, is decided as for all calls. Modules are found by being here.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from itertools import islice
+from pkgutil import iter_modules
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
+from mockserver.core.json import Json, compact, try_parse
+from mockserver.core.lazy import lazy_pattern
+from mockserver.model.loose import find_objects, read_loosely, shape_of
+from mockserver.model.vocabulary import RULING, excerpt
+
+LONGEST, MOST = 50_000, 50  # characters of a prompt; tools and places that are looked at
+
+
+class TextAgent(Struct, frozen=True):
+    """An agent whose tools and calls are text: its prompt as a call, and how calls and the answer are written."""
+
+    call: Call
+    write_calls: Callable[[Sequence[ToolCall]], str]
+    write_answer: Callable[[str], str]
+
+
+class AgentStep(Struct, frozen=True):
+    """A call that an agent has made: the tool, its input as it was written, and what was observed."""
+
+    name: str
+    given: str
+    seen: str
+
+
+def find_text_agent(call: Call) -> TextAgent | None:
+    """Return the agent that a prompt describes; None if it describes none, or the API's own tools are offered."""
+    said = call.messages or tuple(Message("user", prompt.text) for prompt in call.prompts)
+    if call.tools or call.options.response_format != "text" or not any("\n" in each.text for each in said):
+        return None
+    call = replace(call, messages=said, prompts=())
+    ruling = [each.text for each in said if each.role in RULING]
+    first = next((each.text for each in said if each.role == "user"), "")
+    prompt = excerpt("\n".join((*ruling, first, call.last_user if call.last_user != first else "")), LONGEST)
+    return next((agent for read in _readers() if (agent := read(call, prompt)) is not None), None)
+
+
+@cache
+def _readers() -> Sequence[Callable[[Call, str], TextAgent | None]]:
+    return [import_module(f"{__name__}.{module.name}").read for module in iter_modules(__path__)]
+
+
+def with_steps(call: Call, request: str, tools: Sequence[Tool], steps: Iterable[AgentStep]) -> Call:
+    """Return the call as if its tools, the request and the steps for it had come in the API's own fields."""
+    known = {tool.name: tool for tool in tools}
+    messages = [Message("user", request.strip())]
+    for at, step in enumerate(steps):
+        loose = read_loosely(step.given, step.given.find("{")) if step.given.lstrip().startswith("{") else None
+        value = try_parse(step.given, loose.value if loose else None)
+        only = next(iter(known[step.name].parameters["properties"]), "input") if step.name in known else "input"
+        arguments = compact(value) if isinstance(value, Mapping) else compact({only: step.given.strip(" \"'")})
+        made = ToolCall(f"step_{at}", step.name, arguments)
+        messages += [Message("assistant", tool_calls=(made,)), Message("tool", step.seen.strip(), tool_call_id=made.id)]
+    return replace(call, messages=tuple(messages), tools=tuple(tools), tool_choice=ToolChoice("auto"))
+
+
+def read_tools(prompt: str, names: Sequence[str] = ()) -> list[Tool]:
+    """Return the tools of these names, or else all that a prompt lists, with what it says of them."""
+    if not names:
+        section = _SECTION.search(prompt)
+        names = [found[1] for found in islice(_LISTED.finditer(section[1]), MOST)] if section else []
+    starts = {}
+    for name in islice(dict.fromkeys(names), MOST):
+        found = re.search(rf"{_ENTRY}{re.escape(name)}[\"'`*]{{0,3}}(?=[(:,]| -|\n)", prompt)
+        starts[name] = found.end() if found else len(prompt)
+    ends = sorted((*starts.values(), len(prompt)))
+    tools = []
+    for name, start in starts.items():
+        end = ends[ends.index(start) + 1] if start < len(prompt) else start
+        entry = prompt[start : min(end, start + _LONGEST_ENTRY)]
+        tools.append(Tool(name, _read_description(entry), _read_parameters(entry)))
+    return tools
+
+
+def read_json_tools(prompt: str) -> Iterator[Tool]:
+    """Yield the tools in the JSON of a prompt: objects with a name and parameters or a description."""
+    waiting: list[Json] = [found.value for found in find_objects(prompt)][:MOST]
+    while waiting:
+        value = waiting.pop(0)
+        if isinstance(value, list):
+            waiting = [*value[:MOST], *waiting]
+        elif isinstance(value, Mapping) and isinstance(value.get("function"), Mapping):
+            waiting.insert(0, value["function"])
+        elif isinstance(value, Mapping) and isinstance(value.get("name"), str):
+            schema = next((value[key] for key in _SCHEMAS if isinstance(value.get(key), Mapping)), None)
+            if schema is not None or "description" in value:
+                yield Tool(value["name"], str(value.get("description", "")), schema_of_arguments(schema or {}))
+
+
+def _read_description(entry: str) -> str:
+    if said := re.search(r"\bDescription:[ \t]*((?:[^\n]+\n?)+)", entry):
+        return said[1][:900]
+    about = re.split(r"\n[ \t]*\n|(?i:\b(?:tool )?(?:args|arguments|parameters)\b\W)", entry, maxsplit=1)[0]
+    return re.sub(r"^\([^()\n]*\)", "", about).strip(" \n:->\"'`")[:900] or entry.strip()[:900]
+
+
+def _read_parameters(entry: str) -> Json:
+    """The JSON Schema of the parameters in a tool's entry: `args: {…}`, or a signature; else one text."""
+    found = _ARGUMENTS.search(entry)
+    value = read_loosely(entry, found.end()) if found else None
+    if value and isinstance(value.value, Mapping):
+        return schema_of_arguments(value.value)
+    signature = _SIGNATURE.match(entry)
+    named = _PARAMETER.findall(signature[1]) if signature else [("input", "", "")]
+    properties = {name: _type_of(kind.strip() or "string") for name, kind, _ in named if name != "self"}
+    required = [name for name, _, default in named if not default and name in properties]
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def schema_of_arguments(value: Mapping[str, Json]) -> Json:
+    """Return the JSON Schema of arguments as prompts show them: a schema, or a type for each name."""
+    listed = value.get("properties", value)
+    fields = {name: _type_of(each) for name, each in listed.items()} if isinstance(listed, Mapping) else {}
+    required = value.get("required")
+    needed = [name for name in required if name in fields] if isinstance(required, list) else [*fields]
+    return {"type": "object", "properties": fields, "required": needed}
+
+
+def _type_of(said: Json) -> Json:
+    if isinstance(said, Mapping):
+        kind = said.get("type")
+        about = {"description": said["description"]} if said.get("description") else {}
+        return {**said, **(shape_of(kind) if isinstance(kind, str) else {})} | about
+    options = re.match(r"Literal\[(.*)\]", str(said))
+    return {"enum": re.findall(r"[\w -]+", options[1])} if options else shape_of(str(said))
+
+
+_SCHEMAS = ("parameters", "input_schema", "inputSchema", "args", "arguments")
+_LONGEST_ENTRY = 1_500  # characters that are read of a tool
+_ENTRY = r"(?m)^[ \t>*#(\d.)-]{0,12}(?:Tool Name:|name:|def )?[ \t\"'`*]{0,6}"
+_ARGUMENTS = lazy_pattern(r"(?i)\b(?:args|arguments|parameters|inputs?|schema)\b[\"']?\s*:?\s*(?=\{)")
+_SIGNATURE = lazy_pattern(r"\s*\(((?:[^()\n]|\([^()\n]*\)){0,500})\)")
+_PARAMETER = lazy_pattern(r"(\w+)\s*(?::\s*((?:[^,=\[\]]|\[[^\]]*\])+))?\s*(=)?[^,]*(?:,|$)")
+_SECTION = lazy_pattern(r"(?i)\b(?:tools?|functions?|actions?)\b[^\n]{0,80}:[ \t]*\n\s*((?:[^\n]+\n)+)")
+_LISTED = lazy_pattern(
+    r"(?m)^[ \t>*\d.)-]{0,12}[`*\"]{0,3}([a-zA-Z_]\w{1,60})[`*]*(?:\([^()\n]{0,300}\))?[^\n:]{0,60}?(?::| -)[ \t]+\S"
+)

@@ -1,0 +1,76 @@
+"""Calls as XML elements that the prompt shows for each tool (Cline and its like): `<read_file><path>…</path>…`."""
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from msgspec import Struct
+
+from mockserver.core.call import Call, Tool, ToolCall
+from mockserver.core.json import compact, try_parse
+from mockserver.core.lazy import lazy_pattern
+from mockserver.model.notations import MOST, AgentStep, TextAgent, with_steps
+from mockserver.model.tool_uses import find_ending_tools
+from mockserver.model.vocabulary import RULING
+
+
+class Elements(Struct, frozen=True):
+    """How calls are written, and the answer: as the element of the tool that ends the work, if there is one."""
+
+    ending: Tool | None
+
+    def write_calls(self, calls: Sequence[ToolCall]) -> str:
+        arguments = try_parse(calls[0].arguments)
+        inner = arguments.items() if isinstance(arguments, Mapping) else ()
+        lines = [f"<{key}>{value if isinstance(value, str) else compact(value)}</{key}>" for key, value in inner]
+        return "\n".join((f"<{calls[0].name}>", *lines, f"</{calls[0].name}>"))
+
+    def write_answer(self, answer: str) -> str:
+        if self.ending is None:
+            return answer
+        named = next(iter(self.ending.parameters["properties"]), "result")
+        return self.write_calls((ToolCall("", self.ending.name, compact({named: answer})),))
+
+
+def read(call: Call, prompt: str) -> TextAgent | None:
+    if "</" not in prompt or _IN_ELEMENTS.search(prompt) is None:
+        return None
+    shown = (_read_tool(prompt, found) for found in islice(_SHOWN.finditer(prompt), MOST))
+    tools = [*{tool.name: tool for tool in shown if tool}.values()]
+    if not tools:
+        return None
+    ending = next(iter(find_ending_tools(tools)), None)
+    work = [tool for tool in tools if tool != ending]
+    request, steps = "", list[AgentStep]()
+    for at, message in enumerate(call.messages):
+        if message.role in RULING or message.role == "assistant":
+            continue
+        last = call.messages[at - 1].text if at else ""
+        made = next((tool.name for tool in work if f"<{tool.name}>" in last), None)
+        if made and call.messages[at - 1].role == "assistant":
+            inner = _INNER.findall(last)
+            steps.append(AgentStep(made, compact({key: value.strip() for key, value in inner}), message.text))
+        else:
+            request, steps = _TASK.sub(r"\g<said>", message.text), []
+    elements = Elements(ending)
+    return TextAgent(with_steps(call, request, work, steps), elements.write_calls, elements.write_answer)
+
+
+def _read_tool(prompt: str, shown: re.Match[str]) -> Tool | None:
+    """A tool with the parameters that its element has, where the prompt says somewhere before what it does."""
+    name = shown["name"]
+    about = re.search(rf"(?m)^[#*\- \t]{{0,9}}{name}\b[^\n]{{0,20}}\n+(?:Description:)?[ \t]*([^\n]{{3,900}})", prompt)
+    if about is None:
+        return None
+    properties = {key: {"type": "string"} for key, _ in _INNER.findall(shown["inner"])}
+    optional = {key for key in properties if re.search(rf"\b{key}: \(optional", prompt[about.start() : shown.start()])}
+    required = [key for key in properties if key not in optional]
+    return Tool(name, about[1], {"type": "object", "properties": properties, "required": required})
+
+
+_IN_ELEMENTS = lazy_pattern(r"(?i)\bXML\b|\btags?\b")
+_SHOWN = lazy_pattern(
+    r"(?m)^<(?P<name>[a-z]\w{2,40})>\n(?P<inner>(?:<(\w{1,40})>[^<>]{0,500}</\3>\n?){0,12})</(?P=name)>"
+)
+_INNER = lazy_pattern(r"<(\w{1,40})>([^<>]{0,8000})</\1>")
+_TASK = lazy_pattern(r"(?s)\A\s*<(task|feedback|user_message)>\s*(?P<said>.{0,20000}?)\s*</\1>.*")

@@ -1,1 +1,0 @@
-"""The text side of the model: prose, answers in the format that a prompt asks for, passages, what tools returned."""

@@ -1,0 +1,488 @@
+"""Which tools a model would call next, and with which arguments; none where it would answer in text.
+
+The choice of tools is obeyed to the letter. Else the calls are those that instructions and the user ask for, without
+those made before. Knows the conversation and its tools, no wire shape.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mockserver.core.call import (
+    CLIENT_RUN_TOOLS,
+    Call,
+    Message,
+    Tool,
+    ToolCall,
+    list_recent_tool_calls,
+    list_tool_results,
+    tool_calls,
+)
+from mockserver.core.json import Json, compact, try_parse
+from mockserver.core.lazy import lazy_pattern
+from mockserver.core.plan import Failure, Item, ToolUse
+from mockserver.core.seed import Seed
+from mockserver.model.arguments import Mentions, mentions
+from mockserver.model.arguments.records import find_record
+from mockserver.model.arithmetic import compute
+from mockserver.model.choosing import (
+    HANDOFF,
+    Offers,
+    Said,
+    ToolRequest,
+    find_best,
+    find_tool_requests,
+    is_follow_up,
+    properties_of,
+    refers_back,
+    required_of,
+)
+from mockserver.model.closing import without_form
+from mockserver.model.hosted import limit_to_choice, make_hosted_use, write_free_text
+from mockserver.model.instructions import Instructions, read_instructions
+from mockserver.model.loose import with_told_bounds
+from mockserver.model.orders import find_courtesy
+from mockserver.model.passages import describe_results
+from mockserver.model.schema import instance
+from mockserver.model.team import choose_values, find_colleague
+from mockserver.model.vocabulary import is_verb, vocabulary, words
+
+Use = ToolUse | Item
+
+
+class PendingCall(Struct, frozen=True):
+    """A call to make, and the texts with its arguments; calls of one `stage` need not wait for each other."""
+
+    tool: Tool
+    said: Mentions
+    stage: int = 0
+
+
+def list_tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
+    """Return the calls that come next, in order; none where the model answers in text."""
+    mode, offered = call.tool_choice.mode, _list_offered(call)
+    if mode not in ("auto", "required", "named") or not offered:
+        return ()
+    call = without_form(call)
+    found = () if mode == "named" else tuple(_next(call, find_pending_calls(call, offered), seed))
+    if not found:
+        found = tuple(_final(call, offered, seed) if mode == "auto" else _make_demanded(call, offered, seed))
+    return found if call.options.parallel_tool_calls else tuple(_take_up_to_one(found))
+
+
+def make_tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = False) -> ToolUse:
+    """Return a call of one tool without an id; arguments that no text mentions are generated.
+
+    Raises Failure if its schema is unusable; if `lenient`, the call then has no arguments.
+    """
+    if tool.kind == "custom":
+        return ToolUse(ToolCall("", tool.name, write_free_text(tool, said, seed), "custom", tool.namespace))
+    said = replace(said, sparse=True) if said.text else said
+    try:
+        made = fill_schema(tool.parameters, seed.branch("arguments", tool.name), said) if tool.parameters else {}
+    except Failure:
+        if not lenient:
+            raise
+        made = {}
+    return ToolUse(ToolCall("", tool.name, compact(made), namespace=tool.namespace))
+
+
+def fill_schema(schema: Json, seed: Seed, said: Mentions) -> Json:
+    """Return an instance of a schema, with what was said, within the bounds that descriptions tell.
+
+    Raises Failure if the schema is unusable.
+    """
+    told = with_told_bounds(schema)
+    if told != schema:
+        with suppress(Failure):  # what a description tells may contradict the schema
+            return instance(told, seed, said)
+    return instance(schema, seed, said)
+
+
+def waits(use: Use) -> bool:
+    """Whether the model continues only when the client has answered; the provider runs other tools itself."""
+    return isinstance(use, ToolUse) or use.kind in CLIENT_RUN_TOOLS or use.kind == "mcp_approval_request"
+
+
+def with_earlier_results(call: Call, seed: Seed) -> Call:
+    """Return the call, with results of earlier turns after a message that asks for them again."""
+    is_asked = call.last_turn is not None and call.last_turn.role == "user"
+    if call.tool_choice.mode != "auto" or not tool_calls(call) or not is_asked:
+        return call
+    pending = [
+        each for each in find_pending_calls(without_form(call), _list_offered(call)) if each.tool.kind in CLIENT_KINDS
+    ]
+    lenient = call.options.lenient_schema
+    uses = [(each, make_tool_use(each.tool, each.said, seed, lenient=lenient)) for each in pending]
+    found = [old for each, use in uses if (old := find_earlier_call(call, each, use.call))]
+    if not found:
+        return call
+    ids = {old.id for old in found}
+    results = (message for message in call.messages if message.tool_call_id in ids)
+    return replace(call, messages=(*call.messages, Message("assistant", tool_calls=tuple(found)), *results))
+
+
+def _list_offered(call: Call) -> tuple[Tool, ...]:
+    choice = call.tool_choice
+    named = (limit_to_choice(tool, choice) for tool in call.tools if choice.allows(tool))
+    return tuple(tool for tool in named if tool is not None) if choice.names else call.tools
+
+
+def _take_up_to_one(uses: Iterable[Use]) -> Iterator[Use]:
+    for use in uses:
+        yield use
+        if waits(use):
+            return
+
+
+def _next(call: Call, pending: Sequence[PendingCall], seed: Seed) -> Iterator[Use]:
+    made, stage = list[ToolUse](), None
+    for at, each in enumerate(pending):
+        if stage not in (None, each.stage):
+            return
+        use = _use(call, each, _branch_seed(seed, at))
+        if isinstance(use, ToolUse):
+            if find_earlier_call(call, each, use.call) or _is_among(use.call, made):
+                continue
+            made.append(use)
+        if use is not None:
+            stage = each.stage if waits(use) else stage
+            yield use
+
+
+def _use(call: Call, pending: PendingCall, seed: Seed) -> Use | None:
+    if pending.tool.kind in CLIENT_KINDS:
+        stated = choose_values(call, pending.tool.parameters, pending.tool.description)
+        stated |= find_colleague(call, pending.tool)
+        said = pending.said.stating(stated)
+        return make_tool_use(pending.tool, said, seed, lenient=call.options.lenient_schema)
+    return make_hosted_use(pending.tool, _with_last_text(call, pending.said.text), seed)
+
+
+def _with_last_text(call: Call, text: str) -> Call:
+    """The call as if the user had said only this."""
+    *before, last = call.messages[: len(call.messages) - len(call.since_user)] or (None,)
+    if last is None or not text:
+        return call
+    return replace(call, messages=(*before, replace(last, text=text), *call.since_user))
+
+
+def _branch_seed(seed: Seed, at: int) -> Seed:
+    return seed.branch("call", str(at)) if at else seed
+
+
+def _is_among(made: ToolCall, uses: Iterable[ToolUse]) -> bool:
+    return any(use.call.name == made.name and same_arguments(use.call.arguments, made.arguments) for use in uses)
+
+
+def _final(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
+    """A call of the tool that takes the final answer, where there is one: clients wait for it, not for a text."""
+    tools, made = find_answering_tools(offered), {old.name for old in list_recent_tool_calls(call)}
+    if tools and made.isdisjoint(tool.name for tool in tools) and not find_courtesy(call.last_user):
+        use = _use(call, make_ending_call(call, _sort_by_mentions(tools, call.last_user)[0]), seed)
+        if use is not None:
+            yield use
+
+
+def _make_demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
+    """A call that the tool choice demands, whether or not there is anything to do; a new one, if there is any."""
+    ending = {tool.name for tool in find_ending_tools(offered)}
+    for tool in (_find_likeliest(call, offered), *offered[:_MOST_TRIED]):
+        candidates = [make_ending_call(call, tool)] if tool.name in ending else find_calls_of(call, tool)
+        first: Use | None = None
+        for at, each in enumerate(candidates):
+            use = _use(call, each, _branch_seed(seed, at))
+            if use is not None and (isinstance(use, Item) or not find_earlier_call(call, each, use.call)):
+                yield use
+                return
+            first = first or use
+        if first is not None:
+            yield first
+            return
+
+
+def _find_likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
+    """The tool for a model that has to call one: the best for the text, else one that ends the turn, else a new one."""
+    ending, made = find_ending_tools(offered), [old.name for old in list_recent_tool_calls(call)]
+    names = {*made, *(tool.name for tool in ending)}
+    work = [tool for tool in offered if tool.name not in names]
+    if not made and (fitting := find_best(call.last_user, work, {})) is not None:
+        return fitting
+    counts = Counter(made)
+    mentioned = _sort_by_mentions(ending[:_MOST_TRIED], call.last_user)
+    return next(iter((*mentioned, *work)), None) or min(offered, key=lambda tool: counts[tool.name])
+
+
+def _sort_by_mentions(tools: Sequence[Tool], text: str) -> list[Tool]:
+    said = mentions(text)
+    return sorted(tools, key=lambda tool: -said.evidence(properties_of(tool)))
+
+
+_MOST_TRIED = 64  # tools that are tried one by one where a call is demanded
+
+
+def find_ending_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
+    """Return the tools that end a turn: those that say so, or else those named as classes where others are not."""
+    said = tuple(tool for tool in tools if tool.kind == "function" and _says_so(tool))
+    shapes = tuple(tool for tool in tools if _SHAPE.fullmatch(tool.name) and not _begins_with_verb(tool))
+    return said or (shapes if any(not _SHAPE.fullmatch(tool.name) for tool in tools) else ())
+
+
+def find_answering_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
+    """Return the tools that take the answer itself: those that say so, or a lone class that is no action."""
+    said = tuple(tool for tool in tools if tool.kind == "function" and _takes_the_answer(tool))
+    return said or (tuple(tools) if len(tools) == 1 and _is_shape(tools[0]) else ())
+
+
+def _takes_the_answer(tool: Tool) -> bool:
+    named = words(tool.name)
+    return "final" in named or (named in _WHOLE and _ENDS.search(tool.description[:_LONGEST]) is not None)
+
+
+def _is_shape(tool: Tool) -> bool:
+    """Whether a tool is named as a class, and described as a thing, as those that are made of types."""
+    about = words(tool.description[:_LONGEST])
+    acts = about and (is_verb(about[0]) or _ACTS.search(tool.description[:_LONGEST]))
+    return bool(_SHAPE.fullmatch(tool.name) and properties_of(tool) and not _begins_with_verb(tool) and not acts)
+
+
+def _begins_with_verb(tool: Tool) -> bool:
+    first = words(tool.name)[0]
+    return is_verb(first) or first in ("book", "order", "multiply", "divide", "query", "reserve")
+
+
+def _says_so(tool: Tool) -> bool:
+    return _is_ending(tool.name, tool.description[:_LONGEST])
+
+
+@lru_cache(maxsize=1024)
+def _is_ending(name: str, description: str) -> bool:
+    named = words(name)
+    return not _ENDING.isdisjoint(named) or named in _WHOLE or _ENDS.search(description) is not None
+
+
+_LONGEST = 900  # characters of a description
+_ENDING = frozenset({"final", "finish", "finalize", "terminate", "conclude", "completion"})
+_NAMES = "respond answer submit reply output done complete_task task_done structured_output"
+_WHOLE = frozenset(
+    {tuple(name.split("_")) for name in _NAMES.split()}
+    | {(verb, what) for verb in ("submit", "give", "return") for what in ("answer", "result", "output", "response")}
+)
+_ENDS = lazy_pattern(
+    r"\bends?\s+(?:this|the)\s+(?:conversation|run|task)\b|\bfinal\s+(?:answer|response|result|output)\b", re.IGNORECASE
+)
+_SHAPE = lazy_pattern(r"[A-Z][a-z0-9]+(?:[A-Z]\w*)?")  # a class: WeatherReport
+_ACTS = lazy_pattern(r"\b(?:useful|(?:use|call)\s+(?:this|it|when|for|to)|tool|function|api)\b", re.IGNORECASE)
+
+
+def find_pending_calls(call: Call, tools: Sequence[Tool]) -> tuple[PendingCall, ...]:
+    """Return the calls of these tools to make before the user is answered, in order."""
+    ordered = read_instructions(call, tools)
+    free = tuple(tool for tool in tools if tool.name not in ordered.never)
+    asked = _find_wanted(call, free, ordered)
+    staged = tuple(_number_stages(_add_ordered(asked, ordered, tools, call.last_user)))
+    return tuple(_left([each for request, stage in staged for each in _each(call, request, stage)], call))
+
+
+def find_calls_of(call: Call, tool: Tool) -> tuple[PendingCall, ...]:
+    """Return the calls of one tool, where all that the user said is meant for it; those not made yet come first."""
+    every = tuple(_each(call, ToolRequest(tool, call.last_user), 0))
+    return (*_left(every, call), *every)
+
+
+def make_ending_call(call: Call, tool: Tool) -> PendingCall:
+    """Return a call that ends the turn, with arguments from the results first, then from what the user said."""
+    return PendingCall(
+        tool, mentions(*filter(None, (_content(call, tool), *_results(call, call.last_user), call.last_user)))
+    )
+
+
+def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> tuple[ToolRequest, ...]:
+    """What the user asks for, apart from ending the turn; a bare `and in Rome?` repeats an earlier request."""
+    ends = {tool.name for tool in find_ending_tools(tools)}
+    work = [tool for tool in tools if tool.name not in ends]
+    found = find_tool_requests(call.last_user, work, ordered.hints) or tuple(
+        ToolRequest(tool, call.last_user) for tool in work if find_colleague(call, tool)
+    )
+    if found or not is_follow_up(call.last_user):
+        return found or _find_handover(call, work) or _find_search(call.last_user, work)
+    before = [made.name for made in tool_calls(call)][: len(tool_calls(call)) - len(list_recent_tool_calls(call))]
+    tool = next((tool for name in reversed(before) for tool in work if tool.name == name), None)
+    spoken = tool is not None and mentions(call.last_user).evidence(properties_of(tool)) > 0
+    return (ToolRequest(tool, call.last_user),) if tool is not None and spoken else ()
+
+
+def _find_handover(call: Call, tools: Sequence[Tool]) -> tuple[ToolRequest, ...]:
+    """A request for the colleague whom a text fits best, however badly, where it asks for no tool."""
+    colleagues = [tool for tool in tools if HANDOFF.match(tool.name)]
+    if not colleagues or find_courtesy(call.last_user):
+        return ()
+    fitting = Offers(colleagues).best(Said(words(call.last_user)), mentions(call.last_user), least=_FITS_COLLEAGUE)
+    return () if fitting is None else (ToolRequest(fitting, call.last_user),)
+
+
+_FITS_COLLEAGUE = -0.1  # whose names begin with other verbs than what is said
+
+
+def _find_search(text: str, tools: Sequence[Tool]) -> tuple[ToolRequest, ...]:
+    """A search for the answer to a question that asks for nothing else, if a tool searches for whatever is asked."""
+    if "?" not in text or find_courtesy(text) or compute(text, bare=True) or _TO_YOU.search(text):
+        return ()
+    fitting = (
+        tool
+        for tool in tools
+        if tool.kind == "function" and _SEARCHING.intersection(words(tool.name)) and len(required_of(tool)) == 1
+        if all(_SEARCHED.intersection(words(name)) for name in required_of(tool))
+    )
+    return tuple(ToolRequest(tool, text) for tool in islice(fitting, 1))
+
+
+_SEARCHING = vocabulary("search retrieve retrieval retriever lookup knowledge docs documents rag web wikipedia browse")
+_SEARCHED = vocabulary("query question q search input keywords topic term request")
+_TO_YOU = lazy_pattern(
+    r"(?i)\b(?:are|can|do|could|would|will) you\b|\byour (?:name|job|purpose|opinion)\b|\b(?:tools?|functions?)\b|\w_\w"
+)
+
+
+def _add_ordered(
+    asked: Sequence[ToolRequest], ordered: Instructions, tools: Sequence[Tool], text: str
+) -> tuple[ToolRequest, ...]:
+    known, ends = {tool.name: tool for tool in reversed(tools)}, find_ending_tools(tools)
+    every = [known[name] for name in ordered.always]
+    always = [tool for tool in every if tool not in ends]
+    first = [own for tool in always for own in _own(asked, tool, text)]
+    rest = [request for request in asked if request.tool not in always]
+    if first and rest:
+        rest[0] = replace(rest[0], later=True)
+    paired = [*first, *rest]
+    for pair in ordered.pairs:
+        if any(request.tool.name == pair.cause for request in paired):
+            one, other = known[pair.first], known[pair.second]
+            at = next(at for at, request in enumerate(paired) if request.tool in (one, other))
+            own = [*_own(paired, one, text), *_own(paired, other, text)]
+            before, after = ([each for each in part if each not in own] for part in (paired[:at], paired[at:]))
+            paired = [*before, *own, *(each for each in after if each.tool not in (one, other))]
+    last = [*(tool for tool in every if tool in ends), *(known[name] for name in ordered.last if paired)]
+    return (*paired, *(ToolRequest(tool, text, later=True) for tool in last))
+
+
+def _own(asked: Sequence[ToolRequest], tool: Tool, text: str) -> list[ToolRequest]:
+    own = [request for request in asked if request.tool == tool] or [ToolRequest(tool, text)]
+    return [replace(own[0], later=True), *own[1:]]
+
+
+def _number_stages(asked: Iterable[ToolRequest]) -> Iterator[tuple[ToolRequest, int]]:
+    stage = 0
+    for at, request in enumerate(asked):
+        stage += bool(at) and request.later
+        yield request, stage
+
+
+def _each(call: Call, request: ToolRequest, stage: int) -> Iterator[PendingCall]:
+    said, needed = mentions(request.text), required_of(request.tool)
+    whole = _stated(request.tool, said).keys()
+    sets = said.sets(properties_of(request.tool))[:_MOST_SETS]
+    if len(sets) > 1 and all(whole & needed <= _stated(request.tool, each).keys() for each in sets):
+        yield from (PendingCall(request.tool, each, stage) for each in sets)
+    else:
+        yield PendingCall(request.tool, said if needed <= whole else _read_widely(call, request), stage)
+
+
+def _read_widely(call: Call, request: ToolRequest) -> Mentions:
+    """The values in the words of a request, then those of results, then those of earlier messages of the user."""
+    earlier = [message.text for message in reversed(call.messages) if message.role == "user"][:_MOST_EARLIER]
+    content = _content(call, request.tool) if refers_back(request.text) else ""
+    return mentions(*dict.fromkeys((request.text + content, *_results(call, request.text), *earlier)))
+
+
+def _content(call: Call, tool: Tool) -> str:
+    """The results in words, as the value of the required parameter that takes a text for people, if there is one."""
+    name = next((name for name in sorted(required_of(tool)) if _FOR_PEOPLE.intersection(words(name))), None)
+    said = None if name is None else describe_results(call)
+    return "" if said is None else f'\n{name}: "{said[:_LONGEST_RESULT].translate(_UNQUOTED)}"'
+
+
+def _results(call: Call, asked: str) -> list[str]:
+    """The last results, the newest first; of a list of records, the one that is asked for."""
+    found = [result["text"][:_LONGEST_RESULT] for result in reversed(list_tool_results(call)[-_MOST_EARLIER:])]
+    return [text for result in found for text in (*find_record(result, asked), result)]
+
+
+def _left(every: Sequence[PendingCall], call: Call) -> Iterator[PendingCall]:
+    """The calls that this turn does not have yet: each call made of a tool counts for one of it.
+
+    `hosted` decides how often the provider's own tools are used.
+    """
+    done = Counter(made.name for made in list_recent_tool_calls(call))
+    for pending in every:
+        if pending.tool.kind in CLIENT_KINDS and done[pending.tool.name] > 0:
+            done[pending.tool.name] -= 1
+        else:
+            yield pending
+
+
+def find_earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolCall | None:
+    """Return an earlier call with the same arguments, or one of an earlier turn with all arguments that were said.
+
+    Handing over is no question that was answered: only calls of this turn count.
+    """
+    made_before = list_recent_tool_calls(call) if HANDOFF.match(made.name) else tool_calls(call)
+    earlier = [old for old in made_before if old.name == made.name]
+    if not earlier:
+        return None
+    if alike := next((old for old in reversed(earlier) if same_arguments(old.arguments, made.arguments)), None):
+        return alike
+    given = _given(pending, made)
+    turns_before = earlier[: len(earlier) - sum(old.name == made.name for old in list_recent_tool_calls(call))]
+    telling = (old for old in reversed(turns_before) if given and _holds(try_parse(old.arguments), given))
+    return next(telling, None)
+
+
+def _given(pending: PendingCall, made: ToolCall) -> dict[str, Json]:
+    arguments = try_parse(made.arguments)
+    names = _stated(pending.tool, pending.said)
+    return {name: arguments[name] for name in names if name in arguments} if isinstance(arguments, dict) else {}
+
+
+def _stated(tool: Tool, said: Mentions) -> Mapping[str, Json]:
+    given, _ = said.assigned(properties_of(tool), lambda name, value: True)
+    return given
+
+
+def _holds(arguments: Json, given: Mapping[str, Json]) -> bool:
+    return isinstance(arguments, dict) and all(
+        name in arguments and _canonical(arguments[name]) == _canonical(value) for name, value in given.items()
+    )
+
+
+def same_arguments(one: str, other: str) -> bool:
+    """Whether the arguments of two calls mean the same as JSON."""
+    return one == other or _canonical(try_parse(one, one)) == _canonical(try_parse(other, other))
+
+
+def _canonical(value: Json) -> str:
+    """JSON that is equal for equal values: `1.0` is `1`, keys have no order."""
+    return json.dumps(json.loads(json.dumps(value), parse_float=_number), sort_keys=True)
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
+CLIENT_KINDS = ("function", "custom")  # of tools that the client runs
+# Words in names of parameters whose values people read.
+_FOR_PEOPLE = frozenset(
+    {"body", "text", "message", "content", "note", "summary", "answer", "response", "output", "result"}
+)
+_UNQUOTED = {ord('"'): "'", ord("\n"): " "}
+_MOST_SETS = 16
+_MOST_EARLIER = 4
+_LONGEST_RESULT = 8_000

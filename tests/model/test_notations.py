@@ -1,0 +1,119 @@
+"""Calls that prompts keep in text: each notation is written as shown, read back as a step, and ends with an answer."""
+
+import json
+
+import pytest
+
+from mockserver.core.call import Message
+from mockserver.core.plan import Text
+from mockserver.core.seed import Seed
+from mockserver.model.auto import auto
+from mockserver.model.notations import find_text_agent
+from tests.kit.calls import call
+
+WEATHER = {
+    "name": "get_weather",
+    "description": "Get the weather in a city",
+    "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+}
+IN_TAGS = f"""You may call functions. Here are the available tools: <tools> {json.dumps(WEATHER)} </tools>
+For each function call return a json object within <tool_call></tool_call> XML tags as follows:
+<tool_call>
+{{"name": <function-name>, "arguments": <args-dict>}}
+</tool_call>"""
+IN_JSON = f"""You have access to these tools:
+{json.dumps([WEATHER])}
+To call a tool respond with only a JSON object: {{"tool": "<tool name>", "arguments": {{...}}}}."""
+IN_LIST = f"""If you decide to invoke any function, you MUST put it in the format of
+[func_name1(params_name1=params_value1, params_name2=params_value2...), func_name2(params)]
+Here is a list of functions in JSON format that you can invoke.
+{json.dumps([WEATHER])}"""
+IN_ELEMENTS = """Tool use is formatted using XML-style tags.
+
+## get_weather
+Description: Get the weather in a city.
+Parameters:
+- city: (required) The city
+Usage:
+<get_weather>
+<city>City here</city>
+</get_weather>
+
+## attempt_completion
+Description: Present the result of your work to the user.
+Usage:
+<attempt_completion>
+<result>Your final result here</result>
+</attempt_completion>
+"""
+IN_NAMED_ELEMENTS = """You have access to the following tools:
+
+get_weather(city: str) - Get the weather in a city.
+
+In order to use a tool, you can use <tool></tool> and <tool_input></tool_input> tags. For example:
+
+<tool>search</tool><tool_input>weather in SF</tool_input>
+<observation>64 degrees</observation>
+
+When you are done, respond with a final answer between <final_answer></final_answer>.
+"""
+NOTATIONS = {
+    "tags": (IN_TAGS, '<tool_call>\n{"name":"get_weather","arguments":{"city":"Oslo"}}\n</tool_call>', "{}"),
+    "json": (IN_JSON, '{"tool":"get_weather","arguments":{"city":"Oslo"}}', "{}"),
+    "list": (IN_LIST, "[get_weather(city='Oslo')]", "{}"),
+    "elements": (
+        IN_ELEMENTS,
+        "<get_weather>\n<city>Oslo</city>\n</get_weather>",
+        "<attempt_completion>\n<result>{}</result>\n</attempt_completion>",
+    ),
+}
+
+
+def said(*messages: str | Message) -> str:
+    return "".join(part.text for part in auto(call(*messages), Seed(1), {}).parts if isinstance(part, Text))
+
+
+@pytest.mark.parametrize("name", NOTATIONS)
+def test_a_call_and_then_the_answer(name: str) -> None:
+    rules, step, answer = NOTATIONS[name]
+    asked = [Message("system", rules), Message("user", "What is the weather in Oslo?")]
+    assert said(*asked) == step
+    end = said(*asked, Message("assistant", step), Message("user", "sunny"))
+    assert end.startswith(answer.partition("{}")[0])
+    assert "sunny" in end
+    assert end.endswith(answer.partition("{}")[2])
+
+
+@pytest.mark.parametrize("name", NOTATIONS)
+def test_no_call_without_need(name: str) -> None:
+    assert "get_weather" not in said(Message("system", NOTATIONS[name][0]), Message("user", "What is 2 + 2?"))
+
+
+def test_steps_in_the_same_text() -> None:
+    prompt = f"{IN_NAMED_ELEMENTS}\nQuestion: What is the weather in Oslo?\n"
+    step = said(prompt)
+    assert step == "<tool>get_weather</tool><tool_input>Oslo</tool_input>"
+    end = said(f"{prompt}{step}<observation>sunny</observation>")
+    assert end == "<final_answer>Weather (Oslo): sunny.</final_answer>"
+
+
+def test_the_task_of_a_client_is_what_it_wraps() -> None:
+    task = "<task>\nWhat is the weather in Oslo?\n</task>\n\n<environment_details>\nnow\n</environment_details>"
+    assert "<city>Oslo</city>" in said(Message("system", IN_ELEMENTS), Message("user", task))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Explain this JSON:\n" + json.dumps(WEATHER),
+        "What does the tool <b>\n<c>x</c>\n</b> do? It uses XML tags.",
+        "Call [func(a=1)]\nplease",
+    ],
+)
+def test_what_is_merely_shown_is_no_agent(text: str) -> None:
+    assert find_text_agent(call(text)) is None
+
+
+@pytest.mark.parametrize("piece", ["<tool_call>{", '{"name": <a>, ', "[func(param=", "<read>\n<a>b</a>\n", "## read\n"])
+def test_no_prompt_is_too_odd(piece: str) -> None:
+    assert said(Message("system", IN_TAGS + piece * (200_000 // len(piece))), "tool XML?\nyes")

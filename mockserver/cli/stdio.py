@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import sys
+from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import click
 from mockserver.cli.options import add_setting_flags, find_sources, rules_option
 from mockserver.config.errors import ConfigError
 from mockserver.core.json import Json
+from mockserver.core.mcp_server import INTERNAL_ERROR
 
 ADDRESS = "MOCKSERVER_URL"
 _META = "io.modelcontextprotocol/protocolVersion"
@@ -47,10 +49,25 @@ async def _serve(send: Send) -> None:
 
 
 async def _answer(line: bytes, send: Send) -> None:
-    answer = await send(line, _make_headers(line))
+    try:
+        answer = await send(line, _make_headers(line))
+    except ConfigError as error:
+        print(f"mockserver: {error}", file=sys.stderr, flush=True)
+        answer = _make_error(line, str(error))
     if answer.strip():
         sys.stdout.buffer.write(answer.replace(b"\r", b"").replace(b"\n", b"") + b"\n")
         sys.stdout.buffer.flush()
+
+
+def _make_error(line: bytes, message: str) -> bytes:
+    """Return the error that answers a message, if it wants an answer."""
+    try:
+        name = json.loads(line).get("id")
+    except (ValueError, RecursionError, AttributeError):
+        name = None
+    if name is None:
+        return b""
+    return json.dumps({"jsonrpc": "2.0", "id": name, "error": {"code": INTERNAL_ERROR, "message": message}}).encode()
 
 
 def _make_headers(line: bytes) -> dict[str, str]:
@@ -65,7 +82,7 @@ def _make_headers(line: bytes) -> dict[str, str]:
     if isinstance(version, str):
         target = params.get("uri" if message.get("method") == "resources/read" else "name")
         headers |= {"mcp-protocol-version": version, "mcp-method": str(message.get("method"))}
-        headers |= {"mcp-name": target} if isinstance(target, str) and target.isascii() else {}
+        headers |= {"mcp-name": f"=?base64?{b64encode(str(target).encode()).decode()}?="} if target else {}
     return headers
 
 

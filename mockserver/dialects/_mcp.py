@@ -32,7 +32,7 @@ from mockserver.core.mcp_server import (
 from mockserver.core.plan import REASONS, TOOL_ERROR, Answer, Failure, Item, Text
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._parse import bearer, parse_json
+from mockserver.dialects._parse import bearer, read_json
 from mockserver.dialects._reply import data_reply
 from mockserver.kinds.mcp import ANSWERED, SESSION
 
@@ -77,15 +77,16 @@ def _describe(request: McpRequest) -> str:
 def _read_request(http: HttpRequest, validation: Validation) -> McpRequest:
     """Return the message of a request. Raises Failure."""
     try:
-        body = parse_json(http.body)
-    except ValueError as error:
-        raise _refuse(f"Parse error: {error}", PARSE_ERROR, status=400) from None
+        body = read_json(http.body)
+    except Failure as failure:
+        raise _refuse(f"Parse error: {failure.message}", PARSE_ERROR, status=400) from None
     if not isinstance(body, Mapping) or body.get("jsonrpc") != "2.0":
         raise _refuse("Invalid Request: a JSON-RPC 2.0 object is expected.", INVALID_REQUEST, status=400)
     name, method, params = body.get("id"), body.get("method"), body.get("params", {})
     if "result" in body or "error" in body:  # the client's answer to a request of the server
         method, name = "response", None
-    if not isinstance(method, str) or isinstance(name, bool) or not isinstance(name, str | int | float | None):
+    is_request = "id" in body and method != "response"
+    if not isinstance(method, str) or (is_request and not _is_id(name)):
         raise _refuse('Invalid Request: "method" or "id" is not valid.', INVALID_REQUEST, status=400)
     if not isinstance(params, Mapping):
         raise _refuse("Invalid params: an object is expected.", INVALID_PARAMS, status=200)
@@ -143,6 +144,10 @@ def _decode_header(value: str) -> str:
 
 
 _CODED = lazy_pattern(r"=\?base64\?(.*)\?=")
+
+
+def _is_id(value: Json) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
 def _refuse(message: str, code: int, *, status: int, data: Json = None) -> Failure:
@@ -266,8 +271,13 @@ def _write_resource(answer: Answer, request: McpRequest) -> dict[str, Json]:
 
 
 def _write_prompt(answer: Answer, request: McpRequest) -> dict[str, Json]:
-    texts = [part.text for part in answer.choices[0].parts if isinstance(part, Text)]
-    return {"messages": [{"role": "user", "content": {"type": "text", "text": text}} for text in texts]}
+    contents: list[Json] = []
+    for part in answer.choices[0].parts:
+        if isinstance(part, Item):
+            contents.append({"type": part.kind, **part.body})
+        elif isinstance(part, Text):
+            contents.append({"type": "text", "text": part.text})
+    return {"messages": [{"role": "user", "content": content} for content in contents]}
 
 
 _RESULTS = {"tools/call": _write_tool_result, "resources/read": _write_resource, "prompts/get": _write_prompt}
@@ -275,24 +285,32 @@ _RESULTS = {"tools/call": _write_tool_result, "resources/read": _write_resource,
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     """Return a JSON-RPC error; if a rule states a status, it is the HTTP status, too."""
+    sent = _find_message(http)
+    if _is_notification(sent):
+        return Reply(202, (("content-length", "0"),))
     is_ours = isinstance(failure.code, int) and failure.code < 0
     code = failure.code if is_ours else _CODES.get(failure.reason, SERVER_ERROR)
     status = failure.status or (200 if is_ours or failure.reason in _CODES else REASONS[failure.reason])
     message = failure.message or _MESSAGES.get(failure.reason, failure.reason.replace("_", " "))
     data = failure.details.get("data")
     error = {"code": code, "message": message, **({} if data is None else {"data": data})}
-    body = to_json({"jsonrpc": "2.0", "id": _find_id(http, call), "error": error})
+    body = to_json({"jsonrpc": "2.0", "id": sent.get("id") if _is_id(sent.get("id")) else None, "error": error})
     wait = "" if failure.retry_after is None else f"retry-after: {failure.retry_after:g}\r\n"
     return data_reply(status, body, wait, failure.headers)
 
 
-def _find_id(http: HttpRequest, call: Call | None) -> Json:
-    """Return the id of a request; None if it is not known."""
-    if call is not None and call.mcp is not None:
-        return call.mcp.id
-    body = try_parse(http.body.decode("utf-8", "replace"))
-    stated = body.get("id") if isinstance(body, Mapping) else None
-    return stated if isinstance(stated, str | int | float) and not isinstance(stated, bool) else None
+def _is_notification(sent: Mapping[str, Json]) -> bool:
+    """Tell whether nobody waits for an answer to a message (JSON-RPC 2.0, section 4.1)."""
+    return sent.get("jsonrpc") == "2.0" and isinstance(sent.get("method"), str) and "id" not in sent
+
+
+def _find_message(http: HttpRequest) -> Mapping[str, Json]:
+    """Return the object that a body holds; empty if it holds none."""
+    try:
+        body = read_json(http.body)
+    except Failure:
+        return {}
+    return body if isinstance(body, Mapping) else {}
 
 
 _CODES = {"unmatched": UNMATCHED}

@@ -49,7 +49,7 @@ from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thr
 from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, FaultSelection, FaultSpecs
 from mockserver.kinds import ARTIFACTS, CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS, QUESTIONS
 from mockserver.kinds.kind import ModelListing, Question
-from mockserver.kinds.mcp import McpOperation
+from mockserver.kinds.mcp import SESSION, McpOperation
 from mockserver.kinds.objects import Creation, LookUp, ObjectKind
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
@@ -205,6 +205,8 @@ class Engine:
         large = is_large(call)
         if call.mcp is not None and (refused := check_mcp_call(self.servers, call.mcp)) is not None:
             return self._finish_draft(call, refused, "invalid", terms)
+        if call.operation == SESSION.name:  # handshakes and lists are the server's own
+            return await self._plan_without_rule(call, NO_OVERRIDES)
         if call.operation in _LIMITED_BY_MODEL:
             try:
                 if large:
@@ -351,7 +353,7 @@ class Engine:
         """Plan a call that no rule answers: by the cassette, what is kept, or the model."""
         is_kept = call.operation in LOOK_UPS and await self.memory.knows(call)
         plan = None
-        if call.operation != OTHER and not is_kept and self.player is not None:
+        if call.operation != OTHER and call.mcp is None and not is_kept and self.player is not None:
             plan = await self.replay(asked)
         if plan is None and lost:
             plan = Plan(Failure("previous_not_found"), "unmatched")

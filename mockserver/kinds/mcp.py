@@ -6,6 +6,7 @@ _WORDS_OF_MODELS = frozenset(
     (
         *("refusal", "tool_calls", "items", "parts", "choices", "reasoning", "annotations", "logprobs", "finish"),
         *("failed", "usage", "model", "system_fingerprint", "content_filter", "annotate", "chunks"),
+        *("steps", "cassette", "forward"),  # there are no turns, and nothing is recorded
     )
 )
 
@@ -19,8 +20,8 @@ class McpOperation(OperationKind, frozen=True, kw_only=True):
 
 
 TOOL_CALL = McpOperation(name="mcp_call")
-RESOURCE_READ = McpOperation(name="mcp_read")
-PROMPT_GET = McpOperation(name="mcp_prompt")
+RESOURCE_READ = McpOperation(name="mcp_read", withheld=_WORDS_OF_MODELS | {"tool_error"})
+PROMPT_GET = McpOperation(name="mcp_prompt", withheld=_WORDS_OF_MODELS | {"tool_error"})
 SESSION = McpOperation(name="mcp_session", is_session=True, takes_text=False)
 ANSWERED = {"tools/call": TOOL_CALL, "resources/read": RESOURCE_READ, "prompts/get": PROMPT_GET}  # by rules
 OPERATIONS = (*ANSWERED.values(), SESSION)

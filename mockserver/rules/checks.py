@@ -192,7 +192,8 @@ class AnswerCheck:
         if self._names_operation:
             return find_pinned(self._when, "operation") or ()
         if self._names_mcp:
-            return SERVED
+            asked = [name for field, name in _OF_TARGETS.items() if field in self._when.uses]
+            return asked or SERVED
         several = len({purpose.name for purpose in self._purposes}) > 1
         return CONVERSATIONS if several and not self._names_path else ()
 
@@ -262,6 +263,7 @@ _WITHHELD = frozenset[str]().union(*[kind.withheld for kind in OPERATIONS.values
 _IMPLIED: Mapping[str, Condition] = {
     purpose: _make_operations_condition(operations) for purpose, operations in _PURPOSES.items()
 }
+_OF_TARGETS = {"tool": "mcp_call", "resource": "mcp_read", "prompt_name": "mcp_prompt"}
 _OF_MCP = frozenset(
     ("mcp", "tool", "arguments", "resource", "prompt_name")
 )  # fields that only requests to MCP servers have

@@ -153,7 +153,7 @@ class _Loader:
                 spec, CompileContext(mistakes, self.templates, f"rule {self.count}", ("rules", index))
             )
         for each in list_rules_beside(document):  # last, so that every rule of the file can answer in their place
-            name = f"mcp {' '.join(map(str, each.spec['when'].values()))}"
+            name = f"mcp {' '.join(each.names)}"
             yield from self._load_rule(
                 each.spec, CompileContext(mistakes, self.templates, name, each.path, depth=len(each.path))
             )

@@ -86,6 +86,7 @@ class LocatedRule(Struct, frozen=True):
 
     spec: Mapping[str, Json]
     path: Path
+    names: tuple[str, str]  # of the server, and of the tool or prompt
 
 
 def find_servers(document: Document, add: Add) -> Mapping[str, McpServer]:
@@ -109,8 +110,9 @@ def list_rules_beside(document: Document) -> Iterator[LocatedRule]:
             entries = spec.get(kind) if isinstance(spec, Mapping) else None
             for at, entry in enumerate(entries if isinstance(entries, list | tuple) else ()):
                 if isinstance(entry, Mapping) and isinstance(entry.get("then"), Mapping):
-                    when = {"mcp": name, key: entry.get("name")}
-                    yield LocatedRule({"when": when, "then": entry["then"]}, ("mcp", name, kind, at))
+                    when = {"mcp": {"equals": name}, key: {"equals": entry.get("name")}}
+                    names = (name, str(entry.get("name")))
+                    yield LocatedRule({"when": when, "then": entry["then"]}, ("mcp", name, kind, at), names)
 
 
 def make_server(name: str, spec: McpServerSpec, add: Add) -> McpServer:
@@ -161,11 +163,7 @@ def _make_prompt(spec: McpPromptSpec) -> McpPrompt:
 def _make_schema(stated: Mapping[str, Json], path: Path, add: Add) -> Mapping[str, Json]:
     """Return a JSON Schema unchanged, or make one of an object with properties of these types."""
     if stated.get("type") == "object" or not _OF_SCHEMAS.isdisjoint(stated):
-        from mockserver.model.schema import schema_error  # slow to import, and few files need it
-
-        if why := schema_error(stated):
-            add(f"invalid JSON Schema: {why}", path)
-        return stated
+        return _check_schema(stated, path, add)
     properties: dict[str, Json] = {}
     for name, kind in stated.items():
         made = _make_type(kind)
@@ -175,7 +173,16 @@ def _make_schema(stated: Mapping[str, Json], path: Path, add: Add) -> Mapping[st
         else:
             properties[name.removesuffix("?")] = made
     required = [name for name in stated if not name.endswith("?")]
-    return {"type": "object", "properties": properties, **({"required": required} if required else {})}
+    made = {"type": "object", "properties": properties, **({"required": required} if required else {})}
+    return _check_schema(made, path, add)
+
+
+def _check_schema(schema: Mapping[str, Json], path: Path, add: Add) -> Mapping[str, Json]:
+    from mockserver.model.schema import schema_error  # slow to import, and few files need it
+
+    if why := schema_error(schema):
+        add(f"invalid JSON Schema: {why}", path)
+    return schema
 
 
 def _make_type(kind: Json) -> Mapping[str, Json] | None:
@@ -209,4 +216,8 @@ def find_argument_mistake(tool: McpTool, arguments: Json) -> str | None:
 def _compile_validator(schema: bytes) -> Any:
     from jsonschema_rs import validator_for
 
-    return validator_for(schema.decode())
+    return validator_for(schema.decode(), retriever=_refuse_to_fetch)
+
+
+def _refuse_to_fetch(uri: str) -> Json:
+    raise ValueError(f"nothing is fetched: {uri}")

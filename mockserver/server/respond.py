@@ -205,7 +205,7 @@ class Responder(Struct, eq=False):
             call, plan = await self._replay_despite(refusal, operation, request, engine)
             timed, remarks = read_timing(request), ()
         else:
-            if settings.keys is not None:
+            if settings.keys is not None and call.mcp is None:  # whose calls name no model
                 check_model_allowed(call.model, key, settings.keys, engine.policy.models)
             timed = read_timing(request) if _TIMING in request.fields else None  # raises before anything is counted
             if live.limiter is None and call.options.n * len(call.prompts or ".") <= MANY_CHOICES:

@@ -90,6 +90,8 @@ class Declared:
     Every method returns the rule. Mistakes raise RuleError with the file and line of the test.
     """
 
+    is_last = False  # whether it is tried after all others
+
     def __init__(self, server: RuleBook, text: Sequence[str], name: str | None, when: When) -> None:
         self.place = find_caller()
         if text and "last_user" in when and name is None:  # the text was the name in earlier versions

@@ -1,14 +1,14 @@
 """MCP servers in tests: declare tools, resources and prompts, answer their calls, look at these."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Protocol, Self, Unpack
 
 from mockserver.config.errors import ConfigError, RuleError
 from mockserver.config.source import Document, Mistakes
 from mockserver.core.call import Call
 from mockserver.core.json import Json
-from mockserver.core.mcp_server import McpServer
+from mockserver.core.mcp_server import INTERNAL_ERROR, McpServer
 from mockserver.rules.mcp_definitions import find_servers
 from mockserver.testing.assertions import Assertions, Calls
 from mockserver.testing.declared import Declared, RuleBook
@@ -37,7 +37,13 @@ class McpMock(Assertions):
 
     def __init__(self, server: McpBook, name: str) -> None:
         self.name, self._server = name, server
-        self._declared: dict[str, dict[str, dict[str, Any]]] = {"tools": {}, "resources": {}, "prompts": {}}
+        self._declared: dict[str, dict[str, dict[str, Any]]] = {}
+        self._answers: dict[tuple[str, str], DeclaredTool] = {}
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget what was declared."""
+        self._declared, self._answers = {"tools": {}, "resources": {}, "prompts": {}}, {}
 
     @property
     def url(self) -> str:
@@ -70,23 +76,34 @@ class McpMock(Assertions):
         """
         stated = {"description": description, "input": _name_types(input), "output": _name_types(output)}
         self._declare("tools", name, {"name": name, **stated, "annotations": annotations})
-        return DeclaredTool(self._server, {"mcp": self.name, "tool": name})
+        return self._define("tool", name)
 
     def resource(
         self, uri: str, text: str | None = None, *, blob: str | None = None, mime: str | None = None
     ) -> "DeclaredTool":
         """Declare a resource with its content: a text, or bytes as base64 (`blob`)."""
         self._declare("resources", uri, {"uri": uri, "text": text, "blob": blob, "mime": mime})
-        return DeclaredTool(self._server, {"mcp": self.name, "resource": uri})
+        return self._define("resource", uri)
 
     def prompt(self, name: str, *, arguments: Sequence[str] = (), description: str | None = None) -> "DeclaredTool":
         """Declare a prompt; names of arguments that end in `?` may be left out. Call a method to answer it."""
         self._declare("prompts", name, {"name": name, "arguments": list(arguments), "description": description})
-        return DeclaredTool(self._server, {"mcp": self.name, "prompt_name": name})
+        return self._define("prompt_name", name)
 
     def on(self, **when: Unpack[When]) -> "DeclaredTool":
         """Declare a rule for calls that match: `on(tool="read_file", arguments={"path": "note.txt"})`."""
-        return DeclaredTool(self._server, {"mcp": self.name, **when})
+        declared = DeclaredTool(self._server, {"mcp": {"equals": self.name}, **when})
+        self._server.declare(declared)
+        return declared
+
+    def _define(self, field: str, name: str) -> "DeclaredTool":
+        """Return the answer of what is declared, in place of an earlier one."""
+        earlier = self._answers.get((field, name))
+        if earlier is not None:
+            earlier.remove()
+        when: Any = {"mcp": {"equals": self.name}, field: {"equals": name}}
+        made = self._answers[field, name] = DeclaredTool(self._server, when, is_last=True)
+        return made
 
     def extend(self, server: McpServer | None, made: McpServer) -> McpServer:
         """Return what a rules file says of the server with what the test declared."""
@@ -124,8 +141,9 @@ class McpMock(Assertions):
 class DeclaredTool(Declared):
     """A rule for the calls of a tool, a resource or a prompt; call one of its methods to give it an answer."""
 
-    def __init__(self, server: RuleBook, when: When) -> None:
+    def __init__(self, server: RuleBook, when: When, *, is_last: bool = False) -> None:
         super().__init__(server, (), None, when)
+        self.is_last = is_last
 
     def reply(self, text: str | Callable[..., Any] | None = None, **then: Unpack[Then]) -> Self:
         """Answer with a text, with `json=`, or with other keys of a rule's `then`.
@@ -138,7 +156,8 @@ class DeclaredTool(Declared):
 
         def answer(call: Call) -> str | Mapping[str, Any]:
             returned = function(**({} if call.mcp is None else call.mcp.arguments))
-            return returned if isinstance(returned, str) else {"json": returned}
+            is_answer = isinstance(returned, str | Coroutine)  # the second of which is a mistake
+            return returned if is_answer else {"json": returned}
 
         return super().reply(answer, **then)
 
@@ -146,6 +165,8 @@ class DeclaredTool(Declared):
         """Answer with a failed result (`isError`) of this text or JSON; with an HTTP error for a status such as 503."""
         if isinstance(error, int):
             return super().fail(error, **details)
+        if "resource" in self._when or "prompt_name" in self._when:
+            return self.then({"error": {"code": INTERNAL_ERROR, "message": str(error)}})
         return self.then({"tool_error": error})
 
     def _answer(self, then: Mapping[str, Any], responder: Any = None) -> Self:

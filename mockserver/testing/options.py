@@ -131,7 +131,7 @@ class ServerOptions(TypedDict, total=False):
     dialect: str
     timing: bool | str | Mapping[str, Any]
     cassette: str | None
-    cassettes: str
+    cassettes: str | Path
     record: Literal["none", "once", "new_episodes", "all"]
     record_errors: bool
     upstream: Mapping[str, str]

@@ -94,6 +94,7 @@ class MockServer(Assertions):
         self._overrides: tuple[Rule, ...] = ()
         self._service: tuple[Rule, ...] = ()
         self._environments: list[AgentEnvironment] = []
+        self._mcp: dict[str, McpMock] = {}
         self._stack = ExitStack()
         self.guard = ConnectionGuard()
         self._client: OpenAI | None = None
@@ -247,7 +248,8 @@ class MockServer(Assertions):
 
     def declare(self, declared: Declared) -> None:
         """Try a rule that is about to get its answer after those declared before."""
-        self._declared.append(declared)
+        if declared not in self._declared:
+            self._declared.append(declared)
 
     def mcp(self, name: str) -> McpMock:
         """Return the MCP server of a name, to declare tools and to look at their calls."""
@@ -305,7 +307,8 @@ class MockServer(Assertions):
         if settings.upstream:
             self._live.sources = self._setup.sources  # the environment may have its key by now
         self._declared, self._loaded, self._overrides, self.errors = [], (), (), []
-        self._mcp: dict[str, McpMock] = {}
+        for mock in self._mcp.values():
+            mock.clear()
         self.guard.allowed, self.guard.blocked = self._setup.allow_hosts, []
         self._budget, self.names = Budget(), UniqueNames(one.rule for one in self._kept if one.rule is not None)
         self._cassette = LoadedCassette.of(self._live)
@@ -439,7 +442,8 @@ class MockServer(Assertions):
     def update_rules(self) -> None:
         """Use the rules that are declared now."""
         self._check_here()
-        every = (*self._declared, *self._kept)
+        declared_last = sorted(self._declared, key=lambda one: one.is_last)
+        every = (*declared_last, *self._kept)
         declared = tuple(one.rule for one in every if one.rule is not None)
         if (watch := find_watch()) is not None:
             watch.add_rules(self._loaded)

@@ -92,7 +92,9 @@ class Setup(Struct, frozen=True):
     @classmethod
     def of(cls, *rules: str | Path, **options: Unpack[ServerOptions]) -> "Setup":
         """A setup from rules files and options."""
-        settings: dict[str, Any] = {**options}
+        settings: dict[str, Any] = {
+            name: str(value) if isinstance(value, Path) else value for name, value in options.items()
+        }
         timing, allowed = settings.pop("timing", False), check_hosts(settings.pop("allow_hosts", ()))
         if not isinstance(timing, bool):
             settings["timing"] = timing

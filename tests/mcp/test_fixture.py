@@ -81,8 +81,8 @@ def test_a_call_that_no_rule_answers_fails_the_test_and_names_the_nearest_rule()
 
 def test_times_and_states_are_shared_with_the_model(server: MockServer) -> None:
     files = server.mcp("files")
-    files.tool("read_file").reply("first").times(1)
-    files.on(tool="read_file").reply("later")
+    files.tool("read_file").reply("later")
+    files.on(tool="read_file").reply("first").times(1)
     assert [text(call(server, "read_file")) for _ in range(3)] == ["first", "later", "later"]
 
 
@@ -109,3 +109,49 @@ def test_mistakes_are_shown_at_the_line_of_the_test(server: MockServer) -> None:
         files.tool("read", input={"path": bytes})
     with pytest.raises(RuleError, match=r"test_fixture.py:\d+:\d+: .*colour"):
         files.tool("read").reply("a", colour="red")  # type: ignore[call-arg]
+
+
+def test_a_tool_that_is_declared_again_has_the_later_answer(server: MockServer) -> None:
+    files = server.mcp("files")
+    files.tool("a").reply("first")
+    files.tool("a").reply("second")
+    assert text(call(server, "a")) == "second"
+
+
+def test_names_of_tools_are_no_patterns(server: MockServer) -> None:
+    files = server.mcp("files")
+    files.tool("a*").reply("of the star")
+    files.tool("ab").reply("of ab")
+    assert [text(call(server, name)) for name in ("ab", "a*")] == ["of ab", "of the star"]
+
+
+def test_a_server_may_be_declared_again_after_a_reset(server: MockServer) -> None:
+    files = server.mcp("files")
+    files.tool("a").reply("before")
+    server.reset()
+    files.tool("b").reply("after")
+    assert text(call(server, "b")) == "after"
+    assert call(server, "a")["error"]["message"] == "Unknown tool: a"
+
+
+def test_failures_of_prompts_and_resources_are_errors_of_the_protocol(server: MockServer) -> None:
+    files = server.mcp("files")
+    files.prompt("review").fail("no such style")
+    files.resource("file:///a", "a").fail("disk failure")
+    for method, params, message in (
+        ("prompts/get", {"name": "review"}, "no such style"),
+        ("resources/read", {"uri": "file:///a"}, "disk failure"),
+    ):
+        sent = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        assert httpx.post(files.url, json=sent).json()["error"] == {"code": -32603, "message": message}
+
+
+def test_a_coroutine_function_is_refused(server: MockServer) -> None:
+    async def answer() -> str:
+        return "never awaited"
+
+    files = server.mcp("files")
+    files.tool("a").reply(answer)  # type: ignore[arg-type,unused-ignore]
+    assert "error" in call(server, "a")
+    assert server.errors
+    server.errors.clear()

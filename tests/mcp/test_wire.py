@@ -255,8 +255,14 @@ def test_a_list_in_pages(server: MockServer) -> None:
 
 READ_BROKEN = {"name": "read_file", "arguments": {"path": "broken"}}
 READ_BUSY = {"name": "read_file", "arguments": {"path": "busy"}}
+PARSE_ERROR = "Parse error: We could not parse the JSON body of your request: "
 ERRORS: dict[str, tuple[Any, int, int, str]] = {
-    "no JSON": ("{", 400, -32700, "Parse error: EOF while parsing an object at line 1 column 1"),
+    "no JSON": (
+        "{",
+        400,
+        -32700,
+        f"{PARSE_ERROR}EOF while parsing an object at line 1 column 1.",
+    ),
     "a list": ([], 400, -32600, "Invalid Request: a JSON-RPC 2.0 object is expected."),
     "no version": ({"id": 1, "method": "ping"}, 400, -32600, "Invalid Request: a JSON-RPC 2.0 object is expected."),
     "no method": ({"jsonrpc": "2.0", "id": 1}, 400, -32600, 'Invalid Request: "method" or "id" is not valid.'),
@@ -265,6 +271,18 @@ ERRORS: dict[str, tuple[Any, int, int, str]] = {
         400,
         -32600,
         'Invalid Request: "method" or "id" is not valid.',
+    ),
+    "an id that is null": (
+        {"jsonrpc": "2.0", "id": None, "method": "ping"},
+        400,
+        -32600,
+        'Invalid Request: "method" or "id" is not valid.',
+    ),
+    "half of a pair of surrogates": (
+        r'{"jsonrpc": "2.0", "id": "\ud800", "method": "ping"}',
+        400,
+        -32700,
+        f"{PARSE_ERROR}lone leading surrogate in hex escape at line 1 column 33.",
     ),
     "bad params": (
         {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": [1]},
@@ -389,6 +407,10 @@ MISTAKES = {
     "mcp: {files: {tools: [{name: a, then: {text: '{{ argument.x }}'}}]}}": "argument",
     "mcp: {files: {resources: [{name: a}]}}": '"uri"',
     "rules: [{when: {tool: a}, then: {tool_calls: [{name: b}]}}]": "tool_calls",
+    "rules: [{when: {tool: a}, then: {steps: [{text: b}]}}]": "steps",
+    "rules: [{when: {tool: a}, then: {cassette: b.yaml}}]": "cassette",
+    "rules: [{when: {resource: a}, then: {tool_error: b}}]": "tool_error",
+    "mcp: {files: {tools: [{name: a, input: {$ref: 'http://127.0.0.1:1/b'}}]}}": "nothing is fetched",
     "rules: [{then: {tool_error: a, text: b}}]": 'use "text" or "tool_error", not both',
 }
 
@@ -407,6 +429,25 @@ def test_rules_for_models_do_not_answer_tools(server: MockServer) -> None:
     assert ask(server, "tools/call", {"name": "read_file", "arguments": {"path": "x"}})["result"]["content"] != [
         {"type": "text", "text": "From a rule for models"}
     ]
+
+
+def test_keys_that_name_models_do_not_keep_calls_of_tools_out(tmp_path: Any) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text("version: 1\nmcp: {files: {tools: [{name: a, then: {text: b}}]}}\n")
+    with MockServer(file, keys={"sk-test": {"models": ["gpt-5"]}}) as server:
+        sent = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "a"}}
+        assert post(server, sent).status_code == 401
+        assert post(server, sent, authorization="Bearer sk-test").json()["result"]["content"][0]["text"] == "b"
+
+
+def test_a_cassette_is_not_asked_for_calls_of_tools(tmp_path: Any) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text("version: 1\nmcp: {files: {tools: [{name: a, then: {text: b}}, {name: c}]}}\n")
+    (tmp_path / "chat.yaml").write_text("version: 1\n")
+    with MockServer(file, cassettes=tmp_path, cassette="chat", unmatched="generate") as server:
+        for name in ("a", "c"):
+            sent = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name}}
+            assert "result" in post(server, sent).json()
 
 
 def test_load_rules_takes_servers_too(tmp_path: Any) -> None:

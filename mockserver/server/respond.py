@@ -213,6 +213,8 @@ class Responder(Struct, eq=False):
             else:
                 plan = await self._plan_within_limits(engine, call, visit)
         visit.call = call
+        if live.budgets and namespace in live.budgets:
+            plan = live.budgets[namespace].spend(plan)
         if type(plan.outcome) is Forward:
             return _forward(call, plan, sent, visit)
         if remarks and not _is_recorded_success(plan.outcome):

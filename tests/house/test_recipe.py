@@ -41,6 +41,7 @@ def follow(project: Path) -> None:
 
 def run(project: Path, *arguments: str) -> str:
     environment = {**os.environ, "PYTHONPATH": str(project)}
+    environment.pop("ALL_TESTS", None)  # the copy is no repository, which all tests would need
     done = subprocess.run(
         [sys.executable, *arguments], cwd=project, env=environment, capture_output=True, text=True, check=False
     )

@@ -119,6 +119,8 @@ export interface Rule {
   times?: number;
   /** The state of the scenario that the rule needs, and the one after it. */
   state?: { is?: string; becomes?: string };
+  /** The rule answers what a program asks for itself, and its calls are hidden. */
+  service?: boolean;
 }
 
 export interface ListedRule {
@@ -224,6 +226,8 @@ export interface CallFilters {
   rule?: string;
   unmatched?: boolean;
   ended?: string;
+  /** Also the calls that rules with `service: true` answered. */
+  service?: boolean;
   contains?: string;
   since?: number;
   before?: number;

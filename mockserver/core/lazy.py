@@ -80,7 +80,7 @@ class lazy_property(Generic[V]):  # noqa: N801  # used as a decorator
 
 
 class LazyValue(Struct, frozen=True, gc=False):
-    """Stands in a `lazy_field` for a value that `make` returns for `given`, when somebody asks for it."""
+    """A value of a `lazy_field` before its first use: `make(given)`."""
 
     make: Callable[[Any], Any]
     given: Any

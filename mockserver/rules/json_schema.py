@@ -252,7 +252,7 @@ def _merge(schema: Schema, more: Mapping[str, Json]) -> None:
 
 
 def _exclude_other_answers(keys: Collection[str]) -> Schema:
-    """Return the constraints of `find_kind`: an answer excludes others; keys beside it need an answer."""
+    """Return the constraints of `find_kind`: one answer only, and none of the keys beside it without one."""
     answers = [key for key in OUTCOMES if key in keys and key not in _ALONE]
     needs: Schema = {}
     for key in answers:

@@ -308,7 +308,7 @@ def role(mention: Mention, prop: Property) -> int:
 
 
 def _kind(mention: Mention, prop: Property) -> str:
-    """The kind of a mention; of words that stand in the list of the property's type, the name of that list."""
+    """Return the kind of a mention; for a word of a list of the property's type, the name of that list."""
     if mention.kind not in ("name", "words", "quoted", "id") or not isinstance(mention.value, str):
         return mention.kind
     word = mention.value.lower()

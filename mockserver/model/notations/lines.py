@@ -22,7 +22,7 @@ class Labels(Struct, frozen=True):
     observed: str
     final: str
     is_json: bool
-    is_blob: bool  # the action and its input stand in one JSON object
+    is_blob: bool  # the action and its input are in one JSON object
     thought: str
     calling: str  # the thought before a call; with a gap for the tool
     ending: str  # the thought before the answer

@@ -12,7 +12,7 @@ Views = Mapping[str, Json]  # properties by name: schemas without references
 
 
 class PromptValues:
-    """What a prompt says and no value has taken yet; whoever goes back on what was taken sets `left` again."""
+    """What a prompt says and no value has taken yet; set `left` again to undo what was taken."""
 
     def __init__(self, left: Mentions) -> None:
         self.left = left

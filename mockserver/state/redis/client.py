@@ -131,7 +131,7 @@ class RedisClient:
         if refused is not None:
             self._note_lost(refused)
         elif self.lost and any(each.script is not None and each.script.writes for each in batch):  # it is not full
-            self.note_back(anew=False)
+            self.note_return(emptied=False)
         for each, reply in zip(batch, replies, strict=True):
             if not each.reply.done():
                 if isinstance(reply, Exception):
@@ -176,7 +176,7 @@ class RedisClient:
             raise StateLostError(why)
         if epoch != self.epoch:
             self.epoch = epoch
-            self.note_back(anew=True)
+            self.note_return(emptied=True)
 
     def _note_lost(self, error: Exception) -> None:
         if not self.lost:
@@ -185,11 +185,11 @@ class RedisClient:
                 "state lost: %s; requests that count something get a 503 until it is back", _describe_error(error)
             )
 
-    def note_back(self, *, anew: bool) -> None:
-        """Note that the state can be reached; `anew`: Redis has lost what was there."""
+    def note_return(self, *, emptied: bool) -> None:
+        """Note that the state can be reached; `emptied`: Redis has lost what was there."""
         self.lost = False
-        log.warning("state back" + (", but Redis had lost it: everything starts over" if anew else ""))
-        for each in self.on_start_over if anew else ():
+        log.warning("state back" + (", but Redis had lost it: everything starts over" if emptied else ""))
+        for each in self.on_start_over if emptied else ():
             each()
 
 

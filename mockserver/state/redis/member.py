@@ -82,7 +82,7 @@ class Member:
         if number >= 0:
             self.on_join(number)
         if rev < known:  # a failover lost the latest changes
-            self.client.note_back(anew=True)
+            self.client.note_return(emptied=True)
             await self._renew()
             return
         if rev > self.rev:

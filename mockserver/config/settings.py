@@ -125,12 +125,12 @@ def _read_keys(value: Json) -> Json:
 def _accept_names(table: type[BaseTable]) -> Change:
     """Let the JSON Schema accept names in a list, or as the keys of tables."""
 
-    def made() -> dict[str, Json]:
+    def make_schema() -> dict[str, Json]:
         tables = {"type": "object", "additionalProperties": {"anyOf": [table.model_json_schema(), {"type": "null"}]}}
         no_aliases = {"patternProperties": {"[*]": {"properties": {"aliases": False}}}}
         return {"anyOf": [{**tables, "allOf": [no_aliases]}, make_list_schema()]}
 
-    return WithJsonSchema(made)
+    return WithJsonSchema(make_schema)
 
 
 Keys = Annotated[Mapping[str, KeySettings] | None, BeforeValidator(_read_keys), _accept_names(KeySettings)]

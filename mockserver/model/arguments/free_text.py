@@ -31,7 +31,7 @@ def find_announced(text: str, kind: str, used: Iterable[Mention]) -> Place | Non
             begin = polite + found.end() if at_start else found.end()
             whole = kind in ("message", "text") and cue in (_COLON, _SAYING)
             end = _end_after_colon(text, begin) if cue is _COLON else end
-            if place := _trimmed(text, (begin, end), taken, whole=whole):
+            if place := _trim(text, (begin, end), taken, whole=whole):
                 return place
     return None
 
@@ -49,7 +49,7 @@ def find_remainder(text: str, kind: str, used: Iterable[Mention]) -> Place | Non
             place = asked.span(1) if asked else (start if kind == "question" else polite, end)
         else:
             begin = polite + (verb.end() if verb and not asks else 0)
-            place = _trimmed(text, (begin, end), taken, whole=False)
+            place = _trim(text, (begin, end), taken, whole=False)
         if place and text[slice(*place)].lower() not in word_set("requests"):
             return place
     return None
@@ -80,7 +80,7 @@ def _end_after_colon(text: str, begin: int) -> int:
     return begin + min(ends, default=len(rest))
 
 
-def _trimmed(text: str, place: Place, taken: list[Place], *, whole: bool) -> Place | None:
+def _trim(text: str, place: Place, taken: list[Place], *, whole: bool) -> Place | None:
     begin, end = place
     cut = end
     for start, stop in taken:

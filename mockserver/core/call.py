@@ -2,9 +2,9 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 from msgspec.json import encode
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, canonical, try_parse
+from mockserver.core.kept_objects import ObjectView
 from mockserver.core.lazy import Memo, lazy_field, lazy_property
 from mockserver.core.mcp_server import McpRequest
 from mockserver.core.tokens import APPROX, Tokenizer, part_tokens
@@ -213,6 +214,7 @@ class Call(Struct, frozen=True, dict=True):
     is_checked: bool = True  # whether its dialect takes the body: only then is `raw` sure to have the shape it asks for
     is_sound: bool = False  # whether its dialect saw that nothing is wrong with the history that it sends back
     mcp: McpRequest | None = None  # what it asks of an MCP server
+    work: Callable[[Any], Awaitable[ObjectView]] | None = None  # with kept objects: `Work` in kinds/objects
     remarks: tuple[str, ...] = ()  # what its dialect let through and the live provider may refuse
 
     @property

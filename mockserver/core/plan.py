@@ -12,6 +12,7 @@ from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.episode import Recorded
 from mockserver.core.http import Frame, Headers
 from mockserver.core.json import Json
+from mockserver.core.kept_objects import KeptObject, ObjectView, make_key
 from mockserver.core.mcp_server import McpServer
 from mockserver.core.tokens import APPROX, HUGE, Chunks, Tokenizer
 
@@ -326,6 +327,14 @@ class Stored(Struct, frozen=True):
     size: int = 0  # approximate bytes
     results: "tuple[tuple[Call, Outcome], ...]" = ()
 
+    @property
+    def key(self) -> str:
+        """Return under which key it is kept."""
+        return make_key(self.call.dialect, self.call.operation, self.answer.id)
+
+
+Kept = Stored | KeptObject  # for later calls
+
 
 class Listing(Struct, frozen=True):
     """A page of stored answers; `more`: others follow."""
@@ -382,7 +391,7 @@ class Forward(Struct, frozen=True):
     cassette: str | None = None
 
 
-Success = Answer | Models | Artifact | Stored | Listing | McpServer
+Success = Answer | Models | Artifact | Stored | Listing | ObjectView | McpServer
 Outcome = Success | Failure | Raw | Recorded | Forward | Usage | None  # the last two: what is left of it once rendered
 
 

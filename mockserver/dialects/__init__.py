@@ -135,7 +135,7 @@ class Dialect(Struct, frozen=True, dict=True):
     def features(self) -> frozenset[str]:
         """Return those of FEATURES that a rule for this dialect can use."""
         names = {operation.name for operation in self.operations}
-        return self.own_features | {kind.key for kind in ARTIFACTS.values() if kind.name in names}
+        return self.own_features | {kind.then.key for kind in ARTIFACTS.values() if kind.name in names}
 
 
 # Features of a dialect's answers that do not follow from its operations.
@@ -149,8 +149,9 @@ OWN_FEATURES: Mapping[str, str] = {
     "call_pieces": "tool calls in stated pieces",
     "items": "results of the provider's own tools (web search, ...)",
     "failed": "an answer that breaks off",
+    "status": "statuses of objects",
 }
-FEATURES: Mapping[str, str] = {**OWN_FEATURES, **{kind.key: kind.name for kind in ARTIFACTS.values()}}
+FEATURES: Mapping[str, str] = {**OWN_FEATURES, **{kind.then.key: kind.name for kind in ARTIFACTS.values()}}
 
 
 @cache

@@ -61,15 +61,17 @@ class OpenAIApi(Struct, frozen=True):
             ),
         )
 
+    def responses_operation(self) -> Operation:
+        return Operation(
+            *("responses", "POST", "/responses", self._parse_responses, self._render_responses),
+            over_socket=True,
+            error=error_event,
+            history=RESPONSES_HISTORY,
+        )
+
     def account_operations(self) -> tuple[Operation, ...]:
-        parse, lines = self._parse_responses, self._own_lines
+        lines = self._own_lines
         return (
-            Operation(
-                *("responses", "POST", "/responses", parse, self._render_responses),
-                over_socket=True,
-                error=error_event,
-                history=RESPONSES_HISTORY,
-            ),
             *StoredResponses(self.dialect, refuse, RESPONSES, lines, self._parse_input).operations(),
             *stored_chats(
                 self.dialect,
@@ -121,7 +123,7 @@ MISSING: Mapping[str, str] = {
     "/images": "{json: {created: 1700000000, data: [{b64_json: iVBORw0KGgo=}]}}",
     "/audio/speech": "{raw: {headers: {content-type: audio/mpeg}, body: ''}}",
     "/audio": "{json: {text: Hello}}",
-    **dict.fromkeys(("/files", "/uploads", "/batches", "/fine_tuning", "/videos", "/realtime", "/evals"), "{json: {}}"),
+    **dict.fromkeys(("/uploads", "/fine_tuning", "/videos", "/realtime", "/evals"), "{json: {}}"),
     **dict.fromkeys(("/assistants", "/threads", "/vector_stores", "/conversations", "/containers"), "{json: {}}"),
     **dict.fromkeys(("/chatkit", "/organization", "/projects"), "{json: {}}"),
 }

@@ -23,6 +23,8 @@ from mockserver.dialects._errors import (
     error_rows,
     retry_lines,
 )
+from mockserver.dialects._objects import object_operations
+from mockserver.dialects._objects.resource import ObjectsApi
 from mockserver.dialects._openai import MISSING, OpenAIApi
 from mockserver.dialects._parse import Body, Parse, bearer
 from mockserver.dialects._reply import (
@@ -197,7 +199,13 @@ API = OpenAIApi(
     rate_limits=_rate_limit_lines,
 )
 _OF_DEPLOYMENTS = API.inference_operations()
-_OF_RESOURCE = (*API.account_operations(), *model_operations(NAME, _lines))
+_ANSWERING = (*_OF_DEPLOYMENTS, API.responses_operation())
+_OF_RESOURCE = (
+    API.responses_operation(),
+    *API.account_operations(),
+    *object_operations(ObjectsApi(dialect=NAME, lines=_lines, fail=_fail, operations=_ANSWERING)),
+    *model_operations(NAME, _lines),
+)
 
 _BASES = ("/openai/v1", "/openai/deployments/*", "/openai")
 DIALECT = Dialect(

@@ -23,6 +23,8 @@ from mockserver.dialects._errors import (
     retry_lines,
 )
 from mockserver.dialects._moderations import moderation_operation
+from mockserver.dialects._objects import object_operations
+from mockserver.dialects._objects.resource import ObjectsApi
 from mockserver.dialects._openai import MISSING, OpenAIApi
 from mockserver.dialects._parse import bearer, clip
 from mockserver.dialects._reply import (
@@ -144,13 +146,18 @@ API = OpenAIApi(
     lines=_lines,
     rate_limits=_rate_limit_lines,
 )
+ANSWERING = (
+    *API.inference_operations(),
+    API.responses_operation(),
+    moderation_operation(NAME, _lines),
+)
 DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
-        *API.inference_operations(),
+        *ANSWERING,
         *API.account_operations(),
-        moderation_operation(NAME, _lines),
+        *object_operations(ObjectsApi(dialect=NAME, lines=_lines, fail=_fail, operations=ANSWERING)),
         *model_operations(NAME, _lines),
         Operation("delete_model", "DELETE", "/models/{model:path}", _parse_deletion, _render_deletion),
     ),

@@ -472,6 +472,6 @@ DIALECT = Dialect(
     credential=bearer,
     fail=_fail,
     models=MODELS,
-    own_features=frozenset(OWN_FEATURES) - {"filter_annotations", "finish_error"},
+    own_features=frozenset(OWN_FEATURES) - {"filter_annotations", "finish_error", "status"},
     variables=CLIENT_CONFIGS[NAME].variables,
 )

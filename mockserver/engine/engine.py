@@ -41,6 +41,7 @@ from mockserver.engine.answer import (
     split_prompts,
     use_tokenizer,
 )
+from mockserver.engine.call_objects import CallObjects
 from mockserver.engine.catalogue import LONGEST, Catalogue, Known, Model, apply_limits, limit_for_generator
 from mockserver.engine.counters import ScenarioState, find_attempt, name_ids_counter
 from mockserver.engine.mcp_answers import check_mcp_call, find_mcp_answer, generate_mcp_result
@@ -50,7 +51,7 @@ from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, FaultSe
 from mockserver.kinds import ARTIFACTS, CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS, QUESTIONS
 from mockserver.kinds.kind import ModelListing, Question
 from mockserver.kinds.mcp import SESSION, McpOperation
-from mockserver.kinds.objects import Creation, LookUp, ObjectKind
+from mockserver.kinds.objects import STATUS, Creation, LookUp, ObjectKind, Work
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
 from mockserver.rules.checks import explain_misfit
@@ -242,7 +243,7 @@ class Engine:
                 stated = rule.then.known or await self._ask_rule(rule, call, match.groups, large=large)
                 outcome = stated.outcome
                 is_text = type(outcome) is Draft and call.operation in CONVERSATIONS  # as most are
-                if not is_text and outcome is not None and (why := explain_misfit(outcome, call.operation)):
+                if not is_text and outcome is not None and (why := explain_misfit(outcome, call)):
                     raise Failure("server_error", f"{rule.source}: {why}", status=500)
                 if stated.timing is not None or stated.path or stated.faults:
                     overrides = overrides.add(rule, stated, await self._draw_faults(rule, call, stated))
@@ -324,6 +325,11 @@ class Engine:
 
         A cassette or the provider's own server may give the answer for it.
         """
+        if type(outcome) is ArtifactDraft and outcome.key == STATUS.key:
+            if call.work is None:
+                why = f"{call.dialect} has no statuses that a rule can state"
+                raise Failure("server_error", f"{source}: {why}", status=500)
+            return replace(await self._work(call, call.work, outcome.stated), source=source)
         if type(outcome) is Draft or type(outcome) is ArtifactDraft:  # isinstance takes far longer for a Struct
             mark = ""
             if self.policy.unique_ids:
@@ -361,7 +367,30 @@ class Engine:
             plan = await self._plan_without_rule(call, overrides)
         return plan if overrides is NO_OVERRIDES else overrides.apply(call, self.policy.seed, plan)
 
+    async def _work(self, call: Call, work: Work, statuses: Sequence[str] = ()) -> Plan:
+        """Do what a call does with kept objects; a rule may state the statuses of a new one. Raises Failure."""
+        mark = ""
+        if call.operation in CREATIONS:
+            times = await self.counters.count(call.http.namespace, name_ids_counter(call))
+            mark = str(times) if times > 1 or self.policy.unique_ids else ""
+        objects = CallObjects(
+            call=call,
+            store=self.memory.store,
+            author=self.policy.author,
+            answers=self._answer_within,
+            invents=self.policy.unmatched == "generate",
+            statuses=statuses,
+            mark=mark,
+        )
+        return Plan(await work(objects), "stored")
+
+    async def _answer_within(self, call: Call) -> Outcome:
+        """Return what answers a call that is a part of another one."""
+        return (await self.plan(call, part_of=call)).outcome
+
     async def _plan_without_rule(self, call: Call, overrides: DeliveryOverrides) -> Plan:
+        if call.work is not None:
+            return await self._work(call, call.work)
         if call.operation in CONVERSATIONS and self.policy.unmatched == "generate":  # as most are
             return await self._generate(limit_for_generator(call), overrides)
         if call.operation == OTHER:

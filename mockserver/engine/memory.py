@@ -11,10 +11,12 @@ from msgspec.structs import replace
 
 from mockserver.core.call import CLIENT_RUN_TOOLS, Call, Message, ToolCall, fingerprint
 from mockserver.core.json import Json
+from mockserver.core.kept_objects import make_key
 from mockserver.core.plan import (
     Answer,
     Failure,
     Item,
+    Kept,
     Listing,
     Outcome,
     Part,
@@ -36,7 +38,7 @@ from mockserver.kinds.responses import RESPONSE
 class Memory(Struct, frozen=True):
     """Kept answers. `polls`: how many look-ups find a background response in progress before it is done."""
 
-    store: ValueStore[Stored]
+    store: ValueStore[Kept]
     polls: int = 1
 
     async def resume(self, call: Call) -> Call | Failure | None:
@@ -57,8 +59,12 @@ class Memory(Struct, frozen=True):
         return continue_conversation(call, (*stored.call.spoken, *write_messages(stored.answer)))
 
     async def knows(self, call: Call) -> bool:
+        """Return whether the object that a call is about is kept."""
         look_up = LOOK_UPS.get(call.operation)
-        return look_up is not None and await self._find(call, look_up.objects.made_by, call.id) is not None
+        if look_up is None:
+            return False
+        key = make_key(call.dialect, look_up.objects.made_by, call.id)
+        return await self.store.get(call.http.namespace, key) is not None
 
     async def leave(self, call: Call, plan: Plan) -> Plan:
         """Return the plan for a call, and keep what later calls may look up."""
@@ -99,7 +105,7 @@ class Memory(Struct, frozen=True):
 
     def put(self, stored: Stored) -> Awaitable[None] | None:
         """Keep an answer; it is kept once what this returns, if anything, was awaited."""
-        return self.store.put(*_place(stored), stored, size=stored.size)
+        return self.store.put(stored.call.http.namespace, stored.key, stored, size=stored.size)
 
     async def _put(self, stored: Stored) -> None:
         if (kept := self.put(stored)) is not None:
@@ -111,9 +117,11 @@ class Memory(Struct, frozen=True):
         objects = look_up.objects
         if look_up.is_list:
             return await self._list(call, objects)
-        key = _make_key(call.dialect, objects.made_by, call.id)
+        key = make_key(call.dialect, objects.made_by, call.id)
         while (found := await self.store.get(call.http.namespace, key)) is not None:
             stored, version = found
+            if not isinstance(stored, Stored):
+                return None
             if stored.gone:
                 return Failure("not_found")
             now = objects.acts[call.operation](call, stored)
@@ -142,15 +150,16 @@ class Memory(Struct, frozen=True):
         return now.seen
 
     async def _find(self, call: Call, operation: str, name: str) -> Stored | None:
-        found = await self.store.get(call.http.namespace, _make_key(call.dialect, operation, name))
-        return None if found is None else found[0]
+        found = await self.store.get(call.http.namespace, make_key(call.dialect, operation, name))
+        return found[0] if found is not None and isinstance(found[0], Stored) else None
 
     async def _list(self, call: Call, objects: ObjectKind) -> Listing:
         wanted: Mapping[str, Json] = call.raw.get("metadata") or {}
         fitting = [
             stored
             for stored in await self.store.values(call.http.namespace)
-            if not stored.gone and (stored.call.dialect, stored.call.operation) == (call.dialect, objects.made_by)
+            if isinstance(stored, Stored) and not stored.gone
+            if (stored.call.dialect, stored.call.operation) == (call.dialect, objects.made_by)
             if call.model in ("", stored.call.model, stored.answer.model)
             if wanted.items() <= (stored.call.raw.get("metadata") or {}).items()
         ]
@@ -239,12 +248,3 @@ def _measure_part(part: Part) -> int:
             return len(str(body))
         case _:
             return len(part.text)
-
-
-def _place(stored: Stored) -> tuple[str, str]:
-    call = stored.call
-    return call.http.namespace, _make_key(call.dialect, call.operation, stored.answer.id)
-
-
-def _make_key(dialect: str, operation: str, name: str) -> str:
-    return f"{dialect} {operation} {name}"

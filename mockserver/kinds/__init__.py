@@ -20,7 +20,7 @@ from mockserver.kinds import (
     moderations,
     responses,
 )
-from mockserver.kinds.kind import ArtifactKind, Conversation, OperationKind, Question
+from mockserver.kinds.kind import ArtifactKind, Conversation, OperationKind, Question, ThenKey
 from mockserver.kinds.mcp import McpOperation
 from mockserver.kinds.objects import Creation, LookUp
 
@@ -50,9 +50,17 @@ OPERATIONS: Mapping[str, OperationKind] = {
 }
 CONVERSATIONS = _select(Conversation)
 ARTIFACTS = _select(ArtifactKind)
-ARTIFACTS_BY_KEY = {kind.key: kind for kind in ARTIFACTS.values()}  # of `then`
 LOOK_UPS = _select(LookUp)
 CREATIONS = _select(Creation)
+_STATED: tuple[ArtifactKind | Creation, ...] = (*ARTIFACTS.values(), *CREATIONS.values())
+THEN_KEYS: Mapping[str, ThenKey] = {kind.then.key: kind.then for kind in _STATED if kind.then is not None}
 QUESTIONS = _select(Question)
+
+
+def list_answered(key: str) -> tuple[str, ...]:
+    """Return the operations that a key of `then` answers."""
+    return tuple([kind.name for kind in _STATED if kind.then is not None and kind.then.key == key])
+
+
 SERVED = tuple(name for name, kind in _select(McpOperation).items() if not kind.is_session)  # by MCP servers
 ASKED = frozenset((*CONVERSATIONS, *ARTIFACTS, *SERVED))  # operations that rules are for; others look something up

@@ -26,7 +26,7 @@ from mockserver.core.lazy import LazySequence, lazy_pattern
 from mockserver.core.plan import Artifact
 from mockserver.core.seed import Seed
 from mockserver.core.vectors import PaletteVector
-from mockserver.kinds.kind import ArtifactKind
+from mockserver.kinds.kind import ArtifactKind, ThenKey
 
 Vector = Sequence[float]
 USUAL_DIMENSIONS = 1536
@@ -153,16 +153,18 @@ _LARGEST = 3.4e38  # the largest 32-bit float
 EMBEDDINGS = ArtifactKind(
     name="embeddings",
     advice="; write embedding: [...]",
-    key="embedding",
-    value=Annotated[list[Annotated[float, field(ge=-_LARGEST, le=_LARGEST)]], field(min_length=1)],
-    doc="an embedding vector",
-    then_keys=frozenset(("timing", "faults", "usage", "model", "headers")),
-    states="a vector",
-    example=[0.1, 0.2, 0.3],
+    then=ThenKey(
+        key="embedding",
+        value=Annotated[list[Annotated[float, field(ge=-_LARGEST, le=_LARGEST)]], field(min_length=1)],
+        doc="an embedding vector",
+        beside=frozenset(("timing", "faults", "usage", "model", "headers")),
+        states="a vector",
+        example=[0.1, 0.2, 0.3],
+        compile=_compile,
+    ),
     body=lambda text: {"input": [text]},
     model_word="embed",
     wire={"model?": str | None, "data": [{"index?": float | None, "embedding": list[float] | str}]},
-    compile=_compile,
     finish=_finish,
 )
 OPERATIONS = (EMBEDDINGS,)

@@ -51,28 +51,36 @@ class Conversation(OperationKind, frozen=True, kw_only=True):
         return "tool_calls" not in self.withheld
 
 
-class ArtifactKind(OperationKind, frozen=True, kw_only=True):
-    """An operation whose successes are artifacts of its own.
+class ThenKey(Struct, frozen=True, kw_only=True):
+    """A key of `then` that answers operations which are no conversations.
 
-    `key` is the key of `then` that answers it, `value` and `doc` are its type and description in a rules file, and
-    `then_keys` are the keys that may go with it. `states` names the value of the key in messages. `body(text)` is a
-    request about a text, without its model; `model_word` in the name of a model identifies the operation if the body
-    does not. `wire` has the keys that clients need in an answer, for `cassette verify`.
-
-    `compile(value)` turns the value of the key into the content of an ArtifactDraft. `finish(call, draft, seed,
-    draw_id)` makes the artifact of a draft, and generates what the draft does not state.
+    `value` and `doc` are its type and description in a rules file, `beside` are the keys that may go with it, and
+    `states` names its value in messages. `compile(value)` turns the value into what an ArtifactDraft states.
     """
 
     key: str
     value: Any
     doc: str
-    then_keys: frozenset[str]
+    beside: frozenset[str]
     states: str
-    example: Json  # the value of the key that reports suggest
+    example: Json  # the value that reports suggest
+    compile: Callable[[Any], Any]
+
+
+class ArtifactKind(OperationKind, frozen=True, kw_only=True):
+    """An operation whose successes are artifacts of its own.
+
+    `then` is the key of `then` that answers it; operations may share one. `body(text)` is a request about a text,
+    without its model; `model_word` in the name of a model identifies the operation if the body does not. `wire` has
+    the keys that clients need in an answer, for `cassette verify`.
+
+    `finish(call, draft, seed, draw_id)` makes the artifact of a draft, and generates what the draft does not state.
+    """
+
+    then: ThenKey
     body: Callable[[str], dict[str, Json]]
     model_word: str
     wire: Mapping[str, Any]
-    compile: Callable[[Any], Any]
     finish: Callable[[Call, ArtifactDraft, Seed, Callable[[], str]], Artifact]
     is_limited: bool = True
     takes_text: bool = False

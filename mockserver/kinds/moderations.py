@@ -13,7 +13,7 @@ from mockserver.core.draft import ArtifactDraft
 from mockserver.core.http import Headers
 from mockserver.core.plan import Artifact
 from mockserver.core.seed import Seed
-from mockserver.kinds.kind import ArtifactKind
+from mockserver.kinds.kind import ArtifactKind, ThenKey
 
 CATEGORIES = (
     *("harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent"),
@@ -76,15 +76,18 @@ _Score = Annotated[float, field(ge=0, le=1, allow_inf_nan=False)]
 MODERATIONS = ArtifactKind(
     name="moderations",
     advice="; write moderation: {...}",
-    key="moderation",
-    value=Annotated[
-        AsTable[dict[_Category, _Score]] | AsList[list[_Category]],
-        ByShape("scores such as {violence: 0.92}, or a list of categories"),
-    ],
-    doc="moderation results: scores or a list",
-    then_keys=frozenset(("timing", "faults", "model", "headers")),
-    states="scores",
-    example={"violence": 0.9},
+    then=ThenKey(
+        key="moderation",
+        value=Annotated[
+            AsTable[dict[_Category, _Score]] | AsList[list[_Category]],
+            ByShape("scores such as {violence: 0.92}, or a list of categories"),
+        ],
+        doc="moderation results: scores or a list",
+        beside=frozenset(("timing", "faults", "model", "headers")),
+        states="scores",
+        example={"violence": 0.9},
+        compile=_compile,
+    ),
     body=lambda text: {"input": text},
     model_word="moderation",
     wire={
@@ -94,7 +97,6 @@ MODERATIONS = ArtifactKind(
             {"flagged": bool, "categories": dict[str, bool | None], "category_scores": dict[str, float | None]},
         ],
     },
-    compile=_compile,
     finish=_finish,
 )
 OPERATIONS = (MODERATIONS,)

@@ -1,15 +1,38 @@
 """Stored objects: which operations create them, and what other operations do with them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.core.call import Call
-from mockserver.core.plan import Failure, Stored
-from mockserver.kinds.kind import OperationKind
+from mockserver.config.tables import AsList, ByShape, Tag, field
+from mockserver.core.call import Call, IdShape
+from mockserver.core.kept_objects import KeptObject, ObjectView
+from mockserver.core.plan import Failure, Outcome, Stored
+from mockserver.kinds.kind import OperationKind, ThenKey
 
 BARE_SIZE = 3500  # bytes of an object without any text
+
+
+STATUSES = (
+    *("pending", "queued", "validating", "validating_files", "uploaded", "processed", "running", "in_progress"),
+    *("paused", "finalizing", "completed", "succeeded", "error", "failed", "expired"),
+    *("cancelling", "cancelled", "canceled"),
+)
+_Status: Any = Literal[STATUSES]
+STATUS = ThenKey(
+    key="status",
+    value=Annotated[
+        Annotated[_Status, Tag("<text>")] | AsList[Annotated[list[_Status], field(min_length=1)]],
+        ByShape("a status of a file, batch or job such as failed, or a list of them (for HTTP, write error: 503)"),
+    ],
+    doc="the statuses of a new object: the first at once, the next after each look-up",
+    beside=frozenset(("timing", "faults", "headers")),
+    states="statuses",
+    example=["in_progress", "failed"],
+    compile=lambda stated: (stated,) if isinstance(stated, str) else tuple(stated),
+)
 
 
 class Found(Struct, frozen=True):
@@ -43,6 +66,20 @@ class ObjectKind(Struct, frozen=True, kw_only=True):
         return (*lists, *[LookUp(name=name, objects=self) for name in self.acts])
 
 
+def list_object_kinds(*kinds: ObjectKind) -> tuple[OperationKind, ...]:
+    """Return the operations of several kinds of objects."""
+    found: list[OperationKind] = []
+    for kind in kinds:
+        found += [Creation(name=kind.made_by, takes_text=False), *kind.look_ups]
+    return tuple(found)
+
+
+def name_objects(name: str, plural: str, *others: str) -> ObjectKind:
+    """Return a kind of objects by their usual operations, and `others`: create_file, files, file, update_file, ..."""
+    acts = (name, f"update_{name}", f"delete_{name}", *others)
+    return ObjectKind(made_by=f"create_{name}", listed_by=plural, acts=dict.fromkeys(acts, show))
+
+
 class LookUp(OperationKind, frozen=True, kw_only=True):
     """An operation that retrieves, changes or deletes stored objects."""
 
@@ -55,8 +92,12 @@ class LookUp(OperationKind, frozen=True, kw_only=True):
 
 
 class Creation(OperationKind, frozen=True, kw_only=True):
-    """An operation that creates an object from its request alone. If it `holds_calls`, these are answered, too."""
+    """An operation that creates an object from its request alone. If it `holds_calls`, these are answered, too.
 
+    `then` is the key of `then` that says something of the object.
+    """
+
+    then: ThenKey | None = None
     holds_calls: bool = False
     names_model: bool = False
 
@@ -87,3 +128,43 @@ def update(call: Call, stored: Stored) -> Found:
     """Change the fields that the request states."""
     changed = replace(stored, call=replace(stored.call, raw={**stored.call.raw, **call.raw}))
     return Found(show(call, changed).seen, changed)
+
+
+class Objects(Protocol):
+    """The objects of one namespace, while one call is answered.
+
+    `invents`: an unknown object is answered as if it existed. `statuses` are those that a rule gives the new object.
+    """
+
+    @property
+    def invents(self) -> bool: ...
+
+    @property
+    def statuses(self) -> Sequence[str]: ...
+
+    @property
+    def now(self) -> int:
+        """Return the time in seconds."""
+
+    def draw_id(self, shape: IdShape, purpose: str = "") -> str:
+        """Return an id that follows from the call; the same call gets another one the next time."""
+
+    async def find(self, made_by: str, name: str, owner: str = "") -> KeptObject | None:
+        """Return an object by its id, also one that is gone; None if it was never made."""
+
+    async def list(self, made_by: str, owner: str = "") -> Sequence[KeptObject]:
+        """Return all objects of a kind and owner that are not gone, oldest first."""
+
+    async def keep(self, made: KeptObject) -> None:
+        """Keep an object as the newest, in place of one with the same id."""
+
+    async def change(
+        self, kept: KeptObject, change: Callable[[KeptObject], KeptObject]
+    ) -> tuple[KeptObject, KeptObject]:
+        """Change an object in one step; return how it was and how it is now. One that nobody made stays as it was."""
+
+    async def answer(self, call: Call) -> Outcome:
+        """Answer a call as if it had come by itself, such as a line of a batch."""
+
+
+Work = Callable[[Objects], Awaitable[ObjectView]]  # what a call does with objects; raises Failure

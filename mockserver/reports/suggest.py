@@ -228,8 +228,8 @@ def _choose_answer(call: Call) -> Mapping[str, Json]:
     if call.operation in LOOK_UPS:
         return {"error": 404}
     if call.operation in ARTIFACTS:
-        kind = ARTIFACTS[call.operation]
-        return {kind.key: kind.example}
+        then = ARTIFACTS[call.operation].then
+        return {then.key: then.example}
     return (
         {"json": {}}
         if call.operation == OTHER or call.options.response_format in ("json_object", "json_schema")

@@ -9,11 +9,12 @@ from collections.abc import Collection, Container, Iterator, Mapping
 from msgspec import Struct
 
 from mockserver.config.source import Path, suggest
+from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft, Draft, RuleOutcome
 from mockserver.core.episode import find_format
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
-from mockserver.kinds import ARTIFACTS_BY_KEY, CONVERSATIONS, OPERATIONS, SERVED
+from mockserver.kinds import ARTIFACTS, CONVERSATIONS, OPERATIONS, SERVED, THEN_KEYS, list_answered
 from mockserver.rules.match.conditions import All, Condition, find_pinned, mark_implied
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import ContentSpec, ThenSpec
@@ -81,7 +82,7 @@ OUTCOMES: Mapping[str, str] = {
     "one_of": "one_of",
     "tool_error": "content",
     "content": "content",
-    **{key: key for key in ARTIFACTS_BY_KEY},
+    **{key: key for key in THEN_KEYS},
     "failed": "content",  # alone; otherwise it follows a text
     "faults": "delivery",  # alone: they change later rules' answers; otherwise this one's
     "timing": "delivery",  # likewise
@@ -105,7 +106,7 @@ BESIDE: Mapping[str, frozenset[str]] = {
     "delivery": _SENT,
     "steps": frozenset(),
     "one_of": frozenset(),
-    **{key: kind.then_keys for key, kind in ARTIFACTS_BY_KEY.items()},
+    **{key: kind.beside for key, kind in THEN_KEYS.items()},
 }
 
 _HINTS: Mapping[str, str] = {"content_filter": ", or write on: completion"}
@@ -160,7 +161,8 @@ class AnswerCheck:
         if not operations:
             return
         for purpose in self._purposes:
-            other = next((name for name in operations if not _suits(purpose.name, name)), None)
+            is_body = purpose.path[-1] == "json"  # the whole body, where an operation takes no text
+            other = next((name for name in operations if not (is_body or _suits(purpose.name, name))), None)
             if other is not None:
                 able = f"use it for {', '.join(_PURPOSES[purpose.name])}{_advise(other)}"
                 self._context.at("then", *purpose.path).refuse_key(
@@ -215,17 +217,17 @@ def _select_keys(content: ContentSpec, wanted: Container[str]) -> list[str]:
     return [key for key in content.stated_keys if key in wanted]
 
 
-def explain_misfit(outcome: RuleOutcome, operation: str) -> str | None:
-    """Return why an outcome cannot answer an operation, or None if it can."""
+def explain_misfit(outcome: RuleOutcome, call: Call) -> str | None:
+    """Return why an outcome cannot answer a call, or None if it can."""
     if type(outcome) is Draft:  # isinstance takes far longer for a Struct
         purpose = "text"
     elif type(outcome) is ArtifactDraft:
         purpose = outcome.key
     else:
         return None
-    if _suits(purpose, operation):
+    if _suits(purpose, call.operation) and (call.work is None or purpose != "text"):
         return None
-    return f'this rule answers with {_WORDS[purpose]}, which cannot answer the operation "{operation}"'
+    return f'this rule answers with {_WORDS[purpose]}, which cannot answer the operation "{call.operation}"'
 
 
 def _suits(purpose: str, operation: str) -> bool:
@@ -251,13 +253,13 @@ _STUBS = _SENT | {"json", "raw", "error"}
 _PURPOSES: Mapping[str, tuple[str, ...]] = {
     "text": tuple(CONVERSATIONS),
     "mcp": SERVED,
-    **{key: (kind.name,) for key, kind in ARTIFACTS_BY_KEY.items()},
+    **{key: list_answered(key) for key in THEN_KEYS},
 }
-_WORDS: Mapping[str, str] = {"text": "text", **{key: kind.states for key, kind in ARTIFACTS_BY_KEY.items()}}
+_WORDS: Mapping[str, str] = {"text": "text", **{key: kind.states for key, kind in THEN_KEYS.items()}}
 _PURPOSE_OF: Mapping[str, str] = {
     **{key: "text" for key, kind in OUTCOMES.items() if kind in ("content", "parts", "choices", "generate", "echo")},
     **dict.fromkeys(("tool_error", "content"), "mcp"),
-    **{key: key for key in ARTIFACTS_BY_KEY},
+    **{key: key for key in THEN_KEYS},
 }
 _WITHHELD = frozenset[str]().union(*[kind.withheld for kind in OPERATIONS.values()])
 _IMPLIED: Mapping[str, Condition] = {
@@ -344,7 +346,8 @@ WORDS: Mapping[str, str] = {
     "call_pieces": "a tool call in pieces",
     "items": "response items",
     "failed": "an answer that breaks off",
-    **{key: kind.name for key, kind in ARTIFACTS_BY_KEY.items()},
+    **{kind.then.key: kind.name for kind in ARTIFACTS.values()},
+    "status": "statuses of objects",
 }
 
 _NOT_KEYS = ("custom_tools", "call_pieces", "filter_annotations", "finish_error")

@@ -477,7 +477,6 @@ INSTEAD: Mapping[str, str] = {
             *("computer_call", "mcp_call", "shell_call", "local_shell_call", "apply_patch_call"),
         )
     },
-    "status": "raw: {status: 201, json: ...}, error: {status: 500}, or finish: length for an incomplete answer",
     "status_code": "error: {status: 500}",
     "incomplete": "finish: length",
     "incomplete_details": "finish: length",

@@ -11,7 +11,7 @@ from mockserver.config.settings import Settings
 from mockserver.config.source import read
 from mockserver.core.action import Faults
 from mockserver.core.json import Json
-from mockserver.kinds import ARTIFACTS_BY_KEY
+from mockserver.kinds import THEN_KEYS
 from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.rules.answer.compile import KINDS
 from mockserver.rules.answer.content import ERROR_NAMES, WAYS
@@ -235,7 +235,7 @@ def _restrict(definitions: Schema) -> None:
         definitions[name] |= exclude_each_other(keys)
     _merge(definitions, _EDITORS["tables"])
     answers_without_calls = then["allOf"][0]["if"]["else"]["anyOf"]
-    answers_without_calls += [{"required": [key]} for key in ARTIFACTS_BY_KEY]
+    answers_without_calls += [{"required": [key]} for key in THEN_KEYS]
     statuses = {"type": "integer", "minimum": 400, "maximum": 599}
     then["properties"]["error"]["anyOf"] = [{"$ref": "#/$defs/Error"}, statuses, {"enum": list(ERROR_NAMES)}]
     then["properties"]["generate"]["anyOf"] = [{"$ref": "#/$defs/Generate"}, {"enum": list(KINDS)}]

@@ -31,7 +31,7 @@ from mockserver.config.types import Duration, Share
 from mockserver.core.action import POSITIONS, Faults, Kind, Option, counts, options
 from mockserver.core.json import Json
 from mockserver.core.plan import FINISHES, OWN_FINISHES, REASONS
-from mockserver.kinds import ARTIFACTS
+from mockserver.kinds import THEN_KEYS
 from mockserver.rules.items import INSTEAD, NAMESPACE, ItemSpec
 from mockserver.rules.mcp_definitions import McpServerSpec
 
@@ -368,8 +368,8 @@ ArtifactSpec = make_table(
     "ArtifactSpec",
     ContentSpec,
     {
-        kind.key: (kind.value | None, field(None, description=kind.doc, examples=[kind.example]))
-        for kind in ARTIFACTS.values()
+        key: (then.value | None, field(None, description=then.doc, examples=[then.example]))
+        for key, then in THEN_KEYS.items()
     },
     __doc__="The keys of operations whose successes are artifacts, as their kinds describe them.",
 )

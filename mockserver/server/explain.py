@@ -281,7 +281,7 @@ async def copy_engine(engine: Engine, namespace: str, entries: Entries) -> Engin
     """The engine with copies of what it remembers of a namespace, to be changed freely."""
     memory = Memory(MemoryValueStore(count=sys.maxsize, size=sys.maxsize), engine.memory.polls)
     for stored in await engine.memory.store.values(namespace):
-        memory.put(stored)
+        memory.store.put(namespace, stored.key, stored, size=stored.size)
     return alter_engine(engine, counters=MemoryCounters().filled(namespace, entries), memory=memory)
 
 

@@ -23,7 +23,7 @@ from mockserver.core.episode import Episode
 from mockserver.core.http import is_loopback
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazyMapping
-from mockserver.core.plan import Stored
+from mockserver.core.plan import Kept
 from mockserver.core.rates import LimitStore
 from mockserver.core.seed import Seed, WallClock, make_token, monotonic
 from mockserver.core.state import Counters, ValueStore
@@ -126,7 +126,7 @@ class Live(Struct):
     _limiter: Limiter = field(default_factory=Limiter)
     _limited: Settings | None = None  # that the limiter is configured by
 
-    def share(self, fleet: Sharing, counters: Counters, answers: ValueStore[Stored], limits: LimitStore) -> None:
+    def share(self, fleet: Sharing, counters: Counters, answers: ValueStore[Kept], limits: LimitStore) -> None:
         """Remember in a state that several servers share from now on."""
         self.fleet, self.counters, self._limiter = fleet, counters, Limiter(limits)
         self.engine = alter_engine(self.engine, counters=counters, memory=replace(self.engine.memory, store=answers))
@@ -234,7 +234,7 @@ def compose(sources: Sources, counters: Counters, before: "Live | None" = None) 
         raise errors.merged
     listed = LazyMapping(discover(), lambda name: discover()[name].models)
     if before is None:
-        answers: ValueStore[Stored] = MemoryValueStore(count=settings.stored_answers, size=settings.stored_bytes)
+        answers: ValueStore[Kept] = MemoryValueStore(count=settings.stored_answers, size=settings.stored_bytes)
     else:
         answers = before.engine.memory.store
         before.namespaces.load_cassettes(player.store)

@@ -13,8 +13,8 @@ from typing import Any
 from msgspec import Struct, msgpack
 
 from mockserver.config.errors import ConfigError
-from mockserver.core import call, episode, http, plan
-from mockserver.core.plan import Failure, Stored
+from mockserver.core import call, episode, http, kept_objects, plan
+from mockserver.core.plan import Failure, Kept
 from mockserver.core.tokens import Tokenizer
 from mockserver.server.fleet import Fleet
 from mockserver.server.live import Live
@@ -51,15 +51,17 @@ def check_state(url: str) -> tuple[Address, RedisClient]:
         raise ConfigError(f'{shown}: the package redis is missing; pip install "mockserver-llm[redis]"') from None
 
 
-def make_codec(tokenizer: Callable[[str], Tokenizer]) -> tuple[Callable[[Stored], bytes], Callable[[bytes], Stored]]:
-    """Return how to write and read kept answers; `tokenizer` is that of a model, by name."""
+def make_codec(
+    tokenizer: Callable[[str], Tokenizer],
+) -> tuple[Callable[[Kept], bytes], Callable[[bytes], Kept]]:
+    """Return how to write and read kept answers and objects; `tokenizer` is that of a model, by name."""
     return _write, lambda data: _restore(msgpack.decode(data), tokenizer)
 
 
 _LIST, _TUPLE, _SET, _INT, _TEXT = range(5)  # the first item of an array; that of an object is the name of its class
 
 
-def _write(stored: Stored) -> bytes:
+def _write(stored: Kept) -> bytes:
     return msgpack.encode(_simplify(stored))
 
 
@@ -108,7 +110,7 @@ def _restore(plain: Any, tokenizer: Callable[[str], Tokenizer]) -> Any:
 
 @cache
 def _list_classes() -> Mapping[str, Any]:
-    kinds = (each for module in (call, episode, http, plan) for each in vars(module).values())
+    kinds = (each for module in (call, episode, http, kept_objects, plan) for each in vars(module).values())
     return {each.__name__: each for each in kinds if isinstance(each, type) and issubclass(each, Struct | Failure)}
 
 

@@ -12,7 +12,7 @@ from mockserver.config.layers import Keywords
 from mockserver.config.settings import UPSTREAM_KEY, Settings
 from mockserver.config.timing import Profiles
 from mockserver.core.json import Json
-from mockserver.core.plan import Stored
+from mockserver.core.plan import Kept
 from mockserver.engine.engine import Engine, alter_engine
 from mockserver.engine.memory import Memory
 from mockserver.reports.calls import ReceivedCall, describe_call
@@ -141,7 +141,7 @@ class Composer:
                 self._cached.clear()
             self._cached[key] = compose(setup.sources, MemoryCounters())
         settings, engine = self._cached[key]
-        store: MemoryValueStore[Stored] = MemoryValueStore(count=settings.stored_answers, size=settings.stored_bytes)
+        store: MemoryValueStore[Kept] = MemoryValueStore(count=settings.stored_answers, size=settings.stored_bytes)
         return settings, alter_engine(
             engine, counters=MemoryCounters(), memory=Memory(store, settings.background_polls)
         )

@@ -36,7 +36,7 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "config": ({"core"}, _TYPES | {"yaml", "regex"}),
     "tokenizers": ({"core", "config"}, {"tiktoken"}),
     "kinds": ({"core", "config"}, set()),
-    "dialects": ({"core", "wire", "config", "kinds"}, _TYPES | {"jiter"}),
+    "dialects": ({"core", "wire", "config", "kinds"}, _TYPES | {"jiter", "python_multipart"}),
     "model": ({"core", "config"}, {"pydantic_core", "faker", "regex", "jsonschema_rs", "lark"}),
     "rules": (
         {"core", "config", "kinds", "model"},

@@ -12,7 +12,7 @@ from tests.kit.rules import loaded, mistakes, then_mistakes
 
 ANSWERS = (
     "text, json, refusal, tool_calls, items, parts, choices, error, content_filter, generate, echo, raw, cassette, "
-    "forward, steps, one_of, tool_error, content, embedding, moderation, failed, faults, timing"
+    "forward, steps, one_of, tool_error, content, embedding, moderation, status, failed, faults, timing"
 )
 
 BAD = {
@@ -91,8 +91,8 @@ BAD_OPERATIONS = {
         '"moderation" cannot answer the operation "embeddings"; use it for moderations; write embedding: [...]',
     ),
     "{all: [{operation: models}, {model: x}]}": (
-        "{json: {}}",
-        f'"json" cannot answer the operation "models"; {TEXT}',
+        "{text: a}",
+        f'"text" cannot answer the operation "models"; {TEXT}',
     ),
 }
 
@@ -149,7 +149,7 @@ FITS = [
 
 @pytest.mark.parametrize(("outcome", "operation", "why"), FITS)
 def test_what_fits_at_run_time(outcome, operation, why):
-    assert explain_misfit(outcome, operation) == why
+    assert explain_misfit(outcome, call("hello", operation=operation)) == why
 
 
 CANNOT = '"when" requires the dialect "plain", which cannot send '

@@ -114,8 +114,12 @@ WORDS = (*FINISHES, *OWN_FINISHES)
 IN_THEN = {
     "{text: 42}": '7: "text" expects a string, not 42; put it in quotes',
     "{status: incomplete}": (
-        '1: unknown key "status"; write raw: {status: 201, json: ...}, error: {status: 500}, '
-        "or finish: length for an incomplete answer"
+        '9: "status" expects pending, queued, validating, validating_files, uploaded, processed, running, '
+        'in_progress or one of 10 more, not "incomplete"; did you mean "completed"?'
+    ),
+    "{status: 503}": (
+        '9: "status" expects a status of a file, batch or job such as failed, or a list of them '
+        "(for HTTP, write error: 503), not 503"
     ),
     "{web_search_call: {query: a}}": ('1: unknown key "web_search_call"; write items: [{type: web_search_call, ...}]'),
     "{error: []}": ('8: "error" expects a status such as 429, a short name such as rate_limit, or a table, not []'),

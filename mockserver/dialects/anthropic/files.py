@@ -1,7 +1,7 @@
 """Files: uploaded, listed, retrieved, read and deleted. Messages can name these, and any others, by `file_id`."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 
 from msgspec.structs import replace
@@ -12,6 +12,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Listing, Stored
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
+from mockserver.dialects._forms import Form, Part, read_form
 from mockserver.dialects._parse import look_up
 from mockserver.dialects._reply import json_reply, moment
 from mockserver.dialects.anthropic.betas import FILES, betas_of
@@ -34,37 +35,34 @@ def operations() -> tuple[Operation, ...]:
 
 
 def _parse(http: HttpRequest, validation: Validation) -> Call:
-    parts = dict(_parts(http))
-    named, data = parts.get("file", ({}, b""))
-    if "file" not in parts or ("filename" not in named and validation is not Validation.OFF):
+    try:
+        form = read_form(http.header("content-type") or "", http.body)
+    except ValueError:
+        form = Form()
+    sent = next((part for part in form.parts if part.name == "file"), None)
+    if sent is None or (sent.file_name is None and validation is not Validation.OFF):
         raise refuse("file: Field required")
-    raw = dict[str, Json](named)
-    if (expires := parts.get("expires_in_seconds")) is not None:
+    raw = dict[str, Json]({"mime_type": _find_media_type(sent)})
+    if sent.file_name is not None:
+        raw["filename"] = sent.file_name
+    if (expires := dict(form.fields()).get("expires_in_seconds")) is not None:
         try:
-            raw["expires_in_seconds"] = integer_in("expires_in_seconds", expires[1].decode("latin-1"), *_SECONDS)
+            raw["expires_in_seconds"] = integer_in("expires_in_seconds", expires, *_SECONDS)
         except Failure:
             if validation is not Validation.OFF:
                 raise
-    meaning = {**raw, "sha256": sha256(data).hexdigest()}
-    return Call(NAME, "create_file", "", http, meaning, {**raw, "data": data}, ids=_IDS, options=Options(store=True))
+    meaning = {**raw, "sha256": sha256(sent.data).hexdigest()}
+    kept = {**raw, "data": sent.data}
+    return Call(NAME, "create_file", "", http, meaning, kept, ids=_IDS, options=Options(store=True))
 
 
-def _parts(http: HttpRequest) -> Iterator[tuple[str, tuple[dict[str, str], bytes]]]:
-    """Yield the parts of a multipart body by name, with filename (if there is one) and media type."""
-    boundary = _BOUNDARY.search(http.header("content-type") or "")
-    pieces = (b"\r\n" + http.body).split(b"\r\n--" + boundary[1].encode("latin-1")) if boundary else []
-    for piece in pieces[1:]:
-        head, _, data = piece.partition(b"\r\n\r\n")
-        said = head.decode("utf-8", "replace")
-        if name := _NAME.search(said):
-            filename, kind = _FILENAME.search(said), _TYPE.search(said)
-            typed = {"mime_type": kind[1] if kind else "application/octet-stream"}
-            yield name[1], ({"filename": filename[1], **typed} if filename else typed, data)
+def _find_media_type(part: Part) -> str:
+    """Return the media type of a part, if it is one that a header of a reply can hold."""
+    stated = part.media_type or ""
+    return stated if _MEDIA_TYPE.fullmatch(stated) else "application/octet-stream"
 
 
-_BOUNDARY = re.compile(r'boundary="?([^";,]+)')
-_NAME, _FILENAME = re.compile(r'[; ]name="([^"]*)"'), re.compile(r'[; ]filename="([^"]*)"')
-_TYPE = re.compile(r"(?im)^content-type:[ \t]*([!-~]+/[ -~]*?)[ \t\r]*$")  # as a header of a reply can hold it
+_MEDIA_TYPE = re.compile(r"[!-~]+/[ -~]*")
 
 
 def _render(call: Call, kept: Stored) -> Reply:

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from mockserver.config.errors import SourceLocation
 from mockserver.config.source import suggest
 from mockserver.config.timing import compile_timing, explain_unknown_profile, has_both_speeds
-from mockserver.core.call import OTHER, Call
+from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft, Draft, DraftChoice, PlayCassette, RenderContext, RuleAnswer
 from mockserver.core.plan import Forward, Raw, Text, Timing
 from mockserver.core.tokens import Chunks
-from mockserver.kinds import ARTIFACTS_BY_KEY
-from mockserver.kinds.kind import ArtifactKind
+from mockserver.kinds import OPERATIONS, THEN_KEYS
+from mockserver.kinds.kind import ThenKey
 from mockserver.model import GENERATORS
 from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.rules.answer.content import (
@@ -111,8 +111,8 @@ def _compile_outcome(then: ThenSpec, context: CompileContext) -> Compiled[RuleAn
             return constant(RuleAnswer(PlayCassette(then.cassette), timing))
         case "forward":
             return constant(RuleAnswer(Forward()))
-        case str() as key if key in ARTIFACTS_BY_KEY:
-            return constant(RuleAnswer(_make_artifact(ARTIFACTS_BY_KEY[key], then, context), timing))
+        case str() as key if key in THEN_KEYS:
+            return constant(RuleAnswer(_make_artifact(THEN_KEYS[key], then, context), timing))
         case "delivery":
             return constant(RuleAnswer(None, timing))
         case "steps":
@@ -129,8 +129,8 @@ def _compile_outcome(then: ThenSpec, context: CompileContext) -> Compiled[RuleAn
 
 
 def _fit_json(draft: Draft, call: Call) -> Draft | Raw:
-    """Return the draft; at a path that no dialect knows, use its JSON as the whole body."""
-    if call.operation != OTHER:
+    """Return the draft; where no text can answer, as at a path that no dialect knows, its JSON is the whole body."""
+    if call.work is None and OPERATIONS[call.operation].takes_text:
         return draft
     text = next(part.text for part in draft.choices[0].parts if isinstance(part, Text))
     named = any(name == "content-type" for name, _ in draft.headers)
@@ -152,7 +152,7 @@ def _compile_draft(kind: str, then: ThenSpec, context: CompileContext) -> Compil
     )
 
 
-def _make_artifact(kind: ArtifactKind, then: ThenSpec, context: CompileContext) -> ArtifactDraft:
+def _make_artifact(kind: ThenKey, then: ThenSpec, context: CompileContext) -> ArtifactDraft:
     return ArtifactDraft(
         stated=kind.compile(getattr(then, kind.key)),
         model=_check_model(then, context),

@@ -19,7 +19,7 @@ from mockserver.core.draft import Draft, FaultSpec
 from mockserver.core.json import Json
 from mockserver.core.plan import Part, ToolUse
 from mockserver.core.text import shown
-from mockserver.kinds import ARTIFACTS_BY_KEY
+from mockserver.kinds import THEN_KEYS
 from mockserver.rules.schema import ContentSpec, ThenSpec, make_fault_table
 from mockserver.rules.templates import CompileContext
 
@@ -185,7 +185,7 @@ def _may_call(content: ContentSpec) -> bool:
     if isinstance(content, ThenSpec):
         if content.choices is not None:
             return any(map(_may_call, content.choices))
-        if {"error", "echo", *ARTIFACTS_BY_KEY} & content.model_fields_set:
+        if {"error", "echo", *THEN_KEYS} & content.model_fields_set:
             return False
     called = content.tool_calls or content.items
     parts = any(part.tool_call is not None or part.item is not None for part in content.parts or ())

@@ -1,0 +1,64 @@
+"""Objects that clients make and ask for again: files, batches, conversations, ...
+
+Their bodies are in the provider's shape from the start: a dialect makes and changes them, the engine only keeps them.
+"""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mockserver.core.http import Headers
+from mockserver.core.json import Json
+
+BARE_SIZE = 2_000  # bytes of an object beside its texts
+
+
+class KeptObject(Struct, frozen=True):
+    """One object, with the fields that its provider shows once it is in its last status.
+
+    `made_by` is the operation that makes objects of its kind. `owner` is the id of the object that it belongs to.
+    `ahead` are its statuses before the last one: the first is that of now, and each retrieval drops one. `data` are the
+    bytes of a file. `gone`: it was deleted.
+    """
+
+    dialect: str
+    made_by: str
+    id: str
+    body: Mapping[str, Json]
+    owner: str = ""
+    ahead: tuple[str, ...] = ()
+    data: bytes = b""
+    gone: bool = False
+
+    @property
+    def key(self) -> str:
+        """Return under which key it is kept."""
+        return make_key(self.dialect, self.made_by, f"{self.owner}/{self.id}" if self.owner else self.id)
+
+    @property
+    def size(self) -> int:
+        """Return about how many bytes it takes."""
+        return BARE_SIZE + len(self.data) + sum([len(str(value)) for value in self.body.values()])
+
+    @property
+    def status(self) -> str:
+        """Return its status; objects of most kinds have none."""
+        return self.ahead[0] if self.ahead else str(self.body.get("status") or "")
+
+    def change(self, **fields: Json) -> "KeptObject":
+        """Return it with other values of some fields."""
+        return replace(self, body={**self.body, **fields})
+
+
+def make_key(dialect: str, made_by: str, name: str) -> str:
+    """Return under which key something is kept that this operation made."""
+    return f"{dialect} {made_by} {name}"
+
+
+class ObjectView(Struct, frozen=True):
+    """What a call about objects is answered with: a JSON object, or the bytes of a file with their header fields."""
+
+    body: Mapping[str, Json] = {}
+    data: bytes | None = None
+    headers: Headers = ()

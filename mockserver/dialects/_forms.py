@@ -1,0 +1,155 @@
+"""Multipart bodies (RFC 7578): the fields and files of a form."""
+
+from collections.abc import Iterator
+from logging import CRITICAL, Logger
+from typing import Any
+
+from msgspec import Struct
+
+from mockserver.core.json import Json, try_parse
+
+MAX_PARTS = 10_000
+_SILENT = Logger("forms", CRITICAL)  # the parser would log each broken body that a client sends
+
+
+class Part(Struct, frozen=True):
+    """One part of a form: a field, or a file if it has a file name."""
+
+    name: str
+    data: bytes
+    file_name: str | None = None
+    media_type: str | None = None
+
+    @property
+    def text(self) -> str:
+        return self.data.decode("utf-8", "replace")
+
+
+class Form(Struct, frozen=True):
+    """The parts of a form, in the order in which they were sent."""
+
+    parts: tuple[Part, ...] = ()
+
+    def files(self, *names: str) -> tuple[Part, ...]:
+        """Return the files of these fields, which may be written as arrays: `image`, `image[]`, `image[0]`."""
+        return tuple([part for part in self.parts if part.file_name is not None and _drop_index(part.name) in names])
+
+    def fields(self) -> Iterator[tuple[str, str]]:
+        """Yield the name and the text of each field that is no file."""
+        return ((part.name, part.text) for part in self.parts if part.file_name is None)
+
+
+def _drop_index(name: str) -> str:
+    return name.partition("[")[0]
+
+
+def read_form(content_type: str, body: bytes) -> Form:
+    """Return the form in a body of this `Content-Type`. Raises ValueError that says what is wrong with it."""
+    from python_multipart.exceptions import FormParserError  # few requests need it, and it takes 20 ms
+    from python_multipart.multipart import MultipartParser, parse_options_header
+
+    media, options = parse_options_header(content_type)
+    if media.lower() != b"multipart/form-data":
+        raise ValueError("the content type is not multipart/form-data")
+    boundary = options.get(b"boundary")
+    if not boundary:
+        raise ValueError("the content type has no boundary")
+    reader = _Reader()
+    try:
+        parser = MultipartParser(boundary, reader.callbacks)
+        parser.logger = _SILENT
+        parser.write(body)
+        parser.finalize()
+    except FormParserError as error:
+        raise ValueError(str(error)) from None
+    if not reader.ended:
+        raise ValueError("the body ends before its last boundary")
+    return Form(tuple(reader.parts))
+
+
+class _Reader:
+    """Collects what the parser finds."""
+
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+        self.ended = False
+        self._data = bytearray()
+        self._header: tuple[bytearray, bytearray] = (bytearray(), bytearray())
+        self._headers: dict[bytes, bytes] = {}
+        self.callbacks: Any = {
+            "on_part_begin": self._begin,
+            "on_part_data": self._add_data,
+            "on_part_end": self._end,
+            "on_header_field": self._add_name,
+            "on_header_value": self._add_value,
+            "on_header_end": self._end_header,
+            "on_end": self._finish,
+        }
+
+    def _begin(self) -> None:
+        if len(self.parts) >= MAX_PARTS:
+            raise ValueError(f"the body has more than {MAX_PARTS:,} parts")
+        self._data, self._headers = bytearray(), {}
+
+    def _add_data(self, data: bytes, start: int, end: int) -> None:
+        self._data += memoryview(data)[start:end]
+
+    def _add_name(self, data: bytes, start: int, end: int) -> None:
+        self._header[0].extend(data[start:end])
+
+    def _add_value(self, data: bytes, start: int, end: int) -> None:
+        self._header[1].extend(data[start:end])
+
+    def _end_header(self) -> None:
+        name, value = self._header
+        self._headers[bytes(name.lower())] = bytes(value)
+        self._header = (bytearray(), bytearray())
+
+    def _end(self) -> None:
+        from python_multipart.multipart import parse_options_header
+
+        _, options = parse_options_header(self._headers.get(b"content-disposition", b""))
+        name, file_name = options.get(b"name"), options.get(b"filename")
+        media_type = self._headers.get(b"content-type")
+        if name is not None:
+            self.parts.append(
+                Part(
+                    name=name.decode("utf-8", "replace"),
+                    data=bytes(self._data),
+                    file_name=None if file_name is None else file_name.decode("utf-8", "replace"),
+                    media_type=None if media_type is None else media_type.decode("latin-1"),
+                )
+            )
+
+    def _finish(self) -> None:
+        self.ended = True
+
+
+def nest_fields(form: Form) -> dict[str, Json]:
+    """Return the fields of a form as clients mean them: `a[b]` is a key of an object, `a[]` an entry of a list.
+
+    Values stay texts, but for JSON objects, as some clients send them, and the numbers in nested fields.
+    """
+    body: dict[str, Json] = {}
+    for name, text in form.fields():
+        key, _, rest = name.partition("[")
+        inner = rest.rstrip("]")
+        if not rest:
+            body[key] = _read_object(text)
+        elif not inner or inner.isdecimal():
+            listed = body.setdefault(key, [])
+            if isinstance(listed, list):
+                listed.append(text)
+        else:
+            table = body.setdefault(key, {})
+            if isinstance(table, dict):
+                table[inner] = int(text) if text.isdecimal() and len(text) < _LONG else text
+    return body
+
+
+_LONG = 16  # digits, more than any number of a form has
+
+
+def _read_object(text: str) -> Json:
+    parsed = try_parse(text) if text.startswith("{") else None
+    return text if parsed is None else parsed

@@ -1,0 +1,256 @@
+"""Batches, whose lines are answered like calls of their own (https://platform.openai.com/docs/api-reference/batch)."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+from pydantic_core import to_json
+
+from mockserver.core.call import Call, IdShape, fingerprint
+from mockserver.core.episode import Recorded
+from mockserver.core.http import Fields, HttpRequest, Reply
+from mockserver.core.json import Json, try_parse
+from mockserver.core.kept_objects import KeptObject, ObjectView
+from mockserver.core.plan import Failure, Raw
+from mockserver.core.validation import Validation
+from mockserver.dialects import Operation
+from mockserver.dialects._chat import Metadata
+from mockserver.dialects._errors import refuse
+from mockserver.dialects._fields import Model, Object, optional, shape
+from mockserver.dialects._objects.files import Files
+from mockserver.dialects._objects.resource import New, Resource
+from mockserver.dialects._parse import Body, Complaint
+from mockserver.kinds.objects import Objects
+
+MOST_LINES = 50_000
+DAY = 86_400  # seconds, in which a batch must end
+FINAL = ("completed", "failed", "expired", "cancelled")
+_COUNTS = ("total", "completed", "failed")
+
+
+class Line(Struct, frozen=True):
+    """One request of the input file, by its number, and its result: a status and a body."""
+
+    number: int
+    name: str
+    model: Json
+    status: int
+    body: Json
+
+    def write(self, batch: str) -> bytes:
+        """Return it as a line of the output file."""
+        request = fingerprint(batch, "line", self.number)
+        response = {"status_code": self.status, "request_id": request, "body": self.body}
+        line = {"id": f"batch_req_{request}", "custom_id": self.name, "response": response, "error": None}
+        return to_json(line) + b"\n"
+
+
+class Batches(Resource):
+    name, plural, path = "batch", "batches", "/batches"
+    type, deleted = "batch", "batch"
+    ids = IdShape("batch_", 32, "hex")
+    unknown = "No batch found with id '{id}'."
+    fields = Model(
+        shape(
+            input_file_id=str,
+            endpoint=str,
+            completion_window=str,
+            metadata=optional(Metadata),
+            output_expires_after=optional(Object),
+        )
+    )
+    statuses = ("validating", "in_progress")
+
+    def operations(self) -> tuple[Operation, ...]:
+        created, listed, retrieved, *_ = super().operations()  # nothing deletes a batch
+        cancelled = self.act("cancel_batch", "POST", f"{self.path}/{{id}}/cancel", self._cancel)
+        return (created, listed, retrieved, cancelled)
+
+    def read(self, http: HttpRequest, validation: Validation) -> New:
+        new = super().read(http, validation)
+        endpoint, window = new.fields.get("endpoint"), new.fields.get("completion_window")
+        if validation is Validation.LIVE and window != "24h":
+            raise refuse(Complaint("value", ("completion_window",), got=window, expected=("24h",)))
+        if validation is Validation.LIVE and self._find_operation(endpoint) is None:
+            raise refuse(Complaint("value", ("endpoint",), got=endpoint, expected=self._list_endpoints()))
+        return new
+
+    def _list_endpoints(self) -> tuple[str, ...]:
+        return tuple([f"/v1{each.path}" for each in self.api.operations])
+
+    def _find_operation(self, endpoint: Json) -> Operation | None:
+        path = _drop_version(endpoint)
+        return next((each for each in self.api.operations if each.path == path), None)
+
+    async def make(self, new: New, objects: Objects) -> Body:
+        fields = new.fields
+        lines, mistakes = await self._answer_lines(new, objects)
+        answered = [line for line in lines if line.status == 200]
+        refused = [line for line in lines if line.status != 200]
+        return {
+            "endpoint": fields.get("endpoint", "/v1/chat/completions"),
+            "model": lines[0].model if lines else None,
+            "errors": {"object": "list", "data": mistakes} if mistakes else None,
+            "input_file_id": fields.get("input_file_id", ""),
+            "completion_window": fields.get("completion_window", "24h"),
+            "status": "failed" if mistakes else "completed",
+            "output_file_id": await self._write_file("output", answered, new, objects),
+            "error_file_id": await self._write_file("error", refused, new, objects),
+            "request_counts": dict(zip(_COUNTS, (len(lines), len(answered), len(refused)), strict=True)),
+            "usage": _add_usage(answered),
+            "metadata": fields.get("metadata"),
+        }
+
+    def show(self, kept: KeptObject) -> Body:
+        """Return a batch in its present status: what is not known yet is empty."""
+        body, status, created = kept.body, kept.status, kept.body["created_at"]
+        has_ended = status in FINAL
+        shown = {
+            **body,
+            "status": status,
+            "errors": body["errors"] if status == "failed" else None,
+            "output_file_id": body["output_file_id"] if has_ended and status != "failed" else None,
+            "error_file_id": body["error_file_id"] if has_ended and status != "failed" else None,
+            "in_progress_at": None if status in ("validating", "failed") else created,
+            "expires_at": created + DAY,
+            "finalizing_at": created if status in ("finalizing", "completed") else None,
+            **{f"{final}_at": created if status == final else None for final in FINAL},
+            "cancelling_at": created if status in ("cancelling", "cancelled") else None,
+        }
+        if not has_ended:
+            total = 0 if status == "validating" else body["request_counts"]["total"]
+            shown["request_counts"] = {"total": total, "completed": 0, "failed": 0}
+        return shown
+
+    async def _answer_lines(self, new: New, objects: Objects) -> tuple[Sequence[Line], Sequence[Body]]:
+        """Answer each line of the input file; if the file has mistakes, return these instead."""
+        if "input_file_id" not in new.fields:  # an invented batch
+            return (), ()
+        file = await Files(self.api).find(objects, new.fields["input_file_id"])
+        rows = [row for row in file.data.splitlines() if row.strip()][: MOST_LINES + 1]
+        requests = [try_parse(row.decode("utf-8", "replace")) for row in rows]
+        mistakes = list(find_mistakes(requests, new.fields["endpoint"]))
+        if mistakes:
+            return (), mistakes
+        lines = list[Line]()
+        for number, request in enumerate(requests):
+            lines.append(await self._answer_line(number, request, new, objects))
+            await asyncio.sleep(0)  # let other requests run
+        return lines, ()
+
+    async def _answer_line(self, number: int, request: Mapping[str, Any], new: New, objects: Objects) -> Line:
+        sent = json.dumps(request["body"]).encode()
+        http = replace(new.http, path=request["url"], headers=_drop_form(new.http.headers), body=sent, path_params={})
+        reply = await self._answer(http, new, objects)
+        data = reply.body if reply.pieces is None else b"".join(reply.pieces)
+        return Line(
+            number=number,
+            name=request["custom_id"],
+            model=request["body"].get("model"),
+            status=reply.status,
+            body=try_parse(data.decode("utf-8", "replace")),
+        )
+
+    async def _answer(self, http: HttpRequest, new: New, objects: Objects) -> Reply:
+        """Return the reply that a line would get as a request of its own."""
+        operation, call = self._find_operation(http.path), None
+        try:
+            if operation is None:
+                raise Failure("route_not_found")
+            call = operation.call(http, new.validation)
+            outcome: Any = await objects.answer(call)
+        except Failure as failure:
+            outcome = failure
+        if isinstance(outcome, Failure):
+            return self.api.fail(http, outcome, call)
+        if isinstance(outcome, Raw):
+            return Reply(outcome.status, outcome.headers, outcome.body)
+        if isinstance(outcome, Recorded):
+            return outcome.reply
+        assert operation is not None  # noqa: S101  # as there is an outcome
+        assert call is not None  # noqa: S101
+        return operation.render(call, outcome)
+
+    async def _write_file(self, what: str, lines: Sequence[Line], new: New, objects: Objects) -> str | None:
+        """Keep the file with these lines and return its id; None if it would be empty."""
+        if not lines:
+            return None
+        data = b"".join([line.write(new.id) for line in lines])
+        fields = {"purpose": "batch_output", "expires_after": new.fields.get("output_expires_after")}
+        name = objects.draw_id(Files.ids, f"batch {what}")
+        file = New(id=name, created=0, fields=fields, data=data, file_name=f"{new.id}_{what}.jsonl")
+        return (await Files(self.api).create(file, objects)).id
+
+    async def _cancel(self, call: Call, objects: Objects) -> ObjectView:
+        kept = await self.find_asked(call, objects)
+        before, now = await objects.change(kept, _end_as_cancelled)
+        if before is now and not objects.invents:
+            raise Failure("conflict", message=f"Cannot cancel a batch with status '{kept.status}'.")
+        return ObjectView(self.show(replace(now, ahead=("cancelling",)) if now.status == "cancelled" else now))
+
+
+def _end_as_cancelled(kept: KeptObject) -> KeptObject:
+    if kept.status in FINAL:
+        return kept
+    return replace(kept, ahead=()).change(status="cancelled")
+
+
+def find_mistakes(requests: Sequence[Json], endpoint: str) -> Iterator[Body]:
+    """Yield the mistakes in the lines of an input file, as `errors` of a batch has them."""
+    if not requests:
+        yield _make_mistake("empty_file", "The input file is empty.", None)
+    if len(requests) > MOST_LINES:
+        yield _make_mistake("too_many_tasks", f"The input file has more than {MOST_LINES:,} lines.", None)
+    names = Counter(str(request.get("custom_id")) for request in requests if isinstance(request, dict))
+    for number, request in enumerate(requests, 1):
+        if not isinstance(request, dict):
+            yield _make_mistake("invalid_json_line", "This line is not parseable as valid JSON.", number)
+            continue
+        missing = next((key for key, kind in _LINE.items() if not isinstance(request.get(key), kind)), None)
+        if missing is not None:
+            message = f"Missing required parameter: '{missing}'."
+            yield _make_mistake("missing_required_parameter", message, number)
+        elif names[request["custom_id"]] > 1:
+            message = f"The custom_id '{request['custom_id']}' is used by another line."
+            yield _make_mistake("duplicate_custom_id", message, number)
+        elif _drop_version(request["url"]) != _drop_version(endpoint):
+            message = f"The URL '{request['url']}' does not match the endpoint of the batch, '{endpoint}'."
+            yield _make_mistake("url_mismatch", message, number)
+
+
+def _drop_version(path: Json) -> Json:
+    """Return the path of an operation: Azure's have no `/v1` in front."""
+    return path.removeprefix("/v1") if isinstance(path, str) else path
+
+
+def _make_mistake(code: str, message: str, line: int | None) -> Body:
+    return {"code": code, "message": message, "param": None, "line": line}
+
+
+def _add_usage(lines: Sequence[Line]) -> Body:
+    """Return the tokens of all lines; chats and responses name theirs differently."""
+    read = written = 0
+    for line in lines:
+        usage = line.body.get("usage") if isinstance(line.body, dict) else None
+        if isinstance(usage, dict):
+            read += usage.get("input_tokens") or usage.get("prompt_tokens") or 0
+            written += usage.get("output_tokens") or usage.get("completion_tokens") or 0
+    return {
+        "input_tokens": read,
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": written,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": read + written,
+    }
+
+
+def _drop_form(headers: Fields) -> Fields:
+    """Return the header fields of a request without those that speak of its body."""
+    return tuple([(name, value) for name, value in headers if not name.startswith(b"content-")])
+
+
+_LINE = {"custom_id": str, "method": str, "url": str, "body": dict}

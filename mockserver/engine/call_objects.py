@@ -1,0 +1,67 @@
+"""The objects that a call works with: kept in a namespace, named by the seed."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from msgspec import Struct
+
+from mockserver.core.call import Call, IdShape
+from mockserver.core.kept_objects import KeptObject, make_key
+from mockserver.core.plan import Kept, Outcome
+from mockserver.core.state import ValueStore
+from mockserver.engine.answer import Author
+
+
+class CallObjects(Struct, frozen=True):
+    """The `Objects` of one call. `mark` makes its ids unique; `answers` answers another call."""
+
+    call: Call
+    store: ValueStore[Kept]
+    author: Author
+    answers: Callable[[Call], Awaitable[Outcome]]
+    invents: bool = True
+    statuses: Sequence[str] = ()
+    mark: str = ""
+
+    @property
+    def now(self) -> int:
+        return self.author.clock.now()
+
+    def draw_id(self, shape: IdShape, purpose: str = "") -> str:
+        return self.author.drawer(shape, f"object {purpose}")(self.call.fingerprint + self.mark)
+
+    async def find(self, made_by: str, name: str, owner: str = "") -> KeptObject | None:
+        key = make_key(self.call.dialect, made_by, f"{owner}/{name}" if owner else name)
+        found = await self.store.get(self._namespace, key)
+        return found[0] if found is not None and isinstance(found[0], KeptObject) else None
+
+    async def list(self, made_by: str, owner: str = "") -> Sequence[KeptObject]:
+        wanted = (self.call.dialect, made_by, owner)
+        return [
+            each
+            for each in await self.store.values(self._namespace)
+            if isinstance(each, KeptObject) and not each.gone and (each.dialect, each.made_by, each.owner) == wanted
+        ]
+
+    async def keep(self, made: KeptObject) -> None:
+        if (kept := self.store.put(self._namespace, made.key, made, size=made.size)) is not None:
+            await kept
+
+    async def change(
+        self, kept: KeptObject, change: Callable[[KeptObject], KeptObject]
+    ) -> tuple[KeptObject, KeptObject]:
+        while (found := await self.store.get(self._namespace, kept.key)) is not None:
+            before, version = found
+            assert isinstance(before, KeptObject)  # noqa: S101  # by its key
+            after = change(before)
+            if after is before:
+                return before, after
+            if await self.store.change(self._namespace, kept.key, (after, version), size=after.size):
+                return before, after
+        return kept, change(kept)
+
+    async def answer(self, call: Call) -> Outcome:
+        return await self.answers(call)
+
+    @property
+    def _namespace(self) -> str:
+        return self.call.http.namespace

@@ -1,0 +1,200 @@
+"""OpenAI's own client with kept objects: files and batches, over a real socket."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import openai
+import pytest
+from openai import OpenAI
+from openai.types import Batch, FileObject
+
+from tests.clients.payloads import MODEL
+from tests.kit.served import Served, served
+
+RULES = """
+settings: {unmatched: generate}
+rules:
+  - {when: {last_user: hello}, then: {text: "Hello!"}}
+  - when: {operation: create_batch, param.metadata: {subset: {plan: fail}}}
+    then: {status: [validating, failed]}
+  - {when: {operation: create_file, param.purpose: vision}, then: {error: 503, headers: {x-should-retry: "false"}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def generating() -> Iterator[Served]:
+    with served(RULES) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def strict() -> Iterator[Served]:
+    with served(RULES.replace("generate", "error")) as running:
+        yield running
+
+
+@pytest.fixture
+def client(generating: Served, request: pytest.FixtureRequest) -> Iterator[OpenAI]:
+    with connect(generating, request) as client:
+        yield client
+
+
+@pytest.fixture
+def strict_client(strict: Served, request: pytest.FixtureRequest) -> Iterator[OpenAI]:
+    with connect(strict, request) as client:
+        yield client
+
+
+def connect(server: Served, request: pytest.FixtureRequest) -> OpenAI:
+    namespace = re.sub(r"\W+", "-", request.node.name)
+    return OpenAI(base_url=server.base("openai", namespace=namespace), api_key="sk-test")
+
+
+def upload(client: OpenAI, *requests: Any, endpoint: str = "/v1/chat/completions") -> FileObject:
+    """Upload the input of a batch: each request is the body of one line."""
+    lines = [
+        {"custom_id": f"request {number}", "method": "POST", "url": endpoint, "body": body}
+        for number, body in enumerate(requests)
+    ]
+    data = "\n".join(map(json.dumps, lines)).encode()
+    return client.files.create(file=("input.jsonl", data), purpose="batch")
+
+
+def say(text: str, **more: Any) -> dict[str, Any]:
+    return {"model": MODEL, "messages": [{"role": "user", "content": text}], **more}
+
+
+def start(client: OpenAI, file: str, **more: Any) -> Batch:
+    return client.batches.create(input_file_id=file, endpoint="/v1/chat/completions", completion_window="24h", **more)
+
+
+def read_lines(client: OpenAI, file: str | None) -> list[Any]:
+    assert file is not None
+    return [json.loads(line) for line in client.files.content(file).text.splitlines()]
+
+
+def test_a_file_until_it_is_deleted(client: OpenAI) -> None:
+    made = client.files.create(file=("naïve.txt", "Grüße".encode()), purpose="user_data")
+    assert (made.filename, made.bytes, made.purpose, made.status) == ("naïve.txt", 7, "user_data", "processed")
+    assert client.files.retrieve(made.id) == made
+    assert client.files.content(made.id).content == "Grüße".encode()
+    assert client.files.wait_for_processing(made.id, poll_interval=0.01) == made
+    assert client.files.delete(made.id).deleted
+    with pytest.raises(openai.NotFoundError, match=f"No such File object: {made.id}"):
+        client.files.retrieve(made.id)
+    assert list(client.files.list()) == []
+
+
+def test_the_same_file_again_is_another_one(client: OpenAI) -> None:
+    first, second = (client.files.create(file=("a.txt", b"same"), purpose="user_data") for _ in range(2))
+    assert first.id != second.id
+    assert [each.id for each in client.files.list(order="asc")] == [first.id, second.id]
+
+
+def test_pages_of_files_end(client: OpenAI) -> None:
+    made = [client.files.create(file=(f"{n}.txt", b"x" * n), purpose="user_data").id for n in range(5)]
+    client.files.create(file=("other.jsonl", b"{}"), purpose="batch")
+    assert [each.id for each in client.files.list(limit=2, purpose="user_data")] == made[::-1]
+
+
+def test_an_unknown_file_exists_where_answers_are_generated(client: OpenAI, strict_client: OpenAI) -> None:
+    assert client.files.retrieve("file-unknown").id == "file-unknown"
+    assert client.files.delete("file-unknown").deleted
+    assert client.files.retrieve("file-unknown").id == "file-unknown"
+    with pytest.raises(openai.NotFoundError) as caught:
+        strict_client.files.retrieve("file-unknown")
+    assert (caught.value.param, caught.value.type) == ("id", "invalid_request_error")
+
+
+def test_a_rule_fails_an_upload(client: OpenAI) -> None:
+    with pytest.raises(openai.InternalServerError):
+        client.files.create(file=("a.png", b"x"), purpose="vision")
+
+
+def test_a_batch_is_answered_by_rules_and_mistakes_land_in_the_error_file(client: OpenAI) -> None:
+    file = upload(client, say("hello"), say("hello", temperature=9), say("something else"))
+    batch = start(client, file.id)
+    assert (batch.status, batch.output_file_id) == ("validating", None)
+    batch = client.batches.retrieve(batch.id)
+    assert batch.request_counts is not None
+    assert (batch.status, batch.request_counts.total, batch.output_file_id) == ("in_progress", 3, None)
+    batch = client.batches.retrieve(batch.id)
+    assert batch.request_counts is not None
+    assert (batch.status, batch.request_counts.completed, batch.request_counts.failed) == ("completed", 2, 1)
+    answers = read_lines(client, batch.output_file_id)
+    assert [line["custom_id"] for line in answers] == ["request 0", "request 2"]
+    assert answers[0]["response"]["body"]["choices"][0]["message"]["content"] == "Hello!"
+    [refused] = read_lines(client, batch.error_file_id)
+    assert (refused["custom_id"], refused["response"]["status_code"]) == ("request 1", 400)
+    assert refused["response"]["body"]["error"]["param"] == "temperature"
+    assert client.batches.cancel(batch.id).status == "completed"
+
+
+def test_a_rule_states_the_statuses_of_a_batch(client: OpenAI) -> None:
+    batch = start(client, upload(client, say("hello")).id, metadata={"plan": "fail"})
+    assert [batch.status, *[client.batches.retrieve(batch.id).status for _ in range(2)]] == [
+        *("validating", "failed", "failed")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "line"),
+    [
+        (b"", "empty_file", None),
+        (b'{"custom_id"', "invalid_json_line", 1),
+        (b"[1]", "invalid_json_line", 1),
+        (b'{"custom_id": 1, "method": "POST", "url": "/v1/chat/completions", "body": {}}', *("missing", 1)),
+        (b'{"custom_id": "a", "method": "POST", "url": "/v1/embeddings", "body": {}}', "url_mismatch", 1),
+    ],
+    ids=["empty", "half", "list", "number", "url"],
+)
+def test_mistakes_in_the_input_fail_the_batch(client: OpenAI, data: bytes, code: str, line: int | None) -> None:
+    file = client.files.create(file=("input.jsonl", data), purpose="batch")
+    batch = start(client, file.id)
+    for _ in range(2):
+        batch = client.batches.retrieve(batch.id)
+    assert batch.status == "failed"
+    assert batch.errors is not None
+    (mistake,) = batch.errors.data or []
+    assert (mistake.code or "").startswith(code)
+    assert mistake.line == line
+
+
+def test_two_lines_of_one_name_fail_the_batch(client: OpenAI) -> None:
+    line = json.dumps({"custom_id": "a", "method": "POST", "url": "/v1/chat/completions", "body": say("hello")})
+    file = client.files.create(file=("input.jsonl", f"{line}\n{line}\n".encode()), purpose="batch")
+    batch = start(client, file.id)
+    for _ in range(2):
+        batch = client.batches.retrieve(batch.id)
+    assert batch.errors is not None
+    assert [mistake.code for mistake in batch.errors.data or ()] == ["duplicate_custom_id"] * 2
+
+
+def test_a_batch_is_cancelled_once(strict_client: OpenAI) -> None:
+    batch = start(strict_client, upload(strict_client, say("hello")).id)
+    assert strict_client.batches.cancel(batch.id).status == "cancelling"
+    assert strict_client.batches.retrieve(batch.id).status == "cancelled"
+    with pytest.raises(openai.ConflictError, match="Cannot cancel a batch with status 'cancelled'"):
+        strict_client.batches.cancel(batch.id)
+    with pytest.raises(openai.NotFoundError, match="No batch found with id 'batch_x'"):
+        strict_client.batches.cancel("batch_x")
+
+
+@pytest.mark.parametrize(
+    ("media", "body", "message"),
+    [
+        ("application/json", b"{}", "expected multipart/form-data"),
+        ("multipart/form-data", b"--x--", "Could not parse multipart form: the content type has no boundary"),
+        ("multipart/form-data; boundary=x", b"", "the body ends before its last boundary"),
+        ("multipart/form-data; boundary=x", b"--x\r\nbroken", "the body ends before its last boundary"),
+        ("multipart/form-data; boundary=x", b"\0\xff", "Could not parse multipart form"),
+        ("multipart/form-data; boundary=x", b"--x--\r\n", "Missing required parameter: 'file'."),
+    ],
+)
+def test_a_body_that_is_no_form_is_refused(generating: Served, media: str, body: bytes, message: str) -> None:
+    answer = httpx2.post(f"{generating.base('openai')}/files", content=body, headers={"content-type": media})
+    assert answer.status_code == 400
+    assert message in answer.json()["error"]["message"]

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -9,7 +10,7 @@ from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
-from mockserver.core.http import CONTROL, HeaderTable, HttpRequest, weigh
+from mockserver.core.http import CONTROL, Fields, HeaderTable, HttpRequest, weigh
 from mockserver.core.lazy import Memo
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
@@ -34,6 +35,9 @@ from mockserver.server.routes import (
     tidy,
 )
 from mockserver.server.snapshot import find_path, make_request, parse_query, read_body
+
+if TYPE_CHECKING:
+    from mockserver.server.http.parser import RequestHead
 
 
 def build_app(live: Live) -> "FastRouter":
@@ -143,6 +147,17 @@ class FoundResponder(Struct, frozen=True):
         vars(request)["fields"] = table.by_name  # which it would make once more
         return request, visit
 
+    def read_handshake(self, query: bytes, headers: Fields) -> HttpRequest:
+        """Return the handshake of a WebSocket at this path."""
+        return HttpRequest(
+            method="GET",
+            path=self.path,
+            query=parse_query(query),
+            headers=headers,
+            namespace=self.namespace,
+            path_params=self.params,
+        )
+
 
 _NOTHING: Mapping[str, str] = {}
 _PATHS_IN_MEMORY, _RESPONDER = 1 << 20, 1_000  # bytes, about
@@ -165,28 +180,26 @@ class Site:
 
     async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a client over a WebSocket, where there is one; else refuse it (403)."""
-        path = find_path(scope)
-        found = self.find_socket(path)
-        if found is None:
+        found = self.find_socket(find_path(scope))
+        handshake = None if found is None else found.read_handshake(scope["query_string"], scope["headers"])
+        if found is None or handshake is None or not found.responder.admits_socket(handshake):
             await receive()
             await send({"type": "websocket.close"})
             return
-        handshake = HttpRequest(
-            method="GET",
-            path=found.path,
-            query=parse_query(scope["query_string"]),
-            headers=scope["headers"],
-            namespace=found.namespace,
-            path_params=found.params,
-        )
-        from mockserver.server.responses_socket import ResponsesSocket  # few servers need it
+        from mockserver.server.responses_socket import ResponsesSession  # few servers need it
 
-        await ResponsesSocket(found.responder, handshake, scope=scope, receive=receive, send=send).run()
+        await ResponsesSession(found.responder, handshake, scope=scope, receive=receive, send=send).run()
+
+    def admits_socket(self, head: "RequestHead") -> bool:
+        """Return whether the connection of a handshake is to go on as a WebSocket."""
+        found = self.find_socket(head.path)
+        return found is not None and found.responder.admits_socket(found.read_handshake(head.query, head.table.headers))
 
     def find_socket(self, path: str) -> "FoundResponder | None":
         """Return what answers at a path over a WebSocket, or None."""
         if not self._live.settings.sockets:
             return None
+        path = tidy(path)
         found = self._look_up(path, whole=True)
         if found is None:
             _, inner = split_namespace(path) if path.startswith(_NAMED) else (DEFAULT, path)

@@ -62,6 +62,10 @@ def list_actions(responder: Responder, response: Response, visit: Visit) -> Iter
         return actions
     streamed = reply.frames is not None
     shape = responder.find_operation(call.http.method).error if streamed else error_frame
+    if call.http.turn is not None:
+        from mockserver.server.socket_frames import make_error_frame  # few servers need it
+
+        shape = make_error_frame
 
     def error(reason: str, frames: int) -> Frame:
         """How the provider reports an error in the middle of this answer: as an event, if it is a stream."""

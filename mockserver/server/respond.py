@@ -43,6 +43,7 @@ from mockserver.server.access import (
 )
 from mockserver.server.cassette_store import parse_recorded
 from mockserver.server.client_environment import render_home
+from mockserver.server.handshakes import check_handshake, is_handshake, refuse_handshake
 from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation, estimate_parsed_size
 from mockserver.server.live import Live
 from mockserver.server.masking import find_request_secrets
@@ -268,9 +269,27 @@ class Responder(Struct, eq=False):
             if request.method == "OPTIONS":
                 allowed = (*self.operations, *(("HEAD",) if "GET" in self.operations else ()), "OPTIONS")
                 return Response(Plan(None, "generated"), Reply(204, (("allow", ", ".join(allowed)),)))
-            refuse_socket(request)
+            if is_handshake(request):
+                self._check_handshake(request)
+                raise refuse_handshake(request)
             return None
         return self.point_elsewhere(request) if self._is_never_stubbed(request, engine) else None
+
+    def admits_socket(self, request: HttpRequest) -> bool:
+        """Return whether a client may go on over a WebSocket; one that may not gets its refusal over HTTP."""
+        try:
+            self._check_handshake(request)
+        except Failure:
+            return False
+        return self._has_socket
+
+    def _check_handshake(self, request: HttpRequest) -> None:
+        if self._has_socket:
+            check_handshake(request, self.dialect, self.live.settings)
+
+    @property
+    def _has_socket(self) -> bool:
+        return self.live.settings.sockets and any(each.over_socket for each in self.operations.values())
 
     def _is_never_stubbed(self, request: HttpRequest, engine: Engine) -> bool:
         """Whether no rule answers at this path that no dialect knows, not even one that wants another key."""
@@ -470,13 +489,6 @@ def _prepare(reply: Reply, pace: Pace, plan: Plan) -> Reply:
     return part_frames(reply, pace) if few else reply
 
 
-def refuse_socket(http: HttpRequest) -> None:
-    """Refuse a request that asks for a WebSocket, as no dialect speaks over them here. Raises Failure (426)."""
-    if http.method == "GET" and "websocket" in (http.header("upgrade") or "").lower():
-        message = f"There is no WebSocket at {http.path}. Send the request over HTTP."
-        raise Failure("method_not_allowed", message, status=426, headers=_INSTEAD)
-
-
 def read_timing(request: HttpRequest) -> bool | None:
     """The timing override of a request, or None. Raises Failure for any other value than on and off."""
     value = request.fields.get(_TIMING)
@@ -502,8 +514,6 @@ def _write_source_line(source: str) -> str:
 
 
 _NO_REPLY = Reply(0, ())
-# A 426 must name a protocol (RFC 9110). On it Codex goes on over HTTP; on any other status it retries for seconds.
-_INSTEAD: Headers = (("upgrade", "HTTP/1.1"), ("connection", "Upgrade"))
 _ODD_METHODS = ("OPTIONS", "GET")  # which may ask for no operation, or for a socket
 _TIMING = TIMING.encode()
 _SWITCH: Mapping[str, bool] = {"on": True, "off": False}

@@ -496,6 +496,14 @@ def _join_writes(writes: Iterable[Write]) -> Write:
     return Write(b"".join(write.data for write in several), sum(write.tokens for write in several), frame)
 
 
+# Over a WebSocket, where each event is a frame, there is nothing that these could change.
+ONLY_OVER_HTTP = frozenset(
+    (
+        *("keepalive", "split_frame", "split_utf8", "join_frames", "crlf"),
+        *("wrong_content_type", "wrong_content_length"),
+    )
+)
+
 FAULTS: Faults = {
     "cut": CutShort,
     "disconnect": Disconnect,

@@ -211,8 +211,9 @@ class ResponsesSession(SocketSession):
             response = await self.refuse(request, event.refusal, visit)
         else:
             response = await self.responder.respond(request, visit)
+        response = fit_to_socket(response, visit)
         sender.expect(response)
-        return fit_to_socket(response, visit)
+        return response
 
     def _make_request(self, event: ClientEvent) -> HttpRequest:
         handshake = self.handshake

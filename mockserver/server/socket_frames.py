@@ -22,15 +22,17 @@ class EventSender:
     def __init__(self, send: Send, lane: str) -> None:
         self._send, self._lane = send, lane
         self._status, self._headers = 0, dict[str, str]()
-        self._is_stream: bool | None = None
+        self._is_stream: bool | None = None  # None: as its head says
+        self._is_framed = False  # the body is the frame
         self._unsent = b""  # bytes of an event whose end has not come, or of a plain body
         self.has_failed = False
         self.is_over = False  # the last event of the answer was sent
 
     def expect(self, response: Response) -> None:
-        """Take note of what the answer is, whatever its head will say."""
+        """Take note of what the answer is that `fit_to_socket` returned, whatever its head will say."""
         if response.forwarded is None:
             self._is_stream = is_stream(response)
+            self._is_framed = bool(response.plan.faults)
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -45,8 +47,10 @@ class EventSender:
             for event in events:
                 await self._send_event(event)
         elif not message.get("more_body"):
-            await self.send_frame(make_frame(self._status, self._headers, self._unsent))
-            self.is_over, self.has_failed = True, self._status >= 400
+            frame = self._unsent if self._is_framed else make_frame(self._status, self._headers, self._unsent)
+            self.is_over, self.has_failed = bool(frame), self._status >= 400
+            if frame:
+                await self.send_frame(frame)
 
     async def _send_event(self, event: bytes) -> None:
         data = b"\n".join([found[1] for found in _DATA.finditer(event)])
@@ -64,7 +68,7 @@ class EventSender:
 
 
 def fit_to_socket(response: Response, visit: Visit) -> Response:
-    """Return a response as its faults are to find it over a WebSocket: an answer that is no stream is one event.
+    """Return a response as its faults are to find it over a WebSocket: the body of one that is no stream is its frame.
 
     Faults of what only HTTP has are left out, with a remark.
     """
@@ -77,9 +81,9 @@ def fit_to_socket(response: Response, visit: Visit) -> Response:
         remarks = [f"the fault {name} does nothing over a WebSocket" for name in useless]
         row.plan, row.unaffected = replace(plan, remarks=(*plan.remarks, *remarks)), not kept
     response.plan = replace(plan, faults=kept)
-    if not is_stream(response):
+    if kept and not is_stream(response):
         event = make_frame(reply.status, dict(reply.headers), reply.body)
-        response.reply = replace(reply, frames=(Frame(event, tokens=reply.tokens),), body=b"", pieces=None)
+        response.reply = replace(reply, body=event, pieces=None)
     return response
 
 

@@ -30,9 +30,11 @@ def check_handshake(http: HttpRequest, dialect: Dialect, settings: Settings) -> 
         raise Failure("bad_parameter", "The header Sec-WebSocket-Key must be 16 bytes in base64, once.", status=400)
 
 
-def refuse_handshake(http: HttpRequest) -> Failure:
-    """Return the refusal of a WebSocket where there is none."""
+def refuse_handshake(http: HttpRequest, *, in_process: bool = False) -> Failure:
+    """Return the refusal of a WebSocket where there is none, or for a client without a connection."""
     message = f"There is no WebSocket at {http.path}. Send the request over HTTP."
+    if in_process:
+        message = "A transport has no WebSockets. Give the client the websocket_base_url() of the server for them."
     return Failure("method_not_allowed", message, status=426, headers=_INSTEAD)
 
 

@@ -190,7 +190,7 @@ class Responder(Struct, eq=False):
         engine = space.engine(live.engine)
         visit.row.rules = engine.rules
         if not self.operations or request.method in _ODD_METHODS:
-            fixed = self._find_fixed_response(request, engine)
+            fixed = self._find_fixed_response(request, engine, visit)
             if fixed is not None:
                 return fixed
         operation = visit.operation or self.find_operation(request.method)
@@ -263,15 +263,16 @@ class Responder(Struct, eq=False):
         plan = Plan(None, "state lost" if failure is STATE_LOST else source)
         return Response(plan, self.dialect.fail(request, failure, call), call)
 
-    def _find_fixed_response(self, request: HttpRequest, engine: Engine) -> Response | None:
+    def _find_fixed_response(self, request: HttpRequest, engine: Engine, visit: Visit) -> Response | None:
         """Return the response that no rule can change, if a request gets one."""
         if self.operations:
             if request.method == "OPTIONS":
                 allowed = (*self.operations, *(("HEAD",) if "GET" in self.operations else ()), "OPTIONS")
                 return Response(Plan(None, "generated"), Reply(204, (("allow", ", ".join(allowed)),)))
             if is_handshake(request):
-                self._check_handshake(request)
-                raise refuse_handshake(request)
+                if not visit.in_process:
+                    self._check_handshake(request)
+                raise refuse_handshake(request, in_process=visit.in_process and self._has_socket)
             return None
         return self.point_elsewhere(request) if self._is_never_stubbed(request, engine) else None
 

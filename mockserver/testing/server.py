@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
-from mockserver.config.source import Document, did_you_mean
+from mockserver.config.source import Document
 from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json, map_texts
 from mockserver.core.mcp_server import McpServer
 from mockserver.core.seed import monotonic
 from mockserver.core.text import plural
-from mockserver.dialects import discover
 from mockserver.engine.engine import alter_engine
 from mockserver.reports.coverage import find_watch
 from mockserver.reports.failures import (
@@ -51,7 +50,14 @@ from mockserver.server.stubs import find_unreachable
 from mockserver.state.journal import Journal
 from mockserver.testing.agent_runs import AgentEnvironment, AgentRun, begin_with_prompt, load_service_rules
 from mockserver.testing.assertions import Assertions, Calls
-from mockserver.testing.clients import find_own_environ, is_usable, make_openai_client, patch_environ
+from mockserver.testing.clients import (
+    check_dialect,
+    find_own_environ,
+    find_socket_mount,
+    is_usable,
+    make_openai_client,
+    patch_environ,
+)
 from mockserver.testing.connections import ConnectionGuard
 from mockserver.testing.declared import Declared, UniqueNames, literal
 from mockserver.testing.mcp_mock import McpMock
@@ -159,9 +165,18 @@ class MockServer(Assertions):
 
     def base_url(self, dialect: str = "openai") -> str:
         """The base URL (or endpoint) for the official client of a dialect."""
-        if dialect not in discover():
-            raise ConfigError(f'there is no dialect "{dialect}"{did_you_mean(dialect, discover())}')
+        check_dialect(dialect)
         return make_base_url(self.url, dialect)
+
+    def websocket_base_url(self, dialect: str = "openai") -> str:
+        """The `websocket_base_url` for a client whose `transport()` has no socket; starts the server if need be.
+
+        Raises ConfigError for a dialect without WebSockets.
+        """
+        mount = find_socket_mount(dialect)
+        if self._running is None:
+            self.start()
+        return f"ws{self.url.removeprefix('http')}{mount}"
 
     @property
     def env(self) -> Mapping[str, str]:

@@ -161,11 +161,16 @@ MOST_SOCKET_ANSWERS, MOST_SOCKET_BYTES = 256, 16_000_000
 
 
 class SocketTurn(Struct, frozen=True, eq=False):
-    """What a request on a WebSocket says beside its body: its lane, and whether anything is to be written for it."""
+    """What a request on a WebSocket says beside its body: its lane, and whether anything is to be written for it.
+
+    `write_frame` returns the request as the provider knows it, over `upstream`, the WebSocket behind this one.
+    """
 
     answers: SocketAnswers
     lane: str = ""
     writes: bool = True
+    write_frame: Callable[[], bytes] = bytes
+    upstream: Any = None  # an UpstreamSocket
 
 
 class HttpRequest(Struct, frozen=True, dict=True):

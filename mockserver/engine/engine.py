@@ -201,6 +201,9 @@ class Engine:
     async def _plan_conversation(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
         """Plan a whole conversation. If the previous response is `lost`, only rules that match on it may answer."""
         if call.http.turn is not None and not call.http.turn.writes and not lost:
+            recorded = await self.replay(asked)  # or it is to be recorded: later calls name the provider's id
+            if recorded is not None and not isinstance(recorded.outcome, Failure):
+                return recorded
             silence = self._finish_draft(call, _SILENCE, "generated", terms, _WARM_UP)
             return replace(silence, timing=Timing())
         large = is_large(call)

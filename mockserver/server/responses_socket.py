@@ -5,6 +5,7 @@ as one frame. So rules, cassettes, limits, timing, faults and the journal are th
 """
 
 import asyncio
+import logging
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -23,7 +24,10 @@ from mockserver.dialects._parse import read_json
 from mockserver.engine.offload import on_thread
 from mockserver.server.respond import LARGE, Responder, Response, Visit
 from mockserver.server.socket_frames import EventSender, fit_to_socket
-from mockserver.server.socket_session import CUT_SHORT, SocketSession
+from mockserver.server.socket_session import CUT_SHORT, FAILED, SocketSession
+from mockserver.server.upstream_socket import UpstreamSocket
+
+log = logging.getLogger("mockserver")
 
 MOST_LANES = 32  # names of lanes on one connection, ever; the lane without a name does not count
 MOST_AT_ONCE = 16  # responses of a connection that are made at once
@@ -41,6 +45,11 @@ class ClientEvent(Struct, frozen=True):
     continues_last: bool = False  # it goes on from the last response of its lane
     refusal: Failure | None = None
     answer: bytes = b""  # the frame that is all of its answer, if anything
+
+    def write(self) -> bytes:
+        """Return the event as the provider knows it."""
+        lane = {"stream_id": self.lane} if self.lane else {}
+        return to_json({"type": "response.create", **self.fields, **lane})
 
 
 class ClientEvents:
@@ -89,7 +98,7 @@ class ClientEvents:
             self._lanes.add(lane)
         cache = event.get("prompt_cache_options")
         prewarms = isinstance(cache, dict) and cache.get("prewarm") is True
-        writes = event.pop("generate", None) is not False and not prewarms
+        writes = event.get("generate") is not False and not prewarms
         fields = {**event, "stream": True}
         return ClientEvent(lane, to_json(fields), fields, writes=writes, continues_last=continues_last)
 
@@ -130,7 +139,7 @@ class ResponsesSession(SocketSession):
         self, responder: Responder, handshake: HttpRequest, *, scope: Scope, receive: Receive, send: Send
     ) -> None:
         super().__init__(responder, handshake, scope=scope, receive=receive, send=send)
-        self._answers, self._events = SocketAnswers(), ClientEvents()
+        self._answers, self._events, self._upstream = SocketAnswers(), ClientEvents(), UpstreamSocket()
         self._lanes: dict[str, Lane] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._at_once = asyncio.Semaphore(MOST_AT_ONCE)
@@ -189,15 +198,20 @@ class ResponsesSession(SocketSession):
             if self.is_over:
                 turn.visit.end(CLIENT_LEFT)
                 continue
-            async with self._at_once:
-                await self._answer(turn)
+            try:
+                async with self._at_once:
+                    await self._answer(turn)
+            except Exception:  # a bug of mockserver: nobody is to wait for what never comes
+                log.exception("internal error of mockserver on a WebSocket at %s", ascii(self.handshake.path))
+                await self.close(FAILED)
 
     async def _answer(self, turn: Turn) -> None:
         event, visit = turn.event, turn.visit
         sender = EventSender(self.send, event.lane)
         if event.continues_last:
             last = self._answers.find_last(event.lane)
-            event = replace(event, body=to_json({**event.fields, "previous_response_id": last}))
+            fields = {**event.fields, "previous_response_id": last}
+            event = replace(event, body=to_json(fields), fields=fields)
         await self.answer(self._respond(event, visit, sender), visit, sender)
         previous = event.fields.get("previous_response_id")
         if sender.has_failed and isinstance(previous, str):
@@ -227,7 +241,9 @@ class ResponsesSession(SocketSession):
             body=event.body,
             namespace=handshake.namespace,
             path_params=handshake.path_params,
-            turn=SocketTurn(self._answers, event.lane, writes=event.writes),
+            turn=SocketTurn(
+                self._answers, event.lane, writes=event.writes, write_frame=event.write, upstream=self._upstream
+            ),
         )
 
     async def say_expired(self) -> None:
@@ -245,6 +261,7 @@ class ResponsesSession(SocketSession):
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._upstream.close()
 
 
 _OF_HANDSHAKES = frozenset(

@@ -20,7 +20,7 @@ from mockserver.server.deliver import serve
 from mockserver.server.limits import estimate_parsed_size
 from mockserver.server.respond import LARGE, Responder, Response, Visit
 
-STOPPING, CUT_SHORT, EXPIRED = 1012, 1000, 1001  # codes with which connections are closed (RFC 6455, 7.4)
+STOPPING, CUT_SHORT, EXPIRED, FAILED = 1012, 1000, 1001, 1011  # codes with which connections are closed (RFC 6455, 7.4)
 FAREWELL = 1.0  # seconds that answers get to notice that their client has left
 LONGEST = 3600.0  # seconds that a session lasts
 

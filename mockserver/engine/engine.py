@@ -199,11 +199,12 @@ class Engine:
         return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
 
     async def _plan_conversation(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
-        """Plan a whole conversation. If the previous response is `lost`, only rules that match on it may answer."""
+        """Plan a whole conversation. If the previous response is `lost`, only rules that match on it or forward count."""
         if call.http.turn is not None and not call.http.turn.writes and not lost:
-            recorded = await self.replay(asked)  # or it is to be recorded: later calls name the provider's id
-            if recorded is not None and not isinstance(recorded.outcome, Failure):
-                return recorded
+            forward = self._find_forward(call)
+            passed = Plan(forward, FORWARDED) if forward is not None else await self.replay(asked)
+            if passed is not None and not isinstance(passed.outcome, Failure):  # later calls name the provider's id
+                return passed
             silence = self._finish_draft(call, _SILENCE, "generated", terms, _WARM_UP)
             return replace(silence, timing=Timing())
         large = is_large(call)
@@ -273,6 +274,21 @@ class Engine:
                 overrides = overrides.add_modifier(rule)
             return plan if overrides is NO_OVERRIDES else overrides.apply(call, self.policy.seed, plan)
 
+    def _find_forward(self, call: Call) -> Forward | None:
+        """Return what passes a call on that no rule answers, if the first rule that would answer it does so."""
+        for at in self._index.find_candidates(call):
+            rule = self.rules[at]
+            known = rule.then.known
+            if known is not None and known.outcome is None:
+                continue
+            try:
+                held = rule.when.check(call)
+            except RuleError:
+                return None
+            if held:
+                return known.outcome if known is not None and type(known.outcome) is Forward else None
+        return None
+
     def _find_next(self, left: Iterator[int], call: Call, *, lost: bool) -> "list[FoundRule]":
         """Return the next rules that match, up to the first that always answers: those before it count in one step.
 
@@ -284,7 +300,7 @@ class Engine:
             rule = rules[at]
             if only_stubs and not rule.stubs:
                 continue
-            if lost and "previous_response" not in rule.when.uses:
+            if lost and "previous_response" not in rule.when.uses and not _forwards(rule):
                 continue
             try:
                 held = rule.when.check(call)
@@ -474,6 +490,12 @@ class Engine:
         known = map(self.policy.models.find_properties, names)
         limits = tuple((model.context_window, model.max_output_tokens) for model in known)
         return Models(names, self.policy.clock.now(), limits)
+
+
+def _forwards(rule: Rule) -> bool:
+    """Whether a rule passes calls on: the provider may know what is unknown here."""
+    known = rule.then.known
+    return known is not None and type(known.outcome) is Forward
 
 
 class FoundRule(Struct, frozen=True):

@@ -199,7 +199,7 @@ class Engine:
         return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
 
     async def _plan_conversation(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
-        """Plan a whole conversation. If the previous response is `lost`, only rules that match on it or forward count."""
+        """Plan a conversation. If the previous response is `lost`, only rules that match on it or forward answer."""
         if call.http.turn is not None and not call.http.turn.writes and not lost:
             forward = self._find_forward(call)
             passed = Plan(forward, FORWARDED) if forward is not None else await self.replay(asked)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -35,9 +34,6 @@ from mockserver.server.routes import (
     tidy,
 )
 from mockserver.server.snapshot import find_path, make_request, parse_query, read_body
-
-if TYPE_CHECKING:
-    from mockserver.server.http.parser import RequestHead
 
 
 def build_app(live: Live) -> "FastRouter":
@@ -190,10 +186,10 @@ class Site:
 
         await ResponsesSession(found.responder, handshake, scope=scope, receive=receive, send=send).run()
 
-    def admits_socket(self, head: "RequestHead") -> bool:
+    def admits_socket(self, path: str, query: bytes, headers: Fields) -> bool:
         """Return whether the connection of a handshake is to go on as a WebSocket."""
-        found = self.find_socket(head.path)
-        return found is not None and found.responder.admits_socket(found.read_handshake(head.query, head.table.headers))
+        found = self.find_socket(path)
+        return found is not None and found.responder.admits_socket(found.read_handshake(query, headers))
 
     def find_socket(self, path: str) -> "FoundResponder | None":
         """Return what answers at a path over a WebSocket, or None."""

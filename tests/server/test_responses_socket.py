@@ -381,6 +381,11 @@ def test_each_answer_is_a_call(server: MockServer) -> None:
     first, second = server.calls
     assert (first.status, first.operation, first.method) == (200, "responses", "POST")
     assert first.source.startswith("rule ")
+    assert first.websocket
+    listed = httpx.get(f"{server.url}/__mockserver__/api/calls").json()["calls"]
+    assert [call.get("websocket") for call in listed] == [True, True]
+    assert httpx.get(f"{server.url}/v1/models").status_code == 200
+    assert not server.calls[-1].websocket
     assert (second.status, second.ended) == (429, "complete")
     assert "sk-secret-1" not in str(httpx.get(f"{server.url}/__mockserver__/api/calls").text)
 

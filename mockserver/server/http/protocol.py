@@ -143,7 +143,8 @@ class ConnectionProtocol(RequestParser):
     def answer(self, head: RequestHead, body: bytes, *, whole: bool) -> None:
         """Answer a plain request at once, if nothing has to be awaited for it; else run the application."""
         site = self._site
-        if head.asks_for_socket and self._running is None and site is not None and site.admits_socket(head):
+        may_open = head.asks_for_socket and self._running is None
+        if may_open and site is not None and site.admits_socket(head.path, head.query, head.table.headers):
             self._hand_over(head, site)
             return
         is_free = self._running is None and not (self.deaf or self.half or self._stopping or self.flow.write_paused)

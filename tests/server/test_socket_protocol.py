@@ -4,6 +4,7 @@ import json
 import socket as sockets
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
@@ -223,18 +224,14 @@ def test_clients_that_do_not_read_cost_little_and_count_against_max_unsent() -> 
     with served(rules, log="none", flags=["--max-unsent", "2MB"]) as server:
         with sockets.create_connection(("localhost", server.port)):
             before = server.memory("VmRSS")
-        clients = []
-        refused = 0
+        opened, refused = ExitStack(), 0
         for _ in range(30):
-            context = raw_socket(server.address, receive_buffer=4096)
-            client = context.__enter__()
-            clients.append((context, client))
+            client = opened.enter_context(raw_socket(server.address, receive_buffer=4096))
             client.send(*[write_frame(TEXT, HELLO)] * 3, *[write_frame(PING, b"x" * 125)] * 2000)
             refused += b'"status":503' in client.receive()[1]
         assert refused, "nobody was told that too much waits"
         assert server.memory("VmHWM") - before < 130_000_000
-        for context, _ in clients:
-            context.__exit__(None, None, None)
+        opened.close()
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
             with raw_socket(server.address) as client:
@@ -242,3 +239,20 @@ def test_clients_that_do_not_read_cost_little_and_count_against_max_unsent() -> 
                     return
             time.sleep(0.1)
         raise AssertionError("what clients held that have left still counts")
+
+
+@pytest.mark.slow
+def test_thousands_of_sockets_are_open_at_once_and_none_is_lost() -> None:
+    rules = "rules: [{then: {text: one two three, timing: {first_token: 500ms, per_token: 100ms}}}]"
+    with served(rules, log="none") as server, ExitStack() as opened:
+        clients = [opened.enter_context(raw_socket(server.address)) for _ in range(2_000)]
+        for _ in range(2):
+            for client in clients:
+                client.send(write_frame(TEXT, HELLO))
+            assert {receive_answer(client) for client in clients} == {"one two three"}
+        files = server.open_files
+        opened.close()
+        deadline = time.monotonic() + 20
+        while server.open_files > files - 2_000 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert server.open_files <= files - 2_000

@@ -6,7 +6,9 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 
+import httpx
 import pytest
+from websockets.exceptions import ConnectionClosedError, ConnectionClosedOK
 
 from mockserver.server import socket_session
 from mockserver.server.http import socket_protocol
@@ -110,6 +112,25 @@ def test_a_client_may_compress(server: MockServer) -> None:
             assert bool(client.connection.protocol.extensions) is (compression is not None)
 
 
+def test_what_is_huge_only_once_it_is_unpacked_is_too_large() -> None:
+    with MockServer(max_body="150kB") as server, socket(server.url, compression="deflate") as client:
+        client.send(create("x" * 10_000_000))
+        with pytest.raises(ConnectionClosedError, match="1009"):
+            client.receive()
+
+
+def test_keys_of_a_handshake_are_not_shown(server: MockServer, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    more = ("sec-websocket-protocol: realtime, openai-insecure-api-key.sk-in-a-protocol", "origin: https://a.example")
+    with Raw(int(server.url.rpartition(":")[2])) as line:
+        assert line.send(handshake(*more, path="/v1/responses?api-key=in-a-query")).receive().status == 403
+    with socket(server.url, "/v1/responses?api-key=in-a-query") as client:
+        assert text_of(client.ask("hello")) == "Hello there"
+    shown = httpx.get(f"{server.url}/__mockserver__/api/calls?bodies=true").text + caplog.text
+    assert "sec-websocket-protocol" in shown
+    assert "in-a-" not in shown
+
+
 def test_no_subprotocol_is_chosen(server: MockServer) -> None:
     with socket(server.url, subprotocols=["realtime", "other"]) as client:
         assert client.connection.subprotocol is None
@@ -204,7 +225,7 @@ def test_a_session_ends_after_an_hour(server: MockServer) -> None:
         server.clock.advance(socket_session.LONGEST)
         (error,) = client.ask("hello")
         assert (error["status"], error["error"]["code"]) == (400, "websocket_connection_limit_reached")
-        with pytest.raises(Exception, match="1001"):
+        with pytest.raises(ConnectionClosedOK, match="1001"):
             client.receive()
     assert len(server.calls) == 1
 

@@ -124,14 +124,16 @@ class Relay(Struct, eq=False):
         turn = asked.turn
         if turn is None or turn.upstream is None:
             return None
-        if self._recorder is not None:
-            self._recorder.began = monotonic()
-        received: Received | None = await turn.upstream.send(request, turn)
+        received: Received | None = await turn.upstream.send(request, turn, on_sent=self._note_sent)
         return received
 
-    async def _trace(self, event: str, _: object) -> None:
-        if self._recorder is not None and event.endswith("send_request_body.complete"):
+    def _note_sent(self) -> None:
+        if self._recorder is not None:
             self._recorder.began = monotonic()
+
+    async def _trace(self, event: str, _: object) -> None:
+        if event.endswith("send_request_body.complete"):
+            self._note_sent()
 
     async def _send_answer(self, response: "Received", upstream: Upstream, more: Headers | HeaderLines) -> str:
         recorder, client, status, asked = self._recorder, self.client, response.status_code, self.response.forwarded

@@ -6,7 +6,7 @@ frame that is an error is an answer with its status. So it is relayed, recorded 
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ class UpstreamSocket:
         self._is_refused = False
         self._lanes: dict[str, asyncio.Queue[bytes | None]] = {}  # of requests that wait for frames; None: the end
 
-    async def send(self, request: "Request", turn: SocketTurn) -> "Response | None":
+    async def send(self, request: "Request", turn: SocketTurn, on_sent: Callable[[], None]) -> "Response | None":
         """Pass a request on, and return its answer once that begins; None: the provider has to be asked over HTTP.
 
         Raises what httpx2 raises when a connection breaks.
@@ -51,6 +51,7 @@ class UpstreamSocket:
         frames = self._lanes[turn.lane] = asyncio.Queue(MOST_UNREAD)
         try:
             await connection.send(turn.write_frame().decode("utf-8", "replace"))
+            on_sent()
             first = await self._receive(frames, turn)
         except BaseException:
             await self.close()

@@ -88,7 +88,7 @@ def fit_to_socket(response: Response, visit: Visit) -> Response:
 
 
 def is_stream(response: Response) -> bool:
-    return response.reply.frames is not None or _is_stream(dict(response.reply.headers))
+    return _is_stream(dict(response.reply.headers))
 
 
 def _is_stream(headers: dict[str, str]) -> bool:

@@ -44,19 +44,37 @@ class UpstreamSocket:
 
         Raises what httpx2 raises when a connection breaks.
         """
-        async with self._opening:
-            connection = self._connection or await self._open(request)
-        if connection is None:
-            return None
         frames = self._lanes[turn.lane] = asyncio.Queue(MOST_UNREAD)
         try:
-            await connection.send(turn.write_frame().decode("utf-8", "replace"))
+            if not await self._send_frame(request, turn.write_frame().decode("utf-8", "replace")):
+                self._forget(frames, turn)
+                return None
             on_sent()
             first = await self._receive(frames, turn)
         except BaseException:
+            self._forget(frames, turn)
             await self.close()
             raise
         return self._make_answer(first, frames, turn, request)
+
+    async def _send_frame(self, request: "Request", frame: str) -> bool:
+        """Send a frame, over another connection if this one was closed meanwhile; return whether there is any."""
+        from httpx2 import RemoteProtocolError
+        from websockets.exceptions import ConnectionClosed
+
+        for _ in range(2):
+            async with self._opening:
+                connection = self._connection or await self._open(request)
+            if connection is None:
+                return False
+            try:
+                await connection.send(frame)
+            except ConnectionClosed:
+                if self._connection is connection:
+                    self._connection = None
+            else:
+                return True
+        raise RemoteProtocolError("the WebSocket was closed at once")
 
     async def close(self) -> None:
         """Close it; the next request opens another one."""
@@ -64,9 +82,12 @@ class UpstreamSocket:
         self._connection = self._reader = None
         if connection is not None and reader is not None:
             reader.cancel()
+            for frames in self._lanes.values():
+                if frames.full():
+                    frames.get_nowait()
+                frames.put_nowait(None)
             with suppress(Exception):
                 await connection.close()
-            self._lanes.clear()
 
     async def _open(self, request: "Request") -> "ClientConnection | None":
         from websockets.asyncio.client import connect

@@ -1,8 +1,9 @@
 """What is recorded over a WebSocket: the stream that the provider sends over HTTP, played on either of them."""
 
 import json
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -254,3 +255,36 @@ def test_a_proxy_is_used_as_for_http(provider: MockServer, monkeypatch: pytest.M
         monkeypatch.setenv("HTTPS_PROXY", proxy)
         assert text_of(client.ask("hello")) == "one two three"
         assert targets == [provider.url.removeprefix("http://")]
+
+
+def test_a_lane_that_is_given_up_on_does_not_leave_the_others_waiting() -> None:
+    def answer(connection: Any, message: str) -> None:
+        if json.loads(message)["input"] == "fast":
+            connection.send('{"type":"response.created","response":{},"stream_id":"b"}')
+
+    with (
+        socket_upstream(answer) as upstream,
+        forwarding(upstream.base, upstream_timeout="500ms") as server,
+        socket(server.url) as client,
+    ):
+        client.send(create("silent", stream_id="a"))
+        time.sleep(0.3)
+        client.send(create("fast", stream_id="b"))
+        began, seen = time.monotonic(), list[str]()
+        with suppress(ConnectionClosed):
+            while time.monotonic() < began + 10:
+                seen.append(client.receive()["type"])
+        assert time.monotonic() - began < 5
+        assert "response.created" in seen
+
+
+def test_a_connection_that_was_closed_while_nothing_was_asked_is_opened_again() -> None:
+    def answer(connection: Any, message: str) -> None:
+        connection.send('{"type":"response.completed","response":{}}')
+        connection.close(1001)
+
+    with socket_upstream(answer) as upstream, forwarding(upstream.base) as server, socket(server.url) as client:
+        for _ in range(3):
+            assert client.ask("hello")[-1]["type"] == "response.completed"
+            time.sleep(0.1)
+        assert len(upstream.handshakes) == 3

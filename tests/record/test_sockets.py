@@ -31,7 +31,7 @@ def test_a_recorded_answer_plays_over_a_socket_and_over_http(tmp_path: Path) -> 
     (episode,) = CassetteFile(tmp_path / "chat.yaml").load()
     times = [at for at, _ in episode.reply.frames or ()]
     assert times == sorted(times)
-    assert times[-1] - times[0] >= 0.07  # two tokens after the first one, 40 ms each
+    assert times[-1] - times[0] >= 0.03  # two tokens after the first one, 40 ms each; a late first one catches up
     with MockServer(**options) as player:
         with socket(player.url) as client:
             assert client.ask("hello") == recorded

@@ -47,6 +47,9 @@ def receive_answer(client: RawSocket) -> str:
     frames = list[dict[str, object]]()
     while not frames or frames[-1]["type"] != "response.completed":
         opcode, data = client.receive()
+        if opcode == PING:
+            client.send(write_frame(PONG, data))
+            continue
         assert opcode == TEXT
         frames.append(json.loads(data))
     return text_of(frames)
@@ -263,10 +266,10 @@ def test_clients_that_do_not_read_cost_little_and_count_against_max_unsent() -> 
 
 
 @pytest.mark.slow
-def test_thousands_of_sockets_are_open_at_once_and_none_is_lost() -> None:
+def test_a_thousand_sockets_are_open_at_once_and_none_is_lost() -> None:
     rules = "rules: [{then: {text: one two three, timing: {first_token: 500ms, per_token: 100ms}}}]"
     with served(rules, log="none") as server, ExitStack() as opened:
-        clients = [opened.enter_context(raw_socket(server.address)) for _ in range(2_000)]
+        clients = [opened.enter_context(raw_socket(server.address)) for _ in range(1_000)]
         for _ in range(2):
             for client in clients:
                 client.send(write_frame(TEXT, HELLO))
@@ -274,6 +277,6 @@ def test_thousands_of_sockets_are_open_at_once_and_none_is_lost() -> None:
         files = server.open_files
         opened.close()
         deadline = time.monotonic() + 20
-        while server.open_files > files - 2_000 and time.monotonic() < deadline:
+        while server.open_files > files - 1_000 and time.monotonic() < deadline:
             time.sleep(0.1)
-        assert server.open_files <= files - 2_000
+        assert server.open_files <= files - 1_000

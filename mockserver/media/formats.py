@@ -45,7 +45,7 @@ def write_png(picture: Picture) -> bytes:
     clear = _chunk(b"tRNS", b"\x00\xff") if picture.is_transparent else b""
     lines = [_pack_line(tiles, picture) for tiles in picture.lines()]
     raw = b"".join([_filter_line(line, above) for line, above in zip(lines, (b"", *lines), strict=False)])
-    chunks = (_chunk(b"IHDR", header), _chunk(b"PLTE", palette), clear, _chunk(b"IDAT", _zlib(raw)))
+    chunks = (_chunk(b"IHDR", header), _chunk(b"PLTE", palette), clear, _chunk(b"IDAT", compress(raw)))
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks) + _chunk(b"IEND", b"")
 
 
@@ -63,7 +63,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
     return pack(">I", len(data)) + kind + data + pack(">I", crc32(kind + data))
 
 
-def _zlib(data: bytes) -> bytes:
+def compress(data: bytes) -> bytes:
     """Return data in the form of RFC 1950, with the runs of a byte shortened. Compressors differ between machines."""
     bits = _Bits()
     bits.add(0b011, 3)  # the last block, with the fixed codes of RFC 1951

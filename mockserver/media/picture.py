@@ -145,13 +145,13 @@ def _place(texts: Sequence[str], scale: int, *, columns: int, lines: int) -> tup
     rows = [0] * lines
     top = (lines - len(texts) * (HEIGHT + 1) * scale + scale) // 2
     for number, text in enumerate(texts):
-        left = (columns - len(text) * (WIDTH + 1) * scale + scale) // 2
+        right = (columns - (len(text) * (WIDTH + 1) - 1) * scale) // 2
         for line in range(HEIGHT):
             bits = 0
             for letter in text:
                 drawn = (0,) * HEIGHT if letter == " " else LETTERS.get(letter, UNKNOWN)
-                bits = bits << WIDTH + 1 | drawn[line] << 1
-            row = _widen(bits, scale) << columns - left - len(text) * (WIDTH + 1) * scale
+                bits = bits << WIDTH + 1 | drawn[line]
+            row = _widen(bits, scale) << right
             for repeated in range(scale):
                 rows[top + (number * (HEIGHT + 1) + line) * scale + repeated] |= row
     return tuple(rows)

@@ -96,6 +96,7 @@ export interface Then extends Content {
   one_of?: { weight?: number; then: Then }[];
   embedding?: number[];
   moderation?: Record<string, number> | string[];
+  image?: string | { file?: string; text?: string; color?: string };
   status?: string | string[];
   /** What a tool of an MCP server fails with: a text, or JSON. */
   tool_error?: unknown;

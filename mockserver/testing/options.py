@@ -223,6 +223,7 @@ class Then(TypedDict, total=False):
     failed: bool | Mapping[str, Any]
     embedding: Any
     moderation: Any
+    image: Any
     status: str | list[str]
     tool_error: Any
     content: Sequence[Mapping[str, Any]]

@@ -153,8 +153,13 @@ def _compile_draft(kind: str, then: ThenSpec, context: CompileContext) -> Compil
 
 
 def _make_artifact(kind: ThenKey, then: ThenSpec, context: CompileContext) -> ArtifactDraft:
+    stated = None
+    try:
+        stated = kind.compile(getattr(then, kind.key), context.mistakes.document.read_beside)
+    except ValueError as why:
+        context.at(kind.key).refuse(str(why))
     return ArtifactDraft(
-        stated=kind.compile(getattr(then, kind.key)),
+        stated=stated,
         model=_check_model(then, context),
         usage=_make_usage(then.usage),
         headers=compile_headers(then.headers, context.at("headers")),

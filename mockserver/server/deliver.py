@@ -17,6 +17,7 @@ from mockserver.delivery.drive import (
     CUT,
     STOPPED,
     ClientConnection,
+    Wire,
     drive,
     frame_body,
     join_headers,
@@ -60,7 +61,7 @@ def list_actions(responder: Responder, response: Response, visit: Visit) -> Iter
     actions = make_script(reply, response.pace, response.extra_headers, apart=bool(faults))
     if not faults or call is None:
         return actions
-    streamed = reply.frames is not None
+    streamed = reply.frames is not None or reply.script is not None
     shape = responder.find_operation(call.http.method).error if streamed else error_frame
 
     def error(reason: str, frames: int) -> Frame:
@@ -100,7 +101,18 @@ async def _deliver(
         client.began = (visit.reservation and visit.reservation.waited_until) or row.asked
         if ended := await send_paced(response.reply, response.extra_headers, client, row):
             return ended
-    return await drive(list_actions(responder, response, visit), client, row.note)
+    actions = list_actions(responder, response, visit)
+    if response.reply.script is not None:
+        actions = _end_with_server(actions, client.wire)
+    return await drive(actions, client, row.note)
+
+
+def _end_with_server(actions: Iterable[Action], wire: Wire | None) -> Iterable[Action]:
+    """Yield the actions of a stream without an end, until the server stops."""
+    for action in actions:
+        if wire is not None and wire.stopping:
+            return
+        yield action
 
 
 async def _relay(responder: Responder, response: Response, visit: Visit, client: ClientConnection, scope: Scope) -> str:

@@ -31,6 +31,7 @@ from mockserver.core.text import plural
 from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.engine.engine import Engine, Policy, alter_engine
+from mockserver.engine.mcp_streams import McpStreams
 from mockserver.engine.memory import Memory
 from mockserver.engine.offload import on_thread
 from mockserver.server.call_budget import CallBudget
@@ -181,6 +182,7 @@ class Live(Struct):
     def _forget_here(self, namespace: str) -> None:
         self.namespaces.drop(namespace)
         self.journal.clear(namespace)
+        self.engine.streams.close(namespace)
 
     async def forget_counted(self, namespace: str) -> None:
         """Forget what may be shared: counters, limits and kept answers."""
@@ -238,6 +240,7 @@ def compose(sources: Sources, counters: Counters, before: "Live | None" = None) 
     else:
         answers = before.engine.memory.store
         before.namespaces.load_cassettes(player.store)
+    streams = McpStreams() if before is None else before.engine.streams
     return settings, Engine(
         rules=loaded.rules,
         policy=make_policy(settings),
@@ -246,6 +249,7 @@ def compose(sources: Sources, counters: Counters, before: "Live | None" = None) 
         listed=listed,
         player=player,
         servers=loaded.servers,
+        streams=streams,
     )
 
 

@@ -8,7 +8,7 @@ from mockserver.config.errors import ConfigError, RuleError
 from mockserver.config.source import Document, Mistakes
 from mockserver.core.call import Call
 from mockserver.core.json import Json
-from mockserver.core.mcp_server import INTERNAL_ERROR, McpServer
+from mockserver.core.mcp_server import INTERNAL_ERROR, McpChange, McpServer
 from mockserver.rules.mcp_definitions import find_servers
 from mockserver.testing.assertions import Assertions, Calls
 from mockserver.testing.declared import Declared, RuleBook
@@ -109,16 +109,7 @@ class McpMock(Assertions):
         """Return what a rules file says of the server with what the test declared."""
         if server is None:
             return made
-        return McpServer(
-            name=server.name,
-            title=server.title,
-            instructions=server.instructions,
-            version=server.version,
-            tools=(*[tool for tool in server.tools if made.find_tool(tool.name) is None], *made.tools),
-            resources=(*[each for each in server.resources if made.find_resource(each.uri) is None], *made.resources),
-            prompts=(*[each for each in server.prompts if made.find_prompt(each.name) is None], *made.prompts),
-            page=server.page,
-        )
+        return server.apply(McpChange(0, made.tools, made.resources, made.prompts))
 
     def _serves(self, call: Call) -> bool:
         return call.mcp is not None and call.mcp.server == self.name

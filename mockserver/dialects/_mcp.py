@@ -449,11 +449,11 @@ _RESULTS = {"tools/call": _write_tool_result, "resources/read": _write_resource,
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     """Return a JSON-RPC error; if a rule states a status, it is the HTTP status, too."""
     sent = _find_message(http)
-    if _is_notification(sent) and (failure.status or 200) < 400:
-        return _ACCEPTED
-    error = _write_error(failure)
     is_protocol = _is_own(failure) or failure.reason in _CODES
     status = failure.status or (200 if is_protocol else REASONS[failure.reason])
+    if _is_notification(sent) and status == 200:
+        return _ACCEPTED
+    error = _write_error(failure)
     body = {"jsonrpc": "2.0", "id": sent.get("id") if _is_id(sent.get("id")) else None, "error": error}
     wait = "" if failure.retry_after is None else f"retry-after: {failure.retry_after:g}\r\n"
     extras = failure.details.get("mcp")

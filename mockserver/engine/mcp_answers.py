@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.draft import Draft, DraftChoice
-from mockserver.core.mcp_server import INVALID_PARAMS, UNKNOWN_RESOURCE, McpRequest, McpServer
+from mockserver.core.mcp_server import INVALID_PARAMS, LOGIN, UNKNOWN_RESOURCE, McpRequest, McpServer
 from mockserver.core.plan import TOOL_ERROR, Failure, Item, Text
 from mockserver.core.seed import Seed
 from mockserver.model import GENERATORS
@@ -18,9 +18,12 @@ Servers = Mapping[str, McpServer]
 def name_only_server(servers: Servers, call: Call) -> Call:
     """Return a call that names no server as one of the only server that there is, if there is one."""
     request = call.mcp
-    if request is None or request.server or len(servers) != 1 or not isinstance(call.meaning, Mapping):
+    if request is None or request.server or not isinstance(call.meaning, Mapping):
         return call
-    (name,) = servers
+    named = [name for name, server in servers.items() if server.login or not request.method.startswith(LOGIN)]
+    if len(named) != 1:
+        return call
+    (name,) = named
     batch = tuple([name_only_server(servers, each) if isinstance(each, Call) else each for each in call.batch])
     meaning = {**call.meaning, "server": name}
     return replace(call, model=name, meaning=meaning, mcp=replace(request, server=name), batch=batch)

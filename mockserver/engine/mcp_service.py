@@ -65,7 +65,7 @@ class McpService(Struct, frozen=True):
         try:
             server = find_server(self.servers, request.server)
         except Failure as refusal:
-            return Plan(refusal, "invalid")
+            return Plan(refusal, f"{SERVICE}mcp" if is_login(request) else "invalid")
         try:
             if not is_login(request):
                 check_login(server, call, self.seed)
@@ -76,7 +76,7 @@ class McpService(Struct, frozen=True):
                 return Plan(await self._answer_session(server, call), f"{SERVICE}mcp {server.name}")
             return await self._plan_call(server, call, respond)
         except Failure as refusal:
-            is_probe = not is_call and request.method in _PROBES
+            is_probe = not is_call and (request.method in _PROBES or is_login(request))
             return Plan(refusal, f"{SERVICE}mcp {server.name}" if is_probe else "invalid")
 
     async def _plan_batch(self, call: Call, respond: Respond) -> Plan:

@@ -60,7 +60,7 @@ def _make_property(field: Field, values: Collection[str]) -> Schema:
     if field.name == "body":
         tables = {"type": "object", "additionalProperties": {"$ref": "#/$defs/json_field"}, "minProperties": 1}
         return {"anyOf": [tables, {"type": "string"}], **about}
-    if field.name == "arguments":
+    if field.name in ("arguments", "client_answer"):
         named = {"type": "object", "additionalProperties": {"$ref": "#/$defs/json_field"}, "minProperties": 1}
         return {"anyOf": [named, {"$ref": "#/$defs/json_field"}], **about}
     if not field.members:

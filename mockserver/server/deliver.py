@@ -91,6 +91,8 @@ async def _deliver(
         return await _relay(responder, response, visit, client, scope)
     row = visit.row
     if client.in_process is not None:
+        if response.reply.script is not None:
+            raise ConfigError(_NO_SCRIPT)
         return await client.in_process.perform(list_actions(responder, response, visit), row.note)
     if client.wire is not None and response.pace is AT_ONCE and (lines := find_lines(response)) is not None:
         body = response.reply.body
@@ -146,6 +148,10 @@ async def _turn_away(responder: Responder, visit: Visit, client: ClientConnectio
     return True
 
 
+_NO_SCRIPT = (
+    "this answer of an MCP server goes on as things happen, which needs a server;"
+    " have the client call it at its url, without transport()"
+)
 _NO_RELAY = (
     "this request is to be answered by its provider (it is recorded, or a rule forwards it), which needs a server;"
     " have the client call it at its base_url, without transport()"

@@ -287,7 +287,8 @@ class Responder(Struct, eq=False):
     def point_elsewhere(self, request: HttpRequest, call: Call | None = None, report: Json = None) -> Response:
         """Return the response at a path that no dialect knows where no rule answers; `report` names the nearest."""
         if request.path == "/" and request.method in ("GET", "HEAD"):
-            return Response(HOME, render_home(request, self.live.settings), call)
+            servers = self.live.find_engine(request.namespace).servers
+            return Response(HOME, render_home(request, self.live.settings, servers), call)
         hints = {"nearest": self.nearest, "rule": suggest_rule(request, self.dialect), "report": report}
         details = {name: hint for name, hint in hints.items() if hint and not self.refusal}
         reply = self.dialect.fail(request, Failure("route_not_found", self.refusal, details=details), call)

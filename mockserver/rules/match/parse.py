@@ -51,9 +51,12 @@ def _parse_entry(key: str, value: Json, report: Report) -> Iterator[Condition]:
             yield compile_when(value, report).negate()
         case "body":
             yield from _parse_body(value, report)
-        case "arguments" if isinstance(value, Mapping) and not value.keys() <= {*PREDICATES, *MODIFIERS}:
+        case "arguments" | "client_answer" if isinstance(value, Mapping) and not value.keys() <= {
+            *PREDICATES,
+            *MODIFIERS,
+        }:
             for name, spec in value.items():
-                yield from _parse_field(f"arguments.{name}", spec, _report_below(report, name))
+                yield from _parse_field(f"{key}.{name}", spec, _report_below(report, name))
         case _:
             yield from _parse_field(key, value, report)
 
@@ -239,6 +242,7 @@ MODIFIERS: Mapping[str, str] = {
     "ignore_case": "case does not matter",
     "ignore_space": "white space does not matter",
 }
+_OF_TESTS = {*PREDICATES, *MODIFIERS}  # keys of a table that is compared, and not one of names
 
 # The name of each kind of field, and the values that it can be compared with.
 KINDS: Mapping[str, tuple[str, Callable[[Json], bool]]] = {

@@ -10,6 +10,7 @@ from mockserver.core.json import Json
 
 MODERN, LEGACY = ("2026-07-28",), ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # revisions, latest first
 VERSIONS = (*MODERN, *LEGACY)
+BATCHING = "2025-03-26"  # the only one with arrays of messages
 OPEN_STREAM, END_SESSION = "GET", "DELETE"  # as methods of requests that have no message
 # The steps of a login, as methods.
 LOGIN = "login/"
@@ -153,6 +154,7 @@ class McpRequest(Struct, frozen=True):
     session: str | None = None
     token: str | None = None
     states_version: bool = False  # by a header or in itself
+    calls: int = 0  # of the server before this one, if these change it
     reply: Mapping[str, Json] = {}  # what a client answers to a request of the server
 
     @property

@@ -17,6 +17,7 @@ from mockserver.core.http import Frame, HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.mcp_server import (
+    BATCHING,
     END_SESSION,
     HEADER_MISMATCH,
     INVALID_PARAMS,
@@ -55,7 +56,6 @@ _LEGACY_METHODS = frozenset(
     ("initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", *_SESSION_METHODS)
 )
 _MODERN_METHODS = frozenset(("server/discover", "subscriptions/listen", *_SESSION_METHODS))
-_BATCHING = "2025-03-26"  # the only revision with arrays of messages
 MOST_IN_BATCH = 1000
 Entry = TypeVar("Entry")
 
@@ -65,7 +65,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
         body = read_json(http.body)
     except Failure as failure:
         raise _refuse(f"Parse error: {failure.message}", PARSE_ERROR, status=400) from None
-    if isinstance(body, list) and body and http.header("mcp-protocol-version") in (None, _BATCHING):
+    if isinstance(body, list) and body and http.header("mcp-protocol-version") in (None, BATCHING):
         return _make_batch_call(http, body, validation)
     return _make_call(http, _read_message(http, body, validation))
 
@@ -73,7 +73,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
 def _parse_bodiless(method: str, http: HttpRequest, validation: Validation) -> Call:
     version = http.header("mcp-protocol-version")
     is_modern = version is not None and version not in LEGACY
-    return _make_call(http, _fill_request(http, McpRequest("", method, {}, None, version or _BATCHING, is_modern)))
+    return _make_call(http, _fill_request(http, McpRequest("", method, {}, None, version or BATCHING, is_modern)))
 
 
 def _make_batch_call(http: HttpRequest, messages: Sequence[Json], validation: Validation) -> Call:
@@ -135,7 +135,7 @@ def _read_message(http: HttpRequest, body: Json, validation: Validation) -> McpR
     stated = meta.get(f"{_META}protocolVersion") if isinstance(meta, Mapping) else None
     header = http.header("mcp-protocol-version")
     is_modern = stated is not None
-    version = str(stated) if is_modern else header or _BATCHING
+    version = str(stated) if is_modern else header or BATCHING
     request = McpRequest("", method, params, name, version, is_modern, states_version=is_modern or header is not None)
     problem = _find_problem(http, request, validation)
     return _fill_request(http, replace(request, problem=problem, reply=body if is_reply else {}))
@@ -493,6 +493,7 @@ _MESSAGES = {
     "rate_limit": "Too many requests.",
     "server_error": "Internal error",
     "method_not_allowed": "Method not allowed.",
+    "route_not_found": "There is nothing at this path. The address of an MCP server is /mcp/NAME.",
 }
 
 

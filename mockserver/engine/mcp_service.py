@@ -11,6 +11,7 @@ from mockserver.core.call import Call
 from mockserver.core.draft import Draft
 from mockserver.core.json import Json, try_parse
 from mockserver.core.mcp_server import (
+    BATCHING,
     END_SESSION,
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -81,6 +82,9 @@ class McpService(Struct, frozen=True):
 
     async def _plan_batch(self, call: Call, respond: Respond) -> Plan:
         """Plan what each message of an array gets."""
+        server = self.servers.get(call.model)
+        if server is not None and BATCHING not in server.versions:
+            return Plan(_refuse("Invalid Request: one message is expected.", INVALID_REQUEST, status=400), "invalid")
         results: list[tuple[Call, Outcome]] = []
         plans: list[Plan] = []
         for part in call.batch:
@@ -216,6 +220,8 @@ class McpService(Struct, frozen=True):
         if server.changes:
             number = await self.counters.count(call.http.namespace, _name_counter("calls", server))
             now = server.change(number - 1)
+            if call.mcp is not None:
+                call = replace(call, mcp=replace(call.mcp, calls=number - 1))
         plan = await self._answer(now, call, respond)
         for change in server.changes:
             if change.after == number:

@@ -15,7 +15,7 @@ from mockserver.core.json import Json
 
 Kept = TypeVar("Kept")
 LOOK = 0.02  # seconds between looks at what has happened
-_MOST = 1000  # clients that are remembered
+_MOST = 1000  # clients that are remembered, and events that one of them has not read
 LISTS = ("tools", "resources", "prompts")
 
 
@@ -46,7 +46,7 @@ class _Channel:
 
     def __init__(self, client: McpClient, wants: Callable[[McpEvent], bool]) -> None:
         self.client, self.wants = client, wants
-        self.waiting: deque[McpEvent] = deque()
+        self.waiting: deque[McpEvent] = deque(maxlen=_MOST)
         self.is_over = False
 
 
@@ -81,16 +81,20 @@ class McpStreams:
             channels = [channel for each in self._channels if (channel := each()) is not None]
         for channel in channels:
             is_meant = (channel.client.namespace, channel.client.server) == (namespace, server)
-            if is_meant and channel.wants(event) and event not in channel.waiting:
+            if is_meant and channel.wants(event):
                 channel.waiting.append(event)
 
     def close(self, namespace: str, session: str | None = None) -> None:
-        """End the streams of a namespace, or those of one of its sessions."""
+        """End the streams of one of its sessions, or all of a namespace and what its clients have said."""
         with self._lock:
             channels = [channel for each in self._channels if (channel := each()) is not None]
         for channel in channels:
             if channel.client.namespace == namespace and session in (None, channel.client.session):
                 channel.is_over = True
+        if session is None:
+            for client in [each for each in (*self._levels, *self._subscribed) if each.namespace == namespace]:
+                self._levels.pop(client, None)
+                self._subscribed.pop(client, None)
 
     def await_reply(self, client: McpClient, number: int) -> PendingReply:
         """Return where the reply to a request of the server will be."""

@@ -157,6 +157,7 @@ class LocatedRule(Struct, frozen=True):
     spec: Mapping[str, Json]
     path: Path
     names: tuple[str, ...]  # of the server, and of the tool or prompt
+    after: int = 0  # how many calls of the server there must have been
 
 
 def find_servers(document: Document, add: Add) -> Mapping[str, McpServer]:
@@ -182,16 +183,21 @@ def list_rules_beside(document: Document) -> Iterator[LocatedRule]:
             for entry, path in _list_entries(spec, kind):
                 if isinstance(entry.get("then"), Mapping):
                     when = {"mcp": {"equals": name}, key: {"equals": entry.get("name")}}
-                    labels = [f"changes[{path[1]}]"] if path[0] == "changes" else []
+                    after, labels = 0, list[str]()
+                    if path[0] == "changes":
+                        after = spec["changes"][path[1]].get("after")
+                        labels.append(f"changes[{path[1]}]")
                     names = (name, *labels, str(entry.get("name")))
-                    yield LocatedRule({"when": when, "then": entry["then"]}, ("mcp", name, *path), names)
+                    spec_of_rule = {"when": when, "then": entry["then"]}
+                    located = ("mcp", name, *path)
+                    yield LocatedRule(spec_of_rule, located, names, after if isinstance(after, int) else 0)
 
 
 def _list_entries(spec: Json, kind: str) -> Iterator[tuple[Mapping[str, Json], Path]]:
     """Yield the tools or prompts of a server as written, those that the latest changes add first, with their paths."""
     stated = spec if isinstance(spec, Mapping) else {}
-    changes = [*enumerate(_as_list(stated.get("changes")))][::-1]
-    for number, change in changes:
+    changes = [*enumerate(_as_list(stated.get("changes")))]
+    for number, change in sorted(changes, key=_find_after, reverse=True):
         changed = change.get(kind) if isinstance(change, Mapping) else None
         added = changed.get("add") if isinstance(changed, Mapping) else None
         for at, entry in enumerate(_as_list(added)):
@@ -200,6 +206,12 @@ def _list_entries(spec: Json, kind: str) -> Iterator[tuple[Mapping[str, Json], P
     for at, entry in enumerate(_as_list(stated.get(kind))):
         if isinstance(entry, Mapping):
             yield entry, (kind, at)
+
+
+def _find_after(change: tuple[int, Json]) -> tuple[int, int]:
+    number, stated = change
+    after = stated.get("after") if isinstance(stated, Mapping) else None
+    return (after if isinstance(after, int) else 0, number)
 
 
 def _as_list(value: Json) -> Sequence[Json]:

@@ -155,7 +155,8 @@ class Live(Struct):
         """Forget everything, start over with these; `timed`: answers take their time unless overridden."""
         self.namespaces = Namespaces(timed=timed)
         self._limiter, self.budgets = Limiter(MemoryLimitStore(self.now)), {}
-        self.settings, self.engine, self.counters, self.journal = settings, engine, engine.counters, journal
+        self.settings, self.counters, self.journal = settings, engine.counters, journal
+        self.engine = alter_engine(engine, streams=McpStreams())
         self._limited = None
 
     def swap(self, settings: Settings, engine: Engine) -> tuple[str, ...]:

@@ -126,6 +126,14 @@ def _parse_expression(text: str, report: Report) -> Field | None:
         return None
 
 
+def require_calls(number: int) -> Condition:
+    """Return the condition that an MCP server has had so many calls before."""
+    return All(tuple(_parse_tests(_CALLS, {"gte": number}, lambda message, path: None)))
+
+
+_CALLS = Field("calls of the MCP server", "number", lambda call: 0 if call.mcp is None else call.mcp.calls, "")
+
+
 def _parse_tests(field: Field, spec: Json, report: Report) -> Iterator[Condition]:
     if isinstance(spec, Mapping):
         yield from _parse_predicates(field, spec, report)

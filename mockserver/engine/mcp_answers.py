@@ -20,7 +20,9 @@ def name_only_server(servers: Servers, call: Call) -> Call:
     request = call.mcp
     if request is None or request.server or not isinstance(call.meaning, Mapping):
         return call
-    named = [name for name, server in servers.items() if server.login or not request.method.startswith(LOGIN)]
+    named = [*servers]
+    if request.method.startswith(LOGIN):
+        named = [name for name, server in servers.items() if server.login is not None and server.login.token is None]
     if len(named) != 1:
         return call
     (name,) = named

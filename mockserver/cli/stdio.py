@@ -18,7 +18,7 @@ from mockserver.config.errors import ConfigError
 from mockserver.core.json import Json
 from mockserver.core.mcp_server import INTERNAL_ERROR
 
-ADDRESS, TOKEN = "MOCKSERVER_URL", "MOCKSERVER_MCP_TOKEN"
+ADDRESS, KEY = "MOCKSERVER_URL", "MOCKSERVER_MCP_KEY"
 _META = "io.modelcontextprotocol/protocolVersion"
 Emit = Callable[[bytes], None]  # takes each message of the server
 
@@ -31,12 +31,12 @@ def mcp_command(name: str, rules: tuple[Path, ...], **flags: Json) -> None:
     """Serve the MCP server NAME to a client that starts a command and speaks over standard input and output.
 
     With MOCKSERVER_URL in the environment, as `mockserver run` and the fixture set it, messages go to that server,
-    whose rules answer and whose journal has the calls. If it asks for a key or a token, that is MOCKSERVER_MCP_TOKEN.
+    whose rules answer and whose journal has the calls. If it asks for a key or a token, that is MOCKSERVER_MCP_KEY.
     Else the rules files answer.
     """
     address = os.environ.get(ADDRESS)
     if address and not rules:
-        talk = _make_pipe(f"{address.rstrip('/')}/mcp/{quote(name)}", os.environ.get(TOKEN))
+        talk = _make_pipe(f"{address.rstrip('/')}/mcp/{quote(name)}", os.environ.get(KEY))
     else:
         talk = _make_server(name, rules, flags)
     asyncio.run(_Conversation(talk).run())
@@ -47,6 +47,7 @@ class _Message:
 
     def __init__(self, line: bytes, verb: str = "POST") -> None:
         self.line, self.verb = line, verb
+        self.reached = asyncio.Event()  # the server, whose answer begins
         try:
             content = json.loads(line) if line else {}
         except (ValueError, RecursionError):
@@ -97,14 +98,14 @@ class _Conversation:
         """Answer each line of standard input until it ends."""
         while line := await asyncio.to_thread(sys.stdin.buffer.readline):
             if line.strip():
-                self._take(_Message(line))
+                await self._take(_Message(line))
         self._is_over = True
         for task, message in list(self._tasks.items()):
             if message.is_endless or task in self._asked.values():  # nothing can come any more
                 task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _take(self, message: _Message) -> None:
+    async def _take(self, message: _Message) -> None:
         params = message.content.get("params")
         if message.method == "notifications/cancelled" and isinstance(params, dict):
             self._cancelled.add(json.dumps(params.get("requestId")))
@@ -112,7 +113,10 @@ class _Conversation:
             self._asked.pop(json.dumps(message.id), None)
         self._begin(message)
         if message.method == "notifications/initialized":
-            self._begin(_Message(b"", "GET"))  # for what the server says by itself, if it has anything to say
+            listening = _Message(b"", "GET")  # to what the server says by itself, if it has anything to say
+            self._begin(listening)
+            with suppress(TimeoutError):  # nothing may change before it listens
+                await asyncio.wait_for(listening.reached.wait(), _LONGEST_START)
 
     def _begin(self, message: _Message) -> None:
         task = asyncio.get_running_loop().create_task(self._answer(message))
@@ -133,6 +137,8 @@ class _Conversation:
             self._write(_make_error(message, str(error)), message, task, loop)
         else:
             self._session = begun or self._session
+        finally:
+            message.reached.set()
 
     def _write(
         self, data: bytes, message: _Message, task: "asyncio.Task[None]", loop: asyncio.AbstractEventLoop
@@ -167,10 +173,11 @@ def _make_pipe(url: str, token: str | None) -> Talk:
     opener = build_opener(ProxyHandler({}))  # the server is on this machine, or named on purpose
     own = {} if token is None else {"authorization": f"Bearer {token}"}
 
-    def post(message: _Message, headers: Mapping[str, str], emit: Emit) -> str | None:
+    def post(message: _Message, headers: Mapping[str, str], emit: Emit, begin: Callable[[], None]) -> str | None:
         request = Request(url, message.line or None, {**headers, **own}, method=message.verb)  # noqa: S310  # of the user
         try:
             with opener.open(request) as answered:
+                begin()
                 session: str | None = answered.headers.get("mcp-session-id")
                 if answered.headers.get_content_type() == "text/event-stream":
                     for line in answered:
@@ -192,7 +199,7 @@ def _make_pipe(url: str, token: str | None) -> Talk:
 
         def run() -> None:
             try:
-                session = post(message, headers, emit)
+                session = post(message, headers, emit, lambda: tell(lambda _: message.reached.set(), None))
             except Exception as error:
                 tell(answered.set_exception, error)
             else:
@@ -237,6 +244,7 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
         visit = responder.admit(message.verb, path, request.namespace)
         visit.in_process = True
         response = await responder.respond(request, visit)
+        message.reached.set()
         if message.verb == "GET" and response.reply.status != 200:
             visit.end("complete")
             return None
@@ -268,4 +276,5 @@ def _emit_events(data: bytes, emit: Emit) -> None:
             emit(line.removeprefix(b"data:"))
 
 
+_LONGEST_START = 5.0  # seconds
 _LONGEST_WAIT = 10**8  # seconds: some three years, and less than timers take

@@ -12,7 +12,7 @@ from mockserver.server.routes import drop_dialect_segment
 
 KEY = "sk-mockserver"
 ADDRESS = "MOCKSERVER_URL"  # for programs that put together a base of their own
-MCP_KEY = "MOCKSERVER_MCP_TOKEN"  # which `mockserver mcp` shows to a server with keys
+MCP_KEY = "MOCKSERVER_MCP_KEY"  # which `mockserver mcp` shows to a server with keys
 NEAR = ("127.0.0.1", "localhost", "::1")  # what no proxy can reach for us
 _OPENAI = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 

@@ -50,7 +50,7 @@ class McpBook(RuleBook, Protocol):
         """Tell the clients that listen to an MCP server of a change."""
 
     @property
-    def mcp_token(self) -> str | None:
+    def mcp_key(self) -> str | None:
         """The key that clients of MCP servers must show, if there is one."""
 
 
@@ -102,8 +102,8 @@ class McpMock(Assertions):
     def stdio(self) -> dict[str, Any]:
         """Command, arguments and environment for clients that start a command; it passes messages on to `url`."""
         command = {"command": sys.executable, "args": ["-m", "mockserver", "mcp", self.name]}
-        token = self._server.mcp_token
-        shown = {} if token is None else {"MOCKSERVER_MCP_TOKEN": token}
+        token = self._server.mcp_key
+        shown = {} if token is None else {"MOCKSERVER_MCP_KEY": token}
         return {**command, "env": {"MOCKSERVER_URL": self._server.url, **shown}}
 
     @property

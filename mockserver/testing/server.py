@@ -273,7 +273,7 @@ class MockServer(Assertions):
         self._live.engine.streams.publish(DEFAULT, name, event)
 
     @property
-    def mcp_token(self) -> str | None:
+    def mcp_key(self) -> str | None:
         """The key that clients of MCP servers must show, if there is one."""
         keys = self._live.settings.keys or {}
         return next((key for key, its in keys.items() if its.allowed), None)

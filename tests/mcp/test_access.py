@@ -147,7 +147,7 @@ def test_keys_of_the_server_are_none_of_a_server_with_a_login(tmp_path: Path) ->
         assert ask(server, "open").status_code == 401
         assert ask(server, "guarded", headers={"authorization": "Bearer sk-test"}).status_code == 401
         assert ask(server, "guarded", headers={"authorization": "Bearer sesame"}).status_code == 200
-        assert server.mcp("open").stdio["env"]["MOCKSERVER_MCP_TOKEN"] == "sk-test"
+        assert server.mcp("open").stdio["env"]["MOCKSERVER_MCP_KEY"] == "sk-test"
 
 
 @pytest.mark.parametrize("prefix", ["", "/ns/mine"])

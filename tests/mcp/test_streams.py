@@ -49,7 +49,7 @@ rules:
     then: {ask: {user: Which city?, schema: {city: string}}, text: "Booked {{ client_answer.city }}"}
 """
 VERSION = "2026-07-28"
-ABLE = {"elicitation": {}, "sampling": {}, "roots": {}}
+ABLE: dict[str, Any] = {"elicitation": {}, "sampling": {}, "roots": {}}
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ event: message
 data: {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"copied"}],"isError":false}}
 
 """
-COPY = {"name": "copy", "arguments": {"path": "a"}}
+COPY: dict[str, Any] = {"name": "copy", "arguments": {"path": "a"}}
 
 
 def test_frames_with_a_handshake(server: MockServer) -> None:

@@ -179,7 +179,9 @@ def _tidy(schema: Json) -> Json:
 
 
 def _is_noise(key: str, value: Json) -> bool:
-    return (key in ("title", "discriminator") and not isinstance(value, list)) or (key == "default" and value is None)
+    is_title = key == "title" and isinstance(value, str)  # else it is a property of that name
+    is_discriminator = key == "discriminator" and not isinstance(value, list)
+    return is_title or is_discriminator or (key == "default" and value is None)
 
 
 def _describe(schema: Json, definitions: Schema) -> None:

@@ -312,10 +312,10 @@ class McpService(Struct, frozen=True):
 def _await(awaited: Awaitable[Result]) -> Generator[float, None, Result]:
     """Yield seconds to wait until something is done; return its result."""
 
-    async def wait() -> Result:
+    async def finish() -> Result:
         return await awaited
 
-    task = asyncio.get_running_loop().create_task(wait())
+    task = asyncio.get_running_loop().create_task(finish())
     try:
         while not task.done():
             yield _MOMENT

@@ -248,6 +248,7 @@ class Details(TypedDict, total=False):
     code: str | int
     type: str
     message: str
+    data: Any
     param: str
     retry_after: float | str
     headers: Mapping[str, str]

@@ -480,11 +480,13 @@ class Twice(Struct, frozen=True):
     """Send the answer to a message twice, on a stream (MCP)."""
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
+        return state_true_length(self._repeat(actions, streamed=scene.streamed))
+
+    def _repeat(self, actions: Iterable[Action], *, streamed: bool) -> Iterator[Action]:
         for action in actions:
-            if isinstance(action, Head) and not scene.streamed:
-                kept = tuple([field for field in action.headers if field[0] not in ("content-type", "content-length")])
-                yield replace(action, headers=(*kept, ("content-type", "text/event-stream; charset=utf-8")))
-            elif isinstance(action, Write) and not scene.streamed and action.data:
+            if isinstance(action, Head) and not streamed:
+                yield replace_header(action, "content-type", "text/event-stream; charset=utf-8")
+            elif isinstance(action, Write) and not streamed and action.data:
                 event = write_event(Frame(action.data, "message"))
                 yield from (replace(action, data=event), Write(event))
             elif isinstance(action, Write) and isinstance(action.frame, Frame) and action.frame.part == "finish":

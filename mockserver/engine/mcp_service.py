@@ -40,7 +40,7 @@ from mockserver.kinds.mcp import ANSWERED
 from mockserver.rules.mcp_definitions import find_output_mistake
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-SESSION_LOST = "session_lost"  # the fault
+SESSION_LOST, BREAKS_SCHEMA = "session_lost", "breaks_schema"  # faults
 _META = "io.modelcontextprotocol/"
 Result = TypeVar("Result")
 # Answers a call of a server as it is now: by rules, or with the draft that is given.
@@ -386,13 +386,14 @@ def _find_output_remark(plan: Plan, server: McpServer, request: McpRequest) -> s
     tool = server.find_tool(request.target) if request.method == "tools/call" else None
     if tool is None or tool.output is None or not isinstance(answer, Answer) or not plan.source.startswith("rule "):
         return None
-    choice = answer.choices[0]
-    extras = answer.mcp
-    if choice.finish == TOOL_ERROR or (extras is not None and extras.questions) or "breaks_schema" in str(plan.trace):
+    choice, extras = answer.choices[0], answer.mcp
+    is_meant = any(fault.name == BREAKS_SCHEMA for fault in plan.faults)
+    if is_meant or choice.finish == TOOL_ERROR or (extras is not None and extras.questions):
         return None
     values = [try_parse(part.text) for part in choice.parts if isinstance(part, Text) and part.is_json]
-    why = find_output_mistake(tool, values[0]) if values else "it has no json"
-    return None if why is None else f"{plan.source}: the answer breaks the output schema of {tool.name}: {why}"
+    why = find_output_mistake(tool, values[0]) if values else "it is only a text"
+    where = plan.source.removeprefix("rule ")
+    return None if why is None else f"{where}: the answer breaks the output schema of {tool.name}: {why}"
 
 
 def list_events(before: McpServer, after: McpServer) -> Iterator[McpEvent]:

@@ -96,6 +96,13 @@ class McpStreams:
                 self._levels.pop(client, None)
                 self._subscribed.pop(client, None)
 
+    def end(self) -> None:
+        """End all streams."""
+        with self._lock:
+            channels = [channel for each in self._channels if (channel := each()) is not None]
+        for channel in channels:
+            channel.is_over = True
+
     def await_reply(self, client: McpClient, number: int) -> PendingReply:
         """Return where the reply to a request of the server will be."""
         pending = PendingReply()

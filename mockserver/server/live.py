@@ -156,6 +156,7 @@ class Live(Struct):
         self.namespaces = Namespaces(timed=timed)
         self._limiter, self.budgets = Limiter(MemoryLimitStore(self.now)), {}
         self.settings, self.counters, self.journal = settings, engine.counters, journal
+        self.engine.streams.end()
         self.engine = alter_engine(engine, streams=McpStreams())
         self._limited = None
 

@@ -390,3 +390,17 @@ def test_the_page_of_the_server_lists_addresses(server: MockServer) -> None:
     listed = httpx.get(server.url).json()["mcp_servers"]
     assert listed["open"] == f"{server.url}/mcp/open"
     assert f"{server.url}/mcp/open" in httpx.get(server.url, headers={"accept": "text/html"}).text
+
+
+def test_an_answer_that_breaks_the_output_schema_gets_a_remark(server: MockServer) -> None:
+    server.reset()
+    server.mcp("open").on(tool="b", arguments={"how": "wrong"}).reply(json={"n": "x"})
+    server.mcp("open").on(tool="b", arguments={"how": "bare"}).reply("one")
+    for how in ("wrong", "bare", "broken", "text"):
+        ask(server, "open", name="b", arguments={"how": how})
+    remarks = [remark.partition(": ")[2] for call in server.calls for remark in call.remarks]
+    assert remarks == [
+        'the answer breaks the output schema of b: "x" is not of type "integer" at /n',
+        "the answer breaks the output schema of b: it is only a text",
+    ]
+    server.reset()

@@ -399,8 +399,12 @@ def test_a_test_tells_of_changes(server: MockServer) -> None:
         deaf.changed()
 
 
-def test_a_stream_of_news_ends_with_the_server() -> None:
+def test_a_stream_of_news_ends_with_the_test_and_with_the_server() -> None:
     with MockServer() as server:
+        server.mcp("live", sessions=True).tool("a").reply("A")
+        listener = Listener("GET", server.mcp("live").url, headers=begin(server, "live"))
+        server.reset()
+        listener.wait_for_end()
         server.mcp("live", sessions=True).tool("a").reply("A")
         listener = Listener("GET", server.mcp("live").url, headers=begin(server, "live"))
     listener.wait_for_end()

@@ -293,3 +293,4 @@ class Reply(Struct, frozen=True, gc=False):
     tokens: int = 0  # weight of a plain body, so that it can wait as long as its stream would
     beats: tuple[float, ...] = ()  # seconds since the start at which each frame leaves, or the body, if it was recorded
     parts: Parts = Parts()  # of a paced stream
+    script: Iterator[Frame | float] | None = None  # of a stream of what happens: its frames, and seconds to wait

@@ -112,6 +112,7 @@ def answer(call: Call, draft: Draft, author: Author, mark: str = "") -> Answer:
         broken=draft.broken,
         tokenizer=tokenizer,
         written=written,
+        mcp=draft.mcp,
     )
 
 

@@ -27,7 +27,7 @@ from mockserver.core.draft import (
 from mockserver.core.json import Json
 from mockserver.core.lazy import Memo, lazy_property
 from mockserver.core.mcp_server import McpServer
-from mockserver.core.plan import SERVICE, Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
+from mockserver.core.plan import Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.state import Counters
 from mockserver.core.tokens import APPROX, Tokenizer
@@ -44,13 +44,15 @@ from mockserver.engine.answer import (
 from mockserver.engine.call_objects import CallObjects
 from mockserver.engine.catalogue import LONGEST, Catalogue, Known, Model, apply_limits, limit_for_generator
 from mockserver.engine.counters import ScenarioState, find_attempt, name_ids_counter
-from mockserver.engine.mcp_answers import check_mcp_call, find_mcp_answer, generate_mcp_result
+from mockserver.engine.mcp_answers import find_resource_draft, generate_mcp_result
+from mockserver.engine.mcp_service import McpService
+from mockserver.engine.mcp_streams import McpStreams
 from mockserver.engine.memory import Memory, continue_conversation
 from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thread
 from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, FaultSelection, FaultSpecs
 from mockserver.kinds import ARTIFACTS, CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS, QUESTIONS
 from mockserver.kinds.kind import ModelListing, Question
-from mockserver.kinds.mcp import SESSION, McpOperation
+from mockserver.kinds.mcp import McpOperation
 from mockserver.kinds.objects import STATUS, Creation, LookUp, ObjectKind, Work
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
@@ -138,7 +140,7 @@ _TERMS_SIZE = 1_000  # bytes, about
 class Engine:
     """Rules, policy and memory. `listed` names each dialect's own models; `player` plays cassettes.
 
-    `servers` are what MCP servers offer.
+    `servers` are what MCP servers offer, `streams` what is open to their clients.
     """
 
     rules: tuple[Rule, ...]
@@ -148,6 +150,7 @@ class Engine:
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     player: CassettePlayer | None = None
     servers: Mapping[str, McpServer] = field(default_factory=dict)  # of MCP, by name
+    streams: McpStreams = field(default_factory=McpStreams)
     _index: Index = field(init=False)
     _counts_attempts: bool = field(init=False)
     stubs: bool = field(init=False)  # whether a rule names a path, which may be one that no dialect knows
@@ -173,6 +176,8 @@ class Engine:
         try:
             if len(call.prompts) > 1:
                 plan = await self._plan_each(call, asked)
+            elif call.mcp is not None:
+                plan = await self._plan_mcp(call, asked, terms)
             elif call.previous_response_id is not None:
                 plan = await self._plan_continuation(call, asked, terms)
             else:
@@ -186,6 +191,19 @@ class Engine:
         if asked.remarks and part_of is None and self.policy.lints:
             plan = replace(plan, remarks=(*asked.remarks, *plan.remarks))
         return plan
+
+    async def _plan_mcp(self, call: Call, asked: Call, terms: Terms) -> Plan:
+        """Plan what a message to an MCP server gets."""
+
+        async def respond(call: Call, server: McpServer, draft: Draft | None) -> Plan:
+            if draft is not None:
+                return self._finish_draft(call, draft, "invalid", terms)
+            is_changed = self.servers[server.name] is not server
+            now = alter_engine(self, servers={**self.servers, server.name: server}) if is_changed else self
+            return await now._plan_conversation(call, asked, terms)
+
+        service = McpService(self.servers, self.policy.seed, self.counters, self.streams, self.policy.lints)
+        return await service.plan(call, respond)
 
     async def _plan_continuation(self, call: Call, asked: Call, terms: Terms) -> Plan:
         """Plan the answer to a call that continues a kept conversation."""
@@ -208,10 +226,6 @@ class Engine:
             silence = self._finish_draft(call, _SILENCE, "generated", terms, _WARM_UP)
             return replace(silence, timing=Timing())
         large = is_large(call)
-        if call.mcp is not None and (refused := check_mcp_call(self.servers, call.mcp)) is not None:
-            return self._finish_draft(call, refused, "invalid", terms)
-        if call.operation == SESSION.name:  # handshakes and lists are the server's own
-            return await self._plan_without_rule(call, NO_OVERRIDES)
         if call.operation in _LIMITED_BY_MODEL:
             try:
                 if large:
@@ -426,12 +440,9 @@ class Engine:
             case LookUp(objects=objects):
                 return await self._look_up(call, objects, overrides)
             case McpOperation() if call.mcp is not None:
-                known = find_mcp_answer(self.servers, call.mcp)
-                source = f"mcp {call.mcp.server}"
-                if isinstance(known, McpServer):  # handshakes and lists, which clients do by themselves
-                    return Plan(known, SERVICE + source)
-                if known is not None:
-                    return replace(await self._plan_generated(call, known), source=source)
+                stated = find_resource_draft(self.servers[call.mcp.server], call.mcp)
+                if stated is not None:
+                    return replace(await self._plan_generated(call, stated), source=f"mcp {call.mcp.server}")
         if self.policy.unmatched == "error":
             why = await self.explain(call)
             return Plan(Failure("unmatched", **{"message": why, **self.policy.error}), "unmatched")
@@ -476,7 +487,7 @@ class Engine:
 
     async def _generate(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         if call.mcp is not None:
-            draft: Draft | ArtifactDraft = generate_mcp_result(self.servers, call, self.policy.seed)
+            draft: Draft | ArtifactDraft = generate_mcp_result(self.servers[call.mcp.server], call, self.policy.seed)
         else:
             draft = await generate_draft(call, self.policy.seed)
         return await self._plan_generated(call, overrides.change(draft, call))

@@ -11,7 +11,9 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Artifact
 from mockserver.core.seed import Seed
 
-OF_TOOLS = frozenset(("tool_error", "content"))  # keys of `then` that only MCP servers can send
+OF_TOOLS = frozenset(
+    ("tool_error", "content", "progress", "log", "ask")
+)  # keys of `then` that only MCP servers can send
 
 
 class OperationKind(Struct, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ from mockserver.server.live import Live
 from mockserver.server.namespaces import DEFAULT, LONGEST, is_namespace, split_namespace
 from mockserver.server.respond import LARGE, Responder, Response, Visit
 from mockserver.server.routes import (
-    MCP_ENDPOINT,
+    MCP_ENDPOINTS,
     PARAMETERS,
     Endpoint,
     complete_path,
@@ -64,7 +64,7 @@ def _build_whole_app(live: Live) -> "FastRouter":
     from mockserver.server.control import Control
 
     known = list_endpoints(discover(), live.settings.dialect)
-    routes, unknown = _make_routes(live, (*known, MCP_ENDPOINT)), Unknown(live, known)
+    routes, unknown = _make_routes(live, (*known, *MCP_ENDPOINTS)), Unknown(live, known)
     inner = Router(routes, redirect_slashes=False, default=unknown)
     named = Mount("/ns/{namespace}", Named(live, inner))
     named.path_regex = re.compile(named.path_regex.pattern, re.DOTALL)  # a line feed may follow
@@ -268,6 +268,9 @@ class Unknown(Struct, eq=False):
             await self._answer_at(tidy(whole), scope, receive, send)
             return
         path = find_path(scope)
+        if self.app is not None and (found := _WELL_KNOWN.fullmatch(path)):
+            await self._answer_at(f"{found['place']}{found['document']}{found['rest']}", scope, receive, send)
+            return
         dialect = find_owner(path, discover(), self.live.settings.dialect)
         if self.app is not None and (full := complete_path(path, dialect, self.known)) is not None:
             await self._answer_at(whole.removesuffix(path) + full, scope, receive, send)
@@ -292,6 +295,8 @@ def _find_control_path(scope: Scope, path: str) -> str | None:
     return f"{scope['method']} {CONTROL}{clip(rest)}{chosen}" if control and rest[:1] in ("", "/") else None
 
 
+# Where clients look for a document about what is in a namespace (RFC 8414, 3.1).
+_WELL_KNOWN = re.compile(r"(?P<document>/\.well-known/[^/]+)(?P<place>/ns/[^/]+)(?P<rest>/.*)")
 _OF_THE_SERVER = ((b"allow", b"GET, HEAD, POST, DELETE, OPTIONS"),)
 _BAD_NAME = f"The name of a namespace must have 1 to {LONGEST} printable characters."
 

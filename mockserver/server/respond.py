@@ -26,11 +26,12 @@ from mockserver.core.seed import Seed
 from mockserver.core.state import StateLostError
 from mockserver.core.text import escape_line, lines
 from mockserver.core.validation import HistoryProblem, find_validation
-from mockserver.delivery.script import AT_ONCE, Pace, join_frames, part_frames
+from mockserver.delivery.script import AT_ONCE, Pace, fit_beats, join_frames, part_frames
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._reply import drop_headers, merge_headers
 from mockserver.engine.answer import use_tokenizer
 from mockserver.engine.engine import Engine
+from mockserver.engine.mcp_answers import name_only_server
 from mockserver.engine.offload import is_large, is_long, on_thread
 from mockserver.server.access import (
     add_origin_headers,
@@ -38,6 +39,7 @@ from mockserver.server.access import (
     check_model_allowed,
     check_page,
     forbid_scripts,
+    has_own_login,
     is_control,
     may_be_shown,
 )
@@ -195,13 +197,15 @@ class Responder(Struct, eq=False):
                 return fixed
         operation = visit.operation or self.find_operation(request.method)
         key = None if settings.keys is None else self.dialect.credential(request)
-        if settings.keys is not None:
+        if settings.keys is not None and not has_own_login(request, self.dialect.name, engine.servers):
             check_key(key, settings.keys)
         sent = request
         if b"content-encoding" in request.fields:
             request = visit.request = await _decode(request, visit, settings)
         try:
             call, remarks = await self._read_call(operation, visit)
+            if call.mcp is not None:
+                visit.call = call = name_only_server(engine.servers, call)
         except Failure as refusal:
             call, plan = await self._replay_despite(refusal, operation, request, engine)
             timed, remarks = read_timing(request), ()
@@ -303,7 +307,8 @@ class Responder(Struct, eq=False):
     def point_elsewhere(self, request: HttpRequest, call: Call | None = None, report: Json = None) -> Response:
         """Return the response at a path that no dialect knows where no rule answers; `report` names the nearest."""
         if request.path == "/" and request.method in ("GET", "HEAD"):
-            return Response(HOME, render_home(request, self.live.settings), call)
+            servers = self.live.find_engine(request.namespace).servers
+            return Response(HOME, render_home(request, self.live.settings, servers), call)
         hints = {"nearest": self.nearest, "rule": suggest_rule(request, self.dialect), "report": report}
         details = {name: hint for name, hint in hints.items() if hint and not self.refusal}
         reply = self.dialect.fail(request, Failure("route_not_found", self.refusal, details=details), call)
@@ -362,6 +367,8 @@ class Responder(Struct, eq=False):
         else:
             assert not isinstance(outcome, Usage | Forward | None)  # noqa: S101
             reply = operation.render(call, outcome)
+        if reply.beats and not isinstance(outcome, Recorded):
+            reply, pace = fit_beats(reply, pace)
         if not timed:
             pace = AT_ONCE
         if plan.faults or reply.frames is not None:
@@ -478,6 +485,8 @@ def _find_pace(call: Call, plan: Plan, seed: Seed) -> Pace:
 
 def _prepare(reply: Reply, pace: Pace, plan: Plan) -> Reply:
     """Return the reply in the form in which it leaves: at once, in parts at their times, or as faults need it."""
+    if reply.beats and not pace.at_once:  # each frame has its time
+        return reply
     if plan.faults:  # they need each frame by itself, and a plain body as a whole
         if reply.pieces is None:
             return reply

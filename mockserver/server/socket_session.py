@@ -37,6 +37,11 @@ class SocketWire(Struct, frozen=True):
     wire: ConnectionWire
 
     @property
+    def stopping(self) -> bool:
+        """Return False: its answers have an end."""
+        return False
+
+    @property
     def gone(self) -> bool:
         return self.wire.gone
 

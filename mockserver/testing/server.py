@@ -19,6 +19,7 @@ from mockserver.core.mcp_server import McpServer
 from mockserver.core.seed import monotonic
 from mockserver.core.text import plural
 from mockserver.engine.engine import alter_engine
+from mockserver.engine.mcp_streams import McpEvent
 from mockserver.reports.coverage import find_watch
 from mockserver.reports.failures import (
     Budget,
@@ -60,7 +61,7 @@ from mockserver.testing.clients import (
 )
 from mockserver.testing.connections import ConnectionGuard
 from mockserver.testing.declared import Declared, UniqueNames, literal
-from mockserver.testing.mcp_mock import McpMock
+from mockserver.testing.mcp_mock import McpMock, McpSettings
 from mockserver.testing.options import (
     ServerOptions,
     When,
@@ -266,16 +267,31 @@ class MockServer(Assertions):
         if declared not in self._declared:
             self._declared.append(declared)
 
-    def mcp(self, name: str) -> McpMock:
-        """Return the MCP server of a name, to declare tools and to look at their calls."""
+    def mcp(self, name: str, **settings: Unpack[McpSettings]) -> McpMock:
+        """Return the MCP server of a name, to declare tools and to look at their calls.
+
+        Settings are those of a rules file, such as `sessions=True`.
+        """
         if name not in self._mcp:
             self._mcp[name] = McpMock(self, name)
-        return self._mcp[name]
+        return self._mcp[name].configure(**settings) if settings else self._mcp[name]
 
-    def serve_mcp(self, mock: McpMock, declared: McpServer) -> None:
-        """Serve what a test declares of an MCP server."""
+    def serve_mcp(self, mock: McpMock, declared: McpServer) -> McpServer:
+        """Serve what a test declares of an MCP server, with what files say of it; return that."""
         space = self._live.namespaces.touch(DEFAULT)
-        space.servers = {**space.servers, mock.name: mock.extend(self._live.engine.servers.get(mock.name), declared)}
+        served = mock.extend(self._live.engine.servers.get(mock.name), declared)
+        space.servers = {**space.servers, mock.name: served}
+        return served
+
+    def tell_mcp(self, name: str, event: McpEvent) -> None:
+        """Tell the clients that listen to an MCP server of a change."""
+        self._live.engine.streams.publish(DEFAULT, name, event)
+
+    @property
+    def mcp_key(self) -> str | None:
+        """The key that clients of MCP servers must show, if there is one."""
+        keys = self._live.settings.keys or {}
+        return next((key for key, its in keys.items() if its.allowed), None)
 
     @property
     def declares(self) -> bool:

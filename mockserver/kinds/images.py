@@ -54,7 +54,7 @@ def _show(picture: Picture) -> str:
     return f"{picture.width} x {picture.height} pixels, {picture.ground.code}"
 
 
-class ImageSpec(Table):
+class PictureSpec(Table):
     """An image: a file, or the words and the colour of a picture."""
 
     file: str | None = field(None, min_length=1, description="a file beside the rules, sent as it is")
@@ -99,7 +99,7 @@ def _number(words: str, index: int) -> str:
 IMAGE = ThenKey(
     key="image",
     value=Annotated[
-        AsText[str] | AsTable[ImageSpec], ByShape("the name of a file, or a table with color, text or file")
+        AsText[str] | AsTable[PictureSpec], ByShape("the name of a file, or a table with color, text or file")
     ],
     doc="an image: a file beside the rules, or a picture of a colour",
     beside=frozenset(("timing", "faults", "usage", "headers")),

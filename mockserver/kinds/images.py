@@ -55,11 +55,15 @@ def _show(picture: Picture) -> str:
 
 
 class PictureSpec(Table):
-    """An image: a file, or the words and the colour of a picture."""
+    """An image: a file, or the words and the color of a picture."""
 
-    file: str | None = field(None, min_length=1, description="a file beside the rules, sent as it is")
-    text: str | None = field(None, description="the words in the picture, in place of the prompt's")
-    color: str | None = field(None, min_length=1, description="its colour: teal, or #008080")
+    example = "{color: teal, text: A cat}"
+
+    file: str | None = field(
+        None, min_length=1, description="a file beside the rules, sent as it is", examples=["cat.png"]
+    )
+    text: str | None = field(None, description="the words in the picture, in place of the prompt's", examples=["A cat"])
+    color: str | None = field(None, min_length=1, description="its color: teal, or #008080", examples=["teal"])
 
 
 def _compile(stated: Any, read_file: ReadFile) -> StatedImage:
@@ -101,7 +105,7 @@ IMAGE = ThenKey(
     value=Annotated[
         AsText[str] | AsTable[PictureSpec], ByShape("the name of a file, or a table with color, text or file")
     ],
-    doc="an image: a file beside the rules, or a picture of a colour",
+    doc="an image: a file beside the rules, or a picture of a color",
     beside=frozenset(("timing", "faults", "usage", "headers")),
     states="an image",
     example={"color": "teal"},

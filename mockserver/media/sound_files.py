@@ -1,0 +1,215 @@
+"""Speech as files: WAV, FLAC, MP3, Opus and AAC, or bare samples; and what was said in a file of any kind.
+
+WAV and FLAC hold the tone. Writing the others' sound takes an encoder: they are silent, and their tags have the text.
+"""
+
+import re
+import struct
+from base64 import b64decode, b64encode
+from binascii import Error
+from collections.abc import Callable, Mapping, Sequence
+from struct import pack, unpack_from
+
+from msgspec import Struct
+
+from mockserver.media.tone import RATE, measure_speech, read_tone, write_tone
+
+MARK = b"mockserver-transcript="  # in front of the text, which is in base64
+_MARKED = re.compile(re.escape(MARK) + rb"([A-Za-z0-9+/]*={0,2});")
+_READ = 1 << 20  # bytes in which the mark is looked for
+
+
+class Speech(Struct, frozen=True):
+    """What is said, in which voice, and how fast."""
+
+    text: str
+    voice: str = "alloy"
+    speed: float = 1.0
+
+    @property
+    def seconds(self) -> float:
+        return measure_speech(self.text, self.speed)
+
+    @property
+    def samples(self) -> bytes:
+        return write_tone(self.text, self.voice, speed=self.speed)
+
+    @property
+    def mark(self) -> bytes:
+        """Return the text as the tags of a file have it."""
+        return MARK + b64encode(self.text.encode("utf-8", "replace")) + b";"
+
+    def count(self, seconds: float) -> int:
+        """Return how many frames of this length it takes."""
+        return max(1, round(self.seconds / seconds))
+
+
+def hear(data: bytes) -> str | None:
+    """Return what is said in a file of any kind, or in bare samples; None if nobody here has said it."""
+    if marked := _MARKED.search(data[:_READ]):
+        try:
+            return b64decode(marked[1]).decode("utf-8", "replace")
+        except Error:
+            return None
+    wave = find_wave(data)
+    return read_tone(data if wave is None else wave.samples)
+
+
+class Wave(Struct, frozen=True):
+    """The samples of a WAV file, and how many bytes make a second."""
+
+    samples: bytes
+    bytes_a_second: int
+
+
+def find_wave(data: bytes) -> Wave | None:
+    """Return the sound of a WAV file (RIFF), however long it says it is; None if it is no such file."""
+    if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
+        return None
+    at, rate = 12, 2 * RATE
+    try:
+        while True:
+            name, size = unpack_from("<4sI", data, at)
+            if name == b"fmt ":
+                rate = unpack_from("<I", data, at + 16)[0]
+            if name == b"data":
+                return Wave(data[at + 8 : at + 8 + size], rate or 2 * RATE)
+            at += 8 + size + size % 2
+    except struct.error:
+        return None
+
+
+def measure(data: bytes) -> float:
+    """Return about how many seconds a file plays: exactly for WAV, others by 32 kbit/s."""
+    wave = find_wave(data)
+    return len(data) / 4_000 if wave is None else len(wave.samples) / wave.bytes_a_second
+
+
+def write_wav(speech: Speech) -> bytes:
+    samples = speech.samples
+    layout = pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, RATE, 2 * RATE, 2, 16)
+    content = b"WAVE" + layout + pack("<4sI", b"data", len(samples)) + samples
+    return pack("<4sI", b"RIFF", len(content)) + content
+
+
+# FLAC (RFC 9639)
+
+
+def write_flac(speech: Speech) -> bytes:
+    """Return a FLAC whose samples are not compressed."""
+    samples = speech.samples
+    count = len(samples) // 2
+    info = pack(">HH", _BLOCK, _BLOCK) + bytes(6) + (RATE << 44 | 15 << 36 | count).to_bytes(8, "big") + bytes(16)
+    comments = _list_comments(speech)
+    blocks = (samples[at : at + 2 * _BLOCK] for at in range(0, len(samples), 2 * _BLOCK))
+    frames = [_write_flac_frame(number, block) for number, block in enumerate(blocks)]
+    head = b"fLaC" + b"\0" + len(info).to_bytes(3, "big") + info + b"\x84" + len(comments).to_bytes(3, "big") + comments
+    return head + b"".join(frames)
+
+
+_BLOCK = 4096  # samples
+
+
+def _write_flac_frame(number: int, block: bytes) -> bytes:
+    size = b"\x77" if len(block) < 2 * _BLOCK else b"\xc7"  # stated below or 4,096 samples; 24 kHz
+    stated = pack(">H", len(block) // 2 - 1) if len(block) < 2 * _BLOCK else b""
+    head = b"\xff\xf8" + size + b"\x08" + chr(number).encode() + stated
+    head += bytes((_check(_CRC_8, head, 8),))
+    swapped = bytearray(block)
+    swapped[::2], swapped[1::2] = block[1::2], block[::2]  # the higher byte first
+    frame = head + b"\x02" + bytes(swapped)  # a subframe as it is
+    return frame + pack(">H", _check(_CRC_16, frame, 16))
+
+
+# MP3 (ISO/IEC 13818-3, layer III) behind an ID3 tag (https://id3.org/id3v2.3.0)
+
+
+def write_mp3(speech: Speech) -> bytes:
+    frame = b"\xff\xf3\x44\xc4" + bytes(92)  # 24 kHz, mono, 32 kbit/s; without main data it is silent
+    return _write_id3(speech) + frame * speech.count(576 / RATE)
+
+
+def _write_id3(speech: Speech) -> bytes:
+    comment = b"\0eng\0" + speech.mark
+    tag = b"COMM" + pack(">IH", len(comment), 0) + comment
+    size = bytes([len(tag) >> shift & 0x7F for shift in (21, 14, 7, 0)])  # seven bits a byte
+    return b"ID3\x03\0\0" + size + tag
+
+
+# AAC in ADTS frames (ISO/IEC 14496-3) behind an ID3 tag
+
+
+def write_aac(speech: Speech) -> bytes:
+    silence = b"\x00\xc8\x00\x80\x23\x80"
+    size = 7 + len(silence)
+    head = bytes((0xFF, 0xF1, 0x58, 0x40 | size >> 11, size >> 3 & 0xFF, (size & 7) << 5 | 0x1F, 0xFC))
+    return _write_id3(speech) + (head + silence) * speech.count(1024 / RATE)
+
+
+# Opus (RFC 7845) in Ogg (RFC 3533)
+
+
+def write_opus(speech: Speech) -> bytes:
+    head = b"OpusHead" + pack("<BBHIHB", 1, 1, _SKIPPED, RATE, 0, 0)
+    pages = [_write_page(0, head, flag=2, played=0), _write_page(1, b"OpusTags" + _list_comments(speech), played=0)]
+    count = speech.count(0.02)
+    for number in range(count):
+        flag = 4 if number == count - 1 else 0
+        pages.append(_write_page(number + 2, b"\xf8\xff\xfe", flag=flag, played=_SKIPPED + (number + 1) * 960))
+    return b"".join(pages)
+
+
+_SKIPPED = 312  # samples of 48 kHz, which decoders leave out
+
+
+def _write_page(number: int, packet: bytes, *, played: int, flag: int = 0) -> bytes:
+    """Return a page with one packet; `flag` tells the first (2) and the last page (4)."""
+    lacing = b"\xff" * (len(packet) // 255) + bytes((len(packet) % 255,))
+    head = pack("<4sBBQIIIB", b"OggS", 0, flag, played, 1, number, 0, len(lacing))
+    page = head + lacing + packet
+    return page[:22] + pack("<I", _check(_CRC_32, page, 32)) + page[26:]
+
+
+def _list_comments(speech: Speech) -> bytes:
+    """Return Vorbis comments (https://xiph.org/vorbis/doc/v-comment.html) with the text."""
+    name, comment = b"mockserver", speech.mark
+    return pack("<I", len(name)) + name + pack("<II", 1, len(comment)) + comment
+
+
+def _make_table(polynomial: int, width: int) -> Sequence[int]:
+    top, mask = 1 << width - 1, (1 << width) - 1
+    table = []
+    for byte in range(256):
+        value = byte << width - 8
+        for _ in range(8):
+            value = (value << 1 ^ polynomial if value & top else value << 1) & mask
+        table.append(value)
+    return table
+
+
+def _check(table: Sequence[int], data: bytes, width: int) -> int:
+    """Return the check sum of data, the highest bit first, from zero on."""
+    value, mask, shift = 0, (1 << width) - 1, width - 8
+    for byte in data:
+        value = (value << 8 ^ table[value >> shift ^ byte]) & mask
+    return value
+
+
+_CRC_8, _CRC_16, _CRC_32 = _make_table(0x07, 8), _make_table(0x8005, 16), _make_table(0x04C11DB7, 32)
+
+
+class SoundFormat(Struct, frozen=True):
+    """A format of sound files: its media type, and how speech is written in it."""
+
+    media_type: str
+    write: Callable[[Speech], bytes]
+
+
+SOUND_FORMATS: Mapping[str, SoundFormat] = {
+    "mp3": SoundFormat("audio/mpeg", write_mp3),
+    "opus": SoundFormat("audio/opus", write_opus),
+    "aac": SoundFormat("audio/aac", write_aac),
+    "flac": SoundFormat("audio/flac", write_flac),
+    "wav": SoundFormat("audio/wav", write_wav),
+    "pcm": SoundFormat("audio/pcm", lambda speech: speech.samples),
+}

@@ -126,6 +126,8 @@ export interface Then extends Content {
   one_of?: { weight?: number; then: Then }[];
   embedding?: number[];
   moderation?: Record<string, number> | string[];
+  audio?: string | { file?: string; text?: string; voice?: string };
+  transcript?: string;
   image?: string | { file?: string; text?: string; color?: string };
   status?: string | string[];
   /** What a tool of an MCP server fails with: a text, or JSON. */

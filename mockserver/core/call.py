@@ -166,6 +166,8 @@ class Options(Struct, frozen=True, gc=False):
     logprobs: int | None = None  # alternatives per token; None: no log probabilities
     dimensions: int | None = None  # of an embedding
     size: tuple[int, int] | None = None  # of a picture: width and height in pixels
+    voice: str | None = None  # of speech
+    speed: float = 1.0  # of speech
     seed: int | None = None
     effort: str | None = None  # reasoning effort (none, minimal, low, medium, high...), if stated
     verbosity: str | None = None  # low, medium or high

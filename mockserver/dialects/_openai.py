@@ -120,8 +120,6 @@ class OpenAIApi(Struct, frozen=True):
 
 # Endpoints that these providers have and mockserver does not, with the `then` of a rule that answers each.
 MISSING: Mapping[str, str] = {
-    "/audio/speech": "{raw: {headers: {content-type: audio/mpeg}, body: ''}}",
-    "/audio": "{json: {text: Hello}}",
     **dict.fromkeys(("/uploads", "/fine_tuning", "/videos", "/realtime", "/evals"), "{json: {}}"),
     **dict.fromkeys(("/assistants", "/threads", "/vector_stores", "/conversations", "/containers"), "{json: {}}"),
     **dict.fromkeys(("/chatkit", "/organization", "/projects"), "{json: {}}"),

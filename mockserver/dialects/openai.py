@@ -10,6 +10,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation
 from mockserver.dialects import OWN_FEATURES, Dialect, Operation
+from mockserver.dialects._audio import AudioApi
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._completions import TEXT_LAYOUT
 from mockserver.dialects._errors import (
@@ -152,6 +153,7 @@ ANSWERING = (
     API.responses_operation(),
     moderation_operation(NAME, _lines),
     *ImagesApi(NAME, _lines).operations(),
+    *AudioApi(NAME, _lines).operations(),
 )
 DIALECT = Dialect(
     name=NAME,

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from mockserver.core.call import OTHER
 from mockserver.kinds import (
+    audio,
     batches,
     cached_contents,
     chats,
@@ -32,6 +33,7 @@ KINDS = (
     embeddings,
     moderations,
     images,
+    audio,
     models,
     batches,
     cached_contents,

@@ -227,6 +227,8 @@ class Then(TypedDict, total=False):
     embedding: Any
     moderation: Any
     image: Any
+    audio: Any
+    transcript: str
     status: str | list[str]
     tool_error: Any
     content: Sequence[Mapping[str, Any]]

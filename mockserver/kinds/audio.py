@@ -1,0 +1,173 @@
+"""Audio: texts that are said, and what is said in recordings. What is said here is heard again, word for word."""
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from msgspec import Struct
+
+from mockserver.config.tables import AsTable, AsText, ByShape, Table, field
+from mockserver.core.call import Call
+from mockserver.core.draft import ArtifactDraft
+from mockserver.core.http import Headers
+from mockserver.core.plan import Artifact
+from mockserver.core.seed import Seed
+from mockserver.kinds.kind import ArtifactKind, Origins, ReadFile, ThenKey
+from mockserver.media.sound_files import SOUND_FORMATS, Speech
+from mockserver.media.tone import measure_speech
+
+BESIDE = frozenset(("timing", "faults", "usage", "headers"))
+_FILE = re.compile(rf"\S+\.({'|'.join((*SOUND_FORMATS, 'ogg', 'oga', 'm4a', 'mp4', 'webm'))})", re.IGNORECASE)
+WORDS_A_SECOND = 2.5
+USUAL_VOICE = "alloy"
+
+
+class StatedAudio(Struct, frozen=True):
+    """What a rule says of a sound: a whole file, or a text to say, in a voice."""
+
+    file: bytes | None = None
+    text: str | None = None
+    voice: str | None = None
+
+
+class Spoken(Artifact, frozen=True):
+    """What is said, in no format yet, or a file of a rule."""
+
+    speech: Speech | bytes
+    prompt_tokens: int
+    headers: Headers = ()
+
+    @property
+    def size(self) -> int:
+        return len(self.speech) if isinstance(self.speech, bytes) else int(self.speech.seconds * 1_000)
+
+    def join(self, others: "Sequence[Spoken]") -> "Spoken":
+        """Return it: a request has one text."""
+        return self
+
+    def show(self) -> str:
+        """Return what is said."""
+        if isinstance(self.speech, bytes):
+            return f"{len(self.speech):,} bytes"
+        return f"{self.speech.text} ({self.speech.voice}, {self.speech.seconds:g} s)"
+
+
+class Transcript(Artifact, frozen=True):
+    """What is said in a recording of so many seconds."""
+
+    text: str
+    seconds: float
+    headers: Headers = ()
+
+    def join(self, others: "Sequence[Transcript]") -> "Transcript":
+        """Return it: a request has one recording."""
+        return self
+
+    def show(self) -> str:
+        """Return the text."""
+        return self.text
+
+
+class AudioSpec(Table):
+    """A sound: a file, or a text to say."""
+
+    example = "{text: Hello there, voice: sage}"
+
+    file: str | None = field(
+        None, min_length=1, description="a file beside the rules, sent as it is", examples=["a.mp3"]
+    )
+    text: str | None = field(None, description="the text to say, in place of the request's", examples=["Hello there"])
+    voice: str | None = field(None, min_length=1, description="the voice, in place of the request's", examples=["sage"])
+
+
+def _compile_audio(stated: Any, read_file: ReadFile) -> StatedAudio:
+    if isinstance(stated, str):
+        return StatedAudio(file=read_file(stated)) if _FILE.fullmatch(stated) else StatedAudio(text=stated)
+    if stated.file is not None:
+        if stated.text is not None or stated.voice is not None:
+            raise ValueError("a file is sent as it is; leave out its text and voice")
+        return StatedAudio(file=read_file(stated.file))
+    return StatedAudio(text=stated.text, voice=stated.voice)
+
+
+def _say(call: Call, draft: ArtifactDraft, origins: Origins) -> Spoken:
+    stated: StatedAudio = draft.stated or StatedAudio()
+    tokens = draft.usage.get("prompt", call.prompt_tokens)
+    if stated.file is not None:
+        return Spoken(stated.file, tokens, draft.headers)
+    text = call.prompts[0].text if stated.text is None else stated.text
+    speech = Speech(text, stated.voice or call.options.voice or USUAL_VOICE, call.options.speed)
+    return Spoken(speech, tokens, draft.headers)
+
+
+def _write_down(call: Call, draft: ArtifactDraft, origins: Origins) -> Transcript:
+    seconds: float = call.raw.get("duration") or 0.0
+    text = draft.stated
+    if text is None and call.messages:  # what was heard
+        text = call.messages[-1].text
+    if text is None:
+        text = _invent(call, seconds, origins.seed)
+    return Transcript(text, seconds or measure_speech(text), draft.headers)
+
+
+def _invent(call: Call, seconds: float, seed: Seed) -> str:
+    """Return plain words for a recording in which nobody is heard."""
+    draw = seed.stream("transcript", call.content_fingerprint)
+    count = min(max(round(seconds * WORDS_A_SECOND), 3), _MOST_INVENTED)
+    words = [draw.choice(_WORDS) for _ in range(count)]
+    sentences = [words[at : at + _SENTENCE] for at in range(0, count, _SENTENCE)]
+    return " ".join([" ".join(sentence).capitalize() + "." for sentence in sentences])
+
+
+_MOST_INVENTED, _SENTENCE = 5_000, 9  # words
+_WORDS = (
+    *("we", "meet", "again", "today", "and", "talk", "about", "the", "plan", "for", "next", "week", "then", "you"),
+    *("said", "that", "it", "was", "late", "so", "they", "left", "after", "lunch", "with", "a", "note", "on", "my"),
+    *("desk", "which", "asks", "us", "to", "call", "back", "before", "noon"),
+)
+
+AUDIO = ThenKey(
+    key="audio",
+    value=Annotated[
+        AsText[str] | AsTable[AudioSpec],
+        ByShape("a text, the name of a file, or a table with text, voice or file"),
+    ],
+    doc="speech: a text to say, or a file beside the rules",
+    beside=BESIDE,
+    states="speech",
+    example="Hello there",
+    compile=_compile_audio,
+)
+TRANSCRIPT = ThenKey(
+    key="transcript",
+    value=str,
+    doc="what is said in a recording",
+    beside=BESIDE,
+    states="a transcript",
+    example="Hello there",
+    compile=lambda stated, read_file: stated,
+)
+SPEECH = ArtifactKind(
+    name="speech",
+    advice="; write audio: Hello",
+    then=AUDIO,
+    body=lambda text: {"input": text, "voice": "alloy"},
+    model_word="tts",
+    wire={},
+    finish=_say,
+)
+
+
+def _make_transcription(name: str) -> ArtifactKind:
+    return ArtifactKind(
+        name=name,
+        advice="; write transcript: Hello",
+        then=TRANSCRIPT,
+        body=lambda text: {"file": text},
+        model_word="transcribe",
+        wire={"text": str},
+        finish=_write_down,
+    )
+
+
+OPERATIONS = (SPEECH, *map(_make_transcription, ("transcriptions", "translations")))

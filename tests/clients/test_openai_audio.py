@@ -1,0 +1,184 @@
+"""OpenAI's own client with sounds, over a real socket: what speech says, a transcription hears, word for word."""
+
+import io
+import json
+from base64 import b64decode
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import av
+import httpx2
+import openai
+import pytest
+from openai import OpenAI
+
+from tests.kit.served import Served, served
+
+RULES = """
+rules:
+  - {when: {operation: speech, last_user: "*as a rule*"}, then: {audio: {text: The rule speaks, voice: onyx}}}
+  - {when: {operation: speech, last_user: "*file*"}, then: {audio: jingle.mp3}}
+  - {when: {operation: transcriptions, last_user: "*secret*"}, then: {transcript: "[redacted]"}}
+  - {when: {operation: transcriptions, param.file: long.wav}, then: {transcript: "First. And second? Third!"}}
+  - {when: {operation: transcriptions, param.file: broken.wav}, then: {error: 429, headers: {x-should-retry: "false"}}}
+"""
+SAID = "Hello there! The quick brown fox, aged 3, says: “naïve”."
+FORMATS = ("mp3", "opus", "aac", "flac", "wav", "pcm")
+Kind = Literal["mp3", "opus", "aac", "flac", "wav", "pcm"]
+SPEAKER, LISTENER = "gpt-4o-mini-tts", "gpt-4o-transcribe"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Served]:
+    with served(RULES, files={"jingle.mp3": b"ding dong"}) as running:
+        yield running
+
+
+@pytest.fixture
+def client(server: Served) -> Iterator[OpenAI]:
+    with OpenAI(base_url=server.base("openai"), api_key="sk-test", max_retries=0) as client:
+        yield client
+
+
+def say(client: OpenAI, text: str, kind: Kind = "wav", **more: Any) -> bytes:
+    return client.audio.speech.create(model=SPEAKER, voice="sage", input=text, response_format=kind, **more).content
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_what_speech_says_a_transcription_hears(client: OpenAI, kind: Kind) -> None:
+    sound = say(client, SAID, kind)
+    heard = client.audio.transcriptions.create(model=LISTENER, file=(f"said.{kind}", sound))
+    assert heard.text == SAID
+    assert say(client, SAID, kind) == sound
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FORMATS if kind != "pcm"])
+def test_a_player_plays_it(client: OpenAI, kind: Kind) -> None:
+    with av.open(io.BytesIO(say(client, SAID, kind, speed=2.0)), "r") as file:
+        rate = file.streams.audio[0].rate
+        assert sum(frame.samples for frame in file.decode(audio=0)) / rate == pytest.approx(len(SAID) / 30, abs=0.05)
+
+
+def test_speech_is_streamed(client: OpenAI) -> None:
+    with client.audio.speech.with_streaming_response.create(
+        model=SPEAKER, voice="sage", input=SAID, response_format="wav", stream_format="sse"
+    ) as answer:
+        events = [json.loads(line[6:]) for line in answer.iter_lines() if line.startswith("data: ")]
+    *pieces, last = events
+    assert b"".join([b64decode(piece["audio"]) for piece in pieces]) == say(client, SAID)
+    assert last["type"] == "speech.audio.done"
+    assert last["usage"]["total_tokens"] == last["usage"]["input_tokens"] + last["usage"]["output_tokens"]
+
+
+def test_a_rule_states_what_is_said_or_sends_a_file(client: OpenAI) -> None:
+    heard = client.audio.transcriptions.create(model=LISTENER, file=("a.wav", say(client, "as a rule")))
+    assert heard.text == "The rule speaks"
+    assert say(client, "the file") == b"ding dong"
+
+
+def test_a_rule_matches_what_is_heard(client: OpenAI) -> None:
+    sound = say(client, "My secret is 1234.")
+    assert client.audio.transcriptions.create(model=LISTENER, file=("a.wav", sound)).text == "[redacted]"
+    with pytest.raises(openai.RateLimitError):
+        client.audio.transcriptions.create(model=LISTENER, file=("broken.wav", say(client, "hello")))
+
+
+def test_times_of_sentences_and_words(client: OpenAI) -> None:
+    sound = ("long.wav", say(client, "x" * 45))
+    found = client.audio.transcriptions.create(
+        model="whisper-1", file=sound, response_format="verbose_json", timestamp_granularities=["word", "segment"]
+    )
+    assert (found.duration, found.language) == (3.0, "english")
+    assert [segment.text.strip() for segment in found.segments or ()] == ["First.", "And second?", "Third!"]
+    assert [word.word for word in found.words or ()] == ["First.", "And", "second?", "Third!"]
+    times = [time for segment in found.segments or () for time in (segment.start, segment.end)]
+    assert times == sorted(times)
+    assert (times[0], times[-1]) == (0.0, 3.0)
+
+
+def test_subtitles(client: OpenAI) -> None:
+    sound = ("long.wav", say(client, "x" * 45))
+    srt = client.audio.transcriptions.create(model="whisper-1", file=sound, response_format="srt")
+    assert srt.startswith("1\n00:00:00,000 --> 00:00:00,720\nFirst.\n\n2\n")
+    vtt = client.audio.transcriptions.create(model="whisper-1", file=sound, response_format="vtt")
+    assert vtt.startswith("WEBVTT\n\n00:00:00.000 --> 00:00:00.720\nFirst.\n")
+    plain = client.audio.transcriptions.create(model="whisper-1", file=sound, response_format="text")
+    assert plain == "First. And second? Third!\n"
+
+
+def test_speakers_are_told_apart(client: OpenAI) -> None:
+    found = client.audio.transcriptions.create(
+        model="gpt-4o-transcribe-diarize",
+        file=("long.wav", say(client, "x" * 45)),
+        response_format="diarized_json",
+        chunking_strategy="auto",
+    )
+    assert [(each.speaker, each.text) for each in found.segments] == [
+        *(("A", "First."), ("A", "And second?"), ("A", "Third!"))
+    ]
+
+
+def test_a_transcription_is_streamed(client: OpenAI) -> None:
+    sound = ("said.wav", say(client, SAID))
+    events = list(client.audio.transcriptions.create(model=LISTENER, file=sound, stream=True, include=["logprobs"]))
+    assert "".join([event.delta for event in events if event.type == "transcript.text.delta"]) == SAID
+    last = events[-1]
+    assert last.type == "transcript.text.done"
+    assert last.text == SAID
+    assert last.logprobs
+
+
+def test_a_translation(client: OpenAI) -> None:
+    sound = ("said.wav", say(client, "Guten Tag"))
+    with pytest.deprecated_call():
+        assert client.audio.translations.create(model="whisper-1", file=sound).text == "Guten Tag"
+    with pytest.deprecated_call():
+        whole = client.audio.translations.create(model="whisper-1", file=sound, response_format="verbose_json")
+    assert (whole.language, whole.text) == ("english", "Guten Tag")
+
+
+def test_a_recording_of_others_gets_plain_words_for_as_long_as_it_is(client: OpenAI) -> None:
+    short, long = (
+        client.audio.transcriptions.create(model=LISTENER, file=("other.mp3", bytes(size))).text
+        for size in (8_000, 80_000)
+    )
+    assert (len(short.split()), len(long.split())) == (5, 50)
+    assert client.audio.transcriptions.create(model=LISTENER, file=("other.mp3", bytes(8_000))).text == short
+
+
+@pytest.mark.parametrize(
+    ("asked", "param"),
+    [
+        ({"voice": "alloy"}, "input"),
+        ({"input": "hi"}, "voice"),
+        ({"input": "x" * 4_097, "voice": "alloy"}, "input"),
+        ({"input": "hi", "voice": "alloy", "speed": 9}, "speed"),
+        ({"input": "hi", "voice": "alloy", "response_format": "midi"}, "response_format"),
+    ],
+)
+def test_what_nobody_can_say_is_refused(server: Served, asked: dict[str, object], param: str) -> None:
+    answer = httpx2.post(f"{server.base('openai')}/audio/speech", json=asked)
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, param)
+
+
+def test_a_transcription_needs_a_file_and_a_known_format(server: Served) -> None:
+    url = f"{server.base('openai')}/audio/transcriptions"
+    missing = httpx2.post(url, files={"other": ("a.wav", b"x")}, data={"model": LISTENER})
+    assert missing.json()["error"]["message"] == "Missing required parameter: 'file'."
+    unknown = httpx2.post(url, files={"file": ("a.wav", b"x")}, data={"response_format": "yaml"})
+    assert (unknown.status_code, unknown.json()["error"]["param"]) == (400, "response_format")
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "wanted", "message"),
+    [
+        ("said.txt", LISTENER, "json", "Invalid file format. Supported formats:"),
+        ("said.wav", LISTENER, "srt", "response_format 'srt' is not compatible with model 'gpt-4o-transcribe'."),
+    ],
+)
+def test_the_live_api_refuses_more(name: str, model: str, wanted: str, message: str) -> None:
+    with served("settings: {validation: live}\n") as server:
+        url = f"{server.base('openai')}/audio/transcriptions"
+        answer = httpx2.post(url, files={"file": (name, b"x")}, data={"model": model, "response_format": wanted})
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"].startswith(message)

@@ -169,6 +169,10 @@ class Report(Struct):
     unanswered: list[Unanswered] = []
 
     def note(self, exchange: Exchange) -> None:
+        if exchange.source.startswith("cassette "):
+            self.replayed[exchange.source] += 1
+        self.new.update((exchange.recorded,) if exchange.recorded else ())
+        self.unrecorded.update((exchange.unrecorded,) if exchange.unrecorded else ())
         if exchange.is_service:
             self.service[exchange.source] += 1
             return
@@ -181,10 +185,6 @@ class Report(Struct):
         self.shares[_find_share(exchange, unmatched=unmatched)] += 1
         if exchange.source == FORWARDED and choice.name and (choice.forwards or exchange.unrecorded):
             self.targets.add(name_file(choice.name))
-        if exchange.source.startswith("cassette "):
-            self.replayed[exchange.source] += 1
-        self.new.update((exchange.recorded,) if exchange.recorded else ())
-        self.unrecorded.update((exchange.unrecorded,) if exchange.unrecorded else ())
         if exchange.remarks:
             self.remarks.update(list_remarks(exchange))
         if (unmatched or rejected) and len(self.unanswered) < MAX_REPORTED:

@@ -14,7 +14,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, canonical, try_parse
 from mockserver.core.kept_objects import ObjectView
 from mockserver.core.lazy import Memo, lazy_field, lazy_property
-from mockserver.core.mcp_server import McpRequest
+from mockserver.core.mcp_server import UPSTREAM, McpRequest
 from mockserver.core.tokens import APPROX, Tokenizer, part_tokens
 
 # Hosted tools whose calls the client carries out: the tool's name, and the key of its input.
@@ -220,6 +220,11 @@ class Call(Struct, frozen=True, dict=True):
     @property
     def body(self) -> Mapping[str, Json]:
         return self.raw if self.sent is None else self.sent
+
+    @property
+    def upstream(self) -> str:
+        """Return the name of the upstream that can answer it: its dialect, or `mcp/files` for an MCP server."""
+        return self.dialect if self.mcp is None else f"{UPSTREAM}{self.mcp.server}"
 
     @lazy_property
     def written(self) -> bytes | None:

@@ -75,6 +75,15 @@ class McpRequest(Struct, frozen=True):
     is_modern: bool
 
     @property
+    def is_handshake(self) -> bool:
+        return self.method in HANDSHAKES
+
+    @property
+    def is_housekeeping(self) -> bool:
+        """Return whether its answer says nothing that is worth recording."""
+        return self.id is None or self.method in _HOUSEKEEPING
+
+    @property
     def target(self) -> str:
         return str(self.params.get("uri" if self.method.startswith("resources/") else "name", ""))
 
@@ -82,6 +91,20 @@ class McpRequest(Struct, frozen=True):
     def arguments(self) -> Mapping[str, Json]:
         arguments = self.params.get("arguments")
         return arguments if isinstance(arguments, Mapping) else {}
+
+
+SESSION_OPERATION = "mcp_session"  # the operation of all messages but calls
+HANDSHAKES = ("initialize", "server/discover")  # with a session, and without one
+_HOUSEKEEPING = frozenset(
+    ("ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "subscriptions/listen")
+)
+UPSTREAM = "mcp/"  # how the name begins of the upstream that is an MCP server: `mcp/files`
+
+
+def is_upstream_name(name: str) -> bool:
+    """Return whether an upstream is an MCP server, by its name: `mcp/files`."""
+    server = name.removeprefix(UPSTREAM)
+    return server != name and server != "" and "/" not in server
 
 
 # The codes of errors (JSON-RPC 2.0, 5.1, and MCP 2026-07-28).

@@ -38,7 +38,7 @@ from mockserver.kinds.mcp import ANSWERED, SESSION
 
 NAME = "mcp"
 MODERN, LEGACY = ("2026-07-28",), ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-_META = "io.modelcontextprotocol/"
+META = "io.modelcontextprotocol/"
 _SESSION_METHODS = frozenset(
     ("tools/list", "resources/list", "resources/templates/list", "prompts/list", "completion/complete")
 )
@@ -52,7 +52,10 @@ Entry = TypeVar("Entry")
 def _parse(http: HttpRequest, validation: Validation) -> Call:
     request = _read_request(http, validation)
     kind = ANSWERED.get(request.method, SESSION)
-    meaning = {"server": request.server, "method": request.method, "target": request.target}
+    meaning: dict[str, Json] = {"server": request.server, "method": request.method, "target": request.target}
+    if kind is SESSION and not request.is_handshake:  # which pages of which list
+        listed = {name: value for name, value in request.params.items() if name != "_meta"}
+        meaning |= {"params": listed} if listed else {}
     answers = request.params.get("inputResponses")
     return Call(
         dialect=NAME,
@@ -60,7 +63,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
         model=request.server,
         http=http,
         meaning={**meaning, "arguments": request.arguments, **({} if answers is None else {"inputs": answers})},
-        raw={"method": request.method, "params": request.params},
+        raw={**_find_message(http), "params": request.params},
         messages=() if kind is SESSION else (Message("user", _describe(request)),),
         mcp=request,
     )
@@ -107,7 +110,7 @@ def _read_request(http: HttpRequest, validation: Validation) -> McpRequest:
 def _find_version(http: HttpRequest, params: Mapping[str, Json]) -> tuple[str, bool]:
     """Return the revision of a message, and whether it needs no handshake. Raises Failure if it is not known."""
     meta = params.get("_meta")
-    stated = meta.get(f"{_META}protocolVersion") if isinstance(meta, Mapping) else None
+    stated = meta.get(f"{META}protocolVersion") if isinstance(meta, Mapping) else None
     if stated is not None:
         if stated not in MODERN:
             details = {"supported": [*MODERN, *LEGACY], "requested": stated}
@@ -176,14 +179,14 @@ def _describe_session(server: McpServer, request: McpRequest) -> dict[str, Json]
             version = asked if asked in LEGACY else LEGACY[0]
             return {"protocolVersion": version, **_describe_server(server), "serverInfo": _name_server(server)}
         case "server/discover":
-            named = {f"{_META}serverInfo": _name_server(server)}
-            return {"supportedVersions": [*MODERN], **_describe_server(server), **_UNCACHED, "_meta": named}
+            named = {f"{META}serverInfo": _name_server(server)}
+            return {"supportedVersions": [*MODERN], **_describe_server(server), **UNCACHED, "_meta": named}
         case "tools/list":
             return _page("tools", server.tools, _describe_tool, server, request)
         case "resources/list":
             return _page("resources", server.resources, _describe_resource, server, request)
         case "resources/templates/list":
-            return {"resourceTemplates": [], **(_UNCACHED if request.is_modern else {})}
+            return {"resourceTemplates": [], **(UNCACHED if request.is_modern else {})}
         case "prompts/list":
             return _page("prompts", server.prompts, _describe_prompt, server, request)
         case "completion/complete":
@@ -191,7 +194,7 @@ def _describe_session(server: McpServer, request: McpRequest) -> dict[str, Json]
     return {}
 
 
-_UNCACHED: Mapping[str, Json] = {"ttlMs": 0, "cacheScope": "private"}  # a client that caches would hide calls
+UNCACHED: Mapping[str, Json] = {"ttlMs": 0, "cacheScope": "private"}  # a client that caches would hide calls
 
 
 def _describe_server(server: McpServer) -> dict[str, Json]:
@@ -215,7 +218,7 @@ def _page(key: str, entries: Sequence[Entry], describe: Any, server: McpServer, 
             raise _refuse(f"Invalid params: no page begins at cursor {cursor!r}.", INVALID_PARAMS, status=200)
     end = len(entries) if server.page is None else start + server.page
     more = {"nextCursor": f"{_CURSOR}{end}"} if end < len(entries) else {}
-    return {key: [describe(entry) for entry in entries[start:end]], **more, **(_UNCACHED if request.is_modern else {})}
+    return {key: [describe(entry) for entry in entries[start:end]], **more, **(UNCACHED if request.is_modern else {})}
 
 
 _CURSOR = "page-"
@@ -267,7 +270,7 @@ def _write_resource(answer: Answer, request: McpRequest) -> dict[str, Json]:
             contents.append({"uri": request.target, **part.body})
         elif isinstance(part, Text):
             contents.append({"uri": request.target, "text": part.text})
-    return {"contents": contents, **(_UNCACHED if request.is_modern else {})}
+    return {"contents": contents, **(UNCACHED if request.is_modern else {})}
 
 
 def _write_prompt(answer: Answer, request: McpRequest) -> dict[str, Json]:
@@ -313,6 +316,12 @@ def _find_message(http: HttpRequest) -> Mapping[str, Json]:
     return body if isinstance(body, Mapping) else {}
 
 
+def _readdress(call: Call, reply: Reply) -> Reply:
+    from mockserver.dialects._mcp_recorded import readdress  # which knows this module
+
+    return readdress(call, reply)
+
+
 _CODES = {"unmatched": UNMATCHED}
 _MESSAGES = {
     "missing_key": "Unauthorized: send a bearer token.",
@@ -323,7 +332,7 @@ _MESSAGES = {
 DIALECT = Dialect(
     name=NAME,
     mounts=("/mcp",),
-    operations=(Operation("mcp_call", "POST", "/{server}", _parse, _render),),
+    operations=(Operation("mcp_call", "POST", "/{server}", _parse, _render, readdress=_readdress),),
     credential=bearer,
     fail=_fail,
     models=(),

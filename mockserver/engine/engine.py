@@ -79,6 +79,9 @@ class CassettePlayer(Protocol):
     def is_empty(self) -> bool:
         """Return whether there is a cassette only for calls that name one."""
 
+    def knows_server(self, call: Call) -> bool:
+        """Return whether there are, or will be, recordings of the MCP server that a call is for."""
+
     async def play(self, call: Call, counters: Counters, cassette: str | None = None) -> Plan | None:
         """Plan a recorded answer, a Forward to the provider, or a Failure that names the nearest episode.
 
@@ -204,10 +207,14 @@ class Engine:
             silence = self._finish_draft(call, _SILENCE, "generated", terms, _WARM_UP)
             return replace(silence, timing=Timing())
         large = is_large(call)
-        if call.mcp is not None and (refused := check_mcp_call(self.servers, call.mcp)) is not None:
-            return self._finish_draft(call, refused, "invalid", terms)
-        if call.operation == SESSION.name:  # handshakes and lists are the server's own
-            return await self._plan_without_rule(call, NO_OVERRIDES)
+        if call.mcp is not None:
+            is_recorded = self._records_server(call)
+            refused = None if is_recorded else check_mcp_call(self.servers, call.mcp)
+            if refused is not None:
+                return self._finish_draft(call, refused, "invalid", terms)
+            if call.operation == SESSION.name:  # handshakes and lists are the server's own
+                played = await self.replay(asked) if is_recorded else None
+                return played or await self._plan_without_rule(call, NO_OVERRIDES)
         if call.operation in _LIMITED_BY_MODEL:
             try:
                 if large:
@@ -298,6 +305,9 @@ class Engine:
         """Plan what a cassette has of a call, the loaded one unless named; None where there is no cassette."""
         return None if self.player is None else await self.player.play(call, self.counters, cassette)
 
+    def _records_server(self, call: Call) -> bool:
+        return self.player is not None and self.player.knows_server(call)
+
     async def _replay_despite(self, refusal: Failure, call: Call, asked: Call) -> Plan:
         """Plan a call that its model would refuse: an answer in the cassette is what the provider really said."""
         self.policy.models.admit(call.model)
@@ -359,7 +369,8 @@ class Engine:
         """Plan a call that no rule answers: by the cassette, what is kept, or the model."""
         is_kept = call.operation in LOOK_UPS and await self.memory.knows(call)
         plan = None
-        if call.operation != OTHER and call.mcp is None and not is_kept and self.player is not None:
+        is_ours = call.operation == OTHER or is_kept or (call.mcp is not None and not self._records_server(call))
+        if not is_ours and self.player is not None:
             plan = await self.replay(asked)
         if plan is None and lost:
             plan = Plan(Failure("previous_not_found"), "unmatched")

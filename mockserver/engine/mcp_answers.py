@@ -42,7 +42,7 @@ def check_mcp_call(servers: Servers, request: McpRequest) -> Draft | None:
 
 def find_mcp_answer(servers: Servers, request: McpRequest) -> McpServer | Draft | None:
     """Return what a server has for a request that no rule answers: itself for a list, or a resource; or None."""
-    server = servers[request.server]
+    server = servers.get(request.server) or McpServer(request.server)  # one that is only recorded
     if request.method != "resources/read":
         return None if request.method in ("tools/call", "prompts/get") else server
     resource = server.find_resource(request.target)
@@ -67,7 +67,7 @@ def _find_server(servers: Servers, name: str) -> McpServer:
     if name in servers:
         return servers[name]
     others = f"there are: {', '.join(sorted(servers))}" if servers else "there are none"
-    message = f'There is no MCP server "{name}"; {others}. Define it under mcp: in a rules file.'
+    message = f'There is no MCP server "{name}"; {others}. Define it under mcp: in a rules file, or record it.'
     raise Failure("not_found", message, status=404)
 
 

@@ -1,5 +1,6 @@
 """Requests to MCP servers: for tools, resources and prompts, with handshakes, lists and notifications around them."""
 
+from mockserver.core.mcp_server import SESSION_OPERATION
 from mockserver.kinds.kind import OperationKind
 
 _WORDS_OF_MODELS = frozenset(
@@ -22,6 +23,6 @@ class McpOperation(OperationKind, frozen=True, kw_only=True):
 TOOL_CALL = McpOperation(name="mcp_call")
 RESOURCE_READ = McpOperation(name="mcp_read", withheld=_WORDS_OF_MODELS | {"tool_error"})
 PROMPT_GET = McpOperation(name="mcp_prompt", withheld=_WORDS_OF_MODELS | {"tool_error"})
-SESSION = McpOperation(name="mcp_session", is_session=True, takes_text=False)
+SESSION = McpOperation(name=SESSION_OPERATION, is_session=True, takes_text=False)
 ANSWERED = {"tools/call": TOOL_CALL, "resources/read": RESOURCE_READ, "prompts/get": PROMPT_GET}  # by rules
 OPERATIONS = (*ANSWERED.values(), SESSION)

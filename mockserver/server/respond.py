@@ -337,6 +337,8 @@ class Responder(Struct, eq=False):
         elif isinstance(outcome, Recorded):
             reply, pace = pace_reply(outcome, pace, settings.replay_speed if timed else 0.0)
             reply = self._use_own_urls(operation, reply, call.http)
+            if operation.readdress is not None:
+                reply = operation.readdress(call, reply)
             if reply is outcome.reply and pace is AT_ONCE and not plan.faults:  # which need each frame by itself
                 reply = outcome.joined_reply
         else:

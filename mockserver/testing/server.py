@@ -432,7 +432,9 @@ class MockServer(Assertions):
 
     def find_played_cassette(self) -> PlayedCassette | None:
         """The cassette that is replayed, if any, and which episodes were played."""
-        return None if self._cassette is None else self._cassette.count_played(self.calls)
+        if self._cassette is None:
+            return None
+        return self._cassette.count_played((*self.calls, *self.service_calls))  # of MCP servers, lists, too
 
     def compile_rule(self, rule: Mapping[str, Json], place: SourceLocation) -> Rule:
         """A rule declared at a place of a program. Raises RuleError."""

@@ -78,7 +78,7 @@ def run_command(
     mockserver run --for claude-code -- claude -p "say hi"
     mockserver run --record once --cassette chat --upstream openai=https://api.openai.com/v1 -- python app.py
     """
-    from mockserver.server.client_environment import make_environment
+    from mockserver.server.client_environment import list_mcp_servers, make_environment
     from mockserver.server.run import Running  # uvicorn is slow to import; report mistakes in rules first
 
     resume_collection()
@@ -104,7 +104,8 @@ def run_command(
             click.echo(line, err=True)
         if inspect:
             click.echo(f"mockserver: the inspector is at {running.address}{CONTROL}/", err=True)
-        environ = {**os.environ, **make_environment(running.address, live.settings, os.environ)}
+        servers = list_mcp_servers(live.engine.servers, live.settings)
+        environ = {**os.environ, **make_environment(running.address, live.settings, os.environ, servers)}
         for agent in led:
             address = f"{running.address}/ns/{agent.name}"
             environ = agent.settle(Path(homes, agent.name), address=address, environ=environ)

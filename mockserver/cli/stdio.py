@@ -13,6 +13,7 @@ import click
 from mockserver.cli.options import add_setting_flags, find_sources, rules_option
 from mockserver.config.errors import ConfigError
 from mockserver.core.json import Json
+from mockserver.core.mcp_messages import find_data
 from mockserver.core.mcp_server import INTERNAL_ERROR
 
 ADDRESS = "MOCKSERVER_URL"
@@ -20,11 +21,11 @@ _META = "io.modelcontextprotocol/protocolVersion"
 Send = Callable[[bytes, Mapping[str, str]], Awaitable[bytes]]  # a message and its headers to the answer
 
 
-@click.command(name="mcp")
+@click.command(name="serve")
 @click.argument("name")
 @rules_option
 @add_setting_flags("unmatched", "seed", "cassette", "cassettes")
-def mcp_command(name: str, rules: tuple[Path, ...], **flags: Json) -> None:
+def serve_command(name: str, rules: tuple[Path, ...], **flags: Json) -> None:
     """Serve the MCP server NAME to a client that starts a command and speaks over standard input and output.
 
     With MOCKSERVER_URL in the environment, as `mockserver run` and the fixture set it, messages go to that server,
@@ -54,9 +55,17 @@ async def _answer(line: bytes, send: Send) -> None:
     except ConfigError as error:
         print(f"mockserver: {error}", file=sys.stderr, flush=True)
         answer = _make_error(line, str(error))
-    if answer.strip():
-        sys.stdout.buffer.write(answer.replace(b"\r", b"").replace(b"\n", b"") + b"\n")
-        sys.stdout.buffer.flush()
+    for message in _list_messages(answer):
+        sys.stdout.buffer.write(message.replace(b"\r", b"").replace(b"\n", b"") + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _list_messages(answer: bytes) -> list[bytes]:
+    """Return the messages of an answer: those of a stream's events, or the only one."""
+    if answer.lstrip()[:1] in (b"{", b""):
+        return [answer] if answer.strip() else []
+    found = [find_data(event) for event in answer.replace(b"\r\n", b"\n").split(b"\n\n")]
+    return [data for data in found if data.strip()]
 
 
 def _make_error(line: bytes, message: str) -> bytes:
@@ -118,9 +127,11 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
     from mockserver.server.live import start
     from mockserver.server.respond import Responder
 
-    live = start(find_sources(rules, flags))
-    if name not in live.engine.servers:
-        known = ", ".join(sorted(live.engine.servers)) or "none; define one under mcp:"
+    live = start(find_sources(rules, {**flags, "record": "none"}))
+    cassette = live.player.cassette
+    recorded = {model for dialect, model in cassette.models if dialect == DIALECT.name} if cassette else set()
+    if name not in (servers := {*live.engine.servers, *recorded}):
+        known = ", ".join(sorted(servers)) or "none; define one under mcp:, or name its cassette"
         raise ConfigError(f'the rules files define no MCP server "{name}"; there are: {known}')
     responder = Responder(live, DIALECT, {operation.method: operation for operation in DIALECT.operations})
 

@@ -41,7 +41,7 @@ from mockserver.rules.lint.remarks import Remark, find_repeated_calls
 from mockserver.rules.load import Rule
 from mockserver.server.agents import Agent, check_unmatched, find_agent
 from mockserver.server.call_budget import MAX_CALLS, CallBudget
-from mockserver.server.client_environment import make_base_url, make_environment
+from mockserver.server.client_environment import list_mcp_servers, make_base_url, make_environment
 from mockserver.server.live import start
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.player import Player
@@ -166,7 +166,10 @@ class MockServer(Assertions):
     @property
     def env(self) -> Mapping[str, str]:
         """The environment variables with which official clients connect to this server."""
-        return make_environment(self.url, self._live.settings, find_own_environ())
+        return make_environment(self.url, self._live.settings, find_own_environ(), self._list_mcp_servers())
+
+    def _list_mcp_servers(self) -> Sequence[str]:
+        return list_mcp_servers((*self._live.engine.servers, *self._mcp), self._live.settings)
 
     def client(self, dialect: str = "openai", **options: Any) -> "OpenAI":
         """OpenAI's client for a dialect that it supports; `options` are the client's. Raises ConfigError.

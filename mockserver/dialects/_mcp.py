@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from pydantic_core import to_json
 
-from mockserver.core.call import Call, Message
+from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.json import Json, compact, try_parse
+from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.mcp_server import (
     HEADER_MISMATCH,
@@ -34,7 +34,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._parse import bearer, read_json
 from mockserver.dialects._reply import data_reply
-from mockserver.kinds.mcp import ANSWERED, SESSION
+from mockserver.kinds.mcp import ANSWERED, make_mcp_call
 
 NAME = "mcp"
 MODERN, LEGACY = ("2026-07-28",), ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
@@ -51,30 +51,7 @@ Entry = TypeVar("Entry")
 
 def _parse(http: HttpRequest, validation: Validation) -> Call:
     request = _read_request(http, validation)
-    kind = ANSWERED.get(request.method, SESSION)
-    meaning: dict[str, Json] = {"server": request.server, "method": request.method, "target": request.target}
-    if kind is SESSION and not request.is_handshake:  # which pages of which list
-        listed = {name: value for name, value in request.params.items() if name != "_meta"}
-        meaning |= {"params": listed} if listed else {}
-    answers = request.params.get("inputResponses")
-    return Call(
-        dialect=NAME,
-        operation=kind.name,
-        model=request.server,
-        http=http,
-        meaning={**meaning, "arguments": request.arguments, **({} if answers is None else {"inputs": answers})},
-        raw={**_find_message(http), "params": request.params},
-        messages=() if kind is SESSION else (Message("user", _describe(request)),),
-        mcp=request,
-    )
-
-
-def _describe(request: McpRequest) -> str:
-    """Return what is asked as the text that results are made of: the arguments, or the URI."""
-    if request.method == "resources/read":
-        return request.target
-    stated = request.arguments.items()
-    return "\n".join([f"{name}: {value if isinstance(value, str) else compact(value)}" for name, value in stated])
+    return make_mcp_call(request, http, _find_message(http))
 
 
 def _read_request(http: HttpRequest, validation: Validation) -> McpRequest:

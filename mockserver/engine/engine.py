@@ -44,6 +44,7 @@ from mockserver.engine.answer import (
 from mockserver.engine.call_objects import CallObjects
 from mockserver.engine.catalogue import LONGEST, Catalogue, Known, Model, apply_limits, limit_for_generator
 from mockserver.engine.counters import ScenarioState, find_attempt, name_ids_counter
+from mockserver.engine.hosted_mcp import HostedAnswer, find_hosted_servers
 from mockserver.engine.mcp_answers import check_mcp_call, find_mcp_answer, generate_mcp_result
 from mockserver.engine.memory import Memory, continue_conversation
 from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thread
@@ -179,7 +180,7 @@ class Engine:
             elif call.previous_response_id is not None:
                 plan = await self._plan_continuation(call, asked, terms)
             else:
-                plan = await self._plan_conversation(call, asked, terms)
+                plan = await self._plan_answer(call, asked, terms)
                 if call.options.store or call.operation in _ABOUT_KEPT or call.http.turn is not None:
                     plan = await self.memory.leave(call, plan)
         except Failure as refusal:
@@ -197,9 +198,16 @@ class Engine:
         needed = self.policy.unmatched == "error" or (conversation is not None and conversation.needs_previous)
         lost = isinstance(resumed, Failure) or (resumed is None and needed)
         call = resumed if isinstance(resumed, Call) else continue_conversation(call, ())
-        plan = await self.memory.leave(call, await self._plan_conversation(call, asked, terms, lost=lost))
+        plan = await self.memory.leave(call, await self._plan_answer(call, asked, terms, lost=lost))
         outcome = plan.outcome
         return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
+
+    async def _plan_answer(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
+        """Plan a whole answer, with the calls that the provider makes of tools of MCP servers."""
+        hosted = find_hosted_servers(call, self.servers) if call.connectors else ()
+        if not hosted:
+            return await self._plan_conversation(call, asked, terms, lost=lost)
+        return await HostedAnswer(call, hosted, _TurnPlanner(self, call, asked, terms, lost)).plan()
 
     async def _plan_conversation(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
         """Plan a whole conversation. If the previous response is `lost`, only rules that match on it may answer."""
@@ -482,6 +490,29 @@ class Engine:
         known = map(self.policy.models.find_properties, names)
         limits = tuple((model.context_window, model.max_output_tokens) for model in known)
         return Models(names, self.policy.clock.now(), limits)
+
+
+class _TurnPlanner(Struct, frozen=True):
+    """Plans the turns of an answer with the tools of MCP servers; the first is that of the request itself."""
+
+    engine: Engine
+    call: Call
+    asked: Call
+    terms: Terms
+    lost: bool
+
+    async def plan_turn(self, call: Call) -> Plan:
+        """Plan one turn of the model."""
+        is_first = call.meaning is self.call.meaning
+        return await self.engine._plan_conversation(call, self.asked if is_first else call, self.terms, lost=self.lost)
+
+    async def plan_tool(self, call: Call) -> Plan:
+        """Plan the result of a tool."""
+        return await self.engine.plan(call)
+
+    async def write_text(self, call: Call) -> Plan:
+        """Have the model without weights write the answer."""
+        return await self.engine._generate(call, NO_OVERRIDES)
 
 
 class FoundRule(Struct, frozen=True):

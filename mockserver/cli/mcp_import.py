@@ -16,8 +16,8 @@ from mockserver.config.errors import ConfigError
 from mockserver.core.episode import Recorded
 from mockserver.core.json import Json
 from mockserver.core.mcp_messages import Message, find_response, is_response, read_message
+from mockserver.core.mcp_server import LEGACY, META, MODERN
 from mockserver.core.text import plural
-from mockserver.dialects._mcp import LEGACY, META, MODERN
 from mockserver.server.programs import find_command
 
 TIMEOUT = 60.0  # seconds for an answer

@@ -17,7 +17,7 @@ from mockserver.config.errors import CassetteError, ConfigError
 from mockserver.core.episode import Episode, Sent
 from mockserver.core.json import Json
 from mockserver.core.mcp_messages import find_response
-from mockserver.core.mcp_stdio import Conversation, Exchanged
+from mockserver.core.mcp_stdio import Exchanged, StdioListener
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import plural
 from mockserver.dialects._mcp import DIALECT
@@ -79,7 +79,7 @@ class StdioRecorder:
 
     def __init__(self, name: str, cassette: str, player: Player) -> None:
         self._name, self._cassette, self._player = name, cassette, player
-        self._conversation = Conversation()
+        self._listener = StdioListener()
         self._saving = set[asyncio.Task[None]]()
         self._order = asyncio.Lock()  # answers are saved as they came
         self._saved = 0
@@ -108,7 +108,7 @@ class StdioRecorder:
         """Pass the client's lines on until they end; then the server has a while to end, too."""
         assert server.stdin is not None  # noqa: S101  # it is a pipe
         while line := await asyncio.to_thread(sys.stdin.buffer.readline):
-            self._conversation.hear_client(line, monotonic())
+            self._listener.hear_client(line, monotonic())
             with suppress(ConnectionError):
                 server.stdin.write(line)
                 await server.stdin.drain()
@@ -121,7 +121,7 @@ class StdioRecorder:
         while line := await server.stdout.readline():
             sys.stdout.buffer.write(line)
             sys.stdout.buffer.flush()
-            exchanged = self._conversation.hear_server(line, monotonic())
+            exchanged = self._listener.hear_server(line, monotonic())
             if exchanged is not None:
                 task = asyncio.create_task(self._save(exchanged))
                 self._saving.add(task)

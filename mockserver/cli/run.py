@@ -104,7 +104,7 @@ def run_command(
             click.echo(line, err=True)
         if inspect:
             click.echo(f"mockserver: the inspector is at {running.address}{CONTROL}/", err=True)
-        servers = list_mcp_servers(live.engine.servers, live.settings)
+        servers = list_mcp_servers(live.engine.servers, live.settings, live.player.recorded_servers)
         environ = {**os.environ, **make_environment(running.address, live.settings, os.environ, servers)}
         for agent in led:
             address = f"{running.address}/ns/{agent.name}"

@@ -128,9 +128,7 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
     from mockserver.server.respond import Responder
 
     live = start(find_sources(rules, {**flags, "record": "none"}))
-    cassette = live.player.cassette
-    recorded = {model for dialect, model in cassette.models if dialect == DIALECT.name} if cassette else set()
-    if name not in (servers := {*live.engine.servers, *recorded}):
+    if name not in (servers := {*live.engine.servers, *live.player.recorded_servers}):
         known = ", ".join(sorted(servers)) or "none; define one under mcp:, or name its cassette"
         raise ConfigError(f'the rules files define no MCP server "{name}"; there are: {known}')
     responder = Responder(live, DIALECT, {operation.method: operation for operation in DIALECT.operations})

@@ -6,6 +6,10 @@ from msgspec import Struct, field
 
 from mockserver.core.json import Json
 
+MODERN, LEGACY = ("2026-07-28",), ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # revisions, latest first
+META = "io.modelcontextprotocol/"  # how the keys of the protocol begin in what a message says of itself
+UNCACHED: Mapping[str, Json] = {"ttlMs": 0, "cacheScope": "private"}  # a client that caches would hide calls
+
 
 class McpTool(Struct, frozen=True):
     """A tool; `input` and `output` are JSON Schemas, the second None if its results have no structure."""

@@ -25,7 +25,7 @@ class _Waiting(Struct):
     told: list[RecordedEvent] = []
 
 
-class Conversation:
+class StdioListener:
     """Joins the lines of a client and a server to requests with their answers; times are seconds of one clock."""
 
     def __init__(self) -> None:

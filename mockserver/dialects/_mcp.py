@@ -18,9 +18,13 @@ from mockserver.core.mcp_server import (
     HEADER_MISMATCH,
     INVALID_PARAMS,
     INVALID_REQUEST,
+    LEGACY,
+    META,
     METHOD_NOT_FOUND,
+    MODERN,
     PARSE_ERROR,
     SERVER_ERROR,
+    UNCACHED,
     UNMATCHED,
     UNSUPPORTED_VERSION,
     McpPrompt,
@@ -32,13 +36,12 @@ from mockserver.core.mcp_server import (
 from mockserver.core.plan import REASONS, TOOL_ERROR, Answer, Failure, Item, Text
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
+from mockserver.dialects._mcp_recorded import readdress
 from mockserver.dialects._parse import bearer, read_json
 from mockserver.dialects._reply import data_reply
 from mockserver.kinds.mcp import ANSWERED, make_mcp_call
 
 NAME = "mcp"
-MODERN, LEGACY = ("2026-07-28",), ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-META = "io.modelcontextprotocol/"
 _SESSION_METHODS = frozenset(
     ("tools/list", "resources/list", "resources/templates/list", "prompts/list", "completion/complete")
 )
@@ -171,9 +174,6 @@ def _describe_session(server: McpServer, request: McpRequest) -> dict[str, Json]
     return {}
 
 
-UNCACHED: Mapping[str, Json] = {"ttlMs": 0, "cacheScope": "private"}  # a client that caches would hide calls
-
-
 def _describe_server(server: McpServer) -> dict[str, Json]:
     offered = {"tools": server.tools, "resources": server.resources, "prompts": server.prompts}
     capabilities: dict[str, Json] = {name: {} for name, entries in offered.items() if entries or name == "tools"}
@@ -293,12 +293,6 @@ def _find_message(http: HttpRequest) -> Mapping[str, Json]:
     return body if isinstance(body, Mapping) else {}
 
 
-def _readdress(call: Call, reply: Reply) -> Reply:
-    from mockserver.dialects._mcp_recorded import readdress  # which knows this module
-
-    return readdress(call, reply)
-
-
 _CODES = {"unmatched": UNMATCHED}
 _MESSAGES = {
     "missing_key": "Unauthorized: send a bearer token.",
@@ -309,7 +303,7 @@ _MESSAGES = {
 DIALECT = Dialect(
     name=NAME,
     mounts=("/mcp",),
-    operations=(Operation("mcp_call", "POST", "/{server}", _parse, _render, readdress=_readdress),),
+    operations=(Operation("mcp_call", "POST", "/{server}", _parse, _render, readdress=readdress),),
     credential=bearer,
     fail=_fail,
     models=(),

@@ -16,8 +16,7 @@ from mockserver.core.http import Reply
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.mcp_messages import Message, find_data, is_response, read_message
-from mockserver.core.mcp_server import HANDSHAKES, McpRequest
-from mockserver.dialects._mcp import LEGACY, META, MODERN, UNCACHED
+from mockserver.core.mcp_server import HANDSHAKES, LEGACY, META, MODERN, UNCACHED, McpRequest
 
 
 def find_other_handshake(call: Call) -> Call | None:

@@ -52,10 +52,10 @@ def make_environment(
     return found
 
 
-def list_mcp_servers(defined: Iterable[str], settings: Settings) -> Sequence[str]:
-    """The MCP servers that clients can reach: those that rules files define, and those that are recorded."""
-    recorded = [name.removeprefix(UPSTREAM) for name in settings.upstream if is_upstream_name(name)]
-    return tuple(dict.fromkeys((*defined, *recorded)))
+def list_mcp_servers(defined: Iterable[str], settings: Settings, recorded: Iterable[str] = ()) -> Sequence[str]:
+    """The MCP servers that clients can reach: those that rules files define, and those that are or will be recorded."""
+    forwarded = [name.removeprefix(UPSTREAM) for name in settings.upstream if is_upstream_name(name)]
+    return tuple(dict.fromkeys((*defined, *forwarded, *recorded)))
 
 
 def _name_mcp_variable(server: str) -> str:

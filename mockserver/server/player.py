@@ -1,6 +1,6 @@
 """Answers calls from cassettes, and says what is to be recorded into them."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlencode
 
@@ -59,6 +59,12 @@ class Player(Struct, frozen=True):
     @property
     def is_empty(self) -> bool:
         return self.choice.name is None and self.choice.record == "none"
+
+    @property
+    def recorded_servers(self) -> Sequence[str]:
+        """The MCP servers of which the cassette has recordings, by name."""
+        models = () if self.cassette is None else self.cassette.models
+        return sorted([model for dialect, model in models if dialect == "mcp"])
 
     def knows_server(self, call: Call) -> bool:
         """Return whether the cassette has recordings of the MCP server that a call is for, or is to get some."""

@@ -169,7 +169,8 @@ class MockServer(Assertions):
         return make_environment(self.url, self._live.settings, find_own_environ(), self._list_mcp_servers())
 
     def _list_mcp_servers(self) -> Sequence[str]:
-        return list_mcp_servers((*self._live.engine.servers, *self._mcp), self._live.settings)
+        live = self._live
+        return list_mcp_servers((*live.engine.servers, *self._mcp), live.settings, live.player.recorded_servers)
 
     def client(self, dialect: str = "openai", **options: Any) -> "OpenAI":
         """OpenAI's client for a dialect that it supports; `options` are the client's. Raises ConfigError.

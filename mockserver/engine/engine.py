@@ -26,7 +26,7 @@ from mockserver.core.draft import (
 )
 from mockserver.core.json import Json
 from mockserver.core.lazy import Memo, lazy_property
-from mockserver.core.mcp_server import McpServer
+from mockserver.core.mcp_server import McpRequest, McpServer
 from mockserver.core.plan import SERVICE, Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.state import Counters
@@ -177,6 +177,8 @@ class Engine:
         try:
             if len(call.prompts) > 1:
                 plan = await self._plan_each(call, asked)
+            elif call.mcp is not None:
+                plan = await self._plan_mcp(call, call.mcp, asked, terms)
             elif call.previous_response_id is not None:
                 plan = await self._plan_continuation(call, asked, terms)
             else:
@@ -202,6 +204,18 @@ class Engine:
         outcome = plan.outcome
         return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
 
+    async def _plan_mcp(self, call: Call, request: McpRequest, asked: Call, terms: Terms) -> Plan:
+        """Plan what a message to an MCP server gets: from recordings of the server, if there are any."""
+        is_recorded, is_session = self._records_server(call), call.operation == SESSION.name
+        if is_recorded and is_session and (played := await self.replay(asked)) is not None:
+            return played
+        refused = None if is_recorded else check_mcp_call(self.servers, request)
+        if refused is not None:
+            return self._finish_draft(call, refused, "invalid", terms)
+        if is_session:  # handshakes and lists are the server's own
+            return await self._plan_without_rule(call, NO_OVERRIDES)
+        return await self._plan_conversation(call, asked, terms)
+
     async def _plan_answer(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
         """Plan a whole answer, with the calls that the provider makes of tools of MCP servers."""
         hosted = find_hosted_servers(call, self.servers) if call.connectors else ()
@@ -215,14 +229,6 @@ class Engine:
             silence = self._finish_draft(call, _SILENCE, "generated", terms, _WARM_UP)
             return replace(silence, timing=Timing())
         large = is_large(call)
-        if call.mcp is not None:
-            is_recorded = self._records_server(call)
-            refused = None if is_recorded else check_mcp_call(self.servers, call.mcp)
-            if refused is not None:
-                return self._finish_draft(call, refused, "invalid", terms)
-            if call.operation == SESSION.name:  # handshakes and lists are the server's own
-                played = await self.replay(asked) if is_recorded else None
-                return played or await self._plan_without_rule(call, NO_OVERRIDES)
         if call.operation in _LIMITED_BY_MODEL:
             try:
                 if large:

@@ -42,12 +42,14 @@ type Field =
   | "arguments"
   | "resource"
   | "prompt_name"
+  | "client_answer"
+  | "client_action"
   | "prompt_tokens"
   | "body";
 
 /** Conditions of a rule, as under `when:` in a rules file. All must hold. */
 export type When = { [field in Field]?: Condition } & {
-  [field: `${"param" | "header" | "query" | "metadata" | "arguments"}.${string}`]: Condition;
+  [field: `${"param" | "header" | "query" | "metadata" | "arguments" | "client_answer"}.${string}`]: Condition;
 } & { any?: When[]; all?: When[]; not?: When };
 
 /** Milliseconds, seconds and so on as text (`"300ms"`, `"2s"`), or a number of seconds. */
@@ -79,6 +81,34 @@ export interface Content {
   annotate?: Table;
 }
 
+/** Progress of a call of an MCP server. */
+export interface Progress {
+  at?: Duration;
+  done?: number;
+  of?: number;
+  message?: string;
+}
+
+/** A log line of an MCP server. */
+export interface LogLine {
+  at?: Duration;
+  level?: "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
+  logger?: string;
+  data: unknown;
+}
+
+/** What an MCP server asks: the user, the model of the client, or for its roots. */
+export interface Question {
+  user?: string;
+  schema?: Table;
+  url?: string;
+  model?: string;
+  system?: string;
+  max_tokens?: number;
+  roots?: true;
+  name?: string;
+}
+
 /** An answer, as under `then:` in a rules file. */
 export interface Then extends Content {
   choices?: Content[];
@@ -96,11 +126,18 @@ export interface Then extends Content {
   one_of?: { weight?: number; then: Then }[];
   embedding?: number[];
   moderation?: Record<string, number> | string[];
+  image?: string | { file?: string; text?: string; color?: string };
   status?: string | string[];
   /** What a tool of an MCP server fails with: a text, or JSON. */
   tool_error?: unknown;
   /** Content blocks of a tool of an MCP server, in MCP's form. */
   content?: (Table & { type: string })[];
+  /** Progress of a call of an MCP server, before its answer. */
+  progress?: Progress | Progress[];
+  /** Log lines of a call of an MCP server. */
+  log?: string | LogLine | LogLine[];
+  /** What an MCP server asks its client before it answers. */
+  ask?: Question | Question[];
   failed?: true | { code?: string; message?: string; event?: "error" };
   /** Names, or a name with its table: `{ cut: { after_tokens: 3 } }`. */
   faults?: (string | { [fault: string]: Table })[];

@@ -25,7 +25,9 @@ def check_command(rules: tuple[Path, ...]) -> None:
     """Check RULES (default: rules.yaml). The exit code is 2 if there is a mistake or no file, else 0."""
     from mockserver.cli.options import find_sources
     from mockserver.core.text import plural
+    from mockserver.rules.lint.mcp_servers import find_unserved
     from mockserver.rules.lint.remarks import Remark, review
+    from mockserver.rules.load import load_servers
     from mockserver.server.stubs import find_unreachable
 
     given = find_sources(rules, {})
@@ -40,6 +42,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
             click.echo(mistake.render(), err=True)
         sys.exit(2)
     remarks = [*review(loaded), *find_unreachable(loaded, settings.dialect)]
+    remarks += find_unserved(loaded, load_servers(given.documents()))
     if not settings.upstream:
         remarks += [Remark(rule, _NO_UPSTREAM) for rule in loaded if "forward" in rule.spec.get("then", ())]
     for remark in remarks:
@@ -84,6 +87,7 @@ def schema_command() -> None:
     """Print the JSON Schema of rules files: `mockserver schema > rules.schema.json`."""
     from mockserver.delivery.faults import FAULTS
     from mockserver.dialects import discover
+    from mockserver.dialects._mcp import DIALECT as MCP
     from mockserver.rules.json_schema import make_rules_schema
 
-    click.echo(json.dumps(make_rules_schema(FAULTS, tuple(discover())), indent=2))
+    click.echo(json.dumps(make_rules_schema(FAULTS, (*discover(), MCP.name)), indent=2))

@@ -23,7 +23,7 @@ from mockserver.core.json import Json
 from mockserver.core.text import LONGEST, escape_line, lines, plural
 from mockserver.dialects import client_configs
 from mockserver.server.cassette_store import name_file
-from mockserver.server.client_environment import make_bare_url, make_base_url, write_openai_hint
+from mockserver.server.client_environment import list_mcp_addresses, make_bare_url, make_base_url, write_openai_hint
 from mockserver.server.live import Live, Worker, start
 from mockserver.server.masking import find_row_secrets
 from mockserver.server.player import CassetteChoice
@@ -84,6 +84,8 @@ def write_banner(live: Live, given: Sources, port: int) -> str:
     address, default = f"http://{host}:{port}", live.settings.dialect
     bases = [f"  {name:<12} {make_base_url(address, name)}{write_openai_hint(name)}" for name in client_configs()]
     bases.append(f"  {'':<12} {make_bare_url(address, default)}{write_openai_hint(default)}  (speaks {default})")
+    servers = list_mcp_addresses(address, live.engine.servers)
+    bases += [f"  {f'mcp {name}':<12} {url}" for name, url in servers.items()]
     name = live.player.choice.name
     stated = live.settings.unmatched
     unmatched = stated if isinstance(stated, str) else f"error {stated.status or ''}".rstrip()

@@ -1,4 +1,4 @@
-"""`mockserver mcp`: an MCP server on standard input and output, one message a line (wire/mcp.md 4, stdio)."""
+"""`mockserver mcp`: an MCP server on standard input and output, one message a line (MCP, Transports: stdio)."""
 
 import asyncio
 import json
@@ -6,19 +6,21 @@ import os
 import sys
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from threading import Lock, Thread
+from urllib.parse import quote
 
 import click
 
 from mockserver.cli.options import add_setting_flags, find_sources, rules_option
 from mockserver.config.errors import ConfigError
 from mockserver.core.json import Json
-from mockserver.core.mcp_messages import find_data
-from mockserver.core.mcp_server import INTERNAL_ERROR
+from mockserver.core.mcp_server import INTERNAL_ERROR, McpServer
 
-ADDRESS = "MOCKSERVER_URL"
+ADDRESS, KEY = "MOCKSERVER_URL", "MOCKSERVER_MCP_KEY"
 _META = "io.modelcontextprotocol/protocolVersion"
-Send = Callable[[bytes, Mapping[str, str]], Awaitable[bytes]]  # a message and its headers to the answer
+Emit = Callable[[bytes], None]  # takes each message of the server
 
 
 @click.command(name="serve")
@@ -29,129 +31,251 @@ def serve_command(name: str, rules: tuple[Path, ...], **flags: Json) -> None:
     """Serve the MCP server NAME to a client that starts a command and speaks over standard input and output.
 
     With MOCKSERVER_URL in the environment, as `mockserver run` and the fixture set it, messages go to that server,
-    whose rules answer and whose journal has the calls. Else the rules files answer.
+    whose rules answer and whose journal has the calls. If it asks for a key or a token, that is MOCKSERVER_MCP_KEY.
+    Else the rules files answer.
     """
     address = os.environ.get(ADDRESS)
     if address and not rules:
-        asyncio.run(_serve(_make_pipe(f"{address.rstrip('/')}/mcp/{name}")))
+        talk = _make_pipe(f"{address.rstrip('/')}/mcp/{quote(name)}", os.environ.get(KEY))
     else:
-        asyncio.run(_serve(_make_server(name, rules, flags)))
+        talk = _make_server(name, rules, flags)
+    asyncio.run(_Conversation(talk).run())
 
 
-async def _serve(send: Send) -> None:
-    """Answer each line of standard input, several at once, until it ends."""
-    answering = set[asyncio.Task[None]]()
-    while line := await asyncio.to_thread(sys.stdin.buffer.readline):
-        if line.strip():
-            task = asyncio.create_task(_answer(line, send))
-            answering.add(task)
-            task.add_done_callback(answering.discard)
-    await asyncio.gather(*answering)
+class _Message:
+    """A message of the client, and what is said of it over HTTP."""
 
+    def __init__(self, line: bytes, verb: str = "POST") -> None:
+        self.line, self.verb = line, verb
+        self.reached = asyncio.Event()  # the server, whose answer begins
+        try:
+            content = json.loads(line) if line else {}
+        except (ValueError, RecursionError):
+            content = {}
+        self.content: Mapping[str, Json] = content if isinstance(content, dict) else {}
+        self.method = self.content.get("method")
+        self.id = self.content.get("id")
 
-async def _answer(line: bytes, send: Send) -> None:
-    try:
-        answer = await send(line, _make_headers(line))
-    except ConfigError as error:
-        print(f"mockserver: {error}", file=sys.stderr, flush=True)
-        answer = _make_error(line, str(error))
-    for message in _list_messages(answer):
-        sys.stdout.buffer.write(message.replace(b"\r", b"").replace(b"\n", b"") + b"\n")
-    sys.stdout.buffer.flush()
+    @property
+    def is_endless(self) -> bool:
+        """Return whether its answer goes on until one of both sides ends."""
+        return self.verb == "GET" or self.method == "subscriptions/listen"
 
-
-def _list_messages(answer: bytes) -> list[bytes]:
-    """Return the messages of an answer: those of a stream's events, or the only one."""
-    if answer.lstrip()[:1] in (b"{", b""):
-        return [answer] if answer.strip() else []
-    found = [find_data(event) for event in answer.replace(b"\r\n", b"\n").split(b"\n\n")]
-    return [data for data in found if data.strip()]
-
-
-def _make_error(line: bytes, message: str) -> bytes:
-    """Return the error that answers a message, if it wants an answer."""
-    try:
-        name = json.loads(line).get("id")
-    except (ValueError, RecursionError, AttributeError):
-        name = None
-    if name is None:
-        return b""
-    return json.dumps({"jsonrpc": "2.0", "id": name, "error": {"code": INTERNAL_ERROR, "message": message}}).encode()
-
-
-def _make_headers(line: bytes) -> dict[str, str]:
-    """Return the headers that a message would have over HTTP."""
-    headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
-    try:
-        message = json.loads(line)
-        params = message.get("params") or {}
-        version = (params.get("_meta") or {}).get(_META)
-    except (ValueError, RecursionError, AttributeError):
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return the headers that the message would have over HTTP."""
+        headers = {"accept": "application/json, text/event-stream"}
+        if self.line:
+            headers["content-type"] = "application/json"
+        params = self.content.get("params")
+        params = params if isinstance(params, dict) else {}
+        meta = params.get("_meta")
+        version = meta.get(_META) if isinstance(meta, dict) else None
+        if isinstance(version, str):
+            target = params.get("uri" if self.method == "resources/read" else "name")
+            headers |= {"mcp-protocol-version": version, "mcp-method": str(self.method)}
+            headers |= {"mcp-name": f"=?base64?{b64encode(str(target).encode()).decode()}?="} if target else {}
         return headers
-    if isinstance(version, str):
-        target = params.get("uri" if message.get("method") == "resources/read" else "name")
-        headers |= {"mcp-protocol-version": version, "mcp-method": str(message.get("method"))}
-        headers |= {"mcp-name": f"=?base64?{b64encode(str(target).encode()).decode()}?="} if target else {}
-    return headers
 
 
-def _make_pipe(url: str) -> Send:
-    """Return what sends messages to a server over HTTP."""
+# Sends a message with its headers, hands over what is answered, and returns the session that has begun, if one has.
+Talk = Callable[[_Message, Mapping[str, str], Emit], Awaitable[str | None]]
+
+
+class _Conversation:
+    """What goes in and out: many messages at once, and each of them a line."""
+
+    def __init__(self, talk: Talk) -> None:
+        self._talk = talk
+        self._session: str | None = None
+        self._tasks: dict[asyncio.Task[None], _Message] = {}
+        self._asked: dict[str, asyncio.Task[None]] = {}  # what waits for an answer of the client, by the question's id
+        self._cancelled = set[str]()
+        self._is_over = False
+        self._lock = Lock()
+
+    async def run(self) -> None:
+        """Answer each line of standard input until it ends."""
+        while line := await asyncio.to_thread(sys.stdin.buffer.readline):
+            if line.strip():
+                await self._take(_Message(line))
+        self._is_over = True
+        for task, message in list(self._tasks.items()):
+            if message.is_endless or task in self._asked.values():  # nothing can come any more
+                task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _take(self, message: _Message) -> None:
+        params = message.content.get("params")
+        if message.method == "notifications/cancelled" and isinstance(params, dict):
+            self._cancelled.add(json.dumps(params.get("requestId")))
+        elif message.method is None and message.id is not None:
+            self._asked.pop(json.dumps(message.id), None)
+        self._begin(message)
+        if message.method == "notifications/initialized":
+            listening = _Message(b"", "GET")  # to what the server says by itself, if it has anything to say
+            self._begin(listening)
+            with suppress(TimeoutError):  # nothing may change before it listens
+                await asyncio.wait_for(listening.reached.wait(), _LONGEST_START)
+
+    def _begin(self, message: _Message) -> None:
+        task = asyncio.get_running_loop().create_task(self._answer(message))
+        self._tasks[task] = message
+        task.add_done_callback(lambda done: self._tasks.pop(done, None))
+
+    async def _answer(self, message: _Message) -> None:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101  # it runs in one
+        loop = asyncio.get_running_loop()
+        session = {} if self._session is None else {"mcp-session-id": self._session}
+        try:
+            begun = await self._talk(
+                message, {**message.headers, **session}, lambda data: self._write(data, message, task, loop)
+            )
+        except ConfigError as error:
+            print(f"mockserver: {error}", file=sys.stderr, flush=True)
+            self._write(_make_error(message, str(error)), message, task, loop)
+        else:
+            self._session = begun or self._session
+        finally:
+            message.reached.set()
+
+    def _write(
+        self, data: bytes, message: _Message, task: "asyncio.Task[None]", loop: asyncio.AbstractEventLoop
+    ) -> None:
+        """Write a message of the server as a line, unless its client does not want it any more."""
+        if not data.strip() or (message.id is not None and json.dumps(message.id) in self._cancelled):
+            return
+        if b'"method"' in data and (asked := _Message(data)).method is not None and asked.id is not None:
+            self._asked[json.dumps(asked.id)] = task
+            if self._is_over:
+                loop.call_soon_threadsafe(task.cancel)
+                return
+        with self._lock:
+            sys.stdout.buffer.write(data.replace(b"\r", b"").replace(b"\n", b"") + b"\n")
+            sys.stdout.buffer.flush()
+
+
+def _make_error(message: _Message, why: str) -> bytes:
+    """Return the error that answers a message, if it wants an answer."""
+    if message.id is None:
+        return b""
+    error = {"code": INTERNAL_ERROR, "message": why}
+    return json.dumps({"jsonrpc": "2.0", "id": message.id, "error": error}).encode()
+
+
+def _make_pipe(url: str, token: str | None) -> Talk:
+    """Return what talks to a server over HTTP."""
+    from http.client import HTTPException
     from urllib.error import HTTPError, URLError
     from urllib.request import ProxyHandler, Request, build_opener
 
     opener = build_opener(ProxyHandler({}))  # the server is on this machine, or named on purpose
+    own = {} if token is None else {"authorization": f"Bearer {token}"}
 
-    def post(line: bytes, headers: Mapping[str, str]) -> bytes:
+    def post(message: _Message, headers: Mapping[str, str], emit: Emit, begin: Callable[[], None]) -> str | None:
+        request = Request(url, message.line or None, {**headers, **own}, method=message.verb)  # noqa: S310  # of the user
         try:
-            with opener.open(Request(url, line, dict(headers), method="POST")) as answered:  # noqa: S310  # of the user
-                body: bytes = answered.read()
+            with opener.open(request) as answered:
+                begin()
+                session: str | None = answered.headers.get("mcp-session-id")
+                if answered.headers.get_content_type() == "text/event-stream":
+                    for line in answered:
+                        if line.startswith(b"data:"):
+                            emit(line.removeprefix(b"data:"))
+                else:
+                    emit(answered.read())
+                return session
         except HTTPError as error:
-            body = error.read()
-        except (URLError, OSError) as error:
+            if message.verb == "POST":
+                emit(error.read())
+        except (URLError, OSError, HTTPException) as error:
             raise ConfigError(f"{ADDRESS}: no server answers at {url}: {getattr(error, 'reason', error)}") from error
-        return body
+        return None
 
-    async def send(line: bytes, headers: Mapping[str, str]) -> bytes:
-        return await asyncio.to_thread(post, line, headers)
+    async def talk(message: _Message, headers: Mapping[str, str], emit: Emit) -> str | None:
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[str | None] = loop.create_future()
 
-    return send
+        def run() -> None:
+            try:
+                session = post(message, headers, emit, lambda: tell(lambda _: message.reached.set(), None))
+            except Exception as error:
+                tell(answered.set_exception, error)
+            else:
+                tell(answered.set_result, session)
+
+        def tell(settle: Callable[..., None], value: object) -> None:
+            with suppress(RuntimeError):  # the loop is over
+                loop.call_soon_threadsafe(lambda: None if answered.done() else settle(value))
+
+        Thread(target=run, daemon=True).start()  # a pool would let slow calls keep others waiting
+        return await answered
+
+    return talk
 
 
-def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) -> Send:
+def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) -> Talk:
     """Return what has rules files answer messages. Raises MockserverError, also if they define no such server."""
+    from msgspec.structs import replace
+
     from mockserver.core.action import Cut, Wait, Write
-    from mockserver.core.http import HttpRequest
+    from mockserver.core.http import Frame, HttpRequest
     from mockserver.dialects._mcp import DIALECT
+    from mockserver.engine.engine import alter_engine
     from mockserver.server.deliver import list_actions
     from mockserver.server.live import start
     from mockserver.server.respond import Responder
 
     live = start(find_sources(rules, {**flags, "record": "none"}))
-    if name not in (servers := {*live.engine.servers, *live.player.recorded_servers}):
+    servers = {each: McpServer(each) for each in live.player.recorded_servers} | {**live.engine.servers}
+    if name not in servers:
         known = ", ".join(sorted(servers)) or "none; define one under mcp:, or name its cassette"
         raise ConfigError(f'the rules files define no MCP server "{name}"; there are: {known}')
-    responder = Responder(live, DIALECT, {operation.method: operation for operation in DIALECT.operations})
+    # Whoever starts a command needs no key, and no login.
+    live.engine = alter_engine(live.engine, servers={name: replace(servers[name], login=None)})
+    live.settings = live.settings.model_copy(update={"keys": None})
+    operations = {each.method: each for each in DIALECT.operations if each.path == "/{server}"}
+    responder = Responder(live, DIALECT, operations)
+    path = f"{DIALECT.mounts[0]}/{name}"
 
-    async def send(line: bytes, headers: Mapping[str, str]) -> bytes:
+    async def talk(message: _Message, headers: Mapping[str, str], emit: Emit) -> str | None:
         fields = [(key.encode(), value.encode()) for key, value in headers.items()]
-        path = f"{DIALECT.mounts[0]}/{name}"
-        request = HttpRequest("POST", path, headers=fields, body=line, path_params={"server": name})
-        visit = responder.admit("POST", path, request.namespace)
+        request = HttpRequest(message.verb, path, headers=fields, body=message.line, path_params={"server": name})
+        visit = responder.admit(message.verb, path, request.namespace)
         visit.in_process = True
         response = await responder.respond(request, visit)
+        message.reached.set()
+        if message.verb == "GET" and response.reply.status != 200:
+            visit.end("complete")
+            return None
         pieces: list[bytes] = []
         for action in list_actions(responder, response, visit):
             if isinstance(action, Wait):
                 await asyncio.sleep(min(action.seconds, _LONGEST_WAIT))
             elif isinstance(action, Write):
                 pieces.append(action.data)
+                if isinstance(action.frame, Frame):  # an event, which leaves by itself
+                    _emit_events(b"".join(pieces), emit)
+                    pieces = []
             elif isinstance(action, Cut):
-                sys.exit(0)  # there is no other connection to break than that of the process
+                os._exit(0)  # there is no other connection to break than that of the process
+        rest, kind = b"".join(pieces), dict(response.reply.headers).get("content-type", "")
+        if "text/event-stream" in kind or rest.startswith((b"event:", b"data:")):
+            _emit_events(rest, emit)
+        else:
+            emit(rest)
         visit.end("complete")
-        return b"".join(pieces)
+        return dict(response.reply.headers).get("mcp-session-id")
 
-    return send
+    return talk
 
 
+def _emit_events(data: bytes, emit: Emit) -> None:
+    for line in data.splitlines():
+        if line.startswith(b"data:"):
+            emit(line.removeprefix(b"data:"))
+
+
+_LONGEST_START = 5.0  # seconds
 _LONGEST_WAIT = 10**8  # seconds: some three years, and less than timers take

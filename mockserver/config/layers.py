@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from pydantic_core import ValidationError
 
 from mockserver.config.errors import ConfigError, Mistake, MockserverError
-from mockserver.config.settings import UPSTREAM_KEY, Settings
+from mockserver.config.settings import MCP_ADDRESS, UPSTREAM_KEY, Settings
 from mockserver.config.source import Document, Path, did_you_mean, read
 from mockserver.config.timing import PROFILES, Profiles
 from mockserver.config.validation_errors import Wording, find_mistakes
@@ -171,7 +171,7 @@ def _read_environ(environ: Mapping[str, str]) -> _Layer:
     named = {
         name.removeprefix(_PREFIX).lower(): text
         for name, text in environ.items()
-        if name.startswith(_PREFIX) and not name.startswith(UPSTREAM_KEY)
+        if name.startswith(_PREFIX) and not name.startswith((UPSTREAM_KEY, MCP_ADDRESS))
     }
     known = Settings.model_fields
     return _Layer(

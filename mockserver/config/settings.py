@@ -293,6 +293,7 @@ def _check_addresses(upstreams: Mapping[str, str]) -> Mapping[str, str]:
     return {name: url if is_upstream_name(name) else url.rstrip("/") for name, url in upstreams.items()}
 
 
+MCP_ADDRESS = "MOCKSERVER_MCP_"  # plus the name of an MCP server: the variable of its URL, for programs
 UPSTREAM_KEY = "MOCKSERVER_UPSTREAM_KEY_"  # plus a dialect: the variable of the key to send upstream
 
 _URLS = {"type": "object", "additionalProperties": {"type": "string", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://[^@?#]+$"}}

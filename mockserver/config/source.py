@@ -1,5 +1,6 @@
 """YAML documents that remember the line and column of every value, so that mistakes can point to it."""
 
+import os
 import sys
 from collections.abc import Collection, Iterable, Mapping
 from operator import itemgetter
@@ -34,6 +35,20 @@ class Document(Struct, frozen=True):
     def from_place(cls, data: Json, place: SourceLocation) -> "Document":
         """Make a document that is written in a program: everything in it has this place."""
         return cls(data, place.file, _within=place)
+
+    def read_beside(self, name: str) -> bytes:
+        """Return the bytes of a file in the folder of this one, or below it. Raises ValueError that says why not."""
+        folder = os.path.dirname(os.path.abspath(self.file))
+        path = os.path.realpath(os.path.join(folder, name))
+        if self._lines is None and self._within is None:
+            raise ValueError("only a rules file or a test can name other files")
+        if self._within is None and os.path.commonpath((os.path.realpath(folder), path)) != os.path.realpath(folder):
+            raise ValueError(f"{name} is outside of the folder of this file")
+        try:
+            with open(path, "rb") as file:
+                return file.read()
+        except OSError as error:
+            raise ValueError(f"cannot read {name}: {error.strerror}") from None
 
     def find_place(self, path: Path, *, key: bool = False) -> SourceLocation | None:
         """Return the place of the value at `path`, or of its key.

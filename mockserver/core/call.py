@@ -203,6 +203,7 @@ class Options(Struct, frozen=True, gc=False):
     prefill: str = ""  # how the answer begins, which it does not repeat
     logprobs: int | None = None  # alternatives per token; None: no log probabilities
     dimensions: int | None = None  # of an embedding
+    size: tuple[int, int] | None = None  # of a picture: width and height in pixels
     seed: int | None = None
     effort: str | None = None  # reasoning effort (none, minimal, low, medium, high...), if stated
     verbosity: str | None = None  # low, medium or high

@@ -10,6 +10,7 @@ from mockserver.core.call import Call
 from mockserver.core.http import Headers
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
+from mockserver.core.mcp_server import McpExtras
 from mockserver.core.plan import Broken, Choice, Failure, Forward, Part, Raw, Safety, Text, Timing, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import HUGE
@@ -51,6 +52,7 @@ class Draft(Struct, frozen=True, dict=True):
     headers: Headers = ()
     broken: Broken | None = None
     system_fingerprint: str | None = ""  # empty if the rule states none
+    mcp: McpExtras | None = None
 
     @lazy_property
     def plain(self) -> PlainChoices | None:

@@ -165,6 +165,7 @@ class Exchange(Struct, eq=False):
     recorded: str = ""  # where the provider's answer was recorded: `cassette chat.yaml#3`
     unrecorded: str = ""  # why it was not recorded although it should be
     asked: float | None = None  # when the request was complete, by `monotonic`
+    is_socket: bool = False  # the client made the request over a WebSocket
     unaffected: bool = False  # what its faults would change is not in the answer
     size: int = 0  # of a paced stream that goes on: 0, and `written` knows
     unkept: int = 0  # frames sent but not kept

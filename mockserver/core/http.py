@@ -161,11 +161,16 @@ MOST_SOCKET_ANSWERS, MOST_SOCKET_BYTES = 256, 16_000_000
 
 
 class SocketTurn(Struct, frozen=True, eq=False):
-    """What a request on a WebSocket says beside its body: its lane, and whether anything is to be written for it."""
+    """What a request on a WebSocket says beside its body: its lane, and whether anything is to be written for it.
+
+    `write_frame` returns the request as the provider knows it, over `upstream`, the WebSocket behind this one.
+    """
 
     answers: SocketAnswers
     lane: str = ""
     writes: bool = True
+    write_frame: Callable[[], bytes] = bytes
+    upstream: Any = None  # an UpstreamSocket
 
 
 class HttpRequest(Struct, frozen=True, dict=True):
@@ -288,3 +293,4 @@ class Reply(Struct, frozen=True, gc=False):
     tokens: int = 0  # weight of a plain body, so that it can wait as long as its stream would
     beats: tuple[float, ...] = ()  # seconds since the start at which each frame leaves, or the body, if it was recorded
     parts: Parts = Parts()  # of a paced stream
+    script: Iterator[Frame | float] | None = None  # of a stream of what happens: its frames, and seconds to wait

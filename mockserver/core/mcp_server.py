@@ -1,14 +1,24 @@
 """MCP servers as values: what a server offers, and what a client asks of it (https://modelcontextprotocol.io)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal, TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from mockserver.core.json import Json
 
 MODERN, LEGACY = ("2026-07-28",), ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # revisions, latest first
 META = "io.modelcontextprotocol/"  # how the keys of the protocol begin in what a message says of itself
 UNCACHED: Mapping[str, Json] = {"ttlMs": 0, "cacheScope": "private"}  # a client that caches would hide calls
+VERSIONS = (*MODERN, *LEGACY)
+BATCHING = "2025-03-26"  # the only one with arrays of messages
+OPEN_STREAM, END_SESSION = "GET", "DELETE"  # as methods of requests that have no message
+# The steps of a login, as methods.
+LOGIN = "login/"
+RESOURCE_METADATA, SERVER_METADATA = f"{LOGIN}resource", f"{LOGIN}server"
+REGISTER, AUTHORIZE, TOKEN = f"{LOGIN}register", f"{LOGIN}authorize", f"{LOGIN}token"
+REPLY = "response"  # as the method of what a client answers to a request of the server
 
 
 class McpTool(Struct, frozen=True):
@@ -34,16 +44,40 @@ class McpResource(Struct, frozen=True):
 
 
 class McpPrompt(Struct, frozen=True):
-    """A prompt; its arguments are texts, of which some are `required`."""
+    """A prompt; its arguments are texts, of which some are `required`. `values`: those that are completed."""
 
     name: str
     description: str | None = None
     arguments: tuple[str, ...] = ()
     required: frozenset[str] = frozenset()
+    values: Mapping[str, Sequence[str]] = {}
+
+
+Entry = TypeVar("Entry")
+
+
+class McpChange(Struct, frozen=True):
+    """How what a server offers changes after so many calls. What is added replaces what has the same name or URI."""
+
+    after: int
+    tools: tuple[McpTool, ...] = ()
+    resources: tuple[McpResource, ...] = ()
+    prompts: tuple[McpPrompt, ...] = ()
+    removed: Mapping[str, frozenset[str]] = {}  # names and URIs, by the kind of list
+
+
+class McpLogin(Struct, frozen=True):
+    """How clients prove who they are: with this `token`, or with one that they get by OAuth."""
+
+    token: str | None = None
 
 
 class McpServer(Struct, frozen=True):
-    """What a server offers. `page`: how many entries a page of a list has; None: all."""
+    """What a server offers, and how it speaks.
+
+    `page`: how many entries a page of a list has; None: all. `versions`: the revisions that it knows. `sessions`:
+    clients must repeat an id that they get. `sse`: whether answers are streams; None: if there is something to notify.
+    """
 
     name: str
     title: str | None = None
@@ -53,6 +87,34 @@ class McpServer(Struct, frozen=True):
     resources: tuple[McpResource, ...] = ()
     prompts: tuple[McpPrompt, ...] = ()
     page: int | None = None
+    versions: tuple[str, ...] = VERSIONS
+    sessions: bool = False
+    sse: bool | None = None
+    changes: tuple[McpChange, ...] = ()
+    login: McpLogin | None = None
+
+    @property
+    def notifies(self) -> bool:
+        """Return whether it tells clients that its lists have changed, on streams that they open."""
+        return self.sessions or bool(self.changes)
+
+    def change(self, calls: int) -> "McpServer":
+        """Return the server as it is after so many calls."""
+        changed = self
+        for each in self.changes:
+            if each.after <= calls:
+                changed = changed.apply(each)
+        return changed
+
+    def apply(self, change: McpChange) -> "McpServer":
+        """Return the server after a change."""
+        gone = change.removed
+        return replace(
+            self,
+            tools=_merge(self.tools, change.tools, gone.get("tools", _NOTHING), lambda tool: tool.name),
+            resources=_merge(self.resources, change.resources, gone.get("resources", _NOTHING), lambda each: each.uri),
+            prompts=_merge(self.prompts, change.prompts, gone.get("prompts", _NOTHING), lambda prompt: prompt.name),
+        )
 
     def find_tool(self, name: str) -> McpTool | None:
         return next((tool for tool in self.tools if tool.name == name), None)
@@ -64,11 +126,24 @@ class McpServer(Struct, frozen=True):
         return next((prompt for prompt in self.prompts if prompt.name == name), None)
 
 
+_NOTHING = frozenset[str]()
+
+
+def _merge(
+    before: tuple[Entry, ...], added: tuple[Entry, ...], removed: frozenset[str], name: Callable[[Entry], str]
+) -> tuple[Entry, ...]:
+    """Return entries without those removed, with those added: in place of one of the same name, else at the end."""
+    new = {name(entry): entry for entry in added}
+    kept = [new.pop(name(entry), entry) for entry in before if name(entry) not in removed]
+    return (*kept, *new.values())
+
+
 class McpRequest(Struct, frozen=True):
     """One message of a client to the server of a name.
 
     `target` is the name of a tool or a prompt, or the URI of a resource. Of a notification, `id` is None. `is_modern`:
-    it needs no handshake and says everything itself, as revisions from 2026-07-28 on.
+    it needs no handshake and says everything itself, as revisions from 2026-07-28 on. `problem`: why it is refused
+    once it is known that there is such a server.
     """
 
     server: str
@@ -77,6 +152,44 @@ class McpRequest(Struct, frozen=True):
     id: str | int | float | None
     version: str
     is_modern: bool
+    problem: Exception | None = None
+    session: str | None = None
+    token: str | None = None
+    states_version: bool = False  # by a header or in itself
+    calls: int = 0  # of the server before this one, if these change it
+    reply: Mapping[str, Json] = {}  # what a client answers to a request of the server
+
+    @property
+    def meta(self) -> Mapping[str, Json]:
+        """Return what the message says about itself."""
+        meta = self.params.get("_meta")
+        return meta if isinstance(meta, Mapping) else {}
+
+    @property
+    def replies(self) -> Mapping[str, Mapping[str, Json]]:
+        """Return what the client answers to what an earlier answer asked, by the names of the questions."""
+        stated = self.params.get("inputResponses")
+        replies = stated.items() if isinstance(stated, Mapping) else ()
+        return {name: reply for name, reply in replies if isinstance(reply, Mapping)}
+
+    @property
+    def client_answer(self) -> Mapping[str, Json] | None:
+        """Return what the client answers to all questions, as one object; None if it has not been asked."""
+        if not self.replies:
+            return None
+        answer: dict[str, Json] = {}
+        for reply in self.replies.values():
+            content = reply.get("content")
+            answer |= content if "action" in reply and isinstance(content, Mapping) else reply
+        return answer
+
+    @property
+    def client_action(self) -> str | None:
+        """Return whether the client accepts what it is asked: accept, decline, cancel, or error; None: not asked."""
+        if not self.replies:
+            return None
+        actions = [_find_action(reply) for reply in self.replies.values()]
+        return next((action for action in actions if action != "accept"), "accept")
 
     @property
     def is_handshake(self) -> bool:
@@ -111,8 +224,66 @@ def is_upstream_name(name: str) -> bool:
     return server != name and server != "" and "/" not in server
 
 
+def _find_action(reply: Mapping[str, Json]) -> str:
+    return "error" if "error" in reply else str(reply.get("action", "accept"))
+
+
+class McpNotice(Struct, frozen=True):
+    """What a client is told while it waits for the answer to a call: progress or a log line, so many seconds after."""
+
+    kind: Literal["progress", "message"]
+    params: Mapping[str, Json]
+    at: float = 0.0
+
+
+class McpQuestion(Struct, frozen=True):
+    """What a client is asked before a call is answered, as a request of the protocol."""
+
+    name: str
+    method: str
+    params: Mapping[str, Json]
+    needs: str  # the capability of the client
+
+
+class McpExtras(Struct, frozen=True):
+    """What an answer of a tool, a resource or a prompt has besides its content. `sse`: as of the server.
+
+    `request_state` is what clients repeat with their replies to the questions.
+    """
+
+    notices: tuple[McpNotice, ...] = ()
+    questions: tuple[McpQuestion, ...] = ()
+    sse: bool | None = None
+    request_state: str = ""
+
+
+class McpState(Struct, frozen=True):
+    """What a server says of itself: in handshakes and lists. `session` is the id of one that begins."""
+
+    server: McpServer
+    session: str | None = None
+    values: tuple[str, ...] = ()  # the completions of an argument
+
+
+class McpStream(Struct, frozen=True, eq=False):
+    """Messages of the server as they come, on a stream of their own; a number is seconds to wait for the next.
+
+    The last may be an outcome: it answers the request.
+    """
+
+    messages: Iterator[object]
+
+
+class McpDocument(Struct, frozen=True):
+    """What is said in JSON outside of the protocol, as in logins; `location`: where the client is sent."""
+
+    body: Mapping[str, Json]
+    status: int = 200
+    location: str | None = None
+
+
 # The codes of errors (JSON-RPC 2.0, 5.1, and MCP 2026-07-28).
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
-UNKNOWN_RESOURCE, HEADER_MISMATCH, UNSUPPORTED_VERSION = -32002, -32020, -32022
+UNKNOWN_RESOURCE, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION = -32002, -32020, -32021, -32022
 UNMATCHED = -32001  # of our own: no rule answers
 SERVER_ERROR = -32000

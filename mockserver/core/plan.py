@@ -13,7 +13,7 @@ from mockserver.core.episode import Recorded
 from mockserver.core.http import Frame, Headers
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, ObjectView, make_key
-from mockserver.core.mcp_server import McpServer
+from mockserver.core.mcp_server import McpDocument, McpExtras, McpState, McpStream
 from mockserver.core.tokens import APPROX, HUGE, Chunks, Tokenizer
 
 # Why a request can fail, and the status that most providers give it.
@@ -135,6 +135,7 @@ class Text(Struct, frozen=True, gc=False):
     annotations: tuple[Mapping[str, Json], ...] = ()
     apart: bool = False  # begins a message of its own after another text
     tokens: Tokens = None
+    is_json: bool = False  # it is a value that was meant as one
 
 
 class Reasoning(Struct, frozen=True, gc=False):
@@ -303,6 +304,7 @@ class Answer(Struct, frozen=True, gc=False):
     tokenizer: Tokenizer = APPROX
     written: int | None = None
     prompt: tuple[Message, ...] = ()  # of a call that continues a kept conversation: all of it
+    mcp: McpExtras | None = None
 
     @property
     def weight(self) -> int:
@@ -342,6 +344,12 @@ class Listing(Struct, frozen=True):
 
     entries: tuple[Stored, ...]
     more: bool = False
+
+
+class McpBatch(Struct, frozen=True):
+    """What the messages of an array get, each with its call."""
+
+    results: "tuple[tuple[Call, Outcome], ...]"
 
 
 @dataclass(eq=True)  # not frozen: Python sets __traceback__ when it is raised
@@ -392,7 +400,7 @@ class Forward(Struct, frozen=True):
     cassette: str | None = None
 
 
-Success = Answer | Models | Artifact | Stored | Listing | ObjectView | McpServer
+Success = Answer | Models | Artifact | Stored | Listing | ObjectView | McpState | McpStream | McpDocument | McpBatch
 Outcome = Success | Failure | Raw | Recorded | Forward | Usage | None  # the last two: what is left of it once rendered
 
 

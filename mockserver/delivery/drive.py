@@ -30,6 +30,10 @@ class Wire(Protocol):
         """Return whether the client has left."""
 
     @property
+    def stopping(self) -> bool:
+        """Return whether the server stops, so that an answer without an end should end."""
+
+    @property
     def unsent(self) -> int:
         """Return how many written bytes have not reached the client."""
 
@@ -484,7 +488,9 @@ def join_headers(reply: Reply, more: Headers | HeaderLines) -> bytes | None:
     or framing, or end the connection.
     """
     own = reply.headers
-    if not (reply.frames is reply.pieces is None and len(reply.body) <= MAX_WRITE and reply.status not in WITHOUT_BODY):
+    if reply.script is not None or not (
+        reply.frames is reply.pieces is None and len(reply.body) <= MAX_WRITE and reply.status not in WITHOUT_BODY
+    ):
         return None
     if type(own) is not HeaderLines or type(more) is not HeaderLines:
         return _check_headers(reply, (*own, *more))

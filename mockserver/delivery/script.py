@@ -8,7 +8,7 @@ from itertools import chain, islice, repeat
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.core.action import Action, Head, Wait, Write
+from mockserver.core.action import Action, Flush, Head, Wait, Write
 from mockserver.core.http import WITHOUT_BODY, Frame, FrameRun, Frames, HeaderLines, Headers, Parts, Reply
 from mockserver.core.lazy import join_batches
 from mockserver.core.plan import Timing
@@ -110,6 +110,8 @@ def make_script(reply: Reply, pace: Pace, more: Headers | HeaderLines = (), *, a
     head = Head(reply.status, (*reply.headers, *more))
     if reply.status in WITHOUT_BODY:
         return (head, Write(b""))
+    if reply.script is not None:
+        return _follow(head, reply.script)
     if reply.beats and not pace.at_once:
         return _keep_beats(head, reply)
     if reply.parts.times and not pace.at_once:
@@ -122,6 +124,24 @@ def make_script(reply: Reply, pace: Pace, more: Headers | HeaderLines = (), *, a
     if pace.at_once and not apart:
         return chain((head,), map(Write, _batch_frames(reply.frames)))
     return _pace_frames(head, reply.frames, pace)
+
+
+def fit_beats(reply: Reply, pace: Pace) -> tuple[Reply, Pace]:
+    """Return a reply whose last frame leaves when its pace is over, and not before the others, with its new pace."""
+    *before, _ = reply.beats
+    last = max((pace.duration(reply.tokens), *before))
+    if not last:
+        return replace(reply, beats=()), AT_ONCE
+    return replace(reply, beats=(*before, last)), Pace(Timing(total=last))
+
+
+def _follow(head: Head, script: Iterator[Frame | float]) -> Iterator[Action]:
+    yield head
+    for each in script:
+        if isinstance(each, Frame):
+            yield from (Write(write_event(each), each.tokens, each), Flush())
+        else:
+            yield Wait(each)
 
 
 def join_frames(reply: Reply) -> Reply:

@@ -6,7 +6,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, try_parse
+from mockserver.core.plan import Failure
+from mockserver.dialects._parse import clip
 
 MAX_PARTS = 10_000
 _SILENT = Logger("forms", CRITICAL)  # the parser would log each broken body that a client sends
@@ -153,3 +156,15 @@ _LONG = 16  # digits, more than any number of a form has
 def _read_object(text: str) -> Json:
     parsed = try_parse(text) if text.startswith("{") else None
     return text if parsed is None else parsed
+
+
+def parse_form(http: HttpRequest) -> Form:
+    """Return the form in a request. Raises Failure if it has none."""
+    content_type = http.header("content-type") or ""
+    try:
+        return read_form(content_type, http.body)
+    except ValueError as why:
+        if "multipart/form-data" not in content_type.lower():
+            message = f"Invalid Content-Type header ({clip(content_type)}), expected multipart/form-data."
+            raise Failure("bad_parameter", message=message, code="unsupported_content_type") from None
+        raise Failure("bad_parameter", message=f"Could not parse multipart form: {clip(str(why))}") from None

@@ -1,45 +1,54 @@
 """MCP over streamable HTTP: JSON-RPC messages to a named server, with and without a handshake.
 
 Both versions of the protocol are served on one path: a message that names its revision in `_meta` needs no handshake
-(2026-07-28); any other needs one.
+(2026-07-28); any other needs one. An answer with something to notify is a stream of events, whose last one has the
+result.
 """
 
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call
-from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.http import Frame, HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.mcp_server import (
+    BATCHING,
+    END_SESSION,
     HEADER_MISMATCH,
     INVALID_PARAMS,
     INVALID_REQUEST,
     LEGACY,
     META,
     METHOD_NOT_FOUND,
-    MODERN,
+    OPEN_STREAM,
     PARSE_ERROR,
+    REPLY,
     SERVER_ERROR,
     UNCACHED,
     UNMATCHED,
-    UNSUPPORTED_VERSION,
+    McpDocument,
+    McpExtras,
     McpPrompt,
     McpRequest,
     McpResource,
     McpServer,
+    McpState,
+    McpStream,
     McpTool,
 )
-from mockserver.core.plan import REASONS, TOOL_ERROR, Answer, Failure, Item, Text
+from mockserver.core.plan import REASONS, TOOL_ERROR, Answer, Failure, Item, McpBatch, Outcome, Text
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
+from mockserver.dialects._mcp_login import list_login_operations, render_document
 from mockserver.dialects._mcp_recorded import readdress
 from mockserver.dialects._parse import bearer, read_json
-from mockserver.dialects._reply import data_reply
-from mockserver.kinds.mcp import ANSWERED, make_mcp_call
+from mockserver.dialects._reply import STREAM_LINES, data_reply, merge_headers
+from mockserver.kinds.mcp import ANSWERED, SESSION, make_mcp_call
 
 NAME = "mcp"
 _SESSION_METHODS = frozenset(
@@ -48,63 +57,108 @@ _SESSION_METHODS = frozenset(
 _LEGACY_METHODS = frozenset(
     ("initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", *_SESSION_METHODS)
 )
-_MODERN_METHODS = frozenset(("server/discover", *_SESSION_METHODS))
+_MODERN_METHODS = frozenset(("server/discover", "subscriptions/listen", *_SESSION_METHODS))
+MOST_IN_BATCH = 1000
 Entry = TypeVar("Entry")
 
 
 def _parse(http: HttpRequest, validation: Validation) -> Call:
-    request = _read_request(http, validation)
-    return make_mcp_call(request, http, _find_message(http))
-
-
-def _read_request(http: HttpRequest, validation: Validation) -> McpRequest:
-    """Return the message of a request. Raises Failure."""
     try:
         body = read_json(http.body)
     except Failure as failure:
         raise _refuse(f"Parse error: {failure.message}", PARSE_ERROR, status=400) from None
+    if isinstance(body, list) and body and http.header("mcp-protocol-version") in (None, BATCHING):
+        return _make_batch_call(http, body, validation)
+    return make_mcp_call(_read_message(http, body, validation), http)
+
+
+def _parse_bodiless(method: str, http: HttpRequest, validation: Validation) -> Call:
+    version = http.header("mcp-protocol-version")
+    is_modern = version is not None and version not in LEGACY
+    return make_mcp_call(_fill_request(http, McpRequest("", method, {}, None, version or BATCHING, is_modern)), http)
+
+
+def _make_batch_call(http: HttpRequest, messages: Sequence[Json], validation: Validation) -> Call:
+    """Return the call of an array of messages: the first that rules can answer, with all of them."""
+    if len(messages) > MOST_IN_BATCH:
+        raise _refuse(f"Invalid Request: more than {MOST_IN_BATCH} messages.", INVALID_REQUEST, status=400)
+    parts: list[Call | Exception] = []
+    for message in messages:
+        try:
+            parts.append(make_mcp_call(_read_message(http, message, validation), http))
+        except Failure as failure:
+            named = message.get("id") if isinstance(message, Mapping) else None
+            parts.append(failure.changed(details={**failure.details, "id": named if _is_id(named) else None}))
+    calls = [part for part in parts if isinstance(part, Call)]
+    if not calls:
+        raise _refuse("Invalid Request: a JSON-RPC 2.0 object is expected.", INVALID_REQUEST, status=400)
+    first = next((call for call in calls if call.operation != SESSION.name), calls[0])
+    return replace(first, batch=tuple(parts))
+
+
+def _read_message(http: HttpRequest, body: Json, validation: Validation) -> McpRequest:
+    """Return a message. Raises Failure for what is none; of what a server may refuse, it keeps the reason."""
     if not isinstance(body, Mapping) or body.get("jsonrpc") != "2.0":
         raise _refuse("Invalid Request: a JSON-RPC 2.0 object is expected.", INVALID_REQUEST, status=400)
     name, method, params = body.get("id"), body.get("method"), body.get("params", {})
-    if "result" in body or "error" in body:  # the client's answer to a request of the server
-        method, name = "response", None
-    is_request = "id" in body and method != "response"
+    is_reply = "method" not in body and ("result" in body or "error" in body)
+    if is_reply:
+        method, name = REPLY, None
+    is_request = "id" in body and not is_reply
     if not isinstance(method, str) or (is_request and not _is_id(name)):
         raise _refuse('Invalid Request: "method" or "id" is not valid.', INVALID_REQUEST, status=400)
     if not isinstance(params, Mapping):
         raise _refuse("Invalid params: an object is expected.", INVALID_PARAMS, status=200)
-    version, is_modern = _find_version(http, params)
-    if is_modern and validation is not Validation.OFF:
-        _check_headers(http, method, params, version)
-    request = McpRequest(http.path_params.get("server", ""), method, params, name, version, is_modern)
-    known = _MODERN_METHODS if is_modern else _LEGACY_METHODS
-    if name is not None and method not in known and method not in ANSWERED:
-        status = 404 if is_modern else 200
-        raise _refuse(f"Method not found: {method}", METHOD_NOT_FOUND, status=status)
-    if method in ANSWERED and not request.target:
-        needed = "uri" if method == "resources/read" else "name"
-        raise _refuse(f'Invalid params: "{needed}" is missing.', INVALID_PARAMS, status=200)
-    return request
-
-
-def _find_version(http: HttpRequest, params: Mapping[str, Json]) -> tuple[str, bool]:
-    """Return the revision of a message, and whether it needs no handshake. Raises Failure if it is not known."""
     meta = params.get("_meta")
     stated = meta.get(f"{META}protocolVersion") if isinstance(meta, Mapping) else None
-    if stated is not None:
-        if stated not in MODERN:
-            details = {"supported": [*MODERN, *LEGACY], "requested": stated}
-            raise _refuse("Unsupported protocol version", UNSUPPORTED_VERSION, status=400, data=details)
-        return str(stated), True
     header = http.header("mcp-protocol-version")
-    if header is not None and header not in (*MODERN, *LEGACY):
-        known = ", ".join((*MODERN, *LEGACY))
-        raise _refuse(f"Unsupported protocol version: {header}. Known: {known}.", INVALID_REQUEST, status=400)
-    return header or "2025-03-26", False
+    is_modern = stated is not None
+    version = str(stated) if is_modern else header or BATCHING
+    request = McpRequest("", method, params, name, version, is_modern, states_version=is_modern or header is not None)
+    problem = _find_problem(http, request, validation)
+    return _fill_request(http, replace(request, problem=problem, reply=body if is_reply else {}))
 
 
-def _check_headers(http: HttpRequest, method: str, params: Mapping[str, Json], version: str) -> None:
-    """Raise Failure if a message without a handshake has headers that contradict its body."""
+def _fill_request(http: HttpRequest, request: McpRequest) -> McpRequest:
+    """Return a request with what its path and headers say."""
+    server, session = http.path_params.get("server", ""), http.header("mcp-session-id")
+    return replace(request, server=server, session=session, token=bearer(http))
+
+
+def _find_problem(http: HttpRequest, request: McpRequest, validation: Validation) -> Failure | None:
+    """Return why a server refuses a request, whatever it offers."""
+    method = request.method
+    known = _MODERN_METHODS if request.is_modern else _LEGACY_METHODS
+    if request.is_modern and validation is not Validation.OFF:
+        mismatch = _check_headers(http, method, request.params, request.version)
+        if mismatch is not None:
+            return mismatch
+    if request.id is not None and method not in known and method not in ANSWERED:
+        return _refuse(f"Method not found: {method}", METHOD_NOT_FOUND, status=404 if request.is_modern else 200)
+    if method in _WITH_TARGET and not request.target:
+        needed = "uri" if method.startswith("resources/") else "name"
+        return _refuse(f'Invalid params: "{needed}" is missing.', INVALID_PARAMS, status=200)
+    if request.id is not None and _streams(method) and not _takes_stream(http):
+        return _refuse(_NOT_ACCEPTABLE, INVALID_REQUEST, status=406)
+    return None
+
+
+_WITH_TARGET = frozenset((*ANSWERED, "resources/subscribe", "resources/unsubscribe"))
+_NOT_ACCEPTABLE = "Not Acceptable: Client must accept text/event-stream"
+
+
+def _streams(method: str) -> bool:
+    return method == "subscriptions/listen"
+
+
+def _takes_stream(http: HttpRequest) -> bool:
+    """Return whether a client takes a stream of events; one that does not say what it takes does."""
+    accept = http.header("accept")
+    return accept is None or any(kind in accept for kind in ("text/event-stream", "text/*", "*/*"))
+
+
+def _check_headers(http: HttpRequest, method: str, params: Mapping[str, Json], version: str) -> Failure | None:
+    """Return the refusal of a message without a handshake whose headers contradict its body."""
     stated = {"mcp-protocol-version": version, "mcp-method": method}
     if method in ANSWERED:
         stated["mcp-name"] = str(params.get("uri" if method == "resources/read" else "name", ""))
@@ -112,7 +166,8 @@ def _check_headers(http: HttpRequest, method: str, params: Mapping[str, Json], v
         header = _decode_header(http.header(name) or "")
         if header != value:
             why = f"is {header!r}, but the body says {value!r}" if header else "is missing"
-            raise _refuse(f"Header mismatch: {name} {why}.", HEADER_MISMATCH, status=400)
+            return _refuse(f"Header mismatch: {name} {why}.", HEADER_MISMATCH, status=400)
+    return None
 
 
 def _decode_header(value: str) -> str:
@@ -137,30 +192,121 @@ def _refuse(message: str, code: int, *, status: int, data: Json = None) -> Failu
     return Failure("bad_parameter", message, status=status, code=code, details={} if data is None else {"data": data})
 
 
-def _render(call: Call, outcome: Answer | McpServer) -> Reply:
+def _render(call: Call, outcome: Answer | McpState | McpStream | McpBatch | McpDocument) -> Reply:
     request = call.mcp
     assert request is not None  # noqa: S101  # it was parsed here
+    if isinstance(outcome, McpBatch):
+        return _render_batch(outcome)
+    if isinstance(outcome, McpDocument):
+        return render_document(outcome)
+    if isinstance(outcome, McpStream):
+        if not _takes_stream(call.http):
+            return _fail(call.http, _refuse(_NOT_ACCEPTABLE, INVALID_REQUEST, status=406), call)
+        return Reply(200, HeaderLines(STREAM_LINES), script=_write_script(call, outcome.messages))
     if request.id is None:
-        return Reply(202, (("content-length", "0"),))
-    if isinstance(outcome, McpServer):
+        return _ACCEPTED
+    body = {"jsonrpc": "2.0", "id": request.id, "result": _write_result(outcome, request)}
+    headers = outcome.headers if isinstance(outcome, Answer) else ()
+    extras = outcome.mcp if isinstance(outcome, Answer) else McpExtras(sse=outcome.server.sse)
+    session = outcome.session if isinstance(outcome, McpState) else None
+    lines = "" if session is None else f"mcp-session-id: {session}\r\n"
+    return _reply(call.http, body, 200, extras or McpExtras(), lines, headers)
+
+
+_ACCEPTED = Reply(202, (("content-length", "0"),))
+
+
+def _reply(
+    http: HttpRequest, body: Mapping[str, Json], status: int, extras: McpExtras, lines: str, headers: Headers
+) -> Reply:
+    """Return a message as JSON, or as the last event of a stream with what is to be notified before it."""
+    is_stream = bool(extras.sse or extras.notices) and status == 200 and _takes_stream(http)
+    if not is_stream:
+        return data_reply(status, to_json(body), lines, headers)
+    notices = [_write_notice(f"notifications/{notice.kind}", notice.params) for notice in extras.notices]
+    frames = tuple([_make_frame(message) for message in (*notices, body)])
+    beats = (*[notice.at for notice in extras.notices], 0.0)
+    return Reply(200, merge_headers(HeaderLines(lines + STREAM_LINES), headers), frames=frames, beats=beats)
+
+
+def _make_frame(message: Mapping[str, Json]) -> Frame:
+    return Frame(to_json(message), "message", part="finish" if "method" not in message else "text")
+
+
+def _write_notice(method: str, params: Mapping[str, Json]) -> dict[str, Json]:
+    return {"jsonrpc": "2.0", "method": method, "params": params}
+
+
+def _write_script(call: Call, messages: Iterator[object]) -> Iterator[Frame | float]:
+    """Yield the frames of messages, of which the last may be an outcome, and seconds to wait."""
+    for message in messages:
+        if isinstance(message, float):
+            yield message
+        elif isinstance(message, Mapping):
+            yield _make_frame(message)
+        else:
+            yield Frame(_render_outcome(call, message).body, "message", part="finish")
+
+
+def _render_outcome(call: Call, outcome: Any) -> Reply:
+    return _fail(call.http, outcome, call) if isinstance(outcome, Failure) else _render(call, outcome)
+
+
+def _render_batch(batch: McpBatch) -> Reply:
+    """Return the answers to an array of messages; 202 if none of them wants one."""
+    bodies: list[bytes] = []
+    for call, outcome in batch.results:
+        if isinstance(outcome, Failure) and "id" in outcome.details:
+            bodies.append(to_json({"jsonrpc": "2.0", "id": outcome.details["id"], "error": _write_error(outcome)}))
+        else:
+            reply = _render_alone(call, outcome)
+            bodies += [reply.body] if reply.body else []
+    return data_reply(200, b"[" + b",".join(bodies) + b"]", "") if bodies else _ACCEPTED
+
+
+def _render_alone(call: Call, outcome: Outcome) -> Reply:
+    """Return the answer to one of several messages, without what would be notified before it."""
+    if isinstance(outcome, Answer):
+        outcome = replace(outcome, mcp=None)
+    elif isinstance(outcome, McpState):
+        outcome = replace(outcome, server=replace(outcome.server, sse=None))
+    elif isinstance(outcome, McpStream):
+        refusal = _refuse("Invalid Request: this cannot be asked in an array.", INVALID_REQUEST, status=200)
+        return _write_failure(call, refusal)
+    if isinstance(outcome, Failure):
+        return _write_failure(call, outcome)
+    return _render(call, outcome)  # type: ignore[arg-type]  # other outcomes are refused where rules are checked
+
+
+def _write_failure(call: Call, failure: Failure) -> Reply:
+    assert call.mcp is not None  # noqa: S101
+    if call.mcp.id is None:
+        return _ACCEPTED
+    return data_reply(200, to_json({"jsonrpc": "2.0", "id": call.mcp.id, "error": _write_error(failure)}), "")
+
+
+def _write_result(outcome: Answer | McpState, request: McpRequest) -> dict[str, Json]:
+    if isinstance(outcome, Answer) and outcome.mcp is not None and outcome.mcp.questions:
+        asked = {each.name: {"method": each.method, "params": each.params} for each in outcome.mcp.questions}
+        return {"resultType": "input_required", "inputRequests": asked, "requestState": outcome.mcp.request_state}
+    if isinstance(outcome, McpState):
         result = _describe_session(outcome, request)
     else:
         result = _RESULTS[request.method](outcome, request)
-    if request.is_modern:
-        result = {**result, "resultType": "complete"}
-    body = to_json({"jsonrpc": "2.0", "id": request.id, "result": result})
-    return data_reply(200, body, "", outcome.headers if isinstance(outcome, Answer) else ())
+    return {**result, "resultType": "complete"} if request.is_modern else result
 
 
-def _describe_session(server: McpServer, request: McpRequest) -> dict[str, Json]:
+def _describe_session(state: McpState, request: McpRequest) -> dict[str, Json]:
+    server = state.server
     match request.method:
         case "initialize":
-            asked = request.params.get("protocolVersion")
-            version = asked if asked in LEGACY else LEGACY[0]
+            asked, known = request.params.get("protocolVersion"), [each for each in server.versions if each in LEGACY]
+            version = asked if asked in known else known[0]
             return {"protocolVersion": version, **_describe_server(server), "serverInfo": _name_server(server)}
         case "server/discover":
             named = {f"{META}serverInfo": _name_server(server)}
-            return {"supportedVersions": [*MODERN], **_describe_server(server), **UNCACHED, "_meta": named}
+            modern = [each for each in server.versions if each not in LEGACY]
+            return {"supportedVersions": modern, **_describe_server(server), **UNCACHED, "_meta": named}
         case "tools/list":
             return _page("tools", server.tools, _describe_tool, server, request)
         case "resources/list":
@@ -170,14 +316,28 @@ def _describe_session(server: McpServer, request: McpRequest) -> dict[str, Json]
         case "prompts/list":
             return _page("prompts", server.prompts, _describe_prompt, server, request)
         case "completion/complete":
-            return {"completion": {"values": [], "total": 0, "hasMore": False}}
+            values = state.values
+            listed = [*values[:_MOST_COMPLETIONS]]
+            return {"completion": {"values": listed, "total": len(values), "hasMore": len(values) > len(listed)}}
     return {}
+
+
+_MOST_COMPLETIONS = 100  # in one answer
 
 
 def _describe_server(server: McpServer) -> dict[str, Json]:
     offered = {"tools": server.tools, "resources": server.resources, "prompts": server.prompts}
-    capabilities: dict[str, Json] = {name: {} for name, entries in offered.items() if entries or name == "tools"}
-    return {"capabilities": capabilities, **_leave_out_none(instructions=server.instructions)}
+    told = {"listChanged": True} if server.notifies else {}
+    capabilities: dict[str, Json] = {
+        name: {**told, **({"subscribe": True} if told and name == "resources" else {})}
+        for name, entries in offered.items()
+        if entries or name == "tools" or server.changes
+    }
+    completes: dict[str, Json] = {"completions": {}} if any(prompt.values for prompt in server.prompts) else {}
+    return {
+        "capabilities": {"logging": {}, **completes, **capabilities},
+        **_leave_out_none(instructions=server.instructions),
+    }
 
 
 def _name_server(server: McpServer) -> dict[str, Json]:
@@ -227,16 +387,16 @@ def _leave_out_none(**fields: Json) -> dict[str, Json]:
 def _write_tool_result(answer: Answer, request: McpRequest) -> dict[str, Json]:
     choice = answer.choices[0]
     content: list[Json] = []
-    structured: Json = None
+    values: list[Json] = []
     for part in choice.parts:
         if isinstance(part, Item):
             content.append({"type": part.kind, **part.body})
         elif isinstance(part, Text):
             content.append({"type": "text", "text": part.text})
-            structured = try_parse(part.text) if structured is None else structured
+            values += [try_parse(part.text)] if part.is_json else []
     result: dict[str, Json] = {"content": content}
-    if isinstance(structured, Mapping) or (request.is_modern and isinstance(structured, list)):
-        result["structuredContent"] = structured
+    if values and (request.is_modern or isinstance(values[0], Mapping)):  # before, it had to be an object
+        result["structuredContent"] = values[0]
     return {**result, "isError": choice.finish == TOOL_ERROR}
 
 
@@ -266,17 +426,27 @@ _RESULTS = {"tools/call": _write_tool_result, "resources/read": _write_resource,
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     """Return a JSON-RPC error; if a rule states a status, it is the HTTP status, too."""
     sent = _find_message(http)
-    if _is_notification(sent):
-        return Reply(202, (("content-length", "0"),))
-    is_ours = isinstance(failure.code, int) and failure.code < 0
-    code = failure.code if is_ours else _CODES.get(failure.reason, SERVER_ERROR)
-    status = failure.status or (200 if is_ours or failure.reason in _CODES else REASONS[failure.reason])
+    is_protocol = _is_own(failure) or failure.reason in _CODES
+    status = failure.status or (200 if is_protocol else REASONS[failure.reason])
+    if _is_notification(sent) and status == 200:
+        return _ACCEPTED
+    error = _write_error(failure)
+    body = {"jsonrpc": "2.0", "id": sent.get("id") if _is_id(sent.get("id")) else None, "error": error}
+    wait = "" if failure.retry_after is None else f"retry-after: {failure.retry_after:g}\r\n"
+    extras = failure.details.get("mcp")
+    return _reply(http, body, status, extras if isinstance(extras, McpExtras) else McpExtras(), wait, failure.headers)
+
+
+def _write_error(failure: Failure) -> dict[str, Json]:
+    code = failure.code if _is_own(failure) else _CODES.get(failure.reason, SERVER_ERROR)
     message = failure.message or _MESSAGES.get(failure.reason, failure.reason.replace("_", " "))
     data = failure.details.get("data")
-    error = {"code": code, "message": message, **({} if data is None else {"data": data})}
-    body = to_json({"jsonrpc": "2.0", "id": sent.get("id") if _is_id(sent.get("id")) else None, "error": error})
-    wait = "" if failure.retry_after is None else f"retry-after: {failure.retry_after:g}\r\n"
-    return data_reply(status, body, wait, failure.headers)
+    return {"code": code, "message": message, **({} if data is None else {"data": data})}
+
+
+def _is_own(failure: Failure) -> bool:
+    """Return whether a failure has a code of JSON-RPC, which need no HTTP status."""
+    return isinstance(failure.code, int) and failure.code < 0
 
 
 def _is_notification(sent: Mapping[str, Json]) -> bool:
@@ -299,11 +469,25 @@ _MESSAGES = {
     "invalid_key": "Unauthorized: this token is not accepted.",
     "rate_limit": "Too many requests.",
     "server_error": "Internal error",
+    "method_not_allowed": "Method not allowed.",
+    "route_not_found": "There is nothing at this path. The address of an MCP server is /mcp/NAME.",
 }
+
+
+def _parser(method: str) -> Callable[[HttpRequest, Validation], Call]:
+    return lambda http, validation: _parse_bodiless(method, http, validation)
+
+
+def _list_operations(path: str) -> Iterable[Operation]:
+    yield Operation("mcp_call", "POST", path, _parse, _render, readdress=readdress)
+    yield Operation(SESSION.name, "GET", path, _parser(OPEN_STREAM), _render)
+    yield Operation(SESSION.name, "DELETE", path, _parser(END_SESSION), _render)
+
+
 DIALECT = Dialect(
     name=NAME,
     mounts=("/mcp",),
-    operations=(Operation("mcp_call", "POST", "/{server}", _parse, _render, readdress=readdress),),
+    operations=(*_list_operations("/{server}"), *_list_operations(""), *list_login_operations(NAME, _render)),
     credential=bearer,
     fail=_fail,
     models=(),

@@ -120,7 +120,6 @@ class OpenAIApi(Struct, frozen=True):
 
 # Endpoints that these providers have and mockserver does not, with the `then` of a rule that answers each.
 MISSING: Mapping[str, str] = {
-    "/images": "{json: {created: 1700000000, data: [{b64_json: iVBORw0KGgo=}]}}",
     "/audio/speech": "{raw: {headers: {content-type: audio/mpeg}, body: ''}}",
     "/audio": "{json: {text: Hello}}",
     **dict.fromkeys(("/uploads", "/fine_tuning", "/videos", "/realtime", "/evals"), "{json: {}}"),

@@ -217,6 +217,7 @@ ResponseBody = shape(
     background_options=optional(Object),
     access_programs=optional(Object),
     image=optional(Object),
+    generate=optional(bool),  # over a WebSocket: false only warms up
     **ACCOUNT_FIELDS,
 )
 

@@ -22,6 +22,7 @@ from mockserver.dialects._errors import (
     error_rows,
     retry_lines,
 )
+from mockserver.dialects._images import ImagesApi, word_image_error
 from mockserver.dialects._moderations import moderation_operation
 from mockserver.dialects._objects import object_operations
 from mockserver.dialects._objects.resource import ObjectsApi
@@ -56,7 +57,7 @@ def _render_deletion(call: Call, _: Models) -> Reply:
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-    resolved = ERRORS.resolve(failure, http, call)
+    resolved = word_image_error(ERRORS.resolve(failure, http, call), failure, call)
     if failure.details.get("kind") == "tokens" and failure.kind is None:
         resolved = replace(resolved, kind="tokens")
     lines = _lines(http, call) + _retry_lines(failure, resolved.status)
@@ -150,6 +151,7 @@ ANSWERING = (
     *API.inference_operations(),
     API.responses_operation(),
     moderation_operation(NAME, _lines),
+    *ImagesApi(NAME, _lines).operations(),
 )
 DIALECT = Dialect(
     name=NAME,

@@ -43,6 +43,7 @@ from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, Chunks, Tokenizer, end_tokens
 from mockserver.engine.offload import LONG
 from mockserver.kinds import ARTIFACTS
+from mockserver.kinds.kind import Origins
 from mockserver.model.logprobs import each_logprob
 
 T = TypeVar("T")
@@ -111,6 +112,7 @@ def answer(call: Call, draft: Draft, author: Author, mark: str = "") -> Answer:
         broken=draft.broken,
         tokenizer=tokenizer,
         written=written,
+        mcp=draft.mcp,
     )
 
 
@@ -445,4 +447,5 @@ def finish_artifact(call: Call, draft: ArtifactDraft, author: Author, mark: str 
     def draw_id() -> str:
         return author.drawer(call.ids, "id")(call.fingerprint + mark)
 
-    return ARTIFACTS[call.operation].finish(call, draft, author.seed, draw_id)
+    origins = Origins(author.seed, author.clock.now(), draw_id)
+    return ARTIFACTS[call.operation].finish(call, draft, origins)

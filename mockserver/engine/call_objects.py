@@ -7,6 +7,7 @@ from msgspec import Struct
 from mockserver.core.call import Call, IdShape
 from mockserver.core.kept_objects import KeptObject, make_key
 from mockserver.core.plan import Kept, Outcome
+from mockserver.core.seed import Seed
 from mockserver.core.state import ValueStore
 from mockserver.engine.answer import Author
 
@@ -25,6 +26,10 @@ class CallObjects(Struct, frozen=True):
     @property
     def now(self) -> int:
         return self.author.clock.now()
+
+    @property
+    def seed(self) -> Seed:
+        return self.author.seed
 
     def draw_id(self, shape: IdShape, purpose: str = "") -> str:
         return self.author.drawer(shape, f"object {purpose}")(self.call.fingerprint + self.mark)

@@ -26,8 +26,8 @@ from mockserver.core.draft import (
 )
 from mockserver.core.json import Json
 from mockserver.core.lazy import Memo, lazy_property
-from mockserver.core.mcp_server import McpRequest, McpServer
-from mockserver.core.plan import SERVICE, Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
+from mockserver.core.mcp_server import VERSIONS, McpServer
+from mockserver.core.plan import Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.state import Counters
 from mockserver.core.tokens import APPROX, Tokenizer
@@ -45,7 +45,9 @@ from mockserver.engine.call_objects import CallObjects
 from mockserver.engine.catalogue import LONGEST, Catalogue, Known, Model, apply_limits, limit_for_generator
 from mockserver.engine.counters import ScenarioState, find_attempt, name_ids_counter
 from mockserver.engine.hosted_mcp import HostedAnswer, find_hosted_servers
-from mockserver.engine.mcp_answers import check_mcp_call, find_mcp_answer, generate_mcp_result
+from mockserver.engine.mcp_answers import find_resource_draft, generate_mcp_result
+from mockserver.engine.mcp_service import McpService
+from mockserver.engine.mcp_streams import McpStreams
 from mockserver.engine.memory import Memory, continue_conversation
 from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thread
 from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, FaultSelection, FaultSpecs
@@ -142,7 +144,7 @@ _TERMS_SIZE = 1_000  # bytes, about
 class Engine:
     """Rules, policy and memory. `listed` names each dialect's own models; `player` plays cassettes.
 
-    `servers` are what MCP servers offer.
+    `servers` are what MCP servers offer, `streams` what is open to their clients.
     """
 
     rules: tuple[Rule, ...]
@@ -152,6 +154,7 @@ class Engine:
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     player: CassettePlayer | None = None
     servers: Mapping[str, McpServer] = field(default_factory=dict)  # of MCP, by name
+    streams: McpStreams = field(default_factory=McpStreams)
     _index: Index = field(init=False)
     _counts_attempts: bool = field(init=False)
     stubs: bool = field(init=False)  # whether a rule names a path, which may be one that no dialect knows
@@ -178,7 +181,7 @@ class Engine:
             if len(call.prompts) > 1:
                 plan = await self._plan_each(call, asked)
             elif call.mcp is not None:
-                plan = await self._plan_mcp(call, call.mcp, asked, terms)
+                plan = await self._plan_mcp(call, asked, terms)
             elif call.previous_response_id is not None:
                 plan = await self._plan_continuation(call, asked, terms)
             else:
@@ -193,6 +196,30 @@ class Engine:
             plan = replace(plan, remarks=(*asked.remarks, *plan.remarks))
         return plan
 
+    async def _plan_mcp(self, call: Call, asked: Call, terms: Terms) -> Plan:
+        """Plan what a message to an MCP server gets: from recordings of the server, if there are any."""
+        if self._records_server(call):
+            is_session = call.operation == SESSION.name
+            played = await (self.replay(asked) if is_session else self._plan_conversation(call, asked, terms))
+            if played is not None:
+                return played
+            known = {call.model: McpServer(call.model), **self.servers}  # for what needs no recording
+            return await alter_engine(self, servers=known)._serve_mcp(call, asked, terms)
+        return await self._serve_mcp(call, asked, terms)
+
+    async def _serve_mcp(self, call: Call, asked: Call, terms: Terms) -> Plan:
+        """Plan what a defined MCP server says to a message."""
+
+        async def respond(call: Call, server: McpServer, draft: Draft | None) -> Plan:
+            if draft is not None:
+                return self._finish_draft(call, draft, "invalid", terms)
+            is_changed = self.servers[server.name] is not server
+            now = alter_engine(self, servers={**self.servers, server.name: server}) if is_changed else self
+            return await now._plan_conversation(call, asked, terms)
+
+        service = McpService(self.servers, self.policy.seed, self.counters, self.streams, self.policy.lints)
+        return await service.plan(call, respond)
+
     async def _plan_continuation(self, call: Call, asked: Call, terms: Terms) -> Plan:
         """Plan the answer to a call that continues a kept conversation."""
         resumed = await self.memory.resume(call)
@@ -204,18 +231,6 @@ class Engine:
         outcome = plan.outcome
         return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
 
-    async def _plan_mcp(self, call: Call, request: McpRequest, asked: Call, terms: Terms) -> Plan:
-        """Plan what a message to an MCP server gets: from recordings of the server, if there are any."""
-        is_recorded, is_session = self._records_server(call), call.operation == SESSION.name
-        if is_recorded and is_session and (played := await self.replay(asked)) is not None:
-            return played
-        refused = None if is_recorded else check_mcp_call(self.servers, request)
-        if refused is not None:
-            return self._finish_draft(call, refused, "invalid", terms)
-        if is_session:  # handshakes and lists are the server's own
-            return await self._plan_without_rule(call, NO_OVERRIDES)
-        return await self._plan_conversation(call, asked, terms)
-
     async def _plan_answer(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
         """Plan a whole answer, with the calls that the provider makes of tools of MCP servers."""
         hosted = find_hosted_servers(call, self.servers) if call.connectors else ()
@@ -224,8 +239,12 @@ class Engine:
         return await HostedAnswer(call, hosted, _TurnPlanner(self, call, asked, terms, lost)).plan()
 
     async def _plan_conversation(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
-        """Plan a whole conversation. If the previous response is `lost`, only rules that match on it may answer."""
+        """Plan a conversation. If the previous response is `lost`, only rules that match on it or forward answer."""
         if call.http.turn is not None and not call.http.turn.writes and not lost:
+            forward = self._find_forward(call)
+            passed = Plan(forward, FORWARDED) if forward is not None else await self.replay(asked)
+            if passed is not None and not isinstance(passed.outcome, Failure):  # later calls name the provider's id
+                return passed
             silence = self._finish_draft(call, _SILENCE, "generated", terms, _WARM_UP)
             return replace(silence, timing=Timing())
         large = is_large(call)
@@ -291,6 +310,21 @@ class Engine:
                 overrides = overrides.add_modifier(rule)
             return plan if overrides is NO_OVERRIDES else overrides.apply(call, self.policy.seed, plan)
 
+    def _find_forward(self, call: Call) -> Forward | None:
+        """Return what passes a call on that no rule answers, if the first rule that would answer it does so."""
+        for at in self._index.find_candidates(call):
+            rule = self.rules[at]
+            known = rule.then.known
+            if known is not None and known.outcome is None:
+                continue
+            try:
+                held = rule.when.check(call)
+            except RuleError:
+                return None
+            if held:
+                return known.outcome if known is not None and type(known.outcome) is Forward else None
+        return None
+
     def _find_next(self, left: Iterator[int], call: Call, *, lost: bool) -> "list[FoundRule]":
         """Return the next rules that match, up to the first that always answers: those before it count in one step.
 
@@ -302,7 +336,7 @@ class Engine:
             rule = rules[at]
             if only_stubs and not rule.stubs:
                 continue
-            if lost and "previous_response" not in rule.when.uses:
+            if lost and "previous_response" not in rule.when.uses and not _forwards(rule):
                 continue
             try:
                 held = rule.when.check(call)
@@ -432,12 +466,9 @@ class Engine:
             case LookUp(objects=objects):
                 return await self._look_up(call, objects, overrides)
             case McpOperation() if call.mcp is not None:
-                known = find_mcp_answer(self.servers, call.mcp)
-                source = f"mcp {call.mcp.server}"
-                if isinstance(known, McpServer):  # handshakes and lists, which clients do by themselves
-                    return Plan(known, SERVICE + source)
-                if known is not None:
-                    return replace(await self._plan_generated(call, known), source=source)
+                stated = find_resource_draft(self.servers[call.mcp.server], call.mcp)
+                if stated is not None:
+                    return replace(await self._plan_generated(call, stated), source=f"mcp {call.mcp.server}")
         if self.policy.unmatched == "error":
             why = await self.explain(call)
             return Plan(Failure("unmatched", **{"message": why, **self.policy.error}), "unmatched")
@@ -482,7 +513,7 @@ class Engine:
 
     async def _generate(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         if call.mcp is not None:
-            draft: Draft | ArtifactDraft = generate_mcp_result(self.servers, call, self.policy.seed)
+            draft: Draft | ArtifactDraft = generate_mcp_result(self.servers[call.mcp.server], call, self.policy.seed)
         else:
             draft = await generate_draft(call, self.policy.seed)
         return await self._plan_generated(call, overrides.change(draft, call))
@@ -513,12 +544,20 @@ class _TurnPlanner(Struct, frozen=True):
         return await self.engine._plan_conversation(call, self.asked if is_first else call, self.terms, lost=self.lost)
 
     async def plan_tool(self, call: Call) -> Plan:
-        """Plan the result of a tool."""
-        return await self.engine.plan(call)
+        """Plan the result of a tool, whatever a client would have to do before it may call it."""
+        servers = self.engine.servers
+        open_ended = replace(servers[call.model], sessions=False, versions=VERSIONS)
+        return await alter_engine(self.engine, servers={**servers, call.model: open_ended}).plan(call)
 
     async def write_text(self, call: Call) -> Plan:
         """Have the model without weights write the answer."""
         return await self.engine._generate(call, NO_OVERRIDES)
+
+
+def _forwards(rule: Rule) -> bool:
+    """Whether a rule passes calls on: the provider may know what is unknown here."""
+    known = rule.then.known
+    return known is not None and type(known.outcome) is Forward
 
 
 class FoundRule(Struct, frozen=True):

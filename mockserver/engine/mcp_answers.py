@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from mockserver.core.call import Call
 from mockserver.core.draft import Draft, DraftChoice
-from mockserver.core.mcp_server import INVALID_PARAMS, UNKNOWN_RESOURCE, McpRequest, McpServer
+from mockserver.core.mcp_server import INVALID_PARAMS, LOGIN, UNKNOWN_RESOURCE, McpRequest, McpServer
 from mockserver.core.plan import TOOL_ERROR, Failure, Item, Text
 from mockserver.core.seed import Seed
 from mockserver.model import GENERATORS
@@ -13,12 +15,39 @@ from mockserver.rules.mcp_definitions import find_argument_mistake
 Servers = Mapping[str, McpServer]
 
 
-def check_mcp_call(servers: Servers, request: McpRequest) -> Draft | None:
+def name_only_server(servers: Servers, call: Call) -> Call:
+    """Return a call that names no server as one of the only server that there is, if there is one."""
+    request = call.mcp
+    if request is None or request.server or not isinstance(call.meaning, Mapping):
+        return call
+    named = [*servers]
+    if request.method.startswith(LOGIN):
+        named = [name for name, server in servers.items() if server.login is not None and server.login.token is None]
+    if len(named) != 1:
+        return call
+    (name,) = named
+    batch = tuple([name_only_server(servers, each) if isinstance(each, Call) else each for each in call.batch])
+    meaning = {**call.meaning, "server": name}
+    return replace(call, model=name, meaning=meaning, mcp=replace(request, server=name), batch=batch)
+
+
+def find_server(servers: Servers, name: str) -> McpServer:
+    """Return the server of a name. Raises Failure."""
+    if name in servers:
+        return servers[name]
+    others = f"there are: {', '.join(sorted(servers))}" if servers else "there are none"
+    if name:
+        message = f'There is no MCP server "{name}"; {others}. Define it under mcp: in a rules file, or record it.'
+    else:
+        message = f"This address names no MCP server; {others}. Its address is /mcp/NAME."
+    raise Failure("not_found", message, status=404)
+
+
+def check_mcp_call(server: McpServer, request: McpRequest) -> Draft | None:
     """Return what a server answers before any rule is asked: that a tool does not take its arguments; or None.
 
     Raises Failure for what the server does not have.
     """
-    server = _find_server(servers, request.server)
     match request.method:
         case "tools/call":
             tool = server.find_tool(request.target)
@@ -26,8 +55,8 @@ def check_mcp_call(servers: Servers, request: McpRequest) -> Draft | None:
                 raise _refuse(f"Unknown tool: {request.target}", INVALID_PARAMS)
             why = find_argument_mistake(tool, request.params.get("arguments", {}))
             if why is not None:
-                return _fail(f"Invalid arguments for tool {tool.name}: {why}")
-        case "resources/read" if server.find_resource(request.target) is None:
+                return fail_tool(f"Invalid arguments for tool {tool.name}: {why}")
+        case "resources/read" | "resources/subscribe" if server.find_resource(request.target) is None:
             code = INVALID_PARAMS if request.is_modern else UNKNOWN_RESOURCE
             raise _refuse(f"Resource not found: {request.target}", code)
         case "prompts/get":
@@ -40,12 +69,9 @@ def check_mcp_call(servers: Servers, request: McpRequest) -> Draft | None:
     return None
 
 
-def find_mcp_answer(servers: Servers, request: McpRequest) -> McpServer | Draft | None:
-    """Return what a server has for a request that no rule answers: itself for a list, or a resource; or None."""
-    server = servers.get(request.server) or McpServer(request.server)  # one that is only recorded
-    if request.method != "resources/read":
-        return None if request.method in ("tools/call", "prompts/get") else server
-    resource = server.find_resource(request.target)
+def find_resource_draft(server: McpServer, request: McpRequest) -> Draft | None:
+    """Return the content that the definition of a resource states, or None."""
+    resource = server.find_resource(request.target) if request.method == "resources/read" else None
     if resource is None or (resource.text is None and resource.blob is None):
         return None
     typed = {} if resource.mime is None else {"mimeType": resource.mime}
@@ -53,27 +79,32 @@ def find_mcp_answer(servers: Servers, request: McpRequest) -> McpServer | Draft 
     return Draft((DraftChoice((Item("resource", {**typed, **content}),)),))
 
 
-def generate_mcp_result(servers: Servers, call: Call, seed: Seed) -> Draft:
+def generate_mcp_result(server: McpServer, call: Call, seed: Seed) -> Draft:
     """Make a result: an instance of the tool's output schema, or a sentence."""
     assert call.mcp is not None  # noqa: S101  # it is a call of a server
-    tool = servers[call.mcp.server].find_tool(call.mcp.target) if call.mcp.method == "tools/call" else None
+    tool = server.find_tool(call.mcp.target) if call.mcp.method == "tools/call" else None
     own = seed.branch("generate", call.content_fingerprint, "0")
     if tool is None or tool.output is None:
         return Draft((GENERATORS["prose"](call, own, {}),))
-    return Draft((GENERATORS["schema"](call, own, {"schema": tool.output}),))
+    made = GENERATORS["schema"](call, own, {"schema": tool.output})
+    parts = [replace(part, is_json=True) if isinstance(part, Text) else part for part in made.parts]
+    return Draft((replace(made, parts=tuple(parts)),))
 
 
-def _find_server(servers: Servers, name: str) -> McpServer:
-    if name in servers:
-        return servers[name]
-    others = f"there are: {', '.join(sorted(servers))}" if servers else "there are none"
-    message = f'There is no MCP server "{name}"; {others}. Define it under mcp: in a rules file, or record it.'
-    raise Failure("not_found", message, status=404)
+def find_completions(server: McpServer, request: McpRequest) -> tuple[str, ...]:
+    """Return the values of a prompt's argument that begin with what a client has typed."""
+    asked, argument = request.params.get("ref"), request.params.get("argument")
+    if not isinstance(asked, Mapping) or not isinstance(argument, Mapping):
+        return ()
+    prompt = server.find_prompt(str(asked.get("name", "")))
+    values = () if prompt is None else prompt.values.get(str(argument.get("name", "")), ())
+    return tuple([value for value in values if value.startswith(str(argument.get("value", "")))])
 
 
 def _refuse(message: str, code: int) -> Failure:
     return Failure("bad_parameter", message, code=code, status=200)
 
 
-def _fail(message: str) -> Draft:
+def fail_tool(message: str) -> Draft:
+    """Return the result of a tool that failed."""
     return Draft((DraftChoice((Text(message),), finish=TOOL_ERROR),))

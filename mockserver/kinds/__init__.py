@@ -15,6 +15,7 @@ from mockserver.kinds import (
     completions,
     embeddings,
     files,
+    images,
     mcp,
     models,
     moderations,
@@ -30,10 +31,12 @@ KINDS = (
     responses,
     embeddings,
     moderations,
+    images,
     models,
     batches,
     cached_contents,
     files,
+    images,
     mcp,
 )
 

@@ -6,7 +6,7 @@ division by one square root: the numbers are the same on every machine.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import shake_256
 from itertools import chain
@@ -26,7 +26,7 @@ from mockserver.core.lazy import LazySequence, lazy_pattern
 from mockserver.core.plan import Artifact
 from mockserver.core.seed import Seed
 from mockserver.core.vectors import PaletteVector
-from mockserver.kinds.kind import ArtifactKind, ThenKey
+from mockserver.kinds.kind import ArtifactKind, Origins, ReadFile, ThenKey
 
 Vector = Sequence[float]
 USUAL_DIMENSIONS = 1536
@@ -64,15 +64,15 @@ class Embeddings(Artifact, frozen=True):
 _SHOWN_NUMBERS = 8  # of a vector
 
 
-def _compile(stated: Sequence[float]) -> tuple[float, ...]:
+def _compile(stated: Sequence[float], read_file: ReadFile) -> tuple[float, ...]:
     return tuple(map(float, stated))
 
 
-def _finish(call: Call, draft: ArtifactDraft, seed: Seed, draw_id: Callable[[], str]) -> Embeddings:
+def _finish(call: Call, draft: ArtifactDraft, origins: Origins) -> Embeddings:
     size = call.options.dimensions or find_dimensions(call.model)
     stated: tuple[float, ...] | None = draft.stated
     texts = [prompt.text for prompt in call.prompts]
-    vectors = LazySequence(lambda: (stated or embed(text, size, seed) for text in texts), len(texts))
+    vectors = LazySequence(lambda: (stated or embed(text, size, origins.seed) for text in texts), len(texts))
     tokens = draft.usage.get("prompt", call.prompt_tokens)
     return Embeddings(draft.model or call.model, vectors, tokens, draft.headers)
 

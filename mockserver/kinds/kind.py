@@ -11,7 +11,9 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Artifact
 from mockserver.core.seed import Seed
 
-OF_TOOLS = frozenset(("tool_error", "content"))  # keys of `then` that only MCP servers can send
+OF_TOOLS = frozenset(
+    ("tool_error", "content", "progress", "log", "ask")
+)  # keys of `then` that only MCP servers can send
 
 
 class OperationKind(Struct, frozen=True, kw_only=True):
@@ -51,11 +53,15 @@ class Conversation(OperationKind, frozen=True, kw_only=True):
         return "tool_calls" not in self.withheld
 
 
+ReadFile = Callable[[str], bytes]
+
+
 class ThenKey(Struct, frozen=True, kw_only=True):
     """A key of `then` that answers operations which are no conversations.
 
     `value` and `doc` are its type and description in a rules file, `beside` are the keys that may go with it, and
-    `states` names its value in messages. `compile(value)` turns the value into what an ArtifactDraft states.
+    `states` names its value in messages. `compile(value, read_file)` turns the value into what an ArtifactDraft states;
+    `read_file(name)` returns the bytes of a file beside the rules. Both raise ValueError that says what is wrong.
     """
 
     key: str
@@ -64,7 +70,15 @@ class ThenKey(Struct, frozen=True, kw_only=True):
     beside: frozenset[str]
     states: str
     example: Json  # the value that reports suggest
-    compile: Callable[[Any], Any]
+    compile: Callable[[Any, ReadFile], Any]
+
+
+class Origins(Struct, frozen=True):
+    """What generated values, ids and times come from: `now` is in seconds, and `draw_id` draws the artifact's id."""
+
+    seed: Seed
+    now: int
+    draw_id: Callable[[], str]
 
 
 class ArtifactKind(OperationKind, frozen=True, kw_only=True):
@@ -74,14 +88,14 @@ class ArtifactKind(OperationKind, frozen=True, kw_only=True):
     without its model; `model_word` in the name of a model identifies the operation if the body does not. `wire` has
     the keys that clients need in an answer, for `cassette verify`.
 
-    `finish(call, draft, seed, draw_id)` makes the artifact of a draft, and generates what the draft does not state.
+    `finish(call, draft, origins)` makes the artifact of a draft, and generates what the draft does not state.
     """
 
     then: ThenKey
     body: Callable[[str], dict[str, Json]]
     model_word: str
     wire: Mapping[str, Any]
-    finish: Callable[[Call, ArtifactDraft, Seed, Callable[[], str]], Artifact]
+    finish: Callable[[Call, ArtifactDraft, Origins], Artifact]
     is_limited: bool = True
     takes_text: bool = False
 

@@ -1,6 +1,6 @@
 """Moderations: whether texts are harmful, as scores by category."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Annotated, Any, Literal
 
@@ -13,7 +13,7 @@ from mockserver.core.draft import ArtifactDraft
 from mockserver.core.http import Headers
 from mockserver.core.plan import Artifact
 from mockserver.core.seed import Seed
-from mockserver.kinds.kind import ArtifactKind, ThenKey
+from mockserver.kinds.kind import ArtifactKind, Origins, ReadFile, ThenKey
 
 CATEGORIES = (
     *("harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent"),
@@ -57,14 +57,14 @@ def _draw_tiny_score(category: str, text: str, seed: Seed) -> float:
     return drawn * drawn * drawn / 1000
 
 
-def _compile(stated: Mapping[str, float] | Sequence[str]) -> Mapping[str, float]:
+def _compile(stated: Mapping[str, float] | Sequence[str], read_file: ReadFile) -> Mapping[str, float]:
     return stated if isinstance(stated, Mapping) else dict.fromkeys(stated, _SURE)
 
 
-def _finish(call: Call, draft: ArtifactDraft, seed: Seed, draw_id: Callable[[], str]) -> Moderations:
+def _finish(call: Call, draft: ArtifactDraft, origins: Origins) -> Moderations:
     scores: Mapping[str, float] = draft.stated or {}
-    results = tuple([judge(prompt.text, scores, seed) for prompt in call.prompts])
-    return Moderations(draw_id(), draft.model or call.model, results, draft.headers)
+    results = tuple([judge(prompt.text, scores, origins.seed) for prompt in call.prompts])
+    return Moderations(origins.draw_id(), draft.model or call.model, results, draft.headers)
 
 
 _FLAGGED = 0.5  # the least score that flags a category

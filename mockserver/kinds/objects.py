@@ -10,6 +10,7 @@ from mockserver.config.tables import AsList, ByShape, Tag, field
 from mockserver.core.call import Call, IdShape
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Failure, Outcome, Stored
+from mockserver.core.seed import Seed
 from mockserver.kinds.kind import OperationKind, ThenKey
 
 BARE_SIZE = 3500  # bytes of an object without any text
@@ -31,7 +32,7 @@ STATUS = ThenKey(
     beside=frozenset(("timing", "faults", "headers")),
     states="statuses",
     example=["in_progress", "failed"],
-    compile=lambda stated: (stated,) if isinstance(stated, str) else tuple(stated),
+    compile=lambda stated, read_file: (stated,) if isinstance(stated, str) else tuple(stated),
 )
 
 
@@ -145,6 +146,10 @@ class Objects(Protocol):
     @property
     def now(self) -> int:
         """Return the time in seconds."""
+
+    @property
+    def seed(self) -> Seed:
+        """Return what generated values follow from."""
 
     def draw_id(self, shape: IdShape, purpose: str = "") -> str:
         """Return an id that follows from the call; the same call gets another one the next time."""

@@ -106,6 +106,11 @@ class ReceivedCall(Struct, frozen=True, eq=False):
         return self.asked is not None and self.asked.stream
 
     @property
+    def websocket(self) -> bool:
+        """Whether the request came over a WebSocket."""
+        return self.row.is_socket
+
+    @property
     def headers(self) -> Mapping[str, str]:
         """The request's headers, with names in lower case."""
         return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in self.row.headers}

@@ -15,6 +15,7 @@ from mockserver.core.episode import find_format
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
 from mockserver.kinds import ARTIFACTS, CONVERSATIONS, OPERATIONS, SERVED, THEN_KEYS, list_answered
+from mockserver.kinds.kind import OF_TOOLS
 from mockserver.rules.match.conditions import All, Condition, find_pinned, mark_implied
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import ContentSpec, ThenSpec
@@ -91,15 +92,16 @@ OUTCOMES: Mapping[str, str] = {
 _SENT = frozenset(("timing", "faults"))
 _REPLY = _SENT | {"usage", "model", "headers", "system_fingerprint"}
 _ENDING = frozenset(("finish", "content_filter", "annotate"))
+_BESIDE_CALLS = frozenset(("progress", "log", "ask"))  # of MCP
 # The keys that may go with each kind of answer.
 BESIDE: Mapping[str, frozenset[str]] = {
-    "content": _REPLY | _ENDING | {"reasoning", "annotations", "logprobs", "chunks", "failed"},
+    "content": _REPLY | _ENDING | _BESIDE_CALLS | {"reasoning", "annotations", "logprobs", "chunks", "failed"},
     "parts": _REPLY | _ENDING | {"annotations", "logprobs", "chunks", "failed"},
     "choices": _REPLY | {"annotate"},
-    "error": _SENT | {"retry_after", "headers"},
+    "error": _SENT | {"retry_after", "headers", "progress", "log"},
     "content_filter": _SENT | {"annotate", "headers"},
-    "generate": _REPLY | _ENDING | {"chunks", "failed"},
-    "echo": _REPLY | _ENDING | {"chunks", "failed"},
+    "generate": _REPLY | _ENDING | _BESIDE_CALLS | {"chunks", "failed"},
+    "echo": _REPLY | _ENDING | _BESIDE_CALLS | {"chunks", "failed"},
     "raw": _SENT,
     "cassette": _SENT,
     "forward": frozenset(),
@@ -151,7 +153,7 @@ class AnswerCheck:
         if self._names_operation or self._names_path:
             return self._when
         names = {purpose.name for purpose in self._purposes}
-        if self._names_mcp:
+        if self._names_mcp or find_pinned(self._when, "dialect") == frozenset(("mcp",)):
             names = {"mcp"}
         return All((self._when, _IMPLIED[names.pop() if len(names) == 1 else "text"]))
 
@@ -208,7 +210,7 @@ class AnswerCheck:
 
 def _find_purposes(then: ThenSpec) -> Iterator[_Purpose]:
     for path, content in then.walk():
-        given = _select_keys(content, _PURPOSE_OF)
+        given = _select_keys(content, OF_TOOLS) or _select_keys(content, _PURPOSE_OF)
         if len({_PURPOSE_OF[key] for key in given}) == 1:  # two answers are reported elsewhere
             yield _Purpose(_PURPOSE_OF[given[0]], (*path, given[0]))
 
@@ -258,7 +260,7 @@ _PURPOSES: Mapping[str, tuple[str, ...]] = {
 _WORDS: Mapping[str, str] = {"text": "text", **{key: kind.states for key, kind in THEN_KEYS.items()}}
 _PURPOSE_OF: Mapping[str, str] = {
     **{key: "text" for key, kind in OUTCOMES.items() if kind in ("content", "parts", "choices", "generate", "echo")},
-    **dict.fromkeys(("tool_error", "content"), "mcp"),
+    **dict.fromkeys(OF_TOOLS, "mcp"),
     **{key: key for key in THEN_KEYS},
 }
 _WITHHELD = frozenset[str]().union(*[kind.withheld for kind in OPERATIONS.values()])
@@ -266,9 +268,9 @@ _IMPLIED: Mapping[str, Condition] = {
     purpose: _make_operations_condition(operations) for purpose, operations in _PURPOSES.items()
 }
 _OF_TARGETS = {"tool": "mcp_call", "resource": "mcp_read", "prompt_name": "mcp_prompt"}
-_OF_MCP = frozenset(
-    ("mcp", "tool", "arguments", "resource", "prompt_name")
-)  # fields that only requests to MCP servers have
+_OF_MCP = frozenset(  # fields that only requests to MCP servers have
+    ("mcp", "tool", "arguments", "resource", "prompt_name", "client_answer", "client_action")
+)
 
 
 def check_when(when: Json, context: CompileContext, known: Known) -> None:

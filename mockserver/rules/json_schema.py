@@ -61,7 +61,7 @@ def _make_property(field: Field, values: Collection[str]) -> Schema:
     if field.name == "body":
         tables = {"type": "object", "additionalProperties": {"$ref": "#/$defs/json_field"}, "minProperties": 1}
         return {"anyOf": [tables, {"type": "string"}], **about}
-    if field.name == "arguments":
+    if field.name in ("arguments", "client_answer"):
         named = {"type": "object", "additionalProperties": {"$ref": "#/$defs/json_field"}, "minProperties": 1}
         return {"anyOf": [named, {"$ref": "#/$defs/json_field"}], **about}
     if not field.members:
@@ -181,7 +181,9 @@ def _tidy(schema: Json) -> Json:
 
 
 def _is_noise(key: str, value: Json) -> bool:
-    return (key in ("title", "discriminator") and not isinstance(value, list)) or (key == "default" and value is None)
+    is_title = key == "title" and isinstance(value, str)  # else it is a property of that name
+    is_discriminator = key == "discriminator" and not isinstance(value, list)
+    return is_title or is_discriminator or (key == "default" and value is None)
 
 
 def _describe(schema: Json, definitions: Schema) -> None:

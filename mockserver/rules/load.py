@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.config.errors import RuleError, SourceLocation
 from mockserver.config.source import Document, Mistakes, raise_if_any
@@ -22,7 +23,7 @@ from mockserver.core.text import shown
 from mockserver.rules.answer.compile import CompiledThen, compile_then
 from mockserver.rules.checks import AnswerCheck, Known, check_when
 from mockserver.rules.match.conditions import All, Condition
-from mockserver.rules.match.parse import compile_when
+from mockserver.rules.match.parse import compile_when, require_calls
 from mockserver.rules.mcp_definitions import find_servers, list_rules_beside
 from mockserver.rules.schema import RulesHead, RuleSpec
 from mockserver.rules.templates import CompileContext, Templates
@@ -154,9 +155,9 @@ class _Loader:
             )
         for each in list_rules_beside(document):  # last, so that every rule of the file can answer in their place
             name = f"mcp {' '.join(each.names)}"
-            yield from self._load_rule(
-                each.spec, CompileContext(mistakes, self.templates, name, each.path, depth=len(each.path))
-            )
+            context = CompileContext(mistakes, self.templates, name, each.path, depth=len(each.path))
+            for rule in self._load_rule(each.spec, context):
+                yield replace(rule, when=All((rule.when, require_calls(each.after)))) if each.after else rule
 
     def _load_rule(self, spec: Json, context: CompileContext) -> Iterator[Rule]:
         """Yield the rule, if it can be compiled."""

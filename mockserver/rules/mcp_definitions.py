@@ -1,17 +1,20 @@
 """The MCP servers of rules files: their tools, resources and prompts, and the rules for the `then` of these."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Struct
 from msgspec.json import encode
+from msgspec.structs import replace
 
-from mockserver.config.source import Document, Path
-from mockserver.config.tables import Table, field
+from mockserver.config.source import Document, Path, did_you_mean
+from mockserver.config.tables import AsTable, AsText, ByShape, Table, field
 from mockserver.config.validation_errors import validate_table
 from mockserver.core.json import Json
-from mockserver.core.mcp_server import McpPrompt, McpResource, McpServer, McpTool
+from mockserver.core.mcp_server import VERSIONS, McpChange, McpLogin, McpPrompt, McpResource, McpServer, McpTool
+from mockserver.core.text import shown
 
 Add = Callable[..., None]  # takes a message and the path of what is wrong
 
@@ -64,7 +67,61 @@ class McpPromptSpec(Table):
     arguments: list[str] | None = field(
         None, description="its arguments; those that end in ? are optional", examples=[["code", "style?"]]
     )
+    values: dict[str, list[str]] | None = field(
+        None, description="values that completion suggests, by argument", examples=[{"style": ["short", "long"]}]
+    )
     then: dict[str, Any] | None = field(None, description="the answer, unless a rule answers first", examples=[_ANSWER])
+
+
+class McpToolsChange(Table):
+    """Tools that come and go."""
+
+    example = "{remove: [read_file]}"
+
+    add: list[McpToolSpec] | None = field(None, description="tools that are added, or take the place of others")
+    remove: list[str] | None = field(None, description="names of tools that are removed", examples=[["read_file"]])
+
+
+class McpResourcesChange(Table):
+    """Resources that come, change and go."""
+
+    example = "{add: [{uri: 'file:///readme.md', text: '# New'}]}"
+
+    add: list[McpResourceSpec] | None = field(None, description="resources that are added, or have a new content")
+    remove: list[str] | None = field(None, description="URIs of resources that are removed", examples=[["file:///a"]])
+
+
+class McpPromptsChange(Table):
+    """Prompts that come and go."""
+
+    example = "{remove: [review]}"
+
+    add: list[McpPromptSpec] | None = field(None, description="prompts that are added, or take the place of others")
+    remove: list[str] | None = field(None, description="names of prompts that are removed", examples=[["review"]])
+
+
+class McpChangeSpec(Table):
+    """A change of what a server offers, of which its clients are told."""
+
+    example = "{after: 3, tools: {remove: [read_file]}}"
+
+    after: int = field(ge=1, description="after how many calls of the server")
+    tools: McpToolsChange | None = field(None, description="changes of its tools")
+    resources: McpResourcesChange | None = field(None, description="changes of its resources")
+    prompts: McpPromptsChange | None = field(None, description="changes of its prompts")
+
+
+class McpBearerSpec(Table):
+    """The token that clients of a server must send."""
+
+    example = "{bearer: secret-token}"
+
+    bearer: str = field(min_length=1, description="the token")
+
+
+AuthValue = Annotated[
+    AsText[Literal["oauth"]] | AsTable[McpBearerSpec], ByShape("oauth, or a table such as {bearer: secret-token}")
+]
 
 
 class McpServerSpec(Table):
@@ -79,6 +136,19 @@ class McpServerSpec(Table):
     resources: list[McpResourceSpec] | None = field(None, description="its resources")
     prompts: list[McpPromptSpec] | None = field(None, description="its prompts")
     page: int | None = field(None, ge=1, description="entries per page of a list (default: all)", examples=[2])
+    versions: list[Literal[VERSIONS]] | None = field(  # type: ignore[valid-type]
+        None, min_length=1, description="revisions of MCP that it knows (default: all)", examples=[["2025-06-18"]]
+    )
+    sessions: bool | None = field(
+        None, description="whether clients must repeat a session id (default: if there are changes)"
+    )
+    sse: bool | None = field(
+        None, description="whether answers are streams of events (default: if there is something to notify)"
+    )
+    changes: list[McpChangeSpec] | None = field(None, description="changes of what it offers, after some calls")
+    auth: AuthValue | None = field(
+        None, description="a login that clients need: a bearer token, or oauth", examples=["oauth"]
+    )
 
 
 class LocatedRule(Struct, frozen=True):
@@ -86,7 +156,8 @@ class LocatedRule(Struct, frozen=True):
 
     spec: Mapping[str, Json]
     path: Path
-    names: tuple[str, str]  # of the server, and of the tool or prompt
+    names: tuple[str, ...]  # of the server, and of the tool or prompt
+    after: int = 0  # how many calls of the server there must have been
 
 
 def find_servers(document: Document, add: Add) -> Mapping[str, McpServer]:
@@ -97,6 +168,8 @@ def find_servers(document: Document, add: Add) -> Mapping[str, McpServer]:
         def add_here(message: str, path: Path, name: str = name, **more: Any) -> None:
             add(message, ("mcp", name, *path), **more)
 
+        if _NAME.fullmatch(name) is None:
+            add(_BAD_NAME.format(name=shown(name)), ("mcp", name), key=True)
         checked = validate_table(McpServerSpec, spec, f'the MCP server "{name}"', add_here)
         if checked is not None:
             servers[name] = make_server(name, checked, add_here)
@@ -107,24 +180,118 @@ def list_rules_beside(document: Document) -> Iterator[LocatedRule]:
     """Yield a rule for each `then` beside a tool or a prompt."""
     for name, spec in _list_servers(document):
         for kind, key in (("tools", "tool"), ("prompts", "prompt_name")):
-            entries = spec.get(kind) if isinstance(spec, Mapping) else None
-            for at, entry in enumerate(entries if isinstance(entries, list | tuple) else ()):
-                if isinstance(entry, Mapping) and isinstance(entry.get("then"), Mapping):
+            for entry, path in _list_entries(spec, kind):
+                if isinstance(entry.get("then"), Mapping):
                     when = {"mcp": {"equals": name}, key: {"equals": entry.get("name")}}
-                    names = (name, str(entry.get("name")))
-                    yield LocatedRule({"when": when, "then": entry["then"]}, ("mcp", name, kind, at), names)
+                    after, labels = 0, list[str]()
+                    if path[0] == "changes":
+                        after = spec["changes"][path[1]].get("after")
+                        labels.append(f"changes[{path[1]}]")
+                    names = (name, *labels, str(entry.get("name")))
+                    spec_of_rule = {"when": when, "then": entry["then"]}
+                    located = ("mcp", name, *path)
+                    yield LocatedRule(spec_of_rule, located, names, after if isinstance(after, int) else 0)
+
+
+def _list_entries(spec: Json, kind: str) -> Iterator[tuple[Mapping[str, Json], Path]]:
+    """Yield the tools or prompts of a server as written, those that the latest changes add first, with their paths."""
+    stated = spec if isinstance(spec, Mapping) else {}
+    changes = [*enumerate(_as_list(stated.get("changes")))]
+    for number, change in sorted(changes, key=_find_after, reverse=True):
+        changed = change.get(kind) if isinstance(change, Mapping) else None
+        added = changed.get("add") if isinstance(changed, Mapping) else None
+        for at, entry in enumerate(_as_list(added)):
+            if isinstance(entry, Mapping):
+                yield entry, ("changes", number, kind, "add", at)
+    for at, entry in enumerate(_as_list(stated.get(kind))):
+        if isinstance(entry, Mapping):
+            yield entry, (kind, at)
+
+
+def _find_after(change: tuple[int, Json]) -> tuple[int, int]:
+    number, stated = change
+    after = stated.get("after") if isinstance(stated, Mapping) else None
+    return (after if isinstance(after, int) else 0, number)
+
+
+def _as_list(value: Json) -> Sequence[Json]:
+    return value if isinstance(value, list | tuple) else ()
 
 
 def make_server(name: str, spec: McpServerSpec, add: Add) -> McpServer:
     """Return the server that a table describes; report mistakes in schemas and duplicate names to `add`."""
-    tools = tuple(_make_tool(tool, ("tools", at), add) for at, tool in enumerate(spec.tools or ()))
-    _refuse_double("tool", "tools", [tool.name for tool in tools], add)
-    resources = tuple(_make_resource(resource) for resource in spec.resources or ())
-    _refuse_double("resource", "resources", [resource.uri for resource in resources], add)
-    prompts = tuple(_make_prompt(prompt) for prompt in spec.prompts or ())
-    _refuse_double("prompt", "prompts", [prompt.name for prompt in prompts], add)
-    version = spec.version or McpServer(name).version
-    return McpServer(name, spec.title, spec.instructions, version, tools, resources, prompts, spec.page)
+    offer = _make_offer(spec.tools, spec.resources, spec.prompts, (), add)
+    changes = tuple(_make_change(change, ("changes", at), add) for at, change in enumerate(spec.changes or ()))
+    _check_changes(offer, changes, add)
+    auth = spec.auth
+    return McpServer(
+        name=name,
+        title=spec.title,
+        instructions=spec.instructions,
+        version=spec.version or McpServer(name).version,
+        tools=offer.tools,
+        resources=offer.resources,
+        prompts=offer.prompts,
+        page=spec.page,
+        versions=tuple(sorted(spec.versions, reverse=True)) if spec.versions else VERSIONS,
+        sessions=bool(changes) if spec.sessions is None else spec.sessions,
+        sse=spec.sse,
+        changes=changes,
+        login=None if auth is None else McpLogin(auth.bearer if isinstance(auth, McpBearerSpec) else None),
+    )
+
+
+def _make_offer(
+    tools: Sequence[McpToolSpec] | None,
+    resources: Sequence[McpResourceSpec] | None,
+    prompts: Sequence[McpPromptSpec] | None,
+    path: Path,
+    add: Add,
+) -> McpChange:
+    """Return what tables describe as a change that adds it; report mistakes to `add`."""
+    below = ("add",) if path else ()
+    made = McpChange(
+        after=0,
+        tools=tuple(_make_tool(tool, (*path, "tools", *below, at), add) for at, tool in enumerate(tools or ())),
+        resources=tuple(_make_resource(resource) for resource in resources or ()),
+        prompts=tuple(
+            _make_prompt(prompt, (*path, "prompts", *below, at), add) for at, prompt in enumerate(prompts or ())
+        ),
+    )
+    _refuse_double("tool", (*path, "tools", *below), [tool.name for tool in made.tools], add)
+    _refuse_double("resource", (*path, "resources", *below), [resource.uri for resource in made.resources], add)
+    _refuse_double("prompt", (*path, "prompts", *below), [prompt.name for prompt in made.prompts], add)
+    return made
+
+
+def _make_change(spec: McpChangeSpec, path: Path, add: Add) -> McpChange:
+    tools, resources, prompts = spec.tools, spec.resources, spec.prompts
+    offer = _make_offer(
+        tools.add if tools else None,
+        resources.add if resources else None,
+        prompts.add if prompts else None,
+        path,
+        add,
+    )
+    stated = {"tools": tools, "resources": resources, "prompts": prompts}
+    removed = {kind: frozenset(change.remove or ()) for kind, change in stated.items() if change is not None}
+    if not any((offer.tools, offer.resources, offer.prompts, *removed.values())):
+        add("a change needs something to add or remove: {after: 3, tools: {remove: [read_file]}}", path)
+    return replace(offer, after=spec.after, removed=removed)
+
+
+def _check_changes(offer: McpChange, changes: Sequence[McpChange], add: Add) -> None:
+    """Report what changes remove although it is never there."""
+    known = {
+        "tools": {tool.name for each in (offer, *changes) for tool in each.tools},
+        "resources": {resource.uri for each in (offer, *changes) for resource in each.resources},
+        "prompts": {prompt.name for each in (offer, *changes) for prompt in each.prompts},
+    }
+    for at, change in enumerate(changes):
+        for kind, names in change.removed.items():
+            for name in sorted(names - known[kind]):
+                hint = did_you_mean(name, known[kind])
+                add(f'there is no {kind[:-1]} "{name}" to remove{hint}', ("changes", at, kind, "remove"))
 
 
 def _list_servers(document: Document) -> Iterator[tuple[str, Json]]:
@@ -132,10 +299,10 @@ def _list_servers(document: Document) -> Iterator[tuple[str, Json]]:
     yield from servers.items() if isinstance(servers, Mapping) else ()
 
 
-def _refuse_double(what: str, key: str, names: Sequence[str], add: Add) -> None:
+def _refuse_double(what: str, path: Path, names: Sequence[str], add: Add) -> None:
     for at, name in enumerate(names):
         if name in names[:at]:
-            add(f'there are two {what}s "{name}"; rename one of them', (key, at))
+            add(f'there are two {what}s "{name}"; rename one of them', (*path, at))
 
 
 def _make_tool(spec: McpToolSpec, path: Path, add: Add) -> McpTool:
@@ -143,8 +310,8 @@ def _make_tool(spec: McpToolSpec, path: Path, add: Add) -> McpTool:
         name=spec.name,
         title=spec.title,
         description=spec.description,
-        input=_make_schema(spec.input or {}, (*path, "input"), add),
-        output=None if spec.output is None else _make_schema(spec.output, (*path, "output"), add),
+        input=make_schema(spec.input or {}, (*path, "input"), add),
+        output=None if spec.output is None else make_schema(spec.output, (*path, "output"), add),
         annotations=spec.annotations,
     )
 
@@ -154,15 +321,18 @@ def _make_resource(spec: McpResourceSpec) -> McpResource:
     return McpResource(spec.uri, name, spec.text, spec.blob, spec.mime, spec.description)
 
 
-def _make_prompt(spec: McpPromptSpec) -> McpPrompt:
-    names = spec.arguments or []
-    required = frozenset(name for name in names if not name.endswith("?"))
-    return McpPrompt(spec.name, spec.description, tuple(name.removesuffix("?") for name in names), required)
+def _make_prompt(spec: McpPromptSpec, path: Path, add: Add) -> McpPrompt:
+    required = frozenset(name for name in spec.arguments or [] if not name.endswith("?"))
+    names = tuple(name.removesuffix("?") for name in spec.arguments or [])
+    for name in spec.values or {}:
+        if name not in names:
+            add(f'there is no argument "{name}"{did_you_mean(name, names)}', (*path, "values", name), key=True)
+    return McpPrompt(spec.name, spec.description, names, required, spec.values or {})
 
 
-def _make_schema(stated: Mapping[str, Json], path: Path, add: Add) -> Mapping[str, Json]:
+def make_schema(stated: Mapping[str, Json], path: Path, add: Add) -> Mapping[str, Json]:
     """Return a JSON Schema unchanged, or make one of an object with properties of these types."""
-    if stated.get("type") == "object" or not _OF_SCHEMAS.isdisjoint(stated):
+    if _is_schema(stated):
         return _check_schema(stated, path, add)
     properties: dict[str, Json] = {}
     for name, kind in stated.items():
@@ -175,6 +345,19 @@ def _make_schema(stated: Mapping[str, Json], path: Path, add: Add) -> Mapping[st
     required = [name for name in stated if not name.endswith("?")]
     made = {"type": "object", "properties": properties, **({"required": required} if required else {})}
     return _check_schema(made, path, add)
+
+
+def _is_schema(stated: Mapping[str, Json]) -> bool:
+    """Return whether a table is a JSON Schema, and not types by name.
+
+    A property may be called `type`: `{type: string}` is one, `{type: array}` with words of schemas beside it is not.
+    """
+    if not _OF_SCHEMAS.isdisjoint(stated):
+        return True
+    kind = stated.get("type")
+    if kind in ("object", "array") or isinstance(kind, list):
+        return True
+    return kind in _TYPES and any(key in _BESIDE_TYPES for key in stated)
 
 
 def _check_schema(schema: Mapping[str, Json], path: Path, add: Add) -> Mapping[str, Json]:
@@ -197,15 +380,39 @@ def _make_type(kind: Json) -> Mapping[str, Json] | None:
 
 
 _TYPES = ("string", "integer", "number", "boolean", "object", "array")
-_OF_SCHEMAS = frozenset(("$schema", "$ref", "properties", "anyOf", "oneOf", "allOf", "additionalProperties"))
+_OF_SCHEMAS = frozenset(
+    (
+        *("$schema", "$ref", "$defs", "properties", "required", "anyOf", "oneOf", "allOf", "not", "const", "enum"),
+        *("additionalProperties", "patternProperties", "prefixItems"),
+    )
+)
+_BESIDE_TYPES = frozenset(
+    (
+        *("items", "minItems", "maxItems", "minLength", "maxLength", "pattern", "format", "minimum", "maximum"),
+        *("description", "title", "default", "examples"),
+    )
+)
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+ -]{0,63}")
+_BAD_NAME = (
+    "{name} cannot be the name of an MCP server, as it is part of a URL: use up to 64 letters, digits and _ . @ + -"
+)
 
 
 def find_argument_mistake(tool: McpTool, arguments: Json) -> str | None:
     """Return why a tool does not accept arguments, or None if it does."""
+    return _find_mistake(tool.input, arguments)
+
+
+def find_output_mistake(tool: McpTool, value: Json) -> str | None:
+    """Return why a value is no output of a tool, or None if it is one."""
+    return None if tool.output is None else _find_mistake(tool.output, value)
+
+
+def _find_mistake(schema: Mapping[str, Json], value: Json) -> str | None:
     from jsonschema_rs import ValidationError  # slow to import
 
     try:
-        _compile_validator(encode(tool.input)).validate(arguments)
+        _compile_validator(encode(schema)).validate(value)
     except ValidationError as error:
         place = "".join(f"/{step}" for step in error.instance_path)
         return f"{error.message}{f' at {place}' if place else ''}"

@@ -268,11 +268,68 @@ class ErrorSpec(Table):
     status: int | None = field(None, ge=400, le=599, description="HTTP status")
     reason: str | None = field(None, description="a short form, such as rate_limit")
     code: TextOrNumber | None = field(None, description="the error's code")
+    data: Any = field(None, description="more about an error of MCP (JSON-RPC's `data`)", examples=[{"path": "a.txt"}])
     type: str | None = field(None, description="the error's type")
     message: str | None = field(None, description="the message, a template")
     param: str | None = field(None, description="the parameter at fault")
     retry_after: Duration | None = field(None, description="the value of Retry-After")
     headers: Headers | None = field(None, description="response headers")
+
+
+class ProgressSpec(Table):
+    """Progress of a call, as clients of MCP are told it."""
+
+    example = "{at: 1s, of: 2, message: half}"
+
+    at: Duration = field(0.0, description="when it is sent, from the start of the answer")
+    done: float | None = field(
+        None, ge=0, allow_inf_nan=False, description="how much is done (default: its number in the list)", examples=[1]
+    )
+    of: float | None = field(None, ge=0, allow_inf_nan=False, description="how much there is to do", examples=[2])
+    message: str | None = field(None, description="what is being done, a template", examples=["half"])
+
+
+class LogSpec(Table):
+    """A log line of an MCP server during a call."""
+
+    example = "{level: warning, data: Almost full}"
+    nullable = frozenset(("data",))
+
+    at: Duration = field(0.0, description="when it is sent, from the start of the answer")
+    level: Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] = field(
+        "info", description="its level"
+    )
+    logger: str | None = field(None, description="name of the logger", examples=["disk"])
+    data: Any = field(description="what is logged: a text, or a value; its strings are templates")
+
+
+class QuestionSpec(Table):
+    """What an MCP server asks its client before it answers: the user, the model, or for its roots."""
+
+    example = "{user: Which city?, schema: {city: string}}"
+
+    user: str | None = field(None, description="a question to the user (elicitation), a template")
+    schema_: dict[str, Any] | None = field(
+        None, alias="schema", description="the fields of its form, in the form of a tool's input"
+    )
+    url: str | None = field(None, min_length=1, description="a page that the user is to open, instead of a form")
+    model: str | None = field(None, description="a prompt for the model of the client (sampling), a template")
+    system: str | None = field(None, description="the system prompt for the model", examples=["Be brief."])
+    max_tokens: int = field(1000, ge=1, description="how long the model may answer")
+    roots: Literal[True] | None = field(None, description="the roots of the client")
+    name: str | None = field(None, min_length=1, description="its name in inputRequests (default: question)")
+
+
+LogValue = Annotated[
+    AsText[str] | AsTable[LogSpec] | AsList[list[LogSpec]], ByShape("a text, a table with data, or a list of them")
+]
+ProgressValue = Annotated[
+    AsTable[ProgressSpec] | AsList[list[ProgressSpec]], ByShape("a table such as {at: 1s, of: 2}, or a list of them")
+]
+QuestionValue = Annotated[
+    AsTable[QuestionSpec] | AsList[list[QuestionSpec]],
+    ByShape("a table such as {user: Which city?}, or a list of them"),
+]
 
 
 class FailedSpec(Table):
@@ -402,6 +459,13 @@ class ThenSpec(ArtifactSpec):  # type: ignore[misc, valid-type]
     steps: list["ThenSpec"] | None = field(None, min_length=1, description="one answer per turn; the last repeats")
     one_of: list[BranchSpec] | None = field(None, min_length=1, description="one of these, chosen by seed")
     failed: FailedValue | None = field(None, description="break off after the answer")
+    progress: ProgressValue | None = field(
+        None, description="progress of an MCP call, before its answer", examples=[[{"at": "1s", "of": 2}]]
+    )
+    log: LogValue | None = field(None, description="log lines of an MCP call", examples=["Opening the file."])
+    ask: QuestionValue | None = field(
+        None, description="what an MCP server asks before it answers", examples=[{"user": "Which city?"}]
+    )
     faults: list[Any] | None = field(
         None, min_length=1, description="faults of this answer or, without an answer, of later rules' answers"
     )

@@ -124,6 +124,7 @@ CONTEXT: Mapping[str, Callable[[RenderContext], Json]] = {
     "tool_results": lambda scope: list_tool_results(scope.call),
     "tools": lambda scope: _describe_tools(scope.call),
     "arguments": lambda scope: None if scope.call.mcp is None else scope.call.mcp.arguments,
+    "client_answer": lambda scope: None if scope.call.mcp is None else scope.call.mcp.client_answer,
     "body": lambda scope: scope.call.body,
 }
 

@@ -28,7 +28,9 @@ from mockserver.core.http import (
     matches,
 )
 from mockserver.core.http import origin as canonical
+from mockserver.core.mcp_server import McpServer
 from mockserver.core.plan import Failure
+from mockserver.dialects._mcp import NAME as MCP_DIALECT
 from mockserver.engine.catalogue import Catalogue, fits
 from mockserver.server.live import Live
 from mockserver.server.routes import tidy
@@ -46,6 +48,15 @@ def check_key(key: str | None, keys: ListedKeys | None) -> None:
         raise Failure("invalid_key", details={"key": key})
     if not keys[key].allowed:
         raise Failure("key_not_allowed")
+
+
+def has_own_login(http: HttpRequest, dialect: str, servers: Mapping[str, McpServer]) -> bool:
+    """Return whether a request goes to an MCP server whose clients log in by themselves, or is part of that."""
+    if dialect != MCP_DIALECT:
+        return False
+    named = http.path_params.get("server")
+    server = servers.get(named) if named else next(iter(servers.values()), None) if len(servers) == 1 else None
+    return server is not None and server.login is not None
 
 
 def check_model_allowed(model: str, key: str | None, keys: ListedKeys | None, models: Catalogue) -> None:

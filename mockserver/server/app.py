@@ -9,7 +9,7 @@ from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
-from mockserver.core.http import CONTROL, HeaderTable, HttpRequest, weigh
+from mockserver.core.http import CONTROL, Fields, HeaderTable, HttpRequest, weigh
 from mockserver.core.lazy import Memo
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
@@ -23,7 +23,7 @@ from mockserver.server.live import Live
 from mockserver.server.namespaces import DEFAULT, LONGEST, is_namespace, split_namespace
 from mockserver.server.respond import LARGE, Responder, Response, Visit
 from mockserver.server.routes import (
-    MCP_ENDPOINT,
+    MCP_ENDPOINTS,
     PARAMETERS,
     Endpoint,
     complete_path,
@@ -64,7 +64,7 @@ def _build_whole_app(live: Live) -> "FastRouter":
     from mockserver.server.control import Control
 
     known = list_endpoints(discover(), live.settings.dialect)
-    routes, unknown = _make_routes(live, (*known, MCP_ENDPOINT)), Unknown(live, known)
+    routes, unknown = _make_routes(live, (*known, *MCP_ENDPOINTS)), Unknown(live, known)
     inner = Router(routes, redirect_slashes=False, default=unknown)
     named = Mount("/ns/{namespace}", Named(live, inner))
     named.path_regex = re.compile(named.path_regex.pattern, re.DOTALL)  # a line feed may follow
@@ -143,6 +143,17 @@ class FoundResponder(Struct, frozen=True):
         vars(request)["fields"] = table.by_name  # which it would make once more
         return request, visit
 
+    def read_handshake(self, query: bytes, headers: Fields) -> HttpRequest:
+        """Return the handshake of a WebSocket at this path."""
+        return HttpRequest(
+            method="GET",
+            path=self.path,
+            query=parse_query(query),
+            headers=headers,
+            namespace=self.namespace,
+            path_params=self.params,
+        )
+
 
 _NOTHING: Mapping[str, str] = {}
 _PATHS_IN_MEMORY, _RESPONDER = 1 << 20, 1_000  # bytes, about
@@ -165,28 +176,26 @@ class Site:
 
     async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a client over a WebSocket, where there is one; else refuse it (403)."""
-        path = find_path(scope)
-        found = self.find_socket(path)
-        if found is None:
+        found = self.find_socket(find_path(scope))
+        handshake = None if found is None else found.read_handshake(scope["query_string"], scope["headers"])
+        if found is None or handshake is None or not found.responder.admits_socket(handshake):
             await receive()
             await send({"type": "websocket.close"})
             return
-        handshake = HttpRequest(
-            method="GET",
-            path=found.path,
-            query=parse_query(scope["query_string"]),
-            headers=scope["headers"],
-            namespace=found.namespace,
-            path_params=found.params,
-        )
-        from mockserver.server.responses_socket import ResponsesSocket  # few servers need it
+        from mockserver.server.responses_socket import ResponsesSession  # few servers need it
 
-        await ResponsesSocket(found.responder, handshake, scope=scope, receive=receive, send=send).run()
+        await ResponsesSession(found.responder, handshake, scope=scope, receive=receive, send=send).run()
+
+    def admits_socket(self, path: str, query: bytes, headers: Fields) -> bool:
+        """Return whether the connection of a handshake is to go on as a WebSocket."""
+        found = self.find_socket(path)
+        return found is not None and found.responder.admits_socket(found.read_handshake(query, headers))
 
     def find_socket(self, path: str) -> "FoundResponder | None":
         """Return what answers at a path over a WebSocket, or None."""
         if not self._live.settings.sockets:
             return None
+        path = tidy(path)
         found = self._look_up(path, whole=True)
         if found is None:
             _, inner = split_namespace(path) if path.startswith(_NAMED) else (DEFAULT, path)
@@ -259,6 +268,9 @@ class Unknown(Struct, eq=False):
             await self._answer_at(tidy(whole), scope, receive, send)
             return
         path = find_path(scope)
+        if self.app is not None and (found := _WELL_KNOWN.fullmatch(path)):
+            await self._answer_at(f"{found['place']}{found['document']}{found['rest']}", scope, receive, send)
+            return
         dialect = find_owner(path, discover(), self.live.settings.dialect)
         if self.app is not None and (full := complete_path(path, dialect, self.known)) is not None:
             await self._answer_at(whole.removesuffix(path) + full, scope, receive, send)
@@ -283,6 +295,8 @@ def _find_control_path(scope: Scope, path: str) -> str | None:
     return f"{scope['method']} {CONTROL}{clip(rest)}{chosen}" if control and rest[:1] in ("", "/") else None
 
 
+# Where clients look for a document about what is in a namespace (RFC 8414, 3.1).
+_WELL_KNOWN = re.compile(r"(?P<document>/\.well-known/[^/]+)(?P<place>/ns/[^/]+)(?P<rest>/.*)")
 _OF_THE_SERVER = ((b"allow", b"GET, HEAD, POST, DELETE, OPTIONS"),)
 _BAD_NAME = f"The name of a namespace must have 1 to {LONGEST} printable characters."
 

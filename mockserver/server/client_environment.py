@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote
 
-from mockserver.config.settings import UPSTREAM_KEY, Settings
+from mockserver.config.settings import MCP_ADDRESS, UPSTREAM_KEY, Settings
 from mockserver.core.http import CONTROL, HttpRequest, Reply
 from mockserver.core.mcp_server import UPSTREAM, is_upstream_name
 from mockserver.dialects import Dialect, client_configs
@@ -14,6 +14,7 @@ from mockserver.server.routes import drop_dialect_segment
 
 KEY = "sk-mockserver"
 ADDRESS = "MOCKSERVER_URL"  # for programs that put together a base of their own
+MCP_KEY = "MOCKSERVER_MCP_KEY"  # which `mockserver mcp` shows to a server with keys
 NEAR = ("127.0.0.1", "localhost", "::1")  # what no proxy can reach for us
 _OPENAI = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 
@@ -32,6 +33,8 @@ def make_environment(
     configs = client_configs()
     spoken, found = configs[settings.dialect], {ADDRESS: address}
     found |= {_name_mcp_variable(name): f"{address}/mcp/{quote(name, safe='')}" for name in servers}
+    if settings.keys:
+        found[MCP_KEY] = facts["key"]
     for name, dialect in configs.items():
         asked = settings.dialect if not spoken.variables and _OPENAI[0] in dialect.variables else name
         own = asked in settings.upstream and settings.keys is None
@@ -59,7 +62,7 @@ def list_mcp_servers(defined: Iterable[str], settings: Settings, recorded: Itera
 
 
 def _name_mcp_variable(server: str) -> str:
-    return "MOCKSERVER_MCP_" + re.sub(r"\W", "_", server).upper()
+    return MCP_ADDRESS + re.sub(r"\W", "_", server).upper()
 
 
 def _list_omitted(dialect: ClientConfig | Dialect, environ: Mapping[str, str], *, real: bool) -> Sequence[str]:
@@ -95,18 +98,25 @@ def write_openai_hint(dialect: str) -> str:
     return f"  (OpenAI's client: append {more})" if more else ""
 
 
-def render_home(http: HttpRequest, settings: Settings) -> Reply:
+def list_mcp_addresses(address: str, servers: Iterable[str]) -> dict[str, str]:
+    """Return where clients find MCP servers, by name."""
+    return {name: f"{address}/mcp/{quote(name)}" for name in servers}
+
+
+def render_home(http: HttpRequest, settings: Settings, servers: Iterable[str] = ()) -> Reply:
     """What this server is, and where to point a client: a page for browsers, JSON for programs. Names no rules."""
     from html import escape  # these two are slow: all of HTML's entities, and Starlette's responses
 
     from mockserver.server.access import SANDBOX, SECURITY
 
     address = f"http://{http.header('host') or f'{settings.host}:{settings.port}'}"
+    tools = list_mcp_addresses(address, servers)
     if "text/html" in (http.header("accept") or ""):
         bases = {name: escape(make_base_url(address, name)) for name in client_configs()}
         rows = "".join(
             f"<tr><td>{name}<td><code>{base}</code>{write_openai_hint(name)}" for name, base in bases.items()
         )
+        rows += "".join(f"<tr><td>mcp {escape(name)}<td><code>{escape(url)}</code>" for name, url in tools.items())
         usual, control = escape(make_bare_url(address, settings.dialect)), f"{CONTROL}/api/calls"
         kind = "text/html; charset=utf-8"
         body = _PAGE.format(usual=usual, dialect=settings.dialect, rows=rows, control=control).encode()
@@ -114,6 +124,8 @@ def render_home(http: HttpRequest, settings: Settings) -> Reply:
         bases = {name: address + each.mounts[0] for name, each in client_configs().items()}
         usual = address + drop_dialect_segment(client_configs()[settings.dialect].mounts[0])
         found = {"server": "mockserver", "base_url": usual, "dialect": settings.dialect, "base_urls": bases}
+        if tools:
+            found["mcp_servers"] = tools
         kind, body = "application/json", json.dumps(found).encode()
     safe = {**{name.decode(): value.decode() for name, value in SECURITY}, **dict(SANDBOX)}.items()
     return Reply(200, (("content-type", kind), ("content-length", str(len(body))), *safe), body)

@@ -17,6 +17,7 @@ from mockserver.delivery.drive import (
     CUT,
     STOPPED,
     ClientConnection,
+    Wire,
     drive,
     frame_body,
     join_headers,
@@ -60,8 +61,12 @@ def list_actions(responder: Responder, response: Response, visit: Visit) -> Iter
     actions = make_script(reply, response.pace, response.extra_headers, apart=bool(faults))
     if not faults or call is None:
         return actions
-    streamed = reply.frames is not None
+    streamed = reply.frames is not None or reply.script is not None
     shape = responder.find_operation(call.http.method).error if streamed else error_frame
+    if call.http.turn is not None:
+        from mockserver.server.socket_frames import make_error_frame  # few servers need it
+
+        shape = make_error_frame
 
     def error(reason: str, frames: int) -> Frame:
         """How the provider reports an error in the middle of this answer: as an event, if it is a stream."""
@@ -90,6 +95,8 @@ async def _deliver(
         return await _relay(responder, response, visit, client, scope)
     row = visit.row
     if client.in_process is not None:
+        if response.reply.script is not None:
+            raise ConfigError(_NO_SCRIPT)
         return await client.in_process.perform(list_actions(responder, response, visit), row.note)
     if client.wire is not None and response.pace is AT_ONCE and (lines := find_lines(response)) is not None:
         body = response.reply.body
@@ -100,7 +107,18 @@ async def _deliver(
         client.began = (visit.reservation and visit.reservation.waited_until) or row.asked
         if ended := await send_paced(response.reply, response.extra_headers, client, row):
             return ended
-    return await drive(list_actions(responder, response, visit), client, row.note)
+    actions = list_actions(responder, response, visit)
+    if response.reply.script is not None:
+        actions = _end_with_server(actions, client.wire)
+    return await drive(actions, client, row.note)
+
+
+def _end_with_server(actions: Iterable[Action], wire: Wire | None) -> Iterable[Action]:
+    """Yield the actions of a stream without an end, until the server stops."""
+    for action in actions:
+        if wire is not None and wire.stopping:
+            return
+        yield action
 
 
 async def _relay(responder: Responder, response: Response, visit: Visit, client: ClientConnection, scope: Scope) -> str:
@@ -134,6 +152,10 @@ async def _turn_away(responder: Responder, visit: Visit, client: ClientConnectio
     return True
 
 
+_NO_SCRIPT = (
+    "this answer of an MCP server goes on as things happen, which needs a server;"
+    " have the client call it at its url, without transport()"
+)
 _NO_RELAY = (
     "this request is to be answered by its provider (it is recorded, or a rule forwards it), which needs a server;"
     " have the client call it at its base_url, without transport()"

@@ -31,6 +31,7 @@ from mockserver.core.text import plural
 from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.engine.engine import Engine, Policy, alter_engine
+from mockserver.engine.mcp_streams import McpStreams
 from mockserver.engine.memory import Memory
 from mockserver.engine.offload import on_thread
 from mockserver.server.call_budget import CallBudget
@@ -154,7 +155,9 @@ class Live(Struct):
         """Forget everything, start over with these; `timed`: answers take their time unless overridden."""
         self.namespaces = Namespaces(timed=timed)
         self._limiter, self.budgets = Limiter(MemoryLimitStore(self.now)), {}
-        self.settings, self.engine, self.counters, self.journal = settings, engine, engine.counters, journal
+        self.settings, self.counters, self.journal = settings, engine.counters, journal
+        self.engine.streams.end()
+        self.engine = alter_engine(engine, streams=McpStreams())
         self._limited = None
 
     def swap(self, settings: Settings, engine: Engine) -> tuple[str, ...]:
@@ -181,6 +184,7 @@ class Live(Struct):
     def _forget_here(self, namespace: str) -> None:
         self.namespaces.drop(namespace)
         self.journal.clear(namespace)
+        self.engine.streams.close(namespace)
 
     async def forget_counted(self, namespace: str) -> None:
         """Forget what may be shared: counters, limits and kept answers."""
@@ -238,6 +242,7 @@ def compose(sources: Sources, counters: Counters, before: "Live | None" = None) 
     else:
         answers = before.engine.memory.store
         before.namespaces.load_cassettes(player.store)
+    streams = McpStreams() if before is None else before.engine.streams
     return settings, Engine(
         rules=loaded.rules,
         policy=make_policy(settings),
@@ -246,6 +251,7 @@ def compose(sources: Sources, counters: Counters, before: "Live | None" = None) 
         listed=listed,
         player=player,
         servers=loaded.servers,
+        streams=streams,
     )
 
 

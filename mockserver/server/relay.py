@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from starlette.types import Scope
 
-from mockserver.core.action import Cut
+from mockserver.core.action import NO_CLOSE_FRAME, Cut
 from mockserver.core.call import Call
 from mockserver.core.episode import Sent
 from mockserver.core.exchange import COMPLETE, Exchange
@@ -33,6 +33,7 @@ from mockserver.server.upstreams import (
 )
 
 if TYPE_CHECKING:
+    from httpx2 import Request
     from httpx2 import Response as Received
 
 GRACE = 0.25  # seconds that the last event of a stream waits for the stream's end, to be recorded before it leaves
@@ -88,7 +89,9 @@ class Relay(Struct, eq=False):
             _report_break(self._recorder, upstream.explain_break(error, live.settings.upstream_timeout))
             await self._release_held()
             # what ends with its connection, as in HTTP/1.0, would be taken for whole
-            return await drive((Cut("reset" if scope["http_version"] == "1.0" else "close"),), self.client)
+            over_socket = None if asked.turn is None else asked.turn.upstream
+            code = NO_CLOSE_FRAME if over_socket is None else over_socket.close_code
+            return await drive((Cut("reset" if scope["http_version"] == "1.0" else "close", code),), self.client)
         finally:
             await received.aclose()
 
@@ -114,15 +117,28 @@ class Relay(Struct, eq=False):
             extensions = {"trace": self._trace, "timeout": Timeout(seconds).as_dict()}  # also between two pieces
             request = Request(asked.method, url, headers=headers, content=body, extensions=extensions)
             async with asyncio.timeout(seconds):  # for the whole head
-                return await http.send(request, stream=True)
+                over_socket = await self._send_over_socket(request, asked)
+                return over_socket or await http.send(request, stream=True)
         except (HTTPError, InvalidURL, OSError, TimeoutError) as error:
             failure = upstream.make_failure(error, seconds)
             _report_break(self._recorder, str(failure.message))
             raise failure from None
 
-    async def _trace(self, event: str, _: object) -> None:
-        if self._recorder is not None and event.endswith("send_request_body.complete"):
+    async def _send_over_socket(self, request: "Request", asked: HttpRequest) -> "Received | None":
+        """Send a request that came over a WebSocket over one, if the upstream has it."""
+        turn = asked.turn
+        if turn is None or turn.upstream is None:
+            return None
+        received: Received | None = await turn.upstream.send(request, turn, on_sent=self._note_sent)
+        return received
+
+    def _note_sent(self) -> None:
+        if self._recorder is not None:
             self._recorder.began = monotonic()
+
+    async def _trace(self, event: str, _: object) -> None:
+        if event.endswith("send_request_body.complete"):
+            self._note_sent()
 
     async def _send_answer(self, response: "Received", upstream: Upstream, more: Headers | HeaderLines) -> str:
         recorder, client, status, asked = self._recorder, self.client, response.status_code, self.response.forwarded

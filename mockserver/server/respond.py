@@ -26,12 +26,13 @@ from mockserver.core.seed import Seed
 from mockserver.core.state import StateLostError
 from mockserver.core.text import escape_line, lines
 from mockserver.core.validation import HistoryProblem, find_validation
-from mockserver.delivery.script import AT_ONCE, Pace, join_frames, part_frames
+from mockserver.delivery.script import AT_ONCE, Pace, fit_beats, join_frames, part_frames
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._mcp import DIALECT as MCP
 from mockserver.dialects._reply import drop_headers, merge_headers
 from mockserver.engine.answer import use_tokenizer
 from mockserver.engine.engine import Engine
+from mockserver.engine.mcp_answers import name_only_server
 from mockserver.engine.offload import is_large, is_long, on_thread
 from mockserver.server.access import (
     add_origin_headers,
@@ -39,11 +40,13 @@ from mockserver.server.access import (
     check_model_allowed,
     check_page,
     forbid_scripts,
+    has_own_login,
     is_control,
     may_be_shown,
 )
 from mockserver.server.cassette_store import parse_recorded
 from mockserver.server.client_environment import render_home
+from mockserver.server.handshakes import check_handshake, is_handshake, refuse_handshake
 from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation, estimate_parsed_size
 from mockserver.server.live import Live
 from mockserver.server.masking import find_request_secrets
@@ -190,18 +193,20 @@ class Responder(Struct, eq=False):
         engine = space.engine(live.engine)
         visit.row.rules = engine.rules
         if not self.operations or request.method in _ODD_METHODS:
-            fixed = self._find_fixed_response(request, engine)
+            fixed = self._find_fixed_response(request, engine, visit)
             if fixed is not None:
                 return fixed
         operation = visit.operation or self.find_operation(request.method)
         key = None if settings.keys is None else self.dialect.credential(request)
-        if settings.keys is not None:
+        if settings.keys is not None and not has_own_login(request, self.dialect.name, engine.servers):
             check_key(key, settings.keys)
         sent = request
         if b"content-encoding" in request.fields:
             request = visit.request = await _decode(request, visit, settings)
         try:
             call, remarks = await self._read_call(operation, visit)
+            if call.mcp is not None:
+                visit.call = call = name_only_server(engine.servers, call)
         except Failure as refusal:
             call, plan = await self._replay_despite(refusal, operation, request, engine)
             timed, remarks = read_timing(request), ()
@@ -265,15 +270,34 @@ class Responder(Struct, eq=False):
         plan = Plan(None, "state lost" if failure is STATE_LOST else source)
         return Response(plan, self.dialect.fail(request, failure, call), call)
 
-    def _find_fixed_response(self, request: HttpRequest, engine: Engine) -> Response | None:
+    def _find_fixed_response(self, request: HttpRequest, engine: Engine, visit: Visit) -> Response | None:
         """Return the response that no rule can change, if a request gets one."""
         if self.operations:
             if request.method == "OPTIONS":
                 allowed = (*self.operations, *(("HEAD",) if "GET" in self.operations else ()), "OPTIONS")
                 return Response(Plan(None, "generated"), Reply(204, (("allow", ", ".join(allowed)),)))
-            refuse_socket(request)
+            if is_handshake(request):
+                if not visit.in_process:
+                    self._check_handshake(request)
+                raise refuse_handshake(request, in_process=visit.in_process and self._has_socket)
             return None
         return self.point_elsewhere(request) if self._is_never_stubbed(request, engine) else None
+
+    def admits_socket(self, request: HttpRequest) -> bool:
+        """Return whether a client may go on over a WebSocket; one that may not gets its refusal over HTTP."""
+        try:
+            self._check_handshake(request)
+        except Failure:
+            return False
+        return self._has_socket
+
+    def _check_handshake(self, request: HttpRequest) -> None:
+        if self._has_socket:
+            check_handshake(request, self.dialect, self.live.settings)
+
+    @property
+    def _has_socket(self) -> bool:
+        return self.live.settings.sockets and any(each.over_socket for each in self.operations.values())
 
     def _is_never_stubbed(self, request: HttpRequest, engine: Engine) -> bool:
         """Whether no rule answers at this path that no dialect knows, not even one that wants another key."""
@@ -286,7 +310,8 @@ class Responder(Struct, eq=False):
     def point_elsewhere(self, request: HttpRequest, call: Call | None = None, report: Json = None) -> Response:
         """Return the response at a path that no dialect knows where no rule answers; `report` names the nearest."""
         if request.path == "/" and request.method in ("GET", "HEAD"):
-            return Response(HOME, render_home(request, self.live.settings), call)
+            servers = self.live.find_engine(request.namespace).servers
+            return Response(HOME, render_home(request, self.live.settings, servers), call)
         hints = {"nearest": self.nearest, "rule": suggest_rule(request, self.dialect), "report": report}
         details = {name: hint for name, hint in hints.items() if hint and not self.refusal}
         reply = self.dialect.fail(request, Failure("route_not_found", self.refusal, details=details), call)
@@ -347,6 +372,8 @@ class Responder(Struct, eq=False):
         else:
             assert not isinstance(outcome, Usage | Forward | None)  # noqa: S101
             reply = operation.render(call, outcome)
+        if reply.beats and not isinstance(outcome, Recorded):
+            reply, pace = fit_beats(reply, pace)
         if not timed:
             pace = AT_ONCE
         if plan.faults or reply.frames is not None:
@@ -475,6 +502,8 @@ def _find_pace(call: Call, plan: Plan, seed: Seed) -> Pace:
 
 def _prepare(reply: Reply, pace: Pace, plan: Plan) -> Reply:
     """Return the reply in the form in which it leaves: at once, in parts at their times, or as faults need it."""
+    if reply.beats and not pace.at_once:  # each frame has its time
+        return reply
     if plan.faults:  # they need each frame by itself, and a plain body as a whole
         if reply.pieces is None:
             return reply
@@ -485,13 +514,6 @@ def _prepare(reply: Reply, pace: Pace, plan: Plan) -> Reply:
         return join_frames(reply)
     few = isinstance(plan.outcome, Answer) and plan.outcome.weight <= MAX_PARTED_TOKENS
     return part_frames(reply, pace) if few else reply
-
-
-def refuse_socket(http: HttpRequest) -> None:
-    """Refuse a request that asks for a WebSocket, as no dialect speaks over them here. Raises Failure (426)."""
-    if http.method == "GET" and "websocket" in (http.header("upgrade") or "").lower():
-        message = f"There is no WebSocket at {http.path}. Send the request over HTTP."
-        raise Failure("method_not_allowed", message, status=426, headers=_INSTEAD)
 
 
 def read_timing(request: HttpRequest) -> bool | None:
@@ -519,8 +541,6 @@ def _write_source_line(source: str) -> str:
 
 
 _NO_REPLY = Reply(0, ())
-# A 426 must name a protocol (RFC 9110). On it Codex goes on over HTTP; on any other status it retries for seconds.
-_INSTEAD: Headers = (("upgrade", "HTTP/1.1"), ("connection", "Upgrade"))
 _ODD_METHODS = ("OPTIONS", "GET")  # which may ask for no operation, or for a socket
 _TIMING = TIMING.encode()
 _SWITCH: Mapping[str, bool] = {"on": True, "off": False}

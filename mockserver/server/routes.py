@@ -1,7 +1,7 @@
 """Which dialect and which operations are at which path; the nearest known path to an unknown one."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
 
@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from mockserver.dialects import Dialect, Operation, discover
 from mockserver.dialects._mcp import DIALECT as MCP
+from mockserver.dialects._mcp_login import list_well_known_paths, make_well_known_operation
 from mockserver.kinds import ASKED
 
 
@@ -30,11 +31,16 @@ class FoundEndpoint(Struct, frozen=True):
     params: Mapping[str, str]
 
 
-MCP_ENDPOINT = Endpoint(
-    path=f"{MCP.mounts[0]}/{{server}}",
-    dialect=MCP,
-    operations={operation.method: operation for operation in MCP.operations},
-)
+def _list_mcp_endpoints() -> Iterator[Endpoint]:
+    found: dict[str, dict[str, Operation]] = {}
+    for operation in MCP.operations:
+        found.setdefault(f"{MCP.mounts[0]}{operation.path}", {})[operation.method] = operation
+    for path, method in list_well_known_paths():
+        found[path] = {"GET": make_well_known_operation(MCP.name, method, MCP.operations[0].render)}
+    yield from [Endpoint(path, MCP, operations) for path, operations in found.items()]
+
+
+MCP_ENDPOINTS = tuple(_list_mcp_endpoints())
 
 
 def list_endpoints(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpoint, ...]:
@@ -60,7 +66,7 @@ def list_dialect_endpoints(name: str) -> tuple[Endpoint, ...]:
     """Every path of a dialect, which may be MCP's; none of an unknown one."""
     spoken = discover().get(name)
     if spoken is None:
-        return (MCP_ENDPOINT,) if name == MCP.name else ()
+        return MCP_ENDPOINTS if name == MCP.name else ()
     return list_endpoints({name: spoken}, name)
 
 
@@ -72,7 +78,7 @@ def list_own_endpoints(dialect: Dialect) -> tuple[Endpoint, ...]:
 def locate(path: str, dialects: Mapping[str, Dialect], default: str) -> FoundEndpoint | None:
     """The place that serves a path, and its path parameters. Other dialects are not imported for the default one's."""
     own = find_endpoint(path, list_own_endpoints(dialects[default]))
-    return own or find_endpoint(path, list_endpoints(dialects, default)) or find_endpoint(path, (MCP_ENDPOINT,))
+    return own or find_endpoint(path, list_endpoints(dialects, default)) or find_endpoint(path, MCP_ENDPOINTS)
 
 
 def drop_dialect_segment(mount: str) -> str:
@@ -100,6 +106,8 @@ def find_owner(path: str, dialects: Mapping[str, Dialect], default: str) -> Dial
     Of several at one mount, it is the one that has operations below the next segment too.
     """
     path = "/" + path.lstrip("/")
+    if f"{path}/".startswith(f"{MCP.mounts[0]}/"):
+        return MCP
     first, second = ("/".join(path.split("/")[:deep]) for deep in (2, 3))
     named = [
         (any("/".join((mount + each.path).split("/")[:3]) == second for each in dialect.operations), dialect)

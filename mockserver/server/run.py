@@ -71,7 +71,12 @@ _REASONS = {
 
 
 def _is_fault(record: logging.LogRecord) -> bool:
-    """Whether a record of uvicorn is worth a line; its words for answers that a stop cut off become ours."""
+    """Whether a record of uvicorn is worth a line; its words for answers that a stop cut off become ours.
+
+    That a WebSocket was opened is none, as it holds the query, which may have a key.
+    """
+    if record.levelno <= logging.INFO and '"WebSocket ' in str(record.msg):
+        return False
     if str(record.msg).startswith("Cancel %s running task"):
         record.msg = "stopped; answers cut off because they were still being sent: %s"
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))

@@ -18,6 +18,7 @@ from mockserver.core.mcp_server import McpServer
 from mockserver.core.text import make_reprs
 from mockserver.delivery.faults import FAULTS
 from mockserver.dialects import discover
+from mockserver.dialects._mcp import DIALECT as MCP
 from mockserver.rules.load import Rule, load, load_servers
 
 Made = TypeVar("Made")
@@ -96,7 +97,10 @@ class Loaded(Struct, frozen=True):
 
 def compile_rules(documents: Sequence[Document], profiles: Profiles | None) -> tuple[Rule, ...]:
     """The rules of documents; `profiles` None: any timing profile is known. Raises RuleError with every mistake."""
-    features = LazyMapping(discover(), lambda name: discover()[name].features)  # only rules for a dialect need them
+    # Only rules for a dialect need them.
+    features = LazyMapping(
+        (*discover(), MCP.name), lambda name: (MCP if name == MCP.name else discover()[name]).features
+    )
     return load(documents, features, faults=FAULTS, profiles=None if profiles is None else PROFILES | profiles)
 
 

@@ -105,9 +105,8 @@ def is_usable(client: "OpenAI", env: Mapping[str, str]) -> bool:
 
 
 def _find_options(env: Mapping[str, str], dialect: str) -> dict[str, Any]:
-    spoken = discover().get(dialect)
-    if spoken is None:
-        raise ConfigError(f'there is no dialect "{dialect}"{did_you_mean(dialect, discover())}')
+    check_dialect(dialect)
+    spoken = discover()[dialect]
     if dialect in _OWN:
         raise ConfigError(f"OpenAI's client can't call {dialect}; use {_OWN[dialect]}")
     base, key = env[ADDRESS] + spoken.mounts[0], find_key(env, dialect)
@@ -123,3 +122,19 @@ _OWN: Mapping[str, str] = {
     "anthropic": 'anthropic: Anthropic(base_url=mockserver.base_url("anthropic"), api_key="any")',
     "gemini": 'google-genai: genai.Client(http_options={"base_url": mockserver.base_url("gemini")}, api_key="any")',
 }
+
+
+def check_dialect(name: str) -> None:
+    """Raise ConfigError if there is no such dialect."""
+    if name not in discover():
+        raise ConfigError(f'there is no dialect "{name}"{did_you_mean(name, discover())}')
+
+
+def find_socket_mount(dialect: str) -> str:
+    """Return what stands before `/responses` in the path of a dialect's WebSocket. Raises ConfigError."""
+    check_dialect(dialect)
+    spoken = discover()[dialect]
+    operation = next((each for each in spoken.operations if each.over_socket), None)
+    if operation is None:
+        raise ConfigError(f'the dialect "{dialect}" has no WebSockets')
+    return spoken.mounts[0] + operation.path.rpartition("/")[0]

@@ -2,13 +2,17 @@
 
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, Protocol, Self, Unpack
+from typing import Any, Literal, Protocol, Self, TypedDict, Unpack
+from urllib.parse import quote
+
+from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError, RuleError
 from mockserver.config.source import Document, Mistakes
 from mockserver.core.call import Call
 from mockserver.core.json import Json
-from mockserver.core.mcp_server import INTERNAL_ERROR, McpServer
+from mockserver.core.mcp_server import INTERNAL_ERROR, McpChange, McpServer
+from mockserver.engine.mcp_streams import McpEvent
 from mockserver.rules.mcp_definitions import find_servers
 from mockserver.testing.assertions import Assertions, Calls
 from mockserver.testing.declared import Declared, RuleBook
@@ -18,6 +22,20 @@ __tracebackhide__ = True  # pytest shows the line of the test instead
 Arguments = Mapping[str, Any]  # names and types: `{"path": str, "lines?": int}`, or a JSON Schema
 
 
+class McpSettings(TypedDict, total=False):
+    """How an MCP server speaks, with the keys of a rules file."""
+
+    title: str
+    instructions: str
+    version: str
+    page: int
+    versions: Sequence[str]
+    sessions: bool
+    sse: bool
+    changes: Sequence[Mapping[str, Any]]
+    auth: Literal["oauth"] | Mapping[str, str]
+
+
 class McpBook(RuleBook, Protocol):
     """What a mock of an MCP server needs of the server that serves it."""
 
@@ -25,8 +43,15 @@ class McpBook(RuleBook, Protocol):
     def url(self) -> str:
         """The address of the server."""
 
-    def serve_mcp(self, mock: "McpMock", declared: McpServer) -> None:
-        """Serve what a test declares of an MCP server."""
+    def serve_mcp(self, mock: "McpMock", declared: McpServer) -> McpServer:
+        """Serve what a test declares of an MCP server, with what files say of it; return that."""
+
+    def tell_mcp(self, name: str, event: McpEvent) -> None:
+        """Tell the clients that listen to an MCP server of a change."""
+
+    @property
+    def mcp_key(self) -> str | None:
+        """The key that clients of MCP servers must show, if there is one."""
 
 
 class McpMock(Assertions):
@@ -38,23 +63,48 @@ class McpMock(Assertions):
     def __init__(self, server: McpBook, name: str) -> None:
         self.name, self._server = name, server
         self._declared: dict[str, dict[str, dict[str, Any]]] = {}
+        self._settings: McpSettings = {}
         self._answers: dict[tuple[str, str], DeclaredTool] = {}
         self.clear()
 
     def clear(self) -> None:
         """Forget what was declared."""
         self._declared, self._answers = {"tools": {}, "resources": {}, "prompts": {}}, {}
+        self._settings = {}
+
+    def configure(self, **settings: Unpack[McpSettings]) -> Self:
+        """Change how the server speaks: `configure(sessions=True)`."""
+        before = self._settings
+        self._settings = {**before, **settings}
+        try:
+            self._serve()
+        except RuleError:
+            self._settings = before
+            raise
+        return self
+
+    def changed(self, kind: Literal["tools", "resources", "prompts"] = "tools", *, uri: str | None = None) -> None:
+        """Tell the clients that listen that a list has changed, or the content of the resource of this URI."""
+        server = self._serve()
+        if not server.notifies:
+            raise ConfigError(
+                f'{find_caller().where}: no client listens to the MCP server "{self.name}" without sessions;'
+                f' write mockserver.mcp("{self.name}", sessions=True)'
+            )
+        self._server.tell_mcp(self.name, McpEvent(kind) if uri is None else McpEvent("resources", uri))
 
     @property
     def url(self) -> str:
         """The address for clients that speak streamable HTTP."""
-        return f"{self._server.url}/mcp/{self.name}"
+        return f"{self._server.url}/mcp/{quote(self.name)}"
 
     @property
     def stdio(self) -> dict[str, Any]:
         """Command, arguments and environment for clients that start a command; it passes messages on to `url`."""
         command = {"command": sys.executable, "args": ["-m", "mockserver", "mcp", self.name]}
-        return {**command, "env": {"MOCKSERVER_URL": self._server.url}}
+        token = self._server.mcp_key
+        shown = {} if token is None else {"MOCKSERVER_MCP_KEY": token}
+        return {**command, "env": {"MOCKSERVER_URL": self._server.url, **shown}}
 
     @property
     def calls(self) -> Calls:
@@ -109,16 +159,10 @@ class McpMock(Assertions):
         """Return what a rules file says of the server with what the test declared."""
         if server is None:
             return made
-        return McpServer(
-            name=server.name,
-            title=server.title,
-            instructions=server.instructions,
-            version=server.version,
-            tools=(*[tool for tool in server.tools if made.find_tool(tool.name) is None], *made.tools),
-            resources=(*[each for each in server.resources if made.find_resource(each.uri) is None], *made.resources),
-            prompts=(*[each for each in server.prompts if made.find_prompt(each.name) is None], *made.prompts),
-            page=server.page,
-        )
+        stated = {_FIELDS.get(key, key): getattr(made, _FIELDS.get(key, key)) for key in self._settings}
+        if "changes" in stated and "sessions" not in stated:
+            stated["sessions"] = made.sessions
+        return replace(server.apply(McpChange(0, made.tools, made.resources, made.prompts)), **stated)
 
     def _serves(self, call: Call) -> bool:
         return call.mcp is not None and call.mcp.server == self.name
@@ -128,14 +172,25 @@ class McpMock(Assertions):
 
     def _declare(self, kind: str, name: str, stated: Mapping[str, Any]) -> None:
         self._declared[kind][name] = {key: value for key, value in stated.items() if value is not None}
+        try:
+            self._serve()
+        except RuleError:
+            del self._declared[kind][name]
+            raise
+
+    def _serve(self) -> McpServer:
+        """Serve what is declared. Raises RuleError."""
         table = {each: list(entries.values()) for each, entries in self._declared.items()}
-        document = Document.from_place({"mcp": {self.name: table}}, find_caller())
+        settings = {key: list(value) if isinstance(value, tuple) else value for key, value in self._settings.items()}
+        document = Document.from_place({"mcp": {self.name: {**settings, **table}}}, find_caller())
         mistakes = Mistakes(document)
         found = find_servers(document, mistakes.add)
         if mistakes.found:
-            del self._declared[kind][name]
             raise RuleError(*mistakes.found)
-        self._server.serve_mcp(self, found[self.name])
+        return self._server.serve_mcp(self, found[self.name])
+
+
+_FIELDS = {"auth": "login"}  # of McpServer, by the keys of a rules file
 
 
 class DeclaredTool(Declared):

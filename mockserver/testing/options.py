@@ -112,7 +112,8 @@ ErrorName = Literal[
 FaultName = Literal[
     "cut", "disconnect", "reset", "stall", "slow", "keepalive", "malformed_json", "split_frame", "split_utf8",
     "join_frames", "duplicate", "reorder", "crlf", "wrong_content_type", "wrong_content_length", "empty_body",
-    "error_event", "missing_field", "drop_usage", "bad_tool_arguments", "unknown_tool",
+    "error_event", "missing_field", "drop_usage", "bad_tool_arguments", "unknown_tool", "breaks_schema",
+    "wrong_id", "twice", "session_lost",
 ]
 # fmt: on
 
@@ -194,6 +195,8 @@ class When(TypedDict, total=False):
     arguments: JsonCondition
     resource: TextCondition
     prompt_name: TextCondition
+    client_answer: JsonCondition
+    client_action: TextCondition
     prompt_tokens: NumberCondition
     body: JsonCondition
     any: Sequence[Mapping[str, Any]]
@@ -223,9 +226,13 @@ class Then(TypedDict, total=False):
     failed: bool | Mapping[str, Any]
     embedding: Any
     moderation: Any
+    image: Any
     status: str | list[str]
     tool_error: Any
     content: Sequence[Mapping[str, Any]]
+    progress: Mapping[str, Any] | Sequence[Mapping[str, Any]]
+    log: str | Mapping[str, Any] | Sequence[Mapping[str, Any]]
+    ask: Mapping[str, Any] | Sequence[Mapping[str, Any]]
     generate: str | Mapping[str, Any]
     echo: bool
     cassette: str
@@ -242,6 +249,7 @@ class Details(TypedDict, total=False):
     code: str | int
     type: str
     message: str
+    data: Any
     param: str
     retry_after: float | str
     headers: Mapping[str, str]

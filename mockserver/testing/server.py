@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
-from mockserver.config.source import Document, did_you_mean
+from mockserver.config.source import Document
 from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json, map_texts
 from mockserver.core.mcp_server import McpServer
 from mockserver.core.seed import monotonic
 from mockserver.core.text import plural
-from mockserver.dialects import discover
 from mockserver.engine.engine import alter_engine
+from mockserver.engine.mcp_streams import McpEvent
 from mockserver.reports.coverage import find_watch
 from mockserver.reports.failures import (
     Budget,
@@ -51,10 +51,17 @@ from mockserver.server.stubs import find_unreachable
 from mockserver.state.journal import Journal
 from mockserver.testing.agent_runs import AgentEnvironment, AgentRun, begin_with_prompt, load_service_rules
 from mockserver.testing.assertions import Assertions, Calls
-from mockserver.testing.clients import find_own_environ, is_usable, make_openai_client, patch_environ
+from mockserver.testing.clients import (
+    check_dialect,
+    find_own_environ,
+    find_socket_mount,
+    is_usable,
+    make_openai_client,
+    patch_environ,
+)
 from mockserver.testing.connections import ConnectionGuard
 from mockserver.testing.declared import Declared, UniqueNames, literal
-from mockserver.testing.mcp_mock import McpMock
+from mockserver.testing.mcp_mock import McpMock, McpSettings
 from mockserver.testing.options import (
     ServerOptions,
     When,
@@ -159,9 +166,18 @@ class MockServer(Assertions):
 
     def base_url(self, dialect: str = "openai") -> str:
         """The base URL (or endpoint) for the official client of a dialect."""
-        if dialect not in discover():
-            raise ConfigError(f'there is no dialect "{dialect}"{did_you_mean(dialect, discover())}')
+        check_dialect(dialect)
         return make_base_url(self.url, dialect)
+
+    def websocket_base_url(self, dialect: str = "openai") -> str:
+        """The `websocket_base_url` for a client whose `transport()` has no socket; starts the server if need be.
+
+        Raises ConfigError for a dialect without WebSockets.
+        """
+        mount = find_socket_mount(dialect)
+        if self._running is None:
+            self.start()
+        return f"ws{self.url.removeprefix('http')}{mount}"
 
     @property
     def env(self) -> Mapping[str, str]:
@@ -255,16 +271,31 @@ class MockServer(Assertions):
         if declared not in self._declared:
             self._declared.append(declared)
 
-    def mcp(self, name: str) -> McpMock:
-        """Return the MCP server of a name, to declare tools and to look at their calls."""
+    def mcp(self, name: str, **settings: Unpack[McpSettings]) -> McpMock:
+        """Return the MCP server of a name, to declare tools and to look at their calls.
+
+        Settings are those of a rules file, such as `sessions=True`.
+        """
         if name not in self._mcp:
             self._mcp[name] = McpMock(self, name)
-        return self._mcp[name]
+        return self._mcp[name].configure(**settings) if settings else self._mcp[name]
 
-    def serve_mcp(self, mock: McpMock, declared: McpServer) -> None:
-        """Serve what a test declares of an MCP server."""
+    def serve_mcp(self, mock: McpMock, declared: McpServer) -> McpServer:
+        """Serve what a test declares of an MCP server, with what files say of it; return that."""
         space = self._live.namespaces.touch(DEFAULT)
-        space.servers = {**space.servers, mock.name: mock.extend(self._live.engine.servers.get(mock.name), declared)}
+        served = mock.extend(self._live.engine.servers.get(mock.name), declared)
+        space.servers = {**space.servers, mock.name: served}
+        return served
+
+    def tell_mcp(self, name: str, event: McpEvent) -> None:
+        """Tell the clients that listen to an MCP server of a change."""
+        self._live.engine.streams.publish(DEFAULT, name, event)
+
+    @property
+    def mcp_key(self) -> str | None:
+        """The key that clients of MCP servers must show, if there is one."""
+        keys = self._live.settings.keys or {}
+        return next((key for key, its in keys.items() if its.allowed), None)
 
     @property
     def declares(self) -> bool:

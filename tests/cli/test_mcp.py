@@ -216,5 +216,6 @@ def test_programs_find_the_servers_in_their_environment(rules: Path) -> None:
         "MOCKSERVER_MCP_MY_NOTES": "my%20notes",
         "MOCKSERVER_MCP_MAIL": "mail",
     }
+    assert run(rules, "check", "rules.yaml", MOCKSERVER_MCP_FILES="http://127.0.0.1:9/mcp/files").returncode == 0
     with MockServer(rules / "rules.yaml") as server:
         assert server.env["MOCKSERVER_MCP_FILES"] == server.mcp("files").url

@@ -43,6 +43,17 @@ def test_the_banner_names_every_base_url(tmp_path: Path) -> None:
     ]
 
 
+def test_the_banner_names_the_addresses_of_mcp_servers(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("mcp: {files: {tools: [{name: a}]}, web search: {tools: [{name: b}]}}")
+    text = write_banner(start(sources := Sources((rules,))), sources, 8123)
+    listed = [line for line in text.splitlines() if line.startswith("  mcp ")]
+    assert listed == [
+        "  mcp files    http://127.0.0.1:8123/mcp/files",
+        "  mcp web search http://127.0.0.1:8123/mcp/web%20search",
+    ]
+
+
 def test_the_banner_names_the_bare_base_url_of_another_dialect() -> None:
     text = write_banner(start(sources := Sources(flags={"dialect": "fireworks"})), sources, 1)
     assert "               http://127.0.0.1:1/inference  (OpenAI's client: append /v1)  (speaks fireworks)\n" in text

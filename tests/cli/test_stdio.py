@@ -92,3 +92,100 @@ def test_a_server_that_runs_answers_and_has_the_calls(tmp_path: Path) -> None:
 def test_no_server_at_the_address(rules: Path) -> None:
     done = run(rules, call(1, "read_file"), MOCKSERVER_URL="http://127.0.0.1:9")
     assert "no server answers at http://127.0.0.1:9/mcp/files" in done.stderr
+
+
+TALKATIVE = """
+version: 1
+settings: {keys: {sk-test: }}
+mcp:
+  files:
+    auth: {bearer: sesame}
+    tools:
+      - {name: copy, then: {text: copied, progress: {of: 1}, log: Copying.}}
+      - {name: book, then: {ask: {user: Which city?, schema: {city: string}}, text: "Booked {{ client_answer.city }}"}}
+      - {name: fail, then: {error: {code: -32000, message: Full}}}
+    changes: [{after: 1, tools: {remove: [fail]}}]
+"""
+BEGIN = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+
+
+class Process:
+    """A server on standard input and output, to speak with message by message."""
+
+    def __init__(self, folder: Path, **environ: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "mockserver", "mcp", "files"],
+            cwd=folder,
+            env={**os.environ, **environ},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def say(self, message: Any) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        self._process.stdin.flush()
+
+    def hear(self) -> Any:
+        assert self._process.stdout is not None
+        return json.loads(self._process.stdout.readline())
+
+    def kill(self) -> None:
+        self._process.kill()
+        self.end()
+
+    def end(self) -> int:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        ended = self._process.wait(20)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        return ended
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_what_a_server_says_besides_results_comes_as_lines(piped: bool, tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text(TALKATIVE if not piped else TALKATIVE.replace("    auth: {bearer: sesame}\n", ""))
+    with MockServer(file) as server:
+        environ = {"MOCKSERVER_URL": server.url, "MOCKSERVER_MCP_KEY": "sk-test"}
+        environ = environ if piped else {"MOCKSERVER_URL": ""}
+        process = Process(tmp_path, **environ)
+        process.say({"id": 1, "method": "initialize", "params": BEGIN})
+        assert process.hear()["result"]["protocolVersion"] == "2025-11-25"
+        process.say({"method": "notifications/initialized"})
+        process.say({"id": 2, "method": "tools/call", "params": {"name": "copy", "_meta": {"progressToken": "t"}}})
+        heard = [process.hear() for _ in range(4)]
+        methods = sorted(each.get("method", "result") for each in heard)
+        changed = "notifications/tools/list_changed"
+        assert methods == sorted(["notifications/message", "notifications/progress", changed, "result"])
+        process.say({"id": 3, "method": "tools/call", "params": {"name": "book"}})
+        asked = process.hear()
+        assert asked["method"] == "elicitation/create"
+        process.say({"id": asked["id"], "result": {"action": "accept", "content": {"city": "Paris"}}})
+        assert process.hear()["result"]["content"][0]["text"] == "Booked Paris"
+        process.say({"id": 4, "method": "tools/call", "params": {"name": "book"}})
+        assert process.hear()["method"] == "elicitation/create"
+        assert process.end() == 0  # although a question is open
+
+
+def test_many_slow_calls_at_once_do_not_keep_others_waiting(tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text(
+        "version: 1\nmcp: {files: {tools: [{name: slow, then: {text: a, timing: {total: 30s}}}, {name: fast}]}}\n"
+        "rules: [{when: {tool: fast}, then: {text: b}}]\n"
+    )
+    with MockServer(file, timing=True) as server:
+        process = Process(tmp_path, MOCKSERVER_URL=server.url)
+        for number in range(40):
+            process.say(call(number, "slow"))
+        process.say(call(99, "fast"))
+        assert process.hear()["id"] == 99
+        process.kill()
+
+
+def test_a_cancelled_call_is_not_answered(rules: Path) -> None:
+    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+    done = run(rules, call(1, "slow"), cancel, call(2, "read_file", path="a.txt"))
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [2]

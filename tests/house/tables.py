@@ -36,11 +36,21 @@ from mockserver.rules.load import load
 from mockserver.rules.match.fields import FIELDS
 from mockserver.rules.match.parse import GROUPS, KINDS, MODIFIERS
 from mockserver.rules.match.predicates import PREDICATES
+from mockserver.rules.mcp_definitions import (
+    McpChangeSpec,
+    McpPromptSpec,
+    McpResourceSpec,
+    McpServerSpec,
+    McpToolSpec,
+)
 from mockserver.rules.schema import BESIDE as FAULT_KEYS
 from mockserver.rules.schema import (
     ErrorSpec,
     FailedSpec,
     FilterSpec,
+    LogSpec,
+    ProgressSpec,
+    QuestionSpec,
     RawSpec,
     RuleSpec,
     StateSpec,
@@ -477,6 +487,14 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "kinds": _kinds,
     "limit-headers": _limit_headers,
     "limits": _described(LimitsTable),
+    "mcp-change": _of_rules(McpChangeSpec),
+    "mcp-log": _of_rules(LogSpec),
+    "mcp-progress": _of_rules(ProgressSpec),
+    "mcp-prompt": _of_rules(McpPromptSpec),
+    "mcp-question": _of_rules(QuestionSpec),
+    "mcp-resource": _of_rules(McpResourceSpec),
+    "mcp-server": _of_rules(McpServerSpec),
+    "mcp-tool": _of_rules(McpToolSpec),
     "model": _described(ModelSettings),
     "modifiers": _abouts(("option", "effect"), MODIFIERS),
     "outcomes": _run_outcomes,

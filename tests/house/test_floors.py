@@ -35,8 +35,9 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "state": ({"core"}, {"redis"}),
     "config": ({"core"}, _TYPES | {"yaml", "regex"}),
     "tokenizers": ({"core", "config"}, {"tiktoken"}),
-    "kinds": ({"core", "config"}, set()),
-    "dialects": ({"core", "wire", "config", "kinds"}, _TYPES | {"jiter", "python_multipart"}),
+    "media": ({"core"}, set()),
+    "kinds": ({"core", "config", "media"}, set()),
+    "dialects": ({"core", "wire", "config", "kinds", "media"}, _TYPES | {"jiter", "python_multipart"}),
     "model": ({"core", "config"}, {"pydantic_core", "faker", "regex", "jsonschema_rs", "lark"}),
     "rules": (
         {"core", "config", "kinds", "model"},

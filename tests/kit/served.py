@@ -87,10 +87,19 @@ class Served:
 
 @contextmanager
 def served(
-    rules: str = "version: 1\n", log: str = "json", flags: Sequence[str] = (), environ: Mapping[str, str] | None = None
+    rules: str = "version: 1\n",
+    log: str = "json",
+    flags: Sequence[str] = (),
+    environ: Mapping[str, str] | None = None,
+    files: Mapping[str, bytes] | None = None,
 ) -> Iterator[Served]:
-    """`mockserver serve` with these rules (the text of a rules file), log, flags and variables, killed at the end."""
+    """`mockserver serve` with these rules (the text of a rules file), log, flags and variables, killed at the end.
+
+    `files` are beside the rules.
+    """
     with TemporaryDirectory() as folder:
+        for name, data in (files or {}).items():
+            (Path(folder) / name).write_bytes(data)
         file = Path(folder) / "rules.yaml"
         file.write_text(rules)
         common = ("--port", "0", "--log", log, "--no-reload")

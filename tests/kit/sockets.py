@@ -1,12 +1,15 @@
 """A client that asks for responses over a WebSocket, frame by frame."""
 
 import json
+import struct
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from websockets.sync.client import ClientConnection, connect
+
+from tests.kit.raw import Raw
 
 LAST = ("response.completed", "response.failed", "response.incomplete", "error")
 
@@ -52,3 +55,76 @@ def socket(url: str, path: str = "/v1/responses", key: str = "sk-test", **option
 def text_of(frames: list[Any]) -> str:
     """The text that an answer's deltas add up to."""
     return "".join(frame["delta"] for frame in frames if frame["type"] == "response.output_text.delta")
+
+
+TEXT, BINARY, CONTINUATION, CLOSE, PING, PONG = 1, 2, 0, 8, 9, 10  # opcodes (RFC 6455, 5.2)
+HANDSHAKE = (
+    *("host: localhost", "connection: Upgrade", "upgrade: websocket"),
+    *("sec-websocket-version: 13", "sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA=="),
+)
+
+
+def handshake(*more: str, path: str = "/v1/responses", without: str = "-") -> bytes:
+    """The bytes of a handshake, without the headers whose name begins so."""
+    kept = [line for line in HANDSHAKE if not line.startswith(without)]
+    return "\r\n".join((f"GET {path} HTTP/1.1", *kept, *more, "", "")).encode()
+
+
+def write_frame(opcode: int, data: bytes | str, *, fin: bool = True, reserved: int = 0, masked: bool = True) -> bytes:
+    """The bytes of a client's frame; its mask is 0, which leaves the data as they are."""
+    data = data.encode() if isinstance(data, str) else data
+    size = len(data)
+    length = b"\x7f" + struct.pack("!Q", size)
+    if size < 65_536:
+        length = bytes([size]) if size < 126 else b"\x7e" + struct.pack("!H", size)
+    head = bytes([fin << 7 | reserved | opcode, length[0] | masked << 7]) + length[1:]
+    return head + (bytes(4) if masked else b"") + data
+
+
+@dataclass
+class RawSocket:
+    """A client of a WebSocket that sends any bytes, and does nothing by itself."""
+
+    line: Raw
+    held: bytes = b""
+
+    def send(self, *pieces: bytes) -> "RawSocket":
+        self.line.send(*pieces)
+        return self
+
+    def receive(self) -> tuple[int, bytes]:
+        """The next frame: its opcode and its data. Raises EOFError at the end of the connection."""
+        head = self._exactly(2)
+        assert head[0] & 0x80, "the server splits no message"
+        size = head[1]
+        if size > 125:
+            size = int.from_bytes(self._exactly(2 if size == 126 else 8), "big")
+        return head[0] & 0x0F, self._exactly(size)
+
+    def receive_close(self) -> int:
+        """The code of the close frame, which comes next, before the connection ends."""
+        opcode, data = self.receive()
+        assert opcode == CLOSE, data
+        with suppress(EOFError):
+            raise AssertionError(self.receive())
+        return int.from_bytes(data[:2], "big")
+
+    def _exactly(self, size: int) -> bytes:
+        while len(self.held) < size:
+            if not (piece := self.line.socket.recv(65536)):
+                raise EOFError
+            self.held += piece
+        taken, self.held = self.held[:size], self.held[size:]
+        return taken
+
+
+@contextmanager
+def raw_socket(url: str, *more: str, early: bytes = b"", receive_buffer: int = 0) -> Iterator[RawSocket]:
+    """An open WebSocket; `more` headers of its handshake, and `early` bytes that follow that at once."""
+    with Raw(int(url.rpartition(":")[2]), receive_buffer=receive_buffer) as line:
+        line.send(handshake(*more) + early)
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            head += line.socket.recv(1)
+        assert head.startswith(b"HTTP/1.1 101 "), head
+        yield RawSocket(line)

@@ -219,7 +219,7 @@ def test_a_handshake(asked: str, answered: str, server: MockServer) -> None:
     about = {"protocolVersion": asked, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     assert ask(server, "initialize", about)["result"] == {
         "protocolVersion": answered,
-        "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
+        "capabilities": {"logging": {}, "tools": {}, "resources": {}, "prompts": {}},
         "instructions": "Reads files.",
         "serverInfo": {"name": "files", "title": "Files", "version": "1.0.0"},
     }
@@ -228,7 +228,7 @@ def test_a_handshake(asked: str, answered: str, server: MockServer) -> None:
 def test_what_takes_the_place_of_a_handshake(server: MockServer) -> None:
     assert ask_modern(server, "server/discover").json()["result"] == {
         "supportedVersions": [VERSION],
-        "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
+        "capabilities": {"logging": {}, "tools": {}, "resources": {}, "prompts": {}},
         "instructions": "Reads files.",
         "ttlMs": 0,
         "cacheScope": "private",

@@ -199,7 +199,7 @@ BROKEN = {
     "{{ lastuser }}": 'unknown variable "lastuser"; did you mean "last_user"?',
     "{{ now() }}": (
         'unknown variable "now"; choose one of match, call, last_user, last_message, system, messages, '
-        "tool_result, tool_results, tools, arguments, body, fake"
+        "tool_result, tool_results, tools, arguments, client_answer, body, fake"
     ),
     "{{ call.modle }}": '"call" has no "modle"; did you mean "model"?',
     "{{ fake.nmae }}": 'unknown provider "fake.nmae"; did you mean "name"?',

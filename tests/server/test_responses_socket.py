@@ -14,6 +14,7 @@ import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed, ConnectionClosedError, ConnectionClosedOK, InvalidStatus
 
+from mockserver.delivery.faults import ONLY_OVER_HTTP
 from mockserver.testing import MockServer
 from tests.kit.served import served
 from tests.kit.sockets import create, socket, text_of
@@ -303,6 +304,76 @@ def _parses(frame: str | bytes) -> bool:
     return True
 
 
+@pytest.mark.parametrize("code", [1000, 1001, 1008, 1011, 1012, 1013, 3000, 4999])
+def test_any_code_may_be_chosen(code: int, server: MockServer) -> None:
+    server.on(last_user="hello").reply("one", faults=[{"disconnect": {"code": code}}])
+    with socket(server.url) as client:
+        client.send(create("hello"))
+        with pytest.raises(ConnectionClosed) as closed:
+            client.receive()
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == code
+
+
+@pytest.mark.parametrize("name", sorted(ONLY_OVER_HTTP))
+def test_a_fault_of_http_does_nothing_and_a_remark_says_so(name: str, server: MockServer) -> None:
+    server.on(last_user="hello").reply("one two", faults=[name])
+    server.on(last_user="fail").fail(429, faults=[name])
+    with socket(server.url) as client:
+        assert text_of(client.ask("hello")) == "one two"
+        assert client.ask("fail")[0]["status"] == 429
+        assert text_of(client.ask("call")) == ""
+    for call in server.calls[:2]:
+        assert call.faults == (name,)
+        assert f"the fault {name} does nothing over a WebSocket" in call.answer_remarks
+        assert call.row.unaffected
+    assert not server.calls[2].answer_remarks
+
+
+def test_a_fault_acts_on_the_event_of_an_error(server: MockServer) -> None:
+    faults: list[Any] = ["malformed_json", {"disconnect": {"code": 1013}}, {"missing_field": {"field": "/error/code"}}]
+    for fault in faults:
+        server.on(last_user=f"fail {faults.index(fault)}").fail(429, faults=[fault])
+    with socket(server.url) as client:
+        client.send(create("fail 0"))
+        broken = client.connection.recv(timeout=10)
+        assert isinstance(broken, str)
+        assert not _parses(broken)
+        assert broken.startswith('{"type":"error","status":429,"error":{"type":"requests"')
+        (without,) = client.ask("fail 2")
+        assert (without["status"], "code" in without["error"]) == (429, False)
+        client.send(create("fail 1"))
+        with pytest.raises(ConnectionClosedError, match="1013"):
+            client.receive()
+
+
+def test_an_error_in_the_middle_is_the_event_that_clients_of_a_socket_know(server: MockServer) -> None:
+    server.on(last_user="hello").reply("one two", faults=[{"error_event": {"after_tokens": 1, "reason": "rate_limit"}}])
+    with socket(server.url) as client:
+        *before, error = client.ask("hello")
+        assert text_of(before) == "one"
+        assert (error["type"], error["status"], error["error"]["code"]) == ("error", 429, "rate_limit_exceeded")
+        assert text_of(client.ask("call")) == "", "the connection goes on"
+
+
+def test_slowness_delays_whole_events(server: MockServer) -> None:
+    server.on(last_user="hello").reply("one two", faults=[{"slow": {"bytes_per_second": 50_000}}])
+    with socket(server.url) as client:
+        began = time.monotonic()
+        frames = client.ask("hello")
+        assert text_of(frames) == "one two"
+        assert time.monotonic() - began > sum(len(json.dumps(frame)) for frame in frames) / 60_000
+
+
+def test_a_last_event_that_is_broken_ends_the_answer_but_not_the_connection(server: MockServer) -> None:
+    server.on(last_user="hello").reply("one two", faults=[{"malformed_json": {"before_done": True}}])
+    with socket(server.url) as client:
+        client.send(create("hello"))
+        while _parses(client.connection.recv(timeout=10)):
+            pass
+        assert client.ask("call")[-1]["type"] == "response.completed"
+
+
 def test_each_answer_is_a_call(server: MockServer) -> None:
     with socket(server.url, key="sk-secret-1") as client:
         client.ask("hello")
@@ -310,6 +381,11 @@ def test_each_answer_is_a_call(server: MockServer) -> None:
     first, second = server.calls
     assert (first.status, first.operation, first.method) == (200, "responses", "POST")
     assert first.source.startswith("rule ")
+    assert first.websocket
+    listed = httpx.get(f"{server.url}/__mockserver__/api/calls").json()["calls"]
+    assert [call.get("websocket") for call in listed] == [True, True]
+    assert httpx.get(f"{server.url}/v1/models").status_code == 200
+    assert not server.calls[-1].websocket
     assert (second.status, second.ended) == (429, "complete")
     assert "sk-secret-1" not in str(httpx.get(f"{server.url}/__mockserver__/api/calls").text)
 

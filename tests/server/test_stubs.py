@@ -95,9 +95,9 @@ def test_faults_and_raw_json() -> None:
     rules = """
 rules:
   - {when: {path: "/v1/*"}, then: {faults: [wrong_content_type]}}
-  - {when: {path: /v1/batches}, then: {raw: {status: 201, json: {id: "b-{{ body.n }}"}, headers: {x-one: a}}}}
+  - {when: {path: /v1/videos}, then: {raw: {status: 201, json: {id: "b-{{ body.n }}"}, headers: {x-one: a}}}}
 """
-    got = app(rules).ask("/v1/batches", {"n": 7})
+    got = app(rules).ask("/v1/videos", {"n": 7})
     assert (got.status, got.json, got.headers["x-one"]) == (201, {"id": "b-7"}, "a")
     assert not got.headers["content-type"].startswith("application/json")
 
@@ -166,7 +166,7 @@ def test_an_endpoint_that_is_missing_is_answered_by_the_rule_of_its_404(dialect:
 
 
 def test_no_rule_is_suggested_for_a_path_with_a_star() -> None:
-    assert "a rule can answer it" not in app().ask("/v1/files/%2A", method="GET").json["error"]["message"]
+    assert "a rule can answer it" not in app().ask("/v1/videos/%2A", method="GET").json["error"]["message"]
 
 
 def test_no_missing_endpoint_is_there() -> None:
@@ -287,13 +287,13 @@ def test_mounts_begin_with_the_name_of_their_dialect() -> None:
 
 @pytest.mark.parametrize("front", ["", "/openai"])
 def test_a_path_fits_with_and_without_the_mount(front: str) -> None:
-    server = app(stub("{path: /v1/images/generations, method: POST}", "{json: {a: 1}}"))
-    assert server.ask(f"{front}/v1/images/generations", {}).json == {"a": 1}
-    assert server.ask(f"/ns/mine{front}/v1/images/generations", {}).json == {"a": 1}
-    assert server.ask(f"/elsewhere{front}/v1/images/generations", {}).status == 404
-    assert server.ask(f"{front}/v1/images/edits", {}).status == 404
-    pasted = app().ask(f"{front}/v1/images/edits", {}).json["error"]["message"]
-    assert "{path: /v1/images/edits, method: POST}" in pasted
+    server = app(stub("{path: /v1/videos, method: POST}", "{json: {a: 1}}"))
+    assert server.ask(f"{front}/v1/videos", {}).json == {"a": 1}
+    assert server.ask(f"/ns/mine{front}/v1/videos", {}).json == {"a": 1}
+    assert server.ask(f"/elsewhere{front}/v1/videos", {}).status == 404
+    assert server.ask(f"{front}/v1/videos/edits", {}).status == 404
+    pasted = app().ask(f"{front}/v1/videos/edits", {}).json["error"]["message"]
+    assert "{path: /v1/videos/edits, method: POST}" in pasted
     chat = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
     server = app(stub("{not: {path: /v1/chat/completions}}", "{text: not here}"), unmatched="error")
     assert server.ask(f"{front}/v1/chat/completions", chat).status == 404
@@ -348,8 +348,8 @@ def test_a_look_at_the_root_is_no_call() -> None:
 
 def test_the_rule_that_a_failed_test_suggests_has_the_bare_path() -> None:
     with MockServer() as server:
-        server.on(path="/v1/batches", method="POST").reply(json={})
-        httpx.get(f"{server.url}/openai/v1/batches")
+        server.on(path="/v1/videos", method="POST").reply(json={})
+        httpx.get(f"{server.url}/openai/v1/videos")
         (problem,) = server.problems()
-        assert 'on(method="GET", path="/v1/batches")' in problem.text
+        assert 'on(method="GET", path="/v1/videos")' in problem.text
         server.reset()

@@ -171,7 +171,7 @@ _VARIABLE = re.compile(
 )
 _HEADER = re.compile(
     rb"(?:^|-)auth(?:orization)?$|^(?:set-)?cookie$|api[-_]?key|^key$|(?:subscription|access|auth|functions|master)-key"
-    rb"|secret|password|credential|token$|signature$|assertion$",
+    rb"|secret|password|credential|token$|signature$|assertion$|^sec-websocket-protocol$",  # a page's key is there
     re.IGNORECASE,
 )
 _PARAMETER = re.compile(

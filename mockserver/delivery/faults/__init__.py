@@ -461,6 +461,47 @@ class Crlf(Struct, frozen=True):
         )
 
 
+class WrongId(Struct, frozen=True):
+    """Answer with the `id` of another message (MCP)."""
+
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
+        return state_true_length(_change_json(((action, True) for action in actions), _change_id))
+
+
+def _change_id(value: Json) -> bool:
+    if not isinstance(value, dict) or "method" in value or value.get("id") is None:
+        return False
+    name = value["id"]
+    value["id"] = name + 1 if isinstance(name, int | float) and not isinstance(name, bool) else f"{name}-other"
+    return True
+
+
+class Twice(Struct, frozen=True):
+    """Send the answer to a message twice, on a stream (MCP)."""
+
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
+        return state_true_length(self._repeat(actions, streamed=scene.streamed))
+
+    def _repeat(self, actions: Iterable[Action], *, streamed: bool) -> Iterator[Action]:
+        for action in actions:
+            if isinstance(action, Head) and not streamed:
+                yield replace_header(action, "content-type", "text/event-stream; charset=utf-8")
+            elif isinstance(action, Write) and not streamed and action.data:
+                event = write_event(Frame(action.data, "message"))
+                yield from (replace(action, data=event), Write(event))
+            elif isinstance(action, Write) and isinstance(action.frame, Frame) and action.frame.part == "finish":
+                yield from (action, action)
+            else:
+                yield action
+
+
+class SessionLost(Struct, frozen=True):
+    """Refuse the session, which is over, with a 404 (MCP)."""
+
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
+        yield from actions  # the server itself does it
+
+
 def _open_last_bracket(action: Action) -> Action:
     """A Write without its last bracket; one that has none gets one that nothing closes."""
     if not isinstance(action, Write):
@@ -496,6 +537,14 @@ def _join_writes(writes: Iterable[Write]) -> Write:
     return Write(b"".join(write.data for write in several), sum(write.tokens for write in several), frame)
 
 
+# Over a WebSocket, where each event is a frame, there is nothing that these could change.
+ONLY_OVER_HTTP = frozenset(
+    (
+        *("keepalive", "split_frame", "split_utf8", "join_frames", "crlf"),
+        *("wrong_content_type", "wrong_content_length"),
+    )
+)
+
 FAULTS: Faults = {
     "cut": CutShort,
     "disconnect": Disconnect,
@@ -516,4 +565,7 @@ FAULTS: Faults = {
     "error_event": ErrorEvent,
     "missing_field": MissingField,
     "drop_usage": DropUsage,
+    "wrong_id": WrongId,
+    "twice": Twice,
+    "session_lost": SessionLost,
 }

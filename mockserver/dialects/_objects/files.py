@@ -11,7 +11,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, Object, optional, shape
-from mockserver.dialects._forms import Form, nest_fields, read_form
+from mockserver.dialects._forms import nest_fields, parse_form
 from mockserver.dialects._objects.resource import New, Resource
 from mockserver.dialects._parse import Body, Complaint, clip, read_body
 from mockserver.kinds.objects import Objects
@@ -68,18 +68,6 @@ class Files(Resource):
         disposition = f'attachment; filename="{quote_file_name(kept.body["filename"])}"'
         headers = (("content-type", "application/octet-stream"), ("content-disposition", disposition))
         return ObjectView(data=kept.data, headers=headers)
-
-
-def parse_form(http: HttpRequest) -> Form:
-    """Return the form in a request. Raises Failure if it has none."""
-    content_type = http.header("content-type") or ""
-    try:
-        return read_form(content_type, http.body)
-    except ValueError as why:
-        if "multipart/form-data" not in content_type.lower():
-            message = f"Invalid Content-Type header ({clip(content_type)}), expected multipart/form-data."
-            raise Failure("bad_parameter", message=message, code="unsupported_content_type") from None
-        raise Failure("bad_parameter", message=f"Could not parse multipart form: {clip(str(why))}") from None
 
 
 def find_expiry(fields: Mapping[str, Json], created: int, *, usual: int | None = None) -> int | None:

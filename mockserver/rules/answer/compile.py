@@ -31,6 +31,7 @@ from mockserver.rules.answer.content import (
     make_verdicts,
 )
 from mockserver.rules.answer.faults import compile_faults, find_order_dependence
+from mockserver.rules.answer.notices import add_notices
 from mockserver.rules.checks import find_kind
 from mockserver.rules.schema import BranchSpec, ChoiceSpec, GenerateSpec, ThenSpec, TimingSpec, UsageSpec
 from mockserver.rules.templates import CompileContext, Compiled, combine, constant, gather
@@ -145,16 +146,22 @@ def _compile_draft(kind: str, then: ThenSpec, context: CompileContext) -> Compil
     headers = compile_headers(then.headers, context.at("headers")) if then.headers else ()
     broken = compile_failed(then.failed, context.at("failed"))
     mark = then.system_fingerprint if "system_fingerprint" in then.model_fields_set else ""
-    return combine(
+    draft = combine(
         _compile_choices(kind, then, context),
         broken,
         lambda choices, why: Draft(choices, model, usage, safety, headers, why, mark),
     )
+    return add_notices(then, context, draft) if _NOTICES.intersection(then.stated_keys) else draft
 
 
 def _make_artifact(kind: ThenKey, then: ThenSpec, context: CompileContext) -> ArtifactDraft:
+    stated = None
+    try:
+        stated = kind.compile(getattr(then, kind.key), context.mistakes.document.read_beside)
+    except ValueError as why:
+        context.at(kind.key).refuse(str(why))
     return ArtifactDraft(
-        stated=kind.compile(getattr(then, kind.key)),
+        stated=stated,
         model=_check_model(then, context),
         usage=_make_usage(then.usage),
         headers=compile_headers(then.headers, context.at("headers")),
@@ -289,3 +296,4 @@ def _compile_timing(timing: TimingSpec, context: CompileContext) -> Timing:
 # The kinds that `generate` accepts; arguments belong to a tool call.
 KINDS = tuple(name for name in GENERATORS if name != "arguments")
 _OF_GIVEN_LENGTH = ("echo", "schema", "json")
+_NOTICES = frozenset(("progress", "log", "ask"))  # keys of what MCP clients get before an answer

@@ -13,6 +13,7 @@ from mockserver.core.draft import AFTER_LAST_TOKEN, DraftChoice, RenderContext
 from mockserver.core.hosted_tools import make_item
 from mockserver.core.http import HOP_BY_HOP, Frame, Headers
 from mockserver.core.json import Json
+from mockserver.core.mcp_server import McpExtras
 from mockserver.core.plan import (
     DETECTIONS_OF_COMPLETION,
     DETECTIONS_OF_PROMPT,
@@ -34,6 +35,7 @@ from mockserver.core.plan import (
 )
 from mockserver.core.text import plural, shown
 from mockserver.core.tokens import Chunks
+from mockserver.rules.answer.notices import compile_notices
 from mockserver.rules.items import CustomToolCallSpec, FunctionCallSpec, ItemSpec, MessageSpec, ReasoningSpec
 from mockserver.rules.schema import (
     AnnotateSpec,
@@ -143,7 +145,24 @@ def compile_error(then: ThenSpec, context: CompileContext) -> Compiled[Failure]:
     retry_after = then.retry_after if table.retry_after is None else table.retry_after
     failure = failure.changed(retry_after=retry_after, headers=(*failure.headers, *headers))
     message = None if table.message is None else here.at("message").compile_text(table.message)
-    return _renew_for_each_call(failure, message)
+    compiled = _renew_for_each_call(failure, message)
+    if table.data is not None:
+        data = compile_json(table.data, here.at("data"))
+        compiled = _add_details(compiled, data.map(lambda value: {"data": value}))
+    if then.progress is not None or then.log is not None:
+        notices = compile_notices(then, context)
+        compiled = _add_details(compiled, notices.map(lambda found: {"mcp": McpExtras(found)}))
+    return compiled
+
+
+def _add_details(failure: Compiled[Failure], details: Compiled[dict[str, Json]]) -> Compiled[Failure]:
+    """Return the failure of each call with more details."""
+    make, more = failure.make, details.make
+    return Compiled(lambda scope: _extend(make(scope), more(scope)))
+
+
+def _extend(failure: Failure, more: Mapping[str, Json]) -> Failure:
+    return failure.changed(details={**failure.details, **more})
 
 
 def compile_trip(then: ThenSpec, context: CompileContext) -> Compiled[Failure]:
@@ -412,13 +431,14 @@ def _compile_parts(content: ContentSpec, context: CompileContext) -> Iterator[Co
     if content.text is not None:
         yield _compile_text(context.at("text").compile_text(content.text), cut, notes)
     if "json_" in content.model_fields_set:
-        yield _compile_text(compile_json_text(content.json_, context.at("json")), cut, notes)
+        yield _compile_value(compile_json_text(content.json_, context.at("json")), cut, notes)
     if content.tool_error is not None:
         failed = content.tool_error
         here = context.at("tool_error")
-        yield _compile_text(
-            here.compile_text(failed) if isinstance(failed, str) else compile_json_text(failed, here), cut, notes
-        )
+        if isinstance(failed, str):
+            yield _compile_text(here.compile_text(failed), cut, notes)
+        else:
+            yield _compile_value(compile_json_text(failed, here), cut, notes)
     for index, block in enumerate(content.content or ()):
         yield _compile_block(block, context.at("content", index))
     if content.refusal is not None:
@@ -445,6 +465,11 @@ def _compile_text(text: Compiled[str], cut: Chunks, notes: _Notes) -> Compiled[P
     if notes.known:
         return text.map(partial(Text, chunks=cut, annotations=notes.known[0]))
     return combine(text, notes, lambda made, noted: Text(made, cut, noted))
+
+
+def _compile_value(text: Compiled[str], cut: Chunks, notes: _Notes) -> Compiled[Part]:
+    """Compile a text that is a value as JSON."""
+    return _compile_text(text, cut, notes).map(lambda part: replace(part, is_json=True) if type(part) is Text else part)
 
 
 def _compile_part(part: PartSpec, cut: Chunks, notes: _Notes, context: CompileContext) -> Iterator[Compiled[Part]]:

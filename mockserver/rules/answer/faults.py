@@ -17,7 +17,7 @@ from mockserver.core.action import POSITIONS, Faults, Position, Settable, option
 from mockserver.core.call import Call, ToolCall
 from mockserver.core.draft import Draft, FaultSpec
 from mockserver.core.json import Json
-from mockserver.core.plan import Part, ToolUse
+from mockserver.core.plan import Part, Text, ToolUse
 from mockserver.core.text import shown
 from mockserver.kinds import THEN_KEYS
 from mockserver.rules.schema import ContentSpec, ThenSpec, make_fault_table
@@ -48,6 +48,19 @@ class UnknownTool(Struct, frozen=True):
     def __call__(self, draft: Draft, call: Call) -> Draft:
         offered = {tool.name for tool in call.tools}
         return _change_calls(draft, lambda made: replace(made, name=_make_unknown(made.name, offered)))
+
+
+class BreaksSchema(Struct, frozen=True):
+    """Send a structured result with wrong types (MCP)."""
+
+    def __call__(self, draft: Draft, call: Call) -> Draft:
+        choices = [replace(choice, parts=tuple(map(_break_value, choice.parts))) for choice in draft.choices]
+        return replace(draft, choices=tuple(choices))
+
+
+def _break_value(part: Part) -> Part:
+    """Return a value with wrong types, and any other part as it is."""
+    return replace(part, text=_spoil_types(part.text)) if isinstance(part, Text) and part.is_json else part
 
 
 def _change_calls(draft: Draft, change: Callable[[ToolCall], ToolCall]) -> Draft:
@@ -100,10 +113,18 @@ _SPOILT: Mapping[str, Callable[[str], str]] = {
     "empty": lambda _: "",
 }
 
-ANSWER_FAULTS: Faults = {"bad_tool_arguments": BadToolArguments, "unknown_tool": UnknownTool}
+ANSWER_FAULTS: Faults = {
+    "bad_tool_arguments": BadToolArguments,
+    "unknown_tool": UnknownTool,
+    "breaks_schema": BreaksSchema,
+}
 
 
-ON_TOOL_CALLS = (*ANSWER_FAULTS, "in_tool_arguments")  # faults and positions that need a tool call
+ON_TOOL_CALLS = (
+    "bad_tool_arguments",
+    "unknown_tool",
+    "in_tool_arguments",
+)  # faults and positions that need a tool call
 _WRITTEN = "a fault is a name, or a table with one name: {cut: {after_tokens: 3}}"
 
 

@@ -218,6 +218,10 @@ def _read_arguments(call: Call) -> Json:
     return None if call.mcp is None else call.mcp.arguments
 
 
+def _read_client_answer(call: Call) -> Json:
+    return None if call.mcp is None else call.mcp.client_answer
+
+
 _TOOL_RESULT = {
     "name": Field("tool_result.name", "text", _make_tool_result_reader("name"), "name of the tool"),
     "text": Field("tool_result.text", "text", _make_tool_result_reader("text"), "the result as text"),
@@ -287,6 +291,20 @@ FIELDS: Mapping[str, Field | Family] = {
     ),
     "resource": Field("resource", "text", _make_target_reader("mcp_read"), "URI of the requested MCP resource"),
     "prompt_name": Field("prompt_name", "text", _make_target_reader("mcp_prompt"), "name of the requested MCP prompt"),
+    "client_answer": Field(
+        "client_answer", "json", _read_client_answer, "what an MCP client answered when it was asked"
+    ),
+    "client_answer.<name>": Family(
+        "client_answer.", "json", lambda name: lambda call: _get_child(_read_client_answer(call), name), "a part of it"
+    ),
+    "client_action": Field(
+        "client_action",
+        "text",
+        lambda call: None if call.mcp is None else call.mcp.client_action,
+        "what an MCP client did when it was asked",
+        {},
+        ("accept", "decline", "cancel", "error"),
+    ),
     "prompt_tokens": Field(
         "prompt_tokens", "number", attrgetter("prompt_tokens"), "tokens of the prompt, as in usage", costly=True
     ),

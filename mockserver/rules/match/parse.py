@@ -51,9 +51,12 @@ def _parse_entry(key: str, value: Json, report: Report) -> Iterator[Condition]:
             yield compile_when(value, report).negate()
         case "body":
             yield from _parse_body(value, report)
-        case "arguments" if isinstance(value, Mapping) and not value.keys() <= {*PREDICATES, *MODIFIERS}:
+        case "arguments" | "client_answer" if isinstance(value, Mapping) and not value.keys() <= {
+            *PREDICATES,
+            *MODIFIERS,
+        }:
             for name, spec in value.items():
-                yield from _parse_field(f"arguments.{name}", spec, _report_below(report, name))
+                yield from _parse_field(f"{key}.{name}", spec, _report_below(report, name))
         case _:
             yield from _parse_field(key, value, report)
 
@@ -121,6 +124,14 @@ def _parse_expression(text: str, report: Report) -> Field | None:
     except ValueError as error:
         report(str(error), ())
         return None
+
+
+def require_calls(number: int) -> Condition:
+    """Return the condition that an MCP server has had so many calls before."""
+    return All(tuple(_parse_tests(_CALLS, {"gte": number}, lambda message, path: None)))
+
+
+_CALLS = Field("calls of the MCP server", "number", lambda call: 0 if call.mcp is None else call.mcp.calls, "")
 
 
 def _parse_tests(field: Field, spec: Json, report: Report) -> Iterator[Condition]:
@@ -239,6 +250,7 @@ MODIFIERS: Mapping[str, str] = {
     "ignore_case": "case does not matter",
     "ignore_space": "white space does not matter",
 }
+_OF_TESTS = {*PREDICATES, *MODIFIERS}  # keys of a table that is compared, and not one of names
 
 # The name of each kind of field, and the values that it can be compared with.
 KINDS: Mapping[str, tuple[str, Callable[[Json], bool]]] = {

@@ -113,6 +113,7 @@ class Rows:
             "namespace": row.namespace,
             "method": row.method,
             "path": row.path,
+            **({"websocket": True} if row.is_socket else {}),
             "dialect": row.dialect,
             "operation": row.operation or None,
             "model": row.model or None,

@@ -8,7 +8,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from math import inf
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import unquote
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
@@ -132,6 +132,15 @@ class Deadlines(Struct, frozen=True):
     drain: float = 0.0  # for a quiet connection when the server stops: its client may be sending a request
 
 
+class Watched(Protocol):
+    """A connection that has deadlines; `due`: when to look at it, in the time of its watch."""
+
+    due: float
+
+    def handle_deadline(self, now: float) -> None:
+        """Handle a deadline: `due` has passed."""
+
+
 class DeadlineWatch:
     """Checks the connections of one server, which say when they are due, by one timer; renders their refusals."""
 
@@ -140,7 +149,7 @@ class DeadlineWatch:
         self._passed = 0.0  # seconds, when last looked
         self._looked = 0.0  # the loop's time then
         self.idle_until = inf  # when a connection is due that is idle from now on, roughly
-        self._inside: set[RequestParser] = set()
+        self._inside: set[Watched] = set()
         self._timer: asyncio.TimerHandle | None = None
         self.dated: tuple[Any, bytes] = None, b""  # the headers that every answer has, and their lines
 
@@ -149,12 +158,12 @@ class DeadlineWatch:
         """The time that deadlines count: it stands still while the loop is behind, and what has come is not read."""
         return self._passed + min(asyncio.get_running_loop().time() - self._looked, MOST_LOOKS * self.deadlines.look)
 
-    def enter(self, one: "RequestParser") -> None:
+    def enter(self, one: "Watched") -> None:
         self._inside.add(one)
         if self._timer is None:
             self._look()
 
-    def leave(self, one: "RequestParser") -> None:
+    def leave(self, one: "Watched") -> None:
         self._inside.discard(one)
 
     def make_refusing_app(self, failure: Failure) -> ASGIApp:
@@ -321,6 +330,7 @@ class RequestParser(asyncio.Protocol):
     head: RequestHead | None = None  # of the request that has just come, until it is answered
     known: KnownHead | None = None  # of the latest request, if nothing has come since
     cycle: RequestCycle = None  # type: ignore[assignment]  # that began last
+    successor: asyncio.Protocol | None = None  # of the connection, once it is a WebSocket
     _addresses: Mapping[str, Any] | None = None
     _fed = 0  # bytes since the head began, less twice what of a body they held
     _dropped = 0
@@ -383,6 +393,12 @@ class RequestParser(asyncio.Protocol):
         try:
             while (rest := self._parse(data)) is not None:
                 data = rest
+                if self.head is not None and self.head.asks_for_socket:
+                    self._take_head()
+                if self.successor is not None:  # which reads all that follows
+                    if rest:
+                        self.successor.data_received(bytes(rest))
+                    return
         except HttpParserError as error:
             self._take_head()
             self.refuse(refuse_unclear(_TLS) if bytes(data[:2]) == _HANDSHAKE else self._explain(error))

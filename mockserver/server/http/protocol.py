@@ -115,7 +115,6 @@ class ConnectionProtocol(RequestParser):
     half = False  # the client has stopped sending
     _stopping = False  # the server ends
     _leaving = False  # nothing more is to be written
-    _handed_over = False  # the connection is a WebSocket by now
     _waiting = 0  # bytes that the client had not taken when last looked at
     _stalled = 0  # bytes of `max_unsent` that it takes because its client does not read
 
@@ -144,7 +143,8 @@ class ConnectionProtocol(RequestParser):
     def answer(self, head: RequestHead, body: bytes, *, whole: bool) -> None:
         """Answer a plain request at once, if nothing has to be awaited for it; else run the application."""
         site = self._site
-        if head.asks_for_socket and self._running is None and site is not None and site.find_socket(head.path):
+        may_open = head.asks_for_socket and self._running is None
+        if may_open and site is not None and site.admits_socket(head.path, head.query, head.table.headers):
             self._hand_over(head, site)
             return
         is_free = self._running is None and not (self.deaf or self.half or self._stopping or self.flow.write_paused)
@@ -171,10 +171,17 @@ class ConnectionProtocol(RequestParser):
         self.connections.discard(self)
         self.deadline_watch.leave(self)
         self._leaving = self.deaf = True
-        protocol = SocketProtocol(self.config, self.server_state, self.app_state, site)
+        protocol = SocketProtocol(
+            self.config,
+            self.server_state,
+            self.app_state,
+            site=site,
+            deadline_watch=self.deadline_watch,
+            unread=self._unread,
+        )
         protocol.connection_made(self.transport)
         self.transport.set_protocol(protocol)
-        self._handed_over = True
+        self.successor = protocol
         protocol.begin(head)
 
     def _send(self, response: Response, visit: Visit, responder: Responder, head: RequestHead) -> None:
@@ -317,9 +324,6 @@ class ConnectionProtocol(RequestParser):
         task.add_done_callback(self.tasks.discard)
 
     def refuse(self, failure: Failure) -> None:
-        if self._handed_over:  # the client has not waited for the answer to its handshake
-            self.transport.abort()
-            return
         self.deaf, self.cut, cycle = True, inf, self.cycle
         if self.stage == BODY and cycle is not None:
             cycle.fail(failure)

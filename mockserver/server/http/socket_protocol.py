@@ -1,5 +1,7 @@
-"""The protocol of a WebSocket: uvicorn's, with what faults and the end of a server need."""
+"""The protocol of a WebSocket: uvicorn's, with what deadlines, faults, slow clients and the end of a server need."""
 
+import asyncio
+from math import inf
 from typing import Any
 
 from starlette.types import ASGIApp
@@ -7,14 +9,20 @@ from uvicorn.config import Config
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 from websockets.datastructures import Headers
+from websockets.frames import CloseCode
 from websockets.http11 import Request
 
 from mockserver.core.action import NO_CLOSE_FRAME
-from mockserver.delivery.drive import WIRE
-from mockserver.server.http.parser import RequestHead
-from mockserver.server.http.tcp import count_unsent, reset
-from mockserver.server.responses_socket import STOPPING
+from mockserver.delivery.drive import MAX_WRITE, WIRE
+from mockserver.server.http.parser import DRAINED, DeadlineWatch, RequestHead
+from mockserver.server.http.tcp import count_unsent, is_abandoned, reset
+from mockserver.server.limits import Unsent
+from mockserver.server.socket_session import STOPPING
 
+PING_EVERY = 20.0  # seconds, as the provider pings
+PONG_WITHIN = 20.0
+CLOSE_WITHIN = 0.5  # for the client's own close frame, when the server stops
+MAX_EARLY = 1 << 16  # bytes that a client sends before its handshake is answered
 _READ_ALREADY = b"GET / HTTP/1.1\r\n\r\n"  # for the parser of websockets, which begins with a handshake
 _RESTORED = (b"connection", b"upgrade")  # headers that the parser of HTTP takes out
 
@@ -23,10 +31,36 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     """One connection of a client that speaks over a WebSocket; the application uses it as its wire."""
 
     half = False  # a client that stops sending says so by closing
+    due = 0.0  # when the deadline watch has to look
 
-    def __init__(self, config: Config, server_state: ServerState, app_state: dict[str, Any], site: ASGIApp) -> None:
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        *,
+        site: ASGIApp,
+        deadline_watch: DeadlineWatch,
+        unread: Unsent,
+    ) -> None:
         super().__init__(config, server_state, app_state)
         self.app, self.answering, self._is_stopping = site, 0, False
+        self.ping_interval, self.ping_timeout = PING_EVERY, PONG_WITHIN
+        self.close_timeout = deadline_watch.deadlines.farewell
+        self._watch, self._unread = deadline_watch, unread
+        self._dropped: int | None = None  # bytes that have come since the client was refused
+        self._early = b""  # what has come before the handshake was answered
+        self._stalled = 0  # bytes of `max_unsent` that it takes because its client does not read
+        self._waiting = inf  # bytes that the client had not taken when last looked at, if the connection ends
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._watch.enter(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._watch.leave(self)
+        self._release_stalled()
+        super().connection_lost(exc)
 
     def begin(self, head: RequestHead) -> None:
         """Answer a handshake that was read already; what follows it are frames."""
@@ -38,9 +72,90 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         headers["Connection"], headers["Upgrade"] = "Upgrade", "websocket"
         self.handle_connect(Request(target.decode("latin-1"), headers))
 
+    def data_received(self, data: bytes) -> None:
+        if self._dropped is not None:
+            self._dropped += len(data)
+            if self._dropped > DRAINED:
+                self.transport.abort()
+            return
+        if self.handshake_complete:
+            super().data_received(data)
+            return
+        self._early += data
+        if len(self._early) > MAX_EARLY:
+            self.transport.pause_reading()
+
+    async def send(self, message: Any) -> None:
+        await super().send(message)
+        if self._early and self.handshake_complete:
+            early, self._early = self._early, b""
+            if len(early) > MAX_EARLY:
+                self.transport.resume_reading()
+            self.data_received(early)
+
     async def run_asgi(self) -> None:
         self.scope["extensions"][WIRE] = self  # type: ignore[assignment]
         await super().run_asgi()
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():  # the server has waited long enough
+            self.transport.abort()
+
+    def send_receive_event_to_app(self) -> None:
+        if self.curr_msg_data_type == "text" and not _is_text(b"".join(self.frames)):
+            self.conn.fail(CloseCode.INVALID_DATA, "invalid UTF-8")
+            self.handle_parser_exception()
+            return
+        super().send_receive_event_to_app()
+
+    def handle_parser_exception(self) -> None:
+        """End the connection of a client that breaks the protocol, but drain it: a reset might overtake the reason."""
+        sent = self.conn.close_sent
+        assert sent is not None  # noqa: S101  # the parser has failed
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": sent.code, "reason": sent.reason})
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        self.close_sent, self._dropped = True, 0
+        self.stop_keepalive()
+        if self.read_paused:
+            self.read_paused = False
+            self.transport.resume_reading()
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self.close_timer = self.loop.call_later(self._watch.deadlines.linger, self.transport.abort)
+
+    def handle_ping(self) -> None:
+        pong = b"".join(self.conn.data_to_send())
+        if self.writable.is_set():  # else pongs would heap up; it is enough to answer the latest ping (RFC 6455, 5.5.3)
+            self.transport.write(pong)
+
+    def keepalive_timeout(self) -> None:
+        """End the connection of a client that has not answered a ping, unless its pong may wait to be read."""
+        if self.read_paused and not is_abandoned(self.transport):
+            self.pong_timer = self.loop.call_later(PONG_WITHIN, self.keepalive_timeout)
+        else:
+            super().keepalive_timeout()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stalled = self.transport.get_write_buffer_size() + MAX_WRITE
+        self._unread.add(self._stalled)
+
+    def resume_writing(self) -> None:
+        self._release_stalled()
+        super().resume_writing()
+
+    def _release_stalled(self) -> None:
+        self._unread.add(-self._stalled)
+        self._stalled = 0
+
+    def handle_deadline(self, now: float) -> None:
+        """End a connection that is closed, but whose client takes nothing more, or has left without being read."""
+        self.due = now + self._watch.deadlines.linger
+        if self.transport.is_closing():
+            before, self._waiting = self._waiting, self.transport.get_write_buffer_size()
+            if not 0 < self._waiting < before:
+                self.transport.abort()
+        elif self.read_paused and is_abandoned(self.transport):
+            self.transport.abort()
 
     def shutdown(self) -> None:
         """The server stops: answers that have begun may still be sent, unless this is said twice."""
@@ -49,7 +164,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         elif self._is_stopping:
             super().shutdown()
         else:
-            self._is_stopping = True
+            self._is_stopping, self.close_timeout = True, CLOSE_WITHIN
             self.queue.put_nowait({"type": "websocket.disconnect", "code": STOPPING})
 
     @property
@@ -59,7 +174,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
 
     @property
     def gone(self) -> bool:
-        return self.disconnected or self.transport.is_closing()
+        return self.disconnected or self.close_sent or self.transport.is_closing()
 
     @property
     def unsent(self) -> int:
@@ -69,10 +184,18 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         self.transport.write(data)
 
     def close(self, code: int = NO_CLOSE_FRAME) -> None:
-        if code != NO_CLOSE_FRAME:
+        if code != NO_CLOSE_FRAME and not self.close_sent:
             self.conn.send_close(code)
             self.transport.write(b"".join(self.conn.data_to_send()))
         self.transport.close()
 
     def reset(self) -> None:
         reset(self.transport)
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

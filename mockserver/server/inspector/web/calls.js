@@ -106,7 +106,7 @@ function later(rows) {
 
 function Row(row) {
   const from = source(row.source);
-  const meta = [row.model, row.operation ?? `${row.method} ${row.path}`, row.streamed && "stream"];
+  const meta = [row.model, row.operation ?? `${row.method} ${row.path}`, row.streamed && (row.websocket ? "websocket" : "stream")];
   const usage = tokens(row.usage);
   return html`<div class=${`cell status ${kind(row)}`} role="gridcell"><span class="number">${row.call}</span>
       <b>${row.status ?? "…"}</b></div>

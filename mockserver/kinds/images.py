@@ -1,0 +1,129 @@
+"""Images: pictures of the size that a request asks for, which show its words and colours."""
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Annotated, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mockserver.config.tables import AsTable, AsText, ByShape, Table, field
+from mockserver.core.call import Call
+from mockserver.core.draft import ArtifactDraft
+from mockserver.core.http import Headers
+from mockserver.core.plan import Artifact
+from mockserver.kinds.kind import ArtifactKind, OperationKind, Origins, ReadFile, ThenKey
+from mockserver.media.picture import Color, Picture, draw, find_color
+
+USUAL_SIZE = (1024, 1024)  # pixels
+
+
+class StatedImage(Struct, frozen=True):
+    """What a rule says of an image: a whole file, or the words and the colour of a picture."""
+
+    file: bytes | None = None
+    words: str | None = None
+    color: Color | None = None
+
+
+class Images(Artifact, frozen=True):
+    """The images of one request: pictures, in no format yet, or files of a rule."""
+
+    images: tuple[Picture | bytes, ...]
+    created: int
+    prompt_tokens: int
+    headers: Headers = ()
+
+    @property
+    def size(self) -> int:
+        return sum(
+            [len(image) if isinstance(image, bytes) else image.width * image.height // 8 for image in self.images]
+        )
+
+    def join(self, others: "Sequence[Images]") -> "Images":
+        """Return these images with those of other prompts."""
+        return replace(self, images=tuple(chain(self.images, *[other.images for other in others])))
+
+    def show(self) -> str:
+        """Return the sizes of the images."""
+        shown = [f"{len(image):,} bytes" if isinstance(image, bytes) else _show(image) for image in self.images]
+        return ", ".join(shown)
+
+
+def _show(picture: Picture) -> str:
+    return f"{picture.width} x {picture.height} pixels, {picture.ground.code}"
+
+
+class PictureSpec(Table):
+    """An image: a file, or the words and the color of a picture."""
+
+    example = "{color: teal, text: A cat}"
+
+    file: str | None = field(
+        None, min_length=1, description="a file beside the rules, sent as it is", examples=["cat.png"]
+    )
+    text: str | None = field(None, description="the words in the picture, in place of the prompt's", examples=["A cat"])
+    color: str | None = field(None, min_length=1, description="its color: teal, or #008080", examples=["teal"])
+
+
+def _compile(stated: Any, read_file: ReadFile) -> StatedImage:
+    if isinstance(stated, str):
+        return StatedImage(file=read_file(stated))
+    if stated.file is not None:
+        if stated.text is not None or stated.color is not None:
+            raise ValueError("a file is sent as it is; leave out its text and color")
+        return StatedImage(file=read_file(stated.file))
+    color = None if stated.color is None else find_color(stated.color)
+    if stated.color is not None and color is None:
+        raise ValueError(f'unknown color "{stated.color}"; write a name such as teal, or a code such as "#008080"')
+    return StatedImage(words=stated.text, color=color)
+
+
+def _finish(call: Call, draft: ArtifactDraft, origins: Origins) -> Images:
+    stated: StatedImage = draft.stated or StatedImage()
+    words = call.prompts[0].text if stated.words is None else stated.words
+    width, height = call.options.size or USUAL_SIZE
+    if stated.file is not None:
+        images: tuple[Picture | bytes, ...] = (stated.file,) * call.options.n
+    else:
+        images = tuple(
+            [
+                draw(_number(words, index), width, height, origins.seed, color=stated.color)
+                for index in range(call.options.n)
+            ]
+        )
+    return Images(images, origins.now, draft.usage.get("prompt", call.prompt_tokens), draft.headers)
+
+
+def _number(words: str, index: int) -> str:
+    """Return the words in one of several pictures, which tell them apart."""
+    return f"{words} {index + 1}".lstrip() if index else words
+
+
+IMAGE = ThenKey(
+    key="image",
+    value=Annotated[
+        AsText[str] | AsTable[PictureSpec], ByShape("the name of a file, or a table with color, text or file")
+    ],
+    doc="an image: a file beside the rules, or a picture of a color",
+    beside=frozenset(("timing", "faults", "usage", "headers")),
+    states="an image",
+    example={"color": "teal"},
+    compile=_compile,
+)
+
+
+def _make_kind(name: str) -> ArtifactKind:
+    return ArtifactKind(
+        name=name,
+        advice="; write image: {color: teal}",
+        then=IMAGE,
+        body=lambda text: {"prompt": text},
+        model_word="image",
+        wire={"data": [{"b64_json?": str | None, "url?": str | None}]},
+        finish=_finish,
+    )
+
+
+CONTENT = OperationKind(name="image_content", names_model=False, takes_text=False)  # of a URL in an answer
+OPERATIONS = (*map(_make_kind, ("images", "image_edits", "image_variations")), CONTENT)

@@ -1,0 +1,50 @@
+"""Handshakes of WebSockets (RFC 6455, 4.2.1): which requests are one, and why one is refused over HTTP."""
+
+from base64 import b64decode
+
+from mockserver.config.settings import Settings
+from mockserver.core.http import Headers, HttpRequest
+from mockserver.core.plan import Failure
+from mockserver.dialects import Dialect
+from mockserver.server.access import check_key, check_page
+
+VERSION = b"13"
+
+
+def is_handshake(http: HttpRequest) -> bool:
+    """Return whether a request asks to go on over a WebSocket."""
+    return http.method == "GET" and b"websocket" in http.fields.get(b"upgrade", b"").lower()
+
+
+def check_handshake(http: HttpRequest, dialect: Dialect, settings: Settings) -> None:
+    """Refuse what must not open a WebSocket: other pages, wrong keys, handshakes with mistakes. Raises Failure."""
+    check_page(http, settings)
+    if settings.keys is not None:
+        check_key(dialect.credential(http), settings.keys)
+    version = http.fields.get(b"sec-websocket-version")
+    if version != VERSION:
+        why = "is missing" if version is None else "must be 13"
+        raise Failure("bad_parameter", f"The header Sec-WebSocket-Version {why}.", status=426, headers=_KNOWN_VERSION)
+    keys = [value for name, value in http.headers if name == b"sec-websocket-key"]
+    if len(keys) != 1 or not _is_nonce(keys[0]):
+        raise Failure("bad_parameter", "The header Sec-WebSocket-Key must be 16 bytes in base64, once.", status=400)
+
+
+def refuse_handshake(http: HttpRequest, *, in_process: bool = False) -> Failure:
+    """Return the refusal of a WebSocket where there is none, or for a client without a connection."""
+    message = f"There is no WebSocket at {http.path}. Send the request over HTTP."
+    if in_process:
+        message = "A transport has no WebSockets. Give the client the websocket_base_url() of the server for them."
+    return Failure("method_not_allowed", message, status=426, headers=_INSTEAD)
+
+
+def _is_nonce(key: bytes) -> bool:
+    try:
+        return len(b64decode(key.strip(), validate=True)) == 16
+    except ValueError:
+        return False
+
+
+# A 426 must name a protocol (RFC 9110). On it Codex goes on over HTTP; on any other status it retries for seconds.
+_INSTEAD: Headers = (("upgrade", "HTTP/1.1"), ("connection", "Upgrade"))
+_KNOWN_VERSION: Headers = (("upgrade", "websocket"), ("connection", "Upgrade"), ("sec-websocket-version", "13"))

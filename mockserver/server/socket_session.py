@@ -1,0 +1,188 @@
+"""The session of a client on one WebSocket, whatever is spoken on it: its start, its answers and its end.
+
+What a client sends is the subclass's business. Each request that it makes is an HttpRequest with a visit of its own,
+answered as over HTTP: by the same rules, with the same timing, faults and limits, and a row of the journal.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from msgspec import Struct
+from starlette.types import Message, Receive, Scope, Send
+
+from mockserver.core.action import NO_CLOSE_FRAME
+from mockserver.core.http import HttpRequest
+from mockserver.core.plan import Failure
+from mockserver.delivery.drive import WIRE, ClientConnection, PacedStream, Wire
+from mockserver.server.deliver import serve
+from mockserver.server.limits import estimate_parsed_size
+from mockserver.server.respond import LARGE, Responder, Response, Visit
+
+STOPPING, CUT_SHORT, EXPIRED, FAILED = 1012, 1000, 1001, 1011  # codes with which connections are closed (RFC 6455, 7.4)
+FAREWELL = 1.0  # seconds that answers get to notice that their client has left
+LONGEST = 3600.0  # seconds that a session lasts
+
+
+class ConnectionWire(Wire, Protocol):
+    """The connection beneath a WebSocket; `answering` is how many answers are being sent on it."""
+
+    answering: int
+
+
+class SocketWire(Struct, frozen=True):
+    """What ends the connection beneath a WebSocket, for faults. It has no framing of HTTP to write past."""
+
+    wire: ConnectionWire
+
+    @property
+    def stopping(self) -> bool:
+        """Return False: its answers have an end."""
+        return False
+
+    @property
+    def gone(self) -> bool:
+        return self.wire.gone
+
+    @property
+    def unsent(self) -> int:
+        return self.wire.unsent
+
+    def write(self, data: bytes) -> None:
+        self.wire.write(data)
+
+    def close(self, code: int = NO_CLOSE_FRAME) -> None:
+        self.wire.close(code)
+
+    def reset(self) -> None:
+        self.wire.reset()
+
+    def send_whole(self, status: int, head: bytes, body: bytes) -> bool:
+        return False
+
+    def send_piece(self, data: bytes) -> bool:
+        return False
+
+    def send_paced(self, status: int, head: bytes, stream: PacedStream) -> bool:
+        return False
+
+
+class SocketSession:
+    """One WebSocket of a client, from its handshake, which is known to be right, to its end."""
+
+    def __init__(
+        self, responder: Responder, handshake: HttpRequest, *, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        self.responder, self.handshake = responder, handshake
+        self._scope, self._receive, self._send = scope, receive, send
+        wire: ConnectionWire | None = (scope.get("extensions") or {}).get(WIRE)
+        self._wire = None if wire is None else SocketWire(wire)
+        self._has_left = asyncio.Event()
+        self._began = responder.live.now()
+
+    async def run(self) -> None:
+        """Accept the client, and take what it sends until it leaves, the server stops or the session is too old."""
+        await self._receive()  # websocket.connect
+        await self._send({"type": "websocket.accept"})
+        code: int | None = None
+        try:
+            code = await self._take_all()
+        finally:
+            if code is None:
+                self._has_left.set()
+            await self.end_answers(in_time=FAREWELL if code is None else None)
+        if code == EXPIRED:
+            await self.say_expired()
+        if code is not None:
+            await self.close(code)
+
+    async def take(self, message: Message) -> None:
+        """Take a message of the client: `text` or `bytes`."""
+        raise NotImplementedError
+
+    async def end_answers(self, *, in_time: float | None) -> None:
+        """Let the answers that have begun end, for so many seconds; None: as long as they take."""
+        raise NotImplementedError
+
+    async def say_expired(self) -> None:
+        """Tell the client that its session has lasted as long as any may."""
+        raise NotImplementedError
+
+    async def _take_all(self) -> int | None:
+        """Take what the client sends; return with which code the connection is to be closed, None if it has left."""
+        while True:
+            left = LONGEST - (self.responder.live.now() - self._began)
+            try:
+                async with asyncio.timeout(max(left, 0.0)):
+                    message = await self._receive()
+            except TimeoutError:
+                return EXPIRED
+            if message["type"] == "websocket.disconnect":
+                return STOPPING if message.get("code") == STOPPING else None
+            if self.responder.live.now() - self._began >= LONGEST:
+                return EXPIRED
+            await self.take(message)
+
+    def admit(self, request: HttpRequest) -> Visit:
+        """Return the visit of a request that the client makes."""
+        visit = self.responder.admit(request.method, request.path, request.namespace)
+        row = visit.row
+        row.query, row.headers, row.is_socket = self._scope["query_string"], request.headers, True
+        row.take(request.body)
+        visit.receive = self._wait_until_left
+        return visit
+
+    def hold(self, request: HttpRequest, visit: Visit) -> None:
+        """Count the bytes of a request that waits for its answer. Raises Failure if all requests take too many."""
+        size = len(request.body)
+        visit.take(estimate_parsed_size(request.body) if size > LARGE else size)
+
+    async def answer(self, response: Awaitable[Response], visit: Visit, send: Send) -> None:
+        """Send the response to a request, as the messages of ASGI that HTTP has."""
+        client = ClientConnection(self._wait_until_left, send, self._wire)
+        scope = {**self._scope, "type": "http", "method": visit.row.method, "http_version": "1.1"}
+        with self._note_answering():
+            await serve(self.responder, response, visit, client, scope)
+
+    async def refuse(self, request: HttpRequest, failure: Failure, visit: Visit) -> Response:
+        return self.responder.finish(self.responder.refuse(request, failure), request, visit)
+
+    async def send(self, message: Message) -> None:
+        """Send a message of ASGI, unless the client has left."""
+        try:
+            await self._send(message)
+        except OSError:
+            self._has_left.set()
+
+    async def close(self, code: int) -> None:
+        """Close the connection; nothing more is sent."""
+        if not self._has_left.is_set():
+            await self.send({"type": "websocket.close", "code": code})
+            self._has_left.set()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing reaches the client any more."""
+        return self._has_left.is_set() or self.is_gone
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the connection has ended, although nobody has said so."""
+        return self._wire is not None and self._wire.gone
+
+    @contextmanager
+    def _note_answering(self) -> Iterator[None]:
+        """Have the connection know that an answer is being sent."""
+        if self._wire is None:
+            yield
+            return
+        self._wire.wire.answering += 1
+        try:
+            yield
+        finally:
+            self._wire.wire.answering -= 1
+
+    async def _wait_until_left(self) -> Message:
+        await self._has_left.wait()
+        return {"type": "http.disconnect"}

@@ -1,0 +1,267 @@
+"""The provider's WebSocket behind a client's: what is passed on goes over it, as only there the chain is known.
+
+A request gets the answer that it would get over HTTP: each frame is an event of a stream, with its time, and a first
+frame that is an error is an answer with its status. So it is relayed, recorded and replayed like any other.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import to_json
+
+from mockserver.core.action import NO_CLOSE_FRAME
+from mockserver.core.http import SocketTurn
+from mockserver.core.json import Json, compact, try_parse
+from mockserver.core.text import escape_line
+from mockserver.server.socket_frames import LAST_TYPES, find_type
+
+if TYPE_CHECKING:
+    from httpx2 import Request, Response
+    from websockets.asyncio.client import ClientConnection
+
+MOST_UNREAD = 64  # frames of a lane that nobody has taken; more are not read meanwhile
+CLOSE_WITHIN = 1.0  # seconds for the provider to answer a close frame
+
+log = logging.getLogger("mockserver")
+
+
+class UpstreamSocket:
+    """The provider's end of one client's WebSocket, opened for the first request that is passed on."""
+
+    def __init__(self) -> None:
+        self.close_code = NO_CLOSE_FRAME  # with which the provider has closed it
+        self._connection: ClientConnection | None = None
+        self._reader: asyncio.Task[None] | None = None
+        self._opening = asyncio.Lock()
+        self._is_refused = False
+        self._lanes: dict[str, asyncio.Queue[bytes | None]] = {}  # of requests that wait for frames; None: the end
+
+    async def send(self, request: "Request", turn: SocketTurn, on_sent: Callable[[], None]) -> "Response | None":
+        """Pass a request on, and return its answer once that begins; None: the provider has to be asked over HTTP.
+
+        Raises what httpx2 raises when a connection breaks.
+        """
+        frames = self._lanes[turn.lane] = asyncio.Queue(MOST_UNREAD)
+        try:
+            if not await self._send_frame(request, turn.write_frame().decode("utf-8", "replace")):
+                self._forget(frames, turn)
+                return None
+            on_sent()
+            first = await self._receive(frames, turn)
+        except BaseException:
+            self._forget(frames, turn)
+            await self.close()
+            raise
+        return self._make_answer(first, frames, turn, request)
+
+    async def _send_frame(self, request: "Request", frame: str) -> bool:
+        """Send a frame, over another connection if this one was closed meanwhile; return whether there is any."""
+        from httpx2 import RemoteProtocolError
+        from websockets.exceptions import ConnectionClosed
+
+        for _ in range(2):
+            async with self._opening:
+                connection = self._connection or await self._open(request)
+            if connection is None:
+                return False
+            try:
+                await connection.send(frame)
+            except ConnectionClosed:
+                if self._connection is connection:
+                    self._connection = None
+            else:
+                return True
+        raise RemoteProtocolError("the WebSocket was closed at once")
+
+    async def close(self) -> None:
+        """Close it; the next request opens another one."""
+        connection, reader = self._connection, self._reader
+        self._connection = self._reader = None
+        if connection is not None and reader is not None:
+            reader.cancel()
+            for frames in self._lanes.values():
+                if frames.full():
+                    frames.get_nowait()
+                frames.put_nowait(None)
+            with suppress(Exception):
+                await connection.close()
+
+    async def _open(self, request: "Request") -> "ClientConnection | None":
+        from websockets.asyncio.client import connect
+        from websockets.exceptions import InvalidStatus, WebSocketException
+
+        if self._is_refused:
+            return None
+
+        class Connect(connect):
+            """Follows no redirect, which might take the key elsewhere."""
+
+            def process_redirect(self, exc: Exception) -> Exception | str:
+                return exc
+
+        url = request.url.copy_with(scheme="wss" if request.url.scheme == "https" else "ws")
+        headers = [(name, value) for name, value in request.headers.multi_items() if name.lower() not in _OF_HTTP]
+        try:
+            self._connection = await Connect(
+                str(url),
+                additional_headers=headers,
+                user_agent_header=None,
+                open_timeout=None,  # the request has one
+                close_timeout=CLOSE_WITHIN,
+                max_size=None,
+                **_find_tls(request),
+            )
+        except InvalidStatus:
+            self._is_refused = True
+            return None
+        except (WebSocketException, OSError, ImportError) as error:  # over HTTP, it will fail or get there
+            log.info("no WebSocket to %s: %s", request.url.host, escape_line(str(error)))
+            return None
+        self.close_code = NO_CLOSE_FRAME
+        self._reader = asyncio.create_task(self._read(self._connection))
+        return self._connection
+
+    async def _read(self, connection: "ClientConnection") -> None:
+        """Hand each frame to the request that it answers."""
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            while True:
+                data = await connection.recv(decode=False)
+                lane = _find_lane(data)
+                takers = [self._lanes[lane]] if lane in self._lanes else [*self._lanes.values()]
+                for frames in takers:
+                    await frames.put(data)
+        except ConnectionClosed as closed:
+            if closed.rcvd is not None and closed.rcvd.code not in _NEVER_SENT:
+                self.close_code = closed.rcvd.code
+        if self._connection is connection:
+            self._connection = None
+        for frames in [*self._lanes.values()]:
+            await frames.put(None)
+
+    async def _receive(self, frames: "asyncio.Queue[bytes | None]", turn: SocketTurn) -> bytes:
+        """Return the next frame, without the name of its lane."""
+        from httpx2 import RemoteProtocolError
+
+        data = await frames.get()
+        if data is None:
+            raise RemoteProtocolError(f"the WebSocket was closed with code {self.close_code}")
+        return _drop_lane(data, turn.lane)
+
+    async def _receive_in_time(
+        self, frames: "asyncio.Queue[bytes | None]", turn: SocketTurn, request: "Request"
+    ) -> bytes:
+        from httpx2 import ReadTimeout
+
+        try:
+            async with asyncio.timeout(_find_read_timeout(request)):
+                return await self._receive(frames, turn)
+        except TimeoutError:
+            raise ReadTimeout("the WebSocket is silent") from None
+
+    def _make_answer(
+        self, first: bytes, frames: "asyncio.Queue[bytes | None]", turn: SocketTurn, request: "Request"
+    ) -> "Response":
+        from httpx2 import AsyncByteStream, Response
+
+        owner = self
+
+        class Whole(AsyncByteStream):
+            def __init__(self, body: bytes) -> None:
+                self._body = body
+
+            async def __aiter__(self) -> AsyncIterator[bytes]:
+                yield self._body
+
+        event = try_parse(first.decode("utf-8", "replace"))
+        if isinstance(event, dict) and event.get("type") == "error" and isinstance(event.get("error"), dict):
+            self._forget(frames, turn)
+            status = event.get("status")
+            headers = [("content-type", "application/json"), *_find_headers(event)]
+            body = to_json({"error": _drop_headers(event["error"])})
+            if not (isinstance(status, int) and 400 <= status <= 599):
+                status = 500
+            headers.append(("content-length", str(len(body))))
+            return Response(status, headers=headers, stream=Whole(body), request=request)
+
+        class Events(AsyncByteStream):
+            is_over = False
+
+            async def __aiter__(self) -> AsyncIterator[bytes]:
+                data = first
+                while True:
+                    self.is_over = find_type(data) in LAST_TYPES
+                    yield _write_event(data)
+                    if self.is_over:
+                        return
+                    data = await owner._receive_in_time(frames, turn, request)
+
+            async def aclose(self) -> None:
+                owner._forget(frames, turn)
+                if not self.is_over:  # what still comes would be taken for the next answer
+                    await owner.close()
+
+        return Response(200, headers=[("content-type", _EVENTS)], stream=Events(), request=request)
+
+    def _forget(self, frames: "asyncio.Queue[bytes | None]", turn: SocketTurn) -> None:
+        if self._lanes.get(turn.lane) is frames:
+            del self._lanes[turn.lane]
+
+
+def _find_tls(request: "Request") -> dict[str, Any]:
+    """Return how TLS trusts the provider: as over HTTP."""
+    from httpx2 import create_ssl_context
+
+    return {"ssl": create_ssl_context()} if request.url.scheme == "https" else {}
+
+
+def _find_read_timeout(request: "Request") -> float | None:
+    seconds: float | None = request.extensions.get("timeout", {}).get("read")
+    return seconds
+
+
+def _find_lane(data: bytes) -> str:
+    event = try_parse(data.decode("utf-8", "replace")) if b'"stream_id"' in data else None
+    lane = event.get("stream_id") if isinstance(event, dict) else None
+    return lane if isinstance(lane, str) else ""
+
+
+def _drop_lane(data: bytes, lane: str) -> bytes:
+    if not lane:
+        return data
+    end = b',"stream_id":%b}' % to_json(lane)
+    if data.endswith(end):
+        return data[: -len(end)] + b"}"
+    event = try_parse(data.decode("utf-8", "replace"))
+    if not isinstance(event, dict) or event.pop("stream_id", None) is None:
+        return data
+    return compact(event).encode()
+
+
+def _write_event(data: bytes) -> bytes:
+    """Return a frame as an event of a stream."""
+    kind = find_type(data)
+    name = b"event: %b\n" % kind.encode() if isinstance(kind, str) and kind.isprintable() else b""
+    return name + b"".join([b"data: %b\n" % line for line in data.splitlines()]) + b"\n"
+
+
+def _find_headers(event: dict[str, Json]) -> list[tuple[str, str]]:
+    """Return the headers that an error states."""
+    error = event["error"]
+    stated = event.get("headers") or (error.get("headers") if isinstance(error, dict) else None)
+    fields = stated.items() if isinstance(stated, dict) else ()
+    return [(name, value) for name, value in fields if isinstance(value, str) and name.lower().startswith(_TOLD)]
+
+
+def _drop_headers(error: Json) -> Json:
+    return {name: value for name, value in error.items() if name != "headers"} if isinstance(error, dict) else error
+
+
+_EVENTS = "text/event-stream; charset=utf-8"
+_TOLD = ("retry-after", "x-ratelimit-")
+_OF_HTTP = frozenset(("host", "connection", "content-length", "content-type", "accept", "accept-encoding"))
+_NEVER_SENT = (1005, 1006, 1015)  # codes that clients make up (RFC 6455, 7.4.1)

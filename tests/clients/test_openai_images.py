@@ -1,0 +1,148 @@
+"""OpenAI's own client with images, over a real socket: the answers are pictures that another program decodes."""
+
+import io
+from base64 import b64decode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import av
+import httpx2
+import openai
+import pytest
+from openai import OpenAI
+
+from tests.kit.served import Served, served
+
+RULES = """
+rules:
+  - {when: {operation: images, param.prompt: "*teal*"}, then: {image: {color: teal, text: Rule}}}
+  - {when: {operation: [images, image_edits], param.prompt: "*file*"}, then: {image: logo.png}}
+  - {when: {operation: images, param.prompt: "*whole*"}, then: {json: {created: 1, data: [{url: "http://own.test/1"}]}}}
+  - {when: {operation: images, param.prompt: "*refused*"}, then: {error: content_filter}}
+"""
+MODEL = "gpt-image-2"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Served]:
+    with served(RULES, files={"logo.png": b"whatever bytes"}) as running:
+        yield running
+
+
+@pytest.fixture
+def client(server: Served) -> Iterator[OpenAI]:
+    with OpenAI(base_url=server.base("openai"), api_key="sk-test", max_retries=0) as client:
+        yield client
+
+
+def decode(data: bytes) -> tuple[str, tuple[int, int], tuple[int, ...]]:
+    """Return the format of a picture, its size, and its first pixel."""
+    with av.open(io.BytesIO(data), "r") as file:
+        frame = next(file.decode(video=0))
+        first = bytes(frame.reformat(format="rgba").planes[0])[:4]
+        return file.streams.video[0].codec.name, (frame.width, frame.height), tuple(first)
+
+
+def read(image: openai.types.Image) -> bytes:
+    assert image.b64_json is not None
+    return b64decode(image.b64_json)
+
+
+@pytest.mark.parametrize(("kind", "codec"), [("png", "png"), ("jpeg", "mjpeg"), ("webp", "webp")])
+def test_a_picture_has_the_format_and_size_that_were_asked_for(
+    client: OpenAI, kind: Literal["png", "jpeg", "webp"], codec: str
+) -> None:
+    made = client.images.generate(
+        model=MODEL, prompt="a cat", size="1536x1024", output_format=kind, quality="high", n=2
+    )
+    assert (made.size, made.quality, made.background, made.output_format) == ("1536x1024", "high", "opaque", kind)
+    assert made.usage is not None
+    assert made.usage.output_tokens == 2 * 6208
+    pictures = [read(each) for each in made.data or ()]
+    assert [decode(each)[:2] for each in pictures] == [(codec, (1536, 1024))] * 2
+    assert pictures[0] != pictures[1]
+    again = client.images.generate(model=MODEL, prompt="a cat", size="1536x1024", output_format=kind, n=2)
+    assert [read(each) for each in again.data or ()] == pictures
+
+
+def test_a_rule_states_color_and_words(client: OpenAI) -> None:
+    made = client.images.generate(model=MODEL, prompt="a teal cat")
+    assert decode(read((made.data or [])[0]))[2] == (0, 128, 128, 255)
+
+
+def test_a_rule_sends_a_file(client: OpenAI) -> None:
+    made = client.images.generate(model=MODEL, prompt="the file")
+    assert read((made.data or [])[0]) == b"whatever bytes"
+
+
+def test_a_rule_answers_with_a_whole_body(client: OpenAI) -> None:
+    made = client.images.generate(model=MODEL, prompt="the whole body")
+    assert (made.data or [])[0].url == "http://own.test/1"
+
+
+def test_the_safety_system_refuses_as_a_rule_says(client: OpenAI) -> None:
+    with pytest.raises(openai.BadRequestError) as caught:
+        client.images.generate(model=MODEL, prompt="refused")
+    assert (caught.value.code, caught.value.type) == ("moderation_blocked", "image_generation_user_error")
+
+
+def test_early_pictures_are_streamed(client: OpenAI) -> None:
+    events = list(client.images.generate(model=MODEL, prompt="a red cat", stream=True, partial_images=2))
+    assert [event.type for event in events] == [
+        *["image_generation.partial_image"] * 2,
+        "image_generation.completed",
+    ]
+    brightness = [sum(decode(b64decode(event.b64_json))[2][:3]) for event in events]
+    assert brightness == sorted(set(brightness))
+    plain = client.images.generate(model=MODEL, prompt="a red cat")
+    assert b64decode(events[-1].b64_json) == read((plain.data or [])[0])
+
+
+def test_a_url_leads_to_the_picture(client: OpenAI) -> None:
+    made = client.images.generate(model="dall-e-3", prompt="a red cat", size="1024x1024")
+    first = (made.data or [])[0]
+    assert first.revised_prompt == "a red cat"
+    assert first.url is not None
+    shown = httpx2.get(first.url)
+    assert shown.headers["content-type"] == "image/png"
+    inside = client.images.generate(model="dall-e-3", prompt="a red cat", response_format="b64_json")
+    assert shown.content == read((inside.data or [])[0])
+
+
+def test_edits_take_one_image_or_several(client: OpenAI, tmp_path: Path) -> None:
+    one, other = tmp_path / "one.png", tmp_path / "other.png"
+    one.write_bytes(b"\x89PNG 1")
+    other.write_bytes(b"\x89PNG 2")
+    with one.open("rb") as first, other.open("rb") as second:
+        single = client.images.edit(model=MODEL, image=first, prompt="more blue", size="1024x1536")
+        several = client.images.edit(model=MODEL, image=[first, second], prompt="more blue", n=2, mask=b"\x89PNG")
+    assert decode(read((single.data or [])[0])) == ("png", (1024, 1536), (20, 60, 220, 255))
+    assert len(several.data or []) == 2
+    assert single.usage is not None
+    assert single.usage.input_tokens_details.image_tokens == 272
+    events = list(client.images.edit(model=MODEL, image=b"\x89PNG", prompt="more blue", stream=True))
+    assert [event.type for event in events] == ["image_edit.completed"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "param"),
+    [
+        ({"prompt": "a cat", "size": "1x"}, "size"),
+        ({"prompt": "a cat", "size": "99999x99999"}, "size"),
+        ({"prompt": "a cat", "size": "0x10"}, "size"),
+        ({"prompt": "a cat", "n": 11}, "n"),
+        ({"prompt": "a" * 32_001}, "prompt"),
+        ({}, "prompt"),
+    ],
+)
+def test_what_no_picture_can_be_is_refused(server: Served, asked: dict[str, object], param: str) -> None:
+    answer = httpx2.post(f"{server.base('openai')}/images/generations", json=asked)
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, param)
+
+
+@pytest.mark.parametrize("query", ["size=x&color=y", "size=99999x99999", "words=%00%ff", ""])
+def test_any_url_of_a_picture_shows_one(server: Served, query: str) -> None:
+    shown = httpx2.get(f"{server.base('openai')}/images/content?{query}")
+    assert shown.status_code == 200
+    assert decode(shown.content)[0] == "png"

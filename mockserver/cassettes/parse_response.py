@@ -447,8 +447,28 @@ def _read_mcp_result(body: Table) -> ParsedResponse:
     result = read_table(body.get("result"))
     contents = [*read_rows(result.get("content")), *read_rows(result.get("contents"))]
     contents += [read_table(message.get("content")) for message in read_rows(result.get("messages"))]
-    parts = tuple(ParsedPart("text", _read_text(content.get("text"))) for content in contents if "text" in content)
+    texts = [_read_text(content["text"]) for content in contents if "text" in content]
+    texts += [_name_listed(key, result[key]) for key in _MCP_LISTS if key in result]
+    texts += [_name_server(read_table(result["serverInfo"]))] if "serverInfo" in result else []
+    parts = tuple(ParsedPart("text", text) for text in texts)
     return ParsedResponse(choices=(ParsedChoice(parts),) if parts else (), error=body.get("error"))
+
+
+def _name_listed(key: str, entries: Json) -> str:
+    return f"{key}: {', '.join(str(entry.get('name')) for entry in read_rows(entries)) or 'none'}"
+
+
+def _name_server(server: Table) -> str:
+    return f"{server.get('name')} {server.get('version')}"
+
+
+def _read_mcp_events(found: Sequence[Event]) -> ParsedResponse:
+    """Read the response among the messages of a stream."""
+    responses = [event.table for event in found if "result" in event.table or "error" in event.table]
+    return _read_mcp_result(responses[-1]) if responses else ParsedResponse(complete=False)
+
+
+_MCP_LISTS = ("tools", "resources", "resourceTemplates", "prompts")
 
 
 # How the events of a stream, and a whole body, are read in each format; the contents of Gemini are alike in both.
@@ -457,5 +477,5 @@ _READERS: Mapping[str, tuple[Callable[[Sequence[Event]], ParsedResponse] | None,
     **dict.fromkeys(("chat", "completions"), (_read_chunks, lambda body: _read_choices([body]))),
     "stored_chat": (None, lambda body: _read_choices([body])),
     "messages": (_read_message_events, _read_message),
-    **dict.fromkeys(("mcp_call", "mcp_read", "mcp_prompt"), (None, _read_mcp_result)),
+    **dict.fromkeys(("mcp_call", "mcp_read", "mcp_prompt", "mcp_session"), (_read_mcp_events, _read_mcp_result)),
 }

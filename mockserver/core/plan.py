@@ -214,6 +214,7 @@ class Logprob(Struct, frozen=True):
     top: tuple[tuple[str, float], ...] = ()
 
 
+SERVED_MCP = "mcp_served"  # the kind of an MCP server's tool whose functions are offered one by one
 TOOL_ERROR = "tool_error"  # why an answer of an MCP tool ends that has failed
 # Why an answer ends, in words that all dialects can show.
 FINISHES = ("stop", "length", "tool_calls", "content_filter", "function_call", "error")
@@ -417,6 +418,7 @@ class Plan(Struct, frozen=True, gc=False):
     trace: tuple[str, ...] = ()  # steps, branches and faults of rules: `rule rules.yaml:14 weather: steps[1]`
     remarks: tuple[str, ...] = ()  # those on the call, and why no model could answer so, with the rule's place
     history_remarks: tuple[str, ...] = ()  # why the live provider would refuse the history of its call
+    carried_out: "tuple[CarriedOut, ...]" = ()  # calls of MCP servers that the provider makes for the answer
 
     @property
     def is_service(self) -> bool:
@@ -430,3 +432,10 @@ class Plan(Struct, frozen=True, gc=False):
         return Plan(  # by position, as names take longer
             left, self.source, UNTIMED, self.faults, self.modified_by, self.trace, self.remarks, self.history_remarks
         )
+
+
+class CarriedOut(Struct, frozen=True):
+    """A call that the provider makes for an answer, such as of a tool of an MCP server, and its own plan."""
+
+    call: Call
+    plan: Plan

@@ -166,6 +166,7 @@ class Options(Struct, frozen=True, gc=False):
     logprobs: int | None = None  # alternatives per token; None: no log probabilities
     dimensions: int | None = None  # of an embedding
     size: tuple[int, int] | None = None  # of a picture: width and height in pixels
+    top_documents: int | None = None  # how many of the documents to return, the best
     seed: int | None = None
     effort: str | None = None  # reasoning effort (none, minimal, low, medium, high...), if stated
     verbosity: str | None = None  # low, medium or high
@@ -195,6 +196,7 @@ class Call(Struct, frozen=True, dict=True):
     raw: Mapping[str, Json] = {}
     messages: tuple[Message, ...] = ()
     prompts: tuple[Prompt, ...] = ()  # without a conversation: each is answered separately
+    documents: tuple[str, ...] = ()  # to rank, or to answer from
     has_instructions: bool = False  # the first message belongs to this call only
     tools: tuple[Tool, ...] = ()
     tool_choice: ToolChoice = ToolChoice("none")
@@ -305,6 +307,8 @@ class Call(Struct, frozen=True, dict=True):
             if message.parts:
                 for part in message.parts:
                     tokens += self.part_tokens(part)
+        for document in self.documents:
+            tokens += count(document)
         if self.tools:
             tokens += _TOOLS + count(declare_tools(self.tools))
             for message in messages:

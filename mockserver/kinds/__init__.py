@@ -19,6 +19,7 @@ from mockserver.kinds import (
     mcp,
     models,
     moderations,
+    rerank,
     responses,
 )
 from mockserver.kinds.kind import ArtifactKind, Conversation, OperationKind, Question, ThenKey
@@ -32,6 +33,7 @@ KINDS = (
     embeddings,
     moderations,
     images,
+    rerank,
     models,
     batches,
     cached_contents,

@@ -141,11 +141,17 @@ class ToolChoice(Struct, frozen=True, gc=False):
 
 
 class IdShape(Struct, frozen=True):
-    """The shape of a provider's ids: a prefix and a number of letters and digits (`alnum`, `base58`) or hex digits."""
+    """The shape of a provider's ids: a prefix and a number of letters and digits (`alnum`, `base58`) or hex digits.
+
+    In the prefix of a tool call's id, TOOL_NAME stands for the name of the tool. A `uuid` has 32 hex digits in groups.
+    """
 
     prefix: str = "chatcmpl-"
     length: int = 29
-    alphabet: Literal["alnum", "base58", "hex"] = "alnum"
+    alphabet: Literal["alnum", "base58", "hex", "uuid"] = "alnum"
+
+
+TOOL_NAME = "{name}"
 
 
 class Options(Struct, frozen=True, gc=False):
@@ -196,7 +202,7 @@ class Call(Struct, frozen=True, dict=True):
     raw: Mapping[str, Json] = {}
     messages: tuple[Message, ...] = ()
     prompts: tuple[Prompt, ...] = ()  # without a conversation: each is answered separately
-    documents: tuple[str, ...] = ()  # to rank, or to answer from
+    documents: tuple[str, ...] = ()  # to rank by the query, which is what the user says
     has_instructions: bool = False  # the first message belongs to this call only
     tools: tuple[Tool, ...] = ()
     tool_choice: ToolChoice = ToolChoice("none")

@@ -21,6 +21,7 @@ from mockserver.kinds import (
     moderations,
     rerank,
     responses,
+    tokenization,
 )
 from mockserver.kinds.kind import ArtifactKind, Conversation, OperationKind, Question, ThenKey
 from mockserver.kinds.mcp import McpOperation
@@ -34,6 +35,7 @@ KINDS = (
     moderations,
     images,
     rerank,
+    tokenization,
     models,
     batches,
     cached_contents,

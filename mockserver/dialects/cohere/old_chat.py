@@ -54,7 +54,7 @@ def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
         http=http,
         meaning=_meaning(body, "chat"),
         raw=body,
-        messages=attach_documents([*_messages(parsed)], documents),
+        messages=attach_documents([*_messages(parsed)], documents, is_citable=parsed.get("citation_quality") != "off"),
         tools=tools,
         tool_choice=ToolChoice("auto" if tools else "none"),
         stream=parsed.get("stream") is True,

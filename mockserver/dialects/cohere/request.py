@@ -32,12 +32,16 @@ _refuse = make_refuse("v2/reference/chat")
 
 def parse_chat(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read_request(CHAT, http, _refuse, validation)
-    if validation is not Validation.OFF:
+    if validation is not Validation.OFF and not (parsed["messages"] and _CONFLICTING.isdisjoint(parsed)):
         refuse_first(_conflicts(parsed), _refuse)
     if validation is Validation.LIVE:
         refuse_first(unknown_fields(body, CHAT.fields), _refuse)
-    tools = tuple([tool_of("function", tool["function"]) for tool in parsed.get("tools") or () if "function" in tool])
-    messages = [_message(each) for each in parsed["messages"]]
+    offered = parsed.get("tools")
+    tools = tuple([tool_of("function", tool["function"]) for tool in offered if "function" in tool]) if offered else ()
+    messages = tuple([_message(each) for each in parsed["messages"]])
+    if parsed.get("documents"):
+        mode = (parsed.get("citation_options") or {}).get("mode")
+        messages = attach_documents(messages, _documents(parsed), is_citable=mode not in _UNCITING)
     return Call(
         dialect=NAME,
         operation="chat",
@@ -45,7 +49,7 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
         http=http,
         meaning=_meaning(body),
         raw=body,
-        messages=attach_documents(messages, _documents(parsed)),
+        messages=messages,
         tools=tools,
         tool_choice=_tool_choice(parsed.get("tool_choice"), is_offered=bool(tools)),
         stream=parsed.get("stream") is True,
@@ -71,6 +75,8 @@ def _conflicts(body: Body) -> Iterator[Complaint]:
 
 def _message(message: Body) -> Message:
     content = message.get("content")
+    if type(content) is str and message["role"] in ("user", "system"):
+        return Message(message["role"], content)
     text, parts = (content, ()) if isinstance(content, str) else read_content(content or ())
     return Message(
         message["role"],
@@ -115,9 +121,11 @@ def _documents(body: Body) -> Iterator[Body]:
         yield {"id": name, "text": data} if isinstance(data, str) else {"id": name, **data}
 
 
-def attach_documents(messages: Sequence[Message], documents: Iterable[Body]) -> tuple[Message, ...]:
-    """Return the messages with documents as files of the user's last one."""
-    files = tuple([{"type": "file", "file": _file(document)} for document in documents])
+def attach_documents(
+    messages: Sequence[Message], documents: Iterable[Body], *, is_citable: bool = True
+) -> tuple[Message, ...]:
+    """Return the messages with documents as files of the user's last one; `is_citable`: with sentences to quote."""
+    files = tuple([{"type": "file", "file": _file(document, is_citable=is_citable)} for document in documents])
     at = next((at for at in range(len(messages) - 1, -1, -1) if messages[at].role == "user"), None)
     if not files or at is None:
         return tuple(messages)
@@ -125,13 +133,13 @@ def attach_documents(messages: Sequence[Message], documents: Iterable[Body]) -> 
     return (*messages[:at], replace(last, parts=(*last.parts, *files)), *messages[at + 1 :])
 
 
-def _file(document: Body) -> Body:
+def _file(document: Body, *, is_citable: bool) -> Body:
     title = document.get("title")
     texts = [text for key, text in document.items() if key not in _UNCITED and isinstance(text, str)]
     sources = [{"type": "document", "id": document["id"], "document": document}]
     places = [{"cited_text": found[0], "sources": sources} for text in texts for found in _SENTENCE.finditer(text)]
     named = {"filename": title} if isinstance(title, str) else {}
-    return {**named, "text": "\n".join(texts), "citable": tuple(places)}
+    return {**named, "text": "\n".join(texts), **({"citable": tuple(places)} if is_citable else {})}
 
 
 def count_part(part: Body) -> int:
@@ -162,18 +170,21 @@ def _options(body: Body) -> Options:
 
 
 def _meaning(body: Body) -> dict[str, Json]:
-    kept = chat_fingerprint_fields({key: value for key, value in body.items() if key != "priority"}, NAME)
-    form = kept.get("response_format")
-    if isinstance(form, Mapping):
+    if "priority" in body:  # decides only when it is answered
+        body = {key: value for key, value in body.items() if key != "priority"}
+    kept = chat_fingerprint_fields(body, NAME)
+    if isinstance(form := kept.get("response_format"), Mapping):
         kept["response_format"] = schema_as_text(schema_as_text(form, "json_schema"), "schema")
     return kept
 
 
 _SENTENCE = re.compile(r"[^\s.!?][^.!?\n]{0,2000}[.!?]*")
+_UNCITING = ("OFF", "DISABLED")
 _UNCITED = ("id", "title", "url")
 _AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")
 _CHOICES: Mapping[Json, ToolChoice] = {"REQUIRED": ToolChoice("required"), "NONE": _NONE}
 _USUAL = Options(lenient_schema=True)
+_CONFLICTING = frozenset(("response_format", "tool_choice"))
 _ASKING = frozenset(  # fields that make options unusual
     ("max_tokens", "stop_sequences", "logprobs", "seed", "thinking", "response_format")
 )

@@ -26,7 +26,7 @@ def make_embedding_call(
 ) -> Call:
     """Return the Call of a body with these inputs: texts, or objects that have a text or an image."""
     messages = tuple(map(_read_input, inputs))
-    texts = [message.text or f"image {fingerprint(message.parts)[:8]}" for message in messages]
+    texts = [name_input(message) for message in messages]
     meaning = {key: value for key, value in body.items() if key not in _BOOKKEEPING and value is not None}
     return Call(
         dialect=dialect,
@@ -47,6 +47,13 @@ def _read_input(given: Json) -> Message:
     text, image = given.get("text"), given.get("image")
     parts = () if image is None else ({"type": "image_url", "image_url": {"url": image}},)
     return Message("user", text or "", parts=parts)
+
+
+def name_input(message: Message) -> str:
+    """Return what is embedded of an input: its text, or a short one for its images; equal images get equal vectors."""
+    if message.text or not message.parts:
+        return message.text
+    return f"image {fingerprint(message.parts[0])[:8]}"
 
 
 Write = Callable[[Vector], Json]

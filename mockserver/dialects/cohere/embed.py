@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from functools import partial
 
-from mockserver.core.call import Call, Message, Options, Prompt, fingerprint
+from mockserver.core.call import Call, Message, Options, Prompt
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.lazy import map_lazily
 from mockserver.core.tokens import read_image_size
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
+from mockserver.dialects._embedders import name_input
 from mockserver.dialects._embeddings import ENCODINGS
 from mockserver.dialects._fields import Model
 from mockserver.dialects._parse import Body, Complaint, custom_complaint, read_request, refuse_first, unknown_fields
@@ -55,7 +56,7 @@ def _parse(http: HttpRequest, validation: Validation, *, model: Model, page: str
     elif not messages:
         raise refuse(custom_complaint(_NOTHING, "texts"))
     name = parsed.get("model") or USUAL_MODEL
-    texts = [message.text or _name_image(message.parts[0]) for message in messages]
+    texts = [name_input(message) for message in messages]
     meaning = {key: value for key, value in body.items() if key not in _BOOKKEEPING and value is not None}
     return Call(
         dialect=NAME,
@@ -94,11 +95,6 @@ def _messages(body: Body) -> Iterator[Message]:
 
 def _image(url: str) -> Body:
     return {"type": "image_url", "image_url": {"url": url}}
-
-
-def _name_image(part: Body) -> str:
-    """Return a short text that stands for an image: equal images get equal vectors."""
-    return f"image {fingerprint(part)[:8]}"
 
 
 def _render(call: Call, outcome: Embeddings, *, version: str) -> Reply:

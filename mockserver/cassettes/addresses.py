@@ -93,7 +93,7 @@ ADDRESSES: Mapping[str, str] = {
     "/gemini": "https://generativelanguage.googleapis.com",
     "/anthropic": "https://api.anthropic.com",
     "/cohere": "https://api.cohere.com",
-    "/voyage/v1": "https://api.voyageai.com/v1",
-    "/jina/v1": "https://api.jina.ai/v1",
+    "/voyage": "https://api.voyageai.com",
+    "/jina": "https://api.jina.ai",
     "/v1": "https://api.openai.com/v1",
 }

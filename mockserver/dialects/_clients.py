@@ -84,7 +84,7 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
         one_key=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
     ),
     "jina": ClientConfig(
-        mounts=("/jina/v1",),
+        mounts=("/jina",),
         variables={"JINA_AI_API_BASE": "{address}/jina/v1", "JINA_API_KEY": "{key}", "JINA_AI_API_KEY": "{key}"},
     ),
     "openai": ClientConfig(
@@ -100,5 +100,5 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
     "tzafon": ClientConfig(
         mounts=("/tzafon/v1",), variables={"LIGHTCONE_BASE_URL": "{address}/tzafon", "TZAFON_API_KEY": "{key}"}
     ),
-    "voyage": ClientConfig(mounts=("/voyage/v1",), variables={"VOYAGE_API_KEY": "{key}"}),
+    "voyage": ClientConfig(mounts=("/voyage",), variables={"VOYAGE_API_KEY": "{key}"}),
 }

@@ -125,12 +125,14 @@ ERRORS = plain_errors(error_rows(ErrorRow), MESSAGES, bearer)
 DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,
+    bare=("/v1/rerank",),  # of servers that are compatible, such as vLLM
+    omissible="/v1",
     operations=(
-        Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
+        Operation("embeddings", "POST", "/v1/embeddings", _parse_embeddings, _render_embeddings),
         Operation(
             "rerank",
             "POST",
-            "/rerank",
+            "/v1/rerank",
             partial(parse_rerank, dialect=NAME, model=RERANK, refuse=_refuse),
             _render_ranking,
         ),
@@ -139,5 +141,5 @@ DIALECT = Dialect(
     fail=detail_fail(ERRORS),
     models=("jina-embeddings-v4", "jina-embeddings-v3", "jina-reranker-v3", "jina-reranker-v2-base-multilingual"),
     variables=CLIENT_CONFIGS[NAME].variables,
-    missing=dict.fromkeys(("/classify", "/segment"), "{json: {}}"),
+    missing=dict.fromkeys(("/v1/classify", "/v1/segment"), "{json: {}}"),
 )

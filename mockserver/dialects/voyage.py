@@ -141,12 +141,13 @@ ERRORS = plain_errors(error_rows(ErrorRow, model_not_found=ErrorRow(400)), MESSA
 DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,
+    omissible="/v1",
     operations=(
-        Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
+        Operation("embeddings", "POST", "/v1/embeddings", _parse_embeddings, _render_embeddings),
         Operation(
             "rerank",
             "POST",
-            "/rerank",
+            "/v1/rerank",
             partial(parse_rerank, dialect=NAME, model=RERANK, refuse=_refuse),
             _render_ranking,
         ),
@@ -155,5 +156,5 @@ DIALECT = Dialect(
     fail=detail_fail(ERRORS),
     models=MODELS,
     variables=CLIENT_CONFIGS[NAME].variables,
-    missing=dict.fromkeys(("/multimodalembeddings", "/contextualizedembeddings"), "{json: {}}"),
+    missing=dict.fromkeys(("/v1/multimodalembeddings", "/v1/contextualizedembeddings"), "{json: {}}"),
 )

@@ -40,7 +40,6 @@ KINDS = (
     batches,
     cached_contents,
     files,
-    images,
     mcp,
 )
 

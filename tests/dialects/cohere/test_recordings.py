@@ -102,7 +102,7 @@ def test_the_proxy_records_and_replays_without_keys(tmp_path: Path) -> None:
 
     stated: Json = {"cassette": "sea", "cassettes": str(tmp_path)}
     with MockServer(unmatched="generate") as upstream:
-        real = {name: upstream.base_url(name) for name in ("cohere", "jina", "voyage")}
+        real = {name: f"{upstream.url}/{name}" for name in ("cohere", "jina", "voyage")}
         with MockServer(record="all", upstream=real, **stated) as server:
             first = answers(server)
     text = (tmp_path / "sea.yaml").read_text()

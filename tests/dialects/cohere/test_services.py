@@ -32,12 +32,18 @@ def post(server: MockServer, path: str, body: Json, dialect: str = "cohere") -> 
     return httpx.post(server.base_url(dialect) + path, json=body, headers=key, trust_env=False, timeout=5)
 
 
-@pytest.mark.parametrize(("dialect", "path"), [("cohere", "/v2/rerank"), ("jina", "/rerank"), ("voyage", "/rerank")])
+@pytest.mark.parametrize(("dialect", "path"), [("cohere", "/v2/rerank"), ("jina", "/rerank"), ("voyage", "/v1/rerank")])
 def test_a_rule_ranks_for_all(server: MockServer, dialect: str, path: str) -> None:
     server.on("Hello").then({"rerank": {"order": [2, 1]}})
     answer = post(server, path, RANKED, dialect).json()
     assert [each["index"] for each in answer.get("results") or answer["data"]] == [2, 1, 0]
     assert [(call.dialect, call.operation) for call in server.calls] == [(dialect, "rerank")]
+
+
+def test_a_bare_path_ranks_as_compatible_servers_do(server: MockServer) -> None:
+    server.on("Hello").then({"rerank": [0.1, 0.9]})
+    answer = httpx.post(f"{server.url}/v1/rerank", json={**RANKED, "top_n": 1}, trust_env=False).json()
+    assert answer["results"] == [{"index": 1, "relevance_score": 0.9}]
 
 
 def test_one_rule_answers_chats_of_cohere_and_openai(server: MockServer) -> None:

@@ -179,11 +179,17 @@ def _selects(selection: Json, tool: McpTool) -> bool:
 
 
 class IdShape(Struct, frozen=True):
-    """The shape of a provider's ids: a prefix and a number of letters and digits (`alnum`, `base58`) or hex digits."""
+    """The shape of a provider's ids: a prefix and a number of letters and digits (`alnum`, `base58`) or hex digits.
+
+    In the prefix of a tool call's id, TOOL_NAME stands for the name of the tool. A `uuid` has 32 hex digits in groups.
+    """
 
     prefix: str = "chatcmpl-"
     length: int = 29
-    alphabet: Literal["alnum", "base58", "hex"] = "alnum"
+    alphabet: Literal["alnum", "base58", "hex", "uuid"] = "alnum"
+
+
+TOOL_NAME = "{name}"
 
 
 class Options(Struct, frozen=True, gc=False):
@@ -204,6 +210,7 @@ class Options(Struct, frozen=True, gc=False):
     logprobs: int | None = None  # alternatives per token; None: no log probabilities
     dimensions: int | None = None  # of an embedding
     size: tuple[int, int] | None = None  # of a picture: width and height in pixels
+    top_documents: int | None = None  # how many of the documents to return, the best
     seed: int | None = None
     effort: str | None = None  # reasoning effort (none, minimal, low, medium, high...), if stated
     verbosity: str | None = None  # low, medium or high
@@ -233,6 +240,7 @@ class Call(Struct, frozen=True, dict=True):
     raw: Mapping[str, Json] = {}
     messages: tuple[Message, ...] = ()
     prompts: tuple[Prompt, ...] = ()  # without a conversation: each is answered separately
+    documents: tuple[str, ...] = ()  # to rank by the query, which is what the user says
     has_instructions: bool = False  # the first message belongs to this call only
     tools: tuple[Tool, ...] = ()
     tool_choice: ToolChoice = ToolChoice("none")
@@ -349,6 +357,8 @@ class Call(Struct, frozen=True, dict=True):
             if message.parts:
                 for part in message.parts:
                     tokens += self.part_tokens(part)
+        for document in self.documents:
+            tokens += count(document)
         if self.tools:
             tokens += _TOOLS + count(declare_tools(self.tools))
             for message in messages:

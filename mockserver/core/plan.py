@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.action import Fault
-from mockserver.core.call import Call, Message, ToolCall
+from mockserver.core.call import TOOL_NAME, Call, Message, ToolCall
 from mockserver.core.episode import Recorded
 from mockserver.core.http import Frame, Headers
 from mockserver.core.json import Json
@@ -221,6 +221,8 @@ FINISHES = ("stop", "length", "tool_calls", "content_filter", "function_call", "
 # In words of one dialect's own, each with what other dialects show instead.
 OWN_FINISHES: Mapping[str, str] = {
     **dict.fromkeys(("end_turn", "stop_sequence", "pause_turn", "compaction"), "stop"),
+    **dict.fromkeys(("COMPLETE", "STOP_SEQUENCE", "ERROR", "TIMEOUT"), "stop"),
+    "TOOL_CALL": "tool_calls",
     **dict.fromkeys(("max_tokens", "model_context_window_exceeded", "MAX_TOKENS"), "length"),
     "tool_use": "tool_calls",
     "refusal": "content_filter",
@@ -254,6 +256,8 @@ class Choice(Struct, frozen=True, dict=True):
             if type(part) is ToolUse and not part.call.id and (name := draw(f"{label}\0{len(parts)}")):
                 is_signed = True
                 made = part.call
+                if name[0] == "{":
+                    name = name.replace(TOOL_NAME, made.name, 1)
                 use = ToolCall(name, made.name, made.arguments, made.kind, made.namespace)
                 part = ToolUse(use, part.chunks, part.tokens)
             parts.append(part)

@@ -165,7 +165,7 @@ def _make_blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
                 yield Block({"type": "thinking", "thinking": text, "signature": ""}, part)
             case ToolUse(call):
                 if call.kind == "custom" or call.arguments.lstrip()[:1] not in ("{", ""):  # Anthropic has objects only
-                    part = _wrap_arguments(part)
+                    part = wrap_arguments(part)
                     call = part.call
                 used = {"id": call.id, "name": call.name, "input": _parse_input(call.arguments), "caller": _DIRECT}
                 if options.toolset and call.name not in options.tools:
@@ -177,7 +177,8 @@ def _make_blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
                     yield Block(body, part if body["type"].endswith("tool_use") else None)
 
 
-def _wrap_arguments(part: ToolUse) -> ToolUse:
+def wrap_arguments(part: ToolUse) -> ToolUse:
+    """Return a call whose text is in an object, for providers whose tools take nothing else."""
     arguments = to_json({"input": part.call.arguments}).decode()
     chunks: Chunks = "token"
     if isinstance(part.chunks, tuple):

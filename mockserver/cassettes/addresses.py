@@ -72,6 +72,9 @@ _HOSTS = tuple(
         (r"api\.skytells\.ai", "/", "skytells"),
         (r"(?:api\.)?crazyrouter\.com", "/", "crazyrouter"),
         (r"api\.anthropic\.com", "/", "anthropic"),
+        (r"api\.cohere\.(?:com|ai)", "/", "cohere"),
+        (r"api\.voyageai\.com", "/", "voyage"),
+        (r"api\.jina\.ai", "/", "jina"),
         (r"generativelanguage\.googleapis\.com|(?:[a-z0-9-]+-)?aiplatform\.googleapis\.com", "/", "gemini"),
         (r"generativelanguage\.googleapis\.com", "/v1beta/openai/", "openai"),
     )
@@ -89,5 +92,8 @@ ADDRESSES: Mapping[str, str] = {
     "/crazyrouter/v1": "https://crazyrouter.com/v1",
     "/gemini": "https://generativelanguage.googleapis.com",
     "/anthropic": "https://api.anthropic.com",
+    "/cohere": "https://api.cohere.com",
+    "/voyage": "https://api.voyageai.com",
+    "/jina": "https://api.jina.ai",
     "/v1": "https://api.openai.com/v1",
 }

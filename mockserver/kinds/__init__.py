@@ -20,7 +20,9 @@ from mockserver.kinds import (
     mcp,
     models,
     moderations,
+    rerank,
     responses,
+    tokenization,
 )
 from mockserver.kinds.kind import ArtifactKind, Conversation, OperationKind, Question, ThenKey
 from mockserver.kinds.mcp import McpOperation
@@ -34,11 +36,12 @@ KINDS = (
     moderations,
     images,
     audio,
+    rerank,
+    tokenization,
     models,
     batches,
     cached_contents,
     files,
-    images,
     mcp,
 )
 

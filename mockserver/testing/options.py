@@ -230,6 +230,7 @@ class Then(TypedDict, total=False):
     audio: Any
     transcript: str
     status: str | list[str]
+    rerank: Sequence[float] | Mapping[str, Any]
     tool_error: Any
     content: Sequence[Mapping[str, Any]]
     progress: Mapping[str, Any] | Sequence[Mapping[str, Any]]

@@ -16,6 +16,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import discover
 from mockserver.dialects._typed import TypedModel
+from tests.dialects.cohere.features import bodies
 
 TOOL = {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {"a": {"type": ["string"]}}}}
 CALLS = [
@@ -241,6 +242,13 @@ _TEXTS = [
     {"model": "m", "prompt": "hi"},
     {"model": "m", "prompt": ["a", "b"], "n": 2, "stream": False, "stop": "x", "logprobs": 1, "temperature": 1},
 ]
+
+
+def _of_cohere(operation: str) -> list[Any]:
+    """Bodies of v2 without what only v1 knows."""
+    return [{key: value for key, value in body.items() if key != "message"} for body in bodies(operation)]
+
+
 CASES = [
     Case("fireworks", "chat", [*_LOOK_ALIKE, {"model": "m", "messages": CHAT, "logprobs": True, "top_k": 1}, _UNREAD]),
     Case("fireworks", "completions", [*_TEXTS, {"model": "m", "prompt": [1]}]),
@@ -253,6 +261,9 @@ CASES = [
     Case("gemini", "chat", _GENERATED, params=_MODEL),
     Case("gemini", "chat", _GENERATED, params={**_MODEL, "version": "v1beta1"}),
     Case("anthropic", "input_tokens", [{k: v for k, v in body.items() if k in _COUNTED} for body in _MESSAGES]),
+    Case("cohere", "chat", [*_of_cohere("chat"), {**_UNREAD, "new": 1}]),
+    Case("cohere", "embeddings", [*_of_cohere("embeddings"), {**_UNREAD, "new": 1}]),
+    Case("cohere", "rerank", [*_of_cohere("rerank"), {**_UNREAD, "new": 1}]),
     Case("openai", "chat", [*SEEDS, {"model": "m", "messages": [{"role": "user", "content": None}]}]),
     Case("openai", "responses", _RESPONSES),
     Case(

@@ -317,7 +317,9 @@ class DropUsage(Struct, frozen=True):
         return state_true_length(_change_json(told, lambda value: _remove_all(value, _USAGE)))
 
 
-_USAGE: tuple[Steps, ...] = (("usage",), ("response", "usage"), ("message", "usage"), ("usageMetadata",))
+_USAGE: tuple[Steps, ...] = (
+    *(("usage",), ("response", "usage"), ("message", "usage"), ("delta", "usage"), ("usageMetadata",)),
+)
 
 
 def _is_usage(action: Action) -> bool:

@@ -35,11 +35,12 @@ def test_each_dialect_tells_in_its_own_headers() -> None:
     assert told == {
         "openai": {name for name, _ in openai_rate_limit_headers(STANDINGS)},
         "azure_openai": {"x-ratelimit-remaining-requests", "x-ratelimit-remaining-tokens"},
+        "cohere": {"x-trial-endpoint-call-limit", "x-trial-endpoint-call-remaining"},
         "fireworks": {f"x-ratelimit-{what}-{kind}" for what in ("limit", "remaining") for kind in kinds},
         "anthropic": {
             f"anthropic-ratelimit-{kind}-{what}"
             for what in ("limit", "remaining", "reset")
             for kind in ("requests", "tokens", "input-tokens", "output-tokens")
         },
-        **{name: set() for name in ("azure", "crazyrouter", "gemini", "skytells", "tzafon")},
+        **{name: set() for name in ("azure", "crazyrouter", "gemini", "jina", "skytells", "tzafon", "voyage")},
     }

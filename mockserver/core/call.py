@@ -141,11 +141,12 @@ class ToolChoice(Struct, frozen=True, gc=False):
 
 
 class IdShape(Struct, frozen=True):
-    """The shape of a provider's ids: a prefix and a number of letters and digits (`alnum`, `base58`) or hex digits."""
+    """The shape of a provider's ids: a prefix and a number of letters and digits (`alnum`, `base58`), hex or decimal
+    digits; or a UUID."""
 
     prefix: str = "chatcmpl-"
     length: int = 29
-    alphabet: Literal["alnum", "base58", "hex"] = "alnum"
+    alphabet: Literal["alnum", "base58", "hex", "digits", "uuid"] = "alnum"
 
 
 class Options(Struct, frozen=True, gc=False):
@@ -217,6 +218,12 @@ class Call(Struct, frozen=True, dict=True):
     mcp: McpRequest | None = None  # what it asks of an MCP server
     work: Callable[[Any], Awaitable[ObjectView]] | None = None  # with kept objects: `Work` in kinds/objects
     remarks: tuple[str, ...] = ()  # what its dialect let through and the live provider may refuse
+    host: str = ""  # of those that speak its dialect, if it is one of several
+
+    @property
+    def label(self) -> str:
+        """Return the name by which settings know whom it asks: its host, or its dialect."""
+        return self.host or self.dialect
 
     @property
     def body(self) -> Mapping[str, Json]:

@@ -114,8 +114,8 @@ class Player(Struct, frozen=True):
         return f"cassette {name_file(cassette)}#{self.store.save(cassette, redacted)}"
 
     def _forward(self, call: Call, choice: CassetteChoice) -> Plan:
-        if call.dialect not in self.upstreams:
-            why = _NO_UPSTREAM.format(dialect=call.dialect, name=choice.name, record=choice.record)
+        if call.label not in self.upstreams:
+            why = _NO_UPSTREAM.format(dialect=call.label, name=choice.name, record=choice.record)
             return self._fail(why, str(choice.name))
         return Plan(Forward(choice.name), "forwarded")
 
@@ -130,7 +130,7 @@ class Player(Struct, frozen=True):
         if self.policy is not None and self.policy.redactor.may_change(call.http):
             sent = make_sent(call.http)
             redacted = self.policy.redactor.redact_request(sent)
-            again = None if redacted is sent else parse_sent(call.dialect, redacted)
+            again = None if redacted is sent else parse_sent(call.dialect, redacted, self.store.hosts)
             if again is not None:
                 call = replace(again, http=replace(again.http, namespace=call.http.namespace))
         return call, cassette.make_key(call)

@@ -21,7 +21,7 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import escape_line
-from mockserver.dialects import discover
+from mockserver.dialects import discover_all
 from mockserver.server.snapshot import Decoding, find_codings
 
 if TYPE_CHECKING:
@@ -58,14 +58,16 @@ class RecordingPolicy:
 
 def find_misconfiguration(reply: Recorded, call: Call) -> str | None:
     """Return what an answer says about a wrong key or URL and what to do next, or None."""
-    status, dialect = reply.status, call.dialect
+    status, dialect = reply.status, call.label
     if status == 403 and _HIDDEN.search(reply.bytes):
         return None
     if status in (401, 403) or (status == 400 and b"API_KEY_INVALID" in reply.bytes):
         key = UPSTREAM_KEY + dialect.upper()
         return f"{status}: the upstream rejected the API key; give the client a valid one, or set {key}{_ALL}"
     if status == 404 and not _names_what_is_missing(call, reply.bytes.decode("utf-8", "replace")):
-        version = "missing" if "/v1" in discover()[dialect].mounts[0] else "too much"
+        version = (
+            "missing" if "/v1" in discover_all().get(dialect, discover_all()[call.dialect]).mounts[0] else "too much"
+        )
         return f"404: the URL in --upstream {dialect}=URL looks wrong (is /v1 {version}?){_ALL}"
     return None
 

@@ -47,19 +47,20 @@ def list_endpoints(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpo
     """Every path of every dialect, the default dialect's bare ones first; calls before look-ups, as they are hotter."""
     mounts = [(drop_dialect_segment(mount), dialects[default]) for mount in dialects[default].mounts]
     mounts += [(mount, dialect) for dialect in dialects.values() for mount in dialect.mounts]
-    found = dict[tuple[str, str], dict[str, Operation]]()
+    found = dict[tuple[str, str], tuple[Dialect, dict[str, Operation]]]()
     mounts += [("", dialect) for dialect in dialects.values() if dialect.bare]
     for mount, dialect in mounts:
         for operation in dialect.operations:
-            if mount or dialect.name == default or operation.path.startswith(dialect.bare):
-                found.setdefault((mount + operation.path, dialect.name), {})[operation.method] = operation
-    served = [Endpoint(path, dialects[name], operations) for (path, name), operations in found.items()]
+            if mount or dialect.label == default or operation.path.startswith(dialect.bare):
+                place = found.setdefault((mount + operation.path, dialect.label), (dialect, {}))
+                place[1][operation.method] = operation
+    served = [Endpoint(path, dialect, operations) for (path, _), (dialect, operations) in found.items()]
     return tuple(sorted(served, key=lambda place: "POST" not in place.operations))
 
 
 def list_own_endpoints(dialect: Dialect) -> tuple[Endpoint, ...]:
     """Every path of a dialect where it is the default one. No other dialect has one of these."""
-    return list_endpoints({dialect.name: dialect}, dialect.name)
+    return list_endpoints({dialect.label: dialect}, dialect.label)
 
 
 def locate(path: str, dialects: Mapping[str, Dialect], default: str) -> FoundEndpoint | None:

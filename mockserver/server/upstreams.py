@@ -142,7 +142,7 @@ class Upstream(Struct, frozen=True):
         else:
             limit = "in time" if seconds is None else f"within {seconds:g} s (upstream_timeout)"
             why = f"did not answer {limit}" if late else _explain(error)
-        message = f"The upstream of {self.dialect.name}, {self.host}, {why}."
+        message = f"The upstream of {self.dialect.label}, {self.host}, {why}."
         return Failure("gateway_timeout" if late else "bad_gateway", message)
 
     def explain_break(self, error: BaseException, seconds: float | None = None) -> str:
@@ -150,15 +150,15 @@ class Upstream(Struct, frozen=True):
 
         late = isinstance(error, TimeoutException) and seconds is not None
         why = f"sent nothing for {seconds:g} s (upstream_timeout)" if late else escape_line(_describe(error))
-        return f"The upstream of {self.dialect.name}, {self.host}, broke off its answer: {why}."
+        return f"The upstream of {self.dialect.label}, {self.host}, broke off its answer: {why}."
 
 
 def find_upstream(dialect: Dialect, upstreams: Mapping[str, str], environ: Mapping[str, str]) -> Upstream:
-    address = upstreams.get(dialect.name)
+    address = upstreams.get(dialect.label)
     if address is None:
-        why = f"No upstream is set for {dialect.name}; set one, such as --upstream {dialect.name}=https://..."
+        why = f"No upstream is set for {dialect.label}; set one, such as --upstream {dialect.label}=https://..."
         raise Failure("bad_gateway", why)
-    return Upstream(dialect, address, environ.get(UPSTREAM_KEY + dialect.name.upper(), "").strip() or None)
+    return Upstream(dialect, address, environ.get(UPSTREAM_KEY + dialect.label.upper(), "").strip() or None)
 
 
 def select_forwarded(headers: Fields) -> Iterator[tuple[bytes, bytes]]:

@@ -2,12 +2,26 @@ export type Dialect =
   | "anthropic"
   | "azure"
   | "azure_openai"
+  | "compatible"
   | "crazyrouter"
   | "fireworks"
   | "gemini"
   | "openai"
   | "skytells"
-  | "tzafon";
+  | "tzafon"
+  | Host;
+
+/** The hosts of the dialect `compatible`. */
+export type Host =
+  | "cerebras"
+  | "deepseek"
+  | "groq"
+  | "lmstudio"
+  | "openrouter"
+  | "perplexity"
+  | "together"
+  | "vllm"
+  | "xai";
 
 interface Table {
   [key: string]: unknown;
@@ -18,6 +32,7 @@ export type Condition = string | number | boolean | Table | (string | number | b
 
 type Field =
   | "dialect"
+  | "host"
   | "operation"
   | "path"
   | "method"

@@ -5,12 +5,22 @@ export const PATHS = Object.freeze({
   anthropic: "/anthropic",
   azure: "/azure",
   azure_openai: "/azure-openai",
+  compatible: "/compatible/v1",
   crazyrouter: "/crazyrouter/v1",
   fireworks: "/fireworks/inference/v1",
   gemini: "/gemini",
   openai: "/openai/v1",
   skytells: "/skytells/v1",
   tzafon: "/tzafon/v1",
+  cerebras: "/cerebras/v1",
+  deepseek: "/deepseek",
+  groq: "/groq/openai/v1",
+  lmstudio: "/lmstudio/v1",
+  openrouter: "/openrouter/api/v1",
+  perplexity: "/perplexity",
+  together: "/together/v1",
+  vllm: "/vllm/v1",
+  xai: "/xai/v1",
 });
 
 const KEY = "sk-mockserver";

@@ -22,7 +22,9 @@ class DialectRoutes(Struct, frozen=True):
 
 
 def find_dialect(url: str, routes: DialectRoutes) -> str | None:
-    """Return the dialect of a URL: by its host or, for a mockserver, by its path. None if no provider is known."""
+    """Return the dialect of a URL, or the host of several that speak one: by its own host or, for a mockserver, by its
+    path. None if no provider is known.
+    """
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
     if is_loopback(host) or not host:
@@ -36,7 +38,7 @@ def find_dialect(url: str, routes: DialectRoutes) -> str | None:
 
 
 def find_dialect_at(host: str) -> str | None:
-    """Return the first dialect of a host in lower case; None if it belongs to no known provider."""
+    """Return the first dialect, or host of one, at an address in lower case; None if it is no known provider's."""
     return next((dialect for pattern, _, dialect in _HOSTS if pattern.fullmatch(host)), None)
 
 
@@ -68,6 +70,13 @@ _HOSTS = tuple(
         (r"(?:[^.]+\.)+(?:inference|models|inference\.ml)\.(?:ai\.)?azure\.com", "/", "azure"),
         (r"models\.github\.ai", "/", "azure"),
         (r"api\.fireworks\.ai", "/", "fireworks"),
+        (r"api\.cerebras\.ai", "/", "cerebras"),
+        (r"api\.deepseek\.com", "/", "deepseek"),
+        (r"api\.groq\.com", "/", "groq"),
+        (r"openrouter\.ai", "/", "openrouter"),
+        (r"api\.perplexity\.ai", "/", "perplexity"),
+        (r"api\.together\.(?:ai|xyz)", "/", "together"),
+        (r"(?:[a-z0-9-]+\.)?api\.x\.ai", "/", "xai"),
         (r"api\.(?:tzafon|lightcone)\.ai", "/", "tzafon"),
         (r"api\.skytells\.ai", "/", "skytells"),
         (r"(?:api\.)?crazyrouter\.com", "/", "crazyrouter"),
@@ -87,6 +96,22 @@ ADDRESSES: Mapping[str, str] = {
     "/azure": "https://resource.services.ai.azure.com",
     "/fireworks/inference/v1": "https://api.fireworks.ai/inference/v1",
     "/fireworks/v1": "https://api.fireworks.ai/inference/v1",
+    "/cerebras/v1": "https://api.cerebras.ai/v1",
+    "/cerebras": "https://api.cerebras.ai",
+    "/deepseek/beta": "https://api.deepseek.com/beta",
+    "/deepseek/v1": "https://api.deepseek.com/v1",
+    "/deepseek": "https://api.deepseek.com",
+    "/groq/openai/v1": "https://api.groq.com/openai/v1",
+    "/groq/v1": "https://api.groq.com/openai/v1",
+    "/groq": "https://api.groq.com/openai/v1",
+    "/openrouter/api/v1": "https://openrouter.ai/api/v1",
+    "/openrouter/v1": "https://openrouter.ai/api/v1",
+    "/openrouter": "https://openrouter.ai/api/v1",
+    "/perplexity": "https://api.perplexity.ai",
+    "/together/v1": "https://api.together.ai/v1",
+    "/together": "https://api.together.ai",
+    "/xai/v1": "https://api.x.ai/v1",
+    "/xai": "https://api.x.ai",
     "/tzafon/v1": "https://api.tzafon.ai/v1",
     "/skytells/v1": "https://api.skytells.ai/v1",
     "/crazyrouter/v1": "https://crazyrouter.com/v1",

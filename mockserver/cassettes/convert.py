@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from mockserver.cassettes.addresses import DialectRoutes, find_dialect, find_local_target
 from mockserver.cassettes.recordings import ForeignExchange, UnreadableError, read_recording, read_time
+from mockserver.config.hosts import GENERIC, HOST_NAMES
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, join_header
 from mockserver.core.http import HOP_BY_HOP, Headers
 from mockserver.core.json import Json, try_parse
@@ -66,7 +67,8 @@ def make_episode(found: ForeignExchange, routes: DialectRoutes, dialect: str | N
     headers, body = _decode(found.headers, found.body, routes, "request")
     sent = Sent(found.method, path, urlsplit(found.url).query, headers, body)
     at = found.at or read_time(join_header(found.reply_headers, "date"))
-    return Episode(name, operation, _find_model(sent), sent, _make_reply(found, sent, routes), at)
+    spoken = GENERIC if name in HOST_NAMES else name
+    return Episode(spoken, operation, _find_model(sent), sent, _make_reply(found, sent, routes), at)
 
 
 def _make_reply(found: ForeignExchange, sent: Sent, routes: DialectRoutes) -> Recorded:

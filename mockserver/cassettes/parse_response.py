@@ -145,17 +145,18 @@ def _find_error(found: Sequence[Event]) -> Json:
 def _read_chunks(found: Sequence[Event]) -> ParsedResponse:
     error = _find_error(found)
     complete = any(event.text == DONE for event in found)
-    return _read_choices([event.table for event in found], error, complete=complete)
+    return _read_choices([event.table for event in found], error, complete=complete, streamed=True)
 
 
-def _read_choices(bodies: Sequence[Table], error: Json = None, *, complete: bool = True) -> ParsedResponse:
+def _read_choices(
+    bodies: Sequence[Table], error: Json = None, *, complete: bool = True, streamed: bool = False
+) -> ParsedResponse:
     """Return a chat or text completion, from its body or its chunks: texts add up, of other fields the last counts."""
     messages, last = dict[int, _Message](), dict[int, dict[str, Json]]()
     for body in bodies:
         for position, choice in enumerate(read_rows(body.get("choices"))):
             at = _read_number(choice.get("index"), position)
-            message = {"content": choice["text"]} if "text" in choice else choice.get("message", choice.get("delta"))
-            messages.setdefault(at, _Message()).add(read_table(message))
+            messages.setdefault(at, _Message()).add(_find_message(choice, streamed=streamed))
             last.setdefault(at, {}).update({key: value for key, value in choice.items() if value is not None})
     return ParsedResponse(
         choices=tuple(messages[at].build(last[at]) for at in sorted(messages)),
@@ -166,6 +167,13 @@ def _read_choices(bodies: Sequence[Table], error: Json = None, *, complete: bool
         broken=error is not None,
         complete=complete,
     )
+
+
+def _find_message(choice: Table, *, streamed: bool) -> Table:
+    """Return what a choice says. Some hosts have a text beside the delta (Together), or all so far (Perplexity)."""
+    keys = ("delta", "message") if streamed else ("message", "delta")
+    found = next((choice[key] for key in keys if key in choice), {"content": choice.get("text")})
+    return read_table(found)
 
 
 def _find_prompt_filters(body: Table) -> Table | None:

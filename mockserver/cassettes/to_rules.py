@@ -26,7 +26,7 @@ When = Mapping[str, Json]
 
 # Fields of `when`, the most distinctive first; parameters of the body come after them.
 FIELDS = (
-    *("dialect", "model", "tool_result.text", "tools", "tool_choice", "response_format", "system", "turn"),
+    *("dialect", "host", "model", "tool_result.text", "tools", "tool_choice", "response_format", "system", "turn"),
     *("conversation", "previous_response", "images"),
 )
 READ = ("operation", "last_user", "last_message", "tool_result.name", "stream", *FIELDS)

@@ -28,7 +28,7 @@ from mockserver.core.plan import (
     ToolUse,
 )
 from mockserver.delivery.script import write_event
-from mockserver.dialects import discover
+from mockserver.dialects import discover_all
 from mockserver.server.explain import BODIES, describe_faults, explain_call, make_usual_request, reach, read_request
 from mockserver.server.live import start
 from mockserver.server.masking import find_request_secrets
@@ -57,7 +57,7 @@ def ask_command(
     dialect = live.settings.dialect
     text = _decode_argument(text)
     if model is None:
-        models = discover()[dialect].models
+        models = discover_all()[dialect].models
         model = _USUAL_MODEL if _USUAL_MODEL in models else models[0]
     reached = reach(make_usual_request(dialect, operation, model, text, stream=stream), dialect)
     if as_json or stream:

@@ -24,7 +24,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("inspector", "inspector_writes", "source_headers", "sockets"),
     ),
     "Answers": ("unmatched", "lint", "seed", "clock", "ids", "tokenizer", "timing", "profiles", "background_polls"),
-    "Provider": ("dialect", "models", "known_models", "keys", "limits", "validation", "strict", "replay"),
+    "Provider": ("dialect", "hosts", "models", "known_models", "keys", "limits", "validation", "strict", "replay"),
     "Record and replay": (
         *("cassette", "cassettes", "record", "record_errors", "upstream", "upstream_timeout"),
         *("match", "scrub", "allow_secrets", "replay_speed"),

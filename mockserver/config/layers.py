@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from pydantic_core import ValidationError
 
 from mockserver.config.errors import ConfigError, Mistake, MockserverError
+from mockserver.config.hosts import GENERIC, HOST_NAMES
 from mockserver.config.settings import MCP_ADDRESS, UPSTREAM_KEY, Settings
 from mockserver.config.source import Document, Path, did_you_mean, read
 from mockserver.config.timing import PROFILES, Profiles
@@ -52,10 +53,10 @@ def assemble_valid(
     settings, mistakes = Settings(), list[Mistake]()
     flagged = _Layer(flags, str if isinstance(flags, Keywords) else format_flag)
     layers = (*map(_read_document, documents), _read_environ(environ), flagged)
-    profiles = _find_profiles(layers)
+    profiles, hosts = _find_profiles(layers), _find_hosts(layers)
     for layer in layers:
         try:
-            settings = settings.model_copy(update=layer.check(dialects, profiles))
+            settings = settings.model_copy(update=layer.check(dialects, profiles, hosts))
         except MockserverError as error:
             mistakes += error.mistakes
             settings = settings.model_copy(update=dict(layer.select_valid(profiles)))
@@ -81,8 +82,13 @@ class _Layer(Struct, frozen=True):
     spell: Callable[[str], str] = str
     document: Document | None = None
 
-    def check(self, dialects: Collection[str], profiles: Profiles | None) -> dict[str, Json]:
-        """Return the settings of this layer, checked. Raises ConfigError with every mistake."""
+    def check(
+        self, dialects: Collection[str], profiles: Profiles | None, hosts: Collection[str] = ()
+    ) -> dict[str, Json]:
+        """Return the settings of this layer, checked. Raises ConfigError with every mistake.
+
+        `hosts` are those of all layers, which may be named where dialects may be.
+        """
         values = self.read_values()
         names = values if isinstance(values, Mapping) else ()
         unknown = [name for name in names if name not in Settings.model_fields]
@@ -98,7 +104,7 @@ class _Layer(Struct, frozen=True):
         if mistakes:
             raise ConfigError(*mistakes)
         if dialects:
-            self._check_dialects(settings, dialects)
+            self._check_dialects(settings, dialects, hosts)
         return {name: getattr(settings, name) for name in settings.model_fields_set}
 
     def select_valid(self, profiles: Profiles | None) -> Iterator[tuple[str, Json]]:
@@ -118,19 +124,23 @@ class _Layer(Struct, frozen=True):
         place = self.document.find_place(("settings", *path), key=key) if self.document else None
         return Mistake(words, place)
 
-    def _check_dialects(self, settings: Settings, dialects: Collection[str]) -> None:
-        named: list[tuple[Path, str]] = [(("upstream", name), name) for name in settings.upstream]
+    def _check_dialects(self, settings: Settings, dialects: Collection[str], hosts: Collection[str]) -> None:
+        proper = [name for name in dialects if name == GENERIC or name not in HOST_NAMES]
+        everything = tuple(dict.fromkeys((*dialects, *hosts)))
+        named: list[tuple[Path, str, Collection[str]]] = [
+            (("upstream", name), name, everything) for name in settings.upstream
+        ]
         if isinstance(settings.validation, Mapping):
-            named += [(("validation", name), name) for name in settings.validation]
+            named += [(("validation", name), name, proper) for name in settings.validation]
         if "dialect" in settings.model_fields_set:
-            named.insert(0, (("dialect",), settings.dialect))
-        for path, name in named:
+            named.insert(0, (("dialect",), settings.dialect, everything))
+        for path, name, known in named:
             if path[0] == "upstream" and is_upstream_name(name):
                 continue
-            if name not in dialects:
+            if name not in known:
                 what = self._name(path[:1]) + (": a dialect" if len(path) > 1 else "")
-                near = did_you_mean(name, dialects)
-                words = f"{what} must be one of {', '.join(dialects)}, not {shown(name)}{near}"
+                near = did_you_mean(name, known)
+                words = f"{what} must be one of {', '.join(known)}, not {shown(name)}{near}"
                 raise ConfigError(self.make_mistake(path, words, key=len(path) > 1))
 
     def _name(self, path: Path) -> str:
@@ -190,6 +200,16 @@ def _find_profiles(layers: Sequence[_Layer]) -> Profiles | None:
         return PROFILES | Settings.model_validate({"profiles": value}, strict=stated[-1].document is not None).profiles
     except (ValidationError, MockserverError):
         return None
+
+
+def _find_hosts(layers: Sequence[_Layer]) -> Collection[str]:
+    """Return the names of the hosts that the last layer with any states; mistakes are reported with that layer."""
+    stated = [layer for layer in layers if isinstance(layer.values, Mapping) and "hosts" in layer.values]
+    try:
+        value = stated[-1].read_values()["hosts"] if stated else {}
+    except MockserverError:
+        return ()
+    return [str(name) for name in value] if isinstance(value, Mapping) else ()
 
 
 def _resolve_strict(settings: Settings, layers: Sequence[_Layer]) -> Settings:

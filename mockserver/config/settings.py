@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
+from mockserver.config.hosts import HostTable
 from mockserver.config.tables import (
     AfterValidator,
     AsTable,
@@ -340,6 +341,11 @@ class Settings(BaseTable, title="settings"):
         "Without shared state, several refuse rules and settings that count or keep anything.",
     )
     dialect: str = field("openai", description="The dialect of bare paths: /v1 for openai, / for azure.")
+    hosts: HostTable = field(
+        default_factory=dict,
+        description="Hosts of the dialect compatible besides the built-in ones, by name, which is also their path: "
+        "{acme: {like: openrouter, reasoning: reasoning_content}}.",
+    )
     unmatched: Annotated[
         AsText[Literal["generate", "error"]] | AsTable[UnmatchedError],
         ByShape("generate, error, or a table such as {status: 501}"),
@@ -445,8 +451,8 @@ class Settings(BaseTable, title="settings"):
     )
     upstream: Upstreams = field(
         default_factory=dict,
-        description="The provider's base URL, by dialect: openai=https://api.openai.com/v1. For an "
-        "MCP server, its URL: mcp/files=https://mcp.example.com/mcp.",
+        description="The provider's base URL, by dialect or host of compatible: openai=https://api.openai.com/v1. For "
+        "an MCP server, its URL: mcp/files=https://mcp.example.com/mcp.",
     )
     upstream_timeout: Duration = field(
         600,

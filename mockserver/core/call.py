@@ -179,14 +179,15 @@ def _selects(selection: Json, tool: McpTool) -> bool:
 
 
 class IdShape(Struct, frozen=True):
-    """The shape of a provider's ids: a prefix and a number of letters and digits (`alnum`, `base58`) or hex digits.
+    """The shape of a provider's ids: a prefix and a number of letters and digits (`alnum`, `base58`), hex or
+    decimal digits.
 
     In the prefix of a tool call's id, TOOL_NAME stands for the name of the tool. A `uuid` has 32 hex digits in groups.
     """
 
     prefix: str = "chatcmpl-"
     length: int = 29
-    alphabet: Literal["alnum", "base58", "hex", "uuid"] = "alnum"
+    alphabet: Literal["alnum", "base58", "hex", "digits", "uuid"] = "alnum"
 
 
 TOOL_NAME = "{name}"
@@ -266,6 +267,12 @@ class Call(Struct, frozen=True, dict=True):
     mcp: McpRequest | None = None  # what it asks of an MCP server
     work: Callable[[Any], Awaitable[ObjectView]] | None = None  # with kept objects: `Work` in kinds/objects
     remarks: tuple[str, ...] = ()  # what its dialect let through and the live provider may refuse
+    host: str = ""  # of those that speak its dialect, if it is one of several
+
+    @property
+    def label(self) -> str:
+        """Return the name by which settings know whom it asks: its host, or its dialect."""
+        return self.host or self.dialect
 
     @property
     def body(self) -> Mapping[str, Json]:
@@ -273,8 +280,8 @@ class Call(Struct, frozen=True, dict=True):
 
     @property
     def upstream(self) -> str:
-        """Return the name of the upstream that can answer it: its dialect, or `mcp/files` for an MCP server."""
-        return self.dialect if self.mcp is None else f"{UPSTREAM}{self.mcp.server}"
+        """Return the name of the upstream that can answer it: its label, or `mcp/files` for an MCP server."""
+        return self.label if self.mcp is None else f"{UPSTREAM}{self.mcp.server}"
 
     @lazy_property
     def written(self) -> bytes | None:

@@ -13,10 +13,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mockserver.config.hosts import GENERIC, HOST_NAMES, HostSettings
 from mockserver.core.call import Call
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
-from mockserver.core.lazy import LazyMapping, lazy_property
+from mockserver.core.lazy import LazyMapping, Memo, lazy_property
 from mockserver.core.plan import Failure
 from mockserver.core.rates import Standings
 from mockserver.core.validation import HistoryProblem, Validation
@@ -59,6 +60,7 @@ class Operation(Struct, frozen=True):
     render: Callable[[Call, Any], Reply]
     query: Mapping[str, str] = {}
     over_socket: bool = False
+    shows_reasoning: bool = False  # whether its answers show what the model thought
     error: Callable[[Reply, int], Frame] = error_frame
     params: Mapping[str, str] = {}
     streams: bool | None = None
@@ -117,6 +119,7 @@ class Dialect(Struct, frozen=True, dict=True):
     about a second: those that are set get a key, or else the first. `rate_limit_headers` returns the headers that
     report what is left of the limits. `missing` has endpoints of the provider that this dialect lacks (`*` is any
     segment, and paths below are included), each with the `then` of a rule that answers it.
+    `host` is which of the hosts this is that speak the dialect, each in its own way.
     """
 
     name: str
@@ -132,12 +135,24 @@ class Dialect(Struct, frozen=True, dict=True):
     missing: Mapping[str, str] = {}
     bare: tuple[str, ...] = ()
     omissible: str = ""
+    host: str = ""
+
+    @property
+    def label(self) -> str:
+        """Return the name by which settings, variables and commands know it: that of its host, if it has several."""
+        return self.host or self.name
 
     @lazy_property
     def features(self) -> frozenset[str]:
         """Return those of FEATURES that a rule for this dialect can use."""
         names = {operation.name for operation in self.operations}
-        return self.own_features | {kind.then.key for kind in ARTIFACTS.values() if kind.name in names}
+        shown = {"reasoning"} if self.thinking else frozenset[str]()
+        return self.own_features | shown | {kind.then.key for kind in ARTIFACTS.values() if kind.name in names}
+
+    @lazy_property
+    def thinking(self) -> frozenset[str]:
+        """Return the operations whose answers show reasoning."""
+        return frozenset(operation.name for operation in self.operations if operation.shows_reasoning)
 
 
 # Features of a dialect's answers that do not follow from its operations.
@@ -153,7 +168,12 @@ OWN_FEATURES: Mapping[str, str] = {
     "failed": "an answer that breaks off",
     "status": "statuses of objects",
 }
-FEATURES: Mapping[str, str] = {**OWN_FEATURES, **{kind.then.key: kind.name for kind in ARTIFACTS.values()}}
+# Of these, `reasoning` follows from the operations.
+FEATURES: Mapping[str, str] = {
+    **OWN_FEATURES,
+    "reasoning": "what the model thought",
+    **{kind.then.key: kind.name for kind in ARTIFACTS.values()},
+}
 
 
 @cache
@@ -163,11 +183,46 @@ def discover() -> Mapping[str, Dialect]:
     return LazyMapping(names, _import_dialect)
 
 
+def discover_all(stated: Mapping[str, HostSettings] | None = None) -> Mapping[str, Dialect]:
+    """Return every dialect by its name, and each host of the dialect `compatible` by its own.
+
+    `stated` are hosts of the settings, besides the built-in ones or in their place.
+    """
+    hosts = stated or {}
+    written = repr(hosts)
+    found = _FOUND.get(written)
+    if found is None:
+        names = dict.fromkeys((*discover(), *HOST_NAMES, *hosts))
+        found = LazyMapping(names, lambda name: _find_host(name, hosts) if _is_host(name, hosts) else discover()[name])
+        _FOUND.keep(written, found, len(written))
+    return found
+
+
+def list_hosts(dialect: str, stated: Mapping[str, HostSettings] | None = None) -> Mapping[str, Dialect]:
+    """Return those who speak a dialect: its hosts by their names, or the dialect itself."""
+    if dialect != GENERIC:
+        return {dialect: discover()[dialect]} if dialect in discover() else {}
+    everything = discover_all(stated)
+    return {name: everything[name] for name in (*HOST_NAMES, *(stated or {}))}
+
+
+def _is_host(name: str, stated: Mapping[str, HostSettings]) -> bool:
+    return name in HOST_NAMES or name in stated
+
+
+def _find_host(name: str, stated: Mapping[str, HostSettings]) -> Dialect:
+    found: Dialect = import_module(f"{__name__}.{GENERIC}").find_host(name, stated)
+    return found
+
+
+_FOUND = Memo[str, "Mapping[str, Dialect]"](most=1 << 22)
+
+
 def _import_dialect(name: str) -> Dialect:
     dialect: Dialect = import_module(f"{__name__}.{name}").DIALECT
     return dialect
 
 
 def client_configs() -> "Mapping[str, ClientConfig | Dialect]":
-    """Return where the clients of each dialect are pointed. A dialect that the table lacks is imported."""
-    return {name: CLIENT_CONFIGS.get(name) or discover()[name] for name in discover()}
+    """Return where the clients of each dialect and host are pointed. One that the table lacks is imported."""
+    return {name: CLIENT_CONFIGS.get(name) or discover_all()[name] for name in discover_all()}

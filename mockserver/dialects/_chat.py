@@ -482,7 +482,8 @@ def chat_operation(
         answer = answer if answer.model or not model else replace(answer, model=model)
         return answer_reply(answer, renderer, call.options, lines(call.http, call), stream=call.stream)
 
-    return Operation("chat", "POST", "/chat/completions", parse, render)
+    shown = layout.shows_reasoning
+    return Operation("chat", "POST", "/chat/completions", parse, render, shows_reasoning=shown)
 
 
 def max_tokens(chat: Body) -> int | None:

@@ -1,4 +1,4 @@
-"""Where the official clients of each dialect are pointed: its base paths, and the variables that they read.
+"""Where the official clients of each dialect and host are pointed: its base paths, and the variables that they read.
 
 A server lists them all when it starts. Importing every dialect for that would double the time of a start.
 """
@@ -59,7 +59,20 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
             "COHERE_API_KEY": "{key}",
         },
     ),
+    "cerebras": ClientConfig(
+        mounts=("/cerebras/v1", "/cerebras"),
+        variables={
+            "CEREBRAS_BASE_URL": "{address}/cerebras",
+            "CEREBRAS_API_KEY": "{key}",
+            "CEREBRAS_API_BASE": "{address}/cerebras/v1",
+        },
+    ),
+    "compatible": ClientConfig(mounts=("/compatible/v1", "/compatible")),
     "crazyrouter": ClientConfig(mounts=("/crazyrouter/v1",)),
+    "deepseek": ClientConfig(
+        mounts=("/deepseek", "/deepseek/beta", "/deepseek/v1"),
+        variables={"DEEPSEEK_API_BASE": "{address}/deepseek", "DEEPSEEK_API_KEY": "{key}"},
+    ),
     "fireworks": ClientConfig(
         mounts=("/fireworks/inference/v1", "/fireworks/v1"),
         variables={
@@ -87,6 +100,18 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
         mounts=("/jina",),
         variables={"JINA_AI_API_BASE": "{address}/jina/v1", "JINA_API_KEY": "{key}", "JINA_AI_API_KEY": "{key}"},
     ),
+    "groq": ClientConfig(
+        mounts=("/groq/openai/v1", "/groq/v1", "/groq"),
+        variables={
+            "GROQ_BASE_URL": "{address}/groq",
+            "GROQ_API_KEY": "{key}",
+            "GROQ_API_BASE": "{address}/groq/openai/v1",
+        },
+    ),
+    "lmstudio": ClientConfig(
+        mounts=("/lmstudio/v1", "/lmstudio/api/v0", "/lmstudio"),
+        variables={"LM_STUDIO_API_BASE": "{address}/lmstudio/v1", "LM_STUDIO_API_KEY": "{key}"},
+    ),
     "openai": ClientConfig(
         mounts=("/openai/v1",),
         variables={
@@ -96,9 +121,45 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
             "OPENAI_API_TYPE": "openai",
         },
     ),
+    "openrouter": ClientConfig(
+        mounts=("/openrouter/api/v1", "/openrouter/v1", "/openrouter"),
+        variables={
+            "OPENROUTER_BASE_URL": "{address}/openrouter/api/v1",
+            "OPENROUTER_API_BASE": "{address}/openrouter/api/v1",
+            "OPENROUTER_API_KEY": "{key}",
+        },
+    ),
+    "perplexity": ClientConfig(
+        mounts=("/perplexity", "/perplexity/v1"),
+        variables={
+            "PERPLEXITY_BASE_URL": "{address}/perplexity",
+            "PERPLEXITY_API_BASE": "{address}/perplexity",
+            "PERPLEXITY_API_KEY": "{key}",
+            "PERPLEXITYAI_API_KEY": "{key}",
+        },
+    ),
     "skytells": ClientConfig(mounts=("/skytells/v1",)),
+    "together": ClientConfig(
+        mounts=("/together/v1", "/together"),
+        variables={
+            "TOGETHER_BASE_URL": "{address}/together",
+            "TOGETHER_API_KEY": "{key}",
+            "TOGETHERAI_API_BASE": "{address}/together/v1",
+            "TOGETHER_AI_API_BASE": "{address}/together/v1",
+            "TOGETHERAI_API_KEY": "{key}",
+            "TOGETHER_AI_API_KEY": "{key}",
+        },
+    ),
     "tzafon": ClientConfig(
         mounts=("/tzafon/v1",), variables={"LIGHTCONE_BASE_URL": "{address}/tzafon", "TZAFON_API_KEY": "{key}"}
     ),
     "voyage": ClientConfig(mounts=("/voyage",), variables={"VOYAGE_API_KEY": "{key}"}),
+    "vllm": ClientConfig(
+        mounts=("/vllm/v1", "/vllm"),
+        variables={"HOSTED_VLLM_API_BASE": "{address}/vllm/v1", "HOSTED_VLLM_API_KEY": "{key}"},
+    ),
+    "xai": ClientConfig(
+        mounts=("/xai/v1", "/xai"),
+        variables={"XAI_API_BASE": "{address}/xai/v1", "XAI_API_KEY": "{key}"},
+    ),
 }

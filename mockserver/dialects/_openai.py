@@ -65,6 +65,7 @@ class OpenAIApi(Struct, frozen=True):
         return Operation(
             *("responses", "POST", "/responses", self._parse_responses, self._render_responses),
             over_socket=True,
+            shows_reasoning=True,
             error=error_event,
             history=RESPONSES_HISTORY,
         )

@@ -464,7 +464,15 @@ DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
-        Operation("responses", "POST", "/responses", _parse_responses, _render_responses, error=error_event),
+        Operation(
+            "responses",
+            "POST",
+            "/responses",
+            _parse_responses,
+            _render_responses,
+            error=error_event,
+            shows_reasoning=True,
+        ),
         chat_operation(_parse_chat, CHAT_LAYOUT, request_id_line, MODELS[0]),
         *STORED.operations(),
         *model_operations(NAME, request_id_line, _model),

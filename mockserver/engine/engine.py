@@ -4,7 +4,7 @@ Knows no wire shape and opens no connection.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import cycle, islice
 from typing import Literal, Protocol, cast
@@ -144,7 +144,8 @@ _TERMS_SIZE = 1_000  # bytes, about
 class Engine:
     """Rules, policy and memory. `listed` names each dialect's own models; `player` plays cassettes.
 
-    `servers` are what MCP servers offer, `streams` what is open to their clients.
+    `servers` are what MCP servers offer, `streams` what is open to their clients. `thinking` has the operations of each
+    dialect that show reasoning.
     """
 
     rules: tuple[Rule, ...]
@@ -153,6 +154,7 @@ class Engine:
     memory: Memory
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     player: CassettePlayer | None = None
+    thinking: Mapping[str, Collection[str]] = field(default_factory=dict)
     servers: Mapping[str, McpServer] = field(default_factory=dict)  # of MCP, by name
     streams: McpStreams = field(default_factory=McpStreams)
     _index: Index = field(init=False)
@@ -298,10 +300,11 @@ class Engine:
                 if type(outcome) is Draft and self.policy.lints:
                     whys = recall_contradictions(call, outcome)
                     if whys is None:
+                        shown = call.operation in self.thinking.get(call.dialect, (call.operation,))
                         if is_demanding(call):
-                            whys = await on_thread(find_contradictions, call, outcome)
+                            whys = await on_thread(find_contradictions, call, outcome, shows_reasoning=shown)
                         else:
-                            whys = find_contradictions(call, outcome)
+                            whys = find_contradictions(call, outcome, shows_reasoning=shown)
                     if whys:
                         plan = replace(plan, remarks=_write_remarks(rule, whys))
             except Failure as failure:

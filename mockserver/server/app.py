@@ -9,12 +9,13 @@ from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
+from mockserver.config.settings import Settings
 from mockserver.core.http import CONTROL, Fields, HeaderTable, HttpRequest, weigh
 from mockserver.core.lazy import Memo
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import IN_PROCESS, WIRE, ClientConnection
-from mockserver.dialects import discover
+from mockserver.dialects import Dialect, discover_all
 from mockserver.dialects._parse import clip
 from mockserver.server.access import OPEN, Guard
 from mockserver.server.deliver import serve
@@ -38,8 +39,12 @@ from mockserver.server.snapshot import find_path, make_request, parse_query, rea
 
 def build_app(live: Live) -> "FastRouter":
     """The paths of the default dialect; behind these all others, for which the first request imports all dialects."""
-    known = list_own_endpoints(discover()[live.settings.dialect])
+    known = list_own_endpoints(_list_dialects(live)[live.settings.dialect])
     return FastRouter(_make_routes(live, known), Elsewhere(live))
+
+
+def _list_dialects(live: Live) -> Mapping[str, Dialect]:
+    return discover_all(live.settings.hosts)
 
 
 class Elsewhere(Struct, eq=False):
@@ -63,7 +68,7 @@ def _build_whole_app(live: Live) -> "FastRouter":
     from mockserver.server import inspector  # a server that only answers calls needs neither
     from mockserver.server.control import Control
 
-    known = list_endpoints(discover(), live.settings.dialect)
+    known = list_endpoints(_list_dialects(live), live.settings.dialect)
     routes, unknown = _make_routes(live, (*known, *MCP_ENDPOINTS)), Unknown(live, known)
     inner = Router(routes, redirect_slashes=False, default=unknown)
     named = Mount("/ns/{namespace}", Named(live, inner))
@@ -165,6 +170,7 @@ class Site:
 
     def __init__(self, live: Live, lifespan: Lifespan[Router] | None = None) -> None:
         self._live, self._start, self._apps = live, Router(lifespan=lifespan), dict[str, FastRouter]()
+        self._hosts = live.settings.hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -199,8 +205,8 @@ class Site:
         found = self._look_up(path, whole=True)
         if found is None:
             _, inner = split_namespace(path) if path.startswith(_NAMED) else (DEFAULT, path)
-            dialect = find_owner(inner, discover(), self._live.settings.dialect)
-            known = list_endpoints(discover(), self._live.settings.dialect)
+            dialect = find_owner(inner, _list_dialects(self._live), self._live.settings.dialect)
+            known = list_endpoints(_list_dialects(self._live), self._live.settings.dialect)
             full = complete_path(inner, dialect, known)
             found = None if full is None else self._look_up(path.removesuffix(inner) + full, whole=True)
         speaks = found is not None and any(each.over_socket for each in found.responder.operations.values())
@@ -208,12 +214,25 @@ class Site:
 
     @property
     def _app(self) -> "FastRouter":
-        dialect = self._live.settings.dialect
-        return self._apps.get(dialect) or self._apps.setdefault(dialect, build_app(self._live))
+        settings = self._live.settings
+        if settings.hosts is not self._hosts:  # as after a reload
+            self._take_hosts(settings)
+        return self._apps.get(settings.dialect) or self._apps.setdefault(settings.dialect, build_app(self._live))
+
+    def _take_hosts(self, settings: Settings) -> None:
+        """Drop the applications if the settings have other hosts; what was made whole is made whole again."""
+        if settings.hosts != self._hosts:
+            known = [app.default for app in self._apps.values()]
+            self._apps.clear()
+            app = self._apps[settings.dialect] = build_app(self._live)
+            if isinstance(app.default, Elsewhere) and any(isinstance(old, Elsewhere) and old.app for old in known):
+                app.default.app = _build_whole_app(self._live)
+        self._hosts = settings.hosts
 
     def find(self, path: str) -> FoundResponder | None:
         """Return what answers at a path, for entrances without a scope; None: the application has to look."""
-        app = self._apps.get(self._live.settings.dialect)
+        settings = self._live.settings
+        app = self._apps.get(settings.dialect) if settings.hosts is self._hosts else None
         found = None if app is None else app.responders.get(path)
         return self._look_up(path) if found is None else found
 
@@ -244,7 +263,7 @@ class Named(Struct, eq=False):
         if is_namespace(scope["path_params"]["namespace"]):
             await self.inner(scope, receive, send)
             return
-        dialect = find_owner(find_path(scope), discover(), self.live.settings.dialect)
+        dialect = find_owner(find_path(scope), _list_dialects(self.live), self.live.settings.dialect)
         entrance = AsgiEntrance(Responder(self.live, dialect, {}, refusal=_BAD_NAME))
         await entrance({**scope, "path_params": {}}, receive, send)
 
@@ -271,7 +290,7 @@ class Unknown(Struct, eq=False):
         if self.app is not None and (found := _WELL_KNOWN.fullmatch(path)):
             await self._answer_at(f"{found['place']}{found['document']}{found['rest']}", scope, receive, send)
             return
-        dialect = find_owner(path, discover(), self.live.settings.dialect)
+        dialect = find_owner(path, _list_dialects(self.live), self.live.settings.dialect)
         if self.app is not None and (full := complete_path(path, dialect, self.known)) is not None:
             await self._answer_at(whole.removesuffix(path) + full, scope, receive, send)
             return

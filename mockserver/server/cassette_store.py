@@ -5,7 +5,7 @@ and compares cassettes is imported when one is first used: most servers have non
 """
 
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from mockserver.config.errors import CassetteError, Mistake, RuleError
+from mockserver.config.hosts import GENERIC, HostSettings
 from mockserver.config.settings import MatchSettings
 from mockserver.config.source import Document
 from mockserver.core.call import Call
@@ -21,9 +22,15 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.mcp_messages import find_response
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects import Operation
+from mockserver.dialects import Dialect, Operation, list_hosts
 from mockserver.kinds.mcp import SESSION
-from mockserver.server.routes import Endpoint, find_endpoint, find_operation, list_dialect_endpoints
+from mockserver.server.routes import (
+    Endpoint,
+    find_endpoint,
+    find_operation,
+    list_dialect_endpoints,
+    list_endpoints,
+)
 from mockserver.server.snapshot import parse_query
 from mockserver.server.sources import find_cassettes, find_rules
 from mockserver.server.stubs import digest_body, make_stub_operation
@@ -32,23 +39,25 @@ if TYPE_CHECKING:
     from mockserver.cassettes.cassette import Cassette
     from mockserver.cassettes.cassette_file import CassetteFile
 
+HostTable = Mapping[str, HostSettings]
+_NO_HOSTS: HostTable = {}
 _RECORD = "to record it, start with --record once and --upstream DIALECT=URL"
 
 
 class CassetteStore:
     """Cassettes by name, with or without the suffix; a name that no cassette can have raises CassetteError."""
 
-    def __init__(self, folder: str | Path, match: MatchSettings) -> None:
-        self._folder, self._match = Path(folder), match
+    def __init__(self, folder: str | Path, match: MatchSettings, hosts: HostTable = _NO_HOSTS) -> None:
+        self._folder, self._match, self.hosts = Path(folder), match, hosts
         self._lock = RLock()
         self._files: dict[Path, CassetteFile] = {}
         self._stamps: dict[str, object] = {}  # of each file, when it was last read or written here
         self._stale: dict[str, set[Episode]] = {}  # episodes that are replaced when they are recorded again
         self._loaded: dict[str, Cassette] = {}
 
-    def copy_unloaded(self, match: MatchSettings) -> "CassetteStore":
+    def copy_unloaded(self, match: MatchSettings, hosts: HostTable = _NO_HOSTS) -> "CassetteStore":
         """Return the same files with nothing loaded; what this run knows of them stays."""
-        store = CassetteStore(self._folder, match)
+        store = CassetteStore(self._folder, match, hosts)
         store._lock, store._files = self._lock, self._files
         store._stamps, store._stale = self._stamps, self._stale
         return store
@@ -74,7 +83,7 @@ class CassetteStore:
         name = _remove_suffix(name)
         with self._lock:
             if name not in self._loaded:
-                cassette = Cassette(name_file(name), parse_episode, self._match)
+                cassette = Cassette(name_file(name), partial(parse_episode, hosts=self.hosts), self._match)
                 if self.exists(name):
                     file = self._find_file(name)
                     self._stamps[name] = file.stamp
@@ -195,14 +204,14 @@ def _remove_suffix(name: str) -> str:
     return name.removesuffix(SUFFIX)
 
 
-def parse_episode(episode: Episode) -> Call | None:
+def parse_episode(episode: Episode, hosts: HostTable = _NO_HOSTS) -> Call | None:
     """Return the call of an episode's request; None if its dialect has no such path."""
-    return parse_sent(episode.dialect, episode.request)
+    return parse_sent(episode.dialect, episode.request, hosts)
 
 
-def parse_sent(dialect: str, sent: Sent) -> Call | None:
-    """Return the call of a request to a dialect; None if it has no such path."""
-    found = find_endpoint(sent.path, _list_places(dialect))
+def parse_sent(dialect: str, sent: Sent, hosts: HostTable = _NO_HOSTS) -> Call | None:
+    """Return the call of a request to a dialect; None if it has no such path. `hosts` are those of the settings."""
+    found = find_endpoint(sent.path, _list_places(dialect, hosts))
     operation = find_operation(sent.method, found.endpoint.operations) if found is not None else None
     if found is None or operation is None:
         return None
@@ -215,22 +224,30 @@ def parse_sent(dialect: str, sent: Sent) -> Call | None:
         body=sent.body,
         path_params=found.params,
     )
-    return parse_recorded(operation, dialect, http)
+    return parse_recorded(operation, found.endpoint.dialect, http)
 
 
-def parse_recorded(operation: Operation, dialect: str, http: HttpRequest) -> Call:
+def parse_recorded(operation: Operation, dialect: Dialect, http: HttpRequest) -> Call:
     """Return the call of a request as recordings know it, however wrong it is: its provider may have refused it."""
     try:
         return operation.call(http, Validation.OFF)
     except Failure:
-        unread = make_stub_operation(dialect).parse(http, Validation.OFF)
+        unread = make_stub_operation(dialect.name, dialect.host).parse(http, Validation.OFF)
         sent = unread.raw if isinstance(unread.raw, Mapping) else {}
         named = {name: value for name, value in http.path_params.items() if name != "namespace"}
         meaning = {"named": named, "body": sent or digest_body(http)}
+        if dialect.host:
+            meaning["host"] = dialect.host
         is_stream = sent.get("stream") is True
         return replace(unread, operation=operation.name, meaning=meaning, raw={}, sent=sent, stream=is_stream)
 
 
+def _list_places(dialect: str, hosts: HostTable) -> tuple[Endpoint, ...]:
+    if hosts and dialect == GENERIC:
+        return list_endpoints(list_hosts(dialect, hosts), dialect)
+    return _list_usual_places(dialect)
+
+
 @cache
-def _list_places(dialect: str) -> tuple[Endpoint, ...]:
+def _list_usual_places(dialect: str) -> tuple[Endpoint, ...]:
     return list_dialect_endpoints(dialect)

@@ -19,7 +19,7 @@ from mockserver.core.plan import Failure, Plan
 from mockserver.core.state import START, STATE, name_times_counter
 from mockserver.core.text import shown, truncate
 from mockserver.core.validation import Validation
-from mockserver.dialects import Dialect, Operation, discover
+from mockserver.dialects import Dialect, Operation, discover_all
 from mockserver.engine.answer import split_prompts, use_tokenizer
 from mockserver.engine.counters import find_next_attempt
 from mockserver.engine.engine import Engine, alter_engine
@@ -155,11 +155,14 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
     except ValueError as error:
         raise ConfigError(f"invalid path {described.path}: {error}") from error
     path = url.path
-    if locate(path, discover(), dialect) is None:
-        path = complete_path(path, find_owner(path, discover(), dialect), list_endpoints(discover(), dialect)) or path
+    if locate(path, discover_all(), dialect) is None:
+        path = (
+            complete_path(path, find_owner(path, discover_all(), dialect), list_endpoints(discover_all(), dialect))
+            or path
+        )
     found = find_place(described.method, path, dialect, stubs=stubs)
     if found is None:
-        near = find_nearest_path(described.method, path, list_endpoints(discover(), dialect), url.query)
+        near = find_nearest_path(described.method, path, list_endpoints(discover_all(), dialect), url.query)
         raise ConfigError(f"no operation at {path}" + (f"; nearest: {near}" if near else ""))
     place, operation, params = found
     if operation is None:
@@ -183,10 +186,10 @@ def find_place(
     method: str, path: str, dialect: str, *, stubs: bool
 ) -> tuple[Endpoint, Operation | None, Mapping[str, str]] | None:
     """Where a method and path lead, and the path parameters; with `stubs`, also where no dialect knows the path."""
-    if (found := locate(path, discover(), dialect)) is not None:
+    if (found := locate(path, discover_all(), dialect)) is not None:
         return found.endpoint, find_operation(method, found.endpoint.operations), found.params
-    spoken = find_owner(path, discover(), dialect)
-    return (Endpoint(path, spoken, {}), make_stub_operation(spoken.name), {}) if stubs else None
+    spoken = find_owner(path, discover_all(), dialect)
+    return (Endpoint(path, spoken, {}), make_stub_operation(spoken.name, spoken.host), {}) if stubs else None
 
 
 def _encode_header(text: str) -> bytes:
@@ -195,9 +198,9 @@ def _encode_header(text: str) -> bytes:
 
 
 def _find_dialect(dialect: str) -> Dialect:
-    spoken = discover().get(dialect)
+    spoken = discover_all().get(dialect)
     if spoken is None:
-        raise ConfigError(f'unknown dialect "{dialect}"; known: {", ".join(discover())}')
+        raise ConfigError(f'unknown dialect "{dialect}"; known: {", ".join(discover_all())}')
     return spoken
 
 

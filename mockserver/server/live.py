@@ -232,11 +232,12 @@ def compose(sources: Sources, counters: Counters, before: "Live | None" = None) 
     settings, errors, player = loaded.settings, loaded.errors, None
     if not errors.found or before is None:  # else the running server would miss changes of cassettes that are read here
         player = errors.attempt(partial(make_player, sources, settings, before))
-        store = CassetteStore(settings.cassettes, settings.match) if player is None else player.store
+        store = player.store if player else CassetteStore(settings.cassettes, settings.match, settings.hosts)
         errors.attempt(partial(check_cassettes, loaded.documents, store))
     if errors.found or player is None:
         raise errors.merged
     listed = LazyMapping(discover(), lambda name: discover()[name].models)
+    thinking = LazyMapping(discover(), lambda name: discover()[name].thinking)
     if before is None:
         answers: ValueStore[Kept] = MemoryValueStore(count=settings.stored_answers, size=settings.stored_bytes)
     else:
@@ -249,6 +250,7 @@ def compose(sources: Sources, counters: Counters, before: "Live | None" = None) 
         counters=counters,
         memory=Memory(answers, settings.background_polls),
         listed=listed,
+        thinking=thinking,
         player=player,
         servers=loaded.servers,
         streams=streams,
@@ -256,9 +258,9 @@ def compose(sources: Sources, counters: Counters, before: "Live | None" = None) 
 
 
 def make_player(sources: Sources, settings: Settings, before: "Live | None" = None) -> Player:
-    store, fresh = CassetteStore(settings.cassettes, settings.match), False
+    store, fresh = CassetteStore(settings.cassettes, settings.match, settings.hosts), False
     if before is not None and before.settings.cassettes == settings.cassettes:
-        store, choice = before.player.store.copy_unloaded(settings.match), before.player.choice
+        store, choice = before.player.store.copy_unloaded(settings.match, settings.hosts), before.player.choice
         fresh = choice.fresh and (choice.name, choice.record) == (settings.cassette, settings.record)
     made = Player(store, upstreams=tuple(settings.upstream), policy=RecordingPolicy(settings, sources.environ))
     return made.choose(settings.cassette, settings.record, fresh=fresh)

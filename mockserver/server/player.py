@@ -156,7 +156,7 @@ class Player(Struct, frozen=True):
         if self.policy is not None and self.policy.redactor.may_change(call.http):
             sent = make_sent(call.http)
             redacted = self.policy.redactor.redact_request(sent)
-            again = None if redacted is sent else parse_sent(call.dialect, redacted)
+            again = None if redacted is sent else parse_sent(call.dialect, redacted, self.store.hosts)
             if again is not None:
                 call = replace(again, http=replace(again.http, namespace=call.http.namespace))
         return call, cassette.make_key(call)

@@ -23,7 +23,7 @@ from mockserver.core.mcp_server import INVALID_PARAMS, METHOD_NOT_FOUND, UNKNOWN
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import escape_line
-from mockserver.dialects import discover
+from mockserver.dialects import discover_all
 from mockserver.kinds.mcp import OPERATIONS as MCP_OPERATIONS
 from mockserver.server.snapshot import Decoding, find_codings
 from mockserver.server.upstreams import name_key_variable
@@ -64,13 +64,15 @@ def find_misconfiguration(reply: Recorded, call: Call) -> str | None:
     """Return what an answer says about a wrong key or URL and what to do next, or None."""
     if call.mcp is not None:
         return _find_mcp_refusal(reply, call)
-    status, dialect = reply.status, call.dialect
+    status, dialect = reply.status, call.label
     if status == 403 and _HIDDEN.search(reply.bytes):
         return None
     if status in (401, 403) or (status == 400 and b"API_KEY_INVALID" in reply.bytes):
         return _REJECTED.format(status=status, key=name_key_variable(dialect))
     if status == 404 and not _names_what_is_missing(call, reply.bytes.decode("utf-8", "replace")):
-        version = "missing" if "/v1" in discover()[dialect].mounts[0] else "too much"
+        version = (
+            "missing" if "/v1" in discover_all().get(dialect, discover_all()[call.dialect]).mounts[0] else "too much"
+        )
         return f"404: the URL in --upstream {dialect}=URL looks wrong (is /v1 {version}?){_ALL}"
     return None
 

@@ -146,7 +146,7 @@ class Relay(Struct, eq=False):
         if status > _LAST_STATUS:
             raise Failure(
                 "bad_gateway",
-                f"The upstream of {self.dialect.name} answered with the status {status}, which HTTP does not have.",
+                f"The upstream of {self.dialect.label} answered with the status {status}, which HTTP does not have.",
             )
         headers = [
             upstream.translate_location(asked, str(response.url), field)
@@ -185,7 +185,7 @@ class Relay(Struct, eq=False):
                 if len(whole) > MAX_RECORDED:
                     raise Failure(
                         "bad_gateway",
-                        f"The upstream of {self.dialect.name} sent a body of more than {MAX_RECORDED} bytes.",
+                        f"The upstream of {self.dialect.label} sent a body of more than {MAX_RECORDED} bytes.",
                     )
         except HTTPError as error:
             failure = upstream.make_failure(error, self.live.settings.upstream_timeout)

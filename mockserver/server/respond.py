@@ -257,7 +257,7 @@ class Responder(Struct, eq=False):
     def find_operation(self, method: str) -> Operation:
         """Return the operation that a method asks for. Raises Failure if the path has none."""
         if not self.operations:
-            return make_stub_operation(self.dialect.name)
+            return make_stub_operation(self.dialect.name, self.dialect.host)
         operation = find_operation(method, self.operations)
         if operation is None:
             allowed = ", ".join(self.operations)
@@ -305,7 +305,7 @@ class Responder(Struct, eq=False):
             return True
         keys, key = self.live.settings.keys, self.dialect.credential(request)
         admitted = keys is None or (key is not None and key in keys and keys[key].allowed)
-        return not admitted and not is_stubbed(request, self.dialect.name, engine.rules)
+        return not admitted and not is_stubbed(request, self.dialect, engine.rules)
 
     def point_elsewhere(self, request: HttpRequest, call: Call | None = None, report: Json = None) -> Response:
         """Return the response at a path that no dialect knows where no rule answers; `report` names the nearest."""
@@ -324,9 +324,9 @@ class Responder(Struct, eq=False):
         if engine.player is None or engine.player.is_empty:
             raise refusal
         if len(request.body) > LARGE:
-            call = await on_thread(parse_recorded, operation, self.dialect.name, request)
+            call = await on_thread(parse_recorded, operation, self.dialect, request)
         else:
-            call = parse_recorded(operation, self.dialect.name, request)
+            call = parse_recorded(operation, self.dialect, request)
         plan = await engine.replay(call)
         if plan is None or isinstance(plan.outcome, Failure):
             raise refusal

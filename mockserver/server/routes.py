@@ -7,7 +7,7 @@ from operator import itemgetter
 
 from msgspec import Struct
 
-from mockserver.dialects import Dialect, Operation, discover
+from mockserver.dialects import Dialect, Operation, discover, list_hosts
 from mockserver.dialects._mcp import DIALECT as MCP
 from mockserver.dialects._mcp_login import list_well_known_paths, make_well_known_operation
 from mockserver.kinds import ASKED
@@ -47,13 +47,14 @@ def list_endpoints(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpo
     """Every path of every dialect, the default dialect's bare ones first; calls before look-ups, as they are hotter."""
     mounts = [(drop_dialect_segment(mount), dialects[default]) for mount in dialects[default].mounts]
     mounts += [(mount, dialect) for dialect in dialects.values() for mount in dialect.mounts]
-    found = dict[tuple[str, str], dict[str, Operation]]()
+    found = dict[tuple[str, str], tuple[Dialect, dict[str, Operation]]]()
     mounts += [("", dialect) for dialect in dialects.values() if dialect.bare]
     for mount, dialect in mounts:
         for operation in dialect.operations:
-            if mount or dialect.name == default or operation.path.startswith(dialect.bare):
-                found.setdefault((mount + operation.path, dialect.name), {})[operation.method] = operation
-    served = [Endpoint(path, dialects[name], operations) for (path, name), operations in found.items()]
+            if mount or dialect.label == default or operation.path.startswith(dialect.bare):
+                place = found.setdefault((mount + operation.path, dialect.label), (dialect, {}))
+                place[1][operation.method] = operation
+    served = [Endpoint(path, dialect, operations) for (path, _), (dialect, operations) in found.items()]
     return tuple(sorted(served, key=lambda place: "POST" not in place.operations))
 
 
@@ -64,15 +65,15 @@ def find_dialect(name: str) -> Dialect | None:
 
 def list_dialect_endpoints(name: str) -> tuple[Endpoint, ...]:
     """Every path of a dialect, which may be MCP's; none of an unknown one."""
-    spoken = discover().get(name)
-    if spoken is None:
-        return MCP_ENDPOINTS if name == MCP.name else ()
-    return list_endpoints({name: spoken}, name)
+    if name == MCP.name:
+        return MCP_ENDPOINTS
+    spoken = list_hosts(name)
+    return list_endpoints(spoken, name) if spoken else ()
 
 
 def list_own_endpoints(dialect: Dialect) -> tuple[Endpoint, ...]:
     """Every path of a dialect where it is the default one. No other dialect has one of these."""
-    return list_endpoints({dialect.name: dialect}, dialect.name)
+    return list_endpoints({dialect.label: dialect}, dialect.label)
 
 
 def locate(path: str, dialects: Mapping[str, Dialect], default: str) -> FoundEndpoint | None:

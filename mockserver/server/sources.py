@@ -17,7 +17,7 @@ from mockserver.core.lazy import LazyMapping
 from mockserver.core.mcp_server import McpServer
 from mockserver.core.text import make_reprs
 from mockserver.delivery.faults import FAULTS
-from mockserver.dialects import discover
+from mockserver.dialects import discover, discover_all
 from mockserver.dialects._mcp import DIALECT as MCP
 from mockserver.rules.load import Rule, load, load_servers
 
@@ -57,7 +57,7 @@ class Sources(Struct, frozen=True):
     def load(self) -> "Loaded":
         """Everything but cassettes. Raises MockserverError for files that cannot be read; `errors` holds others."""
         documents, errors = self.documents(), Errors()
-        settings, mistaken = assemble_valid(self.flags, self.environ, documents, dialects=discover())
+        settings, mistaken = assemble_valid(self.flags, self.environ, documents, dialects=discover_all())
         if mistaken:
             errors.found.append(ConfigError(*mistaken))
         rules = errors.attempt(partial(compile_rules, documents, None if mistaken else settings.profiles))

@@ -12,7 +12,7 @@ from mockserver.core.http import HttpRequest, Reply, essence
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Success
 from mockserver.core.validation import Validation
-from mockserver.dialects import Dialect, Operation, discover
+from mockserver.dialects import Dialect, Operation, discover, discover_all
 from mockserver.dialects._parse import read_json
 from mockserver.rules.lint.remarks import Remark
 from mockserver.rules.load import Rule
@@ -35,16 +35,16 @@ _PLAIN = re.compile(r"/[\w/.~-]*")
 
 
 @cache
-def make_stub_operation(dialect: str) -> Operation:
-    """The operation at a path that no dialect knows; this one would own it."""
-    return Operation(OTHER, "", "", partial(_parse, dialect), _render)
+def make_stub_operation(dialect: str, host: str = "") -> Operation:
+    """The operation at a path that no dialect knows; this one, or this host of it, would own it."""
+    return Operation(OTHER, "", "", partial(_parse, dialect, host), _render)
 
 
-def _parse(dialect: str, http: HttpRequest, validation: Validation) -> Call:
+def _parse(dialect: str, host: str, http: HttpRequest, validation: Validation) -> Call:
     raw = _read_content(http)
     model = raw.get("model") if isinstance(raw, dict) else None
     meaning = [http.method, http.path, dict(http.query), raw or digest_body(http)]
-    return Call(dialect, OTHER, model if isinstance(model, str) else "", http, meaning, raw)
+    return Call(dialect, OTHER, model if isinstance(model, str) else "", http, meaning, raw, host=host)
 
 
 def _render(call: Call, outcome: Success) -> Reply:
@@ -73,9 +73,9 @@ def digest_body(http: HttpRequest) -> str:
     return blake2b(body, digest_size=16).hexdigest()
 
 
-def is_stubbed(http: HttpRequest, dialect: str, rules: Iterable[Rule]) -> bool:
+def is_stubbed(http: HttpRequest, dialect: Dialect, rules: Iterable[Rule]) -> bool:
     """Whether a rule may answer here, as far as its path and method say."""
-    call = Call(dialect, OTHER, "", http, ())
+    call = Call(dialect.name, OTHER, "", http, (), host=dialect.host)
     results = (rule.when.explain(call) for rule in rules if rule.stubs)
     return any(all(one.ok for one in found if one.field in ("path", "method")) for found in results)
 
@@ -114,7 +114,7 @@ def find_unreachable(rules: Sequence[Rule], dialect: str) -> Iterator[Remark]:
 @cache
 def _list_places(dialect: str) -> Sequence[Endpoint]:
     """Every path, with the bare ones of each dialect, as rules see paths with and without their mounts."""
-    return [place for name in (dialect, *discover()) for place in list_endpoints(discover(), name)]
+    return [place for name in (dialect, *discover()) for place in list_endpoints(discover_all(), name)]
 
 
 def _explain_unreachable(rule: Rule, dialect: str) -> str | None:

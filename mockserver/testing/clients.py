@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mockserver.config.errors import ConfigError
 from mockserver.config.source import did_you_mean
-from mockserver.dialects import discover
+from mockserver.dialects import discover_all
 from mockserver.server.client_environment import ADDRESS, find_key
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def is_usable(client: "OpenAI", env: Mapping[str, str]) -> bool:
 
 def _find_options(env: Mapping[str, str], dialect: str) -> dict[str, Any]:
     check_dialect(dialect)
-    spoken = discover()[dialect]
+    spoken = discover_all()[dialect]
     if dialect in _OWN:
         raise ConfigError(f"OpenAI's client can't call {dialect}; use {_OWN[dialect]}")
     base, key = env[ADDRESS] + spoken.mounts[0], find_key(env, dialect)
@@ -127,14 +127,14 @@ _OWN: Mapping[str, str] = {
 
 def check_dialect(name: str) -> None:
     """Raise ConfigError if there is no such dialect."""
-    if name not in discover():
-        raise ConfigError(f'there is no dialect "{name}"{did_you_mean(name, discover())}')
+    if name not in discover_all():
+        raise ConfigError(f'there is no dialect "{name}"{did_you_mean(name, discover_all())}')
 
 
 def find_socket_mount(dialect: str) -> str:
     """Return what stands before `/responses` in the path of a dialect's WebSocket. Raises ConfigError."""
     check_dialect(dialect)
-    spoken = discover()[dialect]
+    spoken = discover_all()[dialect]
     operation = next((each for each in spoken.operations if each.over_socket), None)
     if operation is None:
         raise ConfigError(f'the dialect "{dialect}" has no WebSockets')

@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from mockserver.cassettes.addresses import find_dialect_at
 from mockserver.config.errors import ConfigError
-from mockserver.dialects import discover
+from mockserver.dialects import discover_all
 from mockserver.reports.failures import Problem, make_problem
 from mockserver.server.upstreams import relaying
 from mockserver.testing.clients import is_set_early
@@ -232,12 +232,12 @@ _ALLOW = "to let it connect: allow_hosts="
 
 
 def _give_advice(host: str, frames: Sequence[FrameType]) -> Iterator[str]:
-    spoken = discover().get(find_dialect_at(host) or "")
+    spoken = discover_all().get(find_dialect_at(host) or "")
     if spoken is None:
         yield "if its client speaks OpenAI's API: set its URL to mockserver.base_url()"
         yield "otherwise: replace the client in the test, as no dialect of mockserver serves this provider"
         return
-    base = "mockserver.base_url()" if spoken.name == "openai" else f'mockserver.base_url("{spoken.name}")'
+    base = "mockserver.base_url()" if spoken.name == "openai" else f'mockserver.base_url("{spoken.label}")'
     variable = next((name for name, text in spoken.variables.items() if "{address}" in text), "")
     based = any(_find_base_url(each.f_locals.get("self")) for each in frames)
     early = bool(variable) and based and not is_set_early(variable)  # a bare request has no client, and no base URL

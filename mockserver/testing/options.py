@@ -143,6 +143,7 @@ class ServerOptions(TypedDict, total=False):
     allow_secrets: Sequence[str]
     replay_speed: float
     clock: str | int
+    hosts: Parts
     ids: Literal["stable", "unique"]
     tokenizer: Literal["approx", "cl100k_base", "o200k_base", "by-model"]
     models: Parts
@@ -167,6 +168,7 @@ class When(TypedDict, total=False):
     """The fields of a rule's `when` (docs/reference/rules.md). `param`, `header`, `query` and `metadata` are tables."""
 
     dialect: TextCondition
+    host: TextCondition
     operation: TextCondition
     path: TextCondition
     method: TextCondition

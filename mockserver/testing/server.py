@@ -18,6 +18,7 @@ from mockserver.core.json import Json, map_texts
 from mockserver.core.mcp_server import McpServer
 from mockserver.core.seed import monotonic
 from mockserver.core.text import plural
+from mockserver.dialects import discover_all
 from mockserver.engine.engine import alter_engine
 from mockserver.engine.mcp_streams import McpEvent
 from mockserver.reports.coverage import find_watch
@@ -166,6 +167,9 @@ class MockServer(Assertions):
 
     def base_url(self, dialect: str = "openai") -> str:
         """The base URL (or endpoint) for the official client of a dialect."""
+        hosts = self._live.settings.hosts
+        if dialect in hosts:
+            return self.url + discover_all(hosts)[dialect].mounts[0]
         check_dialect(dialect)
         return make_base_url(self.url, dialect)
 

@@ -27,7 +27,7 @@ from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import WITHOUT_BODY, is_loopback, tabulate
 from mockserver.core.seed import monotonic, wall
 from mockserver.delivery.drive import CUT, IN_PROCESS, ClientConnection, Note, encode_header
-from mockserver.dialects import discover
+from mockserver.dialects import discover_all
 from mockserver.engine.offload import IN_PROCESS_DRIVER, Work
 from mockserver.server.routes import find_operation_name, list_endpoints
 from mockserver.server.snapshot import ClientLeftError
@@ -392,8 +392,8 @@ def make_path_finder() -> Callable[[str, str, str], str]:
 
     The path of an unknown host stays as it is.
     """
-    served = list_endpoints(discover(), "openai")
-    mounts = {name: dialect.mounts for name, dialect in discover().items()}
+    served = list_endpoints(discover_all(), "openai")
+    mounts = {name: dialect.mounts for name, dialect in discover_all().items()}
     known = DialectRoutes(mounts, lambda method, path: find_operation_name(method, path, served), lambda _, body: body)
 
     @lru_cache(maxsize=1024)

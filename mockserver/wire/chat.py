@@ -6,7 +6,7 @@ The builders make every key of the family; a ChatLayout says which of them a pro
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import repeat, zip_longest
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -32,7 +32,7 @@ from mockserver.core.plan import (
     Usage,
     tokens_of,
 )
-from mockserver.core.tokens import Tokenizer, cut, weigh_pieces
+from mockserver.core.tokens import cut, weigh_pieces
 from mockserver.wire.logprobs import (
     Block,
     LogprobsShape,
@@ -45,6 +45,29 @@ from mockserver.wire.logprobs import (
     spread_logprobs,
 )
 from mockserver.wire.template import Marks, Outline, Renderer, encode_texts
+
+
+def _add_nothing(*_: Any) -> Mapping[str, Json]:
+    return {}
+
+
+class ChatExtras(Struct, frozen=True):
+    """Keys of a provider's own, each made by a function: they are shown where the layout names them.
+
+    `body` and `chunk` are those of a whole answer and of every chunk; `opening` and `ending` those that only the first
+    chunk has, and the one with the last finish reason. `choice` are those of a choice, by its finish reason, which is
+    None in chunks before the last.
+    """
+
+    body: Callable[[Answer], Mapping[str, Json]] = _add_nothing
+    chunk: Callable[[Answer], Mapping[str, Json]] = _add_nothing
+    opening: Callable[[Answer], Mapping[str, Json]] = _add_nothing
+    ending: Callable[[Answer], Mapping[str, Json]] = _add_nothing
+    choice: Callable[[str | None], Mapping[str, Json]] = _add_nothing
+
+
+_NO_EXTRAS = ChatExtras()
+THINK = ("<think>\n", "\n</think>\n\n")  # what surrounds reasoning within the content
 
 
 class ChatLayout(Struct, frozen=True):
@@ -64,17 +87,40 @@ class ChatLayout(Struct, frozen=True):
     # Keys besides the role when a tool call opens the choice.
     opening_of_call: Mapping[str, Json] = field(default_factory=lambda: {"content": None})
     prompt_filter_first: bool = False  # whether a stream begins with a chunk of only the prompt's filter results
-    # Where a stream has its usage. "requested": in a last chunk, if requested. "null": the same, and null in all other
-    # chunks. "finish": with the finish reason, unless requested.
-    stream_usage: Literal["requested", "null", "finish"] = "requested"
+    # Where a stream has its usage. "requested": in a last chunk without choices, if requested. "null": the same, and
+    # null in all other chunks. "finish": with the finish reason, unless requested. "with_finish": there in any case.
+    # "last": in a last chunk, in any case. "last_choice": the same, and that chunk has a choice. "every": as it grows,
+    # in each chunk. "every_requested": the same, and in a last chunk, if requested.
+    stream_usage: Literal[
+        "requested", "null", "finish", "with_finish", "last", "last_choice", "every", "every_requested"
+    ] = "requested"
     # Finish reasons that the provider does not have -> those that it shows instead.
     finishes: Mapping[str, str] = field(default_factory=lambda: {"error": "stop"})
     content_logprobs: bool = False  # whether log probabilities have token ids and offsets
+    # The key of reasoning, which is shown if `message` has it; "content": in the text, between tags.
+    reasoning: str = "reasoning_content"
+    # The `format` of the entries in which OpenRouter repeats reasoning (`reasoning_details`), by model; None: none.
+    reasoning_format: Callable[[str], str] | None = None
+    unset: Mapping[str, Json] = {}  # keys of a message, and their values where an answer has none
+    beside: Mapping[str, Json] = {}  # keys of every delta, and their values where it has none
+    call_index: bool = False  # whether tool calls of whole answers have an index, as those of streams
+    whole_calls: bool = False  # whether streams have each tool call in one delta
+    comment: str = ""  # an SSE comment before the first chunk
+    # The usage where it is not OpenAI's; else `usage` says which keys it has.
+    count: Callable[[Usage], Mapping[str, Json]] | None = None
+    extras: ChatExtras = _NO_EXTRAS
+
+    @property
+    def shows_reasoning(self) -> bool:
+        return self.reasoning in self.message
 
 
 Object = dict[str, Json]
 DONE = Frame(b"[DONE]", part="end")
 MAX_KEPT = 100  # characters of a value of the request that outlines keep
+_UNASKED = ("last", "last_choice")  # where usage is in a chunk of its own, even if nobody asks for it
+_GROWING = ("every", "every_requested")
+_IN_A_CHUNK = ("requested", "null", "finish", "last", "last_choice", "every_requested")
 
 
 class ChatRenderer(Renderer[Options]):
@@ -88,7 +134,10 @@ class ChatRenderer(Renderer[Options]):
         return make_completion(answer, self.layout, options.service_tier)
 
     def frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
-        yield from stream_chunks(answer, self.layout, options.service_tier, include_usage=options.include_usage)
+        include_usage = options.include_usage or self.layout.stream_usage in _UNASKED
+        if self.layout.comment:
+            yield Frame(f": {self.layout.comment}\n\n".encode(), part="open", framing="bare")
+        yield from stream_chunks(answer, self.layout, options.service_tier, include_usage=include_usage)
         yield DONE
 
     def encode_logprobs(self, logprobs: Sequence[Logprob]) -> bytes | None:
@@ -99,6 +148,8 @@ class ChatRenderer(Renderer[Options]):
     def outline(self, answer: Answer, options: Options) -> Outline | None:
         tier = options.service_tier
         if tier is not None and (type(tier) is not str or len(tier) > MAX_KEPT):
+            return None
+        if self.layout.stream_usage in _GROWING:
             return None
         return _outline_options(options.include_usage, tier)
 
@@ -125,7 +176,7 @@ def make_completion(answer: Answer, layout: ChatLayout, tier: str | None = None)
         "created": answer.created,
         "model": answer.model,
         "choices": map_lazily(
-            lambda index: _make_choice(index, answer.choices[index], layout), range(len(answer.choices))
+            lambda index: _make_choice(index, answer.choices[index], layout, answer.model), range(len(answer.choices))
         ),
         "usage": make_chat_usage(answer.usage, layout),
         "service_tier": find_served_tier(tier),
@@ -133,13 +184,15 @@ def make_completion(answer: Answer, layout: ChatLayout, tier: str | None = None)
     }
     if "prompt_filter_results" in layout.completion:
         body["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
+    if layout.extras is not _NO_EXTRAS:
+        body |= layout.extras.body(answer)
     return pick_shown(body, layout.completion, layout)
 
 
-def _make_choice(index: int, choice: Choice, layout: ChatLayout) -> Object:
+def _make_choice(index: int, choice: Choice, layout: ChatLayout, model: str) -> Object:
     full: Object = {
         "index": index,
-        "message": _make_message(choice, layout),
+        "message": _make_message(choice, layout, model),
         "finish_reason": layout.finishes.get(choice.finish, choice.finish),
         "logprobs": (
             make_content_block(choice, list(add_offsets(choice)))
@@ -149,6 +202,8 @@ def _make_choice(index: int, choice: Choice, layout: ChatLayout) -> Object:
     }
     if "content_filter_results" in layout.choice:
         full["content_filter_results"] = make_completion_filter(choice.safety)
+    if layout.extras is not _NO_EXTRAS:
+        full = {**layout.extras.choice(layout.finishes.get(choice.finish, choice.finish)), **full}
     return pick_shown(full, layout.choice, layout)
 
 
@@ -161,25 +216,42 @@ def make_content_block(choice: Choice, tokens: Sequence[OffsetLogprob]) -> Objec
     )
 
 
-def _make_message(choice: Choice, layout: ChatLayout) -> Object:
+def _make_message(choice: Choice, layout: ChatLayout, model: str) -> Object:
     parts = list_visible_parts(choice.parts, layout)
-    texts = [part.text for part in parts if isinstance(part, Text)]
+    if layout.reasoning == "content":
+        texts = [
+            part.text.join(THINK) if isinstance(part, Reasoning) else part.text
+            for part in parts
+            if isinstance(part, Text | Reasoning)
+        ]
+    else:
+        texts = [part.text for part in parts if isinstance(part, Text)]
     refusals = [part.text for part in parts if isinstance(part, Refusal)]
     full: Object = {
+        **layout.unset,
         "role": "assistant",
         "content": "".join(texts) if texts else None,
         "refusal": "".join(refusals) if refusals else None,
         "annotations": [make_annotation(note) for part in parts if isinstance(part, Text) for note in part.annotations],
     }
-    if reasoning := "".join(part.text for part in parts if isinstance(part, Reasoning)):
-        full["reasoning_content"] = reasoning
+    reasoning = "".join(part.text for part in parts if isinstance(part, Reasoning))
+    if reasoning and layout.reasoning != "content":
+        full[layout.reasoning] = reasoning
+        if layout.reasoning_format is not None:
+            full["reasoning_details"] = [_make_detail(reasoning, layout.reasoning_format(model))]
     calls = [part.call for part in parts if isinstance(part, ToolUse)]
     if calls and calls[0].kind == "bare":
         function = {"name": calls[0].name, "arguments": calls[0].arguments}
         return {**pick_shown(full, layout.message, layout), "function_call": function}
     if calls:
-        full["tool_calls"] = [_make_tool_call(call) for call in calls]
+        indices = ({"index": at} if layout.call_index else {} for at in range(len(calls)))
+        full["tool_calls"] = [{**index, **_make_tool_call(call)} for index, call in zip(indices, calls, strict=True)]
     return pick_shown(full, layout.message, layout)
+
+
+def _make_detail(text: str, form: str) -> Object:
+    """Return an entry of OpenRouter's `reasoning_details`."""
+    return {"type": "reasoning.text", "text": text, "format": form, "index": 0}
 
 
 def list_visible_parts(parts: Iterable[Part], layout: ChatLayout) -> list[Part]:
@@ -188,7 +260,7 @@ def list_visible_parts(parts: Iterable[Part], layout: ChatLayout) -> list[Part]:
     for part in parts:
         if isinstance(part, Refusal) and "refusal" not in layout.message:
             shown.append(Text(part.text, part.chunks))
-        elif isinstance(part, Text | Refusal | ToolUse) or "reasoning_content" in layout.message:
+        elif isinstance(part, Text | Refusal | ToolUse) or layout.shows_reasoning:
             shown.append(part)
     return shown
 
@@ -206,6 +278,8 @@ def make_annotation(note: Mapping[str, Json]) -> Object:
 
 
 def make_chat_usage(usage: Usage, layout: ChatLayout) -> Object:
+    if layout.count is not None:
+        return dict(layout.count(usage))
     full: Object = {
         "prompt_tokens": usage.prompt,
         "completion_tokens": usage.completion,
@@ -244,18 +318,22 @@ def stream_chunks(
         yield Frame(to_json(prompt_filter_chunk([prompt_filter(answer.prompt_safety)])), part="open")
     builder = _ChatChunkBuilder(answer, layout, tier, include_usage=include_usage)
     template = ChunkTemplate(lambda index, delta: builder.chunk(index, _Increment(delta)))
-    turns = zip_longest(*(_list_increments(choice, layout, answer.tokenizer) for choice in answer.choices))
+    turns = zip_longest(*(_list_increments(choice, layout, answer) for choice in answer.choices))
+    is_alike = layout.stream_usage not in _GROWING and _OF_DELTA.isdisjoint(layout.chunk_choice)
     for turn in turns:
         for index, step in enumerate(turn):
             if step is None:
                 continue
-            if step.finish is None and step.logprobs is None and not step.opens:
+            if is_alike and step.finish is None and step.logprobs is None and not step.opens:
                 data = template.fill(index, step.delta)
             else:
                 data = to_json(builder.chunk(index, step))
             yield Frame(data, tokens=step.tokens, part=step.part)
-    if include_usage:
+    if include_usage and layout.stream_usage in _IN_A_CHUNK:
         yield Frame(to_json(builder.usage_chunk()), part="usage")
+
+
+_OF_DELTA = frozenset({"text", "message"})  # keys of a chunk's choice that depend on its delta
 
 
 class ChunkTemplate:
@@ -292,6 +370,9 @@ class _ChatChunkBuilder:
         if layout.stream_usage == "null" or (include_usage and layout.stream_usage == "requested"):
             self._head["usage"] = None
         self._unfinished = len(answer.choices)
+        self._sent = 0  # tokens
+        if layout.extras is not _NO_EXTRAS:
+            self._head |= layout.extras.chunk(answer)
 
     def chunk(self, index: int, step: "_Increment") -> dict[str, Json]:
         layout, answer = self._layout, self._answer
@@ -310,12 +391,36 @@ class _ChatChunkBuilder:
             more["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
         if step.finish:
             self._unfinished -= 1
-            if layout.stream_usage == "finish" and not self._include_usage and not self._unfinished:
+            if not self._unfinished and self._has_usage_at_finish:
                 more["usage"] = make_chat_usage(answer.usage, layout)
+        if layout.extras is not _NO_EXTRAS:
+            choice = {**layout.extras.choice(step.finish), **choice}
+            if step.opens and index == 0:
+                more |= layout.extras.opening(answer)
+            if step.finish and not self._unfinished:
+                more |= layout.extras.ending(answer)
+        if layout.stream_usage in _GROWING:
+            self._sent += step.tokens
+            so_far = replace(answer.usage, completion=self._sent) if self._unfinished else answer.usage
+            more["usage"] = make_chat_usage(so_far, layout)
+        if not _OF_DELTA.isdisjoint(layout.chunk_choice):
+            text = step.delta.get("content") or ""
+            whole = _make_message(answer.choices[index], layout, answer.model)["content"] if step.finish else ""
+            choice |= {"text": text, "message": {"role": "assistant", "content": whole or ""}}
         return self._make_chunk([pick_shown(choice, layout.chunk_choice, layout)], **more)
 
+    @property
+    def _has_usage_at_finish(self) -> bool:
+        place = self._layout.stream_usage
+        return place == "with_finish" or (place == "finish" and not self._include_usage)
+
     def usage_chunk(self) -> dict[str, Json]:
-        return self._make_chunk([], usage=make_chat_usage(self._answer.usage, self._layout))
+        layout, choices = self._layout, list[dict[str, Json]]()
+        if layout.stream_usage == "last_choice":
+            finish = self._answer.choices[-1].finish
+            choice = {"index": 0, "delta": dict(layout.beside), "finish_reason": layout.finishes.get(finish, finish)}
+            choices = [pick({"logprobs": None, **choice, **layout.extras.choice(finish)}, layout.chunk_choice)]
+        return self._make_chunk(choices, usage=make_chat_usage(self._answer.usage, layout))
 
     def _make_chunk(self, choices: list[dict[str, Json]], **more: Json) -> dict[str, Json]:
         return pick({**self._head, "choices": choices, **more}, self._layout.chunk)
@@ -330,13 +435,30 @@ class _Increment(Struct, frozen=True):
     opens: bool = False
 
 
-def _list_increments(choice: Choice, layout: ChatLayout, tokenizer: Tokenizer) -> Iterator[_Increment]:
-    steps = _list_part_increments(choice, layout, tokenizer)
+def _list_increments(choice: Choice, layout: ChatLayout, answer: Answer) -> Iterator[_Increment]:
+    increments = _list_own_increments(choice, layout, answer)
+    if not layout.beside:
+        return increments
+    return (replace(step, delta=_add_beside(step.delta, layout.beside)) for step in increments)
+
+
+def _add_beside(delta: Mapping[str, Json], beside: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Return a delta with all keys that every delta has; a role comes first."""
+    return (
+        {**delta, **{key: beside[key] for key in beside if key not in delta}}
+        if "role" in delta
+        else {**beside, **delta}
+    )
+
+
+def _list_own_increments(choice: Choice, layout: ChatLayout, answer: Answer) -> Iterator[_Increment]:
+    tokenizer = answer.tokenizer
+    steps = _list_part_increments(choice, layout, answer)
     first, end = (
         next(steps, None),
         _Increment({}, part="finish", finish=layout.finishes.get(choice.finish, choice.finish)),
     )
-    if "reasoning_content" not in layout.message:
+    if not layout.shows_reasoning:
         # The first increment waits for the reasoning that the provider does not show.
         hidden = sum(len(tokens_of(part, tokenizer)) for part in choice.parts if isinstance(part, Reasoning))
         if first is not None:
@@ -359,8 +481,8 @@ def _add_role(step: _Increment, more: Mapping[str, Json]) -> _Increment:
     return replace(step, delta={"role": "assistant", **more, **step.delta})
 
 
-def _list_part_increments(choice: Choice, layout: ChatLayout, tokenizer: Tokenizer) -> Iterator[_Increment]:
-    parts = [(part, tokens_of(part, tokenizer)) for part in list_visible_parts(choice.parts, layout)]
+def _list_part_increments(choice: Choice, layout: ChatLayout, answer: Answer) -> Iterator[_Increment]:
+    parts = [(part, tokens_of(part, answer.tokenizer)) for part in list_visible_parts(choice.parts, layout)]
     calls, logprobs = 0, _find_logprobs(parts, choice, layout)
     for part, tokens in parts:
         pieces = weigh_pieces(tokens, part.chunks)
@@ -371,14 +493,32 @@ def _list_part_increments(choice: Choice, layout: ChatLayout, tokenizer: Tokeniz
                 if part.annotations and "annotations" in layout.message and "annotations" not in layout.not_streamed:
                     yield _Increment({"annotations": [make_annotation(note) for note in part.annotations]})
             case Reasoning():
-                yield from (_Increment({"reasoning_content": piece}, tokens=weight) for piece, weight in pieces)
+                for delta, weight in _list_reasoning_deltas(pieces, layout, answer.model):
+                    yield _Increment(delta, tokens=weight)
             case Refusal():
                 yield from (_Increment({"refusal": piece}, tokens=weight) for piece, weight in pieces)
             case ToolUse() if part.call.kind == "bare":
                 yield from _list_function_increments(part, pieces)
             case ToolUse():
-                yield from _call_increments(part, pieces, calls)
+                yield from (_make_whole_call if layout.whole_calls else _call_increments)(part, pieces, calls)
                 calls += 1
+
+
+def _list_reasoning_deltas(
+    pieces: Iterable[tuple[str, int]], layout: ChatLayout, model: str
+) -> Iterator[tuple[Mapping[str, Json], int]]:
+    """Yield the deltas of reasoning, and the tokens of each."""
+    if layout.reasoning == "content":
+        before, after = THINK
+        yield {"content": before}, 0
+        yield from (({"content": piece}, weight) for piece, weight in pieces)
+        yield {"content": after}, 0
+    elif layout.reasoning_format is None:
+        yield from (({layout.reasoning: piece}, weight) for piece, weight in pieces)
+    else:
+        form = layout.reasoning_format(model)
+        for piece, weight in pieces:
+            yield {layout.reasoning: piece, "reasoning_details": [_make_detail(piece, form)]}, weight
 
 
 def _find_logprobs(
@@ -401,6 +541,12 @@ def _call_increments(part: ToolUse, pieces: Iterable[tuple[str, int]], index: in
     for piece, weight in pieces:
         fragment = {"index": index, kind: {key: piece}}
         yield _Increment({"tool_calls": [fragment]}, part="arguments", tokens=weight)
+
+
+def _make_whole_call(part: ToolUse, pieces: Iterable[tuple[str, int]], index: int) -> Iterator[_Increment]:
+    """Yield the only fragment of a tool call."""
+    call = {"index": index, **_make_tool_call(part.call)}
+    yield _Increment({"tool_calls": [call]}, part="arguments", tokens=sum(weight for _, weight in pieces))
 
 
 def _list_function_increments(part: ToolUse, pieces: Iterable[tuple[str, int]]) -> Iterator[_Increment]:

@@ -20,7 +20,7 @@ from mockserver.cli.serve import (
 )
 from mockserver.core.exchange import Exchange
 from mockserver.core.plan import Plan
-from mockserver.dialects import discover
+from mockserver.dialects import discover_all
 from mockserver.server.live import start
 from mockserver.server.sources import Sources
 from tests.kit.episodes import chat
@@ -34,7 +34,7 @@ def test_the_banner_names_every_base_url(tmp_path: Path) -> None:
     text = write_banner(start(sources), sources, 8123)
     first, *bases = text.splitlines()
     assert first == f"mockserver listens on http://127.0.0.1:8123  (1 rule from {rules}; unmatched: generate)"
-    assert [line.split(maxsplit=1)[0] for line in bases[:-2]] == list(discover())
+    assert [line.split(maxsplit=1)[0] for line in bases[:-2]] == list(discover_all())
     assert "  openai       http://127.0.0.1:8123/openai/v1" in bases
     assert "  tzafon       http://127.0.0.1:8123/tzafon  (OpenAI's client: append /v1)" in bases
     assert bases[-2:] == [

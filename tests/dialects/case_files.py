@@ -27,7 +27,7 @@ from typing import Any
 
 import yaml
 
-from mockserver.dialects import discover
+from mockserver.dialects import discover_all
 from tests.dialects.usual import shortened, whole
 
 FILES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
@@ -76,7 +76,7 @@ class Case:
     @property
     def path(self) -> str:
         path = self._request.get("path", CHATS.get(self.dialect, "/chat/completions"))
-        return f"{discover()[self.dialect].mounts[-1]}{PREFIXES.get(self.dialect, '')}{path}"
+        return f"{discover_all()[self.dialect].mounts[-1]}{PREFIXES.get(self.dialect, '')}{path}"
 
     @property
     def method(self) -> str:

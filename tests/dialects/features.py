@@ -18,6 +18,7 @@ Json = Any
 URLS = {
     "openai": "/openai/v1/chat/completions",
     "skytells": "/skytells/v1/chat/completions",
+    "compatible": "/compatible/v1/chat/completions",
     "crazyrouter": "/crazyrouter/v1/chat/completions",
     "fireworks": "/fireworks/inference/v1/chat/completions",
     "azure": "/azure/chat/completions?api-version=2024-05-01-preview",
@@ -27,6 +28,7 @@ URLS = {
 TEXT_URLS = {
     "openai": "/openai/v1/completions",
     "azure_openai": "/azure-openai/openai/v1/completions",
+    "compatible": "/compatible/v1/completions",
     "fireworks": "/fireworks/inference/v1/completions",
 }
 RESPONSE_URLS = {
@@ -111,7 +113,7 @@ _ASKED = [{"role": "user", "content": "How is the weather in Oslo?"}]
 _ASKED_TWICE = [{"role": "user", "content": "How is the weather in Oslo and in Rome?"}]
 _SCHEMA = {"type": "json_schema", "json_schema": {"name": "place", "schema": _CITY}}
 _FUNCTIONS = {"functions": [_WEATHER["function"], _TIME["function"]]}  # as tools were called once
-_WITH_FUNCTIONS = frozenset({"openai", "azure_openai", "crazyrouter"})
+_WITH_FUNCTIONS = frozenset({"openai", "azure_openai", "crazyrouter", "compatible"})
 _CITATION = {
     "type": "url_citation",
     "url_citation": {"start_index": 0, "end_index": 5, "title": "Sea", "url": "https://example.org/sea"},

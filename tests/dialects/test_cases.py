@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.dialects import discover
+from mockserver.dialects import discover_all
 from tests.dialects.case_files import FILES, Case, all_cases, frames_text, read, written
 from tests.kit.local import Answered, local
 
@@ -37,8 +37,8 @@ def test_layout(file: Path, update: bool) -> None:
     assert file.read_text(encoding="utf-8") == written(read(file)), "run this test with --update"
 
 
-def test_every_dialect_has_cases_each_with_a_name_of_its_own() -> None:
-    assert {case.dialect for case in CASES} == set(discover())
+def test_every_dialect_and_host_has_cases_each_with_a_name_of_its_own() -> None:
+    assert {case.dialect for case in CASES} == set(discover_all())
     assert [name for name, count in Counter(map(str, CASES)).items() if count > 1] == []
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from mockserver.config.errors import RuleError
+from mockserver.config.hosts import HostSettings
 from mockserver.config.settings import KeySettings, LimitsTable, ModelSettings, Settings
 from mockserver.config.source import Document
 from mockserver.config.tables import BaseTable
@@ -21,7 +22,7 @@ from mockserver.core.action import POSITIONS, Option, counts, options
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import REASON_OF_STATUS, REASONS, Failure, Timing
 from mockserver.delivery.faults import FAULTS
-from mockserver.dialects import FEATURES, Dialect, discover
+from mockserver.dialects import FEATURES, Dialect, discover, discover_all, list_hosts
 from mockserver.engine.catalogue import PUBLISHED
 from mockserver.engine.catalogue import Model as PublishedModel
 from mockserver.kinds import ASKED
@@ -232,17 +233,18 @@ def _limits_of(model: PublishedModel) -> Sequence[str]:
     )
 
 
-_PAGES = {  # of others: that of the table
-    **dict.fromkeys(("anthropic", "gemini"), "anthropic-and-gemini.md"),
-    **dict.fromkeys(("cohere", "jina", "voyage"), "cohere-and-rerank.md"),
+_PLACES = {  # of others: in the page of the table
+    **{name: f"anthropic-and-gemini.md#{name}" for name in ("anthropic", "gemini")},
+    **{name: f"cohere-and-rerank.md#{name}" for name in ("cohere", "jina", "voyage")},
+    "compatible": "compatible-hosts.md",
 }
 
 
 def _dialects() -> str:
     rows = [
         (
-            f"[`{dialect.name}`]({_PAGES.get(dialect.name, '')}#{dialect.name})",
-            ", ".join(f"`{mount}`" for mount in dialect.mounts),
+            f"[`{dialect.name}`]({_PLACES.get(dialect.name, f'#{dialect.name}')})",
+            ", ".join(f"`{mount}`" for mount in _list_mounts(dialect)),
             _credential(dialect),
             ", ".join(dict.fromkeys(each.name for each in dialect.operations if each.name in ASKED)),
         )
@@ -251,10 +253,33 @@ def _dialects() -> str:
     return markdown_table(("dialect", "mounted at", "credential", "what it answers"), rows)
 
 
+def _list_mounts(dialect: Dialect) -> Iterator[str]:
+    """The mounts of a dialect, and the first of each of its hosts."""
+    yield from dialect.mounts
+    yield from (host.mounts[0] for host in list_hosts(dialect.name).values() if host.name != host.label)
+
+
+def _hosts() -> str:
+    """The hosts of the dialect `compatible`: where they are, what else they answer, and which models they list."""
+    rows = [
+        (
+            f"`{name}`",
+            ", ".join(f"`{mount}`" for mount in host.mounts),
+            ", ".join(f"`{model}`" for model in host.models),
+            ", ".join(dict.fromkeys(f"`{each.path}`" for each in host.operations if each.name not in _EVERYWHERE)),
+        )
+        for name, host in list_hosts("compatible").items()
+    ]
+    return markdown_table(("host", "base paths", "models that it lists", "more"), rows)
+
+
+_EVERYWHERE = ("chat", "models", "model")
+
+
 def _variables() -> str:
     """The variables that are set, those with the same value in one row."""
     alike: dict[str, list[str]] = {}
-    for dialect in discover().values():
+    for dialect in discover_all().values():
         for name, text in dialect.variables.items():
             value = text.replace("{address}", "ADDRESS").replace("{key}", "KEY")
             alike.setdefault(value, []).append(f"`{name}`")
@@ -478,6 +503,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "apis": _apis,
     "beside": _beside,
     "dialects": _dialects,
+    "hosts": _hosts,
+    "host-settings": _described(HostSettings),
     "error": _of_rules(ErrorSpec),
     "error-bodies": _error_bodies,
     "errors": _errors,

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from mockserver.cassettes.convert import split_events
 from mockserver.core.episode import Episode, Recorded, Sent
-from mockserver.dialects import discover
+from mockserver.dialects import discover_all
 from mockserver.server.routes import find_endpoint, find_operation, list_endpoints
 from tests.kit.local import Answered, Local, local
 
@@ -23,7 +23,7 @@ def episode(asked: Local, path: str, body: Any = None, **how: Any) -> Episode:
 def made(path: str, data: bytes, answered: Answered, method: str = "POST") -> Episode:
     """The episode of a request to a path and its answer; of a stream each event came 10 ms after the one before."""
     url = urlsplit(path)
-    found = find_endpoint(url.path, list_endpoints(discover(), "openai"))
+    found = find_endpoint(url.path, list_endpoints(discover_all(), "openai"))
     assert found is not None
     operation = find_operation(method, found.endpoint.operations)
     assert operation is not None

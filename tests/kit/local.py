@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Plan
 from mockserver.delivery.script import write_event
-from mockserver.dialects import discover
+from mockserver.dialects import discover_all
 from mockserver.server.live import Live, start
 from mockserver.server.respond import Responder
 from mockserver.server.routes import find_endpoint, list_endpoints
@@ -34,7 +34,7 @@ class Answered:
     @property
     def frames(self) -> list[Any]:
         """The data of each frame of a stream, parsed, but for the terminator."""
-        lines = [frame.partition(b"data: ")[2] for frame in self.body.split(b"\n\n") if frame]
+        lines = [frame.partition(b"data: ")[2] for frame in self.body.split(b"\n\n") if b"data: " in frame]
         return [line.decode() if line == b"[DONE]" else json.loads(line) for line in lines]
 
 
@@ -52,7 +52,9 @@ class Local:
         namespace: str = "default",
     ) -> Answered:
         url = urlsplit(path)
-        found = find_endpoint(url.path, list_endpoints(discover(), self.live.settings.dialect))
+        found = find_endpoint(
+            url.path, list_endpoints(discover_all(self.live.settings.hosts), self.live.settings.dialect)
+        )
         assert found is not None, f"nothing stands at {path}"
         place, params = found.endpoint, found.params
         http = HttpRequest(

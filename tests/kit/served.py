@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import IO, Any
 
-from mockserver.dialects import discover
+from mockserver.dialects import discover_all
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 30  # seconds for what takes far less than one on an idle machine
@@ -66,7 +66,7 @@ class Served:
     def base(self, dialect: str, namespace: str | None = None) -> str:
         """What a client of this dialect takes as its base URL; a namespace of one's own keeps counters apart."""
         front = f"/ns/{namespace}" if namespace else ""
-        return self.address + front + discover()[dialect].mounts[0]
+        return self.address + front + discover_all()[dialect].mounts[0]
 
     def says(self, part: str) -> str:
         """The next line with this in it of what it says beside the log of requests."""

@@ -19,6 +19,7 @@ _COMPLETION, _CHUNK = TypeAdapter(ChatCompletion), TypeAdapter(ChatCompletionChu
 _TEXTS: dict[str, TypeAdapter[Any]] = {
     "openai": TypeAdapter(Completion),
     "azure_openai": TypeAdapter(Completion),
+    "compatible": TypeAdapter(Completion),
     "fireworks": TypeAdapter(CompletionCreateResponse),
 }
 _FIREWORKS_CHUNK = TypeAdapter(CompletionChunk)

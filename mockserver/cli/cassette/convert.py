@@ -39,7 +39,7 @@ from mockserver.core.mcp_messages import find_response
 from mockserver.core.mcp_server import is_upstream_name
 from mockserver.core.plan import Failure
 from mockserver.core.text import align_columns, limit_lines, plural
-from mockserver.dialects import discover
+from mockserver.dialects import discover_all
 from mockserver.dialects._mcp import NAME as MCP
 from mockserver.engine.answer import split_prompts
 from mockserver.rules.match.fields import Field, find_field
@@ -68,15 +68,15 @@ def export_command(name: str, output: Path | None, force: bool, **flags: Json) -
     own = {
         mount: address
         for name, address in folder.settings.upstream.items()
-        for mount in ((f"/{name}",) if is_upstream_name(name) else discover()[name].mounts)
+        for mount in ((f"/{name}",) if is_upstream_name(name) else discover_all(folder.settings.hosts)[name].mounts)
     }
     text = json.dumps(make_har(episodes, __version__, {**ADDRESSES, **own}), indent=2, ensure_ascii=False) + "\n"
     write_output(text, output, plural(len(episodes), "episode"), force=force)
 
 
 def make_dialect_routes() -> DialectRoutes:
-    served = list_endpoints(discover(), "openai")
-    mounts = {name: dialect.mounts for name, dialect in discover().items()}
+    served = list_endpoints(discover_all(), "openai")
+    mounts = {name: dialect.mounts for name, dialect in discover_all().items()}
     return DialectRoutes(mounts, lambda method, path: find_operation_name(method, path, served), _decode)
 
 
@@ -255,8 +255,8 @@ def import_command(files: tuple[str, ...], into: str | None, dialect: str | None
     mockserver cassette import tests/cassettes
     mockserver cassette import one.har two.har --into chat
     """
-    if dialect is not None and dialect not in discover():
-        raise ConfigError(f'unknown dialect "{dialect}"; known: {", ".join(discover())}')
+    if dialect is not None and dialect not in discover_all():
+        raise ConfigError(f'unknown dialect "{dialect}"; known: {", ".join(discover_all())}')
     folder, routes = open_folder(flags), make_dialect_routes()
     sources = [source for file in files for source in _find_sources(file)]
     reports = [

@@ -20,7 +20,7 @@ from mockserver.config.types import parse_seconds
 from mockserver.core.episode import SUFFIX, Episode
 from mockserver.core.json import Json
 from mockserver.core.text import escape_line, one_line, plural, truncate
-from mockserver.dialects import discover
+from mockserver.dialects import discover_all
 from mockserver.server.recorder import RecordingPolicy
 
 
@@ -103,7 +103,7 @@ def add_cassettes_flag(*more: str) -> Callable[[Command], Command]:
 def open_folder(flags: dict[str, Json]) -> CassetteFolder:
     """Return the folder set by flags, environment and rules files. Raises MockserverError."""
     given = find_sources(flags["rules"], {name: flags[name] for name in flags if name != "rules"})
-    return CassetteFolder(assemble(given.flags, given.environ, given.documents(), dialects=discover()))
+    return CassetteFolder(assemble(given.flags, given.environ, given.documents(), dialects=discover_all()))
 
 
 def parse_name(text: str) -> tuple[str, int | None]:

@@ -53,6 +53,7 @@ DIALECT = Dialect(
             error=error_event,
             body=_ask,
             history=HISTORY,
+            shows_reasoning=True,
         ),
         Operation("input_tokens", "POST", "/v1/messages/count_tokens", _parse_count, render_count, body=_ask_count),
         *batches.operations(),

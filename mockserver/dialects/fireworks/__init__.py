@@ -184,7 +184,7 @@ DIALECT = Dialect(
         Operation(
             *("completions", "POST", "/completions", parse_completion, _render_completion),
         ),
-        Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat),
+        Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat, shows_reasoning=True),
         *model_operations(NAME, request_id_line),
     ),
     credential=bearer,

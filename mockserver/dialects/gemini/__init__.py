@@ -166,7 +166,7 @@ def _usual_body(text: str) -> dict[str, Json]:
 def _generation(verb: str, **more: Any) -> Operation:
     more |= {"params": USUAL_PARAMS, "body": _usual_body}
     more |= {"unify": make_renamer(GENERATE), "history": HISTORY}
-    return Operation("chat", "POST", f"{_MODEL}:{verb}", parse_generate, _render, **more)
+    return Operation("chat", "POST", f"{_MODEL}:{verb}", parse_generate, _render, shows_reasoning=True, **more)
 
 
 _MODEL = "/{version:version}/{parent:models}/{model}"

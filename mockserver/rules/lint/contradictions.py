@@ -12,7 +12,7 @@ from mockserver.config.source import did_you_mean
 from mockserver.core.call import Call, Tool, ToolCall, Toolset
 from mockserver.core.draft import Draft, DraftChoice
 from mockserver.core.json import Json, try_parse
-from mockserver.core.plan import OWN_FINISHES, Item, Part, Refusal, Text, ToolUse
+from mockserver.core.plan import OWN_FINISHES, Item, Part, Reasoning, Refusal, Text, ToolUse
 from mockserver.core.text import one_line, shown, truncate
 
 _OPERATIONS = ("chat", "completions", "responses")
@@ -40,11 +40,16 @@ def recall_contradictions(call: Call, draft: Draft) -> tuple[str, ...] | None:
     return None if known is None else known.reasons
 
 
-def find_contradictions(call: Call, draft: Draft) -> tuple[str, ...]:
-    """Return why no model could give the answer to the call, each reason once. The draft remembers them."""
+def find_contradictions(call: Call, draft: Draft, *, shows_reasoning: bool = True) -> tuple[str, ...]:
+    """Return why no model could give the answer to the call, each reason once. The draft remembers them.
+
+    `shows_reasoning`: whether the call's dialect shows what the model thought.
+    """
     if draft.broken is not None or call.operation not in _OPERATIONS:
         return ()
     found: dict[str, None] = {}
+    if not shows_reasoning and _has_reasoning(draft):
+        found[f"has reasoning, which {call.label} does not show in {call.operation}"] = None
     for choice in draft.choices[: call.options.n]:
         found.update(dict.fromkeys(_check_choice(call, choice)))
     reasons = tuple(found)
@@ -54,6 +59,10 @@ def find_contradictions(call: Call, draft: Draft) -> tuple[str, ...]:
             memory.clear()
         memory[key] = _Known(reasons, call.tools)
     return reasons
+
+
+def _has_reasoning(draft: Draft) -> bool:
+    return any(type(part) is Reasoning for choice in draft.choices for part in choice.parts)
 
 
 class _Known(Struct, frozen=True):
@@ -68,7 +77,7 @@ def _find_key(call: Call) -> Hashable:
     options, choice = call.options, call.tool_choice
     if type(call.tools) is not Toolset or options.response_format in _JSON or call.operation == "responses":
         return None
-    how = choice.mode, choice.names, options.n, options.parallel_tool_calls, options.bare_functions
+    how = call.label, choice.mode, choice.names, options.n, options.parallel_tool_calls, options.bare_functions
     return id(call.tools), call.operation, *how
 
 

@@ -106,9 +106,9 @@ def _read_last_message(call: Call) -> str | None:
 
 
 def read_path_without_mount(call: Call) -> str:
-    # Mounts begin with their dialect's name, or its first word: /openai/v1, /azure-openai, /azure.
+    # Mounts begin with their dialect's or host's name, or its first word: /openai/v1, /azure-openai, /azure, /groq.
     segment, slash, rest = call.http.path[1:].partition("/")
-    return f"/{rest}" if slash and f"{call.dialect}_".startswith(f"{segment}_".replace("-", "_")) else call.http.path
+    return f"/{rest}" if slash and f"{call.label}_".startswith(f"{segment}_".replace("-", "_")) else call.http.path
 
 
 def _read_system(call: Call) -> str | None:
@@ -230,6 +230,7 @@ _TOOL_RESULT = {
 
 FIELDS: Mapping[str, Field | Family] = {
     "dialect": Field("dialect", "text", attrgetter("dialect"), "name of the dialect"),
+    "host": Field("host", "text", lambda call: call.host or None, "host of the dialect compatible: groq, vllm, ..."),
     "operation": Field(
         "operation", "text", attrgetter("operation"), "the operation: chat, models, ...", {}, _OPERATIONS
     ),

@@ -17,7 +17,7 @@ from mockserver.core.http import HttpRequest, Reply, tabulate
 from mockserver.core.plan import Failure, Plan
 from mockserver.delivery.drive import MAX_WRITE, WIRE, ClientConnection, PacedStream, Wheel, frame_body
 from mockserver.delivery.script import AT_ONCE
-from mockserver.dialects import discover
+from mockserver.dialects import discover_all
 from mockserver.server.app import Site
 from mockserver.server.deliver import find_lines, serve
 from mockserver.server.http import parser
@@ -46,7 +46,7 @@ def make_refuse(live: Live) -> Callable[[Failure, str, str], Reply]:
 
     def refuse(failure: Failure, method: str, path: str) -> Reply:
         namespace, inner = split_namespace(path)
-        dialect = find_owner(inner, discover(), live.settings.dialect)
+        dialect = find_owner(inner, discover_all(live.settings.hosts), live.settings.dialect)
         exchange = live.journal.open(method, inner, dialect.name, namespace)
         reply = dialect.fail(HttpRequest(method, inner, namespace=namespace), failure, None)
         exchange.plan = Plan(None, "invalid")

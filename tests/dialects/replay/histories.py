@@ -47,7 +47,7 @@ class Way:
 
 
 def server(**settings: Json) -> Local:
-    return local(RULES, **settings)
+    return local(RULES, **{"lint": "off", **settings})  # as some dialects do not show its reasoning
 
 
 TOOL_SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -137,7 +137,12 @@ CHAT = Way("/v1/chat/completions", _chat, _append_chat)
 AZURE_CHAT = Way("/azure-openai/openai/v1/chat/completions", _chat, _append_chat)
 
 
+DEEPSEEK = Way("/deepseek/chat/completions", _chat, _append_chat)
+GROQ = Way("/groq/openai/v1/chat/completions", _chat, _append_chat)
+CEREBRAS = Way("/cerebras/v1/chat/completions", _chat, _append_chat)
+
+
 def message_of(answered: Answered) -> Json:
     """What the refusal of any of these says."""
-    found = json.loads(answered.body)["error"]
-    return found["message"]
+    found = json.loads(answered.body)
+    return found.get("error", found)["message"]

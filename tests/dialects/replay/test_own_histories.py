@@ -11,8 +11,11 @@ import pytest
 from tests.dialects.replay.histories import (
     AZURE_CHAT,
     AZURE_RESPONSES,
+    CEREBRAS,
     CHAT,
+    DEEPSEEK,
     GEMINI,
+    GROQ,
     MESSAGES,
     RESPONSES,
     Way,
@@ -37,6 +40,9 @@ TRUE = {
     "Responses of Azure": (AZURE_RESPONSES, "my-deployment", ("weather", "more")),
     "a call of a chat": (CHAT, "gpt-4o", ("weather", "more")),
     "two calls of a chat of Azure": (AZURE_CHAT, "gpt-4o", ("both", "more")),
+    "two calls of DeepSeek": (DEEPSEEK, "deepseek-v4-flash", ("both", "more")),
+    "a call of Groq": (GROQ, "openai/gpt-oss-120b", ("weather", "more")),
+    "a call of Cerebras": (CEREBRAS, "gpt-oss-120b", ("weather", "more")),
 }
 
 
@@ -302,9 +308,47 @@ OPENAI: dict[str, Changed] = {
         "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
     ),
 }
+UNTHOUGHT = "The `reasoning_content` in the thinking mode must be passed back to the API."
+UNTHOUGHT_BEFORE = (
+    "Missing `reasoning_content` field in the assistant message at message index 1. For more information, please refer "
+    "to https://api-docs.deepseek.com/guides/thinking_mode#tool-calls"
+)
+
+
+def lose_thoughts(body: Json) -> None:
+    answers(body)[0].pop("reasoning_content")
+
+
+def rename_thoughts(body: Json) -> None:
+    answers(body)[0]["reasoning_content"] = answers(body)[0].pop("reasoning")
+
+
+HOSTS: dict[str, Changed] = {
+    "a call without its reasoning": (
+        *(DEEPSEEK, "deepseek-v4-pro", ("weather",)),
+        *(lose_thoughts, "messages[1].reasoning_content", UNTHOUGHT),
+    ),
+    "a call without its reasoning, earlier model": (
+        *(DEEPSEEK, "deepseek-reasoner", ("weather",)),
+        lambda body: (lose_thoughts(body), body["messages"].pop()),  # with the user's next turn, it is not wanted
+        *("messages[1].reasoning_content", UNTHOUGHT_BEFORE),
+    ),
+    "a call with reasoning of another name, Groq": (
+        *(GROQ, "openai/gpt-oss-120b", ("weather",)),
+        *(rename_thoughts, "messages[1].reasoning_content"),
+        "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property "
+        "'reasoning_content' is unsupported)]",
+    ),
+    "a call with reasoning of another name, Cerebras": (
+        *(CEREBRAS, "gpt-oss-120b", ("weather",)),
+        *(rename_thoughts, "messages[1].reasoning_content"),
+        "messages.1.assistant.reasoning_content: property 'messages.1.assistant.reasoning_content' is unsupported",
+    ),
+}
 CHANGED = {**{f"anthropic: {name}": case for name, case in ANTHROPIC.items()}}
 CHANGED |= {f"gemini: {name}": case for name, case in GOOGLE.items()}
 CHANGED |= {f"openai: {name}": case for name, case in OPENAI.items()}
+CHANGED |= {f"hosts: {name}": case for name, case in HOSTS.items()}
 
 
 def names_in(body: Json) -> dict[str, str]:

@@ -34,6 +34,7 @@ def test_each_dialect_tells_in_its_own_headers() -> None:
     kinds = ("tokens-prompt", "tokens-cache-adjusted-prompt", "tokens-generated")
     assert told == {
         "openai": {name for name, _ in openai_rate_limit_headers(STANDINGS)},
+        "compatible": {name for name, _ in openai_rate_limit_headers(STANDINGS)},
         "azure_openai": {"x-ratelimit-remaining-requests", "x-ratelimit-remaining-tokens"},
         "cohere": {"x-trial-endpoint-call-limit", "x-trial-endpoint-call-remaining"},
         "fireworks": {f"x-ratelimit-{what}-{kind}" for what in ("limit", "remaining") for kind in kinds},

@@ -1,0 +1,141 @@
+"""OpenAI-compatible hosts with reasoning: one dialect, and a row of a table for each host (`hosts.py`)."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from msgspec.structs import replace
+
+from mockserver.config.hosts import GENERIC, HostSettings
+from mockserver.core.call import Call
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.plan import Answer, Failure
+from mockserver.dialects import Dialect, Operation, any_history
+from mockserver.dialects._clients import CLIENT_CONFIGS
+from mockserver.dialects._completions import TEXT_LAYOUT, completion_options
+from mockserver.dialects._embeddings import embeddings_reply
+from mockserver.dialects._errors import retry_lines
+from mockserver.dialects._parse import bearer
+from mockserver.dialects._reply import (
+    answer_reply,
+    json_reply,
+    openai_rate_limit_headers,
+    request_hex,
+    request_id_line,
+)
+from mockserver.dialects.compatible.accounts import list_operations
+from mockserver.dialects.compatible.hosts import HOSTS, Host, make_host
+from mockserver.dialects.compatible.replay import make_history
+from mockserver.dialects.compatible.request import (
+    NAME,
+    make_parse_chat,
+    make_parse_completion,
+    make_parse_embeddings,
+)
+from mockserver.kinds.embeddings import Embeddings
+from mockserver.wire.chat import ChatLayout, ChatRenderer
+from mockserver.wire.text import TextRenderer
+
+
+class _Chats:
+    """Renders the chats of a host: a request can ask it to hide reasoning, or to show it elsewhere."""
+
+    def __init__(self, layout: ChatLayout) -> None:
+        self._usual = ChatRenderer(layout)
+        self._others: dict[tuple[str, str], ChatRenderer] = {}
+
+    def render(self, call: Call, answer: Answer) -> Reply:
+        lines = request_id_line(call.http, call)
+        return answer_reply(answer, self._find_renderer(call.raw), call.options, lines, stream=call.stream)
+
+    def _find_renderer(self, body: Mapping[str, Json]) -> ChatRenderer:
+        layout = self._usual.layout
+        place, usage = _find_place(body), layout.stream_usage
+        streamed = body.get("stream_options")
+        if usage == "requested" and isinstance(streamed, Mapping) and streamed.get("continuous_usage_stats") is True:
+            usage = "every_requested"
+        if not place and usage == layout.stream_usage:
+            return self._usual
+        found = self._others.get((place, usage))
+        if found is None:
+            layout = replace(_move_reasoning(layout, place), stream_usage=usage)
+            found = self._others[place, usage] = ChatRenderer(layout)
+        return found
+
+
+def _find_place(body: Mapping[str, Json]) -> str:
+    """Return where a request wants the reasoning: `raw`, in the content; `hidden`; or where the host shows it."""
+    if (form := body.get("reasoning_format")) in ("raw", "hidden"):
+        return str(form)
+    asked = body.get("reasoning")
+    excluded = isinstance(asked, Mapping) and asked.get("exclude") is True
+    return "hidden" if excluded or body.get("include_reasoning") is False else ""
+
+
+def _move_reasoning(layout: ChatLayout, place: str) -> ChatLayout:
+    """Return a layout that shows reasoning in another place."""
+    if place == "raw":
+        return replace(layout, message=(*layout.message, "content"), reasoning="content", reasoning_format=None)
+    if place != "hidden":
+        return layout
+    return replace(
+        layout, message=tuple(key for key in layout.message if key not in (layout.reasoning, "reasoning_details"))
+    )
+
+
+def _render_completion(call: Call, outcome: Answer) -> Reply:
+    lines = request_id_line(call.http, call)
+    return answer_reply(outcome, _TEXT, completion_options(call), lines, stream=call.stream)
+
+
+def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
+    return embeddings_reply(outcome, call.raw.get("encoding_format"), request_id_line(call.http, call))
+
+
+_TEXT = TextRenderer(TEXT_LAYOUT)
+
+
+def _fail(host: Host, http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
+    resolved = host.errors.table.resolve(failure, http, call)
+    body = host.errors.body(resolved, failure, f"req_{request_hex(http, call)}")
+    lines = request_id_line(http, call) + retry_lines(failure)
+    return json_reply(resolved.status, body, lines, failure.headers)
+
+
+def make_dialect(host: Host) -> Dialect:
+    """Return the dialect as a host speaks it."""
+    config = CLIENT_CONFIGS.get(host.name)
+    chat = Operation(
+        *("chat", "POST", "/chat/completions", make_parse_chat(host), _Chats(host.layout).render),
+        error=host.errors.end_stream,
+        history=make_history(host) or any_history,
+        shows_reasoning=host.layout.shows_reasoning,
+    )
+    text = Operation("completions", "POST", "/completions", make_parse_completion(host), _render_completion)
+    vectors = Operation("embeddings", "POST", "/embeddings", make_parse_embeddings(host), _render_embeddings)
+    more = [each for each in (text, vectors) if each.name in host.operations]
+    return Dialect(
+        name=NAME,
+        host=host.name,
+        mounts=host.mounts,
+        operations=(chat, *more, *list_operations(host)),
+        credential=bearer,
+        fail=partial(_fail, host),
+        rate_limit_headers=openai_rate_limit_headers,
+        models=host.models,
+        own_features=frozenset({"content_filter", "refusal", "annotations", "custom_tools", "call_pieces"}),
+        variables={} if config is None else config.variables,
+        missing=dict.fromkeys(
+            ("/responses", "/messages", "/rerank", "/score", "/search", "/images", "/audio", "/files", "/batches"),
+            "{json: {}}",
+        ),
+    )
+
+
+def find_host(name: str, stated: Mapping[str, HostSettings]) -> Dialect:
+    """Return the dialect as a host speaks it: one that settings state, or a built-in one."""
+    return make_dialect(make_host(name, stated[name])) if name in stated else _BUILT_IN[name]
+
+
+_BUILT_IN = {name: make_dialect(host) for name, host in HOSTS.items()}
+DIALECT = _BUILT_IN[GENERIC]

@@ -1,0 +1,301 @@
+"""What hosts answer besides models: lists of models in their own shape, balances, keys, health, tokens."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from msgspec.structs import replace
+from pydantic_core import to_json
+
+from mockserver.core.call import Call
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.plan import Models
+from mockserver.core.tokens import token_id
+from mockserver.core.validation import Validation
+from mockserver.dialects import Operation
+from mockserver.dialects._parse import custom_complaint, parse_models, read_object
+from mockserver.dialects._reply import data_reply, json_reply, model_object, request_id_line
+from mockserver.dialects.compatible.hosts import COMPATIBLE, MAX_MODEL_LENGTH, Host
+
+NAME = "compatible"
+Entry = Callable[[str, int], dict[str, Json]]  # of a list: a model's name, and when it was made
+_VERSION = "0.11.0"  # of vLLM
+
+
+def list_operations(host: Host) -> tuple[Operation, ...]:
+    """Return the operations of a host besides chat, completions and embeddings."""
+    own = (replace(each, parse=_place(host, each.parse)) for each in _OWN.get(host.kin, ()))
+    listed = (
+        Operation("models", "GET", "/models", _place(host, _parse_models), partial(_render_models, host)),
+        Operation("model", "GET", "/models/{model:path}", _place(host, _parse_models), partial(_render_model, host)),
+    )
+    return (*own, *listed)
+
+
+def _place(host: Host, parse: Callable[[HttpRequest, Validation], Call]) -> Callable[[HttpRequest, Validation], Call]:
+    def parse_at_host(http: HttpRequest, validation: Validation) -> Call:
+        call = parse(http, validation)
+        return replace(call, host=host.name, meaning={"host": host.name, **call.meaning})
+
+    return parse_at_host
+
+
+_parse_models = partial(parse_models, NAME)
+
+
+def _render_models(host: Host, call: Call, outcome: Models) -> Reply:
+    names = host.models if outcome.names == COMPATIBLE.models else outcome.names  # the settings name none
+    shown = _ENTRIES.get(host.kin, model_object)
+    listed = [shown(name, outcome.created) for name in names]
+    lines = request_id_line(call.http, call)
+    match host.kin:
+        case "together":
+            return data_reply(200, to_json(listed), lines)
+        case "openrouter":
+            page = {"data": listed, "links": {"next": None}, "total_count": len(listed)}
+            return json_reply(200, page, lines)
+    return json_reply(200, {"object": "list", "data": listed}, lines)
+
+
+def _render_model(host: Host, call: Call, outcome: Models) -> Reply:
+    shown = _ENTRIES.get(host.kin, model_object)(call.model, outcome.created)
+    body = {"data": shown} if host.kin == "openrouter" else shown
+    return json_reply(200, body, request_id_line(call.http, call))
+
+
+def _own(name: str, created: int, owner: str) -> dict[str, Json]:
+    return {**model_object(name, created), "owned_by": owner}
+
+
+def _describe_openrouter(name: str, created: int) -> dict[str, Json]:
+    maker, _, short = name.partition("/")
+    title = f"{maker}: {short}" if short else name
+    return {
+        "id": name,
+        "canonical_slug": name,
+        "hugging_face_id": None,
+        "name": title,
+        "created": created,
+        "description": f"{title}.",
+        "context_length": 200_000,
+        "architecture": {
+            "modality": "text+image->text",
+            "input_modalities": ["text", "image"],
+            "output_modalities": ["text"],
+            "tokenizer": "Other",
+            "instruct_type": None,
+        },
+        "pricing": {"prompt": "0.000003", "completion": "0.000015", "request": "0", "image": "0"},
+        "top_provider": {"context_length": 200_000, "max_completion_tokens": 64_000, "is_moderated": False},
+        "per_request_limits": None,
+        "supported_parameters": ["include_reasoning", "max_tokens", "reasoning", "temperature", "tool_choice", "tools"],
+        "default_parameters": {},
+        "supported_voices": None,
+        "links": {"details": f"/api/v1/models/{name}/endpoints"},
+    }
+
+
+def _describe_together(name: str, created: int) -> dict[str, Json]:
+    return {
+        "id": name,
+        "object": "model",
+        "created": created,
+        "type": "chat",
+        "running": False,
+        "display_name": name.rpartition("/")[2],
+        "organization": name.partition("/")[0],
+        "link": f"https://huggingface.co/{name}",
+        "context_length": 131_072,
+        "config": {"chat_template": None, "stop": [], "bos_token": None, "eos_token": None},
+        "pricing": {"hourly": 0, "input": 0.6, "output": 1.7, "base": 0, "finetune": 0},
+    }
+
+
+def _describe_groq(name: str, created: int) -> dict[str, Json]:
+    more: dict[str, Json] = {
+        "active": True,
+        "context_window": 131_072,
+        "public_apps": None,
+        "max_completion_tokens": 32_768,
+    }
+    return {**_own(name, created, "Groq"), **more}
+
+
+def _describe_vllm(name: str, created: int) -> dict[str, Json]:
+    more: dict[str, Json] = {"root": name, "parent": None, "max_model_len": MAX_MODEL_LENGTH, "permission": []}
+    return {**_own(name, created, "vllm"), **more}
+
+
+def _describe_lmstudio(name: str, created: int) -> dict[str, Json]:
+    return {
+        "id": name,
+        "object": "model",
+        "owned_by": "organization_owner",
+        "type": "embeddings" if "embed" in name else "llm",
+        "publisher": name.partition("/")[0],
+        "arch": "qwen3",
+        "compatibility_type": "gguf",
+        "quantization": "Q4_K_M",
+        "state": "loaded",
+        "max_context_length": MAX_MODEL_LENGTH,
+    }
+
+
+def _describe_deepseek(name: str, created: int) -> dict[str, Json]:
+    return {"id": name, "object": "model", "owned_by": "deepseek"}
+
+
+_ENTRIES: Mapping[str, Entry] = {
+    "cerebras": lambda name, created: _own(name, 0, "Cerebras"),
+    "deepseek": _describe_deepseek,
+    "groq": _describe_groq,
+    "lmstudio": _describe_lmstudio,
+    "openrouter": _describe_openrouter,
+    "perplexity": lambda name, created: _own(name, created, "perplexity"),
+    "together": _describe_together,
+    "vllm": _describe_vllm,
+    "xai": lambda name, created: _own(name, created, "xai"),
+}
+
+
+# -- Routes that only one host has. They take the kind of an `info`, which no rule answers.
+
+
+def _parse_info(http: HttpRequest, validation: Validation) -> Call:
+    return Call(NAME, "info", "", http, {"path": http.path.rpartition("/")[2]})
+
+
+def _info(path: str, body: Callable[[Call], Mapping[str, Json]]) -> Operation:
+    """Return an operation that answers GET with a body."""
+
+    def render(call: Call, outcome: Models) -> Reply:
+        return json_reply(200, body(call), request_id_line(call.http, call))
+
+    return Operation("info", "GET", path, _parse_info, render)
+
+
+def _balance(call: Call) -> Mapping[str, Json]:
+    amounts = {"total_balance": "10.00", "granted_balance": "0.00", "topped_up_balance": "10.00"}
+    return {"is_available": True, "balance_infos": [{"currency": "USD", **amounts}]}
+
+
+def _describe_key(call: Call) -> Mapping[str, Json]:
+    spans = ("", "_daily", "_weekly", "_monthly")
+    return {
+        "data": {
+            "label": "sk-or-v1-moc...ver",
+            "limit": None,
+            "limit_remaining": None,
+            "limit_reset": None,
+            **{f"usage{span}": 0 for span in spans},
+            **{f"byok_usage{span}": 0 for span in spans},
+            "is_free_tier": False,
+            "is_management_key": False,
+            "is_provisioning_key": False,
+            "include_byok_in_limit": False,
+            "rate_limit": {"requests": -1, "interval": "10s", "note": "This field is deprecated."},
+            "creator_user_id": None,
+            "expires_at": None,
+        }
+    }
+
+
+def _credits(call: Call) -> Mapping[str, Json]:
+    return {"data": {"total_credits": 10, "total_usage": 0}}
+
+
+def _parse_endpoints(http: HttpRequest, validation: Validation) -> Call:
+    name = f"{http.path_params['author']}/{http.path_params['slug']}"
+    return Call(NAME, "info", name, http, {"model": name})
+
+
+def _render_endpoints(call: Call, outcome: Models) -> Reply:
+    model = _describe_openrouter(call.model, outcome.created)
+    kept = {key: model[key] for key in ("id", "name", "created", "description", "architecture")}
+    endpoint = {
+        "name": f"Mockserver | {call.model}",
+        "model_id": call.model,
+        "model_name": model["name"],
+        "context_length": model["context_length"],
+        "pricing": model["pricing"],
+        "provider_name": "Mockserver",
+        "tag": "mockserver",
+        "quantization": None,
+        "max_completion_tokens": 64_000,
+        "max_prompt_tokens": None,
+        "supported_parameters": model["supported_parameters"],
+        "status": 0,
+        "uptime_last_30m": 100,
+    }
+    return json_reply(200, {"data": {**kept, "endpoints": [endpoint]}}, request_id_line(call.http, call))
+
+
+def _describe_language_model(name: str) -> Mapping[str, Json]:
+    return {
+        "id": name,
+        "fingerprint": "fp_mockserver",
+        "created": 1_700_000_000,
+        "object": "model",
+        "owned_by": "xai",
+        "version": "1.0.0",
+        "input_modalities": ["text", "image"],
+        "output_modalities": ["text"],
+        "prompt_text_token_price": 30_000,
+        "cached_prompt_text_token_price": 7_500,
+        "completion_text_token_price": 150_000,
+        "aliases": [],
+    }
+
+
+def _render_language_models(call: Call, outcome: Models) -> Reply:
+    from mockserver.dialects.compatible.hosts import XAI
+
+    names = XAI.models if outcome.names == COMPATIBLE.models else outcome.names
+    return json_reply(200, {"models": [*map(_describe_language_model, names)]}, request_id_line(call.http, call))
+
+
+def _parse_tokens(http: HttpRequest, validation: Validation) -> Call:
+    """Return the call of `/tokenize`, whose text is a prompt or that of messages. Raises Failure without either."""
+    body = read_object(http)
+    prompt, messages = body.get("prompt"), body.get("messages")
+    if not isinstance(prompt, str):
+        if not isinstance(messages, list):
+            raise _REFUSE(custom_complaint("Either `prompt` or `messages` must be provided.", "prompt"))
+        said = (each.get("content") for each in messages if isinstance(each, dict))
+        prompt = "\n".join(text for text in said if isinstance(text, str))
+    model = body.get("model")
+    return Call(NAME, "info", model if isinstance(model, str) else "", http, {"prompt": prompt}, body)
+
+
+def _render_tokens(call: Call, outcome: Models) -> Reply:
+    meaning: Mapping[str, Json] = call.meaning
+    tokens: Sequence[str] = call.tokenizer.split(meaning["prompt"])
+    shown = {
+        "count": len(tokens),
+        "max_model_len": MAX_MODEL_LENGTH,
+        "tokens": [token_id(token) for token in tokens],
+        "token_strs": [*tokens] if call.raw.get("return_token_strs") else None,
+    }
+    return json_reply(200, shown, request_id_line(call.http, call))
+
+
+def _render_nothing(call: Call, outcome: Models) -> Reply:
+    return Reply(200, (("content-length", "0"),))
+
+
+_REFUSE = COMPATIBLE.errors.refuse
+_OWN: Mapping[str, tuple[Operation, ...]] = {
+    "cerebras": (_info("/tcp_warming", lambda call: {"status": "ok"}),),
+    "deepseek": (_info("/user/balance", _balance),),
+    "openrouter": (
+        _info("/key", _describe_key),
+        _info("/credits", _credits),
+        Operation("info", "GET", "/models/{author}/{slug}/endpoints", _parse_endpoints, _render_endpoints),
+    ),
+    "vllm": (
+        Operation("info", "GET", "/health", _parse_info, _render_nothing),
+        _info("/version", lambda call: {"version": _VERSION}),
+        Operation("info", "POST", "/tokenize", _parse_tokens, _render_tokens),
+    ),
+    "xai": (Operation("info", "GET", "/language-models", _parse_info, _render_language_models),),
+}

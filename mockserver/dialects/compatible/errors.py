@@ -1,0 +1,530 @@
+"""The errors of the hosts: statuses, words and bodies, and how an error ends a stream that has begun."""
+
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+from pydantic_core import from_json, to_json
+
+from mockserver.core.http import Frame, Reply
+from mockserver.core.json import Json
+from mockserver.core.plan import Failure
+from mockserver.dialects import error_frame
+from mockserver.dialects._errors import (
+    INVALID_REQUEST,
+    ErrorRow,
+    ErrorTable,
+    Messages,
+    ProviderError,
+    Rows,
+    error_rows,
+    gateway_rows,
+    plain_errors,
+    reason_phrase,
+    refuse_without_code,
+)
+from mockserver.dialects._parse import Complaint, bearer, clip, json_type
+
+Bodies = Callable[[ProviderError, Failure, str], Mapping[str, Json]]
+
+
+class ErrorStyle(Struct, frozen=True):
+    """How a host says what went wrong.
+
+    `body(error, failure, request)` returns the body of a reply, with the name of the request. `word(complaint)` returns
+    the message about a field, `None` means OpenAI's. `end_stream(failed, frames)` returns the error as a frame.
+    """
+
+    rows: Rows
+    messages: Messages
+    body: Bodies
+    word: Callable[[Complaint], str] | None = None
+    end_stream: Callable[[Reply, int], Frame] = error_frame
+
+    @property
+    def table(self) -> ErrorTable:
+        return plain_errors(self.rows, self.messages, bearer)
+
+    def refuse(self, complaint: Complaint) -> Failure:
+        """Return the failure for a bad parameter."""
+        failure = refuse_without_code(complaint)
+        return failure if self.word is None else failure.changed(message=self.word(complaint))
+
+    def with_statuses(self, statuses: Mapping[str, int]) -> "ErrorStyle":
+        """Return the style with other statuses for some reasons."""
+        changed = {reason: replace(self.rows[reason], status=status) for reason, status in statuses.items()}
+        return replace(self, rows={**self.rows, **changed})
+
+
+def _by_status(usual: ErrorRow, server: ErrorRow, **others: ErrorRow) -> Callable[[int], ErrorRow]:
+    """Return a function that returns the row of a status: one of `others`, whose names are like `s401`."""
+
+    def find(status: int) -> ErrorRow:
+        row = others.get(f"s{status}") or (usual if status < 500 else server)
+        return replace(row, status=status)
+
+    return find
+
+
+def _nest(error: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
+    return {"error": _list_four(error)}
+
+
+def _list_four(error: ProviderError) -> dict[str, Json]:
+    return {"message": error.message, "type": error.kind, "param": error.param, "code": error.code}
+
+
+_INVALID = ErrorRow(400, INVALID_REQUEST)
+_SERVER = ErrorRow(500, "server_error")
+
+# -- DeepSeek (https://api-docs.deepseek.com/quick_start/error_codes)
+
+_DEEPSEEK_BAD = ErrorRow(400, INVALID_REQUEST, INVALID_REQUEST)
+_DEEPSEEK_POOR = ErrorRow(402, "unknown_error", INVALID_REQUEST)
+
+
+def _word_as_serde(complaint: Complaint) -> str:
+    """Return the message of a server in Rust, as DeepSeek and xAI have."""
+    at = f"{complaint.where}: " if complaint.where else ""
+    match complaint.kind:
+        case "missing":
+            *path, name = complaint.path
+            within = replace(complaint, path=tuple(path)).where
+            why = f"{f'{within}: ' if within else ''}missing field `{name}`"
+        case "type":
+            why = f"{at}invalid type: {_name_type(complaint.got)}, expected {' or '.join(complaint.expected)}"
+        case "value" if complaint.message is None:
+            allowed = ", ".join(f"`{value}`" for value in complaint.expected)
+            why = f"{at}unknown variant `{clip(str(complaint.got))}`, expected one of {allowed}"
+        case _:
+            return refuse_without_code(complaint).message or ""
+    return f"Failed to deserialize the JSON body into the target type: {why}"
+
+
+def _name_type(value: Json) -> str:
+    match value:
+        case bool():
+            return f"boolean `{str(value).lower()}`"
+        case int():
+            return f"integer `{clip(str(value))}`"
+        case float():
+            return f"floating point `{clip(str(value))}`"
+        case str():
+            return f'string "{clip(value)}"'
+        case None:
+            return "null"
+    return "sequence" if isinstance(value, list) else "map"
+
+
+DEEPSEEK = ErrorStyle(
+    rows=error_rows(
+        _by_status(
+            _DEEPSEEK_BAD,
+            ErrorRow(500, "server_error", "server_error"),
+            s401=ErrorRow(401, "authentication_error", INVALID_REQUEST),
+            s402=_DEEPSEEK_POOR,
+            s429=ErrorRow(429, "rate_limit_error", "rate_limit_error"),
+        ),
+        model_not_found=_DEEPSEEK_BAD,
+        quota=_DEEPSEEK_POOR,
+    ),
+    messages={
+        "invalid_key": "Authentication Fails, Your api key: {key} is invalid",
+        "missing_key": "Authentication Fails (auth header format should be Bearer sk-...)",
+        "billing": "Insufficient Balance",
+        "quota": "Insufficient Balance",
+        "model_not_found": "Model Not Exist",
+        "unknown_model": "Model Not Exist",
+        "rate_limit": "You are sending requests too quickly. Please pace your requests reasonably.",
+        "content_filter": "Content Exists Risk",
+        "overloaded": "Service is too busy. We advise users to temporarily switch to alternative LLM API providers.",
+        "context_length": (
+            "This model's maximum context length is {limit} tokens. However, you requested {tokens} tokens. "
+            "Please reduce the length of the messages or completion."
+        ),
+    },
+    body=_nest,
+    word=_word_as_serde,
+)
+
+# -- OpenRouter (https://openrouter.ai/docs/api/reference/errors-and-debugging)
+
+_OPENROUTER_POOR = ErrorRow(402)
+
+
+def _number_code(error: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
+    code = error.code if isinstance(error.code, int) else error.status
+    body: dict[str, Json] = {"message": error.message, "code": code}
+    if failure.reason == "content_filter":
+        body["metadata"] = {"reasons": ["flagged"], "flagged_input": "", "provider_name": "Mockserver"}
+    elif error.status in (429, 502, 503):
+        body["metadata"] = {"provider_name": "Mockserver", "raw": error.message}
+    elif isinstance(error.code, str):
+        body["metadata"] = {"error_type": error.code}
+    return {"error": body, "user_id": "user_mockserver"}
+
+
+def _end_openrouter(failed: Reply, frames: int) -> Frame:
+    """Return a chunk with the error beside a choice that ends with `error`."""
+    error = from_json(failed.body)["error"]
+    choice = {"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": "error"}
+    chunk = {"object": "chat.completion.chunk", "provider": "Mockserver", "error": error, "choices": [choice]}
+    return Frame(to_json(chunk), part="finish")
+
+
+OPENROUTER = ErrorStyle(
+    rows=error_rows(
+        ErrorRow,
+        content_filter=ErrorRow(403),
+        model_not_found=ErrorRow(400),
+        quota=_OPENROUTER_POOR,
+        billing=_OPENROUTER_POOR,
+    ),
+    messages={
+        "invalid_key": "User not found.",
+        "missing_key": "No auth credentials found",
+        "billing": "Insufficient credits. Add more using https://openrouter.ai/settings/credits",
+        "quota": "Insufficient credits. Add more using https://openrouter.ai/settings/credits",
+        "model_not_found": "{model} is not a valid model ID",
+        "unknown_model": "{model} is not a valid model ID",
+        "rate_limit": "Rate limit exceeded: please try again in {wait}.",
+        "content_filter": "Your chosen model requires moderation and your input was flagged.",
+        "bad_gateway": "Provider returned error",
+        "overloaded": "No instances available",
+        "server_error": "Internal Server Error",
+    },
+    body=_number_code,
+    end_stream=_end_openrouter,
+)
+
+# -- xAI (https://docs.x.ai/docs/key-information/debugging): `code` has the words of a status of gRPC
+
+_XAI_BAD = ErrorRow(400, code="Client specified an invalid argument")
+
+
+def _flatten_code(error: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
+    return {"code": error.code, "error": error.message}
+
+
+XAI = ErrorStyle(
+    rows=error_rows(
+        _by_status(
+            _XAI_BAD,
+            ErrorRow(500, code="Internal error"),
+            s401=ErrorRow(401, code="The request does not have valid authentication credentials"),
+            s402=ErrorRow(402, code="Some resource has been exhausted"),
+            s403=ErrorRow(403, code="The caller does not have permission to execute the specified operation"),
+            s404=ErrorRow(404, code="Some requested entity was not found"),
+            s429=ErrorRow(429, code="Some resource has been exhausted"),
+            s503=ErrorRow(503, code="The service is currently unavailable"),
+            s504=ErrorRow(504, code="Timeout expired before operation could complete"),
+        ),
+        invalid_key=_XAI_BAD,
+    ),
+    messages={
+        "invalid_key": ("Incorrect API key provided: {key}. You can obtain an API key from https://console.x.ai."),
+        "missing_key": "No API key provided. You can obtain an API key from https://console.x.ai.",
+        "model_not_found": "The model {model} does not exist or your team does not have access to it.",
+        "unknown_model": "The model {model} does not exist or your team does not have access to it.",
+        "rate_limit": "Too many requests for {model}. Please try again in {wait}.",
+        "quota": "Your team has used all available credits. To continue, purchase more credits.",
+        "billing": "Your team has used all available credits. To continue, purchase more credits.",
+    },
+    body=_flatten_code,
+    word=_word_as_serde,
+)
+
+# -- Groq (https://console.groq.com/docs/errors)
+
+
+def _drop_param(error: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
+    stated: dict[str, Json] = {"message": error.message, "type": error.kind}
+    if error.code is not None:
+        stated["code"] = error.code
+    if error.code in ("tool_use_failed", "json_validate_failed"):
+        stated["failed_generation"] = str(failure.details.get("failed_generation", ""))
+    return {"error": stated}
+
+
+def _end_groq(failed: Reply, frames: int) -> Frame:
+    """Return an event `error`, after which there is no `[DONE]`."""
+    error = from_json(failed.body)["error"]
+    return Frame(to_json({"error": {**error, "status_code": failed.status}}), event="error", part="finish")
+
+
+def _word_as_groq(complaint: Complaint) -> str:
+    where = ".".join(map(str, complaint.path))
+    match complaint.kind:
+        case "missing":
+            *path, name = map(str, complaint.path)
+            return f"{_quote_path(path)}property '{name}' is missing"
+        case "unknown":
+            return f"property '{clip(where)}' is unsupported"
+        case "type":
+            return f"'{clip(where)}' : value must be {' or '.join(complaint.expected)}"
+        case "value" if complaint.message is None:
+            return f"'{clip(where)}' : value must be one of [{', '.join(f'`{each}`' for each in complaint.expected)}]"
+        case "below" | "above":
+            least = "at least" if complaint.kind == "below" else "at most"
+            return f"'{clip(where)}' : number must be {least} {complaint.bound}"
+        case "short":
+            return f"'{clip(where)}' : minimum number of items is {complaint.bound}"
+    return refuse_without_code(complaint).message or ""
+
+
+def _quote_path(path: list[str]) -> str:
+    return f"'{clip('.'.join(path))}' : " if path else ""
+
+
+_GROQ_SERVER = ErrorRow(500, "internal_server_error", "internal_server_error")
+GROQ = ErrorStyle(
+    rows=error_rows(
+        _by_status(_INVALID, _GROQ_SERVER, s413=ErrorRow(413, INVALID_REQUEST, "request_too_large")),
+        invalid_key=ErrorRow(401, INVALID_REQUEST, "invalid_api_key"),
+        missing_key=ErrorRow(401, INVALID_REQUEST, "invalid_api_key"),
+        model_not_found=ErrorRow(404, INVALID_REQUEST, "model_not_found"),
+        context_length=ErrorRow(400, INVALID_REQUEST, "context_length_exceeded"),
+        rate_limit=ErrorRow(429, "requests", "rate_limit_exceeded"),
+        over_limit=ErrorRow(413, "tokens", "rate_limit_exceeded"),
+        quota=ErrorRow(429, "tokens", "rate_limit_exceeded"),
+        route_not_found=ErrorRow(404, INVALID_REQUEST, "unknown_url"),
+        overloaded=ErrorRow(503, "internal_server_error", "service_unavailable"),
+    ),
+    messages={
+        "invalid_key": "Invalid API Key",
+        "missing_key": "Invalid API Key",
+        "model_not_found": "The model `{model}` does not exist or you do not have access to it.",
+        "unknown_model": "The model `{model}` does not exist or you do not have access to it.",
+        "context_length": "Please reduce the length of the messages or completion.",
+        "rate_limit": (
+            "Rate limit reached for model `{model}` in organization `org_mockserver` service tier `on_demand` on "
+            "{rate}: Limit {most}, Used {used}, Requested {asked}. Please try again in {wait}. "
+            "Need more tokens? Visit https://console.groq.com/docs/rate-limits"
+        ),
+        "over_limit": (
+            "Request too large for model `{model}` in organization `org_mockserver` service tier `on_demand` on "
+            "{rate}: Limit {most}, Requested {asked}, please reduce your message size and try again."
+        ),
+        "route_not_found": "Unknown request URL: {method} {path}. Please check the URL for typos",
+        "server_error": "Internal Server Error",
+        "overloaded": "Service Unavailable",
+    },
+    body=_drop_param,
+    word=_word_as_groq,
+    end_stream=_end_groq,
+)
+
+# -- Together (https://docs.together.ai/docs/error-codes)
+
+
+def _name_request(error: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
+    return {"id": request, "error": _list_four(error)}
+
+
+TOGETHER = ErrorStyle(
+    rows=error_rows(
+        _by_status(_INVALID, _SERVER, s402=ErrorRow(402, "credit_limit", "credit_limit")),
+        invalid_key=ErrorRow(401, INVALID_REQUEST, "invalid_api_key"),
+        missing_key=ErrorRow(401, INVALID_REQUEST, "missing_api_key"),
+        model_not_found=ErrorRow(404, INVALID_REQUEST, "model_not_available"),
+        rate_limit=ErrorRow(429, "rate_limit", "rate_limit"),
+        over_limit=ErrorRow(429, "rate_limit", "rate_limit"),
+        quota=ErrorRow(402, "credit_limit", "credit_limit"),
+        overloaded=ErrorRow(503, "server_error", "service_unavailable"),
+    ),
+    messages={
+        "invalid_key": (
+            "Invalid API key provided. You can find your API key at https://api.together.ai/settings/api-keys."
+        ),
+        "missing_key": "Missing API key. You can find your API key at https://api.together.ai/settings/api-keys.",
+        "model_not_found": (
+            "Unable to access model {model}. Please visit https://api.together.ai/models to view the list of "
+            "supported models."
+        ),
+        "unknown_model": (
+            "Unable to access model {model}. Please visit https://api.together.ai/models to view the list of "
+            "supported models."
+        ),
+        "rate_limit": "You have reached the rate limit specific to this model {model}. Please try again in {wait}.",
+        "quota": "Credit limit exceeded, please navigate to https://api.together.ai/settings/billing to upgrade.",
+        "overloaded": "The server is overloaded or not ready yet.",
+    },
+    body=_name_request,
+)
+
+# -- Cerebras (https://inference-docs.cerebras.ai/support/error)
+
+
+def _flatten(error: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
+    return _list_four(error)
+
+
+def _end_cerebras(failed: Reply, frames: int) -> Frame:
+    """Return a chunk with the error in a table of its own, unlike the body of a reply."""
+    return Frame(to_json({"error": from_json(failed.body), "status_code": failed.status}), part="finish")
+
+
+def _word_as_cerebras(complaint: Complaint) -> str:
+    words = {"missing": "Field required", "unknown": f"property '{complaint.where}' is unsupported"}
+    kinds = " or ".join(complaint.expected)
+    if complaint.kind == "type":
+        words["type"] = f"Input should be {kinds}, not {json_type(complaint.got)}"
+    if complaint.kind in words:
+        return f"{'.'.join(map(str, complaint.path))}: {words[complaint.kind]}"
+    return refuse_without_code(complaint).message or ""
+
+
+_CEREBRAS_FAST = ErrorRow(429, "too_many_requests_error", "request_quota_exceeded", "quota")
+CEREBRAS = ErrorStyle(
+    rows=error_rows(
+        _by_status(
+            ErrorRow(400, INVALID_REQUEST, "wrong_api_format", "validation_error"),
+            ErrorRow(500, "server_error", "server_error"),
+            s402=ErrorRow(402, "payment_required_error", "payment_required", "quota"),
+            s404=ErrorRow(404, "not_found_error", "not_found"),
+        ),
+        invalid_key=ErrorRow(401, INVALID_REQUEST, "wrong_api_key", "api_key"),
+        missing_key=ErrorRow(401, INVALID_REQUEST, "wrong_api_key", "api_key"),
+        model_not_found=ErrorRow(404, "not_found_error", "model_not_found", "model"),
+        context_length=ErrorRow(400, INVALID_REQUEST, "context_length_exceeded", "messages"),
+        rate_limit=_CEREBRAS_FAST,
+        over_limit=replace(_CEREBRAS_FAST, code="token_quota_exceeded"),
+        quota=replace(_CEREBRAS_FAST, code="token_quota_exceeded"),
+        overloaded=ErrorRow(503, "server_error", "service_unavailable"),
+    ),
+    messages={
+        "invalid_key": "Wrong API Key",
+        "missing_key": "Wrong API Key",
+        "model_not_found": "Model {model} does not exist or you do not have access to it.",
+        "unknown_model": "Model {model} does not exist or you do not have access to it.",
+        "rate_limit": "Requests per minute limit exceeded - too many requests sent.",
+        "over_limit": "Tokens per minute limit exceeded - too many tokens processed.",
+        "quota": "Tokens per day limit exceeded - too many tokens processed.",
+        "overloaded": "We're experiencing high traffic right now! Please try again soon.",
+    },
+    body=_flatten,
+    word=_word_as_cerebras,
+    end_stream=_end_cerebras,
+)
+
+# -- Perplexity
+
+
+def _number_status(error: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
+    code = error.status if error.code is None else error.code
+    return {"error": {"message": error.message, "type": error.kind, "code": code}}
+
+
+PERPLEXITY = ErrorStyle(
+    rows=error_rows(
+        _by_status(
+            ErrorRow(400, "bad_request"),
+            ErrorRow(500, "internal_error"),
+            s401=ErrorRow(401, "unauthorized"),
+            s404=ErrorRow(404, "not_found"),
+            s429=ErrorRow(429, "rate_limit_exceeded"),
+        ),
+        model_not_found=ErrorRow(400, "invalid_model"),
+        bad_parameter=ErrorRow(400, "invalid_parameter"),
+        quota=ErrorRow(401, "insufficient_quota"),
+        invalid_key=ErrorRow(401, "invalid_api_key"),
+        missing_key=ErrorRow(401, "invalid_api_key"),
+    ),
+    messages={
+        "invalid_key": "Invalid API key provided. You can find your API key at https://www.perplexity.ai/settings/api.",
+        "missing_key": "Invalid API key provided. You can find your API key at https://www.perplexity.ai/settings/api.",
+        "model_not_found": (
+            "Invalid model '{model}'. Permitted models can be found in the documentation at "
+            "https://docs.perplexity.ai/getting-started/models."
+        ),
+        "unknown_model": (
+            "Invalid model '{model}'. Permitted models can be found in the documentation at "
+            "https://docs.perplexity.ai/getting-started/models."
+        ),
+        "quota": "You exceeded your current quota, please check your plan and billing details.",
+        "rate_limit": "Request rate limit exceeded, please try again later.",
+    },
+    body=_number_status,
+    end_stream=lambda failed, frames: Frame(failed.body, event="error", part="finish"),  # its client sees no other
+)
+
+# -- vLLM (https://docs.vllm.ai)
+
+
+def _number_fourth(error: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
+    if error.status == 401 and failure.message is None:
+        return {"error": "Unauthorized"}
+    return {"error": {**_list_four(error), "code": error.status if error.code is None else error.code}}
+
+
+VLLM = ErrorStyle(
+    rows=error_rows(
+        lambda status: ErrorRow(status, "BadRequestError" if status == 400 else reason_phrase(status)),
+        model_not_found=ErrorRow(404, "NotFoundError", param="model"),
+        context_length=ErrorRow(400, "BadRequestError", param="input_tokens"),
+        unmatched=ErrorRow(404, "NotFoundError"),
+        not_found=ErrorRow(404, "NotFoundError"),
+        server_error=ErrorRow(500, "InternalServerError"),
+    ),
+    messages={
+        "model_not_found": "The model `{model}` does not exist.",
+        "unknown_model": "The model `{model}` does not exist.",
+    },
+    body=_number_fourth,
+)
+
+# -- LM Studio (https://lmstudio.ai/docs)
+
+
+def _say_only(error: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
+    return {"error": error.message}
+
+
+LMSTUDIO = ErrorStyle(
+    rows=error_rows(
+        ErrorRow,
+        model_not_found=ErrorRow(400),
+        route_not_found=ErrorRow(200),
+        method_not_allowed=ErrorRow(200),
+    ),
+    messages={
+        "model_not_found": 'Failed to load model "{model}". Error: Model not found.',
+        "unknown_model": 'Failed to load model "{model}". Error: Model not found.',
+        "route_not_found": "Unexpected endpoint or method. ({method} {path})",
+        "method_not_allowed": "Unexpected endpoint or method. ({method} {path})",
+    },
+    body=_say_only,
+)
+
+_POOR = ErrorRow(402, "insufficient_quota", "insufficient_quota")
+COMPATIBLE = ErrorStyle(
+    rows=gateway_rows(
+        content_filter=ErrorRow(400, INVALID_REQUEST, "content_filter"),
+        context_length=ErrorRow(400, INVALID_REQUEST, "context_length_exceeded", "messages"),
+        billing=_POOR,
+        forbidden=ErrorRow(403, "permission_error", "forbidden"),
+        model_not_found=ErrorRow(404, INVALID_REQUEST, "model_not_found", "model"),
+        unknown_model=ErrorRow(404, INVALID_REQUEST, "model_not_found", "model"),
+        quota=ErrorRow(429, "insufficient_quota", "insufficient_quota"),
+        server_error=ErrorRow(500, "server_error", "internal_error"),
+    ),
+    messages={
+        "invalid_key": "Incorrect API key provided: {key}.",
+        "missing_key": "You didn't provide an API key.",
+        "quota": "You exceeded your current quota, please check your plan and billing details.",
+        "rate_limit": "Rate limit reached for {model}. Please try again in {wait}.",
+    },
+    body=_nest,
+)
+STYLES: Mapping[str, ErrorStyle] = {
+    "compatible": COMPATIBLE,
+    "cerebras": CEREBRAS,
+    "deepseek": DEEPSEEK,
+    "groq": GROQ,
+    "lmstudio": LMSTUDIO,
+    "openrouter": OPENROUTER,
+    "perplexity": PERPLEXITY,
+    "together": TOGETHER,
+    "vllm": VLLM,
+    "xai": XAI,
+}

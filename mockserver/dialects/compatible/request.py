@@ -1,0 +1,211 @@
+"""Chats of the hosts as Calls. Their schemas are OpenAI's with more values, and other keys are let through."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from mockserver.core.call import Call
+from mockserver.core.http import HttpRequest
+from mockserver.core.validation import Validation
+from mockserver.dialects._chat import (
+    AudioId,
+    ChatBody,
+    ChatToolCall,
+    ChatToolChoice,
+    FunctionCall,
+    RefusalPart,
+    TextPart,
+    chat_call,
+    chat_conflicts,
+    chat_model,
+)
+from mockserver.dialects._completions import parse_completion
+from mockserver.dialects._embeddings import parse_embeddings
+from mockserver.dialects._fields import (
+    Object,
+    fields_of,
+    integer,
+    list_of,
+    literal,
+    mapping,
+    not_null,
+    nullable,
+    open_shape,
+    optional,
+    shape,
+    tag_union,
+    text_or,
+)
+from mockserver.dialects._parse import Body, Complaint, custom_complaint, read_request, refuse_first
+from mockserver.dialects.compatible.hosts import Host
+
+NAME = "compatible"
+MAX_CHOICES = 128
+
+# Parts that some of the hosts take: vLLM and OpenRouter have videos, OpenRouter marks parts for its cache.
+_MEDIA = literal(
+    *(
+        "image_url",
+        "input_audio",
+        "file",
+        "video_url",
+        "audio_url",
+        "input_video",
+        "image_embeds",
+        "file_url",
+        "pdf_url",
+    ),
+)
+UserPart = tag_union("type", TextPart, open_shape(type=_MEDIA))
+AssistantPart = tag_union("type", TextPart, RefusalPart, open_shape(type=literal("thinking", "reasoning")))
+UserContent = text_or("<an array of objects>", list_of(UserPart))
+TextContent = text_or("<an array of objects>", list_of(TextPart))
+AssistantContent = text_or("<an array of objects>", list_of(AssistantPart))
+RequestMessage = tag_union(
+    "role",
+    shape(role=literal("system", "developer"), content=TextContent, name=optional(str)),
+    shape(role=literal("user"), content=UserContent, name=optional(str)),
+    shape(
+        role=literal("assistant"),
+        content=optional(AssistantContent),
+        refusal=optional(str),
+        name=optional(str),
+        audio=optional(AudioId),
+        tool_calls=optional(list_of(ChatToolCall)),
+        function_call=optional(FunctionCall),
+        reasoning_content=optional(str),
+        reasoning=optional(str),
+    ),
+    shape(role=literal("function"), content=nullable(str), name=str),
+    shape(role=literal("tool"), content=UserContent, tool_call_id=str),
+)
+_FunctionDefinition = shape(name=str, description=optional(str), parameters=optional(Object), strict=optional(bool))
+Tool = tag_union(
+    "type",
+    shape(type=literal("function"), function=_FunctionDefinition),
+    shape(type=literal("custom"), custom=shape(name=str)),
+    # those that the hosts run themselves
+    open_shape(
+        type=literal("mcp", "live_search", "web_search", "browser_search", "code_interpreter", "openrouter:web_search")
+    ),
+)
+ResponseFormat = shape(
+    type=literal("text", "json_object", "json_schema", "structural_tag", "grammar", "regex"),
+    json_schema=optional(shape(name=not_null(str), schema=optional(Object), strict=optional(bool))),
+)
+CHAT = chat_model(
+    shape(
+        messages=list_of(RequestMessage, 1),
+        model=not_null(str),
+        **fields_of(
+            ChatBody,
+            *(
+                "max_tokens",
+                "max_completion_tokens",
+                "stream",
+                "logprobs",
+                "parallel_tool_calls",
+                "temperature",
+                "seed",
+            ),
+            *("functions", "function_call", "frequency_penalty", "presence_penalty"),
+        ),
+        n=optional(integer(1, MAX_CHOICES)),
+        top_p=optional(float),
+        top_k=optional(float),
+        top_logprobs=optional(integer(0, 20)),
+        stop=optional(text_or("<an array of strings>", list_of(str))),
+        stream_options=optional(shape(include_usage=optional(bool), continuous_usage_stats=optional(bool))),
+        response_format=optional(ResponseFormat),
+        tools=optional(list_of(Tool)),
+        tool_choice=optional(ChatToolChoice),
+        logit_bias=optional(mapping(float)),
+        reasoning_effort=optional(str),
+        verbosity=optional(str),
+        service_tier=optional(str),
+        reasoning=optional(Object),
+        reasoning_format=optional(literal("parsed", "raw", "hidden")),
+        include_reasoning=optional(bool),
+        thinking=optional(Object),
+        models=optional(list_of(str)),
+        user=optional(str),
+    )
+)
+
+
+def make_parse_chat(host: Host) -> Callable[[HttpRequest, Validation], Call]:
+    """Return the function that parses the chats of a host."""
+    refuse = host.errors.refuse
+
+    def parse(http: HttpRequest, validation: Validation) -> Call:
+        body, chat = read_request(CHAT, http, refuse, validation)
+        if validation is not Validation.OFF:
+            refuse_first(chat_conflicts(chat), refuse)
+            refuse_first(_find_own_conflicts(chat), refuse)
+        known = {**chat, "model": _find_model(chat)}
+        if chat.get("tools"):
+            known["tools"] = [tool for tool in chat["tools"] if tool["type"] in ("function", "custom")]
+        call = chat_call(http, body, known, dialect=NAME)
+        options = replace(call.options, effort=_find_effort(host, chat))
+        return replace(_place(call, host), options=options, ids=host.ids, tool_call_ids=host.call_ids)
+
+    return parse
+
+
+def _find_own_conflicts(chat: Body) -> Iterator[Complaint]:
+    if not _find_model(chat):
+        yield Complaint("missing", ("model",))
+    if chat.get("reasoning_format") is not None and chat.get("include_reasoning") is not None:
+        message = "cannot specify both `reasoning_format` and `include_reasoning`"
+        yield custom_complaint(message, "reasoning_format")
+
+
+def _find_model(chat: Body) -> str:
+    """Return the model of a request; OpenRouter's may have only a list of them."""
+    return chat.get("model") or next(iter(chat.get("models") or ()), "")
+
+
+def _find_effort(host: Host, chat: Body) -> str | None:
+    """Return how much a request wants the model to think; None: it does not say, and the model does not by itself."""
+    if (effort := chat.get("reasoning_effort")) is not None:
+        return str(effort)
+    asked = chat.get("reasoning")
+    if isinstance(asked, Mapping) and asked:
+        if asked.get("enabled") is False:
+            return "none"
+        return effort if isinstance(effort := asked.get("effort"), str) else "medium"
+    thinks = does_think(host.thinks, chat)
+    return None if thinks is None else "medium" if thinks else "none"
+
+
+def does_think(models: Sequence[str], chat: Body) -> bool | None:
+    """Return whether the model of a chat thinks, as DeepSeek's body says; None: not by itself.
+
+    `models` are the starts of the names of those that do unless they are told not to.
+    """
+    thinking = chat.get("thinking")
+    kind = thinking.get("type") if isinstance(thinking, Mapping) else None
+    if kind in ("enabled", "disabled"):
+        return bool(kind == "enabled")
+    model = chat.get("model")
+    return True if models and isinstance(model, str) and model.startswith(tuple(models)) else None
+
+
+def make_parse_completion(host: Host) -> Callable[[HttpRequest, Validation], Call]:
+    def parse(http: HttpRequest, validation: Validation) -> Call:
+        return _place(parse_completion(http, NAME, {}, validation=validation), host)
+
+    return parse
+
+
+def make_parse_embeddings(host: Host) -> Callable[[HttpRequest, Validation], Call]:
+    def parse(http: HttpRequest, validation: Validation) -> Call:
+        return _place(parse_embeddings(http, NAME, {}, validation=validation), host)
+
+    return parse
+
+
+def _place(call: Call, host: Host) -> Call:
+    """Return a call of a host: what one host says, another does not."""
+    meaning = call.meaning if isinstance(call.meaning, Mapping) else {"said": call.meaning}
+    return replace(call, host=host.name, meaning={"host": host.name, **meaning})

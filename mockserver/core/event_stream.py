@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 MEDIA_TYPE = "application/vnd.amazon.eventstream"
+MESSAGE_SIGN = b"\r:message-type\x07"  # what is in every message, and hardly ever in other bytes
 CHUNK = "chunk"  # the event whose payload holds bytes
 MessageHeaders = tuple[tuple[str, str], ...]
 _KINDS = {":event-type": "event", ":exception-type": "exception"}  # the header that names the type, and `:message-type`
@@ -57,6 +58,16 @@ class EventMessage(Struct, frozen=True):
 
     def write(self) -> bytes:
         return _seal(_write_headers(self.headers), self.payload)
+
+
+def describe_message(message: EventMessage) -> str:
+    """Return what a message says, as people read it; of an error, its message."""
+    return dict(message.headers).get(":error-message", "") if message.kind == "error" else message.text
+
+
+def is_stream_type(media: str) -> bool:
+    """Return whether a content type is that of a stream of events, of either kind."""
+    return "event-stream" in media or MEDIA_TYPE in media
 
 
 def make_event(name: str, payload: bytes, header: str = ":event-type") -> EventMessage:
@@ -147,6 +158,11 @@ def split_messages(data: bytes) -> Iterator[bytes]:
         start = end
 
 
+def is_whole(data: bytes) -> bool:
+    """Return whether a message has all the bytes that it states, whatever their checksum says."""
+    return is_prelude(data) and _LENGTHS.unpack_from(data)[0] == len(data)
+
+
 def measure_message(prelude: bytes, otherwise: int) -> int:
     """Return the length that a message states in its first bytes; `otherwise`, if it is incomplete or states none."""
     if len(prelude) < PRELUDE or not is_prelude(prelude):
@@ -165,7 +181,7 @@ def is_prelude(data: bytes) -> bool:
 
 def read_message(data: bytes) -> EventMessage | None:
     """Return the message in these bytes; None if they are not just one, or if a checksum is wrong."""
-    if not is_prelude(data) or _LENGTHS.unpack_from(data)[0] != len(data):
+    if not is_whole(data):
         return None
     if _NUMBER.unpack_from(data, len(data) - 4)[0] != crc32(data[:-4]):
         return None

@@ -227,7 +227,7 @@ def parse_recorded(operation: Operation, dialect: str, http: HttpRequest) -> Cal
         sent = unread.raw if isinstance(unread.raw, Mapping) else {}
         named = {name: value for name, value in http.path_params.items() if name != "namespace"}
         meaning = {"named": named, "body": sent or digest_body(http)}
-        is_stream = sent.get("stream") is True
+        is_stream = sent.get("stream") is True or operation.streams is True
         return replace(unread, operation=operation.name, meaning=meaning, raw={}, sent=sent, stream=is_stream)
 
 

@@ -247,6 +247,7 @@ DEFAULT_FAULTS: Mapping[str, Sequence[Mapping[str, Json]]] = {
     "join_frames": ({},),
     "missing_field": ({},),
     "drop_usage": ({},),
+    "wrong_checksum": ({},),
     "bad_tool_arguments": ({},),
     "unknown_tool": ({},),
 }

@@ -37,7 +37,7 @@ def _is_plain(body: Body, turns: Sequence[Body]) -> bool:
     """Return whether a body is a single turn of one text, in which nothing can be wrong."""
     if body.get("toolConfig") or body.get("system") or len(turns) != 1:
         return False
-    content = turns[0].get("content") or ()
+    content: Sequence[Body] = turns[0]["content"]
     return len(content) == 1 and len(content[0]) == 1 and bool((content[0].get("text") or "").strip())
 
 

@@ -42,8 +42,9 @@ def request_id_line(http: HttpRequest, call: Call | None) -> str:
 
 def fail_plainly(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     """Return the reply to a request that is refused."""
-    resolved = ERRORS.resolve(_word(failure), http, call)
-    kind = failure.kind or (failure.code if isinstance(failure.code, str) else resolved.kind)
+    resolved, row = ERRORS.resolve(_word(failure), http, call), ROWS.get(failure.reason)
+    usual = resolved.kind if row is not None and row.status == resolved.status else _KINDS.get(resolved.status)
+    kind = failure.kind or (failure.code if isinstance(failure.code, str) else usual)
     body: dict[str, Json] = {"message": resolved.message}
     if kind in ("ModelErrorException", "ModelStreamErrorException"):
         body |= {"originalStatusCode": 500}
@@ -63,13 +64,12 @@ def _retry_lines(failure: Failure) -> str:
 
 
 def _word(failure: Failure) -> Failure:
-    """Return the failure with AWS's type for a status that a rule states, and without OpenAI's words about JSON."""
+    """Return the failure without OpenAI's words about JSON, and as what a 404 means that a rule states."""
     if failure.reason == "bad_json" and failure.message is not None:
         return failure.changed(message=failure.message.removeprefix(_OF_JSON))
-    if failure.status is None or failure.kind is not None or failure.status == ROWS[failure.reason].status:
-        return failure
-    reason = "not_found" if failure.status == 404 else failure.reason
-    return failure.changed(reason=reason, kind=_KINDS.get(failure.status))
+    if failure.status == 404 and failure.reason in ("model_not_found", "unknown_model"):  # which is a 400 here
+        return failure.changed(reason="not_found")
+    return failure
 
 
 _OF_JSON = "We could not parse the JSON body of your request: "

@@ -224,7 +224,8 @@ def _parse_nova(http: HttpRequest, body: Body, validation: Validation) -> Call:
     read = read_body(CONVERSE, body, refuse, validation).body
     if validation is not Validation.OFF:
         check_converse(read, model=model_of(http), validation=validation)
-    return converse_call(http, read, model_of(http))
+    call = converse_call(http, read, model_of(http))
+    return replace(call, meaning={**_table(call.meaning), "invoked": True})  # whose answer is not Converse's
 
 
 _NOVA = Family(

@@ -194,7 +194,8 @@ def find_vendor(name: str) -> str:
 
 
 def is_claude(name: str) -> bool:
-    return "claude" in name or find_vendor(name) == "anthropic"
+    """Return whether a model is one of Anthropic's; the profile of an application leads to one here."""
+    return "claude" in name or find_vendor(name) == "anthropic" or ":application-inference-profile/" in name
 
 
 _GEOGRAPHY = re.compile(r"^(?:us|eu|ap|apac|jp|au|ca|sa|me|af|us-gov|global)\.(?=[a-z0-9-]+\.)")

@@ -4,6 +4,7 @@ A name may stand behind a path (`openai/gpt-4o`, `accounts/fireworks/models/qwen
 in any case. Of a model that is not here nothing is known, and where a provider's word is not certain, nothing is said.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, reduce
 
@@ -69,13 +70,18 @@ def find_published(name: str) -> Model | None:
 
 
 def _simplify(name: str) -> str:
-    """Strip the path and use OpenAI's spelling (`gpt-35-turbo` is Azure's)."""
+    """Strip the path and use OpenAI's spelling (`gpt-35-turbo` is Azure's); of Bedrock's ids, strip what is around."""
     base = name.rpartition("/")[2].lower()
     if base.startswith("ft:"):
         base = base.split(":")[1]
+    base = _OF_BEDROCK.sub("", base)
     return base.replace("gpt-35-", "gpt-3.5-")
 
 
+# The geography and the vendor before the name of a model: `us.anthropic.claude-sonnet-4-5-20250929-v1:0`.
+_OF_BEDROCK = re.compile(
+    r"^(?:[a-z-]{2,6}\.)?(?:anthropic|meta|mistral|cohere|deepseek|openai|qwen|moonshot)\.(?=[a-z])"
+)
 LONGEST = 200  # characters of a name that is worth remembering, and may be published
 _K = 1024
 

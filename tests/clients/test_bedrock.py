@@ -98,9 +98,9 @@ def test_tools_to_the_end(client: Any) -> None:
     (used,) = (block["toolUse"] for block in asked["output"]["message"]["content"])
     result = {"toolUseId": used["toolUseId"], "content": [{"json": {"sky": "clear"}}]}
     messages += [asked["output"]["message"], {"role": "user", "content": [{"toolResult": result}]}]
-    text, last = join(client.converse_stream(modelId=CLAUDE, messages=messages, toolConfig=WEATHER)["stream"])
+    text, _ = join(client.converse_stream(modelId=CLAUDE, messages=messages, toolConfig=WEATHER)["stream"])
     assert text == "It is clear in Oslo."
-    with pytest.raises(client.exceptions.ValidationException, match="Expected toolResult blocks at messages.2.content"):
+    with pytest.raises(client.exceptions.ValidationException, match=r"Expected toolResult blocks at messages\.2"):
         client.converse(modelId=CLAUDE, messages=[*messages[:2], *says("well?")], toolConfig=WEATHER)
 
 
@@ -139,7 +139,7 @@ def test_streams_break_off(client: Any) -> None:
     stream = client.converse_stream(modelId=CLAUDE, messages=says("breaks"))["stream"]
     with pytest.raises(EventStreamError, match=r"\(throttlingException\).*Too many requests"):
         join(stream)
-    with pytest.raises(Exception, match="[Cc]hecksum"):
+    with pytest.raises(Exception, match=r"[Cc]hecksum"):
         join(client.converse_stream(modelId=CLAUDE, messages=says("spoilt"))["stream"])
 
 

@@ -235,6 +235,7 @@ def _limits_of(model: PublishedModel) -> Sequence[str]:
 _PAGES = {  # of others: that of the table
     **dict.fromkeys(("anthropic", "gemini"), "anthropic-and-gemini.md"),
     **dict.fromkeys(("cohere", "jina", "voyage"), "cohere-and-rerank.md"),
+    "bedrock": "bedrock.md",
 }
 
 

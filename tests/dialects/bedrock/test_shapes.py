@@ -170,7 +170,7 @@ OTHERS: dict[str, tuple[str, str, Json, str]] = {
 }
 
 
-@pytest.mark.parametrize("method, path, body, shape", OTHERS.values(), ids=OTHERS.keys())
+@pytest.mark.parametrize(("method", "path", "body", "shape"), OTHERS.values(), ids=OTHERS.keys())
 def test_other_answers_have_the_shape_of_the_service(method: str, path: str, body: Json, shape: str) -> None:
     answered = SERVER.ask(path, body, method=method)
     assert answered.status == 200

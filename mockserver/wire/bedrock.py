@@ -25,6 +25,7 @@ from mockserver.core.plan import (
     tokens_of,
 )
 from mockserver.core.tokens import weigh_pieces
+from mockserver.wire.anthropic import wrap_arguments
 from mockserver.wire.template import Outline, Renderer
 from mockserver.wire.thinking import sign
 
@@ -146,14 +147,15 @@ def list_blocks(answer: Answer, options: ConverseOptions) -> Iterator[Block]:
                 thoughts += 1
                 yield Block({"reasoningContent": {"reasoningText": text}}, part)
             case ToolUse(call):
+                if call.kind == "custom" or call.arguments.lstrip()[:1] not in ("{", ""):  # Bedrock has objects only
+                    part = wrap_arguments(part)
+                    call = part.call
                 used = {"input": parse_input(call.arguments), "name": call.name, "toolUseId": call.id}
                 yield Block({"toolUse": used}, part)
 
 
 def parse_input(arguments: str) -> Json:
-    """Return the object of a JSON text, as far as it goes, as it may be cut; other texts become one."""
-    if arguments.lstrip()[:1] not in ("{", ""):
-        return {"input": arguments}
+    """Return the object of a JSON text, as far as it goes: it may be cut."""
     try:
         value = from_json(arguments or "{}", allow_partial=True)
     except ValueError:

@@ -6,11 +6,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic_core import from_json, to_json
 
-from mockserver.core.http import Frame, Frames
+from mockserver.core.http import Frame, FrameRun, Frames
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Refusal, Text, Usage, tokens_of
 from mockserver.core.tokens import weigh_pieces
-from mockserver.wire.anthropic import PING, MessageOptions, MessageRenderer, stream_completion
 from mockserver.wire.bedrock import ConverseOptions, make_converse_answer, stream_converse_events
 
 Body = Mapping[str, Json]
@@ -27,32 +26,20 @@ def make_chunk(body: Body, part: str = "text", tokens: int = 0) -> Frame:
     return Frame(to_json(body), "chunk", tokens, part, "chunk")
 
 
-class ClaudeRenderer(MessageRenderer):
-    """Renders Anthropic's messages; their events are chunks, without pings and with metrics in the last."""
-
-    def frames(self, answer: Answer, options: MessageOptions) -> Iterator[Frame]:
-        for frame in super().frames(answer, options):
-            if frame is not PING:
-                yield replace(_add_metrics(frame, answer.usage), event="chunk", framing="chunk")
-
-    def stream(self, answer: Answer, options: MessageOptions) -> Iterable[Frame]:
-        filled = self.fill_frames(answer, options)
-        return self.frames(answer, options) if filled is None else Frames(filled.runs)
+def wrap_events(frames: Iterable[Frame | bytes], usage: Usage) -> Frames:
+    """Return the events of Anthropic as chunks, without pings and with metrics in the last."""
+    runs = frames.runs if isinstance(frames, Frames) else [frame for frame in frames if isinstance(frame, Frame)]
+    return Frames([_wrap_event(run, usage) for run in runs if run.event != "ping"])
 
 
-def _add_metrics(frame: Frame, usage: Usage) -> Frame:
-    if frame.event != "message_stop":
-        return frame
-    return replace(frame, data=to_json({**from_json(frame.data), METRICS: make_metrics(usage)}))
+def _wrap_event(frame: Frame | FrameRun, usage: Usage) -> Frame | FrameRun:
+    if isinstance(frame, Frame) and (frame.event == "message_stop" or (frame.event, frame.part) == _ENDED):
+        data = to_json({**from_json(frame.data), METRICS: make_metrics(usage)})
+        return replace(frame, data=data, event="chunk", part="end", framing="chunk")
+    return replace(frame, event="chunk", framing="chunk")
 
 
-def stream_claude_completion(answer: Answer) -> Iterator[Frame]:
-    """Yield the chunks of Claude's text completion, from before messages."""
-    for frame in stream_completion(answer):
-        data = frame.data
-        if frame.part == "finish":
-            data = to_json({**from_json(data), METRICS: make_metrics(answer.usage)})
-        yield replace(frame, data=data, event="chunk", framing="chunk")
+_ENDED = ("completion", "finish")  # the last event of a text completion
 
 
 def make_nova_answer(answer: Answer, options: ConverseOptions) -> dict[str, Json]:

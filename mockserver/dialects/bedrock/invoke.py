@@ -11,15 +11,10 @@ from mockserver.core.http import Frame, HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Safety, Usage
 from mockserver.core.validation import HistoryProblem, Validation
+from mockserver.dialects import Operation, discover
 from mockserver.dialects._chat import CHAT, chat_call
 from mockserver.dialects._parse import Body, object_of, read_body
-from mockserver.dialects._reply import answer_reply, json_reply, merge_headers, prepend_lines
-from mockserver.dialects.anthropic import complete
-from mockserver.dialects.anthropic.conflicts import VERSIONS
-from mockserver.dialects.anthropic.models import refuse as refuse_message
-from mockserver.dialects.anthropic.replay import HISTORY as ANTHROPIC_HISTORY
-from mockserver.dialects.anthropic.replies import message_options
-from mockserver.dialects.anthropic.request import messages_call
+from mockserver.dialects._reply import data_reply, json_reply, merge_headers
 from mockserver.dialects.bedrock.checks import check_converse
 from mockserver.dialects.bedrock.embeddings import EMBEDDERS, parse_embeddings, render_embeddings
 from mockserver.dialects.bedrock.errors import refuse, request_id_line
@@ -28,17 +23,15 @@ from mockserver.dialects.bedrock.models import CONVERSE, NAME, find_base_model, 
 from mockserver.dialects.bedrock.replies import STREAM_TYPE
 from mockserver.dialects.bedrock.request import FINISHES, MESSAGE_IDS, converse_call, converse_options, model_of
 from mockserver.kinds.embeddings import Embeddings
-from mockserver.wire.anthropic import make_completion
 from mockserver.wire.bedrock import Guardrail, replace_filtered, write_guardrail_trace
 from mockserver.wire.bedrock_families import (
     METRICS,
-    ClaudeRenderer,
     make_metrics,
     make_nova_answer,
     make_text_answer,
-    stream_claude_completion,
     stream_nova_answer,
     stream_text_answer,
+    wrap_events,
 )
 from mockserver.wire.chat import ChatLayout, ChatRenderer
 
@@ -92,12 +85,11 @@ def render_invoke(call: Call, outcome: Answer | Embeddings) -> Reply:
             frames = _add_guardrail(frames, guardrail, outcome)
         lines = f"{own}{STREAM_TYPE}x-amzn-bedrock-content-type: application/json\r\n"
         return Reply(200, merge_headers(HeaderLines(lines), outcome.headers), frames=frames)
-    if family is _CLAUDE and guardrail is None and "messages" in call.raw:  # whose answers have templates
-        shown = _name_claude(outcome, call)
-        reply = answer_reply(shown, _MESSAGES, message_options(as_anthropic(call)), own, stream=False)
-        return prepend_lines(reply, _count_lines(outcome.usage))
+    own += _count_lines(outcome.usage)
+    if family is _CLAUDE and guardrail is None:  # whose body is made already
+        return data_reply(200, _write_claude_body(call, outcome), own, outcome.headers, tokens=outcome.weight)
     body = {**family.body(call, outcome), **({} if guardrail is None else _tell(guardrail, outcome, whole=True))}
-    return json_reply(200, body, own + _count_lines(outcome.usage), outcome.headers, tokens=outcome.weight)
+    return json_reply(200, body, own, outcome.headers, tokens=outcome.weight)
 
 
 def _count_lines(usage: Usage) -> str:
@@ -134,49 +126,52 @@ def _add_guardrail(frames: Iterable[Frame], guardrail: Guardrail, answer: Answer
         yield replace(frame, data=to_json({**from_json(frame.data), **told}))
 
 
-# Anthropic: the Messages API, in the words of its own dialect.
+# Anthropic: the Messages API, whose own dialect reads the requests and writes the answers.
 
 
 def _parse_claude(http: HttpRequest, body: Body, validation: Validation) -> Call:
     if validation is not Validation.OFF:
         for key in ("model", "stream"):
             if key in body:
-                raise refuse_message(f"{key}: Extra inputs are not permitted")
+                raise Failure("bad_parameter", f"{key}: Extra inputs are not permitted")
         if "anthropic_version" not in body:
-            raise refuse_message("anthropic_version: Field required")
+            raise Failure("bad_parameter", "anthropic_version: Field required")
     inner = {key: value for key, value in body.items() if key not in _OF_BEDROCK}
     inner["model"] = _shorten(model_of(http))
-    asked = replace(http, headers=(*http.headers, *_make_headers(body)))
-    if "prompt" in body and "messages" not in body:
-        call = complete.operation().parse(replace(asked, body=to_json(inner)), validation)
-    else:
-        call = messages_call(asked, inner, validation=validation)
+    asked = replace(http, headers=tuple(_make_headers(http, body)), body=to_json(inner))
+    call = _find_operation(body).parse(asked, validation)
     kept = {key: body[key] for key in _OF_BEDROCK if key in body}
-    meaning = {**(call.meaning if isinstance(call.meaning, dict) else {}), "model": model_of(http)}
     return replace(
         call,
         dialect=NAME,
         operation="chat",
         model=model_of(http),
         http=http,
-        meaning=meaning,
+        meaning={**_table(call.meaning), "model": model_of(http)},
         raw={**{key: value for key, value in call.raw.items() if key != "model"}, **kept},
         ids=MESSAGE_IDS,
         tool_call_ids=IdShape("toolu_bdrk_01", 22, "base58"),
     )
 
 
-def _make_headers(body: Body) -> list[tuple[bytes, bytes]]:
-    """Return what Anthropic has in headers: the version of its API, and betas."""
+def _make_headers(http: HttpRequest, body: Body) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the headers of a request to Anthropic: of Bedrock's body, the version of the API, and betas."""
     version, betas = body.get("anthropic_version"), body.get("anthropic_beta")
-    named = VERSIONS[0] if version in (None, "bedrock-2023-05-31") else str(version)
-    headers = [(b"anthropic-version", named.encode("latin-1", "replace"))]
-    if isinstance(betas, list):
-        headers += [(b"anthropic-beta", str(beta).encode("latin-1", "replace")) for beta in betas]
-    return headers
+    named = _VERSION if version in (None, "bedrock-2023-05-31") else str(version)
+    yield b"content-type", b"application/json"
+    yield b"anthropic-version", named.encode("latin-1", "replace")
+    yield from (field for field in http.headers if field[0] == b"anthropic-beta")
+    for beta in betas if isinstance(betas, list) else ():
+        yield b"anthropic-beta", str(beta).encode("latin-1", "replace")
 
 
-def as_anthropic(call: Call) -> Call:
+def _find_operation(body: Body) -> Operation:
+    """Return Anthropic's own operation for a body: messages, or the text completion from before them."""
+    name = "completions" if "prompt" in body and "messages" not in body else "chat"
+    return next(operation for operation in discover()["anthropic"].operations if operation.name == name)
+
+
+def _as_anthropic(call: Call) -> Call:
     """Return a call as Anthropic's dialect has it, whose rules depend on the model's short name."""
     return replace(call, model=_shorten(call.model), raw={**call.raw, "model": _shorten(call.model)})
 
@@ -187,31 +182,32 @@ def _shorten(model: str) -> str:
     return base.partition(".")[2] or base
 
 
-def _name_claude(answer: Answer, call: Call) -> Answer:
-    return replace(answer, model=_shorten(call.model)) if answer.model == call.model else answer
+def _answer_as_anthropic(call: Call, answer: Answer) -> Reply:
+    shown = replace(answer, model=_shorten(call.model)) if answer.model == call.model else answer
+    return _find_operation(call.raw).render(_as_anthropic(call), shown)
 
 
-def _make_claude_body(call: Call, answer: Answer) -> Mapping[str, Json]:
-    shown = _name_claude(answer, call)
-    if "messages" not in call.raw:
-        return make_completion(shown)
-    return _MESSAGES.body(shown, message_options(as_anthropic(call)))
+def _write_claude_body(call: Call, answer: Answer) -> bytes:
+    reply = _answer_as_anthropic(call, answer)
+    return reply.body if reply.pieces is None else b"".join(reply.pieces)
 
 
 def _stream_claude(call: Call, answer: Answer) -> Iterable[Frame]:
-    shown = _name_claude(answer, call)
-    if "messages" not in call.raw:
-        return stream_claude_completion(shown)
-    return _MESSAGES.stream(shown, message_options(as_anthropic(call)))
+    return wrap_events(_answer_as_anthropic(call, answer).frames or (), answer.usage)
 
 
 def _check_claude(call: Call, validation: Validation) -> Iterable[HistoryProblem]:
-    return ANTHROPIC_HISTORY(as_anthropic(call), validation) if "messages" in call.raw else ()
+    return _find_operation(call.raw).history(_as_anthropic(call), validation)
 
 
 _OF_BEDROCK = ("anthropic_version", "anthropic_beta")
-_MESSAGES = ClaudeRenderer()
-_CLAUDE = Family(_parse_claude, _make_claude_body, _stream_claude, _check_claude)
+_VERSION = "2023-06-01"  # of Anthropic's API that Bedrock's own version is
+_CLAUDE = Family(
+    _parse_claude,
+    lambda call, answer: _table(from_json(_write_claude_body(call, answer))),
+    _stream_claude,
+    _check_claude,
+)
 
 
 # Nova: almost Converse.

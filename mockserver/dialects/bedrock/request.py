@@ -16,7 +16,6 @@ from mockserver.core.validation import Validation
 from mockserver.dialects._chat import schema_as_text
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._parse import Body, read_request
-from mockserver.dialects.anthropic.request import part_tokens
 from mockserver.dialects.bedrock.checks import check_converse
 from mockserver.dialects.bedrock.errors import refuse
 from mockserver.dialects.bedrock.models import CONVERSE, NAME, is_claude
@@ -62,7 +61,6 @@ def converse_call(http: HttpRequest, body: Body, model: str) -> Call:
         ids=MESSAGE_IDS,
         tool_call_ids=TOOL_CALL_IDS,
         finishes=FINISHES,
-        part_tokens=part_tokens,
         options=_read_options(body, messages, model),
         is_sound=len(body.get("messages") or ()) < 2,
     )

@@ -12,6 +12,22 @@ URL = "/bedrock/model/{model}/converse"
 STREAM_URL = "/bedrock/model/{model}/converse-stream"
 # What no request of Converse can ask for: several answers, one call at most, log probabilities, the legacy functions.
 BEYOND = ("n", "parallel_tool_calls", "functions", "logprobs", "top_logprobs")
+# Bodies of InvokeModel, each for a model of its family.
+BODIES: dict[str, Json] = {
+    "anthropic.claude-sonnet-4-5-20250929-v1:0": {
+        "anthropic_version": "bedrock-2023-05-31",
+        "max_tokens": 100,
+        "messages": [{"role": "user", "content": PROMPT}],
+    },
+    "amazon.nova-lite-v1:0": {"messages": [{"role": "user", "content": [{"text": PROMPT}]}]},
+    "amazon.titan-text-express-v1": {"inputText": PROMPT},
+    "meta.llama3-3-70b-instruct-v1:0": {"prompt": PROMPT},
+    "mistral.mistral-7b-instruct-v0:2": {"prompt": PROMPT},
+    "deepseek.r1-v1:0": {"prompt": PROMPT},
+    "cohere.command-text-v14": {"prompt": PROMPT},
+    "cohere.command-r-v1:0": {"message": PROMPT},
+    "openai.gpt-oss-120b-1:0": {"messages": [{"role": "user", "content": PROMPT}]},
+}
 
 
 def names() -> list[str]:

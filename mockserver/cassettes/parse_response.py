@@ -635,9 +635,14 @@ def _read_body_of_model(body: Table) -> ParsedResponse:
         return _read_message(body)
     if "output" in body and "stopReason" in body:
         return _read_converse(body)
-    if "choices" in body:
+    if _has_messages(body):
         return _read_choices([body])
     return _read_texts([body])
+
+
+def _has_messages(body: Table) -> bool:
+    """Return whether a body, or an event, has the choices of a chat."""
+    return any("message" in choice or "delta" in choice for choice in read_rows(body.get("choices")))
 
 
 def _read_chunks_of_model(found: Sequence[Event]) -> ParsedResponse:
@@ -648,7 +653,7 @@ def _read_chunks_of_model(found: Sequence[Event]) -> ParsedResponse:
         read = _read_message_events(found)
     elif any("messageStart" in table for table in tables):
         read = _read_converse_events(found)
-    elif any("choices" in table for table in tables):
+    elif any(map(_has_messages, tables)):
         read = _read_choices(tables)
     else:
         read = _read_texts(tables)
@@ -657,14 +662,7 @@ def _read_chunks_of_model(found: Sequence[Event]) -> ParsedResponse:
 
 def _read_texts(bodies: Sequence[Table]) -> ParsedResponse:
     """Return an answer of a model that continues a prompt: the texts of all its pieces."""
-    rows = [
-        row
-        for body in bodies
-        for row in (
-            read_rows(body.get("results")) or read_rows(body.get("outputs")) or read_rows(body.get("generations"))
-        )
-        or [body]
-    ]
+    rows = [row for body in bodies for row in _list_generations(body)]
     texts = [_read_text(row.get(key)) for row in rows for key in _TEXTS_OF_MODELS]
     ends = (_read_text(row.get(key)) for row in reversed(rows) for key in _ENDS_OF_MODELS)
     ended = next(filter(None, ends), "")
@@ -673,6 +671,12 @@ def _read_texts(bodies: Sequence[Table]) -> ParsedResponse:
     return ParsedResponse((ParsedChoice(parts, _PROMPTED_REASONS.get(ended.upper(), "stop")),) if parts else ())
 
 
+def _list_generations(body: Table) -> list[Table]:
+    """Return the rows that hold texts: those of a list, or the body itself."""
+    return next(filter(None, (read_rows(body.get(key)) for key in _LISTS_OF_MODELS)), [body])
+
+
+_LISTS_OF_MODELS = ("results", "outputs", "generations", "choices")
 _TEXTS_OF_MODELS = ("outputText", "generation", "text", "completion")
 _ENDS_OF_MODELS = ("completionReason", "stop_reason", "finish_reason")
 _PROMPTED_REASONS = {"LENGTH": "length", "MAX_TOKENS": "length", "CONTENT_FILTERED": "content_filter"}

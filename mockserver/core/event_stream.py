@@ -100,14 +100,25 @@ def _open_chunk(payload: bytes) -> tuple[bytes, str | None] | None:
 
 def write_event_message(name: str, payload: bytes) -> bytes:
     """Return an event as bytes."""
-    return _seal(_write_event_headers(name), payload)
+    return _write_short_event(name, payload) if len(payload) <= _SHORT_EVENT else _write_event(name, payload)
 
 
 def write_event_messages(name: str, before: bytes, pieces: Sequence[bytes], after: bytes) -> bytes:
     """Return the events whose payloads are these pieces, each between `before` and `after`.
 
-    What comes before a piece depends on its length only, so it is made, and its checksum begun, once for each length.
+    A rule says the same again and again, so that short texts are remembered as they are written.
     """
+    if len(pieces) <= _FEW and sum(map(len, pieces)) <= _SHORT_TEXT:
+        return _write_short_run(name, before, tuple(pieces), after)
+    return _write_run(name, before, pieces, after)
+
+
+def _write_event(name: str, payload: bytes) -> bytes:
+    return _seal(_write_event_headers(name), payload)
+
+
+def _write_run(name: str, before: bytes, pieces: Sequence[bytes], after: bytes) -> bytes:
+    """What comes before a piece depends on its length only: it is made, and its checksum begun, once for each."""
     head, begun = _write_event_headers(name), dict[int, tuple[bytes, int]]()
     around, made = len(head) + len(before) + len(after) + _AROUND, list[bytes]()
     pack = _NUMBER.pack
@@ -120,9 +131,23 @@ def write_event_messages(name: str, before: bytes, pieces: Sequence[bytes], afte
     return b"".join(made)
 
 
+_SHORT_EVENT, _FEW, _SHORT_TEXT = 256, 256, 4_096  # bytes, pieces, bytes
+_write_short_event = lru_cache(maxsize=1024)(_write_event)
+_write_short_run = lru_cache(maxsize=512)(_write_run)
+
+
 def write_chunks(before: bytes, pieces: Sequence[bytes], after: bytes) -> bytes:
     """Return the chunks that hold these pieces, each between `before` and `after`."""
-    return write_event_messages(CHUNK, b'{"bytes":"', [b64encode(before + piece + after) for piece in pieces], b'"}')
+    if len(pieces) <= _FEW and sum(map(len, pieces)) <= _SHORT_TEXT:
+        return _write_short_chunks(before, tuple(pieces), after)
+    return _write_chunks(before, pieces, after)
+
+
+def _write_chunks(before: bytes, pieces: Sequence[bytes], after: bytes) -> bytes:
+    return _write_run(CHUNK, b'{"bytes":"', [b64encode(before + piece + after) for piece in pieces], b'"}')
+
+
+_write_short_chunks = lru_cache(maxsize=512)(_write_chunks)
 
 
 def _seal(head: bytes, payload: bytes) -> bytes:

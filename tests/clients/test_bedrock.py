@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import httpx
 import pytest
 from anthropic import AnthropicBedrock, APIStatusError, RateLimitError
 from botocore.config import Config
+from botocore.eventstream import ChecksumMismatch
 from botocore.exceptions import ClientError, EventStreamError
 
 from mockserver.testing import MockServer
@@ -137,10 +139,11 @@ def test_the_client_says_which_attempt_it_makes(client: Any) -> None:
 
 def test_streams_break_off(client: Any) -> None:
     stream = client.converse_stream(modelId=CLAUDE, messages=says("breaks"))["stream"]
-    with pytest.raises(EventStreamError, match=r"\(throttlingException\).*Too many requests"):
+    with closing(stream), pytest.raises(EventStreamError, match=r"\(throttlingException\).*Too many requests"):
         join(stream)
-    with pytest.raises(Exception, match=r"[Cc]hecksum"):
-        join(client.converse_stream(modelId=CLAUDE, messages=says("spoilt"))["stream"])
+    stream = client.converse_stream(modelId=CLAUDE, messages=says("spoilt"))["stream"]
+    with closing(stream), pytest.raises(ChecksumMismatch):
+        join(stream)
 
 
 def test_embeddings_counts_and_lists(client: Any, server: Served) -> None:

@@ -1,6 +1,7 @@
 """InvokeModel: a body in the format of the model's family, and an answer in the same."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -62,8 +63,8 @@ def parse_body(http: HttpRequest, body: Body, validation: Validation) -> Call:
     family = _find_family(model, body)
     if family is None:
         raise malformed("#: required key [messages] not found")
-    call = family.parse(http, body, validation)
-    return replace(call, stream=http.path.endswith("-stream"))
+    call, stream = family.parse(http, body, validation), http.path.endswith("-stream")
+    return call if call.stream == stream else replace(call, stream=stream)
 
 
 def check_history(call: Call, validation: Validation) -> list[HistoryProblem]:
@@ -149,6 +150,7 @@ def _parse_claude(http: HttpRequest, body: Body, validation: Validation) -> Call
         http=http,
         meaning={**_table(call.meaning), "model": model_of(http)},
         raw={**{key: value for key, value in call.raw.items() if key != "model"}, **kept},
+        stream=http.path.endswith("-stream"),
         ids=MESSAGE_IDS,
         tool_call_ids=IdShape("toolu_bdrk_01", 22, "base58"),
     )
@@ -167,7 +169,11 @@ def _make_headers(http: HttpRequest, body: Body) -> Iterator[tuple[bytes, bytes]
 
 def _find_operation(body: Body) -> Operation:
     """Return Anthropic's own operation for a body: messages, or the text completion from before them."""
-    name = "completions" if "prompt" in body and "messages" not in body else "chat"
+    return _get_operation("completions" if "prompt" in body and "messages" not in body else "chat")
+
+
+@cache
+def _get_operation(name: str) -> Operation:
     return next(operation for operation in discover()["anthropic"].operations if operation.name == name)
 
 
@@ -176,6 +182,7 @@ def _as_anthropic(call: Call) -> Call:
     return replace(call, model=_shorten(call.model), raw={**call.raw, "model": _shorten(call.model)})
 
 
+@lru_cache(maxsize=256)
 def _shorten(model: str) -> str:
     """Return the name of a model without its vendor: `claude-haiku-4-5-20251001`."""
     base = find_base_model(model)

@@ -2,6 +2,7 @@ export type Dialect =
   | "anthropic"
   | "azure"
   | "azure_openai"
+  | "bedrock"
   | "crazyrouter"
   | "fireworks"
   | "gemini"

@@ -5,7 +5,7 @@ in any case. Of a model that is not here nothing is known, and where a provider'
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
 
 from msgspec import Struct
@@ -80,8 +80,19 @@ def _simplify(name: str) -> str:
 
 # The geography and the vendor before the name of a model: `us.anthropic.claude-sonnet-4-5-20250929-v1:0`.
 _OF_BEDROCK = re.compile(
-    r"^(?:[a-z-]{2,6}\.)?(?:anthropic|meta|mistral|cohere|deepseek|openai|qwen|moonshot)\.(?=[a-z])"
+    r"^(?:[a-z-]{2,6}\.)?(?P<vendor>(?:anthropic|amazon|meta|mistral|cohere|deepseek|openai|qwen|moonshot)\.)(?=[a-z])"
 )
+
+
+def _list_bare_names(name: str) -> Sequence[str]:
+    """Return Bedrock's id of a model without its ARN and geography, and without its vendor; of other names nothing."""
+    base = name.rpartition("/")[2] if name.startswith("arn:") else name
+    found = _OF_BEDROCK.match(base)
+    if found is None:
+        return ()
+    return found["vendor"] + base[found.end() :], base[found.end() :]
+
+
 LONGEST = 200  # characters of a name that is worth remembering, and may be published
 _K = 1024
 
@@ -227,7 +238,12 @@ class Catalogue(Struct, frozen=True, dict=True):
 
     def _look_up(self, asked: str) -> Known:
         name = self._names.get(asked, asked)
-        entries = [model for pattern, model in (self.entries or {}).items() if fits(pattern, name)]
+        spelled = (name, *_list_bare_names(name))
+        entries = [
+            model
+            for pattern, model in (self.entries or {}).items()
+            if any(fits(pattern, spelling) for spelling in spelled)
+        ]
         stated = reduce(Model.fill_from, entries, UNKNOWN)
         resolved = stated.resolved or name
         usual = (find_published(resolved) or find_published(name)) if self.published else None

@@ -283,6 +283,16 @@ def test_ids_of_models(name: str, base: str, vendor: str) -> None:
     assert (find_base_model(name), find_vendor(name)) == (base, vendor)
 
 
+@pytest.mark.parametrize("listed", ["us.anthropic.claude-opus-4-8", "anthropic.claude-opus-*", "claude-opus-4-8"])
+def test_models_are_listed_by_their_ids_in_each_form(listed: str) -> None:
+    server = local("", models=[listed])
+    for name in ("us.anthropic.claude-opus-4-8", "arn:aws:bedrock:a:1:inference-profile/us.anthropic.claude-opus-4-8"):
+        if listed.startswith("us.") and name.startswith("arn:"):
+            continue
+        assert server.ask(URL.format(model=name), HI).status == 200
+    assert server.ask(URL.format(model="amazon.nova-pro-v1:0"), HI).status == 400
+
+
 def test_credentials() -> None:
     find = discover()["bedrock"].credential
     signed = (

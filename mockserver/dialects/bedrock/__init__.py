@@ -23,7 +23,7 @@ from mockserver.dialects.bedrock import checks
 from mockserver.dialects.bedrock.errors import credential, make_exception, refuse
 from mockserver.dialects.bedrock.guardrails import guardrail_operation
 from mockserver.dialects.bedrock.invoke import check_history, parse_body, parse_invoke, render_invoke
-from mockserver.dialects.bedrock.models import COUNT, NAME
+from mockserver.dialects.bedrock.models import COUNT, COUNTED, NAME
 from mockserver.dialects.bedrock.replay import HISTORY
 from mockserver.dialects.bedrock.replies import make_fail, render_converse, render_count, render_models, render_profiles
 from mockserver.dialects.bedrock.request import converse_call, model_of, parse_converse
@@ -33,6 +33,7 @@ def _parse_count(http: HttpRequest, validation: Validation) -> Call:
     body, _ = read_request(COUNT, http, refuse, validation)
     asked = body["input"]
     if (chat := asked.get("converse")) is not None:
+        chat = {key: chat[key] for key in COUNTED if key in chat}  # of which the others were not checked
         if validation is not Validation.OFF:
             checks.check_converse(chat, model=model_of(http), validation=validation)
         call = converse_call(http, chat, model_of(http))

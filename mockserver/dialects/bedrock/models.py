@@ -108,10 +108,11 @@ _TextFormat = shape(
 _ASKED: dict[str, Type] = {
     **_MESSAGES,
     "toolConfig": optional(ToolConfig),
-    "additionalModelRequestFields": Any,
+    "additionalModelRequestFields": optional(Any),
 }
+COUNTED = tuple(_ASKED)  # what counting tokens takes
 ConverseBody = shape(
-    **{**_ASKED, "additionalModelRequestFields": optional(Any)},
+    **_ASKED,
     inferenceConfig=optional(shape(**INFERENCE)),
     outputConfig=optional(shape(textFormat=optional(_TextFormat), effort=optional(text(1, 16)))),
     additionalModelResponseFieldPaths=optional(list_of(text(1, 256), 0, 10)),
@@ -131,7 +132,7 @@ ConverseBody = shape(
 )
 CountBody = shape(
     input=union_of(
-        converse=shape(**{**_ASKED, "additionalModelRequestFields": optional(Any)}),
+        converse=shape(**_ASKED),
         invokeModel=shape(body=str),
     )
 )

@@ -2,6 +2,7 @@
 
 import json
 from base64 import b64encode
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -318,3 +319,39 @@ def test_thinking_and_schemas_are_asked_for() -> None:
     answered = local().ask(URL.format(model=CLAUDE), {**HI, "outputConfig": {"textFormat": form}})
     assert list(json.loads(answered.json["output"]["message"]["content"][0]["text"])) == ["a"]
     assert request("text")["messages"]
+
+
+WHOLE: Json = {
+    **with_tools(used("a"), told("a", status="success")),
+    "system": [{"text": "Be brief."}, {"cachePoint": {"type": "default"}}],
+    "inferenceConfig": {"maxTokens": 9, "temperature": 0.5, "stopSequences": ["x"]},
+    "additionalModelRequestFields": {"thinking": {"type": "enabled"}, "output_config": {"format": {"schema": {}}}},
+    "guardrailConfig": {"guardrailIdentifier": "g", "trace": "enabled"},
+    "additionalModelResponseFieldPaths": ["/delta/stop_sequence"],
+}
+ODD: list[Json] = [None, True, -1, 1e300, "", "\ud800", [], {}, [None], [{}], {"text": None}, {"toolUseId": "t"}]
+
+
+def _places(value: Json, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ()):
+        yield from _places(inner, (*path, key))
+
+
+def _put(value: Json, path: tuple[Any, ...], odd: Json) -> Json:
+    if not path:
+        return odd
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[path[0]] = _put(value[path[0]], path[1:], odd)
+    return copy
+
+
+@pytest.mark.parametrize("validation", ["published", "off"])
+def test_no_value_breaks_the_server(validation: str) -> None:
+    server = local(validation=validation)
+    for body, path in ((WHOLE, URL), ({"input": {"converse": WHOLE}}, "/bedrock/model/{model}/count-tokens")):
+        for place in _places(body):
+            for odd in ODD:
+                answered = server.ask(path.format(model=CLAUDE), _put(body, place, odd))
+                assert answered.status in (200, 400), (place, odd, answered.body)
+                assert answered.status == 200 or answered.json["message"]

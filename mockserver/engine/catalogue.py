@@ -170,6 +170,13 @@ PUBLISHED: Mapping[str, Model] = {
     "claude-*": Model(1_000_000),
     "gemini-embedding-*": Model(2 * _K),
     **dict.fromkeys(("gemini-2.5-*", "gemini-3*"), Model(1024 * _K)),
+    **dict.fromkeys(("llama3-8b*", "llama3-70b*"), Model(8 * _K)),
+    "llama3-*": Model(128 * _K),
+    "nova-micro*": Model(128_000),
+    "nova-premier*": Model(1_000_000),
+    **dict.fromkeys(("nova-lite*", "nova-pro*"), Model(300_000)),
+    "titan-embed-text-*": Model(8 * _K),
+    "embed-*-v3": Model(512),
     "tzafon.*": Model(32 * _K),
 }
 

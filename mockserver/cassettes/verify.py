@@ -283,6 +283,7 @@ _SHAPES: Mapping[str, Any] = {
     },
     "converse_event": {"contentBlockIndex?": int, "delta?": _TABLE, "start?": _TABLE, "stopReason?": str},
     "invoked": _TABLE,
+    "ranked": {"results": [{"index": int, "relevanceScore": float}]},
     "guarded": {"action": str, "outputs": [_TABLE], "assessments": [_TABLE], "usage": _TABLE},
     "listed_models": {"modelSummaries?": [_TABLE], "inferenceProfileSummaries?": [_TABLE]},
     "listed_model": _TABLE,

@@ -132,6 +132,7 @@ _FORMATS = {
     ("bedrock", "chat"): "converse",
     ("bedrock", "embeddings"): "invoked",
     ("bedrock", "moderations"): "guarded",
+    ("bedrock", "rerank"): "ranked",
     ("bedrock", "models"): "listed_models",
     ("bedrock", "model"): "listed_model",
 }

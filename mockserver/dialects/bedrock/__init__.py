@@ -27,6 +27,7 @@ from mockserver.dialects.bedrock.models import COUNT, COUNTED, NAME
 from mockserver.dialects.bedrock.replay import HISTORY
 from mockserver.dialects.bedrock.replies import make_fail, render_converse, render_count, render_models, render_profiles
 from mockserver.dialects.bedrock.request import converse_call, model_of, parse_converse
+from mockserver.dialects.bedrock.rerank import rerank_operation
 
 
 def _parse_count(http: HttpRequest, validation: Validation) -> Call:
@@ -89,6 +90,7 @@ DIALECT = Dialect(
         _chat("invoke-with-response-stream", **_STREAM, **_INVOKE),
         Operation("input_tokens", "POST", f"{_MODEL}/count-tokens", _parse_count, render_count, body=_ask_count),
         guardrail_operation(),
+        rerank_operation(),
         Operation("models", "GET", "/foundation-models", partial(parse_models, NAME), render_models),
         Operation("model", "GET", "/foundation-models/{model:path}", partial(parse_models, NAME), render_models),
         Operation("models", "GET", "/inference-profiles", partial(parse_models, NAME), render_profiles),
@@ -119,7 +121,6 @@ DIALECT = Dialect(
             "/async-invoke",
             "/guardrail-checks",
             "/guardrails",
-            "/rerank",
         ),
         "{json: {}}",
     ),

@@ -23,7 +23,9 @@ from mockserver.dialects.bedrock.formats import PROMPTED, Prompted, malformed
 from mockserver.dialects.bedrock.models import CONVERSE, NAME, find_base_model, is_claude
 from mockserver.dialects.bedrock.replies import STREAM_TYPE
 from mockserver.dialects.bedrock.request import FINISHES, MESSAGE_IDS, converse_call, converse_options, model_of
+from mockserver.dialects.bedrock.rerank import parse_ranking, reads_ranking, render_ranking
 from mockserver.kinds.embeddings import Embeddings
+from mockserver.kinds.rerank import Ranking
 from mockserver.wire.bedrock import Guardrail, replace_filtered, write_guardrail_trace
 from mockserver.wire.bedrock_families import (
     METRICS,
@@ -60,6 +62,8 @@ def parse_body(http: HttpRequest, body: Body, validation: Validation) -> Call:
         if http.path.endswith("-stream"):
             raise Failure("bad_parameter", "The model is unsupported for streaming.")
         return parse_embeddings(http, body, embedder, validation)
+    if reads_ranking(model, body):
+        return parse_ranking(http, body, validation)
     family = _find_family(model, body)
     if family is None:
         raise malformed("#: required key [messages] not found")
@@ -72,7 +76,9 @@ def check_history(call: Call, validation: Validation) -> list[HistoryProblem]:
     return [] if family is None else [*family.history(call, validation)]
 
 
-def render_invoke(call: Call, outcome: Answer | Embeddings) -> Reply:
+def render_invoke(call: Call, outcome: Answer | Embeddings | Ranking) -> Reply:
+    if isinstance(outcome, Ranking):
+        return render_ranking(call, outcome)
     if isinstance(outcome, Embeddings):
         return render_embeddings(call, outcome)
     family = _find_family(call.model, call.raw) or _CLAUDE

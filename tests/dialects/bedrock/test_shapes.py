@@ -21,6 +21,7 @@ from tests.kit.local import Answered, local
 Json = Any
 MODEL = botocore.session.get_session().get_service_model("bedrock-runtime")
 CONTROL = botocore.session.get_session().get_service_model("bedrock")
+AGENTS = botocore.session.get_session().get_service_model("bedrock-agent-runtime")
 SERVER = local(rules())
 
 
@@ -158,6 +159,22 @@ OTHERS: dict[str, tuple[str, str, Json, str]] = {
         {"source": "INPUT", "content": [{"text": {"text": "Hi"}}]},
         "ApplyGuardrailResponse",
     ),
+    "rerank": (
+        "POST",
+        "/bedrock/rerank",
+        {
+            "queries": [{"type": "TEXT", "textQuery": {"text": "sea"}}],
+            "sources": [
+                {"type": "INLINE", "inlineDocumentSource": {"type": "TEXT", "textDocument": {"text": each}}}
+                for each in ("land", "the sea")
+            ],
+            "rerankingConfiguration": {
+                "type": "BEDROCK_RERANKING_MODEL",
+                "bedrockRerankingConfiguration": {"numberOfResults": 2, "modelConfiguration": {"modelArn": "x"}},
+            },
+        },
+        "RerankResponse",
+    ),
     "models": ("GET", "/bedrock/foundation-models", None, "ListFoundationModelsResponse"),
     "model": ("GET", "/bedrock/foundation-models/amazon.nova-pro-v1:0", None, "GetFoundationModelResponse"),
     "profiles": ("GET", "/bedrock/inference-profiles", None, "ListInferenceProfilesResponse"),
@@ -174,7 +191,7 @@ OTHERS: dict[str, tuple[str, str, Json, str]] = {
 def test_other_answers_have_the_shape_of_the_service(method: str, path: str, body: Json, shape: str) -> None:
     answered = SERVER.ask(path, body, method=method)
     assert answered.status == 200
-    found = MODEL if shape in MODEL.shape_names else CONTROL
+    found = next(each for each in (MODEL, CONTROL, AGENTS) if shape in each.shape_names)
     check(answered.json, found.shape_for(shape))
 
 
@@ -185,6 +202,17 @@ def test_a_guardrail_finds_what_a_rule_says() -> None:
     assert answered["action"] == "GUARDRAIL_INTERVENED"
     (assessment,) = answered["assessments"]
     assert [each["type"] for each in assessment["contentPolicy"]["filters"]] == ["INSULTS", "VIOLENCE"]
+
+
+def test_documents_are_ranked() -> None:
+    server = local("rules: [{when: {last_user: sea}, then: {rerank: [0.1, 0.9]}}]", unmatched="error")
+    _, path, body, _ = OTHERS["rerank"]
+    assert server.ask(path, body).json["results"][0] == {"index": 1, "relevanceScore": 0.9}
+    invoked = server.ask(
+        "/bedrock/model/cohere.rerank-v3-5:0/invoke",
+        {"query": "sea", "documents": ["land", {"text": "the sea"}], "api_version": 2, "top_n": 1},
+    )
+    assert invoked.json == {"results": [{"index": 1, "relevance_score": 0.9}]}
 
 
 @pytest.mark.parametrize("on", ["prompt", "completion"])

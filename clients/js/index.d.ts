@@ -2,6 +2,7 @@ export type Dialect =
   | "anthropic"
   | "azure"
   | "azure_openai"
+  | "bedrock"
   | "compatible"
   | "crazyrouter"
   | "fireworks"

@@ -5,6 +5,7 @@ export const PATHS = Object.freeze({
   anthropic: "/anthropic",
   azure: "/azure",
   azure_openai: "/azure-openai",
+  bedrock: "/bedrock",
   compatible: "/compatible/v1",
   crazyrouter: "/crazyrouter/v1",
   fireworks: "/fireworks/inference/v1",

@@ -80,6 +80,12 @@ _HOSTS = tuple(
         (r"api\.(?:tzafon|lightcone)\.ai", "/", "tzafon"),
         (r"api\.skytells\.ai", "/", "skytells"),
         (r"(?:api\.)?crazyrouter\.com", "/", "crazyrouter"),
+        (
+            r"bedrock(?:-runtime|-agent-runtime)?(?:-fips)?\.[a-z0-9-]+\.(?:amazonaws\.com(?:\.cn)?|api\.aws)",
+            "/",
+            "bedrock",
+        ),
+        (r"bedrock-mantle\.[a-z0-9-]+\.api\.aws", "/anthropic/", "anthropic"),
         (r"api\.anthropic\.com", "/", "anthropic"),
         (r"api\.cohere\.(?:com|ai)", "/", "cohere"),
         (r"api\.voyageai\.com", "/", "voyage"),
@@ -120,5 +126,6 @@ ADDRESSES: Mapping[str, str] = {
     "/cohere": "https://api.cohere.com",
     "/voyage": "https://api.voyageai.com",
     "/jina": "https://api.jina.ai",
+    "/bedrock": "https://bedrock-runtime.us-east-1.amazonaws.com",
     "/v1": "https://api.openai.com/v1",
 }

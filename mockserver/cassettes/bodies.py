@@ -31,6 +31,7 @@ from mockserver.cassettes.yaml_text import (
 from mockserver.config.source import did_you_mean
 from mockserver.config.yaml_reader import resolve
 from mockserver.core.episode import RecordedEvent
+from mockserver.core.event_stream import CHUNK, close_chunk, make_event, read_message
 from mockserver.core.json import Json
 
 MAX_JSON_DEPTH = 60  # of JSON that is shown as JSON
@@ -226,13 +227,17 @@ _ODD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 
 
 def join_data(event: bytes) -> str | None:
-    """Return the joined data lines of an event; None if it has none."""
+    """Return the joined data lines of an event, or what a message says; None if it has none."""
+    if (message := read_message(event)) is not None:
+        return message.text
     lines = [found[2] for found in _DATA.finditer(event)]
     return b"\n".join(lines).decode("utf-8", "surrogateescape") if lines else None
 
 
 def replace_data(event: bytes, data: str) -> bytes:
-    """Return the event with other data of as many lines."""
+    """Return the event with other data of as many lines; a message has its new length and checksums."""
+    if (message := read_message(event)) is not None:
+        return message.with_text(data).write()
     lines = iter(data.encode("utf-8", "surrogateescape").split(b"\n"))
     return _DATA.sub(lambda found: found[1] + next(lines, b""), event)
 
@@ -261,6 +266,8 @@ def find_layout(frames: Sequence[RecordedEvent]) -> EventLayout:
 
 def write_event(recorded: RecordedEvent, layout: EventLayout, *, plain: bool = False) -> Flow:
     at, data = recorded
+    if not plain and (written := _write_message(at, data)) is not None:
+        return written
     parts = None if plain else _split_event(data, LINE_ENDS[layout.ends])
     if parts is None:
         return Flow(f"{{at: {write_milliseconds(at)}, {_write_raw(data)}}}")
@@ -272,6 +279,40 @@ def write_event(recorded: RecordedEvent, layout: EventLayout, *, plain: bool = F
     return Flow(f"{{at: {write_milliseconds(at)}{named}{styled}, data: {write_flow(found[0])}}}")
 
 
+def _write_message(at: float, data: bytes) -> Flow | None:
+    """Return a message of an event stream as a line with its type and what it says, if that restores it."""
+    message = read_message(data)
+    if message is None or message.kind not in ("event", "exception"):
+        return None
+    found = parse_json(message.text)
+    if found is None or not isinstance(found[0], dict) or _TYPE_NAME.fullmatch(message.name) is None:
+        return None
+    tree, style = found
+    if _make_message(message.kind, message.name, message.text, message.padding) != data:
+        return None
+    styled = f", style: {quote(style.name)}" if style != COMPACT else ""
+    padded = "" if message.padding is None else f", padding: {quote(message.padding)}"
+    kind = f"{message.kind}: {message.name}"
+    return Flow(f"{{at: {write_milliseconds(at)}, {kind}{padded}{styled}, payload: {write_flow(tree)}}}")
+
+
+def _make_message(kind: str, name: str, text: str, padding: str | None) -> bytes:
+    """Return the bytes of an event or an exception; a chunk holds the text."""
+    data = text.encode("utf-8", "surrogateescape")
+    payload = close_chunk(data, padding) if name == CHUNK and kind == "event" else data
+    return make_event(name, payload, f":{kind}-type").write()
+
+
+def _read_message(table: Mapping[str, Node], value: Node) -> bytes:
+    text = read_style(table.get("style")).write(read_json(value))
+    padding = read_text(table["padding"]) if "padding" in table else None
+    kind = next((kind for kind in ("event", "exception") if kind in table), None)
+    if kind is None:
+        raise Refused("a payload needs an event or an exception", value.spot)
+    encode_text(text, value)
+    return _make_message(kind, read_text(table[kind]), text, padding)
+
+
 def read_event(node: Node, layout: EventLayout) -> RecordedEvent:
     """Return the event of a line. Raises Refused."""
     kind = read_kind(node, "an event", _EVENT_KINDS)
@@ -279,6 +320,8 @@ def read_event(node: Node, layout: EventLayout) -> RecordedEvent:
     at = read_seconds(table["at"]) if "at" in table else 0.0
     if kind == "base64":
         return at, read_base64(value)
+    if kind == "payload":
+        return at, _read_message(table, value)
     if kind == "raw":
         return at, encode_text(read_text(value), value)
     is_text = isinstance(value.value, str)
@@ -372,7 +415,13 @@ def _write_raw(data: bytes) -> str:
         return f"base64: {quote(b64encode(data).decode('ascii'))}"
 
 
-_EVENT_KINDS = {"data": ("at", "event", "style"), "raw": ("at",), "base64": ("at",)}
+_EVENT_KINDS = {
+    "data": ("at", "event", "style"),
+    "payload": ("at", "event", "exception", "padding", "style"),  # of a message of Amazon's event streams
+    "raw": ("at",),
+    "base64": ("at",),
+}
+_TYPE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*+")
 _MILLISECONDS = re.compile(r"[0-9]{1,12}+(?:\.[0-9]{1,6}+)?")
 _LINE = re.compile(
     r" *+- \{at: ([0-9]{1,12}+(?:\.[0-9]{1,6}+)?)(?:, event: ([A-Za-z][A-Za-z0-9_.-]*+))?, data: ([\[{\"].*)\}"

@@ -14,6 +14,7 @@ from mockserver.cassettes.addresses import DialectRoutes, find_dialect, find_loc
 from mockserver.cassettes.recordings import ForeignExchange, UnreadableError, read_recording, read_time
 from mockserver.config.hosts import GENERIC, HOST_NAMES
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, join_header
+from mockserver.core.event_stream import MEDIA_TYPE, is_prelude, is_stream_type, split_messages
 from mockserver.core.http import HOP_BY_HOP, Headers
 from mockserver.core.json import Json, try_parse
 
@@ -74,11 +75,11 @@ def make_episode(found: ForeignExchange, routes: DialectRoutes, dialect: str | N
 def _make_reply(found: ForeignExchange, sent: Sent, routes: DialectRoutes) -> Recorded:
     headers, body = _decode(found.reply_headers, found.reply, routes, "answer")
     kind = join_header(headers, "content-type")
-    is_stream = "event-stream" in kind or _is_event_stream(body, requested=_asks_for_stream(sent))
+    is_stream = is_stream_type(kind) or is_prelude(body) or _is_event_stream(body, requested=_asks_for_stream(sent))
     is_empty = found.status in (204, 205) or join_header(found.reply_headers, "content-length") == "0"
     if not body and (is_stream or not is_empty):
         raise UnreadableError(f"the recording lacks the body of its {'stream' if is_stream else 'answer'}")
-    if not kind and (kind := "text/event-stream" if is_stream else _find_media_type(body)):
+    if not kind and (kind := _find_stream_type(body) if is_stream else _find_media_type(body)):
         headers = (*headers, ("content-type", kind))
     if is_stream:
         return Recorded(found.status, headers, frames=split_events(body), took=found.took)
@@ -86,7 +87,12 @@ def _make_reply(found: ForeignExchange, sent: Sent, routes: DialectRoutes) -> Re
 
 
 def split_events(body: bytes) -> tuple[RecordedEvent, ...]:
-    """Return the events of a joined stream, each with the blank line that ends it; their times are unknown, hence 0."""
+    """Return the events of a joined stream, each with the blank line that ends it, or its messages.
+
+    Their times are unknown, hence 0.
+    """
+    if is_prelude(body):
+        return tuple((0.0, message) for message in split_messages(body))
     ends = [found.end() for found in _END.finditer(body)]
     if not ends or ends[-1] < len(body):
         ends.append(len(body))
@@ -107,6 +113,10 @@ def _is_event_stream(body: bytes, *, requested: bool) -> bool:
     if not lines or not _EVENT_LINE.match(lines[0]):
         return False
     return requested or (any(line.startswith(b"data:") for line in lines) and all(map(_EVENT_LINE.match, lines)))
+
+
+def _find_stream_type(body: bytes) -> str:
+    return MEDIA_TYPE if is_prelude(body) else "text/event-stream"
 
 
 def _find_media_type(body: bytes) -> str:
@@ -155,7 +165,7 @@ def _is_text(body: bytes) -> bool:
 def _find_model(sent: Sent) -> str:
     body = try_parse(sent.body.decode("utf-8", "replace"))
     named = body.get("model") if isinstance(body, dict) else None
-    deployed = _DEPLOYMENT.search(sent.path)
+    deployed = _DEPLOYMENT.search(sent.path) or _OF_BEDROCK.search(sent.path)
     return named if isinstance(named, str) else deployed[1] if deployed else ""
 
 
@@ -165,6 +175,7 @@ _MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+*-]+")
 _GZIP = b"\x1f\x8b"
 _TOKENS = re.compile(r"[\w-]+(?:\s*,\s*[\w-]+)*")
 _DEPLOYMENT = re.compile(r"/deployments/([^/]+)/")
+_OF_BEDROCK = re.compile(r"/bedrock/model/(.+)/[a-z-]+$")
 # Headers of one connection, and of a body that is no longer as it was sent.
 _LEFT_OUT = HOP_BY_HOP | {"content-length", "content-encoding", "host", "accept-encoding"}
 

@@ -130,6 +130,8 @@ _STREAMED = {
     "contents": "contents",
     "messages": "message_event",
     "cohere_chat": "cohere_event",
+    "converse": "converse_event",
+    "invoked": "invoked",
 }
 
 
@@ -273,6 +275,18 @@ _SHAPES: Mapping[str, Any] = {
     "contents list": [_CONTENTS],
     "messages": {"id": str, "role": str, "model": str, "content": [_BLOCK], "usage": _TABLE},
     "message_event": {"type": str, "index?": int, "message?": _TABLE, "content_block?": _BLOCK, "delta?": _TABLE},
+    "converse": {
+        "output": {"message": {"role": str, "content": [_TABLE]}},
+        "stopReason": str,
+        "usage": {"inputTokens": int, "outputTokens": int, "totalTokens": int},
+        "metrics": _TABLE,
+    },
+    "converse_event": {"contentBlockIndex?": int, "delta?": _TABLE, "start?": _TABLE, "stopReason?": str},
+    "invoked": _TABLE,
+    "ranked": {"results": [{"index": int, "relevanceScore": float}]},
+    "guarded": {"action": str, "outputs": [_TABLE], "assessments": [_TABLE], "usage": _TABLE},
+    "listed_models": {"modelSummaries?": [_TABLE], "inferenceProfileSummaries?": [_TABLE]},
+    "listed_model": _TABLE,
     "vectors": _VECTORS,
     "cohere_chat": _COHERE_CHAT,
     "cohere_event": {"type": str, "index?": int, "delta?": (_TABLE, None)},

@@ -113,7 +113,7 @@ class Episode(Struct, frozen=True):
 
     @property
     def format(self) -> str:
-        return find_format(self.dialect, self.operation)
+        return find_format(self.dialect, self.operation, self.request.path)
 
 
 # The wire formats of operations that most dialects answer in another, by dialect.
@@ -129,11 +129,20 @@ _FORMATS = {
     ("gemini", "embeddings"): "vectors",
     ("gemini", "models"): "named_models",
     ("gemini", "model"): "named_model",
+    ("bedrock", "chat"): "converse",
+    ("bedrock", "embeddings"): "invoked",
+    ("bedrock", "moderations"): "guarded",
+    ("bedrock", "rerank"): "ranked",
+    ("bedrock", "models"): "listed_models",
+    ("bedrock", "model"): "listed_model",
 }
+_INVOKING = ("/invoke", "/invoke-with-response-stream")  # the ends of paths where each model has a format of its own
 
 
-def find_format(dialect: str, operation: str) -> str:
+def find_format(dialect: str, operation: str, path: str = "") -> str:
     """The format of the answers: for most operations their name, as dialects agree on it."""
+    if dialect == "bedrock" and path.endswith(_INVOKING):
+        return "invoked"
     return _FORMATS.get((dialect, operation), operation)
 
 

@@ -1,12 +1,21 @@
 """A row of the journal: one request, its plan, and what was sent when."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct, field
 
 from mockserver.core.call import Call
+from mockserver.core.event_stream import (
+    MESSAGE_SIGN,
+    describe_message,
+    is_prelude,
+    is_stream_type,
+    is_whole,
+    read_message,
+    split_messages,
+)
 from mockserver.core.http import HeaderLines, Headers
 from mockserver.core.mcp_server import SESSION_OPERATION
 from mockserver.core.plan import Plan, Usage
@@ -18,9 +27,9 @@ SentPart = tuple[float, int, int]  # the time, and from where to where the body 
 
 
 class SentFrame(Struct, frozen=True):
-    """A frame as it was sent: the time of its last byte, and its bytes without the final blank line.
+    """A frame as it was sent: the time of its last byte, and its bytes without the final blank line, if it has one.
 
-    `whole`: that line was sent as well.
+    `whole`: all of it was sent.
     """
 
     at: float
@@ -29,10 +38,15 @@ class SentFrame(Struct, frozen=True):
 
     @property
     def event(self) -> str | None:
+        if (message := read_message(self.raw)) is not None:
+            return message.name
         return next((line[6:].strip().decode(errors="replace") for line in self._lines if line[:6] == b"event:"), None)
 
     @property
     def text(self) -> str:
+        """Return the data of an event, or what a message of Amazon's event streams says."""
+        if (message := read_message(self.raw)) is not None:
+            return describe_message(message)
         texts = [line[5:].removeprefix(b" ") for line in self._lines if line[:5] == b"data:"]
         return (b"\n".join(texts) if texts else self.raw).decode("utf-8", "replace")
 
@@ -44,24 +58,40 @@ class SentFrame(Struct, frozen=True):
 def split_frames(pieces: Sequence[Piece]) -> tuple[SentFrame, ...]:
     """Return the frames in the pieces of a stream; bytes after the last blank line are an incomplete frame."""
     pieces = list(pieces)
-    return tuple(_split_frames(b"".join([data for _, data in pieces]), pieces))
+    data = b"".join([data for _, data in pieces])
+    ends = _list_message_ends(data) if is_prelude(data) else _list_event_ends(data)
+    return tuple(_cut_frames(data, ends, pieces))
 
 
 def count_frames(data: bytes) -> int:
     """Return roughly how many frames end in these bytes."""
-    return data.count(b"\n\n") + data.count(b"\r\n\r\n")
+    return data.count(b"\n\n") + data.count(b"\r\n\r\n") + data.count(MESSAGE_SIGN)
 
 
-def _split_frames(text: bytes, pieces: Sequence[Piece]) -> Iterator[SentFrame]:
+def _list_event_ends(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield where each server-sent event ends, without its blank line and with it."""
+    return (found.span() for found in _BLANK.finditer(data))
+
+
+def _list_message_ends(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the same for the messages of Amazon's event streams, which have no blank lines."""
+    end = 0
+    for message in split_messages(data):
+        end += len(message)
+        if is_whole(message):
+            yield end, end
+
+
+def _cut_frames(data: bytes, ends: Iterable[tuple[int, int]], pieces: Sequence[Piece]) -> Iterator[SentFrame]:
     start, row, reached = 0, 0, len(pieces[0][1]) if pieces else 0
-    for found in _BLANK.finditer(text):
-        while reached < found.end():
+    for end, following in ends:
+        while reached < following:
             row += 1
             reached += len(pieces[row][1])
-        yield SentFrame(pieces[row][0], text[start : found.start()])
-        start = found.end()
-    if start < len(text):
-        yield SentFrame(pieces[-1][0], text[start:], whole=False)
+        yield SentFrame(pieces[row][0], data[start:end])
+        start = following
+    if start < len(data):
+        yield SentFrame(pieces[-1][0], data[start:], whole=False)
 
 
 _LINE = re.compile(rb"\r\n|\n|\r")
@@ -259,7 +289,7 @@ class Exchange(Struct, eq=False):
 
     @property
     def streams(self) -> bool:
-        return any(name.lower() == "content-type" and "event-stream" in kind for name, kind in self.reply_headers)
+        return any(name.lower() == "content-type" and is_stream_type(kind) for name, kind in self.reply_headers)
 
     @property
     def ending(self) -> str:

@@ -212,18 +212,22 @@ class HttpRequest(Struct, frozen=True, dict=True):
         return None if value is None else value.decode("latin-1")
 
 
+Framing = Literal["lf", "crlf", "message", "chunk", "bare"]
+
+
 @final
 class Frame(Struct, frozen=True):
     """One event of a stream: JSON bytes, its weight in tokens, and which part of the answer it carries.
 
-    `framing` says what goes around the data: an SSE event that ends with LF or CRLF, or nothing.
+    `framing` says what goes around the data: an SSE event that ends with LF or CRLF, a message of Amazon's event
+    streams (`chunk`: within its payload, in base64), or nothing.
     """
 
     data: bytes
     event: str | None = None
     tokens: int = 0
     part: str = "text"  # open | text | arguments | finish | usage | end
-    framing: Literal["lf", "crlf", "bare"] = "lf"
+    framing: Framing = "lf"
 
 
 @final
@@ -239,7 +243,7 @@ class FrameRun(Struct, frozen=True):
     tokens: Sequence[int]
     event: str | None = None
     part: str = "text"
-    framing: Literal["lf", "crlf", "bare"] = "lf"
+    framing: Framing = "lf"
 
     def __iter__(self) -> Iterator[Frame]:
         for piece, tokens in zip(self.pieces, self.tokens, strict=True):

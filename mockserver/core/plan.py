@@ -226,6 +226,8 @@ OWN_FINISHES: Mapping[str, str] = {
     **dict.fromkeys(("max_tokens", "model_context_window_exceeded", "MAX_TOKENS"), "length"),
     "tool_use": "tool_calls",
     "refusal": "content_filter",
+    **dict.fromkeys(("guardrail_intervened", "content_filtered"), "content_filter"),
+    **dict.fromkeys(("malformed_model_output", "malformed_tool_use"), "stop"),
     **dict.fromkeys(("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"), "content_filter"),
     **dict.fromkeys(("MODEL_ARMOR", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"), "content_filter"),
     **dict.fromkeys(("STOP", "LANGUAGE", "OTHER", "IMAGE_OTHER", "NO_IMAGE", "CONTINUATION", "ESCALATION"), "stop"),

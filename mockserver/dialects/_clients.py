@@ -51,6 +51,24 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
             "AZURE_API_VERSION": "2024-10-21",
         },
     ),
+    "bedrock": ClientConfig(
+        mounts=("/bedrock",),
+        variables={
+            "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "{address}/bedrock",
+            "AWS_ENDPOINT_URL_BEDROCK": "{address}/bedrock",
+            "AWS_ENDPOINT_URL_BEDROCK_AGENT_RUNTIME": "{address}/bedrock",
+            "ANTHROPIC_BEDROCK_BASE_URL": "{address}/bedrock",
+            "ANTHROPIC_BEDROCK_MANTLE_BASE_URL": "{address}/anthropic",
+            "AWS_ACCESS_KEY_ID": "{key}",
+            "AWS_SECRET_ACCESS_KEY": "{key}",
+            "AWS_REGION": "us-east-1",
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_BEARER_TOKEN_BEDROCK": "",
+            "AWS_PROFILE": "",
+            "AWS_SESSION_TOKEN": "",
+        },
+    ),
     "cohere": ClientConfig(
         mounts=("/cohere",),
         variables={

@@ -120,6 +120,7 @@ DEFAULTS: Mapping[tuple[str, str], Fields] = {
         "documents": [],
         "stop_sequences": [],
     },
+    ("bedrock", "chat"): {"system": [], "inferenceConfig": {}, "additionalModelRequestFields": {}, "outputConfig": {}},
     ("fireworks", "chat"): {**_FIREWORKS, **_TOOLS},
     ("fireworks", "completions"): _FIREWORKS,
     ("gemini", "chat"): _GEMINI,

@@ -4,7 +4,8 @@ A name may stand behind a path (`openai/gpt-4o`, `accounts/fireworks/models/qwen
 in any case. Of a model that is not here nothing is known, and where a provider's word is not certain, nothing is said.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
 
 from msgspec import Struct
@@ -69,11 +70,27 @@ def find_published(name: str) -> Model | None:
 
 
 def _simplify(name: str) -> str:
-    """Strip the path and use OpenAI's spelling (`gpt-35-turbo` is Azure's)."""
+    """Strip the path and use OpenAI's spelling (`gpt-35-turbo` is Azure's); of Bedrock's ids, strip what is around."""
     base = name.rpartition("/")[2].lower()
     if base.startswith("ft:"):
         base = base.split(":")[1]
+    base = _OF_BEDROCK.sub("", base)
     return base.replace("gpt-35-", "gpt-3.5-")
+
+
+# The geography and the vendor before the name of a model: `us.anthropic.claude-sonnet-4-5-20250929-v1:0`.
+_OF_BEDROCK = re.compile(
+    r"^(?:[a-z-]{2,6}\.)?(?P<vendor>(?:anthropic|amazon|meta|mistral|cohere|deepseek|openai|qwen|moonshot)\.)(?=[a-z])"
+)
+
+
+def _list_bare_names(name: str) -> Sequence[str]:
+    """Return Bedrock's id of a model without its ARN and geography, and without its vendor; of other names nothing."""
+    base = name.rpartition("/")[2] if name.startswith("arn:") else name
+    found = _OF_BEDROCK.match(base)
+    if found is None:
+        return ()
+    return found["vendor"] + base[found.end() :], base[found.end() :]
 
 
 LONGEST = 200  # characters of a name that is worth remembering, and may be published
@@ -153,6 +170,13 @@ PUBLISHED: Mapping[str, Model] = {
     "claude-*": Model(1_000_000),
     "gemini-embedding-*": Model(2 * _K),
     **dict.fromkeys(("gemini-2.5-*", "gemini-3*"), Model(1024 * _K)),
+    **dict.fromkeys(("llama3-8b*", "llama3-70b*"), Model(8 * _K)),
+    "llama3-*": Model(128 * _K),
+    "nova-micro*": Model(128_000),
+    "nova-premier*": Model(1_000_000),
+    **dict.fromkeys(("nova-lite*", "nova-pro*"), Model(300_000)),
+    "titan-embed-text-*": Model(8 * _K),
+    "embed-*-v3": Model(512),
     "tzafon.*": Model(32 * _K),
 }
 
@@ -221,7 +245,12 @@ class Catalogue(Struct, frozen=True, dict=True):
 
     def _look_up(self, asked: str) -> Known:
         name = self._names.get(asked, asked)
-        entries = [model for pattern, model in (self.entries or {}).items() if fits(pattern, name)]
+        spelled = (name, *_list_bare_names(name))
+        entries = [
+            model
+            for pattern, model in (self.entries or {}).items()
+            if any(fits(pattern, spelling) for spelling in spelled)
+        ]
         stated = reduce(Model.fill_from, entries, UNKNOWN)
         resolved = stated.resolved or name
         usual = (find_published(resolved) or find_published(name)) if self.published else None

@@ -1,5 +1,6 @@
 """What is counted in a namespace: the calls of rules, scenarios, faults, and the attempts of clients."""
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,6 +10,7 @@ from msgspec import Struct
 
 from mockserver.core.call import Call
 from mockserver.core.exchange import Exchange
+from mockserver.core.http import find_first_values
 from mockserver.core.state import Counters, name_times_counter
 from mockserver.rules.load import Rule
 
@@ -56,18 +58,19 @@ class ScenarioState(Struct):
 
 
 RETRIES = "x-stainless-retry-count"  # OpenAI's clients send the number of retries
-_RETRIES = RETRIES.encode()
+_RETRIES, _AWS_ATTEMPT = RETRIES.encode(), b"amz-sdk-request"  # AWS's clients send `attempt=2; max=3`
+_STATED = re.compile(rb"attempt=([0-9]{1,3})(?![0-9])")
 
 
 async def find_attempt(call: Call, counters: Counters) -> int:
     """Count the client's attempts: by its retry header if it sends one, else by repeats of the same fingerprint."""
-    stated = parse_attempt(call.http.header(RETRIES))
+    stated = _read_stated(call.http.fields)
     return await counters.count(call.http.namespace, name_attempts_counter(call)) if stated is None else stated
 
 
 def find_next_attempt(call: Call, entries: Mapping[str, str]) -> int:
     """Return which attempt a call would be, without counting it."""
-    stated = parse_attempt(call.http.header(RETRIES))
+    stated = _read_stated(call.http.fields)
     return int(entries.get(name_attempts_counter(call), 0)) + 1 if stated is None else stated
 
 
@@ -106,10 +109,15 @@ def _is_complete(row: Exchange) -> bool:
 
 
 def read_attempt(row: Exchange) -> int | None:
-    for name, value in row.headers:
-        if name == _RETRIES:
-            return parse_attempt(value.decode("latin-1"))
-    return None
+    return _read_stated(find_first_values(row.headers))
+
+
+def _read_stated(fields: Mapping[bytes, bytes]) -> int | None:
+    """Return which attempt a client says that it makes."""
+    if (retries := fields.get(_RETRIES)) is not None:
+        return parse_attempt(retries.decode("latin-1"))
+    found = _STATED.search(fields[_AWS_ATTEMPT]) if _AWS_ATTEMPT in fields else None
+    return int(found[1]) if found else None
 
 
 def parse_attempt(retries: str | None) -> int | None:

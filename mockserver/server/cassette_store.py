@@ -238,7 +238,7 @@ def parse_recorded(operation: Operation, dialect: Dialect, http: HttpRequest) ->
         meaning = {"named": named, "body": sent or digest_body(http)}
         if dialect.host:
             meaning["host"] = dialect.host
-        is_stream = sent.get("stream") is True
+        is_stream = sent.get("stream") is True or operation.streams is True
         return replace(unread, operation=operation.name, meaning=meaning, raw={}, sent=sent, stream=is_stream)
 
 

@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from mockserver.config.errors import CassetteError
 from mockserver.config.settings import Settings
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, find_format
+from mockserver.core.event_stream import MEDIA_TYPE, is_whole, read_message, split_messages
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import WITHOUT_BODY
 from mockserver.core.json import try_parse
@@ -142,7 +143,8 @@ class Recorder:
 
     def open(self, status: int, headers: Fields) -> None:
         if status < 400 or self._job.errors is not False:
-            end = _ENDS.get(find_format(self._job.call.dialect, self._job.call.operation))
+            call = self._job.call
+            end = _ENDS.get(find_format(call.dialect, call.operation, call.http.path))
             self._body = _Body(status, headers, end if status < 300 else None)
 
     def receive(self, piece: bytes) -> None:
@@ -200,8 +202,12 @@ class _Body:
         self._plain: list[bytes] = []
         lengths = (int(value) for name, value in headers if name == b"content-length" and value.isdigit())
         self._size, self._length = 0, next(lengths, None)
-        streams = self._has_type(b"event-stream") and (self._decoding or not self._coded)
-        self._events = _Events(end) if streams else None
+        is_readable = bool(self._decoding or not self._coded)
+        self._events: _Events | None = None
+        if is_readable and self._has_type(MEDIA_TYPE.encode()):
+            self._events = _Messages(end)
+        elif is_readable and self._has_type(b"event-stream"):
+            self._events = _Events(end)
 
     def _has_type(self, media: bytes) -> bool:
         return any(name == b"content-type" and media in value.lower() for name, value in self._headers)
@@ -259,15 +265,22 @@ class _Events:
         self._rest = bytearray()  # of an event whose end has not come
         self._late = 0.0
 
+    def _find_ends(self, looked: int) -> Iterator[int]:
+        """Yield where the events end in the bytes that are left, of which some were `looked` at before."""
+        return (found.end() for found in _BLANK.finditer(self._rest, looked))
+
+    def _ends_stream(self, event: bytes) -> bool:
+        return self.end is not None and self.end.search(event) is not None
+
     def receive(self, at: float, piece: bytes) -> None:
         rest, start = self._rest, 0
         looked = max(0, len(rest) - 3)
         rest += piece
-        for found in _BLANK.finditer(rest, looked):
-            event = bytes(rest[start : found.end()])
-            start = found.end()
+        for end in self._find_ends(looked):
+            event = bytes(rest[start:end])
+            start = end
             self._events.append((at, event))
-            self.has_ended = self.has_ended or (self.end is not None and self.end.search(event) is not None)
+            self.has_ended = self.has_ended or self._ends_stream(event)
         if piece:
             self._late = at
         if start:
@@ -275,6 +288,23 @@ class _Events:
 
     def finish(self) -> tuple[RecordedEvent, ...]:
         return (*self._events, (self._late, bytes(self._rest))) if self._rest else tuple(self._events)
+
+
+class _Messages(_Events):
+    """The messages of Amazon's event streams, which state their lengths."""
+
+    def _find_ends(self, looked: int) -> Iterator[int]:
+        end, whole = 0, bytes(self._rest)
+        for message in split_messages(whole):
+            end += len(message)
+            if is_whole(message):
+                yield end
+
+    def _ends_stream(self, event: bytes) -> bool:
+        message = read_message(event)
+        if message is None or self.end is None:
+            return False
+        return message.kind != "event" or self.end.search(f"{message.name} {message.text}".encode()) is not None
 
 
 def _make_decoding(headers: Fields) -> tuple[bool, Decoding | None]:
@@ -302,5 +332,7 @@ _ENDS: Mapping[str, re.Pattern[bytes] | ResponseEvent] = {
     "response": _OF_STEPS,
     "contents": lazy_pattern(rb'"(?:finishReason|blockReason)"\s*:' + b"|" + _FAILED),
     **{operation.name: ResponseEvent() for operation in MCP_OPERATIONS},
+    "converse": lazy_pattern(rb"\Ametadata "),
+    "invoked": lazy_pattern(rb'"amazon-bedrock-invocationMetrics"'),
     "messages": lazy_pattern(_LINE + rb"event: ?message_stop[ \t]*[\r\n]|" + _FAILED),
 }

@@ -119,6 +119,7 @@ _AZURE = "azure_openai"
 # The dialects that need a client of their own, and how it is created.
 _OWN: Mapping[str, str] = {
     "azure": 'azure-ai-inference: ChatCompletionsClient(mockserver.base_url("azure"), AzureKeyCredential("any"))',
+    "bedrock": 'boto3: boto3.client("bedrock-runtime", endpoint_url=mockserver.base_url("bedrock"))',
     "anthropic": 'anthropic: Anthropic(base_url=mockserver.base_url("anthropic"), api_key="any")',
     "cohere": 'cohere: ClientV2(base_url=mockserver.base_url("cohere"), api_key="any")',
     "gemini": 'google-genai: genai.Client(http_options={"base_url": mockserver.base_url("gemini")}, api_key="any")',

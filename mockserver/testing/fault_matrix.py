@@ -228,7 +228,7 @@ DEFAULT_ERRORS = (429, 500, 503)
 _RATE_LIMIT = (429, "rate_limit")
 _ALL: Mapping[str, Any] = {**FAULTS, **ANSWER_FAULTS}
 
-# Without duplicated and reordered events, which do not occur in practice.
+# Without duplicated and reordered events, which do not occur in practice, and checksums, which few streams have.
 DEFAULT_FAULTS: Mapping[str, Sequence[Mapping[str, Json]]] = {
     "stall": ({"at_start": True}, {"after_tokens": 1}),
     "disconnect": ({"at_start": True}, {"after_tokens": 1}),

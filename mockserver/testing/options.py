@@ -113,7 +113,7 @@ FaultName = Literal[
     "cut", "disconnect", "reset", "stall", "slow", "keepalive", "malformed_json", "split_frame", "split_utf8",
     "join_frames", "duplicate", "reorder", "crlf", "wrong_content_type", "wrong_content_length", "empty_body",
     "error_event", "missing_field", "drop_usage", "bad_tool_arguments", "unknown_tool", "breaks_schema",
-    "wrong_id", "twice", "session_lost",
+    "wrong_id", "twice", "session_lost", "wrong_checksum",
 ]
 # fmt: on
 

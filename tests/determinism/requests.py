@@ -29,6 +29,7 @@ from mockserver.dialects import discover
 from tests.determinism.unruled import unruled
 from tests.dialects.anthropic.features import FEATURES as MESSAGE_FEATURES
 from tests.dialects.anthropic.features import request as message_request
+from tests.dialects.bedrock import features as bedrock
 from tests.dialects.cohere import features as cohere
 from tests.dialects.features import (
     FAILURES,
@@ -64,7 +65,7 @@ class Request:
 def requests() -> tuple[Request, ...]:
     """Every dialect with every feature and failure of each operation, broken bodies, look-ups, what is generated."""
     ruled = (found for dialect in URLS for found in _of(dialect))
-    others = (*_of_gemini(), *_of_messages(), *_of_cohere(), *_of_embedders())
+    others = (*_of_bedrock(), *_of_gemini(), *_of_messages(), *_of_cohere(), *_of_embedders())
     return (*ruled, *others, *_of_texts(), *_of_responses(), *_of_documents(), *_of_nobody())
 
 
@@ -151,6 +152,17 @@ def _of_gemini() -> Iterator[Request]:
             yield Request(f"gemini {name}{kind}", url.format(model=name), _json(gemini.request(name)))
     yield Request("gemini models", "/gemini/v1beta/models", method="GET")
     yield Request("gemini unknown path", "/gemini/v1beta/model")
+
+
+def _of_bedrock() -> Iterator[Request]:
+    for name in (*bedrock.names(), *FAILURES):
+        for kind, url in (("", bedrock.URL), (" streamed", bedrock.STREAM_URL)):
+            yield Request(f"bedrock {name}{kind}", url.format(model=name), _json(bedrock.request(name)))
+    for model, body in bedrock.BODIES.items():
+        for verb in ("invoke", "invoke-with-response-stream"):
+            yield Request(f"bedrock {model} {verb}", f"/bedrock/model/{model}/{verb}", _json(body))
+    yield Request("bedrock models", "/bedrock/foundation-models", method="GET")
+    yield Request("bedrock unknown path", "/bedrock/model")
 
 
 def _of_texts() -> Iterator[Request]:

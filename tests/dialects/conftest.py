@@ -49,6 +49,8 @@ class Speaker:
         """A parsed chat; a mapping without messages gets some."""
         if self.dialect.name == "gemini":
             return self._parse_gemini(body, validation=validation, headers=headers, query=query)
+        if self.dialect.name == "bedrock":
+            return self._parse_bedrock(body, validation=validation, headers=headers)
         if isinstance(body, dict):
             body = {"model": "gpt-x", "messages": [USER], **NEEDED.get(self.dialect.name, {}), **body}
         return self.operation("chat").parse(self.request(body, headers=headers, query=query), validation)
@@ -63,6 +65,16 @@ class Speaker:
         http = self.request(body, headers=headers, query={"alt": "sse"} if query is None else query)
         params = {"version": "v1beta", "parent": "models", "model": model}
         return self.operation("chat").parse(replace(http, path=path, path_params=params), validation)
+
+    def _parse_bedrock(self, body: Any, *, validation: Validation, headers: Any) -> Call:
+        """The same for Converse, whose texts are blocks."""
+        asked = dict(body) if isinstance(body, dict) else {}
+        model, stream = asked.pop("model", "gpt-x"), asked.pop("stream", False)
+        if isinstance(body, dict):
+            body = {"messages": [{"role": "user", "content": [{"text": "hi"}]}], **asked}
+        path = f"/bedrock/model/{model}/converse{'-stream' if stream else ''}"
+        http = self.request(body, headers=headers)
+        return self.operation("chat").parse(replace(http, path=path, path_params={"model": model}), validation)
 
     def responses(self, body: Any = None, *, validation: Validation = Validation.PUBLISHED) -> Call:
         """A parsed Responses request."""

@@ -46,5 +46,9 @@ def test_another_media_type(anyone: Any) -> None:
 
 @pytest.mark.parametrize("headers", [{}, {"content-type": "application/json"}])
 def test_the_media_type_may_be_absent(anyone: Any, headers: dict[str, str]) -> None:
-    chat = b'{"contents":{"parts":{"text":"hi"}}' if anyone.dialect.name == "gemini" else CHAT
+    own = {
+        "bedrock": b'{"messages":[{"role":"user","content":[{"text":"hi"}]}]',
+        "gemini": b'{"contents":{"parts":{"text":"hi"}}',
+    }
+    chat = own.get(anyone.dialect.name, CHAT)
     assert anyone.parse(chat + b"}", headers=headers).last_user == "hi"

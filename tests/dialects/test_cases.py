@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.core.event_stream import is_stream_type
 from mockserver.dialects import discover_all
 from tests.dialects.case_files import FILES, Case, all_cases, frames_text, read, written
 from tests.kit.local import Answered, local
@@ -46,7 +47,7 @@ def _seen(answered: Answered, headers: dict[str, str]) -> dict[str, Any]:
     seen: dict[str, Any] = {"status": answered.status}
     if headers:
         seen["headers"] = {name: answered.headers.get(name) for name in headers}
-    if answered.headers["content-type"].startswith("text/event-stream"):
+    if is_stream_type(answered.headers["content-type"]):
         return seen | {"frames": frames_text(answered.frames)}
     return seen | {"json": answered.json}
 

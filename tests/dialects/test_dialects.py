@@ -49,4 +49,6 @@ def test_features_of_an_operation_are_of_the_dialects_that_serve_it(feature: str
     serving = {name for name, dialect in discover().items() if operation in {one.name for one in dialect.operations}}
     if feature == "items":
         serving |= {"anthropic", "gemini"}  # whose chats have them
+    if feature == "embedding":
+        serving |= {"bedrock"}  # whose InvokeModel embeds, too
     assert able == serving

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from mockserver.core.event_stream import is_prelude, read_message, split_messages
 from mockserver.dialects import discover
 from tests.dialects.features import HEADERS, RESPONSE_URLS, TEXT_URLS, URLS
 from tests.kit.asgi import app
@@ -47,6 +48,16 @@ BODIES: Mapping[str, Json] = {
     },
     "cohere_chat": {**STREAMED, "messages": [{"role": "user", "content": "hi"}]},
     "complete": {**STREAMED, "max_tokens_to_sample": 99, "prompt": "\n\nHuman: hi\n\nAssistant:"},
+    "converse": {
+        "messages": [{"role": "user", "content": [{"text": "hi"}]}],
+        "additionalModelRequestFields": {"thinking": {"type": "enabled", "budget_tokens": 1024}},
+    },
+    "invoke": {
+        "anthropic_version": "bedrock-2023-05-31",
+        "max_tokens": 2000,
+        "messages": [{"role": "user", "content": "hi"}],
+        "thinking": {"type": "enabled", "budget_tokens": 1024},
+    },
     "generate_content": {
         "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
         "generationConfig": {"thinkingConfig": {"includeThoughts": True}},
@@ -80,6 +91,12 @@ def of_cohere(event: Json) -> Iterator[str]:
             yield message["tool_calls"]["function"]["arguments"]
 
 
+def of_converse(event: Json) -> Iterator[str]:
+    delta = event.get("delta", {})
+    found = {**delta, **delta.get("reasoningContent", {}), **delta.get("toolUse", {})}
+    yield from (found[key] for key in ("text", "input") if key in found)
+
+
 # How the pieces are found in an event of each operation.
 FOUND: Mapping[str, Callable[[Json], Iterator[str]]] = {
     "chat": of_chat,
@@ -88,6 +105,8 @@ FOUND: Mapping[str, Callable[[Json], Iterator[str]]] = {
     "messages": of_messages,
     "cohere_chat": of_cohere,
     "complete": lambda event: iter([event["completion"]]),
+    "converse": of_converse,
+    "invoke": of_messages,
     "generate_content": lambda event: (
         part["text"] for each in event["candidates"] for part in each["content"].get("parts", ()) if "text" in part
     ),
@@ -101,6 +120,8 @@ PLACES: list[tuple[str, str, str]] = [
     ("complete", "anthropic", "/anthropic/v1/complete"),
     ("generate_content", "gemini", GEMINI),
     ("cohere_chat", "cohere", "/cohere/v2/chat"),
+    ("converse", "bedrock", "/bedrock/model/us.anthropic.claude-opus-4-8/converse-stream"),
+    ("invoke", "bedrock", "/bedrock/model/us.anthropic.claude-opus-4-8/invoke-with-response-stream"),
 ]
 WITHOUT_STREAMS = {"jina", "voyage"}
 CALLS = {"call", "call without input", "custom call"}
@@ -119,6 +140,10 @@ OWN: Mapping[tuple[str, str], tuple[list[str], list[str]]] = {
     ("messages", "call without input"): ([""], []),
     ("messages", "custom call"): (["", '{"input":"'], ['"}']),
     ("cohere_chat", "custom call"): (['{"input":"'], ['"}']),
+    ("invoke", "call"): ([""], []),
+    ("invoke", "call without input"): ([""], []),
+    ("invoke", "custom call"): (["", '{"input":"'], ['"}']),
+    ("converse", "custom call"): (['{"input":"'], ['"}']),
 }
 IN_OBJECTS = {("messages", "custom call"), ("cohere_chat", "custom call")}  # free text in JSON
 CASES = [
@@ -136,13 +161,18 @@ def test_all_pieces_are_sent(operation: str, dialect: str, url: str, part: str) 
     served = app(yaml.safe_dump({"rules": [{"then": then}]}))
     got = served.ask(url, BODIES[operation], headers={"anthropic-version": "2023-06-01", **HEADERS.get(dialect, {})})
     assert got.status == 200, got.body
-    lines = [line[6:] for line in got.body.decode().splitlines() if line.startswith("data: ")]
+    if is_prelude(got.body):
+        lines = [message.text for message in map(read_message, split_messages(got.body)) if message is not None]
+    else:
+        lines = [line[6:] for line in got.body.decode().splitlines() if line.startswith("data: ")]
     events = [json.loads(line) for line in lines if line != "[DONE]"]
     if operation == "chat":
         first = next((choice["delta"] for event in events for choice in event["choices"]), {})
         events = [{**event, "own_opening": bool(first)} for event in events]
     before, after = OWN.get((operation, part)) or OWN.get((operation, "")) or ([], [])
-    spelled = [json.dumps(piece)[1:-1] for piece in pieces] if (operation, part) in IN_OBJECTS else pieces
+    spelled = (
+        [json.dumps(piece)[1:-1] for piece in pieces] if part == "custom call" and (operation, part) in OWN else pieces
+    )
     assert [piece for event in events for piece in FOUND[operation](event)] == [*before, *spelled, *after]
 
 

@@ -236,6 +236,7 @@ def _limits_of(model: PublishedModel) -> Sequence[str]:
 _PLACES = {  # of others: in the page of the table
     **{name: f"anthropic-and-gemini.md#{name}" for name in ("anthropic", "gemini")},
     **{name: f"cohere-and-rerank.md#{name}" for name in ("cohere", "jina", "voyage")},
+    "bedrock": "bedrock.md",
     "compatible": "compatible-hosts.md",
 }
 

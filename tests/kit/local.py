@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from mockserver.core.event_stream import is_prelude, read_message, split_messages
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Plan
 from mockserver.delivery.script import write_event
@@ -33,7 +34,10 @@ class Answered:
 
     @property
     def frames(self) -> list[Any]:
-        """The data of each frame of a stream, parsed, but for the terminator."""
+        """The data of each frame of a stream, parsed, but for the terminator; of a message, with its type."""
+        if is_prelude(self.body):
+            messages = filter(None, map(read_message, split_messages(self.body)))
+            return [{message.name: json.loads(message.text)} for message in messages]
         lines = [frame.partition(b"data: ")[2] for frame in self.body.split(b"\n\n") if b"data: " in frame]
         return [line.decode() if line == b"[DONE]" else json.loads(line) for line in lines]
 

@@ -21,6 +21,7 @@ from mockserver.cassettes.redaction.find import is_page_token, mask
 from mockserver.cassettes.redaction.json_edit import find_path, join_deltas
 from mockserver.config.errors import ConfigError
 from mockserver.core.episode import Episode, RecordedEvent
+from mockserver.core.event_stream import is_prelude
 from mockserver.core.json import try_parse
 
 
@@ -392,8 +393,17 @@ def _list_surfaces(episode: Episode) -> Iterator[Surface]:
         yield reply.body, partial(_locate_in_body, "answer, body")
         yield from _list_joined((_decode(reply.body),), "answer, body, in pieces")
     else:
-        yield reply.bytes, partial(_locate_in_frames, reply.frames)  # all at once, which is faster than one by one
+        texts = tuple((at, _show_message(frame)) for at, frame in reply.frames)
+        # all at once, which is faster than one by one
+        yield b"".join([text for _, text in texts]), partial(_locate_in_frames, texts)
         yield from _list_joined(tuple(join_data(frame) for _, frame in reply.frames), "answer, in pieces")
+
+
+def _show_message(frame: bytes) -> bytes:
+    """Return an event; of a message of Amazon's event streams what it says, which may be in base64."""
+    if not is_prelude(frame) or (said := join_data(frame)) is None:
+        return frame
+    return f"data: {said}\n\n".encode("utf-8", "surrogateescape")
 
 
 def _list_joined(events: tuple[str | None, ...], of: str) -> Iterator[Surface]:

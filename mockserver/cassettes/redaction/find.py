@@ -100,6 +100,7 @@ def _find_in_headers(headers: Fields) -> Iterator[str]:
             for part in _split_value(name, value):
                 yield part.decode("latin-1")
                 yield from _find_passwords(name, part)
+                yield from (found.decode("latin-1") for found in _OF_SIGNATURE.findall(part))
 
 
 def _split_value(name: bytes, value: bytes) -> list[bytes]:
@@ -162,6 +163,8 @@ def is_page_token(name: bytes) -> bool:
 
 _LONGEST_NAME, _LONGEST_BASIC = 100, 4096
 _WITH_SCHEME = (b"authorization", b"auth")  # headers with a scheme before the credential
+# The key and the signature in the header of a signed request of AWS.
+_OF_SIGNATURE = re.compile(rb"\b(?:Credential|Signature)=([^/,\s]{8,200})")
 _SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9_-]{0,30}")
 _COOKIE = re.compile(rb"((?:^|;)[^=;]*+=)([^;]*+)")
 _FORM = re.compile(rb"\s{0,20}[A-Za-z_][\w.%-]{0,99}=")

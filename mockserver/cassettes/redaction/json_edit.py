@@ -219,5 +219,5 @@ def _is_piece(path: Path) -> bool:
 
 _HOLD_PIECES = frozenset(("choices", "candidates"))
 _WORDS = ('"delta"', '"text"', '"completion"', '"logprobs"')
-_OF_EVENT = ("type", "item_id", "output_index", "content_index", "summary_index", "index")
+_OF_EVENT = ("type", "item_id", "output_index", "content_index", "summary_index", "index", "contentBlockIndex")
 _NOT_SPLIT = ("role", "type", "id", "item_id", "name", "object", "model", "status", "stop_reason")

@@ -42,6 +42,7 @@ from mockserver.config.errors import CassetteError
 from mockserver.config.settings import Scrub
 from mockserver.config.types import JsonPath, parse_json_path
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
+from mockserver.core.event_stream import is_prelude
 from mockserver.core.http import HOP_BY_HOP, Headers, HttpRequest
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.seed import monotonic
@@ -71,9 +72,10 @@ REQUEST = HeaderPolicy(
             *("accept", "content-type"),
             *("openai-beta", "anthropic-version", "anthropic-beta", "api-version", "x-api-version"),
             *("extra-parameters", "azureml-model-deployment"),
-            *("x-stainless-retry-count", "x-goog-upload-command"),
+            *("x-stainless-retry-count", "x-goog-upload-command", "amz-sdk-request"),
         )
-    )
+    ),
+    ("x-amzn-bedrock-",),
 )
 
 REPLY = HeaderPolicy(
@@ -81,14 +83,14 @@ REPLY = HeaderPolicy(
         (
             *("content-type", "cache-control", "allow"),
             *("retry-after", "retry-after-ms", "x-should-retry"),
-            *("x-request-id", "request-id", "apim-request-id"),
+            *("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid", "x-amzn-errortype"),
             *("x-debug-trace-id", "num_tokens", "num_chars", "x-endpoint-monthly-call-limit"),
             *("openai-processing-ms", "openai-version", "openai-model", "openai-poll-after-ms"),
         )
     ),
     (
         *("x-ratelimit-", "ratelimit-", "anthropic-ratelimit-", "x-trial-endpoint-"),
-        *("x-ms-", "azureml-model-", "fireworks-", "x-goog-upload-"),
+        *("x-ms-", "azureml-model-", "fireworks-", "x-goog-upload-", "x-amzn-bedrock-"),
     ),
 )
 
@@ -251,8 +253,16 @@ def _redact_frames(
 ) -> tuple[RecordedEvent, ...]:
     was = tuple(join_data(frame) for _, frame in frames)
     joined = zip(frames, was, _redact_split_texts(was, hidden, rules), strict=True)
-    left = ((at, hidden.redact(_replace_if_changed(frame, old, new))) for (at, frame), old, new in joined)
+    left = ((at, _hide(_replace_if_changed(frame, old, new), hidden)) for (at, frame), old, new in joined)
     return tuple((at, _apply_rules(frame, rules)) for at, frame in left) if rules.rules else tuple(left)
+
+
+def _hide(frame: bytes, hidden: Credentials) -> bytes:
+    """Return a frame without these credentials; a message is written anew."""
+    if not is_prelude(frame):
+        return hidden.redact(frame)
+    data = join_data(frame)
+    return _replace_if_changed(frame, data, data if data is None else hidden.redact_text(data))
 
 
 def _apply_rules(frame: bytes, rules: RedactionRules) -> bytes:

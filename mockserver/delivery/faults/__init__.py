@@ -29,6 +29,7 @@ from mockserver.core.action import (
     Wait,
     Write,
 )
+from mockserver.core.event_stream import MEDIA_TYPE, is_prelude, read_message
 from mockserver.core.http import WITHOUT_BODY, Frame, Headers, essence
 from mockserver.core.json import Json, compact
 from mockserver.delivery.faults.positions import (
@@ -235,10 +236,13 @@ class KeepAlive(Struct, frozen=True):
         return state_true_length(self._alive(flag_past(ordered, self.at, scene), sign))
 
     def _alive(self, actions: Iterable[tuple[Action, bool]], sign: Write) -> Iterator[Action]:
+        silent = False  # in a stream of messages, which has no comments
         for action, past in actions:
-            if isinstance(action, Head) and _is_json(action.headers):
+            if isinstance(action, Head):
+                silent = _has_type(action.headers, MEDIA_TYPE)
+            if isinstance(action, Head) and _has_type(action.headers, "application/json"):
                 sign = Write(b"\n")
-            if not past:
+            if not past or silent:
                 yield action
             elif isinstance(action, Wait) and self.every:
                 yield from self._during(action.seconds, self.every, sign)
@@ -254,8 +258,8 @@ class KeepAlive(Struct, frozen=True):
         yield Wait(seconds - signs * every)
 
 
-def _is_json(headers: Headers) -> bool:
-    return any(name == "content-type" and essence(value) == "application/json" for name, value in headers)
+def _has_type(headers: Headers, media: str) -> bool:
+    return any(name == "content-type" and essence(value) == media for name, value in headers)
 
 
 def _put_head_first(actions: Iterable[Action]) -> Iterator[Action]:
@@ -318,7 +322,15 @@ class DropUsage(Struct, frozen=True):
 
 
 _USAGE: tuple[Steps, ...] = (
-    *(("usage",), ("response", "usage"), ("message", "usage"), ("delta", "usage"), ("usageMetadata",)),
+    *(
+        ("usage",),
+        ("response", "usage"),
+        ("message", "usage"),
+        ("delta", "usage"),
+        ("usageMetadata",),
+        ("metadata", "usage"),
+    ),
+    ("amazon-bedrock-invocationMetrics",),
 )
 
 
@@ -335,14 +347,27 @@ def _change_json(actions: Iterable[tuple[Action, bool]], change: Callable[[Json]
 
 def _rewrite(write: Write, change: Callable[[Json], bool]) -> Write:
     """The Write with other JSON in it; what stands around that, and what is no JSON, stays."""
-    start, end = write.data.find(b"{"), write.data.rfind(b"}") + 1
-    try:
-        value = json.loads(write.data[start:end])
-    except (ValueError, RecursionError):
-        return write
-    if not change(value):
-        return write
-    return replace(write, data=write.data[:start] + compact(value).encode("utf-8", "surrogatepass") + write.data[end:])
+
+    def rewrite(data: bytes) -> bytes:
+        start, end = data.find(b"{"), data.rfind(b"}") + 1
+        try:
+            value = json.loads(data[start:end])
+        except (ValueError, RecursionError):
+            return data
+        if not change(value):
+            return data
+        return data[:start] + compact(value).encode("utf-8", "surrogatepass") + data[end:]
+
+    return _edit(write, rewrite)
+
+
+def _edit(write: Write, change: Callable[[bytes], bytes]) -> Write:
+    """The Write with other bytes; of a message of Amazon's event streams, what it says, with lengths and checksums."""
+    message = read_message(write.data)
+    if message is None:
+        return replace(write, data=change(write.data))
+    said = change(message.text.encode("utf-8", "surrogateescape"))
+    return replace(write, data=message.with_text(said.decode("utf-8", "surrogateescape")).write())
 
 
 def _remove_all(value: Json, fields: Iterable[Steps]) -> bool:
@@ -361,6 +386,21 @@ def _remove_at(value: Json, steps: Steps) -> bool:
         return _remove_at(value[key], tuple(rest))
     del value[key]
     return True
+
+
+class WrongChecksum(Struct, frozen=True):
+    """Send that message of Amazon's event streams with a wrong checksum; other streams and plain bodies have none."""
+
+    at: At = Position("after_tokens", 1)
+
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
+        for action, strikes in find_target(actions, self.at, scene):
+            is_message = strikes and isinstance(action, Write) and read_message(action.data) is not None
+            yield _spoil_checksum(action) if is_message and isinstance(action, Write) else action
+
+
+def _spoil_checksum(write: Write) -> Write:
+    return replace(write, data=write.data[:-1] + bytes((write.data[-1] ^ 0xFF,)))
 
 
 _PAUSE = "the pause between pieces"
@@ -457,7 +497,7 @@ class Crlf(Struct, frozen=True):
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         return state_true_length(
             replace(action, data=action.data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
-            if past and isinstance(action, Write)
+            if past and isinstance(action, Write) and not is_prelude(action.data)  # which has no lines
             else action
             for action, past in flag_past(actions, self.at, scene)
         )
@@ -508,8 +548,12 @@ def _open_last_bracket(action: Action) -> Action:
     """A Write without its last bracket; one that has none gets one that nothing closes."""
     if not isinstance(action, Write):
         return action
-    at = max(action.data.rfind(b"}"), action.data.rfind(b"]"))
-    return replace(action, data=action.data[:at] + action.data[at + 1 :] if at >= 0 else b"{" + action.data)
+    return _edit(action, _drop_last_bracket)
+
+
+def _drop_last_bracket(data: bytes) -> bytes:
+    at = max(data.rfind(b"}"), data.rfind(b"]"))
+    return data[:at] + data[at + 1 :] if at >= 0 else b"{" + data
 
 
 def _split_writes(
@@ -530,7 +574,11 @@ def _find_middle(data: bytes) -> int:
 
 def _find_within_character(data: bytes) -> int:
     """Behind the first byte of the first character that has several; the middle, where none has."""
-    return next((at for at, byte in enumerate(data[1:], start=1) if byte & 0xC0 == 0x80), _find_middle(data))
+    if is_prelude(data):  # a message, which has numbers before and after what it says
+        start, said = data.find(b"{") + 1, data[data.find(b"{") + 1 : -4]
+    else:
+        start, said = 1, data[1:]
+    return next((at for at, byte in enumerate(said, start) if byte & 0xC0 == 0x80), _find_middle(data))
 
 
 def _join_writes(writes: Iterable[Write]) -> Write:
@@ -570,4 +618,5 @@ FAULTS: Faults = {
     "wrong_id": WrongId,
     "twice": Twice,
     "session_lost": SessionLost,
+    "wrong_checksum": WrongChecksum,
 }

@@ -147,12 +147,17 @@ def _split_write(write: Write, at: int) -> Marked:
 
 
 def _mark_before_done(actions: Iterable[Action], _count: int, _exact: bool) -> Marked:
-    held = list[Action]()  # the latest frame, and what led to it
+    """Yield the mark before the last frame, or before the first of those that end the stream."""
+    held = list[Action]()  # the latest frame, and what led to it; then those that end the stream
     for action in actions:
         if isinstance(action, Cut):
             held.append(action)
             break
-        if _is_whole_frame(action) and any(map(_is_whole_frame, held)):
+        if (
+            _is_whole_frame(action)
+            and any(map(_is_whole_frame, held))
+            and not (_ends(action) and any(map(_ends, held)))
+        ):
             ends = max(at for at, one in enumerate(held) if _is_whole_frame(one)) + 1
             yield from held[:ends]
             held = held[ends:]
@@ -163,6 +168,11 @@ def _mark_before_done(actions: Iterable[Action], _count: int, _exact: bool) -> M
 
 def _is_whole_frame(action: Action) -> bool:
     return isinstance(action, Write) and action.frame is not None
+
+
+def _ends(action: Action) -> bool:
+    frame = action.frame if isinstance(action, Write) else None
+    return isinstance(frame, Frame) and frame.part == "end"
 
 
 def _mark_in_tool_arguments(actions: Iterable[Action], _count: int, exact: bool) -> Marked:

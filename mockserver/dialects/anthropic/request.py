@@ -14,7 +14,6 @@ from pydantic_core import to_json
 from mockserver.core.call import Call, IdShape, Message, Options, Tool, ToolCall, ToolChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
-from mockserver.core.plan import OWN_FINISHES
 from mockserver.core.tokens import APPROX, read_image_size
 from mockserver.core.validation import Validation
 from mockserver.dialects._chat import schema_as_text
@@ -44,7 +43,12 @@ from mockserver.dialects.anthropic.models import (
 )
 from mockserver.dialects.anthropic.tools import SCHEMAS, TOOLSETS, usable_schema
 
-FINISHES = frozenset(filter(str.islower, OWN_FINISHES))
+FINISHES = frozenset(
+    (
+        *("end_turn", "stop_sequence", "pause_turn", "compaction", "max_tokens", "model_context_window_exceeded"),
+        *("tool_use", "refusal"),
+    )
+)
 MESSAGE_IDS, TOOL_CALL_IDS = IdShape("msg_01", 22, "base58"), IdShape("toolu_01", 22, "base58")
 
 

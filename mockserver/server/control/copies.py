@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from mockserver.cassettes.bodies import replace_data
 from mockserver.cassettes.to_rules import UnsupportedError, make_then
+from mockserver.core.event_stream import is_prelude
 from mockserver.core.exchange import Exchange, split_frames
 from mockserver.core.json import Json, try_parse
 from mockserver.dialects import client_configs
@@ -69,6 +70,9 @@ def _read_reply_body(row: Exchange, secrets: "Secrets") -> str:
     left = split_frames(row.sent)
     texts = [frame.text for frame in left]
     masked = secrets.mask_events(texts)
+    if is_prelude(sent):  # of which a line of text says what it does
+        named = (f"{frame.event or ''}: {text}\n" for frame, text in zip(left, masked, strict=True))
+        return secrets.mask_text("".join(named))
     if list(masked) != texts:
         sent = b"".join(replace_data(frame.raw, text) + b"\n\n" for frame, text in zip(left, masked, strict=True))
     return secrets.mask_text(sent.decode("utf-8", "replace"))

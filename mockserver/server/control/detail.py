@@ -254,7 +254,7 @@ def _find_added_texts(row: Exchange, texts: Sequence[str]) -> list[str]:
     """The text that each frame adds to the answer."""
     from mockserver.cassettes.redaction.json_edit import join_deltas
 
-    found, form = [""] * len(texts), find_format(row.dialect, row.operation)
+    found, form = [""] * len(texts), find_format(row.dialect, row.operation, row.path)
     for joined in join_deltas(texts):
         for piece in joined.pieces:
             if "logprobs" not in piece.path and piece.path:

@@ -514,6 +514,10 @@ UNTESTED_TITLES = (  # of what validation refuses first
     "thinking.signature: Field required",
     "`tool_use` ids were found without `tool_result` blocks immediately after",
     "unexpected `tool_use_id` found in `tool_result` blocks",
+    "Expected toolResult blocks at messages.2.content for the following Ids",
+    "The number of toolResult blocks at messages.2.content exceeds the number of toolUse blocks of previous turn",
+    "The toolConfig field must be defined when using toolUse and toolResult content blocks",
+    "A conversation must alternate between user and assistant roles",
     "Items are not persisted when `store` is set to false",  # which has a test of its own
 )
 

@@ -21,6 +21,13 @@ STATUS = {
     ("anthropic", "overloaded"): 529,
     ("cohere", "content_filter"): 498,
     ("azure_openai", "previous_not_found"): 400,
+    ("bedrock", "invalid_key"): 403,
+    ("bedrock", "missing_key"): 403,
+    ("bedrock", "billing"): 403,
+    ("bedrock", "model_not_found"): 400,
+    ("bedrock", "unknown_model"): 400,
+    ("bedrock", "unprocessable"): 400,
+    ("bedrock", "quota"): 400,
     ("gemini", "invalid_key"): 401,  # of a bearer token
     ("gemini", "missing_key"): 403,
     ("gemini", "previous_not_found"): 403,
@@ -35,7 +42,7 @@ STATUS = {
 @pytest.mark.parametrize("known", [True, False], ids=["with a call", "without"])
 def test_every_reason_has_an_envelope(anyone: Any, reason: str, known: bool) -> None:
     name = anyone.dialect.name
-    if reason == "content_filter" and known and name in ("anthropic", "gemini"):
+    if reason == "content_filter" and known and name in ("anthropic", "bedrock", "gemini"):
         return  # which is no error there, but an answer that refuses
     reply = anyone.fail(Failure(reason), anyone.parse({"stream": True}) if known else None)
     assert reply.status == STATUS.get((name, reason), REASONS[reason])
@@ -66,6 +73,9 @@ def test_what_the_failure_states_wins(anyone: Any) -> None:
     assert ("x-a", "b") in reply.headers
     text = reply.body.decode()
     assert "Mine." in text
+    if anyone.dialect.name == "bedrock":
+        assert dict(reply.headers)["x-amzn-errortype"].startswith("my_type:")
+        return
     assert "my_code" in text
     assert "my_type" in text
     assert anyone.dialect.name in ("anthropic", "cohere", "crazyrouter") or "my.param" in text
@@ -85,7 +95,7 @@ def test_a_key_that_came_by_another_way_is_masked_too(anyone: Any) -> None:
 def test_a_model_of_any_name_is_told_within_bounds(anyone: Any) -> None:
     call = anyone.parse({"model": "{key}" + "x" * (250 if anyone.dialect.name == "anthropic" else 5000)})
     message = anyone.fail(Failure("model_not_found"), call).body.decode()
-    assert anyone.dialect.name == "azure_openai" or "{key}xxx" in message  # which tells no deployment's name
+    assert anyone.dialect.name in ("azure_openai", "bedrock") or "{key}xxx" in message  # which do not tell the name
     assert len(message) < 600
 
 

@@ -1,0 +1,171 @@
+"""The bodies of InvokeModel for models that continue a prompt, in the words of the schemas that check them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from mockserver.core.json import Json
+from mockserver.core.plan import Failure
+from mockserver.core.validation import Validation
+from mockserver.dialects._fields import Model, Object, integer, list_of, number, optional, shape
+from mockserver.dialects._parse import Body, Complaint, clip, read_body
+from mockserver.wire.bedrock_families import COMMAND, COMMAND_R, DEEPSEEK, LLAMA, MISTRAL, TITAN, TextFormat
+
+
+def malformed(why: str) -> Failure:
+    return Failure("bad_parameter", f"Malformed input request: {why}, please reformat your input and try again.")
+
+
+def refuse_malformed(complaint: Complaint) -> Failure:
+    """Return the Failure of a body that does not fit its JSON Schema."""
+    path, got = complaint.path, complaint.got
+    place = "#" + "".join(f"/{clip(str(step))}" for step in path)
+    outer = "#" + "".join(f"/{clip(str(step))}" for step in path[:-1])
+    match complaint.kind:
+        case "missing":
+            return malformed(f"{outer}: required key [{clip(str(path[-1]))}] not found")
+        case "type":
+            expected = _TYPES.get(complaint.expected[0], complaint.expected[0])
+            return malformed(f"{place}: expected type: {expected}, found: {_KINDS.get(type(got), 'Null')}")
+        case "value":
+            return malformed(f"{place}: {clip(str(got))} is not a valid enum value")
+        case "short" | "long":
+            word = "minimum" if complaint.kind == "short" else "maximum"
+            if isinstance(got, list):
+                return malformed(f"{place}: expected {word} item count: {complaint.bound}, found: {len(got)}")
+            size = len(got) if isinstance(got, str | dict) else 0
+            return malformed(f"{place}: expected {word[:3]}Length: {complaint.bound}, actual: {size}")
+        case "below" | "above":
+            side = "greater" if complaint.kind == "below" else "less"
+            return malformed(f"{place}: {clip(str(got), 40)} is not {side} or equal to {complaint.bound}")
+    return malformed(f"{place}: {complaint.message or 'invalid value'}")
+
+
+_TYPES = {
+    "a string": "String",
+    "an integer": "Integer",
+    "a decimal": "Number",
+    "a boolean": "Boolean",
+    "an array": "JSONArray",
+    "an object": "JSONObject",
+}
+_KINDS: Mapping[type, str] = {
+    str: "String",
+    bool: "Boolean",
+    int: "Integer",
+    float: "BigDecimal",
+    list: "JSONArray",
+    dict: "JSONObject",
+}
+
+
+class Prompted(Struct, frozen=True):
+    """A format whose prompt is a text.
+
+    `reads(model, body)`: whether requests to a model have it. `prompt` and `limit` are where the prompt and the most
+    tokens stand, `stops` where the stop sequences do.
+    """
+
+    model: Model
+    reads: Callable[[str, Body], bool]
+    shown: TextFormat
+    prompt: str
+    limit: tuple[str, ...]
+    stops: tuple[str, ...]
+
+    def read(self, body: Body, validation: Validation) -> Body:
+        return read_body(self.model, body, refuse_malformed, validation).body
+
+    def list_messages(self, body: Body) -> list[tuple[str, str]]:
+        """Return the roles and texts of a conversation, which ends with the prompt."""
+        before = [
+            ("assistant" if each.get("role") == "CHATBOT" else "user", str(each.get("message", "")))
+            for each in body.get("chat_history") or ()
+        ]
+        return [*before, ("user", str(body.get(self.prompt, "")))]
+
+    def find_limit(self, body: Body) -> int | None:
+        found = _look_up(body, self.limit)
+        return int(found) if isinstance(found, int) else None
+
+    def list_stops(self, body: Body) -> tuple[str, ...]:
+        found = _look_up(body, self.stops)
+        return tuple(stop for stop in found if isinstance(stop, str)) if isinstance(found, list) else ()
+
+
+def _look_up(body: Body, path: tuple[str, ...]) -> Any:
+    found: Json = body
+    for key in path:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found
+
+
+_SHARE, _STOPS = optional(number(0, 1)), optional(list_of(str))
+_TITAN = shape(
+    inputText=str,
+    textGenerationConfig=optional(
+        shape(maxTokenCount=optional(integer(0)), temperature=_SHARE, topP=_SHARE, stopSequences=_STOPS)
+    ),
+)
+_LLAMA = shape(prompt=str, max_gen_len=optional(integer(1)), temperature=_SHARE, top_p=_SHARE)
+_MISTRAL = shape(
+    prompt=str,
+    max_tokens=optional(integer(1)),
+    temperature=_SHARE,
+    top_p=_SHARE,
+    top_k=optional(integer(0)),
+    stop=_STOPS,
+)
+_COMMAND = shape(prompt=str, max_tokens=optional(integer(1)), p=_SHARE, k=optional(number(0)), stop_sequences=_STOPS)
+_COMMAND_R = shape(
+    message=str,
+    chat_history=optional(list_of(Object)),
+    max_tokens=optional(integer(1)),
+    stop_sequences=_STOPS,
+)
+
+
+def _is_of(*names: str, key: str) -> Callable[[str, Body], bool]:
+    """Return whether a model has one of these words in its id, and no chat in its body."""
+
+    def reads(model: str, body: Body) -> bool:
+        return any(name in model for name in names) and (key in body or "messages" not in body)
+
+    return reads
+
+
+# The first that reads a request: by the model's id, else by the key of the prompt.
+PROMPTED: Mapping[str, Prompted] = {
+    "titan": Prompted(
+        Model(_TITAN),
+        lambda model, body: "titan" in model or ("inputText" in body and "nova" not in model),
+        TITAN,
+        "inputText",
+        ("textGenerationConfig", "maxTokenCount"),
+        ("textGenerationConfig", "stopSequences"),
+    ),
+    "llama": Prompted(Model(_LLAMA), _is_of("llama", key="prompt"), LLAMA, "prompt", ("max_gen_len",), ("stop",)),
+    "command_r": Prompted(
+        Model(_COMMAND_R),
+        lambda model, body: "command-r" in model or ("message" in body and "messages" not in body),
+        COMMAND_R,
+        "message",
+        ("max_tokens",),
+        ("stop_sequences",),
+    ),
+    "command": Prompted(
+        Model(_COMMAND), _is_of("cohere.command", key="prompt"), COMMAND, "prompt", ("max_tokens",), ("stop_sequences",)
+    ),
+    "deepseek": Prompted(
+        Model(_MISTRAL), _is_of("deepseek.r1", key="prompt"), DEEPSEEK, "prompt", ("max_tokens",), ("stop",)
+    ),
+    "mistral": Prompted(
+        Model(_MISTRAL),
+        lambda model, body: "prompt" in body or ("mistral." in model and "messages" not in body),
+        MISTRAL,
+        "prompt",
+        ("max_tokens",),
+        ("stop",),
+    ),
+}

@@ -1,0 +1,72 @@
+"""ApplyGuardrail: a moderation, whose categories are the filters of a guardrail."""
+
+from collections.abc import Mapping
+
+from mockserver.core.call import Call, Message, Prompt
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.plan import Verdict
+from mockserver.core.validation import Validation
+from mockserver.dialects import Operation
+from mockserver.dialects._parse import read_request
+from mockserver.dialects._reply import json_reply
+from mockserver.dialects.bedrock.errors import refuse, request_id_line
+from mockserver.dialects.bedrock.models import GUARDRAIL, NAME
+from mockserver.kinds.moderations import Moderations
+from mockserver.wire.bedrock import BLOCKED, assess, make_guardrail_usage
+
+
+def guardrail_operation() -> Operation:
+    path = "/guardrail/{guardrail:path}/version/{version}/apply"
+    params = {"guardrail": "gr-mockserver", "version": "DRAFT"}
+    return Operation("moderations", "POST", path, _parse, _render, params=params, body=_ask)
+
+
+def _ask(text: str) -> dict[str, Json]:
+    return {"source": "INPUT", "content": [{"text": {"text": text}}]}
+
+
+def _parse(http: HttpRequest, validation: Validation) -> Call:
+    body, _ = read_request(GUARDRAIL, http, refuse, validation)
+    name = http.path_params.get("guardrail", "")
+    texts = [held["text"] for block in body.get("content") or () if (held := block.get("text"))]
+    said = "\n".join(texts)
+    return Call(
+        dialect=NAME,
+        operation="moderations",
+        model=name,
+        http=http,
+        meaning={**body, "guardrail": name},
+        raw=body,
+        messages=(Message("user", said),),
+        prompts=(Prompt(said),),
+    )
+
+
+def _render(call: Call, outcome: Moderations) -> Reply:
+    result = outcome.results[0]
+    verdicts = [Verdict(category, "high", filtered=True) for category in _sort(result.flagged)]
+    size, whole = len(call.last_user), call.raw.get("outputScope") == "FULL"
+    body: dict[str, Json] = {
+        "action": "GUARDRAIL_INTERVENED" if verdicts else "NONE",
+        "actionReason": "Guardrail blocked." if verdicts else "No action.",
+        "assessments": [assess(tuple(verdicts))] if verdicts or whole else [{}],
+        "guardrailCoverage": {"textCharacters": {"guarded": size, "total": size}},
+        "outputs": [{"text": BLOCKED}] if verdicts else [],
+        "usage": make_guardrail_usage(max(1, -(-size // 1000))),
+    }
+    return json_reply(200, body, request_id_line(call.http, call), outcome.headers)
+
+
+def _sort(flagged: frozenset[str]) -> list[str]:
+    """Return the categories of guardrails that these are, each once."""
+    return [*dict.fromkeys(_CATEGORIES.get(name.partition("/")[0], "self_harm") for name in sorted(flagged))]
+
+
+_CATEGORIES: Mapping[str, str] = {
+    "harassment": "harassment",
+    "hate": "hate",
+    "sexual": "sexual",
+    "violence": "violence",
+    "self-harm": "self_harm",
+}

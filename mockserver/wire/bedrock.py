@@ -1,0 +1,303 @@
+"""Amazon Bedrock's Converse: an Answer as one body, or as the events of a stream, from the same blocks.
+
+The keys of every object are sorted, as on the wire of the live service, but for the input of tools.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+from pydantic_core import from_json, to_json
+
+from mockserver.core.http import Frame, Frames
+from mockserver.core.json import Json
+from mockserver.core.plan import (
+    Answer,
+    Choice,
+    Part,
+    Reasoning,
+    Refusal,
+    Safety,
+    Text,
+    ToolUse,
+    Usage,
+    Verdict,
+    tokens_of,
+)
+from mockserver.core.tokens import weigh_pieces
+from mockserver.wire.anthropic import wrap_arguments
+from mockserver.wire.template import Outline, Renderer
+from mockserver.wire.thinking import sign
+
+Body = Mapping[str, Json]
+
+
+class Guardrail(Struct, frozen=True):
+    """The guardrail that a request names; `traces`: what it found is told."""
+
+    name: str
+    traces: bool = False
+
+
+class ConverseOptions(Struct, frozen=True):
+    """What the request contributes to its answer."""
+
+    thoughts: bool = True  # whether their text is shown
+    signs: bool = True  # whether thoughts are signed
+    tells_stop: bool = False  # whether it asked for the stop sequence
+    caches: bool = False  # whether it marks what to cache
+    echoed: Body = {}  # keys of the answer that repeat the request, in their order
+    guardrail: Guardrail | None = None
+
+
+class Block(Struct, frozen=True):
+    """A content block as it is in the end, and the part that it shows."""
+
+    body: Body
+    part: Part
+
+
+class ConverseRenderer(Renderer[ConverseOptions]):
+    """Renders Converse answers."""
+
+    def body(self, answer: Answer, options: ConverseOptions) -> dict[str, Json]:
+        return make_converse_answer(answer, options)
+
+    def frames(self, answer: Answer, options: ConverseOptions) -> Iterator[Frame]:
+        return stream_converse_events(answer, options)
+
+    def outline(self, answer: Answer, options: ConverseOptions) -> Outline | None:
+        if options.echoed or options.guardrail is not None:
+            return None
+        calls = [part.call for part in answer.choices[0].parts if type(part) is ToolUse]
+        inputs = [to_json(parse_input(call.arguments)) for call in calls]
+        return Outline((options.thoughts, options.signs, options.tells_stop, options.caches), tuple(inputs))
+
+    def stream(self, answer: Answer, options: ConverseOptions) -> Iterable[Frame]:
+        """Return the frames of a stream; each is measured and checksummed when it is written."""
+        filled = self.fill_frames(answer, options)
+        return self.frames(answer, options) if filled is None else Frames(filled.runs)
+
+
+def make_converse_answer(answer: Answer, options: ConverseOptions) -> dict[str, Json]:
+    choice = answer.choices[0]
+    message = {"content": [block.body for block in list_blocks(answer, options)], "role": "assistant"}
+    return {
+        **_tell_stop(choice, options),
+        "metrics": METRICS,
+        "output": {"message": message},
+        **options.echoed,
+        "stopReason": find_stop_reason(choice, options),
+        **make_trace(answer, options),
+        "usage": make_usage(answer.usage, options),
+    }
+
+
+METRICS: Body = {"latencyMs": 0}  # the time that an answer takes is not in its bytes
+
+
+def find_stop_reason(choice: Choice, options: ConverseOptions) -> str:
+    if choice.finish == "stop":
+        refused = any(isinstance(part, Refusal) for part in choice.parts)
+        return "content_filtered" if refused else "stop_sequence" if choice.stop else "end_turn"
+    if choice.finish == "content_filter" and options.guardrail is not None:
+        return "guardrail_intervened"
+    return _REASONS.get(choice.finish, choice.finish)
+
+
+_REASONS = {
+    "length": "max_tokens",
+    "tool_calls": "tool_use",
+    "function_call": "tool_use",
+    "content_filter": "content_filtered",
+    "error": "malformed_model_output",
+}
+
+
+def _tell_stop(choice: Choice, options: ConverseOptions) -> Body:
+    if not options.tells_stop or not choice.stop:
+        return {}
+    return {"additionalModelResponseFields": {"delta": {"stop_sequence": choice.stop}}}
+
+
+def make_usage(usage: Usage, options: ConverseOptions) -> dict[str, Json]:
+    cached = {"cacheReadInputTokens": usage.cached, "cacheWriteInputTokens": usage.cache_write}
+    return {
+        **(cached if options.caches or usage.cached or usage.cache_write else {}),
+        "inputTokens": max(usage.prompt - usage.cached - usage.cache_write, 0),
+        "outputTokens": usage.completion,
+        "totalTokens": usage.total,
+    }
+
+
+def list_blocks(answer: Answer, options: ConverseOptions) -> Iterator[Block]:
+    """Yield the blocks of an answer: those of a filter that has tripped are only its message."""
+    thoughts = 0
+    for part in answer.choices[0].parts:
+        match part:
+            case Text() | Refusal():
+                if part.text or isinstance(part.chunks, tuple):
+                    notes = part.annotations if isinstance(part, Text) else ()
+                    citations = [citation for note in notes for citation in _make_citations(note, part.text)]
+                    cited = {"citationsContent": {"citations": citations, "content": [{"text": part.text}]}}
+                    yield Block(cited if citations else {"text": part.text}, part)
+            case Reasoning():
+                signed = {"signature": sign(part.text, thoughts, None)} if options.signs else {}
+                text = {**signed, "text": part.text if options.thoughts else ""}
+                thoughts += 1
+                yield Block({"reasoningContent": {"reasoningText": text}}, part)
+            case ToolUse(call):
+                if call.kind == "custom" or call.arguments.lstrip()[:1] not in ("{", ""):  # Bedrock has objects only
+                    part = wrap_arguments(part)
+                    call = part.call
+                used = {"input": parse_input(call.arguments), "name": call.name, "toolUseId": call.id}
+                yield Block({"toolUse": used}, part)
+
+
+def parse_input(arguments: str) -> Json:
+    """Return the object of a JSON text, as far as it goes: it may be cut."""
+    try:
+        value = from_json(arguments or "{}", allow_partial=True)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _make_citations(note: Body, text: str) -> Iterator[Body]:
+    """Yield the citation that a rule's annotation is: Bedrock's own, or a chat's of an address."""
+    if "location" in note or "sourceContent" in note:
+        yield {key: note[key] for key in ("location", "source", "sourceContent", "title") if key in note}
+        return
+    inner = note.get("url_citation")
+    cited = inner if isinstance(inner, Mapping) else note
+    if not isinstance(url := cited.get("url"), str):
+        return
+    start, end = (at if isinstance(at := cited.get(key), int) else None for key in ("start_index", "end_index"))
+    domain = url.partition("://")[2].partition("/")[0]
+    titled = {"title": cited["title"]} if isinstance(cited.get("title"), str) else {}
+    where = {"web": {"domain": domain, "url": url}}
+    yield {"location": where, "source": url, "sourceContent": [{"text": text[start:end]}], **titled}
+
+
+def stream_converse_events(answer: Answer, options: ConverseOptions) -> Iterator[Frame]:
+    choice = answer.choices[0]
+    yield make_frame("messageStart", {"role": "assistant"}, "open")
+    for index, block in enumerate(list_blocks(answer, options)):
+        yield from _block_events(index, block, answer)
+    ended = {**_tell_stop(choice, options), "stopReason": find_stop_reason(choice, options)}
+    yield make_frame("messageStop", ended, "end")
+    told = {
+        "metrics": METRICS,
+        **options.echoed,
+        **make_trace(answer, options),
+        "usage": make_usage(answer.usage, options),
+    }
+    yield make_frame("metadata", told, "end")
+
+
+def make_frame(event: str, body: Body, part: str = "text", tokens: int = 0) -> Frame:
+    return Frame(to_json(body), event, tokens, part, "message")
+
+
+def _block_events(index: int, block: Block, answer: Answer) -> Iterator[Frame]:
+    """Yield the events of a block; only one that calls a tool has a start."""
+    part = "arguments" if isinstance(block.part, ToolUse) else "text"
+    if "toolUse" in block.body:
+        used = {key: block.body["toolUse"][key] for key in ("name", "toolUseId")}
+        yield make_frame("contentBlockStart", {"contentBlockIndex": index, "start": {"toolUse": used}}, part)
+    for delta, weight in _list_deltas(block, answer):
+        data = b'{"contentBlockIndex":%d,"delta":%b}' % (index, delta)
+        yield Frame(data, "contentBlockDelta", weight, part, "message")
+    yield make_frame("contentBlockStop", {"contentBlockIndex": index}, part)
+
+
+def _list_deltas(block: Block, answer: Answer) -> Iterator[tuple[bytes, int]]:
+    """Yield the deltas of a block as JSON, each with its weight in tokens."""
+    body, part = block.body, block.part
+    pieces = weigh_pieces(tokens_of(part, answer.tokenizer), part.chunks)
+    if isinstance(part, Reasoning):
+        text = body["reasoningContent"]["reasoningText"]
+        shown = 0
+        for piece, weight in pieces if text["text"] else ():
+            shown += weight
+            yield b'{"reasoningContent":{"text":%b}}' % to_json(piece), weight
+        if "signature" in text:
+            hidden = len(tokens_of(part, answer.tokenizer)) - shown
+            yield b'{"reasoningContent":{"signature":%b}}' % to_json(text["signature"]), hidden
+        return
+    form = b'{"toolUse":{"input":%b}}' if isinstance(part, ToolUse) else b'{"text":%b}'
+    for piece, weight in pieces:
+        yield form % to_json(piece), weight
+    for citation in body.get("citationsContent", {}).get("citations", ()):
+        yield to_json({"citation": citation}), 0
+
+
+# Guardrails.
+
+BLOCKED = "Sorry, the model cannot answer this question."  # the message of a guardrail that nobody has changed
+FILTERED = "The generated text has been blocked by our content filters."
+
+
+def replace_filtered(answer: Answer, options: ConverseOptions) -> Answer:
+    """Return the answer with the guardrail's message in place of what it has filtered."""
+    choice = answer.choices[0]
+    if choice.finish != "content_filter" or options.guardrail is None:
+        return answer
+    return replace(answer, choices=(replace(choice, parts=(Text(BLOCKED),)),))
+
+
+def make_trace(answer: Answer, options: ConverseOptions) -> Body:
+    """Return what the guardrail tells of an answer, if it is to be told."""
+    guardrail, choice = options.guardrail, answer.choices[0]
+    if guardrail is None or not guardrail.traces:
+        return {}
+    return {"trace": {"guardrail": write_guardrail_trace(guardrail, choice.safety, answer.prompt_safety)}}
+
+
+def write_guardrail_trace(guardrail: Guardrail, of_completion: Safety, of_prompt: Safety) -> Body:
+    told: dict[str, Json] = {}
+    if any(verdict.filtered for verdict in (*of_completion, *of_prompt)):
+        told["actionReason"] = "Guardrail blocked."
+    told["inputAssessment"] = {guardrail.name: assess(of_prompt)}
+    if of_completion:
+        told["outputAssessments"] = {guardrail.name: [assess(of_completion)]}
+    return told
+
+
+def assess(safety: Safety) -> Body:
+    """Return the assessment of a text: what was found in it, and what that took."""
+    found = [
+        _filter(verdict) for verdict in safety if verdict.filtered or verdict.detected or verdict.severity != "safe"
+    ]
+    policy = {"contentPolicy": {"filters": found}} if found else {}
+    return {**policy, "invocationMetrics": {"guardrailProcessingLatency": 0, "usage": make_guardrail_usage()}}
+
+
+def _filter(verdict: Verdict) -> Body:
+    return {
+        "action": "BLOCKED" if verdict.filtered else "NONE",
+        "confidence": _CONFIDENCES.get(verdict.severity, "HIGH"),
+        "detected": True,
+        "filterStrength": "HIGH",
+        "type": FILTERS.get(verdict.category, "MISCONDUCT"),
+    }
+
+
+def make_guardrail_usage(units: int = 1) -> dict[str, Json]:
+    return {name: units if name == "contentPolicyUnits" else 0 for name in _UNITS}
+
+
+_UNITS = (
+    *("contentPolicyUnits", "contextualGroundingPolicyUnits", "sensitiveInformationPolicyFreeUnits"),
+    *("sensitiveInformationPolicyUnits", "topicPolicyUnits", "wordPolicyUnits"),
+)
+_CONFIDENCES = {"low": "LOW", "medium": "MEDIUM", "high": "HIGH"}
+# The filter of a guardrail that finds what a category is about.
+FILTERS: Mapping[str, str] = {
+    "hate": "HATE",
+    "sexual": "SEXUAL",
+    "violence": "VIOLENCE",
+    "self_harm": "MISCONDUCT",
+    "jailbreak": "PROMPT_ATTACK",
+    "harassment": "INSULTS",
+}

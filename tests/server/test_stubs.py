@@ -332,7 +332,8 @@ def test_a_404_without_a_model_names_none(dialect: str) -> None:
     got = app(stub("{path: /search}", "{error: 404}"), dialect=dialect).ask("/search", method="GET")
     assert (got.status, "odel" in got.body.decode()) == (404, False)
     named = app(stub("{path: /search}", "{error: 404}"), dialect=dialect).ask("/search", {"model": "m"})
-    assert (named.status, named.body == got.body) == (404, False)
+    says_the_same = dialect == "bedrock"  # whose 404 is about no model: an unknown one is a 400
+    assert (named.status, named.body == got.body) == (404, says_the_same)
 
 
 def test_a_look_at_the_root_is_no_call() -> None:

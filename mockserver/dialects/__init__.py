@@ -172,7 +172,7 @@ OWN_FEATURES: Mapping[str, str] = {
 FEATURES: Mapping[str, str] = {
     **OWN_FEATURES,
     "reasoning": "what the model thought",
-    **{kind.then.key: kind.name for kind in ARTIFACTS.values()},
+    **{kind.then.key: kind.name for kind in reversed(ARTIFACTS.values())},
 }
 
 

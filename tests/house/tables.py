@@ -295,7 +295,7 @@ def _operations(dialect: Dialect) -> str:
     places: dict[str, list[str]] = {}
     for operation in dialect.operations:
         places.setdefault(operation.name, []).append(f"`{operation.method} {_KIND.sub('', operation.path)}`")
-    return _list((f"`{name}`", ", ".join(where)) for name, where in places.items())
+    return markdown_table(("operation", "requests"), [(f"`{name}`", ", ".join(where)) for name, where in places.items()])
 
 
 def _features() -> str:

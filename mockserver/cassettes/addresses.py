@@ -22,7 +22,10 @@ class DialectRoutes(Struct, frozen=True):
 
 
 def find_dialect(url: str, routes: DialectRoutes) -> str | None:
-    """Return the dialect of a URL: by its host or, for a mockserver, by its path. None if no provider is known."""
+    """Return the dialect of a URL: by its host or, for a server on this machine, by its path.
+
+    None if no provider is known.
+    """
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
     if is_loopback(host) or not host:
@@ -30,7 +33,8 @@ def find_dialect(url: str, routes: DialectRoutes) -> str | None:
         if path.startswith(_AZURE_OPENAI):
             return "azure_openai"
         mounted = (name for name, mounts in routes.mounts.items() for mount in mounts if path.startswith(f"{mount}/"))
-        return next(mounted, "openai" if path.startswith("/v1/") else None)
+        bare = "openai" if path.startswith("/v1/") else "ollama" if path.startswith("/api/") else None
+        return next(mounted, "ollama" if parts.port == _OLLAMA_PORT else bare)
     served = [row for row in _HOSTS if row[0].fullmatch(host) and parts.path.startswith(row[1])]
     return max(served, key=lambda row: len(row[1]))[2] if served else None
 
@@ -55,6 +59,7 @@ def _remove_namespace(path: str) -> str:
 
 
 _NAMESPACE = re.compile(r"^/ns/[^/]+/")
+_OLLAMA_PORT = 11434
 _AZURE_OPENAI = "/azure/openai/"  # where azure and azure_openai have the same address
 # Hosts, the start of the path if a host serves several dialects, and the dialect.
 _HOSTS = tuple(
@@ -72,6 +77,7 @@ _HOSTS = tuple(
         (r"api\.skytells\.ai", "/", "skytells"),
         (r"(?:api\.)?crazyrouter\.com", "/", "crazyrouter"),
         (r"api\.anthropic\.com", "/", "anthropic"),
+        (r"(?:www\.)?ollama\.com", "/", "ollama"),
         (r"generativelanguage\.googleapis\.com|(?:[a-z0-9-]+-)?aiplatform\.googleapis\.com", "/", "gemini"),
         (r"generativelanguage\.googleapis\.com", "/v1beta/openai/", "openai"),
     )
@@ -89,5 +95,6 @@ ADDRESSES: Mapping[str, str] = {
     "/crazyrouter/v1": "https://crazyrouter.com/v1",
     "/gemini": "https://generativelanguage.googleapis.com",
     "/anthropic": "https://api.anthropic.com",
+    "/ollama": "http://127.0.0.1:11434",
     "/v1": "https://api.openai.com/v1",
 }

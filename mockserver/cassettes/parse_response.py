@@ -90,8 +90,8 @@ class Event(Struct, frozen=True):
 
 
 def parse_events(recorded: Sequence[RecordedEvent]) -> tuple[Event, ...]:
-    """Return the events of a stream, without comments."""
-    found = (frame for frame in split_frames(recorded) if b"data:" in frame.raw)
+    """Return the events of a stream, without comments; or its lines of JSON."""
+    found = (frame for frame in split_frames(recorded) if b"data:" in frame.raw or frame.raw[:1] == b"{")
     return tuple(Event(frame.at, frame.event or "", frame.text, try_parse(frame.text)) for frame in found)
 
 
@@ -320,6 +320,43 @@ _COUNTS = {
 }
 
 
+def _read_lines(found: Sequence[Event]) -> ParsedResponse:
+    error = _find_error(found)
+    whole = _join_lines([event.table for event in found])
+    return replace(whole, error=error, broken=error is not None, complete=_is_done(found[-1:]))
+
+
+def _is_done(found: Sequence[Event]) -> bool:
+    return any(event.table.get("done") is True for event in found)
+
+
+def _join_lines(bodies: Sequence[Table]) -> ParsedResponse:
+    """Return an answer of Ollama's own API, from its body or the lines of its stream: pieces of texts add up."""
+    thoughts, said, calls = list[str](), list[str](), list[ParsedToolCall]()
+    for body in bodies:
+        message = read_table(body.get("message")) or body
+        thoughts.append(_read_text(message.get("thinking")))
+        said.append(_read_text(message.get("content", message.get("response"))))
+        for call in read_rows(message.get("tool_calls")):
+            used = read_table(call.get("function"))
+            calls.append(ParsedToolCall(_read_text(used.get("name")), compact(used.get("arguments") or {})))
+    texts = (("reasoning", "".join(thoughts)), ("text", "".join(said)))
+    parts = (
+        *[ParsedPart(kind, text) for kind, text in texts if text],
+        *[ParsedPart("call", call=call) for call in calls],
+    )
+    reason = next((reason for body in reversed(bodies) if (reason := _read_text(body.get("done_reason")))), "")
+    last = bodies[-1] if bodies else {}
+    return ParsedResponse(
+        choices=(ParsedChoice(parts, "tool_calls" if calls and reason == "stop" else reason),),
+        model=next((model for body in bodies if (model := _read_text(body.get("model")))), ""),
+        usage={name: last[key] for key, name in _LINE_COUNTS.items() if key in last} or None,
+    )
+
+
+_LINE_COUNTS = {"prompt_eval_count": "prompt_tokens", "eval_count": "completion_tokens"}
+
+
 def _read_parts(items: Sequence[Table]) -> tuple[ParsedPart, ...]:
     return tuple(part for item in items for part in _read_item(item))
 
@@ -457,5 +494,6 @@ _READERS: Mapping[str, tuple[Callable[[Sequence[Event]], ParsedResponse] | None,
     **dict.fromkeys(("chat", "completions"), (_read_chunks, lambda body: _read_choices([body]))),
     "stored_chat": (None, lambda body: _read_choices([body])),
     "messages": (_read_message_events, _read_message),
+    "lines": (_read_lines, lambda body: _join_lines([body])),
     **dict.fromkeys(("mcp_call", "mcp_read", "mcp_prompt"), (None, _read_mcp_result)),
 }

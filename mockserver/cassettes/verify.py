@@ -129,6 +129,7 @@ _STREAMED = {
     "response": "step",
     "contents": "contents",
     "messages": "message_event",
+    "lines": "lines",
 }
 
 
@@ -239,6 +240,8 @@ _VECTORS = {
     "predictions?": ([{"embeddings": _VECTOR}], None),
 }
 _NAMED = {"name?": _TEXT}
+_OWN_CALL = {"function": {"name": str, "arguments": dict[str, Any]}}  # of Ollama
+_OWN_MESSAGE = {"role": str, "content": str, "thinking?": _TEXT, "tool_calls?": ([_OWN_CALL], None)}
 _BLOCK = _choose_by_type(
     text={"text": str},
     thinking={"thinking": str},
@@ -259,6 +262,9 @@ _SHAPES: Mapping[str, Any] = {
     "messages": {"id": str, "role": str, "model": str, "content": [_BLOCK], "usage": _TABLE},
     "message_event": {"type": str, "index?": int, "message?": _TABLE, "content_block?": _BLOCK, "delta?": _TABLE},
     "vectors": _VECTORS,
+    "lines": {"model": str, "created_at": str, "message?": _OWN_MESSAGE, "response?": str, "done": bool},
+    "bare_vectors": {"embedding?": ([float], None), "embeddings?": ([[float]], None)},
+    "shown_model": {"model_info": _TABLE},
     "models": {"data": [{"id": str}]},
     "model": {"id": str},
     "named_models": {"models?": ([_NAMED], None), "publisherModels?": ([_NAMED], None)},

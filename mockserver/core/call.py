@@ -141,11 +141,11 @@ class ToolChoice(Struct, frozen=True, gc=False):
 
 
 class IdShape(Struct, frozen=True):
-    """The shape of a provider's ids: a prefix and a number of letters and digits (`alnum`, `base58`) or hex digits."""
+    """The shape of a provider's ids: a prefix and a number of letters and digits (`alnum`, `base58`), or of digits."""
 
     prefix: str = "chatcmpl-"
     length: int = 29
-    alphabet: Literal["alnum", "base58", "hex"] = "alnum"
+    alphabet: Literal["alnum", "base58", "hex", "digits"] = "alnum"
 
 
 class Options(Struct, frozen=True, gc=False):

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from msgspec import Struct, field
 
 from mockserver.core.call import Call
-from mockserver.core.http import HeaderLines, Headers
+from mockserver.core.http import HeaderLines, Headers, is_stream_type
 from mockserver.core.plan import Plan, Usage
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import plural
@@ -17,9 +17,9 @@ SentPart = tuple[float, int, int]  # the time, and from where to where the body 
 
 
 class SentFrame(Struct, frozen=True):
-    """A frame as it was sent: the time of its last byte, and its bytes without the final blank line.
+    """A frame as it was sent: the time of its last byte, and its bytes without their end.
 
-    `whole`: that line was sent as well.
+    An event ends with a blank line, a line of JSON with a line feed. `whole`: that end was sent as well.
     """
 
     at: float
@@ -41,23 +41,26 @@ class SentFrame(Struct, frozen=True):
 
 
 def split_frames(pieces: Sequence[Piece]) -> tuple[SentFrame, ...]:
-    """Return the frames in the pieces of a stream; bytes after the last blank line are an incomplete frame."""
+    """Return the frames in the pieces of a stream; bytes after the last end of one are an incomplete frame."""
     pieces = list(pieces)
     return tuple(_split_frames(b"".join([data for _, data in pieces]), pieces))
 
 
 def count_frames(data: bytes) -> int:
     """Return roughly how many frames end in these bytes."""
+    if data[:1] == b"{":  # a line of JSON, as no event begins
+        return data.count(b"\n")
     return data.count(b"\n\n") + data.count(b"\r\n\r\n")
 
 
 def _split_frames(text: bytes, pieces: Sequence[Piece]) -> Iterator[SentFrame]:
     start, row, reached = 0, 0, len(pieces[0][1]) if pieces else 0
-    for found in _BLANK.finditer(text):
+    for found in (_LINE if text[:1] == b"{" else _BLANK).finditer(text):
         while reached < found.end():
             row += 1
             reached += len(pieces[row][1])
-        yield SentFrame(pieces[row][0], text[start : found.start()])
+        if found.start() > start or text[:1] != b"{":  # what keeps a stream of lines alive is none
+            yield SentFrame(pieces[row][0], text[start : found.start()])
         start = found.end()
     if start < len(text):
         yield SentFrame(pieces[-1][0], text[start:], whole=False)
@@ -255,7 +258,7 @@ class Exchange(Struct, eq=False):
 
     @property
     def streams(self) -> bool:
-        return any(name.lower() == "content-type" and "event-stream" in kind for name, kind in self.reply_headers)
+        return any(name.lower() == "content-type" and is_stream_type(kind) for name, kind in self.reply_headers)
 
     @property
     def ending(self) -> str:

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 FROZEN_AT = 1_700_000_000  # 2023-11-14T22:13:20Z: the time of a frozen clock
 _ALNUM = bytes(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"[i % 62] for i in range(256))
+_DIGITS = bytes(b"0123456789"[i % 10] for i in range(256))
 _BASE58 = bytes(b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"[i % 58] for i in range(256))
 
 
@@ -49,9 +50,12 @@ class Seed(Struct, frozen=True):
         ).digest()
 
     def drawer(self, prefix: str, alphabet: str, length: int, *labels: str) -> Callable[[str], str]:
-        """Return what draws identifiers for these labels and one more, as `alnum`, `base58` or `hex` do, but faster."""
+        """Return what draws identifiers for these labels and one more, as `alnum`, `base58` or `hex` do, but faster.
+
+        `digits` are decimal ones.
+        """
         begun = blake2b("\0".join((str(self.value), *labels, "")).encode("utf-8", "surrogatepass"), digest_size=64)
-        letters = {"alnum": _ALNUM, "base58": _BASE58}.get(alphabet)
+        letters = {"alnum": _ALNUM, "base58": _BASE58, "digits": _DIGITS}.get(alphabet)
 
         def draw(label: str) -> str:
             state = begun.copy()

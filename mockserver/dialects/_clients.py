@@ -75,6 +75,15 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
         },
         one_key=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
     ),
+    "ollama": ClientConfig(
+        mounts=("/ollama",),
+        variables={
+            "OLLAMA_HOST": "{address}/ollama",
+            "OLLAMA_API_BASE": "{address}/ollama",
+            "OLLAMA_BASE_URL": "{address}/ollama",
+            "OLLAMA_API_KEY": "{key}",
+        },
+    ),
     "openai": ClientConfig(
         mounts=("/openai/v1",),
         variables={

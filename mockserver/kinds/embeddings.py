@@ -146,7 +146,12 @@ _HIGH = bytes([square // 8 // _PART for square in _SQUARES] * 2)
 _SMALL = {code: small for code in range(0x530) if len(small := chr(code).lower()) == 1 and small != chr(code)}
 _WORD = lazy_pattern(r"[^\s!-/:-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+")
 # Sizes by a word in the model's name.
-_SIZES = {"3-large": 3072, "cohere": 1024, "embed-v3": 1024}
+_SIZES = {
+    "3-large": 3072,
+    **dict.fromkeys(("cohere", "embed-v3", "mistral-embed", "mxbai-embed", "bge-m3"), 1024),
+    "nomic-embed": 768,
+    "all-minilm": 384,
+}
 
 _LARGEST = 3.4e38  # the largest 32-bit float
 

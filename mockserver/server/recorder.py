@@ -119,7 +119,8 @@ class Recorder:
 
     def open(self, status: int, headers: Fields) -> None:
         if status < 400 or self._job.errors is not False:
-            end = _ENDS.get(find_format(self._job.call.dialect, self._job.call.operation))
+            call = self._job.call
+            end = _ENDS.get(find_format(call.dialect, call.operation, self._job.request.path))
             self._body = _Body(status, headers, end if status < 300 else None)
 
     def receive(self, piece: bytes) -> None:
@@ -177,8 +178,9 @@ class _Body:
         self._plain: list[bytes] = []
         lengths = (int(value) for name, value in headers if name == b"content-length" and value.isdigit())
         self._size, self._length = 0, next(lengths, None)
-        streams = self._has_type(b"event-stream") and (self._decoding or not self._coded)
-        self._events = _Events(end) if streams else None
+        of_lines = self._has_type(b"ndjson")
+        streams = (of_lines or self._has_type(b"event-stream")) and (self._decoding or not self._coded)
+        self._events = _Events(end, _LINE_END if of_lines else _BLANK) if streams else None
 
     def _has_type(self, media: bytes) -> bool:
         return any(name == b"content-type" and media in value.lower() for name, value in self._headers)
@@ -228,10 +230,13 @@ class _Body:
 
 
 class _Events:
-    """The events of a stream, each with the time of the last of its bytes; `end` finds the last event."""
+    """The events of a stream, each with the time of the last of its bytes.
 
-    def __init__(self, end: re.Pattern[bytes] | None) -> None:
-        self.end, self.has_ended = end, False
+    `end` finds the last event, `between` the end of each.
+    """
+
+    def __init__(self, end: re.Pattern[bytes] | None, between: re.Pattern[bytes]) -> None:
+        self.end, self.has_ended, self._between = end, False, between
         self._events: list[RecordedEvent] = []
         self._rest = bytearray()  # of an event whose end has not come
         self._late = 0.0
@@ -240,7 +245,7 @@ class _Events:
         rest, start = self._rest, 0
         looked = max(0, len(rest) - 3)
         rest += piece
-        for found in _BLANK.finditer(rest, looked):
+        for found in self._between.finditer(rest, looked):
             event = bytes(rest[start : found.end()])
             start = found.end()
             self._events.append((at, event))
@@ -264,6 +269,7 @@ def _make_decoding(headers: Fields) -> tuple[bool, Decoding | None]:
 
 _OF_CODED = (b"content-encoding", b"content-length")
 _BLANK = lazy_pattern(rb"\r\n\r\n|\n\r?\n|\r\r")
+_LINE_END = lazy_pattern(rb"\n")
 _LINE = rb"(?:\A|[\r\n])"
 _DONE = _LINE + rb"data: ?\[DONE\][ \t]*[\r\n]"
 _FAILED = _LINE + rb'(?:event: ?error[ \t]*[\r\n]|data: ?\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error"))'
@@ -278,5 +284,6 @@ _ENDS: Mapping[str, re.Pattern[bytes]] = {
     "responses": _OF_STEPS,
     "response": _OF_STEPS,
     "contents": lazy_pattern(rb'"(?:finishReason|blockReason)"\s*:' + b"|" + _FAILED),
+    "lines": lazy_pattern(rb'"done"\s*:\s*true|\A\s*\{\s*"error"\s*:'),
     "messages": lazy_pattern(_LINE + rb"event: ?message_stop[ \t]*[\r\n]|" + _FAILED),
 }

@@ -52,7 +52,7 @@ def list_endpoints(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpo
     for mount, dialect in mounts:
         for operation in dialect.operations:
             if mount or dialect.name == default or operation.path.startswith(dialect.bare):
-                found.setdefault((mount + operation.path, dialect.name), {})[operation.method] = operation
+                found.setdefault((mount + operation.path or "/", dialect.name), {})[operation.method] = operation
     served = [Endpoint(path, dialects[name], operations) for (path, name), operations in found.items()]
     return tuple(sorted(served, key=lambda place: "POST" not in place.operations))
 

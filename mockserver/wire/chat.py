@@ -70,6 +70,13 @@ class ChatLayout(Struct, frozen=True):
     # Finish reasons that the provider does not have -> those that it shows instead.
     finishes: Mapping[str, str] = field(default_factory=lambda: {"error": "stop"})
     content_logprobs: bool = False  # whether log probabilities have token ids and offsets
+    reasoning: str = "reasoning_content"  # the key of reasoning, which is shown if `message` has it
+    empty_content: str | None = None  # the content of a message without text
+    whole_calls: bool = False  # whether a stream has each tool call in one chunk
+
+    @property
+    def shows_reasoning(self) -> bool:
+        return self.reasoning in self.message
 
 
 Object = dict[str, Json]
@@ -167,12 +174,12 @@ def _make_message(choice: Choice, layout: ChatLayout) -> Object:
     refusals = [part.text for part in parts if isinstance(part, Refusal)]
     full: Object = {
         "role": "assistant",
-        "content": "".join(texts) if texts else None,
+        "content": "".join(texts) if texts else layout.empty_content,
         "refusal": "".join(refusals) if refusals else None,
         "annotations": [make_annotation(note) for part in parts if isinstance(part, Text) for note in part.annotations],
     }
     if reasoning := "".join(part.text for part in parts if isinstance(part, Reasoning)):
-        full["reasoning_content"] = reasoning
+        full[layout.reasoning] = reasoning
     calls = [part.call for part in parts if isinstance(part, ToolUse)]
     if calls and calls[0].kind == "bare":
         function = {"name": calls[0].name, "arguments": calls[0].arguments}
@@ -188,7 +195,7 @@ def list_visible_parts(parts: Iterable[Part], layout: ChatLayout) -> list[Part]:
     for part in parts:
         if isinstance(part, Refusal) and "refusal" not in layout.message:
             shown.append(Text(part.text, part.chunks))
-        elif isinstance(part, Text | Refusal | ToolUse) or "reasoning_content" in layout.message:
+        elif isinstance(part, Text | Refusal | ToolUse) or layout.shows_reasoning:
             shown.append(part)
     return shown
 
@@ -336,7 +343,7 @@ def _list_increments(choice: Choice, layout: ChatLayout, tokenizer: Tokenizer) -
         next(steps, None),
         _Increment({}, part="finish", finish=layout.finishes.get(choice.finish, choice.finish)),
     )
-    if "reasoning_content" not in layout.message:
+    if not layout.shows_reasoning:
         # The first increment waits for the reasoning that the provider does not show.
         hidden = sum(len(tokens_of(part, tokenizer)) for part in choice.parts if isinstance(part, Reasoning))
         if first is not None:
@@ -371,11 +378,15 @@ def _list_part_increments(choice: Choice, layout: ChatLayout, tokenizer: Tokeniz
                 if part.annotations and "annotations" in layout.message and "annotations" not in layout.not_streamed:
                     yield _Increment({"annotations": [make_annotation(note) for note in part.annotations]})
             case Reasoning():
-                yield from (_Increment({"reasoning_content": piece}, tokens=weight) for piece, weight in pieces)
+                yield from (_Increment({layout.reasoning: piece}, tokens=weight) for piece, weight in pieces)
             case Refusal():
                 yield from (_Increment({"refusal": piece}, tokens=weight) for piece, weight in pieces)
             case ToolUse() if part.call.kind == "bare":
                 yield from _list_function_increments(part, pieces)
+            case ToolUse() if layout.whole_calls:
+                call = {"index": calls, **_make_tool_call(part.call)}
+                yield _Increment({"tool_calls": [call]}, part="arguments", tokens=len(tokens))
+                calls += 1
             case ToolUse():
                 yield from _call_increments(part, pieces, calls)
                 calls += 1

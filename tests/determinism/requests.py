@@ -45,6 +45,7 @@ from tests.dialects.features import (
     text_request,
 )
 from tests.dialects.gemini import features as gemini
+from tests.dialects.ollama import features as ollama
 from tests.kit.asgi import app
 
 _MESSAGES = "anthropic"
@@ -63,7 +64,16 @@ class Request:
 def requests() -> tuple[Request, ...]:
     """Every dialect with every feature and failure of each operation, broken bodies, look-ups, what is generated."""
     ruled = (found for dialect in URLS for found in _of(dialect))
-    return (*ruled, *_of_gemini(), *_of_messages(), *_of_texts(), *_of_responses(), *_of_documents(), *_of_nobody())
+    return (
+        *ruled,
+        *_of_gemini(),
+        *_of_ollama(),
+        *_of_messages(),
+        *_of_texts(),
+        *_of_responses(),
+        *_of_documents(),
+        *_of_nobody(),
+    )
 
 
 def rules() -> str:
@@ -150,6 +160,26 @@ def _of_gemini() -> Iterator[Request]:
     yield Request("gemini unknown path", "/gemini/v1beta/model")
 
 
+def _of_ollama() -> Iterator[Request]:
+    for kind, stream in (("", False), (" streamed", True)):
+        for name in (*ollama.names(), *FAILURES):
+            yield Request(f"ollama {name}{kind}", ollama.URL, _json(ollama.request(name, stream=stream)))
+        for name in ollama.text_names():
+            yield Request(
+                f"ollama text {name}{kind}", ollama.GENERATE_URL, _json(ollama.text_request(name, stream=stream))
+            )
+    for path in ("tags", "ps", "version", "chatt"):
+        yield Request(f"ollama {path}", f"/ollama/api/{path}", method="GET")
+    for path in ("show", "pull", "push", "create", "embeddings"):
+        yield Request(
+            f"ollama {path}", f"/ollama/api/{path}", _json({"model": "llama3.2", "prompt": "The sea is wide."})
+        )
+    for path, more in (("chat/completions", {}), ("messages", {"max_tokens": 99})):
+        body = {**request("tool-call", stream=True), **more}
+        body = body if not more else {key: value for key, value in body.items() if key != "tools"}
+        yield Request(f"ollama {path}", f"/ollama/v1/{path}", _json(body))
+
+
 def _of_texts() -> Iterator[Request]:
     for dialect, name in spoken(TEXT_URLS, TEXT_FEATURES):
         url = TEXT_URLS[dialect]
@@ -183,7 +213,7 @@ def _of_documents() -> Iterator[Request]:
             if operation.name in _DOCUMENTS and "{" not in operation.path:
                 query = (
                     "&".join(f"{key}={value}" for key, value in operation.query.items())
-                    or URLS[dialect.name].partition("?")[2]
+                    or URLS.get(dialect.name, "").partition("?")[2]
                 )
                 path = f"{dialect.mounts[0]}{operation.path}?{query}"
                 for about, body in _DOCUMENTS[operation.name].items():

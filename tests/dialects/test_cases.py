@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.core.http import is_stream_type
 from mockserver.dialects import discover
 from tests.dialects.case_files import FILES, Case, all_cases, frames_text, read, written
 from tests.kit.local import Answered, local
@@ -46,9 +47,9 @@ def _seen(answered: Answered, headers: dict[str, str]) -> dict[str, Any]:
     seen: dict[str, Any] = {"status": answered.status}
     if headers:
         seen["headers"] = {name: answered.headers.get(name) for name in headers}
-    if answered.headers["content-type"].startswith("text/event-stream"):
+    if is_stream_type(answered.headers.get("content-type", "")):
         return seen | {"frames": frames_text(answered.frames)}
-    return seen | {"json": answered.json}
+    return seen | ({"json": answered.json} if answered.body else {})
 
 
 def _write(file: Path) -> None:

@@ -50,6 +50,8 @@ BODIES: Mapping[str, Json] = {
         "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
         "generationConfig": {"thinkingConfig": {"includeThoughts": True}},
     },
+    "lines": {**STREAMED, "messages": [{"role": "user", "content": "hi"}]},
+    "generated_lines": {**STREAMED, "prompt": "hi"},
 }
 
 
@@ -68,6 +70,12 @@ def of_messages(event: Json) -> Iterator[str]:
     yield from (delta[key] for key in ("text", "thinking", "partial_json") if key in delta)
 
 
+def of_lines(line: Json) -> Iterator[str]:
+    said = line.get("message", line)
+    if not line["done"]:
+        yield said["thinking"] if "thinking" in said else said.get("content", said.get("response"))
+
+
 # How the pieces are found in an event of each operation.
 FOUND: Mapping[str, Callable[[Json], Iterator[str]]] = {
     "chat": of_chat,
@@ -78,6 +86,8 @@ FOUND: Mapping[str, Callable[[Json], Iterator[str]]] = {
     "generate_content": lambda event: (
         part["text"] for each in event["candidates"] for part in each["content"].get("parts", ()) if "text" in part
     ),
+    "lines": of_lines,
+    "generated_lines": of_lines,
 }
 GEMINI = "/gemini/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse"
 PLACES: list[tuple[str, str, str]] = [
@@ -87,13 +97,16 @@ PLACES: list[tuple[str, str, str]] = [
     ("messages", "anthropic", "/anthropic/v1/messages"),
     ("complete", "anthropic", "/anthropic/v1/complete"),
     ("generate_content", "gemini", GEMINI),
+    ("lines", "ollama", "/ollama/api/chat"),
+    ("generated_lines", "ollama", "/ollama/api/generate"),
 ]
 CALLS = {"call", "call without input", "custom call"}
 # What an operation has no place for, in whole or in pieces.
 LACKS: Mapping[str, set[str]] = {
     "completions": CALLS | {"reasoning"},
     "complete": CALLS | {"reasoning"},
-    "generate_content": CALLS,  # its calls are whole
+    **dict.fromkeys(("generate_content", "lines"), CALLS),  # their calls are whole
+    "generated_lines": CALLS,
 }
 WITHOUT_REASONING = {"openai", "azure_openai", "skytells"}  # in a chat
 # Pieces of the provider's own, before or after those of the rule.
@@ -119,7 +132,7 @@ def test_all_pieces_are_sent(operation: str, dialect: str, url: str, part: str) 
     served = app(yaml.safe_dump({"rules": [{"then": then}]}))
     got = served.ask(url, BODIES[operation], headers={"anthropic-version": "2023-06-01", **HEADERS.get(dialect, {})})
     assert got.status == 200, got.body
-    lines = [line[6:] for line in got.body.decode().splitlines() if line.startswith("data: ")]
+    lines = [line.removeprefix("data: ") for line in got.body.decode().split("\n") if line[:6] in ("data: ", '{"mode')]
     events = [json.loads(line) for line in lines if line != "[DONE]"]
     if operation == "chat":
         first = next((choice["delta"] for event in events for choice in event["choices"]), {})

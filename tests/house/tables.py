@@ -232,7 +232,10 @@ def _limits_of(model: PublishedModel) -> Sequence[str]:
     )
 
 
-_PAGES = {"anthropic": "anthropic-and-gemini.md", "gemini": "anthropic-and-gemini.md"}  # of others: that of the table
+_PAGES = {  # of others: that of the table
+    **dict.fromkeys(("anthropic", "gemini"), "anthropic-and-gemini.md"),
+    **dict.fromkeys(("mistral", "ollama"), "ollama-and-mistral.md"),
+}
 
 
 def _dialects() -> str:

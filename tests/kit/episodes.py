@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from mockserver.cassettes.convert import split_events
 from mockserver.core.episode import Episode, Recorded, Sent
+from mockserver.core.http import is_stream_type
 from mockserver.dialects import discover
 from mockserver.server.routes import find_endpoint, find_operation, list_endpoints
 from tests.kit.local import Answered, Local, local
@@ -29,7 +30,7 @@ def made(path: str, data: bytes, answered: Answered, method: str = "POST") -> Ep
     assert operation is not None
     headers = tuple((name, value) for name, value in answered.headers.items() if name in _KEPT)
     frames = None
-    if "event-stream" in answered.headers.get("content-type", ""):
+    if is_stream_type(answered.headers.get("content-type", "")):
         frames = tuple((round(0.3 + at / 100, 3), beat) for at, (_, beat) in enumerate(split_events(answered.body)))
     took = frames[-1][0] if frames else 0.3
     reply = Recorded(answered.status, headers, b"" if frames else answered.body, frames, took)

@@ -33,7 +33,9 @@ class Answered:
 
     @property
     def frames(self) -> list[Any]:
-        """The data of each frame of a stream, parsed, but for the terminator."""
+        """The data of each frame of a stream, parsed, but for the terminator; or its lines."""
+        if "ndjson" in self.headers["content-type"]:
+            return [json.loads(line) for line in self.body.splitlines()]
         lines = [frame.partition(b"data: ")[2] for frame in self.body.split(b"\n\n") if frame]
         return [line.decode() if line == b"[DONE]" else json.loads(line) for line in lines]
 

@@ -255,7 +255,10 @@ class KeepAlive(Struct, frozen=True):
 
 
 def _is_json(headers: Headers) -> bool:
-    return any(name == "content-type" and essence(value) == "application/json" for name, value in headers)
+    return any(name == "content-type" and essence(value) in _OF_JSON for name, value in headers)
+
+
+_OF_JSON = ("application/json", "application/x-ndjson")
 
 
 def _put_head_first(actions: Iterable[Action]) -> Iterator[Action]:
@@ -317,7 +320,10 @@ class DropUsage(Struct, frozen=True):
         return state_true_length(_change_json(told, lambda value: _remove_all(value, _USAGE)))
 
 
-_USAGE: tuple[Steps, ...] = (("usage",), ("response", "usage"), ("message", "usage"), ("usageMetadata",))
+_USAGE: tuple[Steps, ...] = (
+    *(("usage",), ("response", "usage"), ("message", "usage"), ("usageMetadata",)),
+    *(("prompt_eval_count",), ("eval_count",)),
+)
 
 
 def _is_usage(action: Action) -> bool:

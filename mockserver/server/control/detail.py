@@ -254,7 +254,7 @@ def _find_added_texts(row: Exchange, texts: Sequence[str]) -> list[str]:
     """The text that each frame adds to the answer."""
     from mockserver.cassettes.redaction.json_edit import join_deltas
 
-    found, form = [""] * len(texts), find_format(row.dialect, row.operation)
+    found, form = [""] * len(texts), find_format(row.dialect, row.operation, row.path)
     for joined in join_deltas(texts):
         for piece in joined.pieces:
             if "logprobs" not in piece.path and piece.path:
@@ -266,7 +266,7 @@ def _find_added_texts(row: Exchange, texts: Sequence[str]) -> list[str]:
     return found
 
 
-_ADD_UP = ("chat", "completions", "contents")  # formats in which each event holds only what it adds
+_ADD_UP = ("chat", "completions", "contents", "lines")  # formats in which each event holds only what it adds
 
 
 def _merge_headers(pairs: Iterable[tuple[str, str]]) -> Mapping[str, str]:

@@ -174,7 +174,7 @@ def read_answer(row: Exchange) -> ParsedResponse:
     """What was answered, read from what was sent."""
     body, pieces = b"".join([data for _, data in row.sent]), tuple((at - row.began, data) for at, data in row.sent)
     sent = Recorded(row.status, (*row.reply_headers,), *((b"", pieces) if row.streams else (body,)))
-    return parse_response(sent, find_format(row.dialect, row.operation))
+    return parse_response(sent, find_format(row.dialect, row.operation, row.path))
 
 
 def describe_error(response: ParsedResponse) -> str:

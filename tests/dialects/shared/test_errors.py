@@ -25,6 +25,7 @@ STATUS = {
     ("gemini", "previous_not_found"): 403,
     ("gemini", "unsupported_media_type"): 400,
     ("gemini", "timeout"): 504,
+    ("ollama", "timeout"): 504,
     ("openai", "previous_not_found"): 400,
     ("tzafon", "unsupported_media_type"): 400,
 }

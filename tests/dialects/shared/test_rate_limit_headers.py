@@ -41,5 +41,5 @@ def test_each_dialect_tells_in_its_own_headers() -> None:
             for what in ("limit", "remaining", "reset")
             for kind in ("requests", "tokens", "input-tokens", "output-tokens")
         },
-        **{name: set() for name in ("azure", "crazyrouter", "gemini", "skytells", "tzafon")},
+        **{name: set() for name in ("azure", "crazyrouter", "gemini", "ollama", "skytells", "tzafon")},
     }

@@ -241,6 +241,21 @@ _TEXTS = [
     {"model": "m", "prompt": "hi"},
     {"model": "m", "prompt": ["a", "b"], "n": 2, "stream": False, "stop": "x", "logprobs": 1, "temperature": 1},
 ]
+_OWN_CHATS = [
+    {"model": "m", "messages": CHAT},
+    {
+        "model": "m",
+        "messages": [
+            {"role": "user", "content": "é", "images": ["QUJD"]},
+            {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "f", "arguments": {"a": 1.0}}}]},
+            {"role": "tool", "content": "r", "tool_name": "f"},
+        ],
+        "tools": _TOOLS,
+        "options": {"temperature": 0, "stop": ["a"]},
+    },
+    {"model": "m", "messages": CHAT[:1], "format": {"b": 1, "a": 2.0}, "think": "low", "stream": False, "x": [{}]},
+    {"model": "m", "messages": [{"role": "user", "content": 5}]},
+]
 CASES = [
     Case("fireworks", "chat", [*_LOOK_ALIKE, {"model": "m", "messages": CHAT, "logprobs": True, "top_k": 1}, _UNREAD]),
     Case("fireworks", "completions", [*_TEXTS, {"model": "m", "prompt": [1]}]),
@@ -253,6 +268,8 @@ CASES = [
     Case("gemini", "chat", _GENERATED, params=_MODEL),
     Case("gemini", "chat", _GENERATED, params={**_MODEL, "version": "v1beta1"}),
     Case("anthropic", "input_tokens", [{k: v for k, v in body.items() if k in _COUNTED} for body in _MESSAGES]),
+    Case("ollama", "chat", _OWN_CHATS),
+    Case("ollama", "completions", [{"model": "m", "prompt": "hi", "raw": True}, {"model": "m", "prompt": 5}]),
     Case("openai", "chat", [*SEEDS, {"model": "m", "messages": [{"role": "user", "content": None}]}]),
     Case("openai", "responses", _RESPONSES),
     Case(

@@ -63,7 +63,7 @@ def _parse_prompt(http: HttpRequest, validation: Validation) -> Call:
 def _call(http: HttpRequest, body: Any, parsed: Any, texts: list[str]) -> Call:
     """Return the Call of texts to embed; without any, it only loads the model."""
     if not texts:
-        return load_call(http, parsed)
+        return load_call(http, body)
     size = parsed.get("dimensions") or None
     if size is not None and not 0 < size <= MAX_DIMENSIONS:
         raise Failure("bad_parameter", f"dimensions must be between 1 and {MAX_DIMENSIONS}")

@@ -30,7 +30,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if "/v1/messages" in http.path:
         return discover()["anthropic"].fail(http, failure, call)
     if failure.reason == "bad_json" and call is None:
-        failure = failure.changed(message=_word_bad_json(http.body, failure))
+        failure = failure.changed(message=_word_bad_json(http, failure))
     if "feature" in failure.details and failure.message is None and call is not None:
         failure = failure.changed(message=_word_unsupported(failure.details["feature"], call))
     if failure.reason == "unknown_model" and call is not None and call.operation == "pull_model":
@@ -71,6 +71,9 @@ def _word_unsupported(feature: Json, call: Call) -> str:
 _FEATURES = {"json_schema": "structured outputs"}
 
 
+LEVELS = '"high", "medium", "low", "max", true, or false'  # of `think`
+
+
 def refuse_as(struct: str) -> Callable[[Complaint], Failure]:
     """Return what makes the Failure of a mistake in a request, as Go reads it into a struct of this name."""
 
@@ -79,6 +82,8 @@ def refuse_as(struct: str) -> Callable[[Complaint], Failure]:
             return Failure("bad_parameter", complaint.message)
         keys = [step for step in complaint.path if isinstance(step, str)]
         name = clip(keys[-1]) if keys else ""
+        if name == "think":
+            return Failure("bad_parameter", f"think must be a boolean or string ({LEVELS})")
         if complaint.kind != "type":
             return Failure("bad_parameter", f"{name} is required")
         own = ("Alias", keys[1:]) if keys[:1] == ["messages"] and keys[1:] else (struct, keys)
@@ -119,14 +124,16 @@ _GO_TYPES = {
 _GO_TYPES_OF_JSON = {"a string": "string", "an integer": "int", "a decimal": "float64", "a boolean": "bool"}
 
 
-def _word_bad_json(body: bytes, failure: Failure) -> str | None:
+def _word_bad_json(http: HttpRequest, failure: Failure) -> str | None:
     """Return what Go says of a body that is no JSON object."""
+    body = http.body
     if not body.strip():
         return "missing request body"
     why = (failure.message or "").partition("request: ")[2]
     if found := _OTHER_VALUE.match(why):
         kind = found["kind"].replace("boolean", "bool").replace("integer", "number").replace("decimal", "number")
-        return f"json: cannot unmarshal {kind} into Go value of type api.Request"
+        struct = http.path.rpartition("/")[2].removesuffix("s").capitalize()
+        return f"json: cannot unmarshal {kind} into Go value of type api.{struct}Request"
     if why.startswith("EOF"):
         return "unexpected EOF"
     found = _PLACE.search(why)

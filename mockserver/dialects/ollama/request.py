@@ -4,7 +4,6 @@ Ollama reads any content type, ignores unknown fields and streams unless `stream
 """
 
 from base64 import b64decode
-from binascii import Error
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -29,7 +28,7 @@ from mockserver.dialects._loose import read_list, read_messages, read_tools
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._parse import Body, Complaint, custom_complaint, object_of, read_body, read_usual, refuse_first
 from mockserver.dialects._pending_calls import PendingCalls
-from mockserver.dialects.ollama.errors import refuse_as
+from mockserver.dialects.ollama.errors import LEVELS, refuse_as
 
 NAME = "ollama"
 TOOL_CALL_IDS = IdShape("call_", 8, "hex")
@@ -99,11 +98,15 @@ refuse_chat, refuse_generate = refuse_as("ChatRequest"), refuse_as("GenerateRequ
 def parse_chat(http: HttpRequest, validation: Validation) -> Call:
     """Return the Call of a chat; one without messages only loads its model. Raises Failure."""
     body, parsed = read(CHAT, http, refuse_chat, validation)
-    if not parsed.get("messages"):
-        return load_call(http, parsed)
-    messages = tuple(_read_messages(parsed["messages"]))
-    tools = tuple(_read_tools(parsed.get("tools") or ()))
-    return _call(http, "chat", body, parsed, messages=messages, tools=tools)
+    given = parsed.get("messages")
+    if not given:
+        return load_call(http, body)
+    said = _read_texts(given)
+    if said is None:
+        _check_images(given, validation)
+        said = [*_read_messages(given)]
+    tools = tuple(_read_tools(parsed["tools"])) if parsed.get("tools") else ()
+    return _call(http, "chat", body, parsed, messages=tuple(said), tools=tools)
 
 
 def parse_generate(http: HttpRequest, validation: Validation) -> Call:
@@ -114,9 +117,10 @@ def parse_generate(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read(GENERATE, http, refuse_generate, validation)
     prompt, images = parsed.get("prompt") or "", parsed.get("images") or ()
     if not prompt and not images:
-        return load_call(http, parsed)
+        return load_call(http, body)
     if parsed.get("raw") and any(parsed.get(key) for key in _NOT_RAW) and validation is not Validation.OFF:
         raise Failure("bad_parameter", "raw mode does not support template, system, or context")
+    _check_images((parsed,), validation)
     message = Message("user", prompt, tuple(map(_read_image, images)))
     if parsed.get("raw") or parsed.get("suffix"):
         return _call(http, "completions", body, parsed, messages=(message,), prompts=(Prompt(prompt),))
@@ -125,10 +129,10 @@ def parse_generate(http: HttpRequest, validation: Validation) -> Call:
     return _call(http, "completions", body, parsed, messages=messages)
 
 
-def load_call(http: HttpRequest, parsed: Body) -> Call:
+def load_call(http: HttpRequest, body: Body) -> Call:
     """Return the Call that only loads a model, or unloads it."""
-    model = parsed.get("model") or ""
-    return Call(NAME, "load_model", model, http, {"model": model}, dict(parsed))
+    model = body.get("model") or ""
+    return Call(NAME, "load_model", model, http, {"model": model}, body)
 
 
 def read(
@@ -153,20 +157,12 @@ def read(
 def _conflicts(parsed: Body) -> Iterator[Complaint]:
     if not parsed.get("model"):
         yield custom_complaint("model is required", "model")
-    if not _CHECKED.isdisjoint(parsed):
-        yield from _conflicts_of_fields(parsed)
-    for image in _list_images(parsed):
-        try:
-            b64decode(image, validate=True)
-        except (Error, ValueError):
-            yield custom_complaint("illegal base64 data in an image", "images")
-
-
-def _conflicts_of_fields(parsed: Body) -> Iterator[Complaint]:
+    if _CHECKED.isdisjoint(parsed):
+        return
     if not MAX_ALTERNATIVES >= (parsed.get("top_logprobs") or 0) >= 0:
         yield custom_complaint(f"top_logprobs must be between 0 and {MAX_ALTERNATIVES}", "top_logprobs")
     if isinstance(think := parsed.get("think"), str) and think not in _EFFORTS:
-        words = f'invalid think value: {compact(think)} (must be "high", "medium", "low", "max", true, or false)'
+        words = f"invalid think value: {compact(think)} (must be {LEVELS})"
         yield custom_complaint(words, "think")
     form = parsed.get("format")
     if not (form is None or isinstance(form, dict) or form in ("", "json")):
@@ -183,10 +179,26 @@ def _is_option(value: Json, kind: str) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _list_images(parsed: Body) -> Iterator[str]:
-    for holder in (parsed, *(parsed.get("messages") or ())):
-        if "images" in holder:
-            yield from holder["images"] or ()
+def _check_images(holders: Iterable[Body], validation: Validation) -> None:
+    """Raise a Failure if an image is not base64."""
+    if validation is Validation.OFF:
+        return
+    for image in [image for holder in holders for image in holder.get("images") or ()]:
+        try:
+            b64decode(image, validate=True)
+        except ValueError as error:
+            raise Failure("bad_parameter", f"illegal base64 data: {error}") from None
+
+
+def _read_texts(given: Sequence[Body]) -> list[Message] | None:
+    """Return the messages if each is only a role and a text."""
+    found = []
+    for message in given:
+        role, content = message.get("role"), message.get("content")
+        if len(message) != _ROLE_AND_CONTENT or type(content) is not str or role not in _SPEAKING:
+            return None
+        found.append(Message(role, content))
+    return found
 
 
 def _call(http: HttpRequest, operation: str, body: Body, parsed: Body, **conversation: Any) -> Call:
@@ -196,7 +208,7 @@ def _call(http: HttpRequest, operation: str, body: Body, parsed: Body, **convers
         operation=operation,
         model=parsed.get("model") or "",
         http=http,
-        meaning=_meaning(parsed, operation),
+        meaning=_meaning(body, operation),
         raw=body,
         tool_choice=_AUTO if tools else _NONE,
         stream=parsed.get("stream") is not False,
@@ -229,7 +241,7 @@ def _read_messages(given: Iterable[Body]) -> Iterator[Message]:
         role, content = (message.get("role") or "user").lower(), _read_text(message.get("content"))
         images = tuple(map(_read_image, message.get("images") or ()))
         if role == "tool":
-            name = message.get("tool_name") or message.get("name")
+            name = message.get("tool_name")
             called = pending.take(name, message.get("tool_call_id"))
             identity = (message.get("tool_call_id") or "") if called is None else called.id
             yield Message(role, content, images, (), identity, called.name if name is None and called else name)
@@ -271,14 +283,14 @@ def _read_tools(given: Sequence[Body]) -> Iterator[Tool]:
             yield tool_of("function", function)
 
 
-def _meaning(parsed: Body, operation: str) -> dict[str, Json]:
+def _meaning(body: Body, operation: str) -> dict[str, Json]:
     """Return what could change the answer: no transport, no ids, and schemas as text, as the order of keys counts."""
-    kept = fields_with_meaning(parsed, NAME, operation, _BOOKKEEPING)
-    if "messages" in kept:
+    kept = fields_with_meaning(body, NAME, operation, _BOOKKEEPING)
+    if operation == "chat":
         ordinals: dict[str, str] = {}
         kept["messages"] = [_message_meaning(message, ordinals) for message in kept["messages"]]
-    if "tools" in kept:
-        kept["tools"] = [to_json(tool).decode() for tool in kept["tools"]]
+        if "tools" in kept:
+            kept["tools"] = [to_json(tool).decode() for tool in kept["tools"]]
     if "format" in kept:
         kept["response_format"] = to_json(kept.pop("format")).decode()
     if "options" in kept:
@@ -318,6 +330,8 @@ _OF_THE_MACHINE = frozenset(  # options that say how a model runs, not what it a
     )
 )
 _PLAIN = frozenset(("role", "content"))
+_ROLE_AND_CONTENT = 2  # fields
+_SPEAKING = ("system", "user", "assistant")
 _NOT_RAW = ("template", "system", "context")
 _AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")
 _USUAL = Options(lenient_schema=True)

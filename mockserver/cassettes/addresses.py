@@ -77,6 +77,7 @@ _HOSTS = tuple(
         (r"api\.skytells\.ai", "/", "skytells"),
         (r"(?:api\.)?crazyrouter\.com", "/", "crazyrouter"),
         (r"api\.anthropic\.com", "/", "anthropic"),
+        (r"(?:api|codestral)\.mistral\.ai", "/", "mistral"),
         (r"(?:www\.)?ollama\.com", "/", "ollama"),
         (r"generativelanguage\.googleapis\.com|(?:[a-z0-9-]+-)?aiplatform\.googleapis\.com", "/", "gemini"),
         (r"generativelanguage\.googleapis\.com", "/v1beta/openai/", "openai"),
@@ -95,6 +96,7 @@ ADDRESSES: Mapping[str, str] = {
     "/crazyrouter/v1": "https://crazyrouter.com/v1",
     "/gemini": "https://generativelanguage.googleapis.com",
     "/anthropic": "https://api.anthropic.com",
+    "/mistral/v1": "https://api.mistral.ai/v1",
     "/ollama": "http://127.0.0.1:11434",
     "/v1": "https://api.openai.com/v1",
 }

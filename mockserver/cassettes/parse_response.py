@@ -180,12 +180,18 @@ class _Message(Struct):
 
     def add(self, delta: Table) -> None:
         for key, kind in _TEXTS.items():
-            self.texts[kind] = self.texts.get(kind, "") + _read_text(delta.get(key))
+            self._add_text(kind, _read_text(delta.get(key)))
+        for part in read_rows(delta.get("content")):  # of Mistral
+            self._add_text("text", _read_text(part.get("text")))
+            self._add_text("reasoning", "".join(_read_text(row.get("text")) for row in read_rows(part.get("thinking"))))
         for position, call in enumerate(read_rows(delta.get("tool_calls"))):
             self._add_call(_read_number(call.get("index"), position), call)
         if function_call := read_table(delta.get("function_call")):
             self._add_call(-1, {"function": function_call})
         self.annotations += read_rows(delta.get("annotations"))
+
+    def _add_text(self, kind: str, text: str) -> None:
+        self.texts[kind] = self.texts.get(kind, "") + text
 
     def _add_call(self, at: int, delta: Table) -> None:
         before = self.calls.get(at, ParsedToolCall("", ""))

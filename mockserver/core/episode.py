@@ -128,6 +128,8 @@ _FORMATS = {
     ("gemini", "embeddings"): "vectors",
     ("gemini", "models"): "named_models",
     ("gemini", "model"): "named_model",
+    ("mistral", "completions"): "chat",
+    ("mistral", "moderations"): "judged",
     ("ollama", "chat"): "lines",
     ("ollama", "completions"): "lines",
     ("ollama", "embeddings"): "bare_vectors",

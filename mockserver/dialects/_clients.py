@@ -75,6 +75,14 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
         },
         one_key=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
     ),
+    "mistral": ClientConfig(
+        mounts=("/mistral/v1",),
+        variables={
+            "MISTRAL_BASE_URL": "{address}/mistral/v1",
+            "MISTRAL_API_BASE": "{address}/mistral/v1",
+            "MISTRAL_API_KEY": "{key}",
+        },
+    ),
     "ollama": ClientConfig(
         mounts=("/ollama",),
         variables={

@@ -129,6 +129,8 @@ DEFAULTS: Mapping[tuple[str, str], Fields] = {
     ("fireworks", "chat"): {**_FIREWORKS, **_TOOLS},
     ("fireworks", "completions"): _FIREWORKS,
     ("gemini", "chat"): _GEMINI,
+    ("mistral", "chat"): {**_CHAT, "temperature": 0.7, "safe_prompt": False},
+    ("mistral", "completions"): {"top_p": 1},
     **{("ollama", operation): _OLLAMA for operation in ("chat", "completions")},
     ("skytells", "chat"): {**_CHAT, "temperature": 0.7, "top_p": 0.95, "max_tokens": 8192},
     ("tzafon", "chat"): {**_CHAT, "top_logprobs": 0, "ignore_eos": False},

@@ -153,6 +153,12 @@ PUBLISHED: Mapping[str, Model] = {
     "gemini-embedding-*": Model(2 * _K),
     **dict.fromkeys(("gemini-2.5-*", "gemini-3*"), Model(1024 * _K)),
     "tzafon.*": Model(32 * _K),
+    **dict.fromkeys(("llama3.1*", "llama3.2*", "llama3.3*"), Model(128 * _K)),
+    **dict.fromkeys(("qwen3", "qwen3:*"), Model(40 * _K)),
+    "gpt-oss:*": Model(128 * _K, tokenizer="o200k_base", reasoning=True),
+    "nomic-embed-text*": Model(2 * _K),
+    "magistral-*": Model(128 * _K),
+    **dict.fromkeys(("mistral-embed", "mistral-moderation-*"), Model(8 * _K)),
 }
 
 

@@ -135,7 +135,8 @@ def _find_by_ending(method: str, path: str, known: Sequence[Endpoint], query: st
         matched = compile_template(f"{{base:path}}{own}").fullmatch(path) if own else None
         if matched is not None and usual.issuperset(matched["base"].split("/")):
             lacks_start = place.path.removesuffix(own).endswith(matched["base"])
-            found.append(((own.count("/"), lacks_start, _has_usual_query(method, query, place)), place))
+            deep = own.removeprefix("/v1").count("/")  # which some dialects have in their mounts
+            found.append(((deep, lacks_start, _has_usual_query(method, query, place)), place))
     return max(found, key=itemgetter(0))[1] if found else None
 
 

@@ -65,18 +65,25 @@ class ChatLayout(Struct, frozen=True):
     opening_of_call: Mapping[str, Json] = field(default_factory=lambda: {"content": None})
     prompt_filter_first: bool = False  # whether a stream begins with a chunk of only the prompt's filter results
     # Where a stream has its usage. "requested": in a last chunk, if requested. "null": the same, and null in all other
-    # chunks. "finish": with the finish reason, unless requested.
-    stream_usage: Literal["requested", "null", "finish"] = "requested"
+    # chunks. "finish": with the finish reason, unless requested. "with_finish": there in any case.
+    stream_usage: Literal["requested", "null", "finish", "with_finish"] = "requested"
     # Finish reasons that the provider does not have -> those that it shows instead.
     finishes: Mapping[str, str] = field(default_factory=lambda: {"error": "stop"})
     content_logprobs: bool = False  # whether log probabilities have token ids and offsets
     reasoning: str = "reasoning_content"  # the key of reasoning, which is shown if `message` has it
     empty_content: str | None = None  # the content of a message without text
-    whole_calls: bool = False  # whether a stream has each tool call in one chunk
+    # Whether a stream has whole tool calls: each in a chunk of its own, or all in the last one.
+    whole_calls: Literal["", "apart", "last"] = ""
+    call: tuple[str, ...] = ()  # the keys of a tool call; none: those of OpenAI
+    unset: Mapping[str, Json] = {}  # keys of a message, and their values where an answer has none
+    ending: Mapping[str, Json] = {}  # the delta of the last chunk of a choice
+    thinks_in_content: bool = False  # whether reasoning is a part of the content, which is a list then
+    # The usage where it is not OpenAI's; else `usage` says which keys it has.
+    count: Callable[[Usage], Mapping[str, Json]] | None = None
 
     @property
     def shows_reasoning(self) -> bool:
-        return self.reasoning in self.message
+        return self.thinks_in_content or self.reasoning in self.message
 
 
 Object = dict[str, Json]
@@ -173,19 +180,27 @@ def _make_message(choice: Choice, layout: ChatLayout) -> Object:
     texts = [part.text for part in parts if isinstance(part, Text)]
     refusals = [part.text for part in parts if isinstance(part, Refusal)]
     full: Object = {
+        **layout.unset,
         "role": "assistant",
         "content": "".join(texts) if texts else layout.empty_content,
         "refusal": "".join(refusals) if refusals else None,
         "annotations": [make_annotation(note) for part in parts if isinstance(part, Text) for note in part.annotations],
     }
     if reasoning := "".join(part.text for part in parts if isinstance(part, Reasoning)):
-        full[layout.reasoning] = reasoning
+        if layout.thinks_in_content:
+            full["content"] = [
+                _make_thinking(part.text) | {"closed": True} if isinstance(part, Reasoning) else _make_text(part.text)
+                for part in parts
+                if isinstance(part, Reasoning | Text)
+            ]
+        else:
+            full[layout.reasoning] = reasoning
     calls = [part.call for part in parts if isinstance(part, ToolUse)]
     if calls and calls[0].kind == "bare":
         function = {"name": calls[0].name, "arguments": calls[0].arguments}
         return {**pick_shown(full, layout.message, layout), "function_call": function}
     if calls:
-        full["tool_calls"] = [_make_tool_call(call) for call in calls]
+        full["tool_calls"] = [_make_whole_call(call, at, layout) for at, call in enumerate(calls)]
     return pick_shown(full, layout.message, layout)
 
 
@@ -198,6 +213,21 @@ def list_visible_parts(parts: Iterable[Part], layout: ChatLayout) -> list[Part]:
         elif isinstance(part, Text | Refusal | ToolUse) or layout.shows_reasoning:
             shown.append(part)
     return shown
+
+
+def _make_thinking(text: str) -> Object:
+    """Return reasoning as a part of the content."""
+    return {"type": "thinking", "thinking": [_make_text(text)]}
+
+
+def _make_text(text: str) -> Object:
+    return {"type": "text", "text": text}
+
+
+def _make_whole_call(call: ToolCall, at: int, layout: ChatLayout) -> Object:
+    """Return a tool call with the keys of the layout."""
+    made = _make_tool_call(call)
+    return pick({**made, "index": at}, layout.call) if layout.call else made
 
 
 def _make_tool_call(call: ToolCall) -> Object:
@@ -213,6 +243,8 @@ def make_annotation(note: Mapping[str, Json]) -> Object:
 
 
 def make_chat_usage(usage: Usage, layout: ChatLayout) -> Object:
+    if layout.count is not None:
+        return dict(layout.count(usage))
     full: Object = {
         "prompt_tokens": usage.prompt,
         "completion_tokens": usage.completion,
@@ -261,7 +293,7 @@ def stream_chunks(
             else:
                 data = to_json(builder.chunk(index, step))
             yield Frame(data, tokens=step.tokens, part=step.part)
-    if include_usage:
+    if include_usage and layout.stream_usage != "with_finish":
         yield Frame(to_json(builder.usage_chunk()), part="usage")
 
 
@@ -317,9 +349,14 @@ class _ChatChunkBuilder:
             more["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
         if step.finish:
             self._unfinished -= 1
-            if layout.stream_usage == "finish" and not self._include_usage and not self._unfinished:
+            if not self._unfinished and self._has_usage_at_finish:
                 more["usage"] = make_chat_usage(answer.usage, layout)
         return self._make_chunk([pick_shown(choice, layout.chunk_choice, layout)], **more)
+
+    @property
+    def _has_usage_at_finish(self) -> bool:
+        place = self._layout.stream_usage
+        return place == "with_finish" or (place == "finish" and not self._include_usage)
 
     def usage_chunk(self) -> dict[str, Json]:
         return self._make_chunk([], usage=make_chat_usage(self._answer.usage, self._layout))
@@ -338,18 +375,22 @@ class _Increment(Struct, frozen=True):
 
 
 def _list_increments(choice: Choice, layout: ChatLayout, tokenizer: Tokenizer) -> Iterator[_Increment]:
+    finish = layout.finishes.get(choice.finish, choice.finish)
+    end = _Increment(layout.ending, part="finish", finish=finish)
     steps = _list_part_increments(choice, layout, tokenizer)
-    first, end = (
-        next(steps, None),
-        _Increment({}, part="finish", finish=layout.finishes.get(choice.finish, choice.finish)),
-    )
+    if layout.whole_calls == "last":
+        others = [*steps]
+        calls = [step for step in others if "tool_calls" in step.delta]
+        steps = iter([step for step in others if "tool_calls" not in step.delta])
+        end = _add_calls(end, calls) if calls else end
+    first = next(steps, None)
     if not layout.shows_reasoning:
         # The first increment waits for the reasoning that the provider does not show.
         hidden = sum(len(tokens_of(part, tokenizer)) for part in choice.parts if isinstance(part, Reasoning))
         if first is not None:
             first = replace(first, tokens=first.tokens + hidden) if hidden else first
         else:
-            end = replace(end, tokens=hidden)
+            end = replace(end, tokens=end.tokens + hidden)
     if layout.opening is None:
         yield _Increment({}, part="open", opens=True)
         yield _add_role(first or _Increment({"content": ""}), {})
@@ -360,6 +401,13 @@ def _list_increments(choice: Choice, layout: ChatLayout, tokenizer: Tokenizer) -
         yield from () if first is None else (first,)
     yield from steps
     yield end
+
+
+def _add_calls(end: _Increment, calls: Sequence[_Increment]) -> _Increment:
+    """Return the last increment of a choice with these whole calls."""
+    made = [call for step in calls for call in step.delta["tool_calls"]]
+    tokens = sum([step.tokens for step in calls])
+    return replace(end, delta={**end.delta, "tool_calls": made}, part="arguments", tokens=tokens)
 
 
 def _add_role(step: _Increment, more: Mapping[str, Json]) -> _Increment:
@@ -378,13 +426,18 @@ def _list_part_increments(choice: Choice, layout: ChatLayout, tokenizer: Tokeniz
                 if part.annotations and "annotations" in layout.message and "annotations" not in layout.not_streamed:
                     yield _Increment({"annotations": [make_annotation(note) for note in part.annotations]})
             case Reasoning():
-                yield from (_Increment({layout.reasoning: piece}, tokens=weight) for piece, weight in pieces)
+                for piece, weight in pieces:
+                    thought: Object = {layout.reasoning: piece}
+                    if layout.thinks_in_content:
+                        thought = {"content": [_make_thinking(piece)]}
+                    yield _Increment(thought, tokens=weight)
             case Refusal():
                 yield from (_Increment({"refusal": piece}, tokens=weight) for piece, weight in pieces)
             case ToolUse() if part.call.kind == "bare":
                 yield from _list_function_increments(part, pieces)
             case ToolUse() if layout.whole_calls:
-                call = {"index": calls, **_make_tool_call(part.call)}
+                call = _make_whole_call(part.call, calls, layout)
+                call = call if layout.call else {"index": calls, **call}
                 yield _Increment({"tool_calls": [call]}, part="arguments", tokens=len(tokens))
                 calls += 1
             case ToolUse():

@@ -45,6 +45,7 @@ from tests.dialects.features import (
     text_request,
 )
 from tests.dialects.gemini import features as gemini
+from tests.dialects.mistral import features as mistral
 from tests.dialects.ollama import features as ollama
 from tests.kit.asgi import app
 
@@ -68,6 +69,7 @@ def requests() -> tuple[Request, ...]:
         *ruled,
         *_of_gemini(),
         *_of_ollama(),
+        *_of_mistral(),
         *_of_messages(),
         *_of_texts(),
         *_of_responses(),
@@ -178,6 +180,15 @@ def _of_ollama() -> Iterator[Request]:
         body = {**request("tool-call", stream=True), **more}
         body = body if not more else {key: value for key, value in body.items() if key != "tools"}
         yield Request(f"ollama {path}", f"/ollama/v1/{path}", _json(body))
+
+
+def _of_mistral() -> Iterator[Request]:
+    for kind, stream in (("", False), (" streamed", True)):
+        for name in (*mistral.names(), *FAILURES):
+            yield Request(f"mistral {name}{kind}", mistral.URL, _json(mistral.request(name, stream=stream)))
+    yield Request("mistral models", "/mistral/v1/models", method="GET")
+    for path in ("fim/completions", "chat/complete"):
+        yield Request(f"mistral {path}", f"/mistral/v1/{path}", _json({"model": "m", "prompt": "def f("}))
 
 
 def _of_texts() -> Iterator[Request]:

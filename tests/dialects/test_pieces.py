@@ -50,6 +50,7 @@ BODIES: Mapping[str, Json] = {
         "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
         "generationConfig": {"thinkingConfig": {"includeThoughts": True}},
     },
+    "mistral_chat": {**STREAMED, "messages": [{"role": "user", "content": "hi"}]},
     "lines": {**STREAMED, "messages": [{"role": "user", "content": "hi"}]},
     "generated_lines": {**STREAMED, "prompt": "hi"},
 }
@@ -76,6 +77,14 @@ def of_lines(line: Json) -> Iterator[str]:
         yield said["thinking"] if "thinking" in said else said.get("content", said.get("response"))
 
 
+def of_mistral(event: Json) -> Iterator[str]:
+    """Yield the pieces of all chunks but those that open and end a choice."""
+    (choice,) = event["choices"]
+    content = choice["delta"]["content"]
+    if "role" not in choice["delta"] and choice["finish_reason"] is None:
+        yield content if isinstance(content, str) else content[0]["thinking"][0]["text"]
+
+
 # How the pieces are found in an event of each operation.
 FOUND: Mapping[str, Callable[[Json], Iterator[str]]] = {
     "chat": of_chat,
@@ -86,6 +95,7 @@ FOUND: Mapping[str, Callable[[Json], Iterator[str]]] = {
     "generate_content": lambda event: (
         part["text"] for each in event["candidates"] for part in each["content"].get("parts", ()) if "text" in part
     ),
+    "mistral_chat": of_mistral,
     "lines": of_lines,
     "generated_lines": of_lines,
 }
@@ -94,6 +104,7 @@ PLACES: list[tuple[str, str, str]] = [
     *(("chat", name, url) for name, url in URLS.items()),
     *(("responses", name, url) for name, url in RESPONSE_URLS.items()),
     *(("completions", name, url) for name, url in TEXT_URLS.items()),
+    ("mistral_chat", "mistral", "/mistral/v1/chat/completions"),
     ("messages", "anthropic", "/anthropic/v1/messages"),
     ("complete", "anthropic", "/anthropic/v1/complete"),
     ("generate_content", "gemini", GEMINI),
@@ -105,7 +116,7 @@ CALLS = {"call", "call without input", "custom call"}
 LACKS: Mapping[str, set[str]] = {
     "completions": CALLS | {"reasoning"},
     "complete": CALLS | {"reasoning"},
-    **dict.fromkeys(("generate_content", "lines"), CALLS),  # their calls are whole
+    **dict.fromkeys(("generate_content", "lines", "mistral_chat"), CALLS),  # their calls are whole
     "generated_lines": CALLS,
 }
 WITHOUT_REASONING = {"openai", "azure_openai", "skytells"}  # in a chat

@@ -25,7 +25,7 @@ CHAT_LAYOUT = ChatLayout(
     opening_of_call={"content": ""},
     finishes={"error": "stop", "content_filter": "stop"},
     reasoning="reasoning",
-    whole_calls=True,
+    whole_calls="apart",
     empty_content="",
 )
 _FINGERPRINT = "fp_ollama"

@@ -41,5 +41,8 @@ def test_each_dialect_tells_in_its_own_headers() -> None:
             for what in ("limit", "remaining", "reset")
             for kind in ("requests", "tokens", "input-tokens", "output-tokens")
         },
+        "mistral": {
+            f"x-ratelimit-{what}-{kind}-minute" for what in ("limit", "remaining") for kind in ("req", "tokens")
+        },
         **{name: set() for name in ("azure", "crazyrouter", "gemini", "ollama", "skytells", "tzafon")},
     }

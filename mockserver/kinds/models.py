@@ -5,5 +5,5 @@ from mockserver.kinds.kind import ModelListing
 _OF_SERVERS = ("load_model", "pull_model", "push_model", "create_model", "copy_model", "blob", "create_blob")
 OPERATIONS = tuple(
     ModelListing(name=name)
-    for name in ("models", "model", "delete_model", "info", "running_models", "version", "status", *_OF_SERVERS)
+    for name in ("models", "model", "delete_model", "info", "running_models", "version", "server_status", *_OF_SERVERS)
 )

@@ -268,7 +268,7 @@ def _operations(dialect: Dialect) -> str:
     """Where each operation of a dialect stands, below its mount."""
     places: dict[str, list[str]] = {}
     for operation in dialect.operations:
-        places.setdefault(operation.name, []).append(f"`{operation.method} {_KIND.sub('', operation.path)}`")
+        places.setdefault(operation.name, []).append(f"`{operation.method} {_KIND.sub('', operation.path) or '/'}`")
     return _list((f"`{name}`", ", ".join(where)) for name, where in places.items())
 
 

@@ -43,7 +43,7 @@ def compatible_operations() -> tuple[Operation, ...]:
     )
     asked = (
         *(_name_ids(operation) for operation in api.inference_operations()),
-        *(operation for operation in api.account_operations() if operation.name == "responses"),
+        replace(api.responses_operation(), over_socket=False),
         *model_operations(NAME, _write_no_lines, _describe_model),
     )
     return (

@@ -47,7 +47,7 @@ def model_operations() -> tuple[Operation, ...]:
         Operation("blob", "GET", "/api/blobs/{digest}", _parse_nothing("blob"), _render_done),
         Operation("create_blob", "POST", "/api/blobs/{digest}", _parse_nothing("create_blob"), _render_created),
         Operation("version", "GET", "/api/version", _parse_nothing("version"), _render_version),
-        Operation("status", "GET", "", _parse_nothing("status"), _render_status),
+        Operation("server_status", "GET", "", _parse_nothing("server_status"), _render_status),
     )
 
 

@@ -58,6 +58,9 @@ OTHERS: dict[str, Json] = {
     "/ollama/api/pull": {"model": "llama3.2"},
     GENERATE_URL: {"model": "llama3.2", "prompt": "Hello"},
     "/ollama/v1/chat/completions": CHAT,
+    "/ollama/v1/completions": {"model": "llama3.2", "prompt": "Hello", "stream": True},
+    "/ollama/v1/embeddings": {"model": "nomic-embed-text", "input": "Hello"},
+    "/ollama/v1/responses": {"model": "llama3.2", "input": "Hello", "stream": True},
     "/ollama/v1/messages": {**CHAT, "max_tokens": 9, "stream": True},
 }
 

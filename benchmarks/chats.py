@@ -53,6 +53,12 @@ def ask_anthropic(text: str, **more: object) -> bytes:
     return post("/v1/messages", json.dumps({**body, **more}).encode(), **{"anthropic-version": "2023-06-01"})
 
 
+def ask_cohere(text: str, **more: object) -> bytes:
+    """Ask Cohere's API."""
+    body = {"model": "command-a-03-2025", "messages": [SYSTEM, user(text)], "stream": False}
+    return post("/cohere/v2/chat", json.dumps({**body, **more}).encode())
+
+
 def ask_gemini(text: str, *, stream: bool = False) -> bytes:
     """Ask Gemini's API."""
     method = "streamGenerateContent?alt=sse" if stream else "generateContent"

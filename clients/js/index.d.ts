@@ -128,6 +128,8 @@ export interface Then extends Content {
   moderation?: Record<string, number> | string[];
   image?: string | { file?: string; text?: string; color?: string };
   status?: string | string[];
+  /** Scores by document, or their order. */
+  rerank?: number[] | { order: number[] };
   /** What a tool of an MCP server fails with: a text, or JSON. */
   tool_error?: unknown;
   /** Content blocks of a tool of an MCP server, in MCP's form. */

@@ -79,6 +79,9 @@ _HOSTS = tuple(
         (r"api\.anthropic\.com", "/", "anthropic"),
         (r"(?:api|codestral)\.mistral\.ai", "/", "mistral"),
         (r"(?:www\.)?ollama\.com", "/", "ollama"),
+        (r"api\.cohere\.(?:com|ai)", "/", "cohere"),
+        (r"api\.voyageai\.com", "/", "voyage"),
+        (r"api\.jina\.ai", "/", "jina"),
         (r"generativelanguage\.googleapis\.com|(?:[a-z0-9-]+-)?aiplatform\.googleapis\.com", "/", "gemini"),
         (r"generativelanguage\.googleapis\.com", "/v1beta/openai/", "openai"),
     )
@@ -98,5 +101,8 @@ ADDRESSES: Mapping[str, str] = {
     "/anthropic": "https://api.anthropic.com",
     "/mistral/v1": "https://api.mistral.ai/v1",
     "/ollama": "http://127.0.0.1:11434",
+    "/cohere": "https://api.cohere.com",
+    "/voyage": "https://api.voyageai.com",
+    "/jina": "https://api.jina.ai",
     "/v1": "https://api.openai.com/v1",
 }

@@ -145,6 +145,7 @@ class Cassette:
     def __init__(self, file: str, parse: ParseCall, match: MatchSettings) -> None:
         self.file, self.parse, self.match = file, parse, match
         self.size = 0  # number of episodes
+        self.models: set[tuple[str, str]] = set()  # of its episodes, with their dialects
         self.refused: list[int] = []  # numbers of episodes whose requests are refused by their dialects
         self._by_key: defaultdict[str, list[CassetteEntry]] = defaultdict(list)
         self._keys: dict[Identity, str] = {}  # of requests as they were recorded
@@ -202,6 +203,7 @@ class Cassette:
             self.refused.append(number)
             return
         reply = replace(episode.reply, source=f"cassette {self.file}#{number}")
+        self.models.add((episode.dialect, episode.model))
         self._by_key[request.key].append(CassetteEntry(number, episode, reply, request))
         if request.identity is not None:
             self._keys[request.identity] = request.key

@@ -37,7 +37,8 @@ from mockserver.config.source import did_you_mean
 from mockserver.config.yaml_reader import pause_collector
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.http import Headers
-from mockserver.core.json import Json, try_parse
+from mockserver.core.json import Json, compact, try_parse
+from mockserver.core.mcp_messages import name_request
 from mockserver.core.text import plural
 
 VERSION = 1
@@ -329,8 +330,17 @@ def summarize(episode: Episode) -> str:
     shown = f': "{said}"' if said else f": {_shorten(request.method)} {_shorten(request.path)}"
     streamed = ", streamed" if reply.frames is not None else ""
     events = "" if reply.frames is None else f", {plural(len(reply.frames), 'event')}"
+    if episode.dialect == "mcp":
+        asked, arguments = _shorten(name_request(episode)), _find_arguments(body)
+        return f"{asked}{f' {_shorten(compact(arguments))}' if arguments else ''} -> {reply.status}{events}"
     named = " ".join(_shorten(word) for word in (episode.dialect, episode.operation, episode.model) if word)
     return f"{named}{streamed}{shown} -> {reply.status}{events}"
+
+
+def _find_arguments(body: Json) -> Json:
+    """Return the arguments of a call to an MCP server."""
+    params = body.get("params") if isinstance(body, Mapping) else None
+    return params.get("arguments") if isinstance(params, Mapping) else None
 
 
 def _find_question(body: Mapping[str, Json]) -> str:

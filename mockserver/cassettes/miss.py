@@ -16,6 +16,7 @@ from mockserver.config.settings import SCRUBBED
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.json import Json, try_parse
 from mockserver.core.json_diff import ABSENT, JsonDifference, Pairs, find_differences, is_equal
+from mockserver.core.mcp_messages import name_request
 from mockserver.core.text import count_shared_ends, count_shared_start, limit_lines, one_line, shown
 
 MAX_LINES = 8
@@ -207,7 +208,7 @@ def summarize_entry(cassette: Cassette, entry: CassetteEntry) -> str:
     episode, call = entry.episode, cassette.parse(entry.episode)
     said = "" if call is None else call.last_user
     when = f", recorded {datetime.fromtimestamp(episode.at, UTC):%Y-%m-%d}" if episode.at else ""
-    about = (episode.dialect, episode.operation, one_line(episode.model), said and shown(said, SHOWN))
+    about = (one_line(name_request(episode)), said and shown(said, SHOWN))
     return f"{cassette.file}#{entry.number}{when}: {' '.join(filter(None, about))}"
 
 
@@ -265,6 +266,7 @@ _ESSENTIAL = frozenset(
         STREAM,
         _DIALECT,
         "model",
+        *("server", "method", "target", "arguments", "params"),  # of MCP
         "tools",
         "tool_choice",
         "instructions",

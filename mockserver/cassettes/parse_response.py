@@ -485,13 +485,113 @@ _STOP_REASONS = {"end_turn": "stop", "max_tokens": "length", "tool_use": "tool_c
 _TEXTS = {"reasoning_content": "reasoning", "reasoning": "reasoning", "content": "text", "refusal": "refusal"}
 
 
+def _read_cohere_chat(body: Table) -> ParsedResponse:
+    """Return a message of Cohere's v2, or an answer of v1, which is a text."""
+    message = read_table(body.get("message"))
+    if "message" not in body:
+        message = {**body, "content": [{"type": "text", "text": body.get("text")}]}
+    parts = [ParsedPart("text", text)] if (text := _read_text(message.get("tool_plan"))) else []
+    for block in read_rows(message.get("content")):
+        parts += [part for part in _read_block(block) if part.text]
+    parts += [ParsedPart("call", call=_read_cohere_call(call)) for call in read_rows(message.get("tool_calls"))]
+    stopped = _read_text(body.get("finish_reason"))
+    finish = (
+        "tool_calls" if stopped == "COMPLETE" and message.get("tool_calls") else _COHERE_REASONS.get(stopped, stopped)
+    )
+    usage = read_table(body.get("usage")) or read_table(body.get("meta"))
+    return ParsedResponse(
+        (ParsedChoice(tuple(parts), finish, tuple(read_rows(message.get("citations")))),),
+        usage=read_table(usage.get("tokens")) or read_table(usage.get("billed_units")) or None,
+    )
+
+
+def _read_cohere_call(call: Table) -> ParsedToolCall:
+    function = read_table(call.get("function"))
+    if not function:  # of v1
+        return ParsedToolCall(_read_text(call.get("name")), compact(call.get("parameters") or {}))
+    return ParsedToolCall(_read_text(function.get("name")), _read_text(function.get("arguments")))
+
+
+def _read_cohere_events(found: Sequence[Event]) -> ParsedResponse:
+    """Return a streamed message: its blocks and calls with what was added to each, and what the last event says."""
+    blocks, calls = dict[int, dict[str, Json]](), dict[int, dict[str, Json]]()
+    citations, ended, plan = list[Table](), dict[str, Json](), ""
+    for event in found:
+        body, at = event.table, _read_number(event.table.get("index"), 0)
+        delta = read_table(body.get("delta"))
+        message = read_table(delta.get("message"))
+        content, call = read_table(message.get("content")), read_table(message.get("tool_calls"))
+        match body.get("type"):
+            case "content-start":
+                blocks[at] = {**content}
+            case "content-delta":
+                _add_to_block(blocks.setdefault(at, {"type": "text"}), content)
+            case "tool-plan-delta":
+                plan += _read_text(message.get("tool_plan"))
+            case "tool-call-start":
+                calls[at] = {**read_table(call.get("function"))}
+            case "tool-call-delta":
+                function, more = calls.setdefault(at, {}), read_table(call.get("function"))
+                function["arguments"] = _read_text(function.get("arguments")) + _read_text(more.get("arguments"))
+            case "citation-start":
+                citations.append(read_table(message.get("citations")))
+            case "message-end":
+                ended = {**delta}
+    made = [{"function": function} for function in calls.values()]
+    whole = {"content": [*blocks.values()], "tool_plan": plan, "tool_calls": made, "citations": citations}
+    response = _read_cohere_chat({**ended, "message": whole})
+    error = ended.get("error") or _find_error(found)
+    return replace(response, error=error, broken=error is not None, complete=bool(ended))
+
+
+_COHERE_REASONS = {
+    **dict.fromkeys(("COMPLETE", "STOP_SEQUENCE"), "stop"),
+    "MAX_TOKENS": "length",
+    "TOOL_CALL": "tool_calls",
+    "ERROR": "error",
+    "ERROR_TOXIC": "content_filter",
+}
+
+
+def _read_generations(body: Table) -> ParsedResponse:
+    """Return the texts of Cohere's generate."""
+    choices = [
+        ParsedChoice(
+            (ParsedPart("text", _read_text(made.get("text"))),),
+            _COHERE_REASONS.get(stopped := _read_text(made.get("finish_reason")), stopped),
+        )
+        for made in read_rows(body.get("generations"))
+    ]
+    return ParsedResponse(tuple(choices), usage=read_table(read_table(body.get("meta")).get("tokens")) or None)
+
+
 def _read_mcp_result(body: Table) -> ParsedResponse:
     """Read the texts of a result of an MCP server, or its error."""
     result = read_table(body.get("result"))
     contents = [*read_rows(result.get("content")), *read_rows(result.get("contents"))]
     contents += [read_table(message.get("content")) for message in read_rows(result.get("messages"))]
-    parts = tuple(ParsedPart("text", _read_text(content.get("text"))) for content in contents if "text" in content)
+    texts = [_read_text(content["text"]) for content in contents if "text" in content]
+    texts += [_name_listed(key, result[key]) for key in _MCP_LISTS if key in result]
+    texts += [_name_server(read_table(result["serverInfo"]))] if "serverInfo" in result else []
+    parts = tuple(ParsedPart("text", text) for text in texts)
     return ParsedResponse(choices=(ParsedChoice(parts),) if parts else (), error=body.get("error"))
+
+
+def _name_listed(key: str, entries: Json) -> str:
+    return f"{key}: {', '.join(str(entry.get('name')) for entry in read_rows(entries)) or 'none'}"
+
+
+def _name_server(server: Table) -> str:
+    return f"{server.get('name')} {server.get('version')}"
+
+
+def _read_mcp_events(found: Sequence[Event]) -> ParsedResponse:
+    """Read the response among the messages of a stream."""
+    responses = [event.table for event in found if "result" in event.table or "error" in event.table]
+    return _read_mcp_result(responses[-1]) if responses else ParsedResponse(complete=False)
+
+
+_MCP_LISTS = ("tools", "resources", "resourceTemplates", "prompts")
 
 
 # How the events of a stream, and a whole body, are read in each format; the contents of Gemini are alike in both.
@@ -501,5 +601,7 @@ _READERS: Mapping[str, tuple[Callable[[Sequence[Event]], ParsedResponse] | None,
     "stored_chat": (None, lambda body: _read_choices([body])),
     "messages": (_read_message_events, _read_message),
     "lines": (_read_lines, lambda body: _join_lines([body])),
-    **dict.fromkeys(("mcp_call", "mcp_read", "mcp_prompt"), (None, _read_mcp_result)),
+    **dict.fromkeys(("mcp_call", "mcp_read", "mcp_prompt", "mcp_session"), (_read_mcp_events, _read_mcp_result)),
+    "cohere_chat": (_read_cohere_events, _read_cohere_chat),
+    "generations": (None, _read_generations),
 }

@@ -422,12 +422,14 @@ _NOT_TEMPLATES = frozenset(
 MAX_NAME = 120
 
 
-def write_rules_file(rules: Sequence[RuleDraft]) -> str:
+def write_rules_file(rules: Sequence[RuleDraft], servers: Mapping[str, Json] | None = None) -> str:
+    """Return the text of a rules file; `servers` are definitions of MCP servers, by name."""
     listed = [
         {"name": name, "when": rule.when, **({} if rule.times is None else {"times": rule.times}), "then": rule.then}
         for rule, name in zip(rules, _name_rules(rules), strict=True)
     ]
-    return "\n".join((*write_yaml({"version": 1, "rules": listed}), ""))
+    defined = {"mcp": servers} if servers else {}
+    return "\n".join((*write_yaml({"version": 1, **defined, **({"rules": listed} if listed else {})}), ""))
 
 
 def _name_rules(rules: Sequence[RuleDraft]) -> list[str]:

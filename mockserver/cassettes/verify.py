@@ -130,6 +130,7 @@ _STREAMED = {
     "contents": "contents",
     "messages": "message_event",
     "lines": "lines",
+    "cohere_chat": "cohere_event",
 }
 
 
@@ -262,6 +263,20 @@ _BLOCK = _choose_by_type(
     server_tool_use={"id": str, "name": str},
 )
 
+_COHERE_MESSAGE = {
+    "role": str,
+    "content?": ([_choose_by_type(text={"text": str}, thinking={"thinking": str})], None),
+    "tool_calls?": ([{"id": str, "function": {"name": str, "arguments": str}}], None),
+    "tool_plan?": _TEXT,
+}
+_COHERE_CHAT = OneOf(
+    lambda value: "v2" if isinstance(value, dict) and "text" not in value else "v1",
+    {
+        "v2": {"id": str, "message": _COHERE_MESSAGE, "finish_reason": str, "usage?": _USAGE},
+        "v1": {"text": str, "finish_reason?": _TEXT, "meta?": _USAGE},
+    },
+)
+
 # What clients need of an answer or an event, by wire format.
 _SHAPES: Mapping[str, Any] = {
     "chat": {**_HEAD, "choices": [_allow_filtered({**_ENDED, "message": _MESSAGE})]},
@@ -279,6 +294,10 @@ _SHAPES: Mapping[str, Any] = {
     "bare_vectors": {"embedding?": ([float], None), "embeddings?": ([[float]], None)},
     "shown_model": {"model_info": _TABLE},
     "judged": {"results": [{"categories": _TABLE, "category_scores": _TABLE}]},
+    "cohere_chat": _COHERE_CHAT,
+    "cohere_event": {"type": str, "index?": int, "delta?": (_TABLE, None)},
+    "generations": {"id": str, "generations": [{"text": str}]},
+    "vectors_by_type": {"id": str, "embeddings": list[list[float]] | dict[str, list[Any] | None]},
     "models": {"data": [{"id": str}]},
     "model": {"id": str},
     "named_models": {"models?": ([_NAMED], None), "publisherModels?": ([_NAMED], None)},

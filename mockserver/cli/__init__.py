@@ -69,7 +69,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "explain": ("ask", "Show which rule answers a request, and why the others do not."),
     "ask": ("ask", "Send one request without a server, and print the answer."),
-    "mcp": ("stdio", "Serve an MCP server on standard input and output."),
+    "mcp": ("mcp", "Serve an MCP server on standard input and output; record, copy and configure servers."),
     "schema": ("rules_file", "Print the JSON Schema of rules files, for editors."),
     "cassette": ("cassette", "Manage recordings: list, show, verify, import, export, ..."),
     "init": ("rules_file", "Write a commented rules.yaml to start from."),

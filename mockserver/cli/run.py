@@ -78,7 +78,7 @@ def run_command(
     mockserver run --for claude-code -- claude -p "say hi"
     mockserver run --record once --cassette chat --upstream openai=https://api.openai.com/v1 -- python app.py
     """
-    from mockserver.server.client_environment import make_environment
+    from mockserver.server.client_environment import list_mcp_servers, make_environment
     from mockserver.server.run import Running  # uvicorn is slow to import; report mistakes in rules first
 
     resume_collection()
@@ -104,7 +104,8 @@ def run_command(
             click.echo(line, err=True)
         if inspect:
             click.echo(f"mockserver: the inspector is at {running.address}{CONTROL}/", err=True)
-        environ = {**os.environ, **make_environment(running.address, live.settings, os.environ)}
+        servers = list_mcp_servers(live.engine.servers, live.settings, live.player.recorded_servers)
+        environ = {**os.environ, **make_environment(running.address, live.settings, os.environ, servers)}
         for agent in led:
             address = f"{running.address}/ns/{agent.name}"
             environ = agent.settle(Path(homes, agent.name), address=address, environ=environ)
@@ -169,6 +170,10 @@ class Report(Struct):
     unanswered: list[Unanswered] = []
 
     def note(self, exchange: Exchange) -> None:
+        if exchange.source.startswith("cassette "):
+            self.replayed[exchange.source] += 1
+        self.new.update((exchange.recorded,) if exchange.recorded else ())
+        self.unrecorded.update((exchange.unrecorded,) if exchange.unrecorded else ())
         if exchange.is_service:
             self.service[exchange.source] += 1
             return
@@ -181,10 +186,6 @@ class Report(Struct):
         self.shares[_find_share(exchange, unmatched=unmatched)] += 1
         if exchange.source == FORWARDED and choice.name and (choice.forwards or exchange.unrecorded):
             self.targets.add(name_file(choice.name))
-        if exchange.source.startswith("cassette "):
-            self.replayed[exchange.source] += 1
-        self.new.update((exchange.recorded,) if exchange.recorded else ())
-        self.unrecorded.update((exchange.unrecorded,) if exchange.unrecorded else ())
         if exchange.remarks:
             self.remarks.update(list_remarks(exchange))
         if (unmatched or rejected) and len(self.unanswered) < MAX_REPORTED:

@@ -16,18 +16,18 @@ import click
 from mockserver.cli.options import add_setting_flags, find_sources, rules_option
 from mockserver.config.errors import ConfigError
 from mockserver.core.json import Json
-from mockserver.core.mcp_server import INTERNAL_ERROR
+from mockserver.core.mcp_server import INTERNAL_ERROR, McpServer
 
 ADDRESS, KEY = "MOCKSERVER_URL", "MOCKSERVER_MCP_KEY"
 _META = "io.modelcontextprotocol/protocolVersion"
 Emit = Callable[[bytes], None]  # takes each message of the server
 
 
-@click.command(name="mcp")
+@click.command(name="serve")
 @click.argument("name")
 @rules_option
 @add_setting_flags("unmatched", "seed", "cassette", "cassettes")
-def mcp_command(name: str, rules: tuple[Path, ...], **flags: Json) -> None:
+def serve_command(name: str, rules: tuple[Path, ...], **flags: Json) -> None:
     """Serve the MCP server NAME to a client that starts a command and speaks over standard input and output.
 
     With MOCKSERVER_URL in the environment, as `mockserver run` and the fixture set it, messages go to that server,
@@ -227,12 +227,13 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
     from mockserver.server.live import start
     from mockserver.server.respond import Responder
 
-    live = start(find_sources(rules, flags))
-    if name not in live.engine.servers:
-        known = ", ".join(sorted(live.engine.servers)) or "none; define one under mcp:"
+    live = start(find_sources(rules, {**flags, "record": "none"}))
+    servers = {each: McpServer(each) for each in live.player.recorded_servers} | {**live.engine.servers}
+    if name not in servers:
+        known = ", ".join(sorted(servers)) or "none; define one under mcp:, or name its cassette"
         raise ConfigError(f'the rules files define no MCP server "{name}"; there are: {known}')
     # Whoever starts a command needs no key, and no login.
-    live.engine = alter_engine(live.engine, servers={name: replace(live.engine.servers[name], login=None)})
+    live.engine = alter_engine(live.engine, servers={name: replace(servers[name], login=None)})
     live.settings = live.settings.model_copy(update={"keys": None})
     operations = {each.method: each for each in DIALECT.operations if each.path == "/{server}"}
     responder = Responder(live, DIALECT, operations)

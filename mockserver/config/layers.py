@@ -9,12 +9,13 @@ from msgspec.structs import replace
 from pydantic_core import ValidationError
 
 from mockserver.config.errors import ConfigError, Mistake, MockserverError
-from mockserver.config.settings import UPSTREAM_KEY, Settings
+from mockserver.config.settings import MCP_ADDRESS, UPSTREAM_KEY, Settings
 from mockserver.config.source import Document, Path, did_you_mean, read
 from mockserver.config.timing import PROFILES, Profiles
 from mockserver.config.validation_errors import Wording, find_mistakes
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
+from mockserver.core.mcp_server import is_upstream_name
 from mockserver.core.text import shown
 from mockserver.core.validation import Validation
 
@@ -124,6 +125,8 @@ class _Layer(Struct, frozen=True):
         if "dialect" in settings.model_fields_set:
             named.insert(0, (("dialect",), settings.dialect))
         for path, name in named:
+            if path[0] == "upstream" and is_upstream_name(name):
+                continue
             if name not in dialects:
                 what = self._name(path[:1]) + (": a dialect" if len(path) > 1 else "")
                 near = did_you_mean(name, dialects)
@@ -168,7 +171,7 @@ def _read_environ(environ: Mapping[str, str]) -> _Layer:
     named = {
         name.removeprefix(_PREFIX).lower(): text
         for name, text in environ.items()
-        if name.startswith(_PREFIX) and not name.startswith(UPSTREAM_KEY)
+        if name.startswith(_PREFIX) and not name.startswith((UPSTREAM_KEY, MCP_ADDRESS))
     }
     known = Settings.model_fields
     return _Layer(

@@ -36,6 +36,7 @@ from mockserver.config.types import (
     split_texts,
 )
 from mockserver.core.json import Json
+from mockserver.core.mcp_server import is_upstream_name
 from mockserver.core.plan import Timing
 from mockserver.core.rates import UNLIMITED, Kind, Limits, Rate, Rates, Window
 from mockserver.core.seed import FROZEN_AT
@@ -288,9 +289,11 @@ def _check_addresses(upstreams: Mapping[str, str]) -> Mapping[str, str]:
             raise PydanticCustomError(
                 "expected", "http(s) addresses without a query, such as https://api.openai.com/v1"
             )
-    return {name: url.rstrip("/") for name, url in upstreams.items()}
+    # paths follow the URL of a provider; that of an MCP server is whole
+    return {name: url if is_upstream_name(name) else url.rstrip("/") for name, url in upstreams.items()}
 
 
+MCP_ADDRESS = "MOCKSERVER_MCP_"  # plus the name of an MCP server: the variable of its URL, for programs
 UPSTREAM_KEY = "MOCKSERVER_UPSTREAM_KEY_"  # plus a dialect: the variable of the key to send upstream
 
 _URLS = {"type": "object", "additionalProperties": {"type": "string", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://[^@?#]+$"}}
@@ -441,7 +444,9 @@ class Settings(BaseTable, title="settings"):
         "names no model.",
     )
     upstream: Upstreams = field(
-        default_factory=dict, description="The provider's base URL, by dialect: openai=https://api.openai.com/v1."
+        default_factory=dict,
+        description="The provider's base URL, by dialect: openai=https://api.openai.com/v1. For an "
+        "MCP server, its URL: mcp/files=https://mcp.example.com/mcp.",
     )
     upstream_timeout: Duration = field(
         600,

@@ -14,7 +14,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, canonical, try_parse
 from mockserver.core.kept_objects import ObjectView
 from mockserver.core.lazy import Memo, lazy_field, lazy_property
-from mockserver.core.mcp_server import McpRequest
+from mockserver.core.mcp_server import UPSTREAM, McpRequest, McpTool
 from mockserver.core.tokens import APPROX, Tokenizer, part_tokens
 
 # Hosted tools whose calls the client carries out: the tool's name, and the key of its input.
@@ -140,12 +140,56 @@ class ToolChoice(Struct, frozen=True, gc=False):
         return not self.names or tool.name in self.names or tool.full_name in self.names
 
 
+class McpConnector(Struct, frozen=True):
+    """An MCP server whose tools the provider is to call itself, by the name that the request gives it.
+
+    `allowed` selects its tools, None all of them, and `refused` names some; `approval` says which calls the client
+    must approve: `always`, `never`, or selections by these words. A selection is a list of names, or
+    `{tool_names: [...], read_only: true}`. `headers` go to the server.
+    """
+
+    label: str
+    url: str = ""
+    allowed: Json = None
+    refused: tuple[str, ...] = ()
+    approval: Json = "never"
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+    def allows(self, tool: McpTool) -> bool:
+        return tool.name not in self.refused and (self.allowed is None or _selects(self.allowed, tool))
+
+    def needs_approval(self, tool: McpTool) -> bool:
+        """Return whether a call must be approved first: always, unless the request says otherwise."""
+        if not isinstance(self.approval, Mapping):
+            return bool(self.approval != "never")
+        if _selects(self.approval.get("always"), tool):
+            return True
+        return not _selects(self.approval.get("never"), tool)
+
+
+def _selects(selection: Json, tool: McpTool) -> bool:
+    if isinstance(selection, list):
+        return tool.name in selection
+    if not isinstance(selection, Mapping):
+        return False
+    names, read_only = selection.get("tool_names"), selection.get("read_only")
+    is_reading = (tool.annotations or {}).get("readOnlyHint") is True
+    is_named = names is None or (isinstance(names, list) and tool.name in names)
+    return is_named and (read_only is None or is_reading is read_only)
+
+
 class IdShape(Struct, frozen=True):
-    """The shape of a provider's ids: a prefix and a number of letters and digits (`alnum`, `base58`), or of digits."""
+    """The shape of a provider's ids: a prefix and a number of letters and digits (`alnum`, `base58`), or of digits.
+
+    In the prefix of a tool call's id, TOOL_NAME stands for the name of the tool. A `uuid` has 32 hex digits in groups.
+    """
 
     prefix: str = "chatcmpl-"
     length: int = 29
-    alphabet: Literal["alnum", "base58", "hex", "digits"] = "alnum"
+    alphabet: Literal["alnum", "base58", "hex", "uuid", "digits"] = "alnum"
+
+
+TOOL_NAME = "{name}"
 
 
 class Options(Struct, frozen=True, gc=False):
@@ -166,6 +210,7 @@ class Options(Struct, frozen=True, gc=False):
     logprobs: int | None = None  # alternatives per token; None: no log probabilities
     dimensions: int | None = None  # of an embedding
     size: tuple[int, int] | None = None  # of a picture: width and height in pixels
+    top_documents: int | None = None  # how many of the documents to return, the best
     seed: int | None = None
     effort: str | None = None  # reasoning effort (none, minimal, low, medium, high...), if stated
     verbosity: str | None = None  # low, medium or high
@@ -195,9 +240,11 @@ class Call(Struct, frozen=True, dict=True):
     raw: Mapping[str, Json] = {}
     messages: tuple[Message, ...] = ()
     prompts: tuple[Prompt, ...] = ()  # without a conversation: each is answered separately
+    documents: tuple[str, ...] = ()  # to rank by the query, which is what the user says
     has_instructions: bool = False  # the first message belongs to this call only
     tools: tuple[Tool, ...] = ()
     tool_choice: ToolChoice = ToolChoice("none")
+    connectors: tuple[McpConnector, ...] = ()  # MCP servers whose tools the provider calls itself
     stream: bool = False
     options: Options = Options()
     ids: IdShape = IdShape()
@@ -221,6 +268,11 @@ class Call(Struct, frozen=True, dict=True):
     @property
     def body(self) -> Mapping[str, Json]:
         return self.raw if self.sent is None else self.sent
+
+    @property
+    def upstream(self) -> str:
+        """Return the name of the upstream that can answer it: its dialect, or `mcp/files` for an MCP server."""
+        return self.dialect if self.mcp is None else f"{UPSTREAM}{self.mcp.server}"
 
     @lazy_property
     def written(self) -> bytes | None:
@@ -305,6 +357,8 @@ class Call(Struct, frozen=True, dict=True):
             if message.parts:
                 for part in message.parts:
                     tokens += self.part_tokens(part)
+        for document in self.documents:
+            tokens += count(document)
         if self.tools:
             tokens += _TOOLS + count(declare_tools(self.tools))
             for message in messages:
@@ -470,6 +524,40 @@ def list_recent_tool_calls(call: Call) -> tuple[ToolCall, ...]:
 
 def tool_calls(call: Call) -> tuple[ToolCall, ...]:
     return tuple(made for message in call.messages for made in message.tool_calls)
+
+
+class Approval(Struct, frozen=True):
+    """What the client says to a call that it was asked to approve."""
+
+    made: ToolCall
+    approved: bool
+
+
+APPROVAL_REQUEST = "mcp_approval_request"  # the kind of such calls
+
+
+def list_recent_approvals(call: Call) -> tuple[Approval, ...]:
+    """Return what the client has said, since the last turn of others, to calls that it was asked to approve.
+
+    The requests of a kept answer have no ids: they are answered in their order.
+    """
+    named = {made.id: made for made in tool_calls(call) if made.kind == APPROVAL_REQUEST and made.id}
+    unnamed: list[ToolCall] = []
+    found: list[Approval] = []
+    for message in call.messages:
+        if not _is_tool_result(message):
+            found = []
+            unnamed += [made for made in message.tool_calls if made.kind == APPROVAL_REQUEST and not made.id]
+            continue
+        made = named.get(message.tool_call_id or "")
+        if made is None and unnamed and message.text.startswith(_ANSWERED):
+            made = unnamed.pop(0)
+        if made is not None:
+            found.append(Approval(replace(made, id=message.tool_call_id or ""), _ANSWERED + "true" in message.text))
+    return tuple(found)
+
+
+_ANSWERED = '{"approve":'
 
 
 def _is_tool_result(message: Message) -> bool:

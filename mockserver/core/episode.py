@@ -124,6 +124,11 @@ class Episode(Struct, frozen=True):
 _FORMATS = {
     ("anthropic", "chat"): "messages",
     ("anthropic", "completions"): "completion",
+    ("cohere", "chat"): "cohere_chat",
+    ("cohere", "completions"): "generations",
+    ("cohere", "embeddings"): "vectors_by_type",
+    ("cohere", "models"): "named_models",
+    ("cohere", "model"): "named_model",
     ("gemini", "chat"): "contents",
     ("gemini", "embeddings"): "vectors",
     ("gemini", "models"): "named_models",

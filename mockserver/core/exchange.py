@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from mockserver.core.call import Call
 from mockserver.core.http import HeaderLines, Headers, is_stream_type
+from mockserver.core.mcp_server import SESSION_OPERATION
 from mockserver.core.plan import Plan, Usage
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import plural
@@ -188,8 +189,11 @@ class Exchange(Struct, eq=False):
 
     @property
     def is_service(self) -> bool:
-        """Return whether the program asked for itself, and a rule for that answered: nobody counts such calls."""
-        return self.plan is not None and self.plan.is_service
+        """Return whether nobody counts the call: the program asked for itself, and a rule for that answered.
+
+        The same holds for handshakes and lists of MCP.
+        """
+        return self.plan is not None and (self.plan.is_service or self.operation == SESSION_OPERATION)
 
     @property
     def modified_by(self) -> tuple[str, ...]:

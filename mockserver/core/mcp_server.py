@@ -9,6 +9,8 @@ from msgspec.structs import replace
 from mockserver.core.json import Json
 
 MODERN, LEGACY = ("2026-07-28",), ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # revisions, latest first
+META = "io.modelcontextprotocol/"  # how the keys of the protocol begin in what a message says of itself
+UNCACHED: Mapping[str, Json] = {"ttlMs": 0, "cacheScope": "private"}  # a client that caches would hide calls
 VERSIONS = (*MODERN, *LEGACY)
 BATCHING = "2025-03-26"  # the only one with arrays of messages
 OPEN_STREAM, END_SESSION = "GET", "DELETE"  # as methods of requests that have no message
@@ -190,6 +192,15 @@ class McpRequest(Struct, frozen=True):
         return next((action for action in actions if action != "accept"), "accept")
 
     @property
+    def is_handshake(self) -> bool:
+        return self.method in HANDSHAKES
+
+    @property
+    def is_housekeeping(self) -> bool:
+        """Return whether its answer says nothing that is worth recording."""
+        return self.id is None or self.method in _HOUSEKEEPING
+
+    @property
     def target(self) -> str:
         return str(self.params.get("uri" if self.method.startswith("resources/") else "name", ""))
 
@@ -197,6 +208,20 @@ class McpRequest(Struct, frozen=True):
     def arguments(self) -> Mapping[str, Json]:
         arguments = self.params.get("arguments")
         return arguments if isinstance(arguments, Mapping) else {}
+
+
+SESSION_OPERATION = "mcp_session"  # the operation of all messages but calls
+HANDSHAKES = ("initialize", "server/discover")  # with a session, and without one
+_HOUSEKEEPING = frozenset(
+    ("ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "subscriptions/listen")
+)
+UPSTREAM = "mcp/"  # how the name begins of the upstream that is an MCP server: `mcp/files`
+
+
+def is_upstream_name(name: str) -> bool:
+    """Return whether an upstream is an MCP server, by its name: `mcp/files`."""
+    server = name.removeprefix(UPSTREAM)
+    return server != name and server != "" and "/" not in server
 
 
 def _find_action(reply: Mapping[str, Json]) -> str:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.action import Fault
-from mockserver.core.call import Call, Message, ToolCall
+from mockserver.core.call import TOOL_NAME, Call, Message, ToolCall
 from mockserver.core.episode import Recorded
 from mockserver.core.http import Frame, Headers
 from mockserver.core.json import Json
@@ -214,12 +214,15 @@ class Logprob(Struct, frozen=True):
     top: tuple[tuple[str, float], ...] = ()
 
 
+SERVED_MCP = "mcp_served"  # the kind of an MCP server's tool whose functions are offered one by one
 TOOL_ERROR = "tool_error"  # why an answer of an MCP tool ends that has failed
 # Why an answer ends, in words that all dialects can show.
 FINISHES = ("stop", "length", "tool_calls", "content_filter", "function_call", "error")
 # In words of one dialect's own, each with what other dialects show instead.
 OWN_FINISHES: Mapping[str, str] = {
     **dict.fromkeys(("end_turn", "stop_sequence", "pause_turn", "compaction"), "stop"),
+    **dict.fromkeys(("COMPLETE", "STOP_SEQUENCE", "ERROR", "TIMEOUT"), "stop"),
+    "TOOL_CALL": "tool_calls",
     **dict.fromkeys(("max_tokens", "model_context_window_exceeded", "MAX_TOKENS"), "length"),
     "tool_use": "tool_calls",
     "refusal": "content_filter",
@@ -253,6 +256,8 @@ class Choice(Struct, frozen=True, dict=True):
             if type(part) is ToolUse and not part.call.id and (name := draw(f"{label}\0{len(parts)}")):
                 is_signed = True
                 made = part.call
+                if name[0] == "{":
+                    name = name.replace(TOOL_NAME, made.name, 1)
                 use = ToolCall(name, made.name, made.arguments, made.kind, made.namespace)
                 part = ToolUse(use, part.chunks, part.tokens)
             parts.append(part)
@@ -417,6 +422,7 @@ class Plan(Struct, frozen=True, gc=False):
     trace: tuple[str, ...] = ()  # steps, branches and faults of rules: `rule rules.yaml:14 weather: steps[1]`
     remarks: tuple[str, ...] = ()  # those on the call, and why no model could answer so, with the rule's place
     history_remarks: tuple[str, ...] = ()  # why the live provider would refuse the history of its call
+    carried_out: "tuple[CarriedOut, ...]" = ()  # calls of MCP servers that the provider makes for the answer
 
     @property
     def is_service(self) -> bool:
@@ -430,3 +436,10 @@ class Plan(Struct, frozen=True, gc=False):
         return Plan(  # by position, as names take longer
             left, self.source, UNTIMED, self.faults, self.modified_by, self.trace, self.remarks, self.history_remarks
         )
+
+
+class CarriedOut(Struct, frozen=True):
+    """A call that the provider makes for an answer, such as of a tool of an MCP server, and its own plan."""
+
+    call: Call
+    plan: Plan

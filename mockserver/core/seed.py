@@ -61,7 +61,8 @@ class Seed(Struct, frozen=True):
             state = begun.copy()
             state.update(label.encode())
             if letters is None:
-                return prefix + state.hexdigest()[:length]
+                digits = state.hexdigest()[:length]
+                return prefix + (group_as_uuid(digits) if alphabet == "uuid" else digits)
             return prefix + state.digest()[:length].translate(letters).decode()
 
         return draw
@@ -88,6 +89,11 @@ class Seed(Struct, frozen=True):
     def hex(self, length: int, *labels: str) -> str:
         """An identifier of `length` (up to 128) hex digits."""
         return self.digest(*labels, size=64).hex()[:length]
+
+
+def group_as_uuid(digits: str) -> str:
+    """Return 32 hex digits in the groups of a UUID."""
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 class WallClock(Struct, frozen=True):

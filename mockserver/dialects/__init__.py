@@ -39,6 +39,7 @@ class Operation(Struct, frozen=True):
     `parse(request, validation)` checks a request like the provider, as strictly as `validation` says, and raises
     Failure; if nothing is checked, it leaves out wrong values, which `call` keeps. `render(call, outcome)` returns the
     reply to a success, whose type is the operation's own. `query` is what the official client always sends.
+    `readdress(call, reply)` returns a recorded reply as the answer to a call that asks for the same.
     `over_socket`: clients can also send it over a WebSocket.
     `error(failed, frames)` returns a failed reply as an event of a stream, after this many others. `own_urls(request,
     body)` returns the body of the provider's own reply, with URLs of this server wherever clients send later requests.
@@ -63,6 +64,7 @@ class Operation(Struct, frozen=True):
     streams: bool | None = None
     body: Callable[[str], dict[str, Json]] | None = None
     own_urls: Callable[[HttpRequest, bytes], bytes] | None = None
+    readdress: Callable[[Call, Reply], Reply] | None = None
     unify: Callable[[HttpRequest, Mapping[str, Json]], Mapping[str, Json]] | None = None
     history: Callable[[Call, Validation], Sequence[HistoryProblem]] = any_history
 

@@ -51,6 +51,14 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
             "AZURE_API_VERSION": "2024-10-21",
         },
     ),
+    "cohere": ClientConfig(
+        mounts=("/cohere",),
+        variables={
+            "CO_API_URL": "{address}/cohere",
+            "CO_API_KEY": "{key}",
+            "COHERE_API_KEY": "{key}",
+        },
+    ),
     "crazyrouter": ClientConfig(mounts=("/crazyrouter/v1",)),
     "fireworks": ClientConfig(
         mounts=("/fireworks/inference/v1", "/fireworks/v1"),
@@ -74,6 +82,10 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
             "GOOGLE_GENAI_USE_ENTERPRISE": "",
         },
         one_key=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    ),
+    "jina": ClientConfig(
+        mounts=("/jina",),
+        variables={"JINA_AI_API_BASE": "{address}/jina/v1", "JINA_API_KEY": "{key}", "JINA_AI_API_KEY": "{key}"},
     ),
     "mistral": ClientConfig(
         mounts=("/mistral/v1",),
@@ -105,4 +117,5 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
     "tzafon": ClientConfig(
         mounts=("/tzafon/v1",), variables={"LIGHTCONE_BASE_URL": "{address}/tzafon", "TZAFON_API_KEY": "{key}"}
     ),
+    "voyage": ClientConfig(mounts=("/voyage",), variables={"VOYAGE_API_KEY": "{key}"}),
 }

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 from pydantic_core import to_json
 
-from mockserver.core.call import Call, Message
+from mockserver.core.call import Call
 from mockserver.core.http import Frame, HeaderLines, Headers, HttpRequest, Reply
-from mockserver.core.json import Json, compact, try_parse
+from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.mcp_server import (
     BATCHING,
@@ -23,11 +23,13 @@ from mockserver.core.mcp_server import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     LEGACY,
+    META,
     METHOD_NOT_FOUND,
     OPEN_STREAM,
     PARSE_ERROR,
     REPLY,
     SERVER_ERROR,
+    UNCACHED,
     UNMATCHED,
     McpDocument,
     McpExtras,
@@ -43,12 +45,12 @@ from mockserver.core.plan import REASONS, TOOL_ERROR, Answer, Failure, Item, Mcp
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._mcp_login import list_login_operations, render_document
+from mockserver.dialects._mcp_recorded import readdress
 from mockserver.dialects._parse import bearer, read_json
 from mockserver.dialects._reply import STREAM_LINES, data_reply, merge_headers
-from mockserver.kinds.mcp import ANSWERED, SESSION
+from mockserver.kinds.mcp import ANSWERED, SESSION, make_mcp_call
 
 NAME = "mcp"
-_META = "io.modelcontextprotocol/"
 _SESSION_METHODS = frozenset(
     ("tools/list", "resources/list", "resources/templates/list", "prompts/list", "completion/complete")
 )
@@ -67,13 +69,13 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
         raise _refuse(f"Parse error: {failure.message}", PARSE_ERROR, status=400) from None
     if isinstance(body, list) and body and http.header("mcp-protocol-version") in (None, BATCHING):
         return _make_batch_call(http, body, validation)
-    return _make_call(http, _read_message(http, body, validation))
+    return make_mcp_call(_read_message(http, body, validation), http)
 
 
 def _parse_bodiless(method: str, http: HttpRequest, validation: Validation) -> Call:
     version = http.header("mcp-protocol-version")
     is_modern = version is not None and version not in LEGACY
-    return _make_call(http, _fill_request(http, McpRequest("", method, {}, None, version or BATCHING, is_modern)))
+    return make_mcp_call(_fill_request(http, McpRequest("", method, {}, None, version or BATCHING, is_modern)), http)
 
 
 def _make_batch_call(http: HttpRequest, messages: Sequence[Json], validation: Validation) -> Call:
@@ -83,7 +85,7 @@ def _make_batch_call(http: HttpRequest, messages: Sequence[Json], validation: Va
     parts: list[Call | Exception] = []
     for message in messages:
         try:
-            parts.append(_make_call(http, _read_message(http, message, validation)))
+            parts.append(make_mcp_call(_read_message(http, message, validation), http))
         except Failure as failure:
             named = message.get("id") if isinstance(message, Mapping) else None
             parts.append(failure.changed(details={**failure.details, "id": named if _is_id(named) else None}))
@@ -92,30 +94,6 @@ def _make_batch_call(http: HttpRequest, messages: Sequence[Json], validation: Va
         raise _refuse("Invalid Request: a JSON-RPC 2.0 object is expected.", INVALID_REQUEST, status=400)
     first = next((call for call in calls if call.operation != SESSION.name), calls[0])
     return replace(first, batch=tuple(parts))
-
-
-def _make_call(http: HttpRequest, request: McpRequest) -> Call:
-    kind = ANSWERED.get(request.method, SESSION)
-    meaning = {"server": request.server, "method": request.method, "target": request.target}
-    answers = request.params.get("inputResponses")
-    return Call(
-        dialect=NAME,
-        operation=kind.name,
-        model=request.server,
-        http=http,
-        meaning={**meaning, "arguments": request.arguments, **({} if answers is None else {"inputs": answers})},
-        raw={"method": request.method, "params": request.params},
-        messages=() if kind is SESSION else (Message("user", _describe(request)),),
-        mcp=request,
-    )
-
-
-def _describe(request: McpRequest) -> str:
-    """Return what is asked as the text that results are made of: the arguments, or the URI."""
-    if request.method == "resources/read":
-        return request.target
-    stated = request.arguments.items()
-    return "\n".join([f"{name}: {value if isinstance(value, str) else compact(value)}" for name, value in stated])
 
 
 def _read_message(http: HttpRequest, body: Json, validation: Validation) -> McpRequest:
@@ -132,7 +110,7 @@ def _read_message(http: HttpRequest, body: Json, validation: Validation) -> McpR
     if not isinstance(params, Mapping):
         raise _refuse("Invalid params: an object is expected.", INVALID_PARAMS, status=200)
     meta = params.get("_meta")
-    stated = meta.get(f"{_META}protocolVersion") if isinstance(meta, Mapping) else None
+    stated = meta.get(f"{META}protocolVersion") if isinstance(meta, Mapping) else None
     header = http.header("mcp-protocol-version")
     is_modern = stated is not None
     version = str(stated) if is_modern else header or BATCHING
@@ -326,15 +304,15 @@ def _describe_session(state: McpState, request: McpRequest) -> dict[str, Json]:
             version = asked if asked in known else known[0]
             return {"protocolVersion": version, **_describe_server(server), "serverInfo": _name_server(server)}
         case "server/discover":
-            named = {f"{_META}serverInfo": _name_server(server)}
+            named = {f"{META}serverInfo": _name_server(server)}
             modern = [each for each in server.versions if each not in LEGACY]
-            return {"supportedVersions": modern, **_describe_server(server), **_UNCACHED, "_meta": named}
+            return {"supportedVersions": modern, **_describe_server(server), **UNCACHED, "_meta": named}
         case "tools/list":
             return _page("tools", server.tools, _describe_tool, server, request)
         case "resources/list":
             return _page("resources", server.resources, _describe_resource, server, request)
         case "resources/templates/list":
-            return {"resourceTemplates": [], **(_UNCACHED if request.is_modern else {})}
+            return {"resourceTemplates": [], **(UNCACHED if request.is_modern else {})}
         case "prompts/list":
             return _page("prompts", server.prompts, _describe_prompt, server, request)
         case "completion/complete":
@@ -345,7 +323,6 @@ def _describe_session(state: McpState, request: McpRequest) -> dict[str, Json]:
 
 
 _MOST_COMPLETIONS = 100  # in one answer
-_UNCACHED: Mapping[str, Json] = {"ttlMs": 0, "cacheScope": "private"}  # a client that caches would hide calls
 
 
 def _describe_server(server: McpServer) -> dict[str, Json]:
@@ -378,7 +355,7 @@ def _page(key: str, entries: Sequence[Entry], describe: Any, server: McpServer, 
             raise _refuse(f"Invalid params: no page begins at cursor {cursor!r}.", INVALID_PARAMS, status=200)
     end = len(entries) if server.page is None else start + server.page
     more = {"nextCursor": f"{_CURSOR}{end}"} if end < len(entries) else {}
-    return {key: [describe(entry) for entry in entries[start:end]], **more, **(_UNCACHED if request.is_modern else {})}
+    return {key: [describe(entry) for entry in entries[start:end]], **more, **(UNCACHED if request.is_modern else {})}
 
 
 _CURSOR = "page-"
@@ -430,7 +407,7 @@ def _write_resource(answer: Answer, request: McpRequest) -> dict[str, Json]:
             contents.append({"uri": request.target, **part.body})
         elif isinstance(part, Text):
             contents.append({"uri": request.target, "text": part.text})
-    return {"contents": contents, **(_UNCACHED if request.is_modern else {})}
+    return {"contents": contents, **(UNCACHED if request.is_modern else {})}
 
 
 def _write_prompt(answer: Answer, request: McpRequest) -> dict[str, Json]:
@@ -502,7 +479,7 @@ def _parser(method: str) -> Callable[[HttpRequest, Validation], Call]:
 
 
 def _list_operations(path: str) -> Iterable[Operation]:
-    yield Operation("mcp_call", "POST", path, _parse, _render)
+    yield Operation("mcp_call", "POST", path, _parse, _render, readdress=readdress)
     yield Operation(SESSION.name, "GET", path, _parser(OPEN_STREAM), _render)
     yield Operation(SESSION.name, "DELETE", path, _parser(END_SESSION), _render)
 

@@ -18,6 +18,7 @@ from mockserver.core.json import Json
 from mockserver.core.lazy import FEW, LazySequence, join_batches
 from mockserver.core.plan import Answer, Models
 from mockserver.core.rates import Standing, Standings
+from mockserver.core.seed import group_as_uuid
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import duration
 from mockserver.dialects._parse import parse_models
@@ -196,8 +197,7 @@ def request_id_line(http: HttpRequest, call: Call | None) -> str:
 
 
 def request_uuid(http: HttpRequest, call: Call | None) -> str:
-    digits = request_hex(http, call)
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+    return group_as_uuid(request_hex(http, call))
 
 
 def openai_rate_limit_headers(standings: Standings) -> Headers:

@@ -14,7 +14,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic_core import to_json
 
-from mockserver.core.call import CLIENT_RUN_TOOLS, Call, IdShape, Message, Options, Tool, ToolCall, ToolChoice
+from mockserver.core.call import (
+    CLIENT_RUN_TOOLS,
+    Call,
+    IdShape,
+    McpConnector,
+    Message,
+    Options,
+    Tool,
+    ToolCall,
+    ToolChoice,
+)
 from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
@@ -286,6 +296,7 @@ def responses_call(http: HttpRequest, body: Body, parsed: Body, spec: ResponsesR
         messages=(Message("system", instructions), *messages) if instructions else messages,
         has_instructions=bool(instructions),
         tools=tools,
+        connectors=_list_connectors(tools) if tools else (),
         tool_choice=_NO_CHOICE if choice is None and not tools else _tool_choice(choice, tools),
         stream=parsed.get("stream") is True,
         ids=spec.ids,
@@ -293,6 +304,32 @@ def responses_call(http: HttpRequest, body: Body, parsed: Body, spec: ResponsesR
         options=_USUAL if _ASKING.isdisjoint(parsed) else _options(parsed),
         is_sound=type(given) is str,
     )
+
+
+def _list_connectors(tools: Iterable[Tool]) -> tuple[McpConnector, ...]:
+    """Return the MCP servers among the tools of a request."""
+    found = [tool.options for tool in tools if tool.kind == "mcp" and isinstance(tool.options.get("server_label"), str)]
+    return tuple(
+        [
+            McpConnector(
+                label=options["server_label"],
+                url=write_text(options.get("server_url")),
+                allowed=options.get("allowed_tools"),
+                approval=options.get("require_approval") or "always",
+                headers=tuple(_list_headers(options)),
+            )
+            for options in found
+        ]
+    )
+
+
+def _list_headers(options: Body) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the headers that the provider sends to an MCP server."""
+    headers = options.get("headers")
+    for name, value in headers.items() if isinstance(headers, Mapping) else ():
+        yield name.lower().encode("latin-1", "replace"), write_text(value).encode("latin-1", "replace")
+    if isinstance(token := options.get("authorization"), str):
+        yield b"authorization", b"Bearer " + token.encode("latin-1", "replace")
 
 
 def _options(parsed: Body) -> Options:

@@ -26,7 +26,7 @@ from mockserver.core.draft import (
 )
 from mockserver.core.json import Json
 from mockserver.core.lazy import Memo, lazy_property
-from mockserver.core.mcp_server import McpServer
+from mockserver.core.mcp_server import VERSIONS, McpServer
 from mockserver.core.plan import Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.state import Counters
@@ -44,6 +44,7 @@ from mockserver.engine.answer import (
 from mockserver.engine.call_objects import CallObjects
 from mockserver.engine.catalogue import LONGEST, Catalogue, Known, Model, apply_limits, limit_for_generator
 from mockserver.engine.counters import ScenarioState, find_attempt, name_ids_counter
+from mockserver.engine.hosted_mcp import HostedAnswer, find_hosted_servers
 from mockserver.engine.mcp_answers import find_resource_draft, generate_mcp_result
 from mockserver.engine.mcp_service import McpService
 from mockserver.engine.mcp_streams import McpStreams
@@ -52,7 +53,7 @@ from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thr
 from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, FaultSelection, FaultSpecs
 from mockserver.kinds import ARTIFACTS, CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS, QUESTIONS
 from mockserver.kinds.kind import ModelListing, Question
-from mockserver.kinds.mcp import McpOperation
+from mockserver.kinds.mcp import SESSION, McpOperation
 from mockserver.kinds.objects import STATUS, Creation, LookUp, ObjectKind, Work
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
@@ -80,6 +81,9 @@ class CassettePlayer(Protocol):
     @property
     def is_empty(self) -> bool:
         """Return whether there is a cassette only for calls that name one."""
+
+    def knows_server(self, call: Call) -> bool:
+        """Return whether there are, or will be, recordings of the MCP server that a call is for."""
 
     async def play(self, call: Call, counters: Counters, cassette: str | None = None) -> Plan | None:
         """Plan a recorded answer, a Forward to the provider, or a Failure that names the nearest episode.
@@ -181,7 +185,7 @@ class Engine:
             elif call.previous_response_id is not None:
                 plan = await self._plan_continuation(call, asked, terms)
             else:
-                plan = await self._plan_conversation(call, asked, terms)
+                plan = await self._plan_answer(call, asked, terms)
                 if call.options.store or call.operation in _ABOUT_KEPT or call.http.turn is not None:
                     plan = await self.memory.leave(call, plan)
         except Failure as refusal:
@@ -193,7 +197,18 @@ class Engine:
         return plan
 
     async def _plan_mcp(self, call: Call, asked: Call, terms: Terms) -> Plan:
-        """Plan what a message to an MCP server gets."""
+        """Plan what a message to an MCP server gets: from recordings of the server, if there are any."""
+        if self._records_server(call):
+            is_session = call.operation == SESSION.name
+            played = await (self.replay(asked) if is_session else self._plan_conversation(call, asked, terms))
+            if played is not None:
+                return played
+            known = {call.model: McpServer(call.model), **self.servers}  # for what needs no recording
+            return await alter_engine(self, servers=known)._serve_mcp(call, asked, terms)
+        return await self._serve_mcp(call, asked, terms)
+
+    async def _serve_mcp(self, call: Call, asked: Call, terms: Terms) -> Plan:
+        """Plan what a defined MCP server says to a message."""
 
         async def respond(call: Call, server: McpServer, draft: Draft | None) -> Plan:
             if draft is not None:
@@ -212,9 +227,16 @@ class Engine:
         needed = self.policy.unmatched == "error" or (conversation is not None and conversation.needs_previous)
         lost = isinstance(resumed, Failure) or (resumed is None and needed)
         call = resumed if isinstance(resumed, Call) else continue_conversation(call, ())
-        plan = await self.memory.leave(call, await self._plan_conversation(call, asked, terms, lost=lost))
+        plan = await self.memory.leave(call, await self._plan_answer(call, asked, terms, lost=lost))
         outcome = plan.outcome
         return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
+
+    async def _plan_answer(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
+        """Plan a whole answer, with the calls that the provider makes of tools of MCP servers."""
+        hosted = find_hosted_servers(call, self.servers) if call.connectors else ()
+        if not hosted:
+            return await self._plan_conversation(call, asked, terms, lost=lost)
+        return await HostedAnswer(call, hosted, _TurnPlanner(self, call, asked, terms, lost)).plan()
 
     async def _plan_conversation(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
         """Plan a conversation. If the previous response is `lost`, only rules that match on it or forward answer."""
@@ -331,6 +353,9 @@ class Engine:
         """Plan what a cassette has of a call, the loaded one unless named; None where there is no cassette."""
         return None if self.player is None else await self.player.play(call, self.counters, cassette)
 
+    def _records_server(self, call: Call) -> bool:
+        return self.player is not None and self.player.knows_server(call)
+
     async def _replay_despite(self, refusal: Failure, call: Call, asked: Call) -> Plan:
         """Plan a call that its model would refuse: an answer in the cassette is what the provider really said."""
         self.policy.models.admit(call.model)
@@ -392,7 +417,8 @@ class Engine:
         """Plan a call that no rule answers: by the cassette, what is kept, or the model."""
         is_kept = call.operation in LOOK_UPS and await self.memory.knows(call)
         plan = None
-        if call.operation != OTHER and call.mcp is None and not is_kept and self.player is not None:
+        is_ours = call.operation == OTHER or is_kept or (call.mcp is not None and not self._records_server(call))
+        if not is_ours and self.player is not None:
             plan = await self.replay(asked)
         if plan is None and lost:
             plan = Plan(Failure("previous_not_found"), "unmatched")
@@ -501,6 +527,31 @@ class Engine:
         known = map(self.policy.models.find_properties, names)
         limits = tuple((model.context_window, model.max_output_tokens) for model in known)
         return Models(names, self.policy.clock.now(), limits)
+
+
+class _TurnPlanner(Struct, frozen=True):
+    """Plans the turns of an answer with the tools of MCP servers; the first is that of the request itself."""
+
+    engine: Engine
+    call: Call
+    asked: Call
+    terms: Terms
+    lost: bool
+
+    async def plan_turn(self, call: Call) -> Plan:
+        """Plan one turn of the model."""
+        is_first = call.meaning is self.call.meaning
+        return await self.engine._plan_conversation(call, self.asked if is_first else call, self.terms, lost=self.lost)
+
+    async def plan_tool(self, call: Call) -> Plan:
+        """Plan the result of a tool, whatever a client would have to do before it may call it."""
+        servers = self.engine.servers
+        open_ended = replace(servers[call.model], sessions=False, versions=VERSIONS)
+        return await alter_engine(self.engine, servers={**servers, call.model: open_ended}).plan(call)
+
+    async def write_text(self, call: Call) -> Plan:
+        """Have the model without weights write the answer."""
+        return await self.engine._generate(call, NO_OVERRIDES)
 
 
 def _forwards(rule: Rule) -> bool:

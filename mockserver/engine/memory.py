@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.core.call import CLIENT_RUN_TOOLS, Call, Message, ToolCall, fingerprint
+from mockserver.core.call import APPROVAL_REQUEST, CLIENT_RUN_TOOLS, Call, Message, ToolCall, fingerprint
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import make_key
 from mockserver.core.plan import (
@@ -192,7 +192,7 @@ def write_messages(answer: Answer) -> tuple[Message, ...]:
         parts=tuple(
             {"type": part.kind, **part.body}
             for part in parts
-            if isinstance(part, Item) and part.kind not in CLIENT_RUN_TOOLS
+            if isinstance(part, Item) and part.kind not in CLIENT_RUN_TOOLS and part.kind != APPROVAL_REQUEST
         ),
         tool_calls=tuple(_list_calls(parts)),
     )
@@ -219,6 +219,8 @@ def _list_calls(parts: Sequence[Part]) -> Iterator[ToolCall]:
         match part:
             case ToolUse(call):
                 yield call
+            case Item("mcp_approval_request", body):
+                yield ToolCall("", str(body.get("name")), str(body.get("arguments")), APPROVAL_REQUEST)
             case Item(kind, body) if kind in CLIENT_RUN_TOOLS:
                 name, key = CLIENT_RUN_TOOLS[kind]
                 yield ToolCall(body.get("call_id", ""), name, json.dumps(body.get(key), separators=(",", ":")), kind)

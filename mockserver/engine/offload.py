@@ -85,7 +85,7 @@ def makes_long(call: Call, draft: Draft | ArtifactDraft) -> bool:
     if n == 1 and logprobs is None and type(draft) is Draft:
         return False
     if isinstance(draft, ArtifactDraft):
-        return len(call.prompts) * (call.options.dimensions or USUAL_DIMENSIONS) > LONG
+        return (len(call.prompts) + len(call.documents)) * (call.options.dimensions or USUAL_DIMENSIONS) > LONG
     letters = sum([len(words_of(part)) for choice in draft.choices for part in choice.parts])
     return letters * max(1, n // max(1, len(draft.choices))) * (1 + (logprobs or 0)) > LONG * LETTERS
 

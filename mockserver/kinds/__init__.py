@@ -19,7 +19,9 @@ from mockserver.kinds import (
     mcp,
     models,
     moderations,
+    rerank,
     responses,
+    tokenization,
 )
 from mockserver.kinds.kind import ArtifactKind, Conversation, OperationKind, Question, ThenKey
 from mockserver.kinds.mcp import McpOperation
@@ -32,11 +34,12 @@ KINDS = (
     embeddings,
     moderations,
     images,
+    rerank,
+    tokenization,
     models,
     batches,
     cached_contents,
     files,
-    images,
     mcp,
 )
 

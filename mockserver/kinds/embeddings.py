@@ -147,8 +147,14 @@ _SMALL = {code: small for code in range(0x530) if len(small := chr(code).lower()
 _WORD = lazy_pattern(r"[^\s!-/:-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+")
 # Sizes by a word in the model's name.
 _SIZES = {
+    "light-v3": 384,  # of Cohere's
+    **dict.fromkeys(("english-v3", "multilingual-v3", "cohere", "embed-v3"), 1024),
+    "voyage-3-lite": 512,
+    "voyage-code-2": 1536,
+    "jina-embeddings-v4": 2048,
+    **dict.fromkeys(("voyage", "jina"), 1024),
     "3-large": 3072,
-    **dict.fromkeys(("cohere", "embed-v3", "mistral-embed", "mxbai-embed", "bge-m3"), 1024),
+    **dict.fromkeys(("mistral-embed", "mxbai-embed", "bge-m3"), 1024),
     "nomic-embed": 768,
     "all-minilm": 384,
 }

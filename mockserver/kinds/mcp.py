@@ -1,5 +1,12 @@
 """Requests to MCP servers: for tools, resources and prompts, with handshakes, lists and notifications around them."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from mockserver.core.call import Call, Message
+from mockserver.core.http import HttpRequest
+from mockserver.core.json import Json, compact
+from mockserver.core.mcp_server import SESSION_OPERATION, McpRequest
 from mockserver.kinds.kind import OperationKind
 
 _WORDS_OF_MODELS = frozenset(
@@ -22,6 +29,34 @@ class McpOperation(OperationKind, frozen=True, kw_only=True):
 TOOL_CALL = McpOperation(name="mcp_call")
 RESOURCE_READ = McpOperation(name="mcp_read", withheld=_WORDS_OF_MODELS | {"tool_error"})
 PROMPT_GET = McpOperation(name="mcp_prompt", withheld=_WORDS_OF_MODELS | {"tool_error"})
-SESSION = McpOperation(name="mcp_session", is_session=True, takes_text=False)
+SESSION = McpOperation(name=SESSION_OPERATION, is_session=True, takes_text=False)
 ANSWERED = {"tools/call": TOOL_CALL, "resources/read": RESOURCE_READ, "prompts/get": PROMPT_GET}  # by rules
 OPERATIONS = (*ANSWERED.values(), SESSION)
+
+
+def make_mcp_call(request: McpRequest, http: HttpRequest, sent: Mapping[str, Json] = MappingProxyType({})) -> Call:
+    """Return the call of a message to an MCP server, which was `sent` as this object."""
+    kind = ANSWERED.get(request.method, SESSION)
+    meaning: dict[str, Json] = {"server": request.server, "method": request.method, "target": request.target}
+    if kind is SESSION and not request.is_handshake:  # which pages of which list
+        listed = {name: value for name, value in request.params.items() if name != "_meta"}
+        meaning |= {"params": listed} if listed else {}
+    answers = request.params.get("inputResponses")
+    return Call(
+        dialect="mcp",
+        operation=kind.name,
+        model=request.server,
+        http=http,
+        meaning={**meaning, "arguments": request.arguments, **({} if answers is None else {"inputs": answers})},
+        raw={"method": request.method, **sent, "params": request.params},
+        messages=() if kind is SESSION else (Message("user", _describe_request(request)),),
+        mcp=request,
+    )
+
+
+def _describe_request(request: McpRequest) -> str:
+    """Return what is asked as the text that results are made of: the arguments, or the URI."""
+    if request.method == "resources/read":
+        return request.target
+    stated = request.arguments.items()
+    return "\n".join([f"{name}: {value if isinstance(value, str) else compact(value)}" for name, value in stated])

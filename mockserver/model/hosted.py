@@ -6,11 +6,18 @@ from collections.abc import Callable, Iterator, Mapping
 
 from msgspec.structs import replace
 
-from mockserver.core.call import Call, Tool, ToolChoice, list_recent_tool_calls, tool_calls
+from mockserver.core.call import (
+    Call,
+    Tool,
+    ToolChoice,
+    list_recent_approvals,
+    list_recent_tool_calls,
+    tool_calls,
+)
 from mockserver.core.hosted_tools import make_item
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.core.plan import Item
+from mockserver.core.plan import SERVED_MCP, Item
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import Mentions
 from mockserver.model.arguments.free_text import find_announced
@@ -25,6 +32,8 @@ def make_hosted_use(tool: Tool, call: Call, seed: Seed) -> Item | None:
     """Return the next use of one of the provider's own tools; None where there is nothing (more) to use it for."""
     if tool.kind.startswith("computer"):
         return _computer_step(tool, call, seed)
+    if tool.kind == SERVED_MCP:  # its tools are offered besides
+        return None
     if tool.kind.startswith("mcp"):
         return _mcp_use(tool, call, seed)
     kind, body = next((use for name, use in _ONCE.items() if tool.kind.startswith(name)), ("", None))
@@ -151,11 +160,8 @@ def _names(allowed: Json) -> list[str]:
 
 
 def _approval(call: Call) -> bool | None:
-    requests = [made.id for made in tool_calls(call) if made.kind == "mcp_approval_request"]
-    for message in reversed(call.since_user):
-        if message.role == "tool" and message.tool_call_id in requests:
-            return '"approve":true' in message.text
-    return None
+    answered = list_recent_approvals(call)
+    return answered[-1].approved if answered else None
 
 
 def _needs_approval(required: Json, name: str) -> bool:

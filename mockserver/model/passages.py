@@ -95,8 +95,8 @@ def find_citation(call: Call) -> Text | None:
     """Quote the sentence of a document that fits the question best, if there are places of it that can be cited."""
     files = (part.get("file") for message in call.messages for part in message.parts)
     places = (file.get("citable") for file in files if isinstance(file, Mapping))
-    citable = next((found for found in places if isinstance(found, tuple) and found), None)  # no client sends a tuple
-    if citable is None:
+    citable = [place for found in places if isinstance(found, tuple) for place in found]  # no client sends a tuple
+    if not citable:
         return None
     asked = _keys(call.last_user[:_MOST_ASKED])
     best = max(citable, key=lambda place: len(asked & _keys(place["cited_text"])))

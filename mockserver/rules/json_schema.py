@@ -11,6 +11,7 @@ from mockserver.config.settings import Settings
 from mockserver.config.source import read
 from mockserver.core.action import Faults
 from mockserver.core.json import Json
+from mockserver.core.mcp_server import UPSTREAM
 from mockserver.kinds import THEN_KEYS
 from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.rules.answer.compile import KINDS
@@ -148,8 +149,9 @@ def make_rules_schema(faults: Faults, dialects: Collection[str] = ()) -> Schema:
     properties["settings"] |= settings
     if dialects:
         settings["properties"]["dialect"]["enum"] = list(dialects)
-        for by_dialect in ("upstream", "validation"):
-            settings["properties"][by_dialect]["propertyNames"] = {"enum": list(dialects)}
+        settings["properties"]["validation"]["propertyNames"] = {"enum": list(dialects)}
+        named = [{"enum": list(dialects)}, {"pattern": f"^{UPSTREAM}[^/]+$"}]
+        settings["properties"]["upstream"]["propertyNames"] = {"anyOf": named}
     scrub = settings["properties"]["scrub"]
     scrub["anyOf"] = [{"type": scrub.pop("type"), "items": scrub["items"]}, scrub.pop("items")]
     for table in (schema, *(properties[key] for key in RulesFile.nullable)):

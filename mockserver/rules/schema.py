@@ -242,7 +242,7 @@ class ContentSpec(Table):
         None, description="log probabilities, one for each token of the text"
     )
     finish: Finish | None = field(
-        None, description="the finish reason, or a dialect's own value; only Fireworks has `error`, others send `stop`"
+        None, description="the finish reason, or a dialect's own; only Cohere and Fireworks have `error`, others `stop`"
     )
     chunks: Chunks | None = field(None, description="how to split texts and arguments when streaming")
     content_filter: FilterSpec | None = field(None, description="a content filter that trips")

@@ -18,10 +18,12 @@ from mockserver.config.source import Document
 from mockserver.core.call import Call
 from mockserver.core.episode import SUFFIX, Episode, Sent
 from mockserver.core.http import HttpRequest
+from mockserver.core.mcp_messages import find_response
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects import Operation, discover
-from mockserver.server.routes import Endpoint, find_endpoint, find_operation, list_endpoints
+from mockserver.dialects import Operation
+from mockserver.kinds.mcp import SESSION
+from mockserver.server.routes import Endpoint, find_endpoint, find_operation, list_dialect_endpoints
 from mockserver.server.snapshot import parse_query
 from mockserver.server.sources import find_cassettes, find_rules
 from mockserver.server.stubs import digest_body, make_stub_operation
@@ -114,9 +116,13 @@ class CassetteStore:
         name = _remove_suffix(name)
         with self._lock:
             cassette, file, stale = self.load(name, new=True), self._find_file(name), self._stale.get(name, set())
-            alike = cassette.find_alike(episode) if stale else ()
+            is_session = episode.operation == SESSION.name  # which clients repeat in each connection
+            alike = cassette.find_alike(episode) if stale or is_session else ()
             if replaced := {entry.episode for entry in alike if entry.episode in stale}:
                 return self._replace(name, replaced, episode)
+            same = (entry.number for entry in alike if is_session and _says_same(entry.episode, episode))
+            if (known := next(same, None)) is not None:
+                return known
             is_known = self._stamps.get(name) == file.stamp
             number = file.append(episode)
             if is_known and number == cassette.size + 1:  # nobody else has written meanwhile: this is no change
@@ -147,6 +153,12 @@ class CassetteStore:
             return self._find_file(name).stamp
         except CassetteError as error:  # it is something else by now
             return str(error)
+
+
+def _says_same(one: Episode, other: Episode) -> bool:
+    """Return whether two episodes of an MCP server have the same response, to requests of whatever ids."""
+    mine, theirs = find_response(one.reply), find_response(other.reply)
+    return mine is not None and theirs is not None and {**mine, "id": 0} == {**theirs, "id": 0}
 
 
 def check_cassettes(documents: Iterable[Document], store: CassetteStore) -> None:
@@ -221,5 +233,4 @@ def parse_recorded(operation: Operation, dialect: str, http: HttpRequest) -> Cal
 
 @cache
 def _list_places(dialect: str) -> tuple[Endpoint, ...]:
-    spoken = discover().get(dialect)
-    return () if spoken is None else list_endpoints({dialect: spoken}, dialect)
+    return list_dialect_endpoints(dialect)

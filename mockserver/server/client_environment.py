@@ -1,11 +1,13 @@
 """Where to point clients: the environment for official ones, each dialect's base URL, and the page that shows these."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote
 
-from mockserver.config.settings import UPSTREAM_KEY, Settings
+from mockserver.config.settings import MCP_ADDRESS, UPSTREAM_KEY, Settings
 from mockserver.core.http import CONTROL, HttpRequest, Reply
+from mockserver.core.mcp_server import UPSTREAM, is_upstream_name
 from mockserver.dialects import Dialect, client_configs
 from mockserver.dialects._clients import ClientConfig
 from mockserver.server.routes import drop_dialect_segment
@@ -17,8 +19,12 @@ NEAR = ("127.0.0.1", "localhost", "::1")  # what no proxy can reach for us
 _OPENAI = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 
 
-def make_environment(address: str, settings: Settings, environ: Mapping[str, str]) -> Mapping[str, str]:
+def make_environment(
+    address: str, settings: Settings, environ: Mapping[str, str], servers: Iterable[str] = ()
+) -> Mapping[str, str]:
     """The variables to set for clients of a server at this address, besides those of `environ`.
+
+    `servers` names MCP servers: the URL of `files` is in `MOCKSERVER_MCP_FILES`.
 
     OpenAI's client speaks dialects without variables of their own: it is led to such a `dialect` of the settings. A
     real key stays only if an upstream needs it; so do variables that lead clients past the server.
@@ -26,6 +32,7 @@ def make_environment(address: str, settings: Settings, environ: Mapping[str, str
     facts = {"address": address, "key": next((key for key, its in (settings.keys or {}).items() if its.allowed), KEY)}
     configs = client_configs()
     spoken, found = configs[settings.dialect], {ADDRESS: address}
+    found |= {_name_mcp_variable(name): f"{address}/mcp/{quote(name, safe='')}" for name in servers}
     if settings.keys:
         found[MCP_KEY] = facts["key"]
     for name, dialect in configs.items():
@@ -46,6 +53,16 @@ def make_environment(address: str, settings: Settings, environ: Mapping[str, str
         hosts = list(filter(None, map(str.strip, listed.split(","))))
         found[name] = listed if "*" in hosts else ",".join(dict.fromkeys((*hosts, *NEAR)))
     return found
+
+
+def list_mcp_servers(defined: Iterable[str], settings: Settings, recorded: Iterable[str] = ()) -> Sequence[str]:
+    """The MCP servers that clients can reach: those that rules files define, and those that are or will be recorded."""
+    forwarded = [name.removeprefix(UPSTREAM) for name in settings.upstream if is_upstream_name(name)]
+    return tuple(dict.fromkeys((*defined, *forwarded, *recorded)))
+
+
+def _name_mcp_variable(server: str) -> str:
+    return MCP_ADDRESS + re.sub(r"\W", "_", server).upper()
 
 
 def _list_omitted(dialect: ClientConfig | Dialect, environ: Mapping[str, str], *, real: bool) -> Sequence[str]:

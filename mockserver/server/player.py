@@ -1,6 +1,6 @@
 """Answers calls from cassettes, and says what is to be recorded into them."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlencode
 
@@ -14,6 +14,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Forward, Plan, Timing
 from mockserver.core.state import Counters
 from mockserver.delivery.script import AT_ONCE, Pace
+from mockserver.dialects._mcp_recorded import find_other_handshake
 from mockserver.engine.counters import name_episodes_counter
 from mockserver.engine.offload import is_large, on_thread
 from mockserver.server.cassette_store import CassetteStore, name_file, parse_sent
@@ -59,6 +60,20 @@ class Player(Struct, frozen=True):
     def is_empty(self) -> bool:
         return self.choice.name is None and self.choice.record == "none"
 
+    @property
+    def recorded_servers(self) -> Sequence[str]:
+        """The MCP servers of which the cassette has recordings, by name."""
+        models = () if self.cassette is None else self.cassette.models
+        return sorted([model for dialect, model in models if dialect == "mcp"])
+
+    def knows_server(self, call: Call) -> bool:
+        """Return whether the cassette has recordings of the MCP server that a call is for, or is to get some."""
+        if self.choice.name is None:
+            return False
+        cassette = self.cassette
+        is_recorded = cassette is not None and (call.dialect, call.model) in cassette.models
+        return is_recorded or (self.choice.record != "none" and call.upstream in self.upstreams)
+
     async def play(self, call: Call, counters: Counters, cassette: str | None = None) -> Plan | None:
         """Plan the recorded answer to a call, a Forward, or a Failure that says what is nearest.
 
@@ -68,8 +83,12 @@ class Player(Struct, frozen=True):
         name, record = choice.name, choice.record
         if name is None:
             return None if record == "none" else self._fail(_NOWHERE.format(record=record), "")
+        if call.mcp is not None and call.mcp.is_housekeeping:
+            return Plan(Forward(), "forwarded") if self._reaches_server(call, choice) else None
         if record != "none" and choice.forwards:
             return self._forward(call, choice)
+        if call.mcp is not None and call.mcp.is_handshake and self._reaches_server(call, choice):
+            return self._forward(call, choice)  # for a session that new calls can use
         try:
             played = self.store.get(name)
             if played is None:
@@ -81,7 +100,10 @@ class Player(Struct, frozen=True):
         except CassetteError as error:
             details = {"cassette": name}
             return Plan(Failure("server_error", str(error.mistakes[0]), status=500, details=details), "unmatched")
-        if entries := played.find(key):
+        entries = played.find(key)
+        if not entries and (other := find_other_handshake(call)) is not None:
+            entries = played.find(played.make_key(other))
+        if entries:
             at = 1
             if len(entries) > 1:
                 at = await counters.count(call.http.namespace, name_episodes_counter(played.file, key))
@@ -113,9 +135,13 @@ class Player(Struct, frozen=True):
         redacted = episode if self.policy is None else self.policy.redact(episode)
         return f"cassette {name_file(cassette)}#{self.store.save(cassette, redacted)}"
 
+    def _reaches_server(self, call: Call, choice: CassetteChoice) -> bool:
+        """Return whether calls may go to the MCP server itself."""
+        return (choice.forwards or choice.record == "new_episodes") and call.upstream in self.upstreams
+
     def _forward(self, call: Call, choice: CassetteChoice) -> Plan:
-        if call.dialect not in self.upstreams:
-            why = _NO_UPSTREAM.format(dialect=call.dialect, name=choice.name, record=choice.record)
+        if call.upstream not in self.upstreams:
+            why = _NO_UPSTREAM.format(dialect=call.upstream, name=choice.name, record=choice.record)
             return self._fail(why, str(choice.name))
         return Plan(Forward(choice.name), "forwarded")
 

@@ -11,18 +11,22 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from mockserver.config.errors import CassetteError
-from mockserver.config.settings import UPSTREAM_KEY, Settings
+from mockserver.config.settings import Settings
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, find_format
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import WITHOUT_BODY
 from mockserver.core.json import try_parse
 from mockserver.core.lazy import lazy_pattern
+from mockserver.core.mcp_messages import ResponseEvent, find_response
+from mockserver.core.mcp_server import INVALID_PARAMS, METHOD_NOT_FOUND, UNKNOWN_RESOURCE
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import escape_line
 from mockserver.dialects import discover
+from mockserver.kinds.mcp import OPERATIONS as MCP_OPERATIONS
 from mockserver.server.snapshot import Decoding, find_codings
+from mockserver.server.upstreams import name_key_variable
 
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.redact import Redactor
@@ -58,16 +62,31 @@ class RecordingPolicy:
 
 def find_misconfiguration(reply: Recorded, call: Call) -> str | None:
     """Return what an answer says about a wrong key or URL and what to do next, or None."""
+    if call.mcp is not None:
+        return _find_mcp_refusal(reply, call)
     status, dialect = reply.status, call.dialect
     if status == 403 and _HIDDEN.search(reply.bytes):
         return None
     if status in (401, 403) or (status == 400 and b"API_KEY_INVALID" in reply.bytes):
-        key = UPSTREAM_KEY + dialect.upper()
-        return f"{status}: the upstream rejected the API key; give the client a valid one, or set {key}{_ALL}"
+        return _REJECTED.format(status=status, key=name_key_variable(dialect))
     if status == 404 and not _names_what_is_missing(call, reply.bytes.decode("utf-8", "replace")):
         version = "missing" if "/v1" in discover()[dialect].mounts[0] else "too much"
         return f"404: the URL in --upstream {dialect}=URL looks wrong (is /v1 {version}?){_ALL}"
     return None
+
+
+def _find_mcp_refusal(reply: Recorded, call: Call) -> str | None:
+    """Return why an MCP server refused a message that other servers, or the same one later, would take; or None."""
+    status = reply.status
+    if status in (401, 403):
+        return _REJECTED.format(status=status, key=name_key_variable(call.upstream))
+    response = find_response(reply)
+    if response is None:
+        return f"{status}: no MCP server answers so; check the URL in --upstream {call.upstream}=URL{_ALL}"
+    error = response.get("error")
+    code, said = (error.get("code"), error.get("message")) if isinstance(error, Mapping) else (None, "")
+    is_told = status < 400 or code in _TOLD_WITH_STATUS
+    return None if is_told else f"{status}: the MCP server refused the message: {said}{_ALL}"
 
 
 def _names_what_is_missing(call: Call, body: str) -> bool:
@@ -81,7 +100,9 @@ def _names_what_is_missing(call: Call, body: str) -> bool:
     return any(name and name in said for name in (call.model, call.id)) or _ASKED.search(said) is not None
 
 
+_TOLD_WITH_STATUS = (METHOD_NOT_FOUND, INVALID_PARAMS, UNKNOWN_RESOURCE)  # errors that depend on the request alone
 _ALL = " (--record-errors records it too)"
+_REJECTED = "{status}: the upstream rejected the API key; give the client a valid one, or set {key}" + _ALL
 _HIDDEN = lazy_pattern(rb"may not exist|not found \(or permission denied\)")  # Google's 403 of what there is not
 _PATH = lazy_pattern(r"(?<![\w.])/[^\s\"']*")
 _ASKED = lazy_pattern(
@@ -172,7 +193,7 @@ class Recorder:
 
 
 class _Body:
-    def __init__(self, status: int, headers: Fields, end: re.Pattern[bytes] | None) -> None:
+    def __init__(self, status: int, headers: Fields, end: re.Pattern[bytes] | ResponseEvent | None) -> None:
         self._status, self._headers = status, headers
         self._coded, self._decoding = _make_decoding(headers)
         self._plain: list[bytes] = []
@@ -235,7 +256,7 @@ class _Events:
     `end` finds the last event, `between` the end of each.
     """
 
-    def __init__(self, end: re.Pattern[bytes] | None, between: re.Pattern[bytes]) -> None:
+    def __init__(self, end: re.Pattern[bytes] | ResponseEvent | None, between: re.Pattern[bytes]) -> None:
         self.end, self.has_ended, self._between = end, False, between
         self._events: list[RecordedEvent] = []
         self._rest = bytearray()  # of an event whose end has not come
@@ -278,12 +299,13 @@ _OF_CHUNKS = lazy_pattern(_DONE + b"|" + _FAILED)
 _OF_STEPS = lazy_pattern(_CLOSED + b"|" + _FAILED)
 
 # By wire format: how the last event of a stream is known, where there is one that ends it. An error ends any.
-_ENDS: Mapping[str, re.Pattern[bytes]] = {
+_ENDS: Mapping[str, re.Pattern[bytes] | ResponseEvent] = {
     "chat": _OF_CHUNKS,
     "completions": _OF_CHUNKS,
     "responses": _OF_STEPS,
     "response": _OF_STEPS,
     "contents": lazy_pattern(rb'"(?:finishReason|blockReason)"\s*:' + b"|" + _FAILED),
     "lines": lazy_pattern(rb'"done"\s*:\s*true|\A\s*\{\s*"error"\s*:'),
+    **{operation.name: ResponseEvent() for operation in MCP_OPERATIONS},
     "messages": lazy_pattern(_LINE + rb"event: ?message_stop[ \t]*[\r\n]|" + _FAILED),
 }

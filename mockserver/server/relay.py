@@ -73,9 +73,14 @@ class Relay(Struct, eq=False):
         asked, call, forward = self.response.forwarded, self.response.call, self.response.plan.outcome
         assert asked is not None and call is not None and isinstance(forward, Forward)  # noqa: PT018, S101
         live = self.live
-        upstream, keep = find_upstream(self.dialect, live.settings.upstream, live.sources.environ), live.save_episode
+        upstream, keep = (
+            find_upstream(self.dialect, call, live.settings.upstream, live.sources.environ),
+            live.save_episode,
+        )
         if forward.cassette is not None and keep is not None and asked.method != "HEAD":  # which has not all of it
-            job = RecordingJob(forward.cassette, call, self._describe_request(asked, call), live.settings.record_errors)
+            is_probe = call.mcp is not None and call.mcp.method == "server/discover"  # which older servers refuse
+            errors = False if is_probe else live.settings.record_errors
+            job = RecordingJob(forward.cassette, call, self._describe_request(asked, call), errors)
             self._recorder = Recorder(job, partial(keep, forward.cassette), self.exchange)
         received = await self._send_request(upstream, asked, scope)
         try:

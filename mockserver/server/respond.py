@@ -18,16 +18,17 @@ from starlette.types import Message, Receive
 from mockserver.config.settings import Settings
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
-from mockserver.core.exchange import Exchange
+from mockserver.core.exchange import COMPLETE, Exchange
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, write_lines
 from mockserver.core.json import Json
-from mockserver.core.plan import UNTIMED, Answer, Failure, Forward, Outcome, Plan, Raw, Usage
+from mockserver.core.plan import UNTIMED, Answer, CarriedOut, Failure, Forward, Outcome, Plan, Raw, Usage
 from mockserver.core.seed import Seed
 from mockserver.core.state import StateLostError
 from mockserver.core.text import escape_line, lines
 from mockserver.core.validation import HistoryProblem, find_validation
 from mockserver.delivery.script import AT_ONCE, Pace, fit_beats, join_frames, part_frames
 from mockserver.dialects import Dialect, Operation
+from mockserver.dialects._mcp import DIALECT as MCP
 from mockserver.dialects._reply import drop_headers, merge_headers
 from mockserver.engine.answer import use_tokenizer
 from mockserver.engine.engine import Engine
@@ -218,6 +219,8 @@ class Responder(Struct, eq=False):
             else:
                 plan = await self._plan_within_limits(engine, call, visit)
         visit.call = call
+        for each in plan.carried_out:
+            _note_carried_out(visit, each)
         if live.budgets and namespace in live.budgets:
             plan = live.budgets[namespace].spend(plan)
         if type(plan.outcome) is Forward:
@@ -362,6 +365,8 @@ class Responder(Struct, eq=False):
         elif isinstance(outcome, Recorded):
             reply, pace = pace_reply(outcome, pace, settings.replay_speed if timed else 0.0)
             reply = self._use_own_urls(operation, reply, call.http)
+            if operation.readdress is not None:
+                reply = operation.readdress(call, reply)
             if reply is outcome.reply and pace is AT_ONCE and not plan.faults:  # which need each frame by itself
                 reply = outcome.joined_reply
         else:
@@ -417,6 +422,18 @@ class Responder(Struct, eq=False):
             own, across = add_origin_headers(request, own, settings.cors)
             response.reply, response.extra_headers = replace(reply, headers=own), (*extra, *across)
         return response
+
+
+def _note_carried_out(visit: Visit, done: CarriedOut) -> None:
+    """Note a call in the journal that the provider makes itself for an answer."""
+    call, plan = done.call, done.plan
+    row = visit.journal.open(call.http.method, call.http.path, call.dialect, call.http.namespace)
+    row.headers = call.http.headers
+    row.take(call.http.body)
+    reply = MCP.fail(call.http, plan.outcome, call) if isinstance(plan.outcome, Failure) else None
+    row.rules, row.plan, row.status = visit.row.rules, plan.rendered, 200 if reply is None else reply.status
+    row.call, row.model, row.operation = call, call.model, call.operation
+    visit.journal.close(row, COMPLETE)
 
 
 async def _decode(request: HttpRequest, visit: Visit, settings: Settings) -> HttpRequest:

@@ -7,7 +7,7 @@ from operator import itemgetter
 
 from msgspec import Struct
 
-from mockserver.dialects import Dialect, Operation
+from mockserver.dialects import Dialect, Operation, discover
 from mockserver.dialects._mcp import DIALECT as MCP
 from mockserver.dialects._mcp_login import list_well_known_paths, make_well_known_operation
 from mockserver.kinds import ASKED
@@ -55,6 +55,19 @@ def list_endpoints(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpo
                 found.setdefault((mount + operation.path or "/", dialect.name), {})[operation.method] = operation
     served = [Endpoint(path, dialects[name], operations) for (path, name), operations in found.items()]
     return tuple(sorted(served, key=lambda place: "POST" not in place.operations))
+
+
+def find_dialect(name: str) -> Dialect | None:
+    """Return the dialect of a recorded request, which MCP's can be, too."""
+    return MCP if name == MCP.name else discover().get(name)
+
+
+def list_dialect_endpoints(name: str) -> tuple[Endpoint, ...]:
+    """Every path of a dialect, which may be MCP's; none of an unknown one."""
+    spoken = discover().get(name)
+    if spoken is None:
+        return MCP_ENDPOINTS if name == MCP.name else ()
+    return list_endpoints({name: spoken}, name)
 
 
 def list_own_endpoints(dialect: Dialect) -> tuple[Endpoint, ...]:

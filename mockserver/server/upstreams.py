@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote, unquote_to_bytes, urljoin, urlsplit
 from msgspec import Struct, field
 
 from mockserver.config.settings import UPSTREAM_KEY
+from mockserver.core.call import Call
 from mockserver.core.http import HOP_BY_HOP, HeaderLines, Headers, HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.core.seed import make_token
@@ -76,11 +77,16 @@ class UpstreamClient(Struct, eq=False):
 
 
 class Upstream(Struct, frozen=True):
-    """The upstream of a dialect: its URL, and the key that replaces the client's, if there is one."""
+    """The upstream of a dialect, or an MCP server: its URL, and the key that replaces the client's, if there is one.
+
+    `name` is that of the settings; `mount` is the path here that its URL stands for, unless the dialect's mounts are.
+    """
 
     dialect: Dialect
     address: str
     key: str | None = None
+    name: str = ""
+    mount: str = ""
 
     __repr__, __rich_repr__ = make_reprs("key")
 
@@ -100,6 +106,8 @@ class Upstream(Struct, frozen=True):
         return f"{self.address}{target}{'?' if query else ''}{quote(query, safe=_SAFE_IN_QUERY)}"
 
     def _find_prefix(self, path: str) -> str:
+        if path == self.mount:
+            return path
         fronts = (front for mount in self.dialect.mounts for front in (mount, drop_dialect_segment(mount)))
         return max((front for front in fronts if path.startswith(f"{front}/")), key=len, default="")
 
@@ -142,7 +150,7 @@ class Upstream(Struct, frozen=True):
         else:
             limit = "in time" if seconds is None else f"within {seconds:g} s (upstream_timeout)"
             why = f"did not answer {limit}" if late else _explain(error)
-        message = f"The upstream of {self.dialect.name}, {self.host}, {why}."
+        message = f"The upstream of {self.name}, {self.host}, {why}."
         return Failure("gateway_timeout" if late else "bad_gateway", message)
 
     def explain_break(self, error: BaseException, seconds: float | None = None) -> str:
@@ -150,15 +158,21 @@ class Upstream(Struct, frozen=True):
 
         late = isinstance(error, TimeoutException) and seconds is not None
         why = f"sent nothing for {seconds:g} s (upstream_timeout)" if late else escape_line(_describe(error))
-        return f"The upstream of {self.dialect.name}, {self.host}, broke off its answer: {why}."
+        return f"The upstream of {self.name}, {self.host}, broke off its answer: {why}."
 
 
-def find_upstream(dialect: Dialect, upstreams: Mapping[str, str], environ: Mapping[str, str]) -> Upstream:
-    address = upstreams.get(dialect.name)
+def find_upstream(dialect: Dialect, call: Call, upstreams: Mapping[str, str], environ: Mapping[str, str]) -> Upstream:
+    name = call.upstream
+    address = upstreams.get(name)
     if address is None:
-        why = f"No upstream is set for {dialect.name}; set one, such as --upstream {dialect.name}=https://..."
-        raise Failure("bad_gateway", why)
-    return Upstream(dialect, address, environ.get(UPSTREAM_KEY + dialect.name.upper(), "").strip() or None)
+        raise Failure("bad_gateway", f"No upstream is set for {name}; set one, such as --upstream {name}=https://...")
+    key = environ.get(name_key_variable(name), "").strip() or None
+    return Upstream(dialect, address, key, name, mount="" if call.mcp is None else call.http.path)
+
+
+def name_key_variable(upstream: str) -> str:
+    """Return the variable of the key for an upstream: `MOCKSERVER_UPSTREAM_KEY_MCP_FILES` for `mcp/files`."""
+    return UPSTREAM_KEY + _UNNAMEABLE.sub("_", upstream).upper()
 
 
 def select_forwarded(headers: Fields) -> Iterator[tuple[bytes, bytes]]:
@@ -235,6 +249,7 @@ def _describe(error: BaseException) -> str:
     return text.rstrip(".")
 
 
+_UNNAMEABLE = re.compile(r"\W")  # in the name of a variable
 _CIRCLE = (
     "This request has passed through this server before: the upstream is the server itself, or leads back to it. "
     "Name the provider's own server with --upstream."

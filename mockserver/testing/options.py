@@ -228,6 +228,7 @@ class Then(TypedDict, total=False):
     moderation: Any
     image: Any
     status: str | list[str]
+    rerank: Sequence[float] | Mapping[str, Any]
     tool_error: Any
     content: Sequence[Mapping[str, Any]]
     progress: Mapping[str, Any] | Sequence[Mapping[str, Any]]

@@ -41,7 +41,7 @@ from mockserver.rules.lint.remarks import Remark, find_repeated_calls
 from mockserver.rules.load import Rule
 from mockserver.server.agents import Agent, check_unmatched, find_agent
 from mockserver.server.call_budget import MAX_CALLS, CallBudget
-from mockserver.server.client_environment import make_base_url, make_environment
+from mockserver.server.client_environment import list_mcp_servers, make_base_url, make_environment
 from mockserver.server.live import start
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.player import Player
@@ -182,7 +182,11 @@ class MockServer(Assertions):
     @property
     def env(self) -> Mapping[str, str]:
         """The environment variables with which official clients connect to this server."""
-        return make_environment(self.url, self._live.settings, find_own_environ())
+        return make_environment(self.url, self._live.settings, find_own_environ(), self._list_mcp_servers())
+
+    def _list_mcp_servers(self) -> Sequence[str]:
+        live = self._live
+        return list_mcp_servers((*live.engine.servers, *self._mcp), live.settings, live.player.recorded_servers)
 
     def client(self, dialect: str = "openai", **options: Any) -> "OpenAI":
         """OpenAI's client for a dialect that it supports; `options` are the client's. Raises ConfigError.
@@ -463,7 +467,9 @@ class MockServer(Assertions):
 
     def find_played_cassette(self) -> PlayedCassette | None:
         """The cassette that is replayed, if any, and which episodes were played."""
-        return None if self._cassette is None else self._cassette.count_played(self.calls)
+        if self._cassette is None:
+            return None
+        return self._cassette.count_played((*self.calls, *self.service_calls))  # of MCP servers, lists, too
 
     def compile_rule(self, rule: Mapping[str, Json], place: SourceLocation) -> Rule:
         """A rule declared at a place of a program. Raises RuleError."""

@@ -165,7 +165,7 @@ def _make_blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
                 yield Block({"type": "thinking", "thinking": text, "signature": ""}, part)
             case ToolUse(call):
                 if call.kind == "custom" or call.arguments.lstrip()[:1] not in ("{", ""):  # Anthropic has objects only
-                    part = _wrap_arguments(part)
+                    part = wrap_arguments(part)
                     call = part.call
                 used = {"id": call.id, "name": call.name, "input": _parse_input(call.arguments), "caller": _DIRECT}
                 if options.toolset and call.name not in options.tools:
@@ -177,7 +177,8 @@ def _make_blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
                     yield Block(body, part if body["type"].endswith("tool_use") else None)
 
 
-def _wrap_arguments(part: ToolUse) -> ToolUse:
+def wrap_arguments(part: ToolUse) -> ToolUse:
+    """Return a call whose text is in an object, for providers whose tools take nothing else."""
     arguments = to_json({"input": part.call.arguments}).decode()
     chunks: Chunks = "token"
     if isinstance(part.chunks, tuple):
@@ -235,7 +236,8 @@ def _make_hosted_blocks(item: Item, name: Callable[[str], str], last: str) -> It
         case "mcp_call":
             made, asked = name("mcptoolu_01"), _parse_input(body["arguments"])
             server, failed = body["server_label"], body.get("error") is not None
-            said = [{"type": "text", "text": str(body.get("output") or body.get("error") or ""), "citations": None}]
+            text = _explain_mcp_error(body["error"]) if failed else str(body.get("output") or "")
+            said = [{"type": "text", "text": text, "citations": None}]
             yield {"type": "mcp_tool_use", "id": made, "name": body["name"], "server_name": server, "input": asked}
             yield {"type": "mcp_tool_result", "tool_use_id": made, "is_error": failed, "content": said}
         case "server_tool_use" | "mcp_tool_use":
@@ -247,6 +249,14 @@ def _make_hosted_blocks(item: Item, name: Callable[[str], str], last: str) -> It
             yield {"type": kind, "tool_use_id": last, **body, **called}
         case "redacted_thinking" | "container_upload" | "compaction" as kind:
             yield {"type": kind, **body}
+
+
+def _explain_mcp_error(error: Json) -> str:
+    """The text of an error that OpenAI's API would have as an object."""
+    content = error.get("content") if isinstance(error, Mapping) else None
+    if isinstance(content, list):
+        return "\n".join(str(block.get("text")) for block in content if isinstance(block, Mapping) and "text" in block)
+    return str(error.get("message") if isinstance(error, Mapping) else error)
 
 
 def compact_answer(answer: Answer, options: MessageOptions) -> tuple[Answer, MessageOptions]:

@@ -130,7 +130,7 @@ def test_explain_shows_every_rule_and_condition(matching: Path) -> None:
             "would refuse this request to /openai/v1/chat/completions: Missing required parameter: 'model'.",
         ),
         ([1], "expected a JSON object: the body of a request, or method, path, headers and body"),
-        ({"path": "/v1/chat", "body": BODY}, "no operation at /v1/chat; nearest: POST /v1/chat/completions"),
+        ({"path": "/v1/chat/c", "body": BODY}, "no operation at /v1/chat/c; nearest: POST /v1/chat/completions"),
         ({"method": "PUT", "body": BODY}, "/openai/v1/chat/completions takes POST, GET, not PUT"),
     ],
 )

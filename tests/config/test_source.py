@@ -140,6 +140,7 @@ def test_more_mistakes_than_anybody_reads_are_counted():
         ("thinking", ("timing", "reasoning"), '; did you mean "reasoning"?'),
         ("output_tokens", ("prompt_tokens", "completion_tokens"), '; did you mean "completion_tokens"?'),
         ("RESOURCE_EXHAUSTED", ("rate_limit", "quota"), '; did you mean "rate_limit"?'),
+        ("citations", ("annotations", "choices"), '; did you mean "annotations"?'),
         ("claude", ("openai", "anthropic"), '; did you mean "anthropic"?'),
         ("thinking", ("thin",), '; did you mean "thin"?'),
         ("stopp", ("stop", "STOP"), '; did you mean "stop"?'),

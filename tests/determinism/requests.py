@@ -29,6 +29,7 @@ from mockserver.dialects import discover
 from tests.determinism.unruled import unruled
 from tests.dialects.anthropic.features import FEATURES as MESSAGE_FEATURES
 from tests.dialects.anthropic.features import request as message_request
+from tests.dialects.cohere import features as cohere
 from tests.dialects.features import (
     FAILURES,
     FEATURES,
@@ -65,17 +66,9 @@ class Request:
 def requests() -> tuple[Request, ...]:
     """Every dialect with every feature and failure of each operation, broken bodies, look-ups, what is generated."""
     ruled = (found for dialect in URLS for found in _of(dialect))
-    return (
-        *ruled,
-        *_of_gemini(),
-        *_of_ollama(),
-        *_of_mistral(),
-        *_of_messages(),
-        *_of_texts(),
-        *_of_responses(),
-        *_of_documents(),
-        *_of_nobody(),
-    )
+    others = (*_of_gemini(), *_of_messages(), *_of_cohere(), *_of_embedders())
+    others = (*others, *_of_ollama(), *_of_mistral())
+    return (*ruled, *others, *_of_texts(), *_of_responses(), *_of_documents(), *_of_nobody())
 
 
 def rules() -> str:
@@ -91,6 +84,7 @@ def rules() -> str:
         if feature.then is not None
     ]
     thens = {f"{_MESSAGES} {name}": then for name, (then, _) in MESSAGE_FEATURES.items() if then} | {**FAILURES}
+    thens |= {f"cohere {name}": each.then for name, each in cohere.FEATURES.items() if each.then is not None}
     listed += [{"name": name, "when": {"model": name}, "then": then} for name, then in thens.items()]
     return yaml.safe_dump({"version": 1, "rules": listed}, sort_keys=False)
 
@@ -218,10 +212,37 @@ def _of_messages() -> Iterator[Request]:
     yield Request(f"{_MESSAGES} models", "/anthropic/v1/models?limit=3", method="GET")
 
 
+def _of_cohere() -> Iterator[Request]:
+    for name in cohere.FEATURES:
+        body = {**cohere.request(name), "model": f"cohere {name}"}
+        yield Request(f"cohere {name}", cohere.NEW, _json(body))
+        yield Request(f"cohere {name} streamed", cohere.NEW, _json({**body, "stream": True}))
+    for name in FAILURES:
+        yield Request(f"cohere failure {name}", cohere.NEW, _json({**cohere.HI, "model": name}))
+    for name, body in cohere.OLD_FEATURES.items():
+        asked = {"message": cohere.HI["message"], **body}
+        yield Request(f"cohere v1 {name}", cohere.OLD, _json(asked))
+        yield Request(f"cohere v1 {name} streamed", cohere.OLD, _json({**asked, "stream": True}))
+    for path, bodies in cohere.PATHS.items():
+        for at, body in enumerate(bodies):
+            yield Request(f"cohere {path} {at}", f"/cohere{path}", _json(body))
+    yield Request("cohere models", "/cohere/v1/models", method="GET")
+    yield Request("cohere unknown path", "/cohere/v2/chats")
+
+
+def _of_embedders() -> Iterator[Request]:
+    for dialect, top, kind in (("jina", "top_n", "embedding_type"), ("voyage", "top_k", "output_dtype")):
+        ranked = {"model": "m", "query": "The sea", "documents": ["A street", "The sea"], top: 1}
+        yield Request(f"{dialect} rerank", f"/{dialect}/v1/rerank", _json(ranked))
+        vectors = {"model": "m", "input": ["The sea"], kind: "ubinary"}
+        yield Request(f"{dialect} vectors", f"/{dialect}/v1/embeddings", _json(vectors))
+
+
 def _of_documents() -> Iterator[Request]:
     for dialect in discover().values():
         for operation in dialect.operations:
-            if operation.name in _DOCUMENTS and "{" not in operation.path:
+            is_asked = dialect.name in URLS or dialect.name in ("mistral", "ollama")
+            if operation.name in _DOCUMENTS and "{" not in operation.path and is_asked:
                 query = (
                     "&".join(f"{key}={value}" for key, value in operation.query.items())
                     or URLS.get(dialect.name, "").partition("?")[2]

@@ -28,7 +28,7 @@ OPERATIONS = [
     for name in sorted(discover())
     for operation in ("chat", *PROMPTS)
     if any(each.name == operation for each in discover()[name].operations)
-    and (name, operation) != ("anthropic", "completions")  # an old API without templates
+    and (name, operation) not in (("anthropic", "completions"), ("cohere", "completions"))  # old APIs without templates
 ]
 WANTED = st.fixed_dictionaries(
     {},

@@ -16,6 +16,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import discover
 from mockserver.dialects._typed import TypedModel
+from tests.dialects.cohere.features import bodies
 
 TOOL = {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {"a": {"type": ["string"]}}}}
 CALLS = [
@@ -256,6 +257,13 @@ _OWN_CHATS = [
     {"model": "m", "messages": CHAT[:1], "format": {"b": 1, "a": 2.0}, "think": "low", "stream": False, "x": [{}]},
     {"model": "m", "messages": [{"role": "user", "content": 5}]},
 ]
+
+
+def _of_cohere(operation: str) -> list[Any]:
+    """Bodies of v2 without what only v1 knows."""
+    return [{key: value for key, value in body.items() if key != "message"} for body in bodies(operation)]
+
+
 CASES = [
     Case("fireworks", "chat", [*_LOOK_ALIKE, {"model": "m", "messages": CHAT, "logprobs": True, "top_k": 1}, _UNREAD]),
     Case("fireworks", "completions", [*_TEXTS, {"model": "m", "prompt": [1]}]),
@@ -270,6 +278,9 @@ CASES = [
     Case("anthropic", "input_tokens", [{k: v for k, v in body.items() if k in _COUNTED} for body in _MESSAGES]),
     Case("ollama", "chat", _OWN_CHATS),
     Case("ollama", "completions", [{"model": "m", "prompt": "hi", "raw": True}, {"model": "m", "prompt": 5}]),
+    Case("cohere", "chat", [*_of_cohere("chat"), {**_UNREAD, "new": 1}]),
+    Case("cohere", "embeddings", [*_of_cohere("embeddings"), {**_UNREAD, "new": 1}]),
+    Case("cohere", "rerank", [*_of_cohere("rerank"), {**_UNREAD, "new": 1}]),
     Case("openai", "chat", [*SEEDS, {"model": "m", "messages": [{"role": "user", "content": None}]}]),
     Case("openai", "responses", _RESPONSES),
     Case(

@@ -10,6 +10,7 @@ from openai.types.chat.completion_create_params import CompletionCreateParamsNon
 from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
 
 from tests.dialects.anthropic.features import bodies as anthropic_bodies
+from tests.dialects.cohere.features import bodies as cohere_bodies
 from tests.dialects.features import FEATURES, RESPONSE_FEATURES, TEXT_FEATURES, request, response_request, text_request
 from tests.dialects.gemini.features import bodies as gemini_bodies
 from tests.kit.client_types import smallest_bodies
@@ -75,6 +76,10 @@ def sound(operation: str, dialect: str = "") -> tuple[Json, ...]:
         made = [*anthropic_bodies(operation)]
     elif dialect == "gemini":
         made = [*gemini_bodies(operation)]
+    elif dialect == "cohere":
+        made = [*cohere_bodies(operation)]
+    elif dialect in _EMBEDDERS:
+        made = [*_EMBEDDERS[dialect][operation]]
     elif operation in ("chat", "update_chat"):
         made = [request(name, stream=stream) for name in FEATURES for stream in (False, True)]
     elif operation == "completions":
@@ -110,13 +115,16 @@ def odd(draw: st.DrawFn, operation: str, dialect: str = "") -> bytes:
 @cache
 def typed(operation: str, dialect: str) -> tuple[Json, ...]:
     """A body for each field, tool and choice that OpenAI's client knows for an operation that others took over."""
-    kind = None if dialect in ("anthropic", "gemini") else _TYPES.get(operation)
+    kind = None if dialect in ("anthropic", "cohere", "gemini") else _TYPES.get(operation)
     found = smallest_bodies(kind, {"messages": _SAID, "input": _SAID, "model": "m"}) if kind else ()
     said: Json = {"model": "m", "input": _SAID} if operation == "responses" else {}
     return tuple({**said, **body} for _, body in found)
 
 
-_ASKED = ("model", "messages", "input", "prompt", "contents", "content", "requests", "instances")
+_ASKED = (
+    *("model", "messages", "input", "prompt", "contents", "content", "requests", "instances"),
+    *("message", "texts", "images", "query", "documents", "text", "tokens"),
+)
 _SAID = [{"role": "user", "content": "Hi"}]
 _TYPES: Mapping[str, Any] = {
     "chat": CompletionCreateParamsNonStreaming,
@@ -170,4 +178,21 @@ DOCUMENTS: Mapping[str, Sequence[Json]] = {
         {"model": "omni-moderation-latest", "input": ["one", "two"]},
         {"model": "omni-moderation-latest", "input": _PARTS},
     ),
+}
+_RANKED = {"model": "m", "query": "the sea", "documents": ["a street", "the sea"], "return_documents": True}
+_EMBEDDERS: Mapping[str, Mapping[str, Sequence[Json]]] = {
+    "jina": {
+        "embeddings": (
+            {"model": "m", "input": ["the sea"], "dimensions": 8, "embedding_type": "base64"},
+            {"model": "m", "input": [{"text": "the sea"}, {"image": "https://a.test/b.png"}], "task": "x"},
+        ),
+        "rerank": (_RANKED, {**_RANKED, "top_n": 1}),
+    },
+    "voyage": {
+        "embeddings": (
+            {"model": "m", "input": "the sea", "output_dimension": 8, "encoding_format": "base64"},
+            {"model": "m", "input": ["the sea"], "input_type": "query", "output_dtype": "binary"},
+        ),
+        "rerank": (_RANKED, {**_RANKED, "top_k": 1}),
+    },
 }

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
 
-from mockserver.dialects import Operation, discover
+from mockserver.dialects import Operation, discover, jina, voyage
 from mockserver.dialects._chat import CHAT
 from mockserver.dialects._completions import COMPLETION
 from mockserver.dialects._embeddings import AZURE_EMBEDDING, EMBEDDING
@@ -23,6 +23,7 @@ from mockserver.dialects.anthropic.batches import BATCH
 from mockserver.dialects.anthropic.complete import COMPLETE
 from mockserver.dialects.anthropic.models import COUNT, MESSAGES
 from mockserver.dialects.azure import AZURE_CHAT, PASSED
+from mockserver.dialects.cohere import models as cohere
 from mockserver.dialects.fireworks.models import CHAT as FIREWORKS_CHAT
 from mockserver.dialects.fireworks.models import COMPLETION as FIREWORKS_COMPLETION
 from mockserver.dialects.gemini.messages import (
@@ -132,7 +133,7 @@ def _moved(schema: Json, name: str) -> Json:
 
 def body_of(dialect: str, operation: Operation) -> "tuple[AnyModel, ...] | None":
     """The models of an operation's body, which may be split among several; None where it takes none."""
-    if operation.method != "POST" or operation.name in ("cancel_response", "cancel_batch"):
+    if operation.method != "POST" or operation.name in ("cancel_response", "cancel_batch", "info"):
         return None
     if (dialect, operation.name) == ("anthropic", "create_file"):  # a form
         return None
@@ -143,8 +144,14 @@ def body_of(dialect: str, operation: Operation) -> "tuple[AnyModel, ...] | None"
 
 
 def _verb(operation: Operation) -> str:
-    """The end of a path such as `/models/{model}:generateContent`."""
-    return operation.path.rpartition("}:")[2] if "}:" in operation.path else ""
+    """The end of a path such as `/models/{model}:generateContent`, or the version and the end of Cohere's."""
+    if "}:" in operation.path:
+        return operation.path.rpartition("}:")[2]
+    found = _VERSIONED.fullmatch(operation.path)
+    return "" if found is None else "_".join(found.groups())
+
+
+_VERSIONED = re.compile(r"/(v[12])/(chat|embed|rerank)")
 
 
 class MessageModel:
@@ -215,6 +222,19 @@ BODIES: Mapping[str, Mapping[str, tuple[AnyModel, ...]]] = {
     },
     "anthropic": {"chat": (MESSAGES,), "input_tokens": (COUNT,), "create_batch": (BATCH,), "completions": (COMPLETE,)},
     "azure": {"chat": (AZURE_CHAT, PASSED), "embeddings": (AZURE_EMBEDDING,)},
+    "cohere": {
+        "v2_chat": (cohere.CHAT,),
+        "v1_chat": (cohere.OLD_CHAT,),
+        "v2_embed": (cohere.EMBED,),
+        "v1_embed": (cohere.OLD_EMBED,),
+        "v2_rerank": (cohere.RERANK,),
+        "v1_rerank": (cohere.OLD_RERANK,),
+        "completions": (cohere.GENERATE,),
+        "tokenize": (cohere.TOKENIZE,),
+        "detokenize": (cohere.DETOKENIZE,),
+    },
+    "jina": {"embeddings": (jina.EMBED,), "rerank": (jina.RERANK,)},
+    "voyage": {"embeddings": (voyage.EMBED,), "rerank": (voyage.RERANK,)},
     "fireworks": {"chat": (FIREWORKS_CHAT,), "completions": (FIREWORKS_COMPLETION,)},
     "gemini": {
         **dict.fromkeys(("generateContent", "streamGenerateContent"), (MessageModel(GENERATE),)),

@@ -95,12 +95,29 @@ def _success(answer: RawResponse, dialect: str, operation: str) -> None:
     if dialect == "gemini":
         GEMINI[operation](answer.body)
         return
+    if dialect in ("cohere", "jina", "voyage"):
+        check_cohere(answer.body, answer.headers.get("content-type", ""))
+        return
     if answer.headers.get("content-type") == STREAM:
         _STREAMS[operation](answer.body, dialect)
         return
     assert answer.headers.get("content-type") == JSON, answer.headers
     strict(answer.body)
     PLAIN[operation](answer.body, dialect)
+
+
+def check_cohere(body: bytes, media: str) -> None:
+    """A message, events, or lines of JSON; other bodies are any JSON."""
+    if media == "application/stream+json":
+        for line in body.splitlines():
+            assert strict(line)["event_type"]
+    elif media == STREAM:
+        *events, last = [frame.rpartition(b"data: ")[2] for frame in body.removesuffix(b"\n\n").split(b"\n\n")]
+        assert last == b"[DONE]"
+        kinds = [strict(event)["type"] for event in events]
+        assert (kinds[0], kinds[-1]) == ("message-start", "message-end")
+    elif "message" in (said := strict(body)):
+        has_shape(said, "cohere", "response")
 
 
 def _chat_stream(body: bytes, dialect: str) -> None:

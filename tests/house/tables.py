@@ -235,6 +235,7 @@ def _limits_of(model: PublishedModel) -> Sequence[str]:
 _PAGES = {  # of others: that of the table
     **dict.fromkeys(("anthropic", "gemini"), "anthropic-and-gemini.md"),
     **dict.fromkeys(("mistral", "ollama"), "ollama-and-mistral.md"),
+    **dict.fromkeys(("cohere", "jina", "voyage"), "cohere-and-rerank.md"),
 }
 
 
@@ -281,8 +282,11 @@ def _without(feature: str) -> Iterator[str]:
     return (f"`{dialect.name}`" for dialect in discover().values() if feature not in dialect.features)
 
 
+_WITHOUT_CODES = ("cohere", "jina", "voyage")  # whose errors are a message
+
+
 def _errors() -> str:
-    spoken = discover().values()
+    spoken = [dialect for dialect in discover().values() if dialect.name not in _WITHOUT_CODES]
     rows = [
         (f"`{name}`", str(status), *(_answered(dialect, name) for dialect in spoken))
         for name, status in REASONS.items()
@@ -452,11 +456,12 @@ def _limit_headers() -> str:
     limited = app(limits={"requests_per_minute": 1, "tokens_per_minute": 1000}, known_models=False)
     alike: dict[tuple[str, str], list[str]] = {}
     for name, dialect in discover().items():
-        asked = make_usual_request(name, "responses" if name == "tzafon" else "chat", dialect.models[0], "hello")
+        first = next(each.name for each in dialect.operations if each.name in ASKED)
+        asked = make_usual_request(name, first, dialect.models[0], "hello")
         own = {"authorization": f"Bearer sk-{name}"}  # and so a budget of its own
         answered, refused = (limited.ask(asked.path, asked.body, headers=own) for _ in range(2))
         assert (answered.status, refused.status) == (200, 429), (name, answered.body, refused.body)
-        left = [each for each in answered.headers if "ratelimit" in each]
+        left = [each for each in answered.headers if "ratelimit" in each or "trial" in each]
         more = [each for each in refused.headers if "retry" in each and each not in answered.headers]
         alike.setdefault((_listed_names(left), _listed_names(more)), []).append(name)
     rows = [(_listed_names(dialects), *headers) for headers, dialects in alike.items()]

@@ -369,7 +369,7 @@ def test_an_unknown_revision_in_the_header(server: MockServer) -> None:
 def test_an_unknown_server_names_those_that_there_are(server: MockServer) -> None:
     answered = post(server, {"jsonrpc": "2.0", "id": 1, "method": "ping"}, "mail")
     assert answered.status_code == 404
-    told = 'There is no MCP server "mail"; there are: files, paged. Define it under mcp: in a rules file.'
+    told = 'There is no MCP server "mail"; there are: files, paged. Define it under mcp: in a rules file, or record it.'
     assert answered.json()["error"]["message"] == told
 
 

@@ -71,6 +71,7 @@ def test_what_tells_a_call_from_others(asked: Call, wanted: dict[str, Any]) -> N
         ({"response_format": "json_schema"}, {"json": {}}),
         ({"operation": "embeddings"}, {"embedding": [0.1, 0.2, 0.3]}),
         ({"operation": "moderations"}, {"moderation": {"violence": 0.9}}),
+        ({"operation": "rerank"}, {"rerank": [0.9, 0.1]}),
         ({"operation": "response"}, {"error": 404}),
     ],
 )

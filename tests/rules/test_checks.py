@@ -12,7 +12,7 @@ from tests.kit.rules import loaded, mistakes, then_mistakes
 
 ANSWERS = (
     "text, json, refusal, tool_calls, items, parts, choices, error, content_filter, generate, echo, raw, cassette, "
-    "forward, steps, one_of, tool_error, content, embedding, moderation, image, status, failed, faults, timing"
+    "forward, steps, one_of, tool_error, content, embedding, moderation, image, rerank, status, failed, faults, timing"
 )
 
 BAD = {

@@ -174,6 +174,7 @@ def test_the_corpus_of_bad_requests(entrances: Entrances) -> None:
     assert statuses == {200, 204, 400, 404, 405, 413, 415, 422}
 
 
+COHERE = {"chat": "chat", "embeddings": "embed", "rerank": "rerank"}
 ASKED: Mapping[tuple[str, str], str] = {
     **{(dialect, "chat"): path for dialect, path in URLS.items()},
     **{(dialect, "completions"): path for dialect, path in TEXT_URLS.items()},
@@ -181,6 +182,8 @@ ASKED: Mapping[tuple[str, str], str] = {
     ("openai", "embeddings"): "/v1/embeddings",
     ("openai", "moderations"): "/v1/moderations",
     ("anthropic", "chat"): MESSAGES,
+    **{("cohere", name): f"/cohere/v2/{path}" for name, path in COHERE.items()},
+    **{(name, "rerank"): f"/{name}/v1/rerank" for name in ("jina", "voyage")},
     ("gemini", "chat"): GEMINI.format(model="gemini-2.5-flash"),
 }
 EACH = 60  # mutated bodies of each

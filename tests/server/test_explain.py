@@ -135,7 +135,7 @@ def test_prompts_are_explained_one_by_one_and_leave_nothing(server: ControlledSe
         ({"call": 1}, 400, "call 1 cannot be explained: no operation is at its path"),
         ({"call": 2}, 400, "call 2 cannot be explained: its body was too large to be kept whole (11000"),
         ({"dialect": "opena", "body": {}}, 400, 'unknown dialect "opena"; known: anthropic,'),
-        ({"path": "/v1/chat", "body": {}}, 400, "no operation at /v1/chat; nearest: POST /v1/chat/completions"),
+        ({"path": "/v1/chat/c", "body": {}}, 400, "no operation at /v1/chat/c; nearest: POST /v1/chat/completions"),
         ({"path": "http://[", "body": {}}, 400, "invalid path http://["),
         (
             {"model": "m"},

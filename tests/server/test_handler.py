@@ -254,7 +254,9 @@ def test_operations_are_found_at_their_paths() -> None:
         ("POST", "/azure/chat/complete", "POST /azure/chat/completions", "azure"),
         ("POST", "/v1/models", "GET /v1/models", "openai"),  # a path of another method
         ("POST", "/v1/fine_tuning", None, "openai"),
-        ("POST", "/v1/chat", "POST /v1/chat/completions", "openai"),
+        ("POST", "/v1/chat", "POST /cohere/v1/chat", "openai"),
+        ("POST", "/v2/rerank", "POST /cohere/v2/rerank", "openai"),
+        ("POST", "/v1/chat/complete", "POST /v1/chat/completions", "openai"),
         ("POST", "/skytells", None, "skytells"),
         ("POST", "/azure", None, "azure"),
         ("POST", "/azure-openai/chat/completions", "POST /azure-openai/openai/v1/chat/completions", "azure_openai"),

@@ -272,6 +272,7 @@ def test_a_proxy_gets_nothing_to_pass_on(
         *("mine.cognitiveservices.azure.com", "models.inference.ai.azure.com", "api.fireworks.ai", "api.skytells.ai"),
         *("crazyrouter.com", "api.tzafon.ai", "api.lightcone.ai", "api.anthropic.com", "API.MISTRAL.AI."),
         *("generativelanguage.googleapis.com", "us-central1-aiplatform.googleapis.com", "openrouter.ai"),
+        *("api.cohere.com", "api.cohere.ai", "api.voyageai.com", "api.jina.ai"),
         *("bedrock-runtime.eu-west-1.amazonaws.com", "router.huggingface.co", "api.x.ai", "api.groq.com"),
     ],
 )

@@ -82,10 +82,14 @@ REPLY = HeaderPolicy(
             *("content-type", "cache-control", "allow"),
             *("retry-after", "retry-after-ms", "x-should-retry"),
             *("x-request-id", "request-id", "apim-request-id"),
+            *("x-debug-trace-id", "num_tokens", "num_chars", "x-endpoint-monthly-call-limit"),
             *("openai-processing-ms", "openai-version", "openai-model", "openai-poll-after-ms"),
         )
     ),
-    ("x-ratelimit-", "ratelimit-", "anthropic-ratelimit-", "x-ms-", "azureml-model-", "fireworks-", "x-goog-upload-"),
+    (
+        *("x-ratelimit-", "ratelimit-", "anthropic-ratelimit-", "x-trial-endpoint-"),
+        *("x-ms-", "azureml-model-", "fireworks-", "x-goog-upload-"),
+    ),
 )
 
 # Never kept: what belongs to one connection, one encoding of the body, or one visitor.

@@ -16,6 +16,7 @@ from mockserver import __version__
 from mockserver.cassettes.addresses import ADDRESSES, DialectRoutes
 from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.cassettes.convert import Imported, import_file, make_har
+from mockserver.cassettes.mcp_definition import McpAnswer, define_servers, make_call_rules
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedResponse, parse_response
 from mockserver.cassettes.to_rules import READ, RecordedCall, RuleDraft, make_rules, write_rules_file
 from mockserver.cli.cassette.episodes import shorten_line
@@ -34,9 +35,12 @@ from mockserver.core.call import Call
 from mockserver.core.episode import SUFFIX, Episode, join_header
 from mockserver.core.http import Headers, HttpRequest
 from mockserver.core.json import Json
+from mockserver.core.mcp_messages import find_response
+from mockserver.core.mcp_server import is_upstream_name
 from mockserver.core.plan import Failure
 from mockserver.core.text import align_columns, limit_lines, plural
 from mockserver.dialects import discover
+from mockserver.dialects._mcp import NAME as MCP
 from mockserver.engine.answer import split_prompts
 from mockserver.rules.match.fields import Field, find_field
 from mockserver.server.cassette_store import parse_episode
@@ -62,7 +66,9 @@ def export_command(name: str, output: Path | None, force: bool, **flags: Json) -
     folder = open_folder(flags)
     episodes = list(folder.load(name).values())
     own = {
-        mount: address for dialect, address in folder.settings.upstream.items() for mount in discover()[dialect].mounts
+        mount: address
+        for name, address in folder.settings.upstream.items()
+        for mount in ((f"/{name}",) if is_upstream_name(name) else discover()[name].mounts)
     }
     text = json.dumps(make_har(episodes, __version__, {**ADDRESSES, **own}), indent=2, ensure_ascii=False) + "\n"
     write_output(text, output, plural(len(episodes), "episode"), force=force)
@@ -98,38 +104,58 @@ def rules_command(names: tuple[str, ...], output: Path | None, force: bool, **fl
     mockserver cassette rules chat#1 chat#4 --output rules.yaml
     """
     folder, calls, refused = open_folder(flags), list[RecordedCall](), list[str]()
+    answers: list[McpAnswer] = []
     for name in names:
         for source, episode in folder.load(name).items():
+            if episode.dialect == MCP:
+                answers += read_mcp_answers(episode, source)
+                continue
             found = list(read_recorded_calls(episode, source))
             calls += found
             if not found:
                 refused.append(f"{source}: {episode.dialect} refuses its request")
     made, skipped = make_rules(calls)
-    loadable, broken = _split_loadable(made)
+    of_servers, without_rule = make_call_rules(answers)
+    servers = define_servers(answers)
+    loadable, broken = _split_loadable([*of_servers, *made], servers)
+    skipped += without_rule
     for words in (*refused, *(f"{source}: {why}" for source, why in skipped), *broken):
         click.echo(shorten_line(f"skipped {words}", 400), err=True)
-    if not loadable:
+    if not loadable and not servers:
         raise CassetteError(f"no episode of {', '.join(names)} can become a rule")
     write_output(
-        write_rules_file(loadable),
+        write_rules_file(loadable, servers),
         output,
-        f"{plural(len(loadable), 'rule')} from {plural(len(calls), 'episode')}",
+        f"{_count_made(loadable, servers)} from {plural(len(calls) + len(answers), 'episode')}",
         force=force,
     )
 
 
-def _split_loadable(made: Sequence[RuleDraft]) -> tuple[Sequence[RuleDraft], Sequence[str]]:
+def _count_made(rules: Sequence[RuleDraft], servers: Mapping[str, Json]) -> str:
+    return " and ".join((*([plural(len(servers), "MCP server")] if servers else []), plural(len(rules), "rule")))
+
+
+def read_mcp_answers(episode: Episode, source: str) -> Iterator[McpAnswer]:
+    """Yield what an MCP server answered, if it did."""
+    call, response = parse_episode(episode), find_response(episode.reply)
+    if call is not None and call.mcp is not None and response is not None:
+        yield McpAnswer(call.mcp.server, call.mcp.method, call.mcp.params, response, source)
+
+
+def _split_loadable(
+    made: Sequence[RuleDraft], servers: Mapping[str, Json]
+) -> tuple[Sequence[RuleDraft], Sequence[str]]:
     """Return the rules that a server loads, and what is wrong with the others: a recorded tool may have any name."""
-    if not made or _find_mistake(made) is None:
+    if not made or _find_mistake(made, servers) is None:
         return made, ()
-    judged = [(rule, _find_mistake([rule])) for rule in made]
+    judged = [(rule, _find_mistake([rule], servers)) for rule in made]
     wrong = [f"{', '.join(rule.sources)}: {mistake.message}" for rule, mistake in judged if mistake is not None]
     return [rule for rule, mistake in judged if mistake is None], wrong
 
 
-def _find_mistake(made: Sequence[RuleDraft]) -> Mistake | None:
+def _find_mistake(made: Sequence[RuleDraft], servers: Mapping[str, Json]) -> Mistake | None:
     try:
-        compile_rules((read(write_rules_file(made), "rules.yaml"),), None)
+        compile_rules((read(write_rules_file(made, servers), "rules.yaml"),), None)
     except MockserverError as error:
         return error.mistakes[0]
     return None

@@ -32,10 +32,12 @@ from mockserver.config.source import did_you_mean
 from mockserver.core.call import Call, Message
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json, compact, try_parse
+from mockserver.core.mcp_messages import name_request
 from mockserver.core.seed import wall
 from mockserver.core.text import align_columns, escape_line, one_line, plural, truncate
 from mockserver.dialects import discover
 from mockserver.server.cassette_store import parse_episode, parse_sent
+from mockserver.server.routes import find_dialect
 
 MAX_FINDING = 400  # characters
 
@@ -176,7 +178,7 @@ def _verify(folder: CassetteFolder, name: str, checks: Checks) -> tuple[int, Seq
 def explain_unplayable(episode: Episode) -> Iterator[str]:
     """Yield why the episode can never be replayed, or what it says wrongly of its request."""
     dialect, sent = episode.dialect, episode.request
-    if dialect not in discover():
+    if find_dialect(dialect) is None:
         yield f'can never be replayed: unknown dialect "{dialect}"{did_you_mean(dialect, discover())}'
         return
     call = parse_sent(dialect, sent)
@@ -213,7 +215,7 @@ def summarize_episode(source: str, episode: Episode) -> str:
     """Return an episode on one line: the request, and a summary of the answer."""
     response = parse_response(episode.reply, episode.format)
     streamed = f" in {plural(len(episode.reply.frames), 'event')}" if episode.reply.frames is not None else ""
-    request = f"{episode.dialect} {episode.operation} {episode.model}".strip()
+    request = name_request(episode)
     answer = _summarize(response) or _count_items(episode)
     return shorten_line(f"{source}  {request} -> {episode.reply.status}{streamed}: {answer}")
 
@@ -248,7 +250,7 @@ def describe_episode(source: str, episode: Episode, call: Call | None) -> Iterat
     """Yield the lines of an episode: request, answer and timing."""
     sent, recorded = episode.request, f", recorded {format_day(episode.at)}" if episode.at else ""
     query = f"?{sent.query}" if sent.query else ""
-    yield shorten_line(f"{source}: {episode.dialect} {episode.operation} {episode.model}".rstrip() + recorded)
+    yield shorten_line(f"{source}: {name_request(episode)}{recorded}")
     yield shorten_line(f"{sent.method} {sent.path}{query}")
     if call is not None and call.messages:
         yield from _describe_call(call)

@@ -321,7 +321,7 @@ class DropUsage(Struct, frozen=True):
 
 
 _USAGE: tuple[Steps, ...] = (
-    *(("usage",), ("response", "usage"), ("message", "usage"), ("usageMetadata",)),
+    *(("usage",), ("response", "usage"), ("message", "usage"), ("delta", "usage"), ("usageMetadata",)),
     *(("prompt_eval_count",), ("eval_count",)),
 )
 

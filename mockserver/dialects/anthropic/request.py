@@ -32,6 +32,7 @@ from mockserver.dialects.anthropic.conflicts import (
     output_format,
     prefill,
 )
+from mockserver.dialects.anthropic.connectors import list_connectors
 from mockserver.dialects.anthropic.models import (
     MESSAGES,
     NAME,
@@ -123,7 +124,8 @@ def _call(http: HttpRequest, body: Body, said: list[Message] | None, *, validati
         raw=body,
         messages=tuple(said),
         tools=tools,
-        tool_choice=_tool_choice(choice) if choice else _AUTO if tools else _NONE,
+        connectors=tuple(list_connectors(body)) if body.get("mcp_servers") else (),
+        tool_choice=_tool_choice(choice) if choice else _AUTO if tools or body.get("mcp_servers") else _NONE,
         stream=body.get("stream") is True,
         ids=MESSAGE_IDS,
         tool_call_ids=TOOL_CALL_IDS,

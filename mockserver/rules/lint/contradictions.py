@@ -146,7 +146,8 @@ def _check_item(call: Call, item: Item) -> Iterator[str]:
     """Yield a reason if the provider's own tool was not offered: `web_search_call` needs any `web_search` tool."""
     if item.kind.startswith("mcp"):
         label = item.body.get("server_label")
-        if not any(tool.options.get("server_label") == label for tool in call.tools):
+        named = {connector.label for connector in call.connectors}
+        if label not in named and not any(tool.options.get("server_label") == label for tool in call.tools):
             yield f"has {item.kind} of {shown(label)}, an MCP server that the request does not offer"
     elif not item.kind.endswith(_NEED_NO_TOOL):
         used = str(item.body.get("name")) if item.kind == "server_tool_use" else item.kind.partition("_call")[0]

@@ -19,6 +19,7 @@ STATUS = {
     ("anthropic", "quota"): 400,
     ("anthropic", "timeout"): 504,
     ("anthropic", "overloaded"): 529,
+    ("cohere", "content_filter"): 498,
     ("azure_openai", "previous_not_found"): 400,
     ("gemini", "invalid_key"): 401,  # of a bearer token
     ("gemini", "missing_key"): 403,
@@ -70,7 +71,7 @@ def test_what_the_failure_states_wins(anyone: Any) -> None:
     assert "Mine." in text
     assert "my_code" in text
     assert "my_type" in text
-    assert anyone.dialect.name in ("anthropic", "crazyrouter") or "my.param" in text
+    assert anyone.dialect.name in ("anthropic", "cohere", "crazyrouter") or "my.param" in text
 
 
 def test_the_key_is_never_told(anyone: Any) -> None:

@@ -35,6 +35,7 @@ def test_each_dialect_tells_in_its_own_headers() -> None:
     assert told == {
         "openai": {name for name, _ in openai_rate_limit_headers(STANDINGS)},
         "azure_openai": {"x-ratelimit-remaining-requests", "x-ratelimit-remaining-tokens"},
+        "cohere": {"x-trial-endpoint-call-limit", "x-trial-endpoint-call-remaining"},
         "fireworks": {f"x-ratelimit-{what}-{kind}" for what in ("limit", "remaining") for kind in kinds},
         "anthropic": {
             f"anthropic-ratelimit-{kind}-{what}"
@@ -44,5 +45,7 @@ def test_each_dialect_tells_in_its_own_headers() -> None:
         "mistral": {
             f"x-ratelimit-{what}-{kind}-minute" for what in ("limit", "remaining") for kind in ("req", "tokens")
         },
-        **{name: set() for name in ("azure", "crazyrouter", "gemini", "ollama", "skytells", "tzafon")},
+        **{
+            name: set() for name in ("azure", "crazyrouter", "gemini", "jina", "ollama", "skytells", "tzafon", "voyage")
+        },
     }

@@ -1,0 +1,73 @@
+"""Rerank: requests as Calls, for Cohere, Jina, Voyage and those that speak like them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mockserver.core.call import Call, IdShape, Message, Options
+from mockserver.core.http import HttpRequest
+from mockserver.core.json import Json, compact
+from mockserver.core.lazy import map_lazily
+from mockserver.core.validation import Validation
+from mockserver.dialects._fields import Model
+from mockserver.dialects._parse import Body, Refuse, custom_complaint, read_request, refuse_first, unknown_fields
+from mockserver.kinds.rerank import RankedDocument, Ranking
+
+_BOOKKEEPING = ("return_documents", "priority")
+_TOP = ("top_n", "top_k")  # how many documents to return, in the words of different providers
+
+
+def parse_rerank(
+    http: HttpRequest, validation: Validation, *, dialect: str, model: Model, refuse: Refuse, usual_model: str = ""
+) -> Call:
+    """Return the Call of a body that `model` accepts: the query is what the user says."""
+    body, parsed = read_request(model, http, refuse, validation)
+    if validation is Validation.LIVE:
+        refuse_first(unknown_fields(body, model.fields), refuse)
+    if validation is not Validation.OFF and not parsed["documents"]:
+        raise refuse(custom_complaint("documents must not be empty", "documents"))
+    name = parsed.get("model") or usual_model
+    fields = parsed.get("rank_fields") or ()
+    meaning = {key: value for key, value in body.items() if key not in _BOOKKEEPING and value is not None}
+    return Call(
+        dialect=dialect,
+        operation="rerank",
+        model=name,
+        http=http,
+        meaning={**meaning, "model": name},
+        raw=body,
+        messages=(Message("user", parsed["query"]),),
+        documents=tuple([_read_document(each, fields) for each in parsed["documents"]]),
+        options=Options(top_documents=next((top for key in _TOP if (top := parsed.get(key)) is not None), None)),
+        ids=IdShape("", 32, "uuid"),
+        message_tokens=0,
+    )
+
+
+def _read_document(document: Json, fields: Sequence[str]) -> str:
+    """Return the text of a document: of one with fields, those that are to be ranked, or its `text`."""
+    if not isinstance(document, Mapping):
+        return str(document)
+    ranked = [str(document[name]) for name in fields if name in document]
+    if ranked:
+        return "\n".join(ranked)
+    text = document.get("text")
+    return text if isinstance(text, str) else compact(document)
+
+
+def list_ranked(
+    outcome: Ranking, show: Callable[[RankedDocument], Mapping[str, Json]], returned: Callable[[int], Json] | None
+) -> Sequence[Any]:
+    """Return the documents of a ranking as `show` writes them, each with what is `returned` of it, if anything."""
+
+    def write(ranked: RankedDocument) -> dict[str, Json]:
+        return {**show(ranked), **({} if returned is None else {"document": returned(ranked.index)})}
+
+    return map_lazily(write, outcome.ranked)
+
+
+def show_ranked(ranked: RankedDocument) -> dict[str, Json]:
+    return {"index": ranked.index, "relevance_score": ranked.score}
+
+
+def wants_documents(body: Body) -> bool:
+    return body.get("return_documents") is True

@@ -1,0 +1,130 @@
+"""Embeddings of texts and images (https://docs.cohere.com/v2/reference/embed), in v2 and v1."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from mockserver.core.call import Call, Message, Options, Prompt
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.lazy import map_lazily
+from mockserver.core.tokens import read_image_size
+from mockserver.core.validation import Validation
+from mockserver.dialects import Operation
+from mockserver.dialects._embedders import name_input
+from mockserver.dialects._embeddings import ENCODINGS
+from mockserver.dialects._fields import Model
+from mockserver.dialects._parse import Body, Complaint, custom_complaint, read_request, refuse_first, unknown_fields
+from mockserver.dialects._reply import json_reply, request_uuid
+from mockserver.dialects.cohere.errors import header_lines, make_refuse
+from mockserver.dialects.cohere.models import EMBED, NAME, OLD_EMBED
+from mockserver.kinds.embeddings import Embeddings
+
+USUAL_MODEL = "embed-english-v2.0"  # of v1
+_INPUTS = ("texts", "images", "inputs")
+_BOOKKEEPING = frozenset((*_INPUTS, "embedding_types", "priority"))
+
+
+def embed_operations() -> tuple[Operation, Operation]:
+    return (
+        Operation(
+            "embeddings",
+            "POST",
+            "/v2/embed",
+            partial(_parse, model=EMBED, page="v2/reference/embed"),
+            partial(_render, version="2"),
+            body=lambda text: {"texts": [text], "input_type": "search_query"},
+        ),
+        Operation(
+            "embeddings",
+            "POST",
+            "/v1/embed",
+            partial(_parse, model=OLD_EMBED, page="v1/reference/embed"),
+            partial(_render, version="1"),
+            body=lambda text: {"texts": [text], "input_type": "search_query"},
+        ),
+    )
+
+
+def _parse(http: HttpRequest, validation: Validation, *, model: Model, page: str) -> Call:
+    refuse = make_refuse(page)
+    body, parsed = read_request(model, http, refuse, validation)
+    if validation is Validation.LIVE:
+        refuse_first(unknown_fields(body, model.fields), refuse)
+    messages = tuple(_messages(parsed))
+    if validation is not Validation.OFF:
+        refuse_first(_conflicts(parsed), refuse)
+    elif not messages:
+        raise refuse(custom_complaint(_NOTHING, "texts"))
+    name = parsed.get("model") or USUAL_MODEL
+    texts = [name_input(message) for message in messages]
+    meaning = {key: value for key, value in body.items() if key not in _BOOKKEEPING and value is not None}
+    return Call(
+        dialect=NAME,
+        operation="embeddings",
+        model=name,
+        http=http,
+        meaning={**meaning, "model": name, "input": texts[0] if len(texts) == 1 else texts},
+        raw=body,
+        messages=messages,
+        prompts=tuple(map(Prompt, texts)),
+        options=Options(dimensions=parsed.get("output_dimension")),
+    )
+
+
+def _conflicts(body: Body) -> Iterator[Complaint]:
+    stated = [key for key in _INPUTS if body.get(key)]
+    if not stated:
+        yield custom_complaint(_NOTHING, "texts")
+    elif len(stated) > 1:
+        yield custom_complaint(f"only one of {', '.join(_INPUTS)} may be provided.", stated[1])
+
+
+_NOTHING = "at least one of texts, images or inputs must be provided."
+
+
+def _messages(body: Body) -> Iterator[Message]:
+    """Yield a message for each text, image or input."""
+    yield from (Message("user", text) for text in body.get("texts") or ())
+    yield from (Message("user", parts=(_image(url),)) for url in body.get("images") or ())
+    for given in body.get("inputs") or ():
+        texts = [part["text"] for part in given["content"] if part["type"] == "text"]
+        images = [_image(part["image_url"]["url"]) for part in given["content"] if part["type"] == "image_url"]
+        if texts or images:
+            yield Message("user", "\n".join(texts), parts=tuple(images))
+
+
+def _image(url: str) -> Body:
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _render(call: Call, outcome: Embeddings, *, version: str) -> Reply:
+    raw = call.raw
+    types: list[str] = raw.get("embedding_types") or ([] if version == "1" else ["float"])
+    vectors: Json
+    if types:
+        vectors = {name: map_lazily(ENCODINGS[name], outcome.vectors) for name in types}
+    else:
+        vectors = map_lazily(ENCODINGS["float"], outcome.vectors)
+    urls = [part["image_url"]["url"] for message in call.messages for part in message.parts]
+    images = [image for url in urls if (image := _describe_image(url)) is not None]
+    texts = [message.text for message in call.messages if message.text]
+    billed: dict[str, Json] = {"input_tokens": outcome.prompt_tokens} if texts else {}
+    if urls:
+        billed["images"] = len(urls)
+    body = {
+        "id": request_uuid(call.http, call),
+        "embeddings": vectors,
+        "texts": texts,
+        **({"images": images} if images else {}),
+        "meta": {"api_version": {"version": version}, "billed_units": billed},
+        "response_type": "embeddings_by_type" if types else "embeddings_floats",
+    }
+    return json_reply(200, body, header_lines(call.http, call), outcome.headers)
+
+
+def _describe_image(url: str) -> Body | None:
+    size = read_image_size(url)
+    if size is None:
+        return None
+    form = url.partition(";")[0].rpartition("/")[2]
+    return {"width": size[0], "height": size[1], "format": form, "bit_depth": 24}

@@ -1,0 +1,198 @@
+"""Chat and generate of v1 (https://docs.cohere.com/v1/reference/chat): before messages, a text with its history."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec.json import encode
+
+from mockserver.core.call import Call, Message, Options, Prompt, Tool, ToolCall, ToolChoice
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
+from mockserver.core.json import Json, compact
+from mockserver.core.plan import Answer
+from mockserver.core.validation import Validation
+from mockserver.dialects import Operation
+from mockserver.dialects._meaning import fields_with_meaning
+from mockserver.dialects._parse import Body, custom_complaint, read_request, refuse_first, unknown_fields
+from mockserver.dialects._reply import json_reply, merge_headers, prepend_lines
+from mockserver.dialects.cohere.errors import NOTHING_SAID, header_lines, make_refuse, old_error_event
+from mockserver.dialects.cohere.models import GENERATE, NAME, OLD_CHAT
+from mockserver.dialects.cohere.request import FINISHES, IDS, attach_documents, count_part
+from mockserver.wire.cohere_v1 import OldOptions, make_generation, make_old_chat, stream_generation, stream_old_chat
+
+USUAL_MODEL = "command-a-03-2025"
+_STREAM_TYPE = "content-type: application/stream+json\r\n"
+
+
+def old_chat_operations() -> tuple[Operation, Operation]:
+    return (
+        Operation(
+            "chat",
+            "POST",
+            "/v1/chat",
+            _parse_chat,
+            _render_chat,
+            error=old_error_event,
+            body=lambda text: {"message": text},
+        ),
+        Operation("completions", "POST", "/v1/generate", _parse_generate, _render_generate, error=old_error_event),
+    )
+
+
+def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
+    refuse = make_refuse("v1/reference/chat")
+    body, parsed = read_request(OLD_CHAT, http, refuse, validation)
+    if validation is Validation.LIVE:
+        refuse_first(unknown_fields(body, OLD_CHAT.fields), refuse)
+    if validation is not Validation.OFF and not (parsed["message"] or parsed.get("tool_results")):
+        raise refuse(custom_complaint(NOTHING_SAID, "message"))
+    tools = tuple([_tool(tool) for tool in parsed.get("tools") or ()])
+    documents = [{"id": f"doc_{at}", **each} for at, each in enumerate(parsed.get("documents") or ())]
+    return Call(
+        dialect=NAME,
+        operation="chat",
+        model=parsed.get("model") or USUAL_MODEL,
+        http=http,
+        meaning=_meaning(body, "chat"),
+        raw=body,
+        messages=attach_documents([*_messages(parsed)], documents, is_citable=parsed.get("citation_quality") != "off"),
+        tools=tools,
+        tool_choice=ToolChoice("auto" if tools else "none"),
+        stream=parsed.get("stream") is True,
+        ids=IDS,
+        finishes=FINISHES,
+        part_tokens=count_part,
+        options=_options(parsed),
+    )
+
+
+def _messages(body: Body) -> Iterator[Message]:
+    if preamble := body.get("preamble"):
+        yield Message("system", preamble)
+    turns = body.get("chat_history") or ()
+    for at, turn in enumerate(turns):
+        if turn["role"] == "TOOL":
+            yield from _results(turn.get("tool_results") or (), f"history {at}")
+            continue
+        calls = [_call(made, f"history {at + 1}", number) for number, made in enumerate(turn.get("tool_calls") or ())]
+        yield Message(_ROLES[turn["role"]], turn["message"], tool_calls=tuple(calls))
+    if body["message"]:
+        yield Message("user", body["message"])
+    if results := body.get("tool_results"):
+        if body["message"] or not (turns and turns[-1].get("tool_calls")):  # the calls that the client leaves out
+            calls = [_call(each["call"], f"history {len(turns)}", at) for at, each in enumerate(results)]
+            yield Message("assistant", tool_calls=tuple(calls))
+        yield from _results(results, f"history {len(turns)}")
+
+
+def _call(call: Body, place: str, at: int) -> ToolCall:
+    return ToolCall(f"{place}.{at}", call["name"], compact(call["parameters"]))
+
+
+def _results(results: Any, place: str) -> Iterator[Message]:
+    for at, result in enumerate(results):
+        outputs = result["outputs"]
+        text = compact(outputs[0] if len(outputs) == 1 else outputs)
+        yield Message("tool", text, tool_call_id=f"{place}.{at}", name=result["call"]["name"])
+
+
+def _tool(tool: Body) -> Tool:
+    """Return a tool with a JSON Schema of its parameters, whose types are those of Python."""
+    stated = tool.get("parameter_definitions") or {}
+    properties = {name: {**_find_schema(each["type"]), **_describe(each)} for name, each in stated.items()}
+    required = [name for name, each in stated.items() if each.get("required")]
+    return Tool(tool["name"], tool["description"], {"type": "object", "properties": properties, "required": required})
+
+
+def _describe(parameter: Body) -> Body:
+    return {"description": parameter["description"]} if parameter.get("description") else {}
+
+
+def _find_schema(kind: str) -> Body:
+    front = kind.lower().partition("[")[0]
+    if front == "list":
+        inner = kind[len(front) + 1 : -1]
+        return {"type": "array", **({"items": _find_schema(inner)} if inner else {})}
+    return {"type": _TYPES.get(front, front)} if front in _TYPES or front in _TYPES.values() else {}
+
+
+def _options(body: Body) -> Options:
+    form = body.get("response_format") or {}
+    schema = form.get("schema") or form.get("json_schema")
+    is_json = form.get("type") == "json_object"
+    return Options(
+        max_tokens=body.get("max_tokens"),
+        stop=tuple(body.get("stop_sequences") or ()),
+        seed=body.get("seed"),
+        response_format=("json_schema" if schema else "json_object") if is_json else "text",
+        schema=schema if is_json else None,
+        lenient_schema=True,
+    )
+
+
+def _meaning(body: Body, operation: str) -> dict[str, Json]:
+    kept = fields_with_meaning(body, NAME, f"{operation} v1")
+    kept.pop("priority", None)
+    for key in ("tools", "response_format"):  # a model writes keys in their order
+        if kept.get(key):
+            kept[key] = encode(kept[key]).decode()
+    return {"model": USUAL_MODEL, **kept}
+
+
+def _render_chat(call: Call, outcome: Answer) -> Reply:
+    raw = call.raw
+    said = ({"role": "USER", "message": raw["message"]},) if raw.get("message") else ()
+    options = OldOptions(history=(*(raw.get("chat_history") or ()), *said), documents=_list_documents(call))
+    if call.stream:
+        return _stream_reply(call, outcome, stream_old_chat(outcome, options))
+    return _json_reply(call, outcome, make_old_chat(outcome, options))
+
+
+def _list_documents(call: Call) -> tuple[Body, ...]:
+    return tuple([{"id": f"doc_{at}", **each} for at, each in enumerate(call.raw.get("documents") or ())])
+
+
+def _parse_generate(http: HttpRequest, validation: Validation) -> Call:
+    refuse = make_refuse("v1/reference/generate")
+    body, parsed = read_request(GENERATE, http, refuse, validation)
+    if validation is Validation.LIVE:
+        refuse_first(unknown_fields(body, GENERATE.fields), refuse)
+    prompt = parsed["prompt"]
+    return Call(
+        dialect=NAME,
+        operation="completions",
+        model=parsed.get("model") or USUAL_MODEL,
+        http=http,
+        meaning=_meaning(body, "completions"),
+        raw=body,
+        messages=(Message("user", prompt),),
+        prompts=(Prompt(prompt),),
+        stream=parsed.get("stream") is True,
+        ids=IDS,
+        finishes=FINISHES,
+        options=Options(
+            n=parsed.get("num_generations") or 1,
+            max_tokens=parsed.get("max_tokens"),
+            stop=(*(parsed.get("stop_sequences") or ()), *(parsed.get("end_sequences") or ())),
+            seed=parsed.get("seed"),
+        ),
+    )
+
+
+def _render_generate(call: Call, outcome: Answer) -> Reply:
+    prompt = str(call.raw["prompt"])
+    if call.stream:
+        return _stream_reply(call, outcome, stream_generation(outcome, prompt))
+    return _json_reply(call, outcome, make_generation(outcome, prompt))
+
+
+def _json_reply(call: Call, answer: Answer, body: Mapping[str, Json]) -> Reply:
+    return json_reply(200, body, header_lines(call.http, call), answer.headers, tokens=answer.weight)
+
+
+def _stream_reply(call: Call, answer: Answer, frames: Any) -> Reply:
+    reply = Reply(200, merge_headers(HeaderLines(_STREAM_TYPE), answer.headers), frames=frames)
+    return prepend_lines(reply, header_lines(call.http, call))
+
+
+_ROLES = {"USER": "user", "CHATBOT": "assistant", "SYSTEM": "system"}
+_TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "dict": "object"}

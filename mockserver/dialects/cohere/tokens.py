@@ -1,0 +1,82 @@
+"""Tokenize and detokenize (https://docs.cohere.com/reference/tokenize): with the model's tokenizer here."""
+
+from collections.abc import Iterator
+
+from mockserver.core.call import Call, Message
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.plan import Stored
+from mockserver.core.tokens import Token, token_id
+from mockserver.core.validation import Validation
+from mockserver.dialects import Operation
+from mockserver.dialects._parse import Body, custom_complaint, read_request
+from mockserver.dialects._reply import json_reply
+from mockserver.dialects.cohere.errors import header_lines, make_refuse
+from mockserver.dialects.cohere.models import DETOKENIZE, NAME, TOKENIZE
+
+_META: Body = {"api_version": {"version": "1"}}
+MAX_LENGTH = 65_536  # characters of a text that is split into tokens
+
+
+def token_operations() -> tuple[Operation, Operation]:
+    return (
+        Operation("tokenize", "POST", "/v1/tokenize", _parse_text, _render_tokens),
+        Operation("detokenize", "POST", "/v1/detokenize", _parse_tokens, _render_text),
+    )
+
+
+def _parse_text(http: HttpRequest, validation: Validation) -> Call:
+    refuse = make_refuse("reference/tokenize")
+    body, parsed = read_request(TOKENIZE, http, refuse, validation)
+    if not 0 < len(parsed["text"]) <= MAX_LENGTH:
+        raise refuse(custom_complaint(f"text must be between 1 and {MAX_LENGTH} characters.", "text"))
+    return _make_call(http, body, "tokenize", (Message("user", parsed["text"]),))
+
+
+def _parse_tokens(http: HttpRequest, validation: Validation) -> Call:
+    body, _ = read_request(DETOKENIZE, http, make_refuse("reference/detokenize"), validation)
+    return _make_call(http, body, "detokenize", ())
+
+
+def _make_call(http: HttpRequest, body: Body, operation: str, messages: tuple[Message, ...]) -> Call:
+    return Call(NAME, operation, str(body["model"]), http, meaning=body, raw=body, messages=messages)
+
+
+def _render_tokens(call: Call, stored: Stored) -> Reply:
+    tokens = stored.call.tokenizer.split(call.last_user)
+    if not stored.call.tokenizer.exact:
+        tokens = tuple([piece for token in tokens for piece in _cut_short(token)])
+    return _reply(call, {"tokens": [_number(token) for token in tokens], "token_strings": [*tokens]})
+
+
+def _cut_short(token: str) -> Iterator[str]:
+    """Cut a token so that each piece fits into a number."""
+    piece = ""
+    for letter in token:
+        if len((piece + letter).encode("utf-8", "replace")) > _BYTES:
+            yield piece
+            piece = ""
+        piece += letter
+    yield piece
+
+
+def _number(token: str) -> int:
+    """Return the number of a token: without a vocabulary, that of its bytes, so that the text can be read from it."""
+    return token_id(token) if isinstance(token, Token) else int.from_bytes(token.encode("utf-8", "replace"), "big")
+
+
+def _render_text(call: Call, stored: Stored) -> Reply:
+    numbers, tokenizer = call.raw["tokens"], stored.call.tokenizer
+    texts = tokenizer.read(numbers) if tokenizer.exact else [*map(_read_number, numbers)]
+    return _reply(call, {"text": "".join(texts)})
+
+
+def _read_number(number: int) -> str:
+    return number.to_bytes((number.bit_length() + 7) // 8, "big").decode("utf-8", "replace")
+
+
+_BYTES = 6  # of a token: as many as a number has that JavaScript can hold, too
+
+
+def _reply(call: Call, body: dict[str, Json]) -> Reply:
+    return json_reply(200, {**body, "meta": _META}, header_lines(call.http, call))

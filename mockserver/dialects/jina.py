@@ -1,0 +1,145 @@
+"""Jina: embeddings and rerank (https://api.jina.ai/redoc)."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from mockserver.core.call import Call
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.plan import Failure
+from mockserver.core.validation import Validation
+from mockserver.dialects import Dialect, Operation
+from mockserver.dialects._clients import CLIENT_CONFIGS
+from mockserver.dialects._embedders import (
+    MAX_DIMENSIONS,
+    MAX_INPUTS,
+    detail_fail,
+    embedding_reply,
+    find_writer,
+    make_embedding_call,
+)
+from mockserver.dialects._errors import ErrorRow, error_rows, plain_errors, refuse_without_code
+from mockserver.dialects._fields import (
+    Model,
+    Object,
+    integer,
+    label_member,
+    list_of,
+    literal,
+    optional,
+    shape,
+    text_or,
+    union_by,
+    usually,
+)
+from mockserver.dialects._parse import Complaint, bearer, read_request, refuse_first, unknown_fields
+from mockserver.dialects._reply import json_reply, request_id_line
+from mockserver.dialects._rerank import list_ranked, parse_rerank, show_ranked, wants_documents
+from mockserver.kinds.embeddings import Embeddings
+from mockserver.kinds.rerank import Ranking
+
+NAME = "jina"
+_Input = union_by(
+    lambda value: "<an object>" if isinstance(value, dict) else "<a string>",
+    label_member("<a string>", str),
+    label_member("<an object>", shape(text=optional(str), image=optional(str))),
+)
+_TYPE = literal("float", "base64", "binary", "ubinary")
+# `POST /embeddings` and `POST /rerank`.
+EMBED = Model(
+    shape(
+        model=str,
+        input=text_or("<an array>", usually(list_of(str, 1, MAX_INPUTS), list_of(_Input, 1, MAX_INPUTS))),
+        task=optional(str),
+        dimensions=optional(integer(1, MAX_DIMENSIONS)),
+        late_chunking=optional(bool),
+        truncate=optional(bool),
+        embedding_type=optional(_TYPE),
+        encoding_format=optional(_TYPE),
+        normalized=optional(bool),
+    )
+)
+RERANK = Model(
+    shape(
+        model=str,
+        query=str,
+        documents=usually(
+            list_of(str, 1, MAX_INPUTS),
+            list_of(
+                union_by(
+                    lambda value: "<an object>" if isinstance(value, dict) else "<a string>",
+                    label_member("<a string>", str),
+                    label_member("<an object>", Object),
+                ),
+                1,
+                MAX_INPUTS,
+            ),
+        ),
+        top_n=optional(integer(1)),
+        return_documents=optional(bool),
+    )
+)
+
+
+def _refuse(complaint: Complaint) -> Failure:
+    return refuse_without_code(complaint).changed(reason="unprocessable")
+
+
+def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
+    body, parsed = read_request(EMBED, http, _refuse, validation)
+    if validation is Validation.LIVE:
+        refuse_first(unknown_fields(body, EMBED.fields), _refuse)
+    given = parsed["input"]
+    inputs = [given] if isinstance(given, str) else given
+    return make_embedding_call(http, NAME, body, inputs, dimensions=parsed.get("dimensions"))
+
+
+def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
+    kind = call.raw.get("embedding_type") or call.raw.get("encoding_format") or "float"
+    usage = {"total_tokens": outcome.prompt_tokens, "prompt_tokens": outcome.prompt_tokens}
+    return embedding_reply(call, outcome, find_writer(kind), usage)
+
+
+def _render_ranking(call: Call, outcome: Ranking) -> Reply:
+    shown = (lambda at: {"text": call.documents[at]}) if wants_documents(call.raw) else None
+    body = {
+        "model": outcome.model,
+        "object": "list",
+        "usage": {"total_tokens": outcome.prompt_tokens},
+        "results": list_ranked(outcome, show_ranked, shown),
+    }
+    return json_reply(200, body, request_id_line(call.http, call), outcome.headers)
+
+
+MESSAGES: Mapping[str, str] = {
+    "invalid_key": "Invalid API key",
+    "missing_key": "No API key provided",
+    "model_not_found": "Model {model} not found",
+    "unknown_model": "Model {model} not found",
+    "route_not_found": "Not Found",
+    "rate_limit": "Rate limit exceeded: {most} {rate}. Please try again in {wait}.",
+    "quota": "Insufficient balance, please recharge your API key.",
+    "server_error": "Internal Server Error",
+}
+ERRORS = plain_errors(error_rows(ErrorRow), MESSAGES, bearer)
+
+DIALECT = Dialect(
+    name=NAME,
+    mounts=CLIENT_CONFIGS[NAME].mounts,
+    bare=("/v1/rerank",),  # of servers that are compatible, such as vLLM
+    omissible="/v1",
+    operations=(
+        Operation("embeddings", "POST", "/v1/embeddings", _parse_embeddings, _render_embeddings),
+        Operation(
+            "rerank",
+            "POST",
+            "/v1/rerank",
+            partial(parse_rerank, dialect=NAME, model=RERANK, refuse=_refuse),
+            _render_ranking,
+        ),
+    ),
+    credential=bearer,
+    fail=detail_fail(ERRORS),
+    models=("jina-embeddings-v4", "jina-embeddings-v3", "jina-reranker-v3", "jina-reranker-v2-base-multilingual"),
+    variables=CLIENT_CONFIGS[NAME].variables,
+    missing=dict.fromkeys(("/v1/classify", "/v1/segment"), "{json: {}}"),
+)

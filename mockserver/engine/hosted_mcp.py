@@ -1,0 +1,332 @@
+"""Tools of MCP servers that the provider calls itself: a model's turns, with the calls of tools between them.
+
+The servers are those of the rules files: nothing is fetched from the URLs of a request.
+"""
+
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
+from urllib.parse import unquote
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mockserver.core.call import Call, McpConnector, Message, Tool, ToolCall, ToolChoice, list_recent_approvals
+from mockserver.core.episode import Recorded
+from mockserver.core.hosted_tools import make_item
+from mockserver.core.http import HttpRequest
+from mockserver.core.json import Json, compact, try_parse
+from mockserver.core.lazy import lazy_pattern
+from mockserver.core.mcp_messages import find_response
+from mockserver.core.mcp_server import McpRequest, McpServer, McpTool
+from mockserver.core.plan import (
+    REASONS,
+    SERVED_MCP,
+    TOOL_ERROR,
+    Answer,
+    CarriedOut,
+    Choice,
+    Failure,
+    Item,
+    Outcome,
+    Part,
+    Plan,
+    Reasoning,
+    Text,
+    ToolUse,
+)
+from mockserver.engine.answer import weigh_parts
+from mockserver.kinds.mcp import make_mcp_call
+
+MAX_TURNS = 32  # of a model within one answer
+VERSION = "2026-07-28"  # in which the provider asks
+
+
+class HostedServer(Struct, frozen=True):
+    """An MCP server that a request names, and what models may call of it, by name."""
+
+    connector: McpConnector
+    server: McpServer
+    tools: Mapping[str, McpTool]
+
+
+class ToolResult(Struct, frozen=True):
+    """What a tool returned: `output` as a text or, if it failed, an `error` as OpenAI's API has it."""
+
+    output: str | None = None
+    error: Json = None
+
+    @property
+    def text(self) -> str:
+        """Return what the model reads."""
+        return self.output if self.output is not None else describe_error(self.error)
+
+
+def describe_error(error: Json) -> str:
+    """Return an error of a call as a text."""
+    if not isinstance(error, Mapping):
+        return str(error or "")
+    content = error.get("content")
+    texts = [block.get("text") for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+    return "\n".join(text for text in texts if isinstance(text, str)) or str(error.get("message") or compact(error))
+
+
+def find_hosted_servers(call: Call, servers: Mapping[str, McpServer]) -> tuple[HostedServer, ...]:
+    """Return the servers that a request names and the rules define: by name, or by the URL of one here."""
+    taken = {tool.name for tool in call.tools if tool.kind in ("function", "custom")}
+    found: list[HostedServer] = []
+    for connector in call.connectors:
+        server = servers.get(connector.label) or servers.get(_find_name(connector.url))
+        if server is not None:
+            allowed = [tool for tool in server.tools if connector.allows(tool) and tool.name not in taken]
+            taken |= {tool.name for tool in allowed}
+            found.append(HostedServer(connector, server, {tool.name: tool for tool in allowed}))
+    return tuple(found)
+
+
+def _find_name(url: str) -> str:
+    found = _OURS.search(url)
+    return "" if found is None else unquote(found[1])
+
+
+_OURS = lazy_pattern(r"/mcp/([^/?#]+)/?$")
+
+
+class Planner(Protocol):
+    """What plans the turns of the model and the calls of tools."""
+
+    def plan_turn(self, call: Call) -> Awaitable[Plan]:
+        """Plan one turn of the model, by rules, cassettes or generators."""
+
+    def plan_tool(self, call: Call) -> Awaitable[Plan]:
+        """Plan the result of a tool of an MCP server."""
+
+    def write_text(self, call: Call) -> Awaitable[Plan]:
+        """Have the model without weights write the answer."""
+
+
+class HostedAnswer:
+    """The answer to a request with such servers, which grows turn by turn."""
+
+    def __init__(self, call: Call, hosted: Sequence[HostedServer], planner: Planner) -> None:
+        self._call, self._hosted, self._planner = call, hosted, planner
+        self._parts: list[Part] = []
+        self._carried: list[CarriedOut] = []
+        self._made: set[tuple[str, str]] = set()  # names and arguments of calls that the model made
+
+    async def plan(self) -> Plan:
+        """Plan the answer: turns of the model until it waits for the client, or says something last."""
+        turn = await self._carry_out_approved(_offer_tools(self._call, self._hosted))
+        first: Answer | None = None
+        spent = thought = turns = 0
+        sources: list[str] = []
+        while True:
+            plan, turns = await self._planner.plan_turn(turn), turns + 1
+            is_last = turns == MAX_TURNS or (isinstance(plan.outcome, Answer) and self._repeats(plan.outcome))
+            if is_last:  # a rule that always asks for the same is done with that
+                plan = await self._planner.write_text(replace(turn, tools=(), tool_choice=ToolChoice("none")))
+            if not isinstance(plan.outcome, Answer):
+                return replace(plan, carried_out=tuple(self._carried))
+            answer = plan.outcome
+            first = first or answer
+            spent, thought = spent + answer.usage.completion, thought + answer.usage.reasoning
+            following = await self._take_turn(turn, answer.choices[0])
+            if following is None:
+                usage = replace(first.usage, completion=spent, reasoning=thought)
+                return self._finish(plan, replace(answer, id=first.id, usage=usage), sources)
+            turn = following
+            sources.append(plan.source)
+
+    def _finish(self, plan: Plan, answer: Answer, sources: Sequence[str]) -> Plan:
+        """Return the plan of the whole answer; rules of earlier `sources` had a part in it."""
+        told = {part.body.get("server_label") for part in self._parts if type(part) is Item and part.kind == _LIST}
+        lists = [item for item in self._list_tools() if item.body["server_label"] not in told]
+        parts, last = (*lists, *self._parts), answer.choices[0]
+        waits = any(type(part) is ToolUse for part in parts)
+        finish = "stop" if last.finish == "tool_calls" and not waits else last.finish
+        choice = Choice(parts, finish, last.safety, None, last.echo, last.stop)
+        whole = replace(answer, choices=(choice,), written=weigh_parts(parts, answer.tokenizer))
+        rules = tuple([source for source in sources if source.startswith("rule ")])
+        return replace(plan, outcome=whole, modified_by=(*rules, *plan.modified_by), carried_out=tuple(self._carried))
+
+    def _list_tools(self) -> Iterator[Item]:
+        """Yield the lists of tools that the conversation does not have yet."""
+        earlier = [part for message in self._call.messages for part in message.parts if part.get("type") == _LIST]
+        known = {part.get("server_label") for part in earlier}
+        for hosted in self._hosted:
+            if hosted.connector.label not in known:
+                tools = [_describe_tool(name, tool) for name, tool in hosted.tools.items()]
+                yield make_item(_LIST, {"server_label": hosted.connector.label, "tools": tools})
+
+    async def _take_turn(self, turn: Call, choice: Choice) -> Call | None:
+        """Add a turn to the answer, and carry out its calls; return the next turn, None if this is the last."""
+        exchanged: list[tuple[ToolCall, ToolResult]] = []
+        waits = goes_on = False
+        said: list[str] = []
+        for part in choice.parts:
+            used = self._find_tool(part)
+            if used is None:
+                self._parts.append(part)
+                waits = waits or type(part) is ToolUse
+                goes_on = goes_on and type(part) is Reasoning
+                said += [part.text] if type(part) is Text else []
+            elif type(part) is ToolUse:
+                hosted, made = used, part.call
+                if hosted.connector.needs_approval(hosted.tools[made.name]):
+                    asked = {"server_label": hosted.connector.label, "name": made.name, "arguments": made.arguments}
+                    self._parts.append(make_item("mcp_approval_request", asked))
+                    waits = True
+                elif self._has_calls_left():
+                    self._made.add((made.name, made.arguments))
+                    exchanged.append((made, await self._carry_out(hosted, made)))
+                    goes_on = True
+            elif type(part) is Item and self._has_calls_left():  # which a rule states without its result
+                name, arguments = str(part.body.get("name")), str(part.body.get("arguments"))
+                await self._carry_out(used, ToolCall("", name, arguments))
+                goes_on = False
+        if waits or not goes_on or not exchanged:
+            return None
+        return _continue_turn(turn, "".join(said), exchanged)
+
+    def _find_tool(self, part: Part) -> HostedServer | None:
+        """Return the server that a part of an answer asks to call a tool; None if it is none of those."""
+        if type(part) is ToolUse:
+            is_function = part.call.kind == "function" and not part.call.namespace
+            return next((each for each in self._hosted if is_function and part.call.name in each.tools), None)
+        if type(part) is Item and part.kind == _CALL and part.body.get("output") is None and not part.body.get("error"):
+            label = part.body.get("server_label")
+            return next((each for each in self._hosted if each.connector.label == label), None)
+        return None
+
+    def _has_calls_left(self) -> bool:
+        most = self._call.options.max_tool_calls
+        return most is None or sum(type(part) is Item and part.kind == _CALL for part in self._parts) < most
+
+    def _repeats(self, answer: Answer) -> bool:
+        """Return whether a turn only makes calls that were made before."""
+        uses = [part.call for part in answer.choices[0].parts if type(part) is ToolUse]
+        return bool(uses) and all((use.name, use.arguments) in self._made for use in uses)
+
+    async def _carry_out_approved(self, turn: Call) -> Call:
+        """Make the calls that the client has just approved."""
+        exchanged: list[tuple[ToolCall, ToolResult]] = []
+        for answered in list_recent_approvals(turn):
+            made = answered.made
+            hosted = next((each for each in self._hosted if made.name in each.tools), None)
+            if hosted is not None and answered.approved:
+                approved = ToolCall(f"{made.id}_call", made.name, made.arguments)
+                self._made.add((made.name, made.arguments))
+                exchanged.append((approved, await self._carry_out(hosted, approved, approval=made.id)))
+        return _continue_turn(turn, "", exchanged) if exchanged else turn
+
+    async def _carry_out(self, hosted: HostedServer, made: ToolCall, approval: str | None = None) -> ToolResult:
+        """Have a server answer a call, and add the call with its result to the answer."""
+        asked = _ask_server(hosted, made, self._call)
+        plan = await self._planner.plan_tool(asked)
+        self._carried.append(CarriedOut(asked, plan))
+        result = _read_result(plan.outcome)
+        given = {"server_label": hosted.connector.label, "name": made.name, "arguments": made.arguments}
+        told = {"output": result.output, "error": result.error, "approval_request_id": approval}
+        self._parts.append(make_item(_CALL, {**given, **told}))
+        return result
+
+
+def _offer_tools(call: Call, hosted: Sequence[HostedServer]) -> Call:
+    """Return the call as a model sees it: with the tools of servers as functions."""
+    labels = {each.connector.label for each in hosted}
+    kept = [
+        replace(tool, kind=SERVED_MCP) if tool.kind == "mcp" and tool.options.get("server_label") in labels else tool
+        for tool in call.tools
+    ]
+    offered = [Tool(name, tool.description or "", tool.input) for each in hosted for name, tool in each.tools.items()]
+    choice = call.tool_choice
+    if choice.names and (choice.servers or "mcp" in choice.names):
+        chosen = [name for name in choice.names if name != "mcp"]
+        wanted = dict(choice.servers)
+        for each in hosted:
+            tool = wanted.get(each.connector.label)
+            chosen += [] if tool is None else [name for name in each.tools if tool in ("", name)]
+        choice = ToolChoice(choice.mode, tuple(chosen))
+    return replace(call, tools=(*kept, *offered), tool_choice=choice)
+
+
+def _continue_turn(turn: Call, said: str, exchanged: Sequence[tuple[ToolCall, ToolResult]]) -> Call:
+    """Return the next turn of a model that has got the results of its calls."""
+    calls = tuple([made for made, _ in exchanged])
+    results = [Message("tool", result.text, tool_call_id=made.id) for made, result in exchanged]
+    told = [[made.name, made.arguments, result.text] for made, result in exchanged]
+    meaning = turn.meaning if isinstance(turn.meaning, Mapping) else {}
+    before = meaning.get(_RESULTS)
+    choice = turn.tool_choice
+    return replace(
+        turn,
+        messages=(*turn.messages, Message("assistant", said, tool_calls=calls), *results),
+        meaning={**meaning, _RESULTS: [*(before if isinstance(before, list) else ()), *told]},
+        tool_choice=ToolChoice("auto", choice.names) if choice.mode in ("required", "named") else choice,
+        is_sound=False,
+    )
+
+
+def _ask_server(hosted: HostedServer, made: ToolCall, call: Call) -> Call:
+    """Return the call of a tool as its server gets it from the provider."""
+    arguments = try_parse(made.arguments)
+    params = {"name": made.name, "arguments": arguments if isinstance(arguments, Mapping) else {}}
+    http = HttpRequest(
+        method="POST",
+        path=f"/mcp/{hosted.server.name}",
+        headers=hosted.connector.headers,
+        body=compact({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode(),
+        namespace=call.http.namespace,
+        path_params={"server": hosted.server.name},
+    )
+    return make_mcp_call(McpRequest(hosted.server.name, "tools/call", params, 1, VERSION, is_modern=True), http)
+
+
+def _read_result(outcome: Outcome) -> ToolResult:
+    """Return what a planned answer of a tool says."""
+    if isinstance(outcome, Answer):
+        choice = outcome.choices[0]
+        return _read_blocks([*_list_blocks(choice.parts)], failed=choice.finish == TOOL_ERROR)
+    if isinstance(outcome, Failure):
+        message = outcome.message or outcome.reason
+        if isinstance(outcome.code, int) and outcome.code < 0:
+            return ToolResult(error={"type": "mcp_protocol_error", "code": outcome.code, "message": message})
+        status = outcome.status or REASONS[outcome.reason]
+        return ToolResult(error={"type": "http_error", "code": status, "message": message})
+    response = find_response(outcome) if isinstance(outcome, Recorded) else None
+    result = None if response is None else response.get("result")
+    if isinstance(result, Mapping) and isinstance(content := result.get("content"), list):
+        return _read_blocks(content, failed=result.get("isError") is True)
+    error = None if response is None else response.get("error")
+    stated = error if isinstance(error, Mapping) else {"code": -32603, "message": "The server gave no result."}
+    return ToolResult(
+        error={"type": "mcp_protocol_error", "code": stated.get("code"), "message": stated.get("message")}
+    )
+
+
+def _list_blocks(parts: Iterable[Part]) -> Iterator[Mapping[str, Json]]:
+    for part in parts:
+        if type(part) is Text:
+            yield {"type": "text", "text": part.text}
+        elif type(part) is Item:
+            yield {"type": part.kind, **part.body}
+
+
+def _read_blocks(blocks: Sequence[Mapping[str, Json]], *, failed: bool) -> ToolResult:
+    """Return the result that blocks of content are: their texts, or all of them as JSON if there are others."""
+    if failed:
+        return ToolResult(error={"type": "mcp_tool_execution_error", "content": list(blocks)})
+    texts = [str(block.get("text")) for block in blocks if block.get("type") == "text"]
+    return ToolResult("\n".join(texts) if len(texts) == len(blocks) else compact(list(blocks)))
+
+
+def _describe_tool(name: str, tool: McpTool) -> Mapping[str, Json]:
+    return {
+        "name": name,
+        "description": tool.description,
+        "input_schema": tool.input,
+        "annotations": tool.annotations,
+    }
+
+
+_LIST, _CALL = "mcp_list_tools", "mcp_call"
+_RESULTS = "mcp_results"  # of earlier turns, in the meaning of a call

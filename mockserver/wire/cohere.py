@@ -1,0 +1,265 @@
+"""Cohere's chat v2: an Answer as one message, or as the events of a stream, from the same layout.
+
+See https://docs.cohere.com/v2/reference/chat and https://docs.cohere.com/v2/docs/streaming.
+
+A stream and a message have one text block at most, as clients read only the first. What is said before tool calls is
+their plan.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+from pydantic_core import to_json
+
+from mockserver.core.http import Frame
+from mockserver.core.json import Json
+from mockserver.core.lazy import map_lazily
+from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage, tokens_of
+from mockserver.core.tokens import Tokenizer, token_id, weigh_pieces
+from mockserver.wire.anthropic import wrap_arguments
+from mockserver.wire.logprobs import MANY, add_offsets, group_by_piece
+from mockserver.wire.template import Outline, Renderer
+
+Body = Mapping[str, Json]
+DONE = Frame(b"[DONE]", part="end")
+
+
+class CohereOptions(Struct, frozen=True):
+    """What the request contributes to the message."""
+
+    thinking: bool = False  # whether it asks for thoughts, which then are no plan of tool calls
+
+
+class Block(Struct, frozen=True):
+    """A block of content: `text` or `thinking`, of which the parts are pieces."""
+
+    kind: str
+    parts: tuple[Part, ...]
+
+    @property
+    def text(self) -> str:
+        return _join(self.parts)
+
+
+class MessageLayout(Struct, frozen=True):
+    """Where the parts of an answer stand in a message."""
+
+    plan: tuple[Part, ...]
+    blocks: tuple[Block, ...]
+    calls: tuple[ToolUse, ...]
+
+    @property
+    def citations(self) -> list[Body]:
+        """Return the citations of the text, with places in all of it."""
+        found: list[Body] = []
+        start = 0
+        for part in (part for block in self.blocks if block.kind == "text" for part in block.parts):
+            for note in part.annotations if type(part) is Text else ():
+                found += cite(note, _join((part,)), start)
+            start += len(_join((part,)))
+        return found
+
+
+def _join(parts: Iterable[Part]) -> str:
+    return "".join([part.text for part in parts if type(part) is Text or isinstance(part, Reasoning | Refusal)])
+
+
+class CohereRenderer(Renderer[CohereOptions]):
+    """Renders messages."""
+
+    def body(self, answer: Answer, options: CohereOptions) -> dict[str, Json]:
+        return make_chat(answer, options)
+
+    def frames(self, answer: Answer, options: CohereOptions) -> Iterator[Frame]:
+        return stream_chat(answer, options)
+
+    def outline(self, answer: Answer, options: CohereOptions) -> Outline | None:
+        return Outline((options.thinking,), ())
+
+
+def lay_out(choice: Choice, options: CohereOptions) -> MessageLayout:
+    thoughts, texts, calls = list[Part](), list[Part](), list[ToolUse]()
+    for part in choice.parts:
+        match part:
+            case Text() | Refusal():
+                texts.append(part)
+            case Reasoning():
+                thoughts.append(part)
+            case ToolUse(call):
+                calls.append(wrap_arguments(part) if call.kind == "custom" else part)
+    plan: list[Part] = []
+    if calls:
+        plan, texts = texts, []
+        if not plan and not options.thinking:
+            plan, thoughts = thoughts, []
+    blocks = [Block("thinking", tuple(thoughts))] if thoughts else []
+    if texts or not calls:
+        blocks.append(Block("text", tuple(texts)))
+    return MessageLayout(tuple(plan), tuple(blocks), tuple(calls))
+
+
+def make_chat(answer: Answer, options: CohereOptions) -> dict[str, Json]:
+    choice = answer.choices[0]
+    layout = lay_out(choice, options)
+    message: dict[str, Json] = {"role": "assistant"}
+    if layout.blocks:
+        message["content"] = [{"type": block.kind, block.kind: block.text} for block in layout.blocks]
+    if layout.plan:
+        message["tool_plan"] = _join(layout.plan)
+    if layout.calls:
+        message["tool_calls"] = [_make_call(used, used.call.arguments) for used in layout.calls]
+    if citations := layout.citations:
+        message["citations"] = citations
+    body = {"id": answer.id, "message": message, "finish_reason": find_finish_reason(choice)}
+    body["usage"] = make_usage(answer.usage)
+    if choice.logprobs is not None:
+        body["logprobs"] = map_lazily(lambda each: _show_logprobs(each.token, (each,)), choice.logprobs, few=MANY)
+    return body
+
+
+def _make_call(used: ToolUse, arguments: str) -> Body:
+    call = used.call
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+
+
+def find_finish_reason(choice: Choice) -> str:
+    if choice.finish == "stop":
+        return "STOP_SEQUENCE" if choice.stop else "COMPLETE"
+    return _REASONS.get(choice.finish, choice.finish)
+
+
+_REASONS = {
+    "length": "MAX_TOKENS",
+    "tool_calls": "TOOL_CALL",
+    "function_call": "TOOL_CALL",
+    "content_filter": "ERROR",
+    "error": "ERROR",
+}
+
+
+def make_usage(usage: Usage) -> dict[str, Json]:
+    counts = {"input_tokens": usage.prompt, "output_tokens": usage.completion}
+    return {"billed_units": counts, "tokens": counts, "cached_tokens": usage.cached}
+
+
+def cite(note: Body, text: str, start: int = 0) -> Iterator[Body]:
+    """Yield the citation that a rule's annotation is: Cohere's own, or another provider's of an address or a document.
+
+    `start`: where the text of the annotation begins in that of the message. An annotation without a place is found by
+    its words.
+    """
+    inner = note.get("url_citation")
+    cited = {**note, **(inner if isinstance(inner, Mapping) else {})}
+    words = cited.get("text", cited.get("cited_text"))
+    found = max(text.find(words), 0) if isinstance(words, str) else 0
+    begin = _find_place(cited, ("start", "start_index"), found)
+    end = _find_place(cited, ("end", "end_index"), begin + len(words) if isinstance(words, str) else len(text))
+    sources = cited.get("sources")
+    if not isinstance(sources, list | tuple):
+        sources = [_make_source(cited)] if "url" in cited or "cited_text" in cited else []
+    yield {
+        "start": start + begin,
+        "end": start + end,
+        "text": text[begin:end],
+        "sources": [*sources],
+        "type": cited["type"] if cited.get("type") in _CITATION_TYPES else "TEXT_CONTENT",
+    }
+
+
+def _find_place(cited: Body, keys: Sequence[str], usual: int) -> int:
+    return next((at for key in keys if isinstance(at := cited.get(key), int)), usual)
+
+
+def _make_source(cited: Body) -> Body:
+    """Return the source that another provider's citation names: an address, or a document of the request."""
+    title = cited.get("title") or cited.get("document_title") or cited.get("url") or ""
+    about = {"title": str(title), "text": str(cited.get("cited_text") or "")}
+    if cited.get("url"):
+        about["url"] = str(cited["url"])
+    name = f"doc:{cited.get('document_index', cited.get('search_result_index', 0))}"
+    return {"type": "document", "id": name, "document": {"id": name, **about}}
+
+
+_CITATION_TYPES = ("TEXT_CONTENT", "THINKING_CONTENT", "PLAN")
+
+
+def _show_logprobs(text: str, logprobs: Sequence[Logprob]) -> Body:
+    numbers = [token_id(each.token) for each in logprobs]
+    return {"token_ids": numbers, "text": text, "logprobs": [each.logprob for each in logprobs]}
+
+
+def stream_chat(answer: Answer, options: CohereOptions) -> Iterator[Frame]:
+    choice = answer.choices[0]
+    layout = lay_out(choice, options)
+    message = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
+    yield _frame("message-start", {"id": answer.id, "delta": {"message": message}}, "open")
+    for part in layout.plan:
+        for piece, weight in list_pieces(part, answer.tokenizer):
+            yield _frame("tool-plan-delta", {"delta": {"message": {"tool_plan": piece}}}, "text", weight)
+    for index, block in enumerate(layout.blocks):
+        is_text = block.kind == "text"
+        yield from _stream_block(
+            index, block, answer, layout.citations if is_text else (), choice.logprobs if is_text else None
+        )
+    for index, used in enumerate(layout.calls):
+        yield from _stream_call(index, used, answer.tokenizer)
+    ended = {"finish_reason": find_finish_reason(choice), "usage": make_usage(answer.usage)}
+    yield _frame("message-end", {"delta": ended}, "finish")
+    yield DONE
+
+
+def _stream_block(
+    index: int, block: Block, answer: Answer, citations: Sequence[Body], logprobs: Sequence[Logprob] | None
+) -> Iterator[Frame]:
+    """Yield the events of a block; each citation comes once all of its text was sent."""
+    begun = {"type": block.kind, block.kind: ""}
+    yield _frame("content-start", {"index": index, "delta": {"message": {"content": begun}}}, "text")
+    pieces = [found for part in block.parts for found in list_pieces(part, answer.tokenizer)]
+    weighed = iter(() if logprobs is None else _list_logprobs([piece for piece, _ in pieces], logprobs))
+    left, sent = list(enumerate(citations)), 0
+    for piece, weight in pieces:
+        delta: dict[str, Json] = {"index": index, "delta": {"message": {"content": {block.kind: piece}}}}
+        if (shown := next(weighed, None)) is not None:
+            delta["logprobs"] = shown
+        yield _frame("content-delta", delta, "text", weight)
+        sent += len(piece)
+        while left and left[0][1]["end"] <= sent:
+            yield from _stream_citation(*left.pop(0))
+    for number, citation in left:
+        yield from _stream_citation(number, citation)
+    yield _frame("content-end", {"index": index}, "text")
+
+
+def _list_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Iterator[Body]:
+    groups = group_by_piece(pieces, add_offsets(Choice((), logprobs=logprobs)))
+    for piece, group in zip(pieces, groups, strict=False):
+        yield _show_logprobs(piece, [logprob for _, logprob in group])
+
+
+def _stream_citation(number: int, citation: Body) -> Iterator[Frame]:
+    yield _frame("citation-start", {"index": number, "delta": {"message": {"citations": citation}}}, "text")
+    yield _frame("citation-end", {"index": number}, "text")
+
+
+def _stream_call(index: int, used: ToolUse, tokenizer: Tokenizer) -> Iterator[Frame]:
+    begun = {"index": index, "delta": {"message": {"tool_calls": _make_call(used, "")}}}
+    yield _frame("tool-call-start", begun, "arguments")
+    for piece, weight in list_pieces(used, tokenizer):
+        added = {"index": index, "delta": {"message": {"tool_calls": {"function": {"arguments": piece}}}}}
+        yield _frame("tool-call-delta", added, "arguments", weight)
+    yield _frame("tool-call-end", {"index": index}, "arguments")
+
+
+def list_pieces(part: Part, tokenizer: Tokenizer) -> Iterable[tuple[str, int]]:
+    """Return the pieces of a part in a stream, each with its weight in tokens."""
+    chunks = part.chunks
+    return weigh_pieces(tokens_of(part, tokenizer), chunks)
+
+
+def _frame(event: str, body: Body, part: str, tokens: int = 0) -> Frame:
+    return Frame(to_json({"type": event, **body}), event, tokens, part)
+
+
+def break_off(message: str) -> Frame:
+    """Return the event that ends a stream which fails."""
+    return _frame("message-end", {"delta": {"finish_reason": "ERROR", "error": message}}, "finish")

@@ -1,0 +1,134 @@
+"""Cohere's chat and generate of v1: an Answer as a body, or as lines of JSON.
+
+See https://docs.cohere.com/v1/reference/chat and https://docs.cohere.com/v1/reference/generate.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+from pydantic_core import from_json, to_json
+
+from mockserver.core.http import Frame
+from mockserver.core.json import Json
+from mockserver.core.plan import Answer, Choice, Part, Refusal, Text, ToolUse
+from mockserver.wire.cohere import cite, find_finish_reason, list_pieces, make_usage
+
+Body = Mapping[str, Json]
+
+
+class OldOptions(Struct, frozen=True):
+    """What the request contributes to the answer: the turns so far, and the documents that it sends."""
+
+    history: Sequence[Body] = ()
+    documents: Sequence[Body] = ()
+
+
+def make_old_chat(answer: Answer, options: OldOptions) -> dict[str, Json]:
+    choice = answer.choices[0]
+    text, calls = _join(choice), _list_calls(choice)
+    said: dict[str, Json] = {"role": "CHATBOT", "message": text, **({"tool_calls": calls} if calls else {})}
+    body: dict[str, Json] = {"response_id": answer.id, "text": text, "generation_id": answer.id}
+    body |= {
+        "chat_history": [*options.history, said],
+        "finish_reason": _find_reason(choice),
+        "meta": _make_meta(answer),
+    }
+    if calls:
+        body["tool_calls"] = calls
+    if citations := _list_citations(choice):
+        body |= {"citations": citations, "documents": [*options.documents]}
+    return body
+
+
+def _find_reason(choice: Choice) -> str:
+    if choice.finish == "content_filter":
+        return "ERROR_TOXIC"
+    reason = find_finish_reason(choice)
+    return "COMPLETE" if reason in ("TOOL_CALL", "STOP_SEQUENCE") else reason
+
+
+def _make_meta(answer: Answer) -> dict[str, Json]:
+    usage = make_usage(answer.usage)
+    return {"api_version": {"version": "1"}, "billed_units": usage["billed_units"], "tokens": usage["tokens"]}
+
+
+def _spoken(choice: Choice) -> Iterator[Part]:
+    return (part for part in choice.parts if isinstance(part, Text | Refusal))
+
+
+def _join(choice: Choice) -> str:
+    return "".join([part.text for part in choice.parts if isinstance(part, Text | Refusal)])
+
+
+def _list_calls(choice: Choice) -> list[Body]:
+    calls = [part.call for part in choice.parts if isinstance(part, ToolUse)]
+    return [{"name": call.name, "parameters": _parse_parameters(call.arguments)} for call in calls]
+
+
+def _parse_parameters(arguments: str) -> Json:
+    """Return the object of a JSON text, as far as it goes: it may be cut."""
+    try:
+        value = from_json(arguments or "{}", allow_partial=True)
+    except ValueError:
+        value = arguments
+    return value if isinstance(value, dict) else {"input": value}
+
+
+def _list_citations(choice: Choice) -> list[Body]:
+    found: list[Body] = []
+    start = 0
+    for part in choice.parts:
+        if isinstance(part, Text):
+            found += [_write_citation(each) for note in part.annotations for each in cite(note, part.text, start)]
+            start += len(part.text)
+    return found
+
+
+def _write_citation(citation: Body) -> Body:
+    names = [source.get("id") for source in citation["sources"] if isinstance(source, Mapping)]
+    return {**{key: citation[key] for key in ("start", "end", "text")}, "document_ids": names}
+
+
+def stream_old_chat(answer: Answer, options: OldOptions) -> Iterator[Frame]:
+    choice = answer.choices[0]
+    yield _line("stream-start", {"generation_id": answer.id}, "open")
+    for part in _spoken(choice):
+        for piece, weight in list_pieces(part, answer.tokenizer):
+            yield _line("text-generation", {"text": piece}, "text", weight)
+    if citations := _list_citations(choice):
+        yield _line("citation-generation", {"citations": citations}, "text")
+    if calls := _list_calls(choice):
+        yield _line("tool-calls-generation", {"tool_calls": calls}, "arguments")
+    body = make_old_chat(answer, options)
+    yield _end(_find_reason(choice), body)
+
+
+def make_generation(answer: Answer, prompt: str) -> dict[str, Json]:
+    made = [
+        {"id": f"{answer.id}-{at}" if at else answer.id, "text": _join(choice), "finish_reason": _find_reason(choice)}
+        for at, choice in enumerate(answer.choices)
+    ]
+    return {"id": answer.id, "generations": made, "prompt": prompt, "meta": _make_meta(answer)}
+
+
+def stream_generation(answer: Answer, prompt: str) -> Iterator[Frame]:
+    for at, choice in enumerate(answer.choices):
+        for part in _spoken(choice):
+            for piece, weight in list_pieces(part, answer.tokenizer):
+                yield _line("text-generation", {"text": piece, **({"index": at} if at else {})}, "text", weight)
+    yield _end(_find_reason(answer.choices[0]), make_generation(answer, prompt))
+
+
+def _line(event: str, body: Body, part: str, tokens: int = 0, *, finished: bool = False) -> Frame:
+    data = to_json({"is_finished": finished, "event_type": event, **body})
+    return Frame(data + b"\n", None, tokens, part, "bare")
+
+
+def _end(reason: str, response: Body) -> Frame:
+    return _line("stream-end", {"finish_reason": reason, "response": response}, "end", finished=True)
+
+
+def break_off_line(message: str) -> Frame:
+    """Return the line that ends a stream which fails."""
+    failed = {"finish_reason": "ERROR", "error": message, "response": {"text": ""}}
+    return _line("stream-end", failed, "finish", finished=True)

@@ -68,6 +68,11 @@ def ask_gemini(text: str, *, stream: bool = False) -> bytes:
     return post(path, json.dumps(body).encode(), **{"x-goog-api-key": "sk-test"})
 
 
+def ask_ollama(text: str, *, stream: bool = False) -> bytes:
+    """Ask Ollama's own API."""
+    return converse(SYSTEM, user(text), path="/ollama/api/chat", stream=stream)
+
+
 def embed(text: str) -> bytes:
     """Ask for an embedding of 1,536 dimensions, in base64 as OpenAI's client does."""
     body = {"model": "text-embedding-3-small", "input": text, "encoding_format": "base64"}

@@ -196,6 +196,7 @@ def list_dialects() -> Iterator[Kind]:
         "Responses": chats.ask_responses,
         "Anthropic": chats.ask_anthropic,
         "Gemini": chats.ask_gemini,
+        "Ollama": chats.ask_ollama,
         "Cohere": chats.ask_cohere,
         "Azure OpenAI": chat_at("/azure-openai/openai/v1/chat/completions"),
         "Azure AI Inference": chat_at("/azure/models/chat/completions?api-version=2024-05-01-preview"),

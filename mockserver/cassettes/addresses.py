@@ -22,8 +22,8 @@ class DialectRoutes(Struct, frozen=True):
 
 
 def find_dialect(url: str, routes: DialectRoutes) -> str | None:
-    """Return the dialect of a URL, or the host of several that speak one: by its own host or, for a mockserver, by its
-    path. None if no provider is known.
+    """Return the dialect of a URL, or the host of several that speak one: by its own host or, for a server on this
+    machine, by its path. None if no provider is known.
     """
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
@@ -32,7 +32,8 @@ def find_dialect(url: str, routes: DialectRoutes) -> str | None:
         if path.startswith(_AZURE_OPENAI):
             return "azure_openai"
         mounted = (name for name, mounts in routes.mounts.items() for mount in mounts if path.startswith(f"{mount}/"))
-        return next(mounted, "openai" if path.startswith("/v1/") else None)
+        bare = "openai" if path.startswith("/v1/") else "ollama" if path.startswith("/api/") else None
+        return next(mounted, "ollama" if parts.port == _OLLAMA_PORT else bare)
     served = [row for row in _HOSTS if row[0].fullmatch(host) and parts.path.startswith(row[1])]
     return max(served, key=lambda row: len(row[1]))[2] if served else None
 
@@ -57,6 +58,7 @@ def _remove_namespace(path: str) -> str:
 
 
 _NAMESPACE = re.compile(r"^/ns/[^/]+/")
+_OLLAMA_PORT = 11434
 _AZURE_OPENAI = "/azure/openai/"  # where azure and azure_openai have the same address
 # Hosts, the start of the path if a host serves several dialects, and the dialect.
 _HOSTS = tuple(
@@ -87,6 +89,8 @@ _HOSTS = tuple(
         ),
         (r"bedrock-mantle\.[a-z0-9-]+\.api\.aws", "/anthropic/", "anthropic"),
         (r"api\.anthropic\.com", "/", "anthropic"),
+        (r"(?:api|codestral)\.mistral\.ai", "/", "mistral"),
+        (r"(?:www\.)?ollama\.com", "/", "ollama"),
         (r"api\.cohere\.(?:com|ai)", "/", "cohere"),
         (r"api\.voyageai\.com", "/", "voyage"),
         (r"api\.jina\.ai", "/", "jina"),
@@ -123,6 +127,8 @@ ADDRESSES: Mapping[str, str] = {
     "/crazyrouter/v1": "https://crazyrouter.com/v1",
     "/gemini": "https://generativelanguage.googleapis.com",
     "/anthropic": "https://api.anthropic.com",
+    "/mistral/v1": "https://api.mistral.ai/v1",
+    "/ollama": "http://127.0.0.1:11434",
     "/cohere": "https://api.cohere.com",
     "/voyage": "https://api.voyageai.com",
     "/jina": "https://api.jina.ai",

@@ -227,10 +227,10 @@ _ODD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 
 
 def join_data(event: bytes) -> str | None:
-    """Return the joined data lines of an event, or what a message says; None if it has none."""
+    """Return the joined data lines of an event, a line of JSON, or what a message says; None if it has none."""
     if (message := read_message(event)) is not None:
         return message.text
-    lines = [found[2] for found in _DATA.finditer(event)]
+    lines = [event.rstrip(b"\r\n")] if is_json_line(event) else [found[2] for found in _DATA.finditer(event)]
     return b"\n".join(lines).decode("utf-8", "surrogateescape") if lines else None
 
 
@@ -238,14 +238,21 @@ def replace_data(event: bytes, data: str) -> bytes:
     """Return the event with other data of as many lines; a message has its new length and checksums."""
     if (message := read_message(event)) is not None:
         return message.with_text(data).write()
+    if is_json_line(event):
+        return data.encode("utf-8", "surrogateescape") + event[len(event.rstrip(b"\r\n")) :]
     lines = iter(data.encode("utf-8", "surrogateescape").split(b"\n"))
     return _DATA.sub(lambda found: found[1] + next(lines, b""), event)
+
+
+def is_json_line(event: bytes) -> bool:
+    """Return whether an event is a line of JSON, as of Ollama's streams, rather than lines with names."""
+    return event[:1] == b"{"
 
 
 _DATA = re.compile(rb"((?:^|(?<=[\r\n]))data:[ ]?)([^\r\n]*+)")
 
 
-LINE_ENDS = {"lf": "\n", "crlf": "\r\n"}  # of the lines of an event
+LINE_ENDS = {"lf": "\n", "crlf": "\r\n", "bare": ""}  # of the lines of an event; bare: it is a line of JSON
 
 
 class EventLayout(Struct, frozen=True):
@@ -258,7 +265,7 @@ class EventLayout(Struct, frozen=True):
 def find_layout(frames: Sequence[RecordedEvent]) -> EventLayout:
     """Return the layout of the first event with JSON."""
     for _, data in frames:
-        ends = "crlf" if data.endswith(b"\r\n\r\n") else "lf"
+        ends = "bare" if is_json_line(data) else "crlf" if data.endswith(b"\r\n\r\n") else "lf"
         if (parts := _split_event(data, LINE_ENDS[ends])) and (found := _find_style(parts[1])):
             return EventLayout(found, ends)
     return EventLayout()
@@ -372,6 +379,9 @@ def _split_event(data: bytes, end: str) -> tuple[str | None, str] | None:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         return None
+    if not end:
+        said = text.removesuffix("\n")
+        return (None, said) if text[:1] == "{" and said != text and not {"\n", "\r"} & {*said} else None
     event, rest = None, text
     if text.startswith("event: "):
         event, _, rest = text[7:].partition(end)
@@ -382,6 +392,8 @@ def _split_event(data: bytes, end: str) -> tuple[str | None, str] | None:
 
 
 def _join_event(event: str | None, text: str, end: str) -> str:
+    if not end:
+        return f"{text}\n"
     data = text.replace("\n", f"{end}data: ") if "\n" in text else text
     return f"data: {data}{end}{end}" if event is None else f"event: {event}{end}data: {data}{end}{end}"
 

@@ -11,11 +11,12 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from msgspec import Struct
 
 from mockserver.cassettes.addresses import DialectRoutes, find_dialect, find_local_target
+from mockserver.cassettes.bodies import is_json_line
 from mockserver.cassettes.recordings import ForeignExchange, UnreadableError, read_recording, read_time
 from mockserver.config.hosts import GENERIC, HOST_NAMES
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, join_header
-from mockserver.core.event_stream import MEDIA_TYPE, is_prelude, is_stream_type, split_messages
-from mockserver.core.http import HOP_BY_HOP, Headers
+from mockserver.core.event_stream import MEDIA_TYPE, is_prelude, split_messages
+from mockserver.core.http import HOP_BY_HOP, Headers, is_stream_type
 from mockserver.core.json import Json, try_parse
 
 
@@ -80,20 +81,20 @@ def _make_reply(found: ForeignExchange, sent: Sent, routes: DialectRoutes) -> Re
     if not body and (is_stream or not is_empty):
         raise UnreadableError(f"the recording lacks the body of its {'stream' if is_stream else 'answer'}")
     if not kind and (kind := _find_stream_type(body) if is_stream else _find_media_type(body)):
-        headers = (*headers, ("content-type", kind))
+        headers, is_stream = (*headers, ("content-type", kind)), is_stream or (is_stream_type(kind) and _ENDS in body)
     if is_stream:
         return Recorded(found.status, headers, frames=split_events(body), took=found.took)
     return Recorded(found.status, headers, body, took=found.took)
 
 
 def split_events(body: bytes) -> tuple[RecordedEvent, ...]:
-    """Return the events of a joined stream, each with the blank line that ends it, or its messages.
+    """Return the events of a joined stream, each with what ends it, or its messages.
 
     Their times are unknown, hence 0.
     """
     if is_prelude(body):
         return tuple((0.0, message) for message in split_messages(body))
-    ends = [found.end() for found in _END.finditer(body)]
+    ends = [found.end() for found in (_LINE_END if is_json_line(body) else _END).finditer(body)]
     if not ends or ends[-1] < len(body):
         ends.append(len(body))
     return tuple((0.0, body[start:end]) for start, end in zip([0, *ends], ends, strict=False))
@@ -170,6 +171,8 @@ def _find_model(sent: Sent) -> str:
 
 
 _END = re.compile(rb"(?:\r\n\r\n|\n\n|\r\r)[\r\n]*")
+_ENDS = b'"done"'  # in each line of Ollama's streams; a list of results in lines has no end
+_LINE_END = re.compile(rb"[\r\n]+")
 _EVENT_LINE = re.compile(rb"(?:data|event|id|retry)?:")
 _MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+*-]+")
 _GZIP = b"\x1f\x8b"

@@ -240,7 +240,7 @@ def _read_reply(node: Node, events: _EventLines | None) -> tuple[Recorded, str]:
 def _read_layout(reply: Mapping[str, Node]) -> EventLayout:
     ends = _read_optional(reply.get("ends"), read_text, "lf")
     if ends not in LINE_ENDS:
-        raise Refused(f"lines must end with {' or '.join(LINE_ENDS)}", reply["ends"].spot)
+        raise Refused(f"write {', '.join(LINE_ENDS)} here", reply["ends"].spot)
     return EventLayout(read_style(reply.get("style")), ends)
 
 

@@ -93,9 +93,13 @@ class Event(Struct, frozen=True):
 
 
 def parse_events(recorded: Sequence[RecordedEvent]) -> tuple[Event, ...]:
-    """Return the events of a stream, without comments; a message of Amazon's streams is one, too."""
-    found = (frame for frame in split_frames(recorded) if b"data:" in frame.raw or is_prelude(frame.raw))
+    """Return the events of a stream, without comments; its lines of JSON; or the messages of Amazon's streams."""
+    found = (frame for frame in split_frames(recorded) if _says_something(frame.raw))
     return tuple(Event(frame.at, frame.event or "", frame.text, try_parse(frame.text)) for frame in found)
+
+
+def _says_something(frame: bytes) -> bool:
+    return b"data:" in frame or frame[:1] == b"{" or is_prelude(frame)
 
 
 def parse_response(reply: Recorded, form: str) -> ParsedResponse:
@@ -191,12 +195,18 @@ class _Message(Struct):
 
     def add(self, delta: Table) -> None:
         for key, kind in _TEXTS.items():
-            self.texts[kind] = self.texts.get(kind, "") + _read_text(delta.get(key))
+            self._add_text(kind, _read_text(delta.get(key)))
+        for part in read_rows(delta.get("content")):  # of Mistral
+            self._add_text("text", _read_text(part.get("text")))
+            self._add_text("reasoning", "".join(_read_text(row.get("text")) for row in read_rows(part.get("thinking"))))
         for position, call in enumerate(read_rows(delta.get("tool_calls"))):
             self._add_call(_read_number(call.get("index"), position), call)
         if function_call := read_table(delta.get("function_call")):
             self._add_call(-1, {"function": function_call})
         self.annotations += read_rows(delta.get("annotations"))
+
+    def _add_text(self, kind: str, text: str) -> None:
+        self.texts[kind] = self.texts.get(kind, "") + text
 
     def _add_call(self, at: int, delta: Table) -> None:
         before = self.calls.get(at, ParsedToolCall("", ""))
@@ -329,6 +339,43 @@ _COUNTS = {
     "thoughtsTokenCount": "reasoning_tokens",
     "totalTokenCount": "total_tokens",
 }
+
+
+def _read_lines(found: Sequence[Event]) -> ParsedResponse:
+    error = _find_error(found)
+    whole = _join_lines([event.table for event in found])
+    return replace(whole, error=error, broken=error is not None, complete=_is_done(found[-1:]))
+
+
+def _is_done(found: Sequence[Event]) -> bool:
+    return any(event.table.get("done") is True for event in found)
+
+
+def _join_lines(bodies: Sequence[Table]) -> ParsedResponse:
+    """Return an answer of Ollama's own API, from its body or the lines of its stream: pieces of texts add up."""
+    thoughts, said, calls = list[str](), list[str](), list[ParsedToolCall]()
+    for body in bodies:
+        message = read_table(body.get("message")) or body
+        thoughts.append(_read_text(message.get("thinking")))
+        said.append(_read_text(message.get("content", message.get("response"))))
+        for call in read_rows(message.get("tool_calls")):
+            used = read_table(call.get("function"))
+            calls.append(ParsedToolCall(_read_text(used.get("name")), compact(used.get("arguments") or {})))
+    texts = (("reasoning", "".join(thoughts)), ("text", "".join(said)))
+    parts = (
+        *[ParsedPart(kind, text) for kind, text in texts if text],
+        *[ParsedPart("call", call=call) for call in calls],
+    )
+    reason = next((reason for body in reversed(bodies) if (reason := _read_text(body.get("done_reason")))), "")
+    last = bodies[-1] if bodies else {}
+    return ParsedResponse(
+        choices=(ParsedChoice(parts, "tool_calls" if calls and reason == "stop" else reason),),
+        model=next((model for body in bodies if (model := _read_text(body.get("model")))), ""),
+        usage={name: last[key] for key, name in _LINE_COUNTS.items() if key in last} or None,
+    )
+
+
+_LINE_COUNTS = {"prompt_eval_count": "prompt_tokens", "eval_count": "completion_tokens"}
 
 
 def _read_parts(items: Sequence[Table]) -> tuple[ParsedPart, ...]:
@@ -696,6 +743,7 @@ _READERS: Mapping[str, tuple[Callable[[Sequence[Event]], ParsedResponse] | None,
     **dict.fromkeys(("chat", "completions"), (_read_chunks, lambda body: _read_choices([body]))),
     "stored_chat": (None, lambda body: _read_choices([body])),
     "messages": (_read_message_events, _read_message),
+    "lines": (_read_lines, lambda body: _join_lines([body])),
     **dict.fromkeys(("mcp_call", "mcp_read", "mcp_prompt", "mcp_session"), (_read_mcp_events, _read_mcp_result)),
     "cohere_chat": (_read_cohere_events, _read_cohere_chat),
     "generations": (None, _read_generations),

@@ -129,6 +129,7 @@ _STREAMED = {
     "response": "step",
     "contents": "contents",
     "messages": "message_event",
+    "lines": "lines",
     "cohere_chat": "cohere_event",
     "converse": "converse_event",
     "invoked": "invoked",
@@ -197,17 +198,30 @@ _NUMBER = float | None
 _USAGE = dict[str, Any] | None
 # Servers that speak OpenAI's chat leave out some of this; the official client takes what is there.
 _HEAD = {"id?": str, "created?": float, "model?": str, "usage?": _USAGE}
-_CALL = _choose_by_type(
-    function={"id?": _TEXT, "function": {"name": str, "arguments": str}},
-    custom={"id?": _TEXT, "custom": {"name": str, "input": str}},
+
+
+def _pick_call(value: Json) -> str:
+    """Return the type of a tool call; Mistral sends none."""
+    kind = value.get("type") if isinstance(value, dict) else None
+    return kind if kind in ("custom", "function") else "function" if kind is None else "other"
+
+
+_CALL = OneOf(
+    _pick_call,
+    {
+        "function": {"type?": str, "id?": _TEXT, "function": {"name": str, "arguments": str}},
+        "custom": {"type": str, "id?": _TEXT, "custom": {"name": str, "input": str}},
+        "other": {"type": str},
+    },
 )
 _DELTA_CALL = {
     "index?": _NUMBER,
     "id?": _TEXT,
     "function?": ({"name?": _TEXT, "arguments?": _TEXT}, None),
 }
-_MESSAGE = {"content?": _TEXT, "tool_calls?": ([_CALL], None)}
-_DELTA = {"content?": _TEXT, "tool_calls?": ([_DELTA_CALL], None)}
+_CONTENT = str | list[dict[str, Any]] | None  # Mistral's is a list if it thinks
+_MESSAGE = {"content?": _CONTENT, "tool_calls?": ([_CALL], None)}
+_DELTA = {"content?": _CONTENT, "tool_calls?": ([_DELTA_CALL], None)}
 _ENDED = {"index?": _NUMBER, "finish_reason?": _TEXT}
 _ITEM = _choose_by_type(
     message={"content": [_TABLE]},
@@ -242,6 +256,8 @@ _VECTORS = {
     "predictions?": ([{"embeddings": _VECTOR}], None),
 }
 _NAMED = {"name?": _TEXT}
+_OWN_CALL = {"function": {"name": str, "arguments": dict[str, Any]}}  # of Ollama
+_OWN_MESSAGE = {"role": str, "content": str, "thinking?": _TEXT, "tool_calls?": ([_OWN_CALL], None)}
 _BLOCK = _choose_by_type(
     text={"text": str},
     thinking={"thinking": str},
@@ -288,6 +304,10 @@ _SHAPES: Mapping[str, Any] = {
     "listed_models": {"modelSummaries?": [_TABLE], "inferenceProfileSummaries?": [_TABLE]},
     "listed_model": _TABLE,
     "vectors": _VECTORS,
+    "lines": {"model": str, "created_at": str, "message?": _OWN_MESSAGE, "response?": str, "done": bool},
+    "bare_vectors": {"embedding?": ([float], None), "embeddings?": ([[float]], None)},
+    "shown_model": {"model_info": _TABLE},
+    "judged": {"results": [{"categories": _TABLE, "category_scores": _TABLE}]},
     "cohere_chat": _COHERE_CHAT,
     "cohere_event": {"type": str, "index?": int, "delta?": (_TABLE, None)},
     "generations": {"id": str, "generations": [{"text": str}]},

@@ -95,7 +95,11 @@ def _write_lines(headers: Headers) -> HeaderLines | None:
 
 
 MAX_JOINED = 1 << 16  # bytes of frames
-_SHOWN_AS_TEXT = ("application/json", "text/event-stream")  # by browsers, which run no script in them
+_SHOWN_AS_TEXT = (
+    "application/json",
+    "application/x-ndjson",
+    "text/event-stream",
+)  # by browsers, which run no script in them
 _NAME, _VALUE = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+"), re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 # Headers of the connection and the coding that an answer was recorded with; the server sends its own date.
 _OF_THE_CONNECTION = HOP_BY_HOP | {"content-length", "content-encoding", "date", "server"}
@@ -135,14 +139,26 @@ _FORMATS = {
     ("bedrock", "rerank"): "ranked",
     ("bedrock", "models"): "listed_models",
     ("bedrock", "model"): "listed_model",
+    ("mistral", "completions"): "chat",
+    ("mistral", "moderations"): "judged",
+    ("ollama", "chat"): "lines",
+    ("ollama", "completions"): "lines",
+    ("ollama", "embeddings"): "bare_vectors",
+    ("ollama", "models"): "named_models",
+    ("ollama", "model"): "shown_model",
 }
 _INVOKING = ("/invoke", "/invoke-with-response-stream")  # the ends of paths where each model has a format of its own
 
 
 def find_format(dialect: str, operation: str, path: str = "") -> str:
-    """The format of the answers: for most operations their name, as dialects agree on it."""
+    """The format of the answers: for most operations their name, as dialects agree on it.
+
+    Below `/v1`, Ollama speaks the formats of others.
+    """
     if dialect == "bedrock" and path.endswith(_INVOKING):
         return "invoked"
+    if dialect == "ollama" and "/v1/" in path:
+        return "messages" if path.endswith("/messages") else operation
     return _FORMATS.get((dialect, operation), operation)
 
 

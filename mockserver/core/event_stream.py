@@ -65,11 +65,6 @@ def describe_message(message: EventMessage) -> str:
     return dict(message.headers).get(":error-message", "") if message.kind == "error" else message.text
 
 
-def is_stream_type(media: str) -> bool:
-    """Return whether a content type is that of a stream of events, of either kind."""
-    return "event-stream" in media or MEDIA_TYPE in media
-
-
 def make_event(name: str, payload: bytes, header: str = ":event-type") -> EventMessage:
     """Return an event, or with the header `:exception-type` an exception, as Bedrock writes it."""
     return EventMessage(

@@ -11,12 +11,11 @@ from mockserver.core.event_stream import (
     MESSAGE_SIGN,
     describe_message,
     is_prelude,
-    is_stream_type,
     is_whole,
     read_message,
     split_messages,
 )
-from mockserver.core.http import HeaderLines, Headers
+from mockserver.core.http import HeaderLines, Headers, is_stream_type
 from mockserver.core.mcp_server import SESSION_OPERATION
 from mockserver.core.plan import Plan, Usage
 from mockserver.core.seed import monotonic, wall
@@ -27,9 +26,9 @@ SentPart = tuple[float, int, int]  # the time, and from where to where the body 
 
 
 class SentFrame(Struct, frozen=True):
-    """A frame as it was sent: the time of its last byte, and its bytes without the final blank line, if it has one.
+    """A frame as it was sent: the time of its last byte, and its bytes without their end.
 
-    `whole`: all of it was sent.
+    An event ends with a blank line, a line of JSON with a line feed. `whole`: that end was sent as well.
     """
 
     at: float
@@ -56,21 +55,31 @@ class SentFrame(Struct, frozen=True):
 
 
 def split_frames(pieces: Sequence[Piece]) -> tuple[SentFrame, ...]:
-    """Return the frames in the pieces of a stream; bytes after the last blank line are an incomplete frame."""
+    """Return the frames in the pieces of a stream; bytes after the last end of one are an incomplete frame."""
     pieces = list(pieces)
     data = b"".join([data for _, data in pieces])
-    ends = _list_message_ends(data) if is_prelude(data) else _list_event_ends(data)
+    if is_prelude(data):
+        ends = _list_message_ends(data)
+    else:
+        ends = _list_line_ends(data) if data[:1] == b"{" else _list_event_ends(data)
     return tuple(_cut_frames(data, ends, pieces))
 
 
 def count_frames(data: bytes) -> int:
     """Return roughly how many frames end in these bytes."""
+    if data[:1] == b"{":  # a line of JSON, as no event begins
+        return data.count(b"\n")
     return data.count(b"\n\n") + data.count(b"\r\n\r\n") + data.count(MESSAGE_SIGN)
 
 
 def _list_event_ends(data: bytes) -> Iterator[tuple[int, int]]:
     """Yield where each server-sent event ends, without its blank line and with it."""
     return (found.span() for found in _BLANK.finditer(data))
+
+
+def _list_line_ends(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the same for lines of JSON."""
+    return (found.span() for found in _LINE.finditer(data))
 
 
 def _list_message_ends(data: bytes) -> Iterator[tuple[int, int]]:
@@ -88,7 +97,8 @@ def _cut_frames(data: bytes, ends: Iterable[tuple[int, int]], pieces: Sequence[P
         while reached < following:
             row += 1
             reached += len(pieces[row][1])
-        yield SentFrame(pieces[row][0], data[start:end])
+        if end > start or data[:1] != b"{":  # an empty line, which keeps a stream of lines alive, is none
+            yield SentFrame(pieces[row][0], data[start:end])
         start = following
     if start < len(data):
         yield SentFrame(pieces[-1][0], data[start:], whole=False)

@@ -33,6 +33,11 @@ def essence(media: str) -> str:
     return media.partition(";")[0].strip().lower()
 
 
+def is_stream_type(media: str) -> bool:
+    """Return whether a content type is that of a stream: of server-sent events, lines of JSON, or Amazon's messages."""
+    return "event-stream" in media or "ndjson" in media or "amazon.eventstream" in media
+
+
 def is_address(host: str) -> bool:
     return _parse_address(host) is not None
 

@@ -23,7 +23,7 @@ from mockserver.core.rates import Standings
 from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects._clients import CLIENT_CONFIGS, ClientConfig
 from mockserver.dialects._meaning import BOOKKEEPING
-from mockserver.kinds import ARTIFACTS
+from mockserver.kinds import ARTIFACTS, list_answered
 
 
 def error_frame(failed: Reply, frames: int) -> Frame:
@@ -172,7 +172,7 @@ OWN_FEATURES: Mapping[str, str] = {
 FEATURES: Mapping[str, str] = {
     **OWN_FEATURES,
     "reasoning": "what the model thought",
-    **{kind.then.key: kind.name for kind in reversed(ARTIFACTS.values())},
+    **{kind.then.key: list_answered(kind.then.key)[0] for kind in ARTIFACTS.values()},
 }
 
 

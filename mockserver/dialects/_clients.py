@@ -130,6 +130,23 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
         mounts=("/lmstudio/v1", "/lmstudio/api/v0", "/lmstudio"),
         variables={"LM_STUDIO_API_BASE": "{address}/lmstudio/v1", "LM_STUDIO_API_KEY": "{key}"},
     ),
+    "mistral": ClientConfig(
+        mounts=("/mistral/v1",),
+        variables={
+            "MISTRAL_BASE_URL": "{address}/mistral/v1",
+            "MISTRAL_API_BASE": "{address}/mistral/v1",
+            "MISTRAL_API_KEY": "{key}",
+        },
+    ),
+    "ollama": ClientConfig(
+        mounts=("/ollama",),
+        variables={
+            "OLLAMA_HOST": "{address}/ollama",
+            "OLLAMA_API_BASE": "{address}/ollama",
+            "OLLAMA_BASE_URL": "{address}/ollama",
+            "OLLAMA_API_KEY": "{key}",
+        },
+    ),
     "openai": ClientConfig(
         mounts=("/openai/v1",),
         variables={

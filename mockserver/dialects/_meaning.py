@@ -92,6 +92,27 @@ _GEMINI = {
     "tools": [],
     "safetySettings": [],
 }
+_OLLAMA = {
+    "options": {
+        "num_predict": -1,
+        "temperature": 0.8,
+        "top_k": 40,
+        "top_p": 0.9,
+        "typical_p": 1,
+        "repeat_last_n": 64,
+        "repeat_penalty": 1,
+        "presence_penalty": 0,
+        "frequency_penalty": 0,
+        "seed": -1,
+        "stop": [],
+    },
+    "tools": [],
+    "format": "",
+    "logprobs": False,
+    "raw": False,
+    "images": [],
+    **dict.fromkeys(("suffix", "system", "template"), ""),
+}
 # The documented defaults by dialect and operation, with those of the keys of a table; of a field whose default depends
 # on other fields, a function of the body.
 DEFAULTS: Mapping[tuple[str, str], Fields] = {
@@ -124,6 +145,9 @@ DEFAULTS: Mapping[tuple[str, str], Fields] = {
     ("fireworks", "chat"): {**_FIREWORKS, **_TOOLS},
     ("fireworks", "completions"): _FIREWORKS,
     ("gemini", "chat"): _GEMINI,
+    ("mistral", "chat"): {**_CHAT, "temperature": 0.7, "safe_prompt": False},
+    ("mistral", "completions"): {"top_p": 1},
+    **{("ollama", operation): _OLLAMA for operation in ("chat", "completions")},
     ("skytells", "chat"): {**_CHAT, "temperature": 0.7, "top_p": 0.95, "max_tokens": 8192},
     ("tzafon", "chat"): {**_CHAT, "top_logprobs": 0, "ignore_eos": False},
     ("tzafon", "responses"): {**_RESPONSES, "skip_special_tokens": True, "include_stop_str_in_output": False},

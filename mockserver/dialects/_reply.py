@@ -42,6 +42,7 @@ def json_reply(
     *,
     tokens: int = 0,
     indent: int | None = None,
+    json_type: str = JSON_TYPE,
 ) -> Reply:
     """Return a JSON body with its type and other header lines; `stated` headers override all others.
 
@@ -54,14 +55,16 @@ def json_reply(
         data, more = next(several), next(several, None)
         if more is not None:
             pieces = chain((data, more), several)
-            headers = merge_headers(HeaderLines(JSON_TYPE + lines), stated)
+            headers = merge_headers(HeaderLines(json_type + lines), stated)
             return Reply(status, headers, tokens=tokens, pieces=pieces)
-    return data_reply(status, data, lines, stated, tokens=tokens)
+    return data_reply(status, data, lines, stated, tokens=tokens, json_type=json_type)
 
 
-def data_reply(status: int, data: bytes, lines: str, stated: Headers = (), *, tokens: int = 0) -> Reply:
+def data_reply(
+    status: int, data: bytes, lines: str, stated: Headers = (), *, tokens: int = 0, json_type: str = JSON_TYPE
+) -> Reply:
     """Return a reply like `json_reply` with a body that is already JSON."""
-    own = HeaderLines(f"{JSON_TYPE}content-length: {len(data)}\r\n{lines}", sized=True)
+    own = HeaderLines(f"{json_type}content-length: {len(data)}\r\n{lines}", sized=True)
     return Reply(status, merge_headers(own, stated) if stated else own, data, tokens=tokens)
 
 
@@ -137,6 +140,7 @@ def answer_reply(
     *,
     stream: bool,
     stream_lines: str = STREAM_LINES,
+    json_type: str = JSON_TYPE,
 ) -> Reply:
     """Return an answer as JSON, or as a stream, with these header lines. The answer's own headers override them."""
     if stream:
@@ -144,10 +148,10 @@ def answer_reply(
         return Reply(200, merge_headers(own, answer.headers), frames=renderer.stream(answer, options))
     data = renderer.fill_body(answer, options)
     if data is None:
-        return prepend_lines(
-            json_reply(200, renderer.body(answer, options), "", answer.headers, tokens=answer.weight), lines
-        )
-    own = HeaderLines(f"{lines}{JSON_TYPE}content-length: {len(data)}\r\n", sized=True)
+        body = renderer.body(answer, options)
+        own_reply = json_reply(200, body, "", answer.headers, tokens=answer.weight, json_type=json_type)
+        return prepend_lines(own_reply, lines)
+    own = HeaderLines(f"{lines}{json_type}content-length: {len(data)}\r\n", sized=True)
     tokens = answer.usage.completion if answer.written is None else answer.written
     return Reply(200, merge_headers(own, answer.headers) if answer.headers else own, data, tokens=tokens)
 

@@ -178,6 +178,12 @@ PUBLISHED: Mapping[str, Model] = {
     "titan-embed-text-*": Model(8 * _K),
     "embed-*-v3": Model(512),
     "tzafon.*": Model(32 * _K),
+    **dict.fromkeys(("llama3.1*", "llama3.2*", "llama3.3*"), Model(128 * _K)),
+    **dict.fromkeys(("qwen3", "qwen3:*"), Model(40 * _K)),
+    "gpt-oss:*": Model(128 * _K, tokenizer="o200k_base", reasoning=True),
+    "nomic-embed-text*": Model(2 * _K),
+    "magistral-*": Model(128 * _K),
+    **dict.fromkeys(("mistral-embed", "mistral-moderation-*"), Model(8 * _K)),
 }
 
 

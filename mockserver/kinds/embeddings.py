@@ -154,6 +154,9 @@ _SIZES = {
     "jina-embeddings-v4": 2048,
     **dict.fromkeys(("voyage", "jina"), 1024),
     "3-large": 3072,
+    **dict.fromkeys(("mistral-embed", "mxbai-embed", "bge-m3"), 1024),
+    "nomic-embed": 768,
+    "all-minilm": 384,
 }
 
 _LARGEST = 3.4e38  # the largest 32-bit float

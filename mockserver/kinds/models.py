@@ -1,5 +1,9 @@
-"""The models that exist: all of them, or one."""
+"""The models that exist: all of them, or one; and what a server that holds them does with them."""
 
 from mockserver.kinds.kind import ModelListing
 
-OPERATIONS = tuple(ModelListing(name=name) for name in ("models", "model", "delete_model", "info"))
+_OF_SERVERS = ("load_model", "pull_model", "push_model", "create_model", "copy_model", "blob", "create_blob")
+OPERATIONS = tuple(
+    ModelListing(name=name)
+    for name in ("models", "model", "delete_model", "info", "running_models", "version", "server_status", *_OF_SERVERS)
+)

@@ -275,7 +275,13 @@ def find_error_message(reply: bytes) -> str:
         return ""
     tables = (body, body.get("error")) if isinstance(body, dict) else ()
     messages = (table.get("message") for table in reversed(tables) if isinstance(table, dict))
-    return next((message for message in messages if isinstance(message, str)), "")
+    return next((message for message in messages if isinstance(message, str)), "") or _read_bare_error(body)
+
+
+def _read_bare_error(body: Json) -> str:
+    """Return an error that is only a text, as Ollama sends it."""
+    error = body.get("error") if isinstance(body, dict) else None
+    return error if isinstance(error, str) else ""
 
 
 def write_snapshot(calls: Iterable[Call]) -> str:

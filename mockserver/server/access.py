@@ -72,7 +72,7 @@ def check_model_allowed(model: str, key: str | None, keys: ListedKeys | None, mo
 # Node's own fetch says sec-fetch-mode, so that is no sign of a browser.
 _OF_BROWSERS = frozenset((b"origin", b"sec-fetch-site", b"sec-fetch-dest", b"sec-purpose", b"service-worker"))
 _PRIVATE = (".internal", ".local", ".localhost", ".svc")  # the public DNS has no names below these
-_NO_SCRIPT = re.compile(r"(application/([\w.-]+\+)?json|text/event-stream)\s*(;[^,]*)?", re.IGNORECASE)
+_NO_SCRIPT = re.compile(r"(application/(([\w.-]+\+)?json|x-ndjson)|text/event-stream)\s*(;[^,]*)?", re.IGNORECASE)
 SANDBOX: Headers = (("content-security-policy", "sandbox"), ("x-content-type-options", "nosniff"))
 
 

@@ -144,7 +144,7 @@ class Recorder:
     def open(self, status: int, headers: Fields) -> None:
         if status < 400 or self._job.errors is not False:
             call = self._job.call
-            end = _ENDS.get(find_format(call.dialect, call.operation, call.http.path))
+            end = _ENDS.get(find_format(call.dialect, call.operation, self._job.request.path))
             self._body = _Body(status, headers, end if status < 300 else None)
 
     def receive(self, piece: bytes) -> None:
@@ -195,6 +195,10 @@ class Recorder:
         log.error("cassette %s: an answer is not recorded: %s", self._job.cassette, self._exchange.unrecorded)
 
 
+_BLANK = lazy_pattern(rb"\r\n\r\n|\n\r?\n|\r\r")
+_LINE_END = lazy_pattern(rb"\n")
+
+
 class _Body:
     def __init__(self, status: int, headers: Fields, end: re.Pattern[bytes] | ResponseEvent | None) -> None:
         self._status, self._headers = status, headers
@@ -206,6 +210,8 @@ class _Body:
         self._events: _Events | None = None
         if is_readable and self._has_type(MEDIA_TYPE.encode()):
             self._events = _Messages(end)
+        elif is_readable and self._has_type(b"ndjson"):
+            self._events = _Events(end, _LINE_END)
         elif is_readable and self._has_type(b"event-stream"):
             self._events = _Events(end)
 
@@ -257,17 +263,20 @@ class _Body:
 
 
 class _Events:
-    """The events of a stream, each with the time of the last of its bytes; `end` finds the last event."""
+    """The events of a stream, each with the time of the last of its bytes.
 
-    def __init__(self, end: re.Pattern[bytes] | ResponseEvent | None) -> None:
-        self.end, self.has_ended = end, False
+    `end` finds the last event, `between` the end of each.
+    """
+
+    def __init__(self, end: re.Pattern[bytes] | ResponseEvent | None, between: re.Pattern[bytes] = _BLANK) -> None:
+        self.end, self.has_ended, self._between = end, False, between
         self._events: list[RecordedEvent] = []
         self._rest = bytearray()  # of an event whose end has not come
         self._late = 0.0
 
     def _find_ends(self, looked: int) -> Iterator[int]:
         """Yield where the events end in the bytes that are left, of which some were `looked` at before."""
-        return (found.end() for found in _BLANK.finditer(self._rest, looked))
+        return (found.end() for found in self._between.finditer(self._rest, looked))
 
     def _ends_stream(self, event: bytes) -> bool:
         return self.end is not None and self.end.search(event) is not None
@@ -316,7 +325,6 @@ def _make_decoding(headers: Fields) -> tuple[bool, Decoding | None]:
 
 
 _OF_CODED = (b"content-encoding", b"content-length")
-_BLANK = lazy_pattern(rb"\r\n\r\n|\n\r?\n|\r\r")
 _LINE = rb"(?:\A|[\r\n])"
 _DONE = _LINE + rb"data: ?\[DONE\][ \t]*[\r\n]"
 _FAILED = _LINE + rb'(?:event: ?error[ \t]*[\r\n]|data: ?\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error"))'
@@ -331,6 +339,7 @@ _ENDS: Mapping[str, re.Pattern[bytes] | ResponseEvent] = {
     "responses": _OF_STEPS,
     "response": _OF_STEPS,
     "contents": lazy_pattern(rb'"(?:finishReason|blockReason)"\s*:' + b"|" + _FAILED),
+    "lines": lazy_pattern(rb'"done"\s*:\s*true|\A\s*\{\s*"error"\s*:'),
     **{operation.name: ResponseEvent() for operation in MCP_OPERATIONS},
     "converse": lazy_pattern(rb"\Ametadata "),
     "invoked": lazy_pattern(rb'"amazon-bedrock-invocationMetrics"'),

@@ -52,7 +52,7 @@ def list_endpoints(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpo
     for mount, dialect in mounts:
         for operation in dialect.operations:
             if mount or dialect.label == default or operation.path.startswith(dialect.bare):
-                place = found.setdefault((mount + operation.path, dialect.label), (dialect, {}))
+                place = found.setdefault((mount + operation.path or "/", dialect.label), (dialect, {}))
                 place[1][operation.method] = operation
     served = [Endpoint(path, dialect, operations) for (path, _), (dialect, operations) in found.items()]
     return tuple(sorted(served, key=lambda place: "POST" not in place.operations))
@@ -149,7 +149,8 @@ def _find_by_ending(method: str, path: str, known: Sequence[Endpoint], query: st
         matched = compile_template(f"{{base:path}}{own}").fullmatch(path) if own else None
         if matched is not None and usual.issuperset(matched["base"].split("/")):
             lacks_start = place.path.removesuffix(own).endswith(matched["base"])
-            found.append(((own.count("/"), lacks_start, _has_usual_query(method, query, place)), place))
+            deep = own.removeprefix("/v1").count("/")  # which some dialects have in their mounts
+            found.append(((deep, lacks_start, _has_usual_query(method, query, place)), place))
     return max(found, key=itemgetter(0))[1] if found else None
 
 

@@ -121,6 +121,7 @@ _OWN: Mapping[str, str] = {
     "azure": 'azure-ai-inference: ChatCompletionsClient(mockserver.base_url("azure"), AzureKeyCredential("any"))',
     "bedrock": 'boto3: boto3.client("bedrock-runtime", endpoint_url=mockserver.base_url("bedrock"))',
     "anthropic": 'anthropic: Anthropic(base_url=mockserver.base_url("anthropic"), api_key="any")',
+    "ollama": 'ollama: ollama.Client(mockserver.base_url("ollama"))',
     "cohere": 'cohere: ClientV2(base_url=mockserver.base_url("cohere"), api_key="any")',
     "gemini": 'google-genai: genai.Client(http_options={"base_url": mockserver.base_url("gemini")}, api_key="any")',
 }

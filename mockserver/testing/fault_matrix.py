@@ -372,7 +372,8 @@ _ALMOST = 0.95  # of the advertised time: clocks differ
 _ENDING = ("cut", "disconnect", "reset", "stall")
 # In the words of every dialect.
 _FINISH = re.compile(
-    r'"(?:finish_reason|stop_reason|finishReason|blockReason)":\s*"|"type":\s*"response\.(?:completed|incomplete)"'
+    r'"(?:finish_reason|stop_reason|finishReason|blockReason)":\s*"|"type":\s*"response\.(?:completed|incomplete)"|'
+    r'"done":\s*true'
 )
 _CALLS_TOOL = re.compile(
     rb'"tool_calls":\s*\[|"function_?[cC]all":\s*\{|"type":\s*"(?:function_call|custom_tool_call|tool_use)"'

@@ -24,7 +24,7 @@ from mockserver.cassettes.addresses import DialectRoutes, find_dialect, find_loc
 from mockserver.config.errors import ConfigError
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.exchange import COMPLETE
-from mockserver.core.http import WITHOUT_BODY, is_loopback, tabulate
+from mockserver.core.http import WITHOUT_BODY, is_loopback, is_stream_type, tabulate
 from mockserver.core.seed import monotonic, wall
 from mockserver.delivery.drive import CUT, IN_PROCESS, ClientConnection, Note, encode_header
 from mockserver.dialects import discover_all
@@ -250,7 +250,7 @@ class ClientResponse:
             if name == b"content-length":
                 self._length = int(value)
             elif name == b"content-type":
-                self._events = b"event-stream" in value
+                self._events = is_stream_type(value.decode("latin-1"))
         if bare or head.status in WITHOUT_BODY:
             self._length = 0
         elif self._length == math.inf:
@@ -380,7 +380,8 @@ class ClientResponse:
 
 
 def _split_events(data: bytes) -> Iterable[bytes]:
-    end = b"\r\n\r\n" if data.endswith(b"\r\n\r\n") else b"\n\n"
+    blank = b"\r\n\r\n" if data.endswith(b"\r\n\r\n") else b"\n\n"
+    end = b"\n" if data[:1] == b"{" else blank  # a line of JSON, or an event
     *events, rest = data.split(end)
     yield from (event + end for event in events)
     if rest:

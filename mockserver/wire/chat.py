@@ -104,7 +104,12 @@ class ChatLayout(Struct, frozen=True):
     unset: Mapping[str, Json] = {}  # keys of a message, and their values where an answer has none
     beside: Mapping[str, Json] = {}  # keys of every delta, and their values where it has none
     call_index: bool = False  # whether tool calls of whole answers have an index, as those of streams
-    whole_calls: bool = False  # whether streams have each tool call in one delta
+    # Whether a stream has whole tool calls: each in a chunk of its own, or all in the last one.
+    whole_calls: Literal["", "apart", "last"] = ""
+    call: tuple[str, ...] = ()  # the keys of a tool call; none: those of OpenAI
+    empty_content: str | None = None  # the content of a message without text
+    ending: Mapping[str, Json] = {}  # the delta of the last chunk of a choice
+    thinks_in_content: bool = False  # whether reasoning is a part of the content, which is a list then
     comment: str = ""  # an SSE comment before the first chunk
     # The usage where it is not OpenAI's; else `usage` says which keys it has.
     count: Callable[[Usage], Mapping[str, Json]] | None = None
@@ -112,7 +117,7 @@ class ChatLayout(Struct, frozen=True):
 
     @property
     def shows_reasoning(self) -> bool:
-        return self.reasoning in self.message
+        return self.thinks_in_content or self.reasoning in self.message
 
 
 Object = dict[str, Json]
@@ -230,12 +235,18 @@ def _make_message(choice: Choice, layout: ChatLayout, model: str) -> Object:
     full: Object = {
         **layout.unset,
         "role": "assistant",
-        "content": "".join(texts) if texts else None,
+        "content": "".join(texts) if texts else layout.empty_content,
         "refusal": "".join(refusals) if refusals else None,
         "annotations": [make_annotation(note) for part in parts if isinstance(part, Text) for note in part.annotations],
     }
     reasoning = "".join(part.text for part in parts if isinstance(part, Reasoning))
-    if reasoning and layout.reasoning != "content":
+    if reasoning and layout.thinks_in_content:
+        full["content"] = [
+            _make_thinking(part.text) | {"closed": True} if isinstance(part, Reasoning) else _make_text(part.text)
+            for part in parts
+            if isinstance(part, Reasoning | Text)
+        ]
+    elif reasoning and layout.reasoning != "content":
         full[layout.reasoning] = reasoning
         if layout.reasoning_format is not None:
             full["reasoning_details"] = [_make_detail(reasoning, layout.reasoning_format(model))]
@@ -244,8 +255,7 @@ def _make_message(choice: Choice, layout: ChatLayout, model: str) -> Object:
         function = {"name": calls[0].name, "arguments": calls[0].arguments}
         return {**pick_shown(full, layout.message, layout), "function_call": function}
     if calls:
-        indices = ({"index": at} if layout.call_index else {} for at in range(len(calls)))
-        full["tool_calls"] = [{**index, **_make_tool_call(call)} for index, call in zip(indices, calls, strict=True)]
+        full["tool_calls"] = [_make_whole_call(call, at, layout) for at, call in enumerate(calls)]
     return pick_shown(full, layout.message, layout)
 
 
@@ -263,6 +273,21 @@ def list_visible_parts(parts: Iterable[Part], layout: ChatLayout) -> list[Part]:
         elif isinstance(part, Text | Refusal | ToolUse) or layout.shows_reasoning:
             shown.append(part)
     return shown
+
+
+def _make_thinking(text: str) -> Object:
+    """Return reasoning as a part of the content."""
+    return {"type": "thinking", "thinking": [_make_text(text)]}
+
+
+def _make_text(text: str) -> Object:
+    return {"type": "text", "text": text}
+
+
+def _make_whole_call(call: ToolCall, at: int, layout: ChatLayout) -> Object:
+    """Return a tool call with the keys of the layout."""
+    made = _make_tool_call(call)
+    return pick({**made, "index": at}, layout.call) if layout.call else made
 
 
 def _make_tool_call(call: ToolCall) -> Object:
@@ -453,18 +478,22 @@ def _add_beside(delta: Mapping[str, Json], beside: Mapping[str, Json]) -> Mappin
 
 def _list_own_increments(choice: Choice, layout: ChatLayout, answer: Answer) -> Iterator[_Increment]:
     tokenizer = answer.tokenizer
+    finish = layout.finishes.get(choice.finish, choice.finish)
+    end = _Increment(layout.ending, part="finish", finish=finish)
     steps = _list_part_increments(choice, layout, answer)
-    first, end = (
-        next(steps, None),
-        _Increment({}, part="finish", finish=layout.finishes.get(choice.finish, choice.finish)),
-    )
+    if layout.whole_calls == "last":
+        others = [*steps]
+        calls = [step for step in others if "tool_calls" in step.delta]
+        steps = iter([step for step in others if "tool_calls" not in step.delta])
+        end = _add_calls(end, calls) if calls else end
+    first = next(steps, None)
     if not layout.shows_reasoning:
         # The first increment waits for the reasoning that the provider does not show.
         hidden = sum(len(tokens_of(part, tokenizer)) for part in choice.parts if isinstance(part, Reasoning))
         if first is not None:
             first = replace(first, tokens=first.tokens + hidden) if hidden else first
         else:
-            end = replace(end, tokens=hidden)
+            end = replace(end, tokens=end.tokens + hidden)
     if layout.opening is None:
         yield _Increment({}, part="open", opens=True)
         yield _add_role(first or _Increment({"content": ""}), {})
@@ -475,6 +504,13 @@ def _list_own_increments(choice: Choice, layout: ChatLayout, answer: Answer) -> 
         yield from () if first is None else (first,)
     yield from steps
     yield end
+
+
+def _add_calls(end: _Increment, calls: Sequence[_Increment]) -> _Increment:
+    """Return the last increment of a choice with these whole calls."""
+    made = [call for step in calls for call in step.delta["tool_calls"]]
+    tokens = sum([step.tokens for step in calls])
+    return replace(end, delta={**end.delta, "tool_calls": made}, part="arguments", tokens=tokens)
 
 
 def _add_role(step: _Increment, more: Mapping[str, Json]) -> _Increment:
@@ -499,8 +535,13 @@ def _list_part_increments(choice: Choice, layout: ChatLayout, answer: Answer) ->
                 yield from (_Increment({"refusal": piece}, tokens=weight) for piece, weight in pieces)
             case ToolUse() if part.call.kind == "bare":
                 yield from _list_function_increments(part, pieces)
+            case ToolUse() if layout.whole_calls:
+                call = _make_whole_call(part.call, calls, layout)
+                call = call if layout.call else {"index": calls, **call}
+                yield _Increment({"tool_calls": [call]}, part="arguments", tokens=len(tokens))
+                calls += 1
             case ToolUse():
-                yield from (_make_whole_call if layout.whole_calls else _call_increments)(part, pieces, calls)
+                yield from _call_increments(part, pieces, calls)
                 calls += 1
 
 
@@ -508,7 +549,9 @@ def _list_reasoning_deltas(
     pieces: Iterable[tuple[str, int]], layout: ChatLayout, model: str
 ) -> Iterator[tuple[Mapping[str, Json], int]]:
     """Yield the deltas of reasoning, and the tokens of each."""
-    if layout.reasoning == "content":
+    if layout.thinks_in_content:
+        yield from (({"content": [_make_thinking(piece)]}, weight) for piece, weight in pieces)
+    elif layout.reasoning == "content":
         before, after = THINK
         yield {"content": before}, 0
         yield from (({"content": piece}, weight) for piece, weight in pieces)
@@ -541,12 +584,6 @@ def _call_increments(part: ToolUse, pieces: Iterable[tuple[str, int]], index: in
     for piece, weight in pieces:
         fragment = {"index": index, kind: {key: piece}}
         yield _Increment({"tool_calls": [fragment]}, part="arguments", tokens=weight)
-
-
-def _make_whole_call(part: ToolUse, pieces: Iterable[tuple[str, int]], index: int) -> Iterator[_Increment]:
-    """Yield the only fragment of a tool call."""
-    call = {"index": index, **_make_tool_call(part.call)}
-    yield _Increment({"tool_calls": [call]}, part="arguments", tokens=sum(weight for _, weight in pieces))
 
 
 def _list_function_increments(part: ToolUse, pieces: Iterable[tuple[str, int]]) -> Iterator[_Increment]:

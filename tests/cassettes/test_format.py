@@ -213,7 +213,7 @@ reply:
         ("200", "200, took: -1", "5:28: write milliseconds here, such as 12 or 12.5  [reply: {"),
         ("200", "200, frames: a", "5:30: write a list of events here  [reply: {"),
         ("200", "200, frames: [0]", "5:31: an event needs exactly one of data, payload, raw, base64  [reply: {"),
-        ("200", "200, ends: cr", "5:28: lines must end with lf or crlf  [reply: {"),
+        ("200", "200, ends: cr", "5:28: write lf, crlf, bare here  [reply: {"),
         (
             "sha256: unknown",
             "sha256: 12ab",

@@ -47,6 +47,8 @@ from tests.dialects.features import (
     text_request,
 )
 from tests.dialects.gemini import features as gemini
+from tests.dialects.mistral import features as mistral
+from tests.dialects.ollama import features as ollama
 from tests.kit.asgi import app
 
 _MESSAGES = "anthropic"
@@ -66,6 +68,7 @@ def requests() -> tuple[Request, ...]:
     """Every dialect with every feature and failure of each operation, broken bodies, look-ups, what is generated."""
     ruled = (found for dialect in URLS for found in _of(dialect))
     others = (*_of_bedrock(), *_of_gemini(), *_of_messages(), *_of_cohere(), *_of_embedders())
+    others = (*others, *_of_ollama(), *_of_mistral())
     return (*ruled, *others, *_of_texts(), *_of_responses(), *_of_documents(), *_of_nobody())
 
 
@@ -165,6 +168,35 @@ def _of_bedrock() -> Iterator[Request]:
     yield Request("bedrock unknown path", "/bedrock/model")
 
 
+def _of_ollama() -> Iterator[Request]:
+    for kind, stream in (("", False), (" streamed", True)):
+        for name in (*ollama.names(), *FAILURES):
+            yield Request(f"ollama {name}{kind}", ollama.URL, _json(ollama.request(name, stream=stream)))
+        for name in ollama.text_names():
+            yield Request(
+                f"ollama text {name}{kind}", ollama.GENERATE_URL, _json(ollama.text_request(name, stream=stream))
+            )
+    for path in ("tags", "ps", "version", "chatt"):
+        yield Request(f"ollama {path}", f"/ollama/api/{path}", method="GET")
+    for path in ("show", "pull", "push", "create", "embeddings"):
+        yield Request(
+            f"ollama {path}", f"/ollama/api/{path}", _json({"model": "llama3.2", "prompt": "The sea is wide."})
+        )
+    for path, more in (("chat/completions", {}), ("messages", {"max_tokens": 99})):
+        body = {**request("tool-call", stream=True), **more}
+        body = body if not more else {key: value for key, value in body.items() if key != "tools"}
+        yield Request(f"ollama {path}", f"/ollama/v1/{path}", _json(body))
+
+
+def _of_mistral() -> Iterator[Request]:
+    for kind, stream in (("", False), (" streamed", True)):
+        for name in (*mistral.names(), *FAILURES):
+            yield Request(f"mistral {name}{kind}", mistral.URL, _json(mistral.request(name, stream=stream)))
+    yield Request("mistral models", "/mistral/v1/models", method="GET")
+    for path in ("fim/completions", "chat/complete"):
+        yield Request(f"mistral {path}", f"/mistral/v1/{path}", _json({"model": "m", "prompt": "def f("}))
+
+
 def _of_texts() -> Iterator[Request]:
     for dialect, name in spoken(TEXT_URLS, TEXT_FEATURES):
         url = TEXT_URLS[dialect]
@@ -221,10 +253,11 @@ def _of_embedders() -> Iterator[Request]:
 def _of_documents() -> Iterator[Request]:
     for dialect in discover().values():
         for operation in dialect.operations:
-            if operation.name in _DOCUMENTS and "{" not in operation.path and dialect.name in URLS:
+            is_asked = dialect.name in URLS or dialect.name in ("mistral", "ollama")
+            if operation.name in _DOCUMENTS and "{" not in operation.path and is_asked:
                 query = (
                     "&".join(f"{key}={value}" for key, value in operation.query.items())
-                    or URLS[dialect.name].partition("?")[2]
+                    or URLS.get(dialect.name, "").partition("?")[2]
                 )
                 path = f"{dialect.mounts[0]}{operation.path}?{query}"
                 for about, body in _DOCUMENTS[operation.name].items():

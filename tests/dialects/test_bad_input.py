@@ -28,6 +28,8 @@ BAD: dict[str, bytes] = {
 
 @pytest.mark.parametrize("body", BAD.values(), ids=BAD.keys())
 def test_bad_bodies(anyone: Any, body: bytes) -> None:
+    if anyone.dialect.name == "ollama" and b"tool_choice" in body:
+        return  # which it does not know
     reply = anyone.refuses(body)
     assert reply.status in (400, 422)
     assert json.loads(reply.body)
@@ -35,6 +37,9 @@ def test_bad_bodies(anyone: Any, body: bytes) -> None:
 
 
 def test_another_media_type(anyone: Any) -> None:
+    if anyone.dialect.name == "ollama":  # whose documentation posts forms of curl
+        assert anyone.parse(CHAT + b"}", headers={"content-type": "text/plain"}).last_user == "hi"
+        return
     reply = anyone.refuses(CHAT + b"}", headers={"content-type": "text/plain"})
     if anyone.dialect.name == "fireworks":  # whose framework takes such a body for a text
         assert reply.status == 422

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.event_stream import is_stream_type
+from mockserver.core.http import is_stream_type
 from mockserver.dialects import discover_all
 from tests.dialects.case_files import FILES, Case, all_cases, frames_text, read, written
 from tests.kit.local import Answered, local
@@ -47,9 +47,9 @@ def _seen(answered: Answered, headers: dict[str, str]) -> dict[str, Any]:
     seen: dict[str, Any] = {"status": answered.status}
     if headers:
         seen["headers"] = {name: answered.headers.get(name) for name in headers}
-    if is_stream_type(answered.headers["content-type"]):
+    if is_stream_type(answered.headers.get("content-type", "")):
         return seen | {"frames": frames_text(answered.frames)}
-    return seen | {"json": answered.json}
+    return seen | ({"json": answered.json} if answered.body else {})
 
 
 def _write(file: Path) -> None:

@@ -62,6 +62,9 @@ BODIES: Mapping[str, Json] = {
         "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
         "generationConfig": {"thinkingConfig": {"includeThoughts": True}},
     },
+    "mistral_chat": {**STREAMED, "messages": [{"role": "user", "content": "hi"}]},
+    "lines": {**STREAMED, "messages": [{"role": "user", "content": "hi"}]},
+    "generated_lines": {**STREAMED, "prompt": "hi"},
 }
 
 
@@ -78,6 +81,20 @@ def of_chat(event: Json) -> Iterator[str]:
 def of_messages(event: Json) -> Iterator[str]:
     delta = event.get("delta", {})
     yield from (delta[key] for key in ("text", "thinking", "partial_json") if key in delta)
+
+
+def of_lines(line: Json) -> Iterator[str]:
+    said = line.get("message", line)
+    if not line["done"]:
+        yield said["thinking"] if "thinking" in said else said.get("content", said.get("response"))
+
+
+def of_mistral(event: Json) -> Iterator[str]:
+    """Yield the pieces of all chunks but those that open and end a choice."""
+    (choice,) = event["choices"]
+    content = choice["delta"]["content"]
+    if "role" not in choice["delta"] and choice["finish_reason"] is None:
+        yield content if isinstance(content, str) else content[0]["thinking"][0]["text"]
 
 
 def of_cohere(event: Json) -> Iterator[str]:
@@ -110,15 +127,21 @@ FOUND: Mapping[str, Callable[[Json], Iterator[str]]] = {
     "generate_content": lambda event: (
         part["text"] for each in event["candidates"] for part in each["content"].get("parts", ()) if "text" in part
     ),
+    "mistral_chat": of_mistral,
+    "lines": of_lines,
+    "generated_lines": of_lines,
 }
 GEMINI = "/gemini/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse"
 PLACES: list[tuple[str, str, str]] = [
     *(("chat", name, url) for name, url in URLS.items()),
     *(("responses", name, url) for name, url in RESPONSE_URLS.items()),
     *(("completions", name, url) for name, url in TEXT_URLS.items()),
+    ("mistral_chat", "mistral", "/mistral/v1/chat/completions"),
     ("messages", "anthropic", "/anthropic/v1/messages"),
     ("complete", "anthropic", "/anthropic/v1/complete"),
     ("generate_content", "gemini", GEMINI),
+    ("lines", "ollama", "/ollama/api/chat"),
+    ("generated_lines", "ollama", "/ollama/api/generate"),
     ("cohere_chat", "cohere", "/cohere/v2/chat"),
     ("converse", "bedrock", "/bedrock/model/us.anthropic.claude-opus-4-8/converse-stream"),
     ("invoke", "bedrock", "/bedrock/model/us.anthropic.claude-opus-4-8/invoke-with-response-stream"),
@@ -129,7 +152,8 @@ CALLS = {"call", "call without input", "custom call"}
 LACKS: Mapping[str, set[str]] = {
     "completions": CALLS | {"reasoning"},
     "complete": CALLS | {"reasoning"},
-    "generate_content": CALLS,  # its calls are whole
+    **dict.fromkeys(("generate_content", "lines", "mistral_chat"), CALLS),  # their calls are whole
+    "generated_lines": CALLS,
 }
 WITHOUT_REASONING = {"openai", "azure_openai", "skytells"}  # in a chat
 # Pieces of the provider's own, before or after those of the rule.
@@ -164,7 +188,9 @@ def test_all_pieces_are_sent(operation: str, dialect: str, url: str, part: str) 
     if is_prelude(got.body):
         lines = [message.text for message in map(read_message, split_messages(got.body)) if message is not None]
     else:
-        lines = [line[6:] for line in got.body.decode().splitlines() if line.startswith("data: ")]
+        lines = [
+            line.removeprefix("data: ") for line in got.body.decode().split("\n") if line[:6] in ("data: ", '{"mode')
+        ]
     events = [json.loads(line) for line in lines if line != "[DONE]"]
     if operation == "chat":
         first = next((choice["delta"] for event in events for choice in event["choices"]), {})

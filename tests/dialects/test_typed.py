@@ -242,6 +242,21 @@ _TEXTS = [
     {"model": "m", "prompt": "hi"},
     {"model": "m", "prompt": ["a", "b"], "n": 2, "stream": False, "stop": "x", "logprobs": 1, "temperature": 1},
 ]
+_OWN_CHATS = [
+    {"model": "m", "messages": CHAT},
+    {
+        "model": "m",
+        "messages": [
+            {"role": "user", "content": "é", "images": ["QUJD"]},
+            {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "f", "arguments": {"a": 1.0}}}]},
+            {"role": "tool", "content": "r", "tool_name": "f"},
+        ],
+        "tools": _TOOLS,
+        "options": {"temperature": 0, "stop": ["a"]},
+    },
+    {"model": "m", "messages": CHAT[:1], "format": {"b": 1, "a": 2.0}, "think": "low", "stream": False, "x": [{}]},
+    {"model": "m", "messages": [{"role": "user", "content": 5}]},
+]
 
 
 def _of_cohere(operation: str) -> list[Any]:
@@ -261,6 +276,8 @@ CASES = [
     Case("gemini", "chat", _GENERATED, params=_MODEL),
     Case("gemini", "chat", _GENERATED, params={**_MODEL, "version": "v1beta1"}),
     Case("anthropic", "input_tokens", [{k: v for k, v in body.items() if k in _COUNTED} for body in _MESSAGES]),
+    Case("ollama", "chat", _OWN_CHATS),
+    Case("ollama", "completions", [{"model": "m", "prompt": "hi", "raw": True}, {"model": "m", "prompt": 5}]),
     Case("cohere", "chat", [*_of_cohere("chat"), {**_UNREAD, "new": 1}]),
     Case("cohere", "embeddings", [*_of_cohere("embeddings"), {**_UNREAD, "new": 1}]),
     Case("cohere", "rerank", [*_of_cohere("rerank"), {**_UNREAD, "new": 1}]),

@@ -236,6 +236,7 @@ def _limits_of(model: PublishedModel) -> Sequence[str]:
 _PLACES = {  # of others: in the page of the table
     **{name: f"anthropic-and-gemini.md#{name}" for name in ("anthropic", "gemini")},
     **{name: f"cohere-and-rerank.md#{name}" for name in ("cohere", "jina", "voyage")},
+    **{name: f"ollama-and-mistral.md#{name}" for name in ("mistral", "ollama")},
     "bedrock": "bedrock.md",
     "compatible": "compatible-hosts.md",
 }
@@ -294,8 +295,10 @@ def _operations(dialect: Dialect) -> str:
     """Where each operation of a dialect stands, below its mount."""
     places: dict[str, list[str]] = {}
     for operation in dialect.operations:
-        places.setdefault(operation.name, []).append(f"`{operation.method} {_KIND.sub('', operation.path)}`")
-    return markdown_table(("operation", "requests"), [(f"`{name}`", ", ".join(where)) for name, where in places.items()])
+        places.setdefault(operation.name, []).append(f"`{operation.method} {_KIND.sub('', operation.path) or '/'}`")
+    return markdown_table(
+        ("operation", "requests"), [(f"`{name}`", ", ".join(where)) for name, where in places.items()]
+    )
 
 
 def _features() -> str:

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from mockserver.cassettes.convert import split_events
 from mockserver.core.episode import Episode, Recorded, Sent
-from mockserver.core.event_stream import is_stream_type
+from mockserver.core.http import is_stream_type
 from mockserver.dialects import discover_all
 from mockserver.server.routes import find_endpoint, find_operation, list_endpoints
 from tests.kit.local import Answered, Local, local

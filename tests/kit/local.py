@@ -34,10 +34,12 @@ class Answered:
 
     @property
     def frames(self) -> list[Any]:
-        """The data of each frame of a stream, parsed, but for the terminator; of a message, with its type."""
+        """The data of each frame of a stream, parsed, but for the terminator; its lines; or its messages by their types."""
         if is_prelude(self.body):
             messages = filter(None, map(read_message, split_messages(self.body)))
             return [{message.name: json.loads(message.text)} for message in messages]
+        if "ndjson" in self.headers["content-type"]:
+            return [json.loads(line) for line in self.body.splitlines()]
         lines = [frame.partition(b"data: ")[2] for frame in self.body.split(b"\n\n") if b"data: " in frame]
         return [line.decode() if line == b"[DONE]" else json.loads(line) for line in lines]
 

@@ -291,7 +291,7 @@ def test_other_hosts(server: MockServer, host: str | bytes | None) -> None:
 
 def test_how_to_go_on(server: MockServer) -> None:
     texts = []
-    for host in ("api.openai.com", "mine.openai.azure.com", "crazyrouter.com", "api.mistral.ai"):
+    for host in ("api.openai.com", "mine.openai.azure.com", "crazyrouter.com", "api.replicate.com"):
         with pytest.raises(BlockedConnectionError) as raised:
             socket.getaddrinfo(host, None)
         texts.append(str(raised.value).split("\n  ")[1:])
@@ -311,7 +311,7 @@ def test_how_to_go_on(server: MockServer) -> None:
         [
             "if its client speaks OpenAI's API: set its URL to mockserver.base_url()",
             "otherwise: replace the client in the test, as no dialect of mockserver serves this provider",
-            'to let it connect: allow_hosts=["api.mistral.ai"]',
+            'to let it connect: allow_hosts=["api.replicate.com"]',
         ],
     ]
 

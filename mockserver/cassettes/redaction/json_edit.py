@@ -214,10 +214,13 @@ def _is_piece(path: Path) -> bool:
         return "top_logprobs" not in path and (path[-1] == "token" or path[-2:-1] == ("tokens",))
     if path[-1:] in (("delta",), ("completion",)) or (path[-1:] == ("text",) and not _HOLD_PIECES.isdisjoint(path)):
         return True
+    if path in _OF_LINES:
+        return True
     return "delta" in path and path[-1] not in _NOT_SPLIT
 
 
 _HOLD_PIECES = frozenset(("choices", "candidates"))
-_WORDS = ('"delta"', '"text"', '"completion"', '"logprobs"')
+_OF_LINES = (("message", "content"), ("message", "thinking"), ("response",), ("thinking",))  # of Ollama's streams
+_WORDS = ('"delta"', '"text"', '"completion"', '"logprobs"', '"done"')
 _OF_EVENT = ("type", "item_id", "output_index", "content_index", "summary_index", "index", "contentBlockIndex")
 _NOT_SPLIT = ("role", "type", "id", "item_id", "name", "object", "model", "status", "stop_reason")

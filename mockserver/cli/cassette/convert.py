@@ -168,7 +168,7 @@ def read_recorded_calls(episode: Episode, source: str) -> Iterator[RecordedCall]
         return
     response = parse_response(episode.reply, episode.format)
     retry_after = join_header(episode.reply.headers, "retry-after")
-    if episode.operation != "completions":
+    if episode.operation != "completions" or not call.prompts:
         yield RecordedCall(source, episode.dialect, _read_fields(call), response, retry_after)
         return
     for at, single in enumerate(split_prompts(call)):

@@ -240,7 +240,7 @@ class KeepAlive(Struct, frozen=True):
         for action, past in actions:
             if isinstance(action, Head):
                 silent = _has_type(action.headers, MEDIA_TYPE)
-            if isinstance(action, Head) and _has_type(action.headers, "application/json"):
+            if isinstance(action, Head) and _has_type(action.headers, *_OF_JSON):
                 sign = Write(b"\n")
             if not past or silent:
                 yield action
@@ -258,8 +258,11 @@ class KeepAlive(Struct, frozen=True):
         yield Wait(seconds - signs * every)
 
 
-def _has_type(headers: Headers, media: str) -> bool:
-    return any(name == "content-type" and essence(value) == media for name, value in headers)
+def _has_type(headers: Headers, *media: str) -> bool:
+    return any(name == "content-type" and essence(value) in media for name, value in headers)
+
+
+_OF_JSON = ("application/json", "application/x-ndjson")
 
 
 def _put_head_first(actions: Iterable[Action]) -> Iterator[Action]:
@@ -331,6 +334,7 @@ _USAGE: tuple[Steps, ...] = (
         ("metadata", "usage"),
     ),
     ("amazon-bedrock-invocationMetrics",),
+    *(("prompt_eval_count",), ("eval_count",)),
 )
 
 

@@ -233,7 +233,7 @@ def _find_offset(at: Position, body: bytes, tokens: int) -> int | None:
 
 # The arguments of a call as the provider writes them: a JSON string, or a table.
 _ARGUMENTS = re.compile(
-    rb'"(?:arguments|input|delta|partial_json)":"(?P<text>(?:[^"\\]|\\.)+)"|"(?:input|args)":\s*\{(?P<table>[^}]+)\}',
+    rb'"(?:arguments|input|delta|partial_json)":"(?P<text>(?:[^"\\]|\\.)+)"|"(?:input|args|arguments)":\s*\{(?P<table>[^}]+)\}',
     re.DOTALL,
 )
 

@@ -192,7 +192,11 @@ OPENROUTER = Host(
 XAI = Host(
     name="xai",
     layout=_make_layout(
-        whole_calls=True, stream_usage="last", count=usage.count_xai, system_fingerprint=True, unset={"refusal": None}
+        whole_calls="apart",
+        stream_usage="last",
+        count=usage.count_xai,
+        system_fingerprint=True,
+        unset={"refusal": None},
     ),
     errors=STYLES["xai"],
     models=("grok-4", "grok-4-fast-reasoning", "grok-3-mini"),
@@ -243,7 +247,7 @@ CEREBRAS = Host(
     name="cerebras",
     layout=_make_layout(
         "time_info",
-        whole_calls=True,
+        whole_calls="apart",
         reasoning="reasoning",
         stream_usage="with_finish",
         system_fingerprint=True,

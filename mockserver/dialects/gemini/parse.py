@@ -1,8 +1,7 @@
 """A Gemini request as a Call: the conversation, its tools, and the requirements for the answer."""
 
 import re
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from pydantic_core import to_json
@@ -14,6 +13,7 @@ from mockserver.core.plan import OWN_FINISHES, Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import Body, read_object, read_usual
+from mockserver.dialects._pending_calls import PendingCalls
 from mockserver.dialects.gemini import proto
 from mockserver.dialects.gemini.checks import (
     CHECKED,
@@ -253,7 +253,7 @@ def messages_of(body: Body) -> Iterator[Message]:
     system = body.get("systemInstruction")
     if system and (text := "\n".join(part.get("text", "") for part in system.get("parts") or ())):
         yield Message("system", text)
-    pending = _PendingCalls()
+    pending = PendingCalls()
     made, speaker = 0, ""
     for content in body["contents"]:
         parts, earlier, speaker = content["parts"], speaker, content.get("role") or "user"
@@ -263,7 +263,7 @@ def messages_of(body: Body) -> Iterator[Message]:
                 for at, call in enumerate(part["functionCall"] for part in parts if "functionCall" in part)
             )
             if earlier != "model":
-                pending = _PendingCalls()
+                pending = PendingCalls()
             pending.add(calls)
             made += len(calls)
             yield _make_message("assistant", parts, calls)
@@ -310,34 +310,7 @@ _DONE = {
 }
 
 
-class _PendingCalls:
-    """The calls of the model's last turn that have no result yet."""
-
-    def __init__(self) -> None:
-        self._open: dict[int, ToolCall] = {}
-        self._by_id: dict[str, deque[int]] = defaultdict(deque)
-        self._by_name: dict[str, deque[int]] = defaultdict(deque)
-        self._made = 0
-
-    def add(self, calls: Iterable[ToolCall]) -> None:
-        for call in calls:
-            self._open[self._made] = call
-            self._by_id[call.id].append(self._made)
-            self._by_name[call.name].append(self._made)
-            self._made += 1
-
-    def take(self, name: str, named: str | None) -> ToolCall | None:
-        """Remove the call with this id, or else the first one of this name."""
-        return (self._first(self._by_id[named]) if named else None) or self._first(self._by_name[name])
-
-    def _first(self, places: deque[int]) -> ToolCall | None:
-        while places:
-            if (call := self._open.pop(places.popleft(), None)) is not None:
-                return call
-        return None
-
-
-def _result(result: Body, pending: _PendingCalls) -> Message:
+def _result(result: Body, pending: PendingCalls) -> Message:
     """Return a tool's result, for the call with its id, or else the first one of its name without a result."""
     named, name = result.get("id"), result["name"]
     call = pending.take(name, named)

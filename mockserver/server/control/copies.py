@@ -74,7 +74,8 @@ def _read_reply_body(row: Exchange, secrets: "Secrets") -> str:
         named = (f"{frame.event or ''}: {text}\n" for frame, text in zip(left, masked, strict=True))
         return secrets.mask_text("".join(named))
     if list(masked) != texts:
-        sent = b"".join(replace_data(frame.raw, text) + b"\n\n" for frame, text in zip(left, masked, strict=True))
+        end = b"\n" if sent[:1] == b"{" else b"\n\n"
+        sent = b"".join(replace_data(frame.raw, text) + end for frame, text in zip(left, masked, strict=True))
     return secrets.mask_text(sent.decode("utf-8", "replace"))
 
 

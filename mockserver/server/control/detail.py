@@ -266,7 +266,7 @@ def _find_added_texts(row: Exchange, texts: Sequence[str]) -> list[str]:
     return found
 
 
-_ADD_UP = ("chat", "completions", "contents")  # formats in which each event holds only what it adds
+_ADD_UP = ("chat", "completions", "contents", "lines")  # formats in which each event holds only what it adds
 
 
 def _merge_headers(pairs: Iterable[tuple[str, str]]) -> Mapping[str, str]:

@@ -33,6 +33,9 @@ STATUS = {
     ("gemini", "previous_not_found"): 403,
     ("gemini", "unsupported_media_type"): 400,
     ("gemini", "timeout"): 504,
+    ("mistral", "model_not_found"): 400,
+    ("mistral", "unknown_model"): 400,
+    ("ollama", "timeout"): 504,
     ("openai", "previous_not_found"): 400,
     ("tzafon", "unsupported_media_type"): 400,
 }

@@ -43,8 +43,11 @@ def test_each_dialect_tells_in_its_own_headers() -> None:
             for what in ("limit", "remaining", "reset")
             for kind in ("requests", "tokens", "input-tokens", "output-tokens")
         },
+        "mistral": {
+            f"x-ratelimit-{what}-{kind}-minute" for what in ("limit", "remaining") for kind in ("req", "tokens")
+        },
         **{
             name: set()
-            for name in ("azure", "bedrock", "crazyrouter", "gemini", "jina", "skytells", "tzafon", "voyage")
+            for name in ("azure", "bedrock", "crazyrouter", "gemini", "jina", "ollama", "skytells", "tzafon", "voyage")
         },
     }

@@ -1,0 +1,142 @@
+"""Errors of Mistral: refusals of the service, of its schema and of the gateway, and the headers of replies."""
+
+from collections.abc import Mapping
+
+from mockserver.core.call import Call
+from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.plan import Failure
+from mockserver.core.rates import Standings
+from mockserver.dialects._errors import (
+    INVALID_REQUEST,
+    PLAIN_LIMIT_MESSAGES,
+    ErrorRow,
+    error_rows,
+    plain_errors,
+    retry_lines,
+)
+from mockserver.dialects._parse import Complaint, bearer
+from mockserver.dialects._reply import json_reply, request_hex, request_uuid
+
+
+def write_lines(http: HttpRequest, call: Call | None) -> str:
+    """Return the header lines of a reply."""
+    return (
+        f"mistral-correlation-id: {request_uuid(http, call)}\r\nx-kong-request-id: {request_hex(http, call)}\r\n"
+        "access-control-allow-origin: *\r\n"
+    )
+
+
+def rate_limit_headers(standings: Standings) -> Headers:
+    """Return limit and remaining amount of requests and tokens in a minute, if they are limited."""
+    kinds = (("req", standings.requests), ("tokens", standings.tokens))
+    return tuple(
+        (f"x-ratelimit-{what}-{kind}-minute", str(number))
+        for kind, standing in kinds
+        if standing is not None
+        for what, number in (("limit", standing.limit), ("remaining", standing.left))
+    )
+
+
+def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
+    """Return an error in the shape of the part of the service that refuses the request."""
+    resolved = ERRORS.resolve(failure, http, call)
+    lines = write_lines(http, call) + retry_lines(failure)
+    stated = failure.kind is not None or failure.code is not None or failure.param is not None
+    if resolved.status == 401 and failure.message is None:
+        body: dict[str, Json] = {"detail": "Unauthorized"}
+    elif "detail" in failure.details:
+        body = {"detail": failure.details["detail"]}
+    elif failure.reason in ("route_not_found", "method_not_allowed") and not stated:
+        body = {"message": resolved.message, "request_id": request_hex(http, call)}
+    else:
+        body = {
+            "object": "error",
+            "message": resolved.message,
+            "type": resolved.kind,
+            "param": resolved.param,
+            "code": None if resolved.code is None else str(resolved.code),
+            "raw_status_code": resolved.status,
+        }
+    return json_reply(resolved.status, body, lines, failure.headers)
+
+
+def refuse(complaint: Complaint) -> Failure:
+    """Return the failure of a mistake: of the schema, with its place, or of the service in a sentence."""
+    if complaint.message is not None:
+        return Failure("bad_parameter", complaint.message)
+    kind, message = _word_complaint(complaint)
+    detail = {"type": kind, "loc": ["body", *complaint.path], "msg": message, "input": complaint.got}
+    return Failure("unprocessable", f"{complaint.where}: {message}", details={"detail": [detail]})
+
+
+def _word_complaint(complaint: Complaint) -> tuple[str, str]:
+    """Return the type and the message of a complaint, as Pydantic words it."""
+    bound = complaint.bound
+    match complaint.kind:
+        case "missing":
+            return "missing", "Field required"
+        case "unknown":
+            return "extra_forbidden", "Extra inputs are not permitted"
+        case "value":
+            *others, last = [f"'{value}'" for value in complaint.expected] or ["another value"]
+            allowed = f"{', '.join(others)} or {last}" if others else last
+            return "literal_error", f"Input should be {allowed}"
+        case "below":
+            return "greater_than_equal", f"Input should be greater than or equal to {bound:g}"
+        case "above":
+            return "less_than_equal", f"Input should be less than or equal to {bound:g}"
+        case "short":
+            return "too_short", f"Input should have at least {bound} items after validation"
+        case "long":
+            return "too_long", f"Input should have at most {bound} items after validation"
+        case "pattern":
+            return "string_pattern_mismatch", f"String should match pattern '{bound}'"
+    name, words = _TYPES.get(complaint.expected[0], _TYPES["a string"])
+    return name, f"Input should be a valid {words}"
+
+
+_TYPES = {
+    "a string": ("string_type", "string"),
+    "an integer": ("int_type", "integer"),
+    "a decimal": ("float_type", "number"),
+    "a boolean": ("bool_type", "boolean"),
+    "an array": ("list_type", "list"),
+    "an object": ("dict_type", "dictionary"),
+}
+
+ORDER, CALLS = "invalid_request_message_order", "invalid_function_call"
+_RATE_LIMIT = ErrorRow(429, "rate_limited", "1300")
+_MODEL = ErrorRow(400, "invalid_model", "1500")
+ROWS = error_rows(
+    lambda status: ErrorRow(status, INVALID_REQUEST if status < 500 else "internal_server_error"),
+    context_length=ErrorRow(400, INVALID_REQUEST, "3051"),
+    model_not_found=_MODEL,
+    unknown_model=_MODEL,
+    rate_limit=_RATE_LIMIT,
+    over_limit=_RATE_LIMIT,
+    quota=_RATE_LIMIT,
+    overloaded=ErrorRow(503, "service_tier_capacity_exceeded", "3505"),
+    server_error=ErrorRow(500, "internal_server_error", "1000"),
+)
+MESSAGES: Mapping[str, str] = {
+    **PLAIN_LIMIT_MESSAGES,
+    "bad_parameter": "Invalid request.",
+    "content_filter": "The request was rejected by a guardrail.",
+    "context_length": (
+        "Prompt contains {tokens} tokens and 0 draft tokens, too large for model with {limit} maximum context length"
+    ),
+    "invalid_key": "Unauthorized",
+    "missing_key": "Unauthorized",
+    "billing": "You have to activate payments on your account to use this service.",
+    "forbidden": "Forbidden",
+    "model_not_found": "Invalid model: {model}",
+    "unknown_model": "Invalid model: {model}",
+    "route_not_found": "no Route matched with those values",
+    "method_not_allowed": "Method Not Allowed",
+    "rate_limit": "Rate limit exceeded",
+    "quota": "Rate limit exceeded",
+    "overloaded": "Service tier capacity exceeded for this model.",
+    "server_error": "Service unavailable.",
+}
+ERRORS = plain_errors(ROWS, MESSAGES, bearer)

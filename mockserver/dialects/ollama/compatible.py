@@ -1,0 +1,99 @@
+"""What Ollama serves below `/v1`, in the shapes of OpenAI and Anthropic."""
+
+from msgspec.structs import replace
+
+from mockserver.core.call import Call, IdShape
+from mockserver.core.http import Frame, HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.plan import Answer
+from mockserver.core.validation import Validation
+from mockserver.dialects import Operation, discover
+from mockserver.dialects._completions import TEXT_LAYOUT
+from mockserver.dialects._openai import OpenAIApi
+from mockserver.dialects._reply import model_operations
+from mockserver.dialects.ollama.request import NAME, TOOL_CALL_IDS
+from mockserver.wire.chat import ChatLayout, ChatRenderer
+from mockserver.wire.text import TextRenderer
+
+CHAT_LAYOUT = ChatLayout(
+    completion=("id", "object", "created", "model", "system_fingerprint", "choices", "usage"),
+    message=("role", "content", "reasoning", "tool_calls"),
+    choice=("index", "message", "finish_reason", "logprobs"),
+    chunk=("id", "object", "created", "model", "system_fingerprint", "choices", "usage"),
+    chunk_choice=("index", "delta", "finish_reason", "logprobs"),
+    optional=frozenset({"logprobs"}),
+    opening_of_call={"content": ""},
+    finishes={"error": "stop", "content_filter": "stop"},
+    reasoning="reasoning",
+    whole_calls="apart",
+    empty_content="",
+)
+_FINGERPRINT = "fp_ollama"
+_CHAT_IDS, _TEXT_IDS = IdShape("chatcmpl-", 3, "digits"), IdShape("cmpl-", 3, "digits")
+
+
+def compatible_operations() -> tuple[Operation, ...]:
+    """Return the operations below `/v1`."""
+    api = OpenAIApi(
+        dialect=NAME,
+        chat=ChatRenderer(CHAT_LAYOUT),
+        text=TextRenderer(TEXT_LAYOUT),
+        lines=_write_no_lines,
+        rate_limits=lambda tokens: "",
+    )
+    asked = (
+        *(_name_ids(operation) for operation in api.inference_operations()),
+        replace(api.responses_operation(), over_socket=False),
+        *model_operations(NAME, _write_no_lines, _describe_model),
+    )
+    return (
+        *(replace(operation, path=f"/v1{operation.path}") for operation in asked),
+        Operation("chat", "POST", "/v1/messages", _parse_messages, _render_messages, error=_write_event, body=_ask),
+    )
+
+
+def _find_messages() -> Operation:
+    """Return Anthropic's own operation, which is imported when it is first asked for."""
+    return next(each for each in discover()["anthropic"].operations if each.path == "/v1/messages")
+
+
+def _name_ids(operation: Operation) -> Operation:
+    """Return an operation whose answers have the ids and the fingerprint of Ollama's."""
+
+    def parse(http: HttpRequest, validation: Validation) -> Call:
+        call = operation.parse(http, validation)
+        ids = _TEXT_IDS if operation.name == "completions" else _CHAT_IDS
+        made = replace(call, ids=ids, tool_call_ids=TOOL_CALL_IDS)
+        vars(made).update(vars(call))  # what is known of it
+        return made
+
+    def render(call: Call, outcome: Answer) -> Reply:
+        if type(outcome) is Answer and outcome.stated_fingerprint == "":
+            outcome = replace(outcome, stated_fingerprint=_FINGERPRINT)
+        return operation.render(call, outcome)
+
+    return replace(operation, parse=parse, render=render)
+
+
+def _parse_messages(http: HttpRequest, validation: Validation) -> Call:
+    return replace(_find_messages().parse(http, validation), dialect=NAME)
+
+
+def _render_messages(call: Call, outcome: Answer) -> Reply:
+    return _find_messages().render(call, outcome)
+
+
+def _write_event(failed: Reply, frames: int) -> Frame:
+    return _find_messages().error(failed, frames)
+
+
+def _ask(text: str) -> dict[str, Json]:
+    return {"max_tokens": 1024, "messages": [{"role": "user", "content": text}]}
+
+
+def _describe_model(name: str, created: int) -> dict[str, Json]:
+    return {"id": name, "object": "model", "created": created, "owned_by": "library"}
+
+
+def _write_no_lines(http: HttpRequest, call: Call | None) -> str:
+    return ""

@@ -1,0 +1,104 @@
+"""Embeddings of an Ollama server: of one text or several, and the older form that takes a prompt."""
+
+from collections.abc import Callable
+from typing import Any
+
+from mockserver.core.call import Call, Message, Options, Prompt
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.plan import Failure, Models
+from mockserver.core.validation import Validation
+from mockserver.dialects import Operation
+from mockserver.dialects._embeddings import ENCODINGS, MAX_DIMENSIONS
+from mockserver.dialects._fields import Model, Object, open_shape, optional
+from mockserver.dialects._reply import json_reply
+from mockserver.dialects.ollama.errors import refuse_as
+from mockserver.dialects.ollama.request import NAME, load_call, read
+from mockserver.kinds.embeddings import Embeddings
+from mockserver.wire.ollama import LOAD, PROMPT_TOKEN
+
+MAX_TOKENS = 8192  # of one text that must not be truncated
+_OPTIONS = {
+    "model": optional(str),
+    "options": optional(Object),
+    "keep_alive": optional(Any),
+    "truncate": optional(bool),
+}
+EMBED = Model(open_shape(input=optional(Any), dimensions=optional(int), **_OPTIONS), needed=("model",))
+EMBED_PROMPT = Model(open_shape(prompt=optional(str), **_OPTIONS), needed=("model",))
+_refuse_embed, _refuse_prompt = refuse_as("EmbedRequest"), refuse_as("EmbeddingRequest")
+
+
+def embedding_operations() -> tuple[Operation, ...]:
+    return (
+        Operation("embeddings", "POST", "/api/embed", _parse, _render, body=_ask("input")),
+        Operation("embeddings", "POST", "/api/embeddings", _parse_prompt, _render_one, body=_ask("prompt")),
+    )
+
+
+def _ask(key: str) -> Callable[[str], dict[str, Json]]:
+    return lambda text: {key: text}
+
+
+def _parse(http: HttpRequest, validation: Validation) -> Call:
+    body, parsed = read(EMBED, http, _refuse_embed, validation)
+    given = parsed.get("input") or []
+    texts = [given] if isinstance(given, str) else given
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise Failure("bad_parameter", "invalid input type")
+    call = _call(http, body, parsed, texts)
+    if parsed.get("truncate") is False:
+        longest = max((len(prompt.tokens(call.tokenizer)) for prompt in call.prompts), default=0)
+        if longest > MAX_TOKENS:
+            raise Failure("context_length")
+    return call
+
+
+def _parse_prompt(http: HttpRequest, validation: Validation) -> Call:
+    body, parsed = read(EMBED_PROMPT, http, _refuse_prompt, validation)
+    prompt = parsed.get("prompt")
+    return _call(http, body, parsed, [prompt] if prompt else [])
+
+
+def _call(http: HttpRequest, body: Any, parsed: Any, texts: list[str]) -> Call:
+    """Return the Call of texts to embed; without any, it only loads the model."""
+    if not texts:
+        return load_call(http, body)
+    size = parsed.get("dimensions") or None
+    if size is not None and not 0 < size <= MAX_DIMENSIONS:
+        raise Failure("bad_parameter", f"dimensions must be between 1 and {MAX_DIMENSIONS}")
+    return Call(
+        dialect=NAME,
+        operation="embeddings",
+        model=parsed.get("model") or "",
+        http=http,
+        meaning={
+            "model": parsed.get("model") or "",
+            "input": texts[0] if len(texts) == 1 else texts,
+            **({"dimensions": size} if size else {}),
+        },
+        raw=body,
+        messages=tuple([Message("user", text) for text in texts]),
+        prompts=tuple(map(Prompt, texts)),
+        options=Options(dimensions=size),
+    )
+
+
+def _render(call: Call, outcome: Embeddings | Models) -> Reply:
+    if isinstance(outcome, Models):
+        return json_reply(200, {"model": call.model, "embeddings": []})
+    write, prompt = ENCODINGS["float"], outcome.prompt_tokens
+    body: dict[str, Json] = {
+        "model": outcome.model,
+        "embeddings": [write(vector) for vector in outcome.vectors],
+        "total_duration": LOAD + prompt * PROMPT_TOKEN,
+        "load_duration": LOAD,
+        "prompt_eval_count": prompt,
+    }
+    return json_reply(200, body, "", outcome.headers)
+
+
+def _render_one(call: Call, outcome: Embeddings | Models) -> Reply:
+    if isinstance(outcome, Models):
+        return json_reply(200, {"embedding": []})
+    return json_reply(200, {"embedding": ENCODINGS["float"](outcome.vectors[0])}, "", outcome.headers)

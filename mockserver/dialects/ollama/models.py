@@ -1,0 +1,254 @@
+"""The models that an Ollama server holds: listed, shown, loaded, pulled, pushed, created, copied and deleted.
+
+Every model exists unless the settings list them; what changes the list at a real server changes nothing here.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
+
+from pydantic_core import to_json
+
+from mockserver.core.call import Call
+from mockserver.core.http import Frame, HeaderLines, HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.plan import Failure, Models
+from mockserver.core.validation import Validation
+from mockserver.dialects import Operation
+from mockserver.dialects._fields import Model, open_shape, optional
+from mockserver.dialects._parse import Body
+from mockserver.dialects._reply import data_reply
+from mockserver.dialects.ollama.errors import JSON_TYPE, LINES_TYPE, refuse_as, write_error_line
+from mockserver.dialects.ollama.request import NAME, read
+from mockserver.wire.ollama import write_time
+
+VERSION = "0.12.6"
+USUAL_MODELS = ("llama3.2:latest", "qwen3:latest", "gpt-oss:20b", "nomic-embed-text:latest")
+USUAL_WINDOW, EMBEDDING_WINDOW = 131_072, 2048  # tokens
+LOADED_FOR = 300  # seconds that a model stays in memory
+_STEPS = 4  # lines about the download of a layer
+
+_NAMED = Model(open_shape(model=optional(str), name=optional(str), stream=optional(bool)), needed=())
+_COPIED = Model(open_shape(source=optional(str), destination=optional(str)), needed=())
+Object = dict[str, Json]
+
+
+def model_operations() -> tuple[Operation, ...]:
+    """Return the operations on models, and those that say that the server is there."""
+    return (
+        Operation("models", "GET", "/api/tags", _parse_nothing("models"), _render_list),
+        Operation("model", "POST", "/api/show", _parse_name("model", "ShowRequest"), _render_show),
+        Operation("running_models", "GET", "/api/ps", _parse_nothing("running_models"), _render_running),
+        _transfer("pull_model", "pull", "PullRequest", _list_pull_steps),
+        _transfer("push_model", "push", "PushRequest", _list_push_steps),
+        _transfer("create_model", "create", "CreateRequest", _list_create_steps),
+        Operation("delete_model", "DELETE", "/api/delete", _parse_name("delete_model", "DeleteRequest"), _render_done),
+        Operation("copy_model", "POST", "/api/copy", _parse_copy, _render_done),
+        Operation("blob", "GET", "/api/blobs/{digest}", _parse_nothing("blob"), _render_done),
+        Operation("create_blob", "POST", "/api/blobs/{digest}", _parse_nothing("create_blob"), _render_created),
+        Operation("version", "GET", "/api/version", _parse_nothing("version"), _render_version),
+        Operation("server_status", "GET", "", _parse_nothing("server_status"), _render_status),
+    )
+
+
+def json_reply(body: Body) -> Reply:
+    return data_reply(200, to_json(body), "", json_type=JSON_TYPE)
+
+
+def _parse_nothing(operation: str) -> Callable[[HttpRequest, Validation], Call]:
+    def parse(http: HttpRequest, validation: Validation) -> Call:
+        return Call(NAME, operation, "", http, {"model": "", **http.path_params})
+
+    return parse
+
+
+def _parse_name(operation: str, struct: str) -> Callable[[HttpRequest, Validation], Call]:
+    """Return the `parse` of a request that names a model; older clients call the field `name`."""
+    refuse = refuse_as(struct)
+
+    def parse(http: HttpRequest, validation: Validation) -> Call:
+        body, parsed = read(_NAMED, http, refuse, validation, named=False)
+        model = parsed.get("model") or parsed.get("name") or ""
+        if not model:
+            raise Failure("bad_parameter", "model is required")
+        is_streamed = operation.endswith("_model") and operation != "delete_model"
+        stream = is_streamed and parsed.get("stream") is not False
+        return Call(NAME, operation, model, http, {"model": model}, body, stream=stream)
+
+    return parse
+
+
+def _parse_copy(http: HttpRequest, validation: Validation) -> Call:
+    body, parsed = read(_COPIED, http, refuse_as("CopyRequest"), validation, named=False)
+    for key in ("source", "destination"):
+        if not parsed.get(key):
+            raise Failure("bad_parameter", f'{key} "" is invalid')
+    return Call(NAME, "copy_model", parsed["source"], http, dict(parsed), body)
+
+
+def _render_list(call: Call, outcome: Models) -> Reply:
+    return json_reply({"models": [_describe(name, outcome.created) for name in outcome.names]})
+
+
+def _render_running(call: Call, outcome: Models) -> Reply:
+    """Return the first model as the one in memory."""
+    known = zip(outcome.names[:1], outcome.limits, strict=False)
+    return json_reply({"models": [_describe_running(name, outcome.created, window) for name, (window, _) in known]})
+
+
+def _describe(name: str, created: int) -> Object:
+    return {
+        **_name(name),
+        "modified_at": write_time(created),
+        **_measure(name),
+        "details": _details(name),
+        "capabilities": _capabilities(name),
+    }
+
+
+def _describe_running(name: str, created: int, window: int | None) -> Object:
+    measures = _measure(name)
+    return {
+        **_name(name),
+        **measures,
+        "details": _details(name),
+        "expires_at": write_time(created + LOADED_FOR),
+        "size_vram": measures["size"],
+        "context_length": window or _window(name),
+    }
+
+
+def _name(name: str) -> Object:
+    return {"name": name, "model": name}
+
+
+def _measure(name: str) -> Object:
+    digest = _digest(name)
+    return {"size": 1_000_000_000 + int(digest[:8], 16), "digest": digest}
+
+
+def _digest(name: str) -> str:
+    return sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _details(name: str) -> Object:
+    family = _family(name)
+    return {
+        "parent_model": "",
+        "format": "gguf",
+        "family": family,
+        "families": [family],
+        "parameter_size": "137M" if _embeds(name) else "8.0B",
+        "quantization_level": "F16" if _embeds(name) else "Q4_K_M",
+    }
+
+
+def _family(name: str) -> str:
+    """Return the family of a model: the first letters of its own name."""
+    found = _LETTERS.match(name.rpartition("/")[2].lower())
+    return found[0] if found else "llama"
+
+
+_LETTERS = re.compile(r"[a-z]+")
+
+
+def _embeds(name: str) -> bool:
+    return any(word in name.lower() for word in ("embed", "minilm", "bge-"))
+
+
+def _window(name: str) -> int:
+    return EMBEDDING_WINDOW if _embeds(name) else USUAL_WINDOW
+
+
+def _capabilities(name: str) -> list[str]:
+    return ["embedding"] if _embeds(name) else ["completion", "tools", "thinking", "vision", "insert"]
+
+
+def _render_show(call: Call, outcome: Models) -> Reply:
+    name, (window, _) = outcome.names[0], outcome.limits[0]
+    family, info = _family(name), (137_000_000, 768) if _embeds(name) else (8_030_261_248, 4096)
+    shown: Object = {
+        "license": "",
+        "modelfile": f"FROM {name}\nTEMPLATE {{{{ .Prompt }}}}\n",
+        "parameters": "" if _embeds(name) else 'stop                           "<|im_end|>"',
+        "template": "{{ .Prompt }}" if _embeds(name) else _TEMPLATE,
+        "details": _details(name),
+        "model_info": {
+            "general.architecture": family,
+            "general.parameter_count": info[0],
+            f"{family}.context_length": window or _window(name),
+            f"{family}.embedding_length": info[1],
+        },
+        "capabilities": _capabilities(name),
+        "modified_at": write_time(outcome.created),
+    }
+    return json_reply({key: value for key, value in shown.items() if value != ""})
+
+
+_TEMPLATE = (
+    "{{- if .Suffix }}<|fim_prefix|>{{ .Prompt }}<|fim_suffix|>{{ .Suffix }}<|fim_middle|>{{- else }}"
+    "{{- if .System }}<|im_start|>system\n{{ .System }}{{ if .Tools }}\n{{ .Tools }}{{ end }}<|im_end|>\n{{ end }}"
+    "{{- range .Messages }}<|im_start|>{{ .Role }}\n{{ .Content }}<|im_end|>\n{{ end }}<|im_start|>assistant\n{{ end }}"
+)
+
+
+def _render_version(call: Call, outcome: Models) -> Reply:
+    return json_reply({"version": VERSION})
+
+
+def _render_status(call: Call, outcome: Models) -> Reply:
+    text = b"Ollama is running"
+    return Reply(200, HeaderLines(f"content-type: text/plain; charset=utf-8\r\ncontent-length: {len(text)}\r\n"), text)
+
+
+def _render_done(call: Call, outcome: Models) -> Reply:
+    return Reply(200, HeaderLines("content-length: 0\r\n", sized=True))
+
+
+def _render_created(call: Call, outcome: Models) -> Reply:
+    return Reply(201, HeaderLines("content-length: 0\r\n", sized=True))
+
+
+def _transfer(name: str, verb: str, struct: str, steps: Callable[[str], Iterable[Object]]) -> Operation:
+    """Return an operation that says how far it is in lines, or only its end if it is not streamed."""
+
+    def render(call: Call, outcome: Models) -> Reply:
+        told = list(steps(call.model))
+        if not call.stream:
+            return json_reply(told[-1])
+        frames = [Frame(to_json(step) + b"\n", None, 1, "text", "bare") for step in told]
+        return Reply(200, HeaderLines(LINES_TYPE), frames=tuple(frames))
+
+    return Operation(
+        name, "POST", f"/api/{verb}", _parse_name(name, struct), render, error=write_error_line, body=_ask_nothing
+    )
+
+
+def _ask_nothing(text: str) -> dict[str, Json]:
+    return {}
+
+
+def _list_pull_steps(model: str) -> Iterator[Object]:
+    yield {"status": "pulling manifest"}
+    yield from _list_layer_steps("pulling", model)
+    yield from ({"status": status} for status in ("verifying sha256 digest", "writing manifest", "success"))
+
+
+def _list_push_steps(model: str) -> Iterator[Object]:
+    yield {"status": "retrieving manifest"}
+    yield from _list_layer_steps("pushing", model)
+    yield from ({"status": status} for status in ("pushing manifest", "success"))
+
+
+def _list_create_steps(model: str) -> Iterator[Object]:
+    yield {"status": f"using existing layer sha256:{_digest(model)}"}
+    yield from ({"status": status} for status in ("writing manifest", "success"))
+
+
+def _list_layer_steps(verb: str, model: str) -> Iterator[Object]:
+    measures = _measure(model)
+    digest, total = measures["digest"], measures["size"]
+    layer = {"status": f"{verb} {digest[:12]}", "digest": f"sha256:{digest}", "total": total}
+    yield layer
+    for step in range(1, _STEPS + 1):
+        yield {**layer, "completed": total * step // _STEPS}

@@ -34,7 +34,7 @@ class Answered:
 
     @property
     def frames(self) -> list[Any]:
-        """The data of each frame of a stream, parsed, but for the terminator; its lines; or its messages by their types."""
+        """The data of each frame of a stream, parsed, but for the terminator; or its lines, or messages with types."""
         if is_prelude(self.body):
             messages = filter(None, map(read_message, split_messages(self.body)))
             return [{message.name: json.loads(message.text)} for message in messages]

@@ -287,7 +287,9 @@ def _make_text(text: str) -> Object:
 def _make_whole_call(call: ToolCall, at: int, layout: ChatLayout) -> Object:
     """Return a tool call with the keys of the layout."""
     made = _make_tool_call(call)
-    return pick({**made, "index": at}, layout.call) if layout.call else made
+    if layout.call:
+        return pick({**made, "index": at}, layout.call)
+    return {"index": at, **made} if layout.call_index else made
 
 
 def _make_tool_call(call: ToolCall) -> Object:

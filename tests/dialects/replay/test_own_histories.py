@@ -518,7 +518,12 @@ UNTESTED_TITLES = (  # of what validation refuses first
     "The number of toolResult blocks at messages.2.content exceeds the number of toolUse blocks of previous turn",
     "The toolConfig field must be defined when using toolUse and toolResult content blocks",
     "A conversation must alternate between user and assistant roles",
-    "Items are not persisted when `store` is set to false",  # which has a test of its own
+    # which have tests of their own
+    "Items are not persisted when `store` is set to false",
+    "Tool call id was … but must be a-z, A-Z, 0-9, with a length of 9",
+    "Unexpected role 'user' after role 'tool'",
+    "Not the same number of function calls and responses",
+    "Expected last role User or Tool (or Assistant with prefix True)",
 )
 
 

@@ -121,7 +121,6 @@ class OpenAIApi(Struct, frozen=True):
 
 # Endpoints that these providers have and mockserver does not, with the `then` of a rule that answers each.
 MISSING: Mapping[str, str] = {
-    **dict.fromkeys(("/uploads", "/fine_tuning", "/videos", "/realtime", "/evals"), "{json: {}}"),
-    **dict.fromkeys(("/assistants", "/threads", "/vector_stores", "/conversations", "/containers"), "{json: {}}"),
+    **dict.fromkeys(("/videos", "/realtime", "/assistants", "/threads"), "{json: {}}"),
     **dict.fromkeys(("/chatkit", "/organization", "/projects"), "{json: {}}"),
 }

@@ -1,13 +1,15 @@
 """The operations that OpenAI and Azure OpenAI have in common: chat, completions, Responses and embeddings."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer
+from mockserver.core.lazy import lazy_property
+from mockserver.core.plan import Answer, Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import ChatParser, chat_live_only
@@ -15,6 +17,9 @@ from mockserver.dialects._chat_replay import CHAT_HISTORY
 from mockserver.dialects._completions import completion_options, parse_completion
 from mockserver.dialects._embeddings import embeddings_reply, parse_embeddings
 from mockserver.dialects._errors import refuse
+from mockserver.dialects._objects import object_operations
+from mockserver.dialects._objects.references import refer_to_kept
+from mockserver.dialects._objects.resource import ObjectsApi
 from mockserver.dialects._reply import RequestLines, answer_reply, request_hex
 from mockserver.dialects._responses import (
     RESPONSE_LAYOUT,
@@ -32,7 +37,7 @@ from mockserver.wire.text import TextRenderer
 RESPONSES = ResponseRenderer(RESPONSE_LAYOUT)
 
 
-class OpenAIApi(Struct, frozen=True):
+class OpenAIApi(Struct, frozen=True, dict=True):
     """Builds the operations of one of the two.
 
     `elsewhere` returns the fields of a chat, a completion or an embedding that are in its path. `lines` are the header
@@ -43,14 +48,14 @@ class OpenAIApi(Struct, frozen=True):
     chat: ChatRenderer
     text: TextRenderer
     lines: RequestLines
+    fail: Callable[[HttpRequest, Failure, Call | None], Reply]
     rate_limits: Callable[[int], str]
     elsewhere: Callable[[HttpRequest], Mapping[str, Json]] | None = None
 
     def inference_operations(self) -> tuple[Operation, ...]:
-        chats = ChatParser(self.dialect, refuse, chat_live_only, self.elsewhere)
         return (
             Operation(
-                *("chat", "POST", "/chat/completions", chats.parse, self._render_chat),
+                *("chat", "POST", "/chat/completions", self._parse_chat, self._render_chat),
                 history=CHAT_HISTORY,
             ),
             Operation(
@@ -85,6 +90,21 @@ class OpenAIApi(Struct, frozen=True):
     def _own_lines(self, call: Call) -> str:
         return self.lines(call.http, call)
 
+    def object_operations(self, answering: Sequence[Operation]) -> tuple[Operation, ...]:
+        """Return the operations on kept objects; batches hold calls of those that are `answering`."""
+        return object_operations(replace(self.objects, operations=answering))
+
+    @lazy_property
+    def objects(self) -> ObjectsApi:
+        return ObjectsApi(dialect=self.dialect, lines=self.lines, fail=self.fail)
+
+    @lazy_property
+    def chats(self) -> ChatParser:
+        return ChatParser(self.dialect, refuse, chat_live_only, self.elsewhere)
+
+    def _parse_chat(self, http: HttpRequest, validation: Validation) -> Call:
+        return refer_to_kept(self.chats.parse(http, validation), self.objects)
+
     def _render_chat(self, call: Call, outcome: Answer) -> Reply:
         lines = self.lines(call.http, call) + self.rate_limits(outcome.usage.prompt)
         return answer_reply(outcome, self.chat, call.options, lines, stream=call.stream)
@@ -100,7 +120,7 @@ class OpenAIApi(Struct, frozen=True):
         return answer_reply(outcome, self.text, completion_options(call), lines, stream=call.stream)
 
     def _parse_responses(self, http: HttpRequest, validation: Validation) -> Call:
-        return parse_openai_responses(http, self.dialect, validation=validation)
+        return refer_to_kept(parse_openai_responses(http, self.dialect, validation=validation), self.objects)
 
     def _parse_input(self, http: HttpRequest, validation: Validation) -> Call:
         return parse_openai_responses(http, self.dialect, validation=validation, only_input=True)

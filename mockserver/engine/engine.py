@@ -54,7 +54,7 @@ from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, FaultSe
 from mockserver.kinds import ARTIFACTS, CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS, QUESTIONS
 from mockserver.kinds.kind import ModelListing, Question
 from mockserver.kinds.mcp import SESSION, McpOperation
-from mockserver.kinds.objects import STATUS, Creation, LookUp, ObjectKind, Work
+from mockserver.kinds.objects import STATUS, Creation, LookUp, ObjectKind, References, Work
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
 from mockserver.rules.checks import explain_misfit
@@ -184,6 +184,8 @@ class Engine:
                 plan = await self._plan_each(call, asked)
             elif call.mcp is not None:
                 plan = await self._plan_mcp(call, asked, terms)
+            elif call.references is not None:
+                plan = await self._plan_referring(call, asked, terms)
             elif call.previous_response_id is not None:
                 plan = await self._plan_continuation(call, asked, terms)
             else:
@@ -222,6 +224,31 @@ class Engine:
         service = McpService(self.servers, self.policy.seed, self.counters, self.streams, self.policy.lints)
         return await service.plan(call, respond)
 
+    async def _plan_referring(self, call: Call, asked: Call, terms: Terms) -> Plan:
+        """Plan the answer to a call that refers to kept objects, such as the conversation before it."""
+        try:
+            call = await self.recall(call)
+        except Failure as refusal:
+            forward = self._find_forward(call)  # the provider may know what this server does not
+            return await self._replay_despite(refusal, call, asked) if forward is None else Plan(forward, FORWARDED)
+        if call.previous_response_id is not None:
+            return await self._plan_continuation(call, asked, terms)
+        plan = await self._leave(call, await self._plan_answer(call, asked, terms))
+        outcome = plan.outcome
+        return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
+
+    async def recall(self, call: Call) -> Call:
+        """Return a call after the conversation that it refers to. Raises Failure if something does not exist."""
+        references: References = call.references
+        history = await references.read(call, self._open_objects(call))
+        return continue_conversation(call, tuple(history)) if history else call
+
+    async def _leave(self, call: Call, plan: Plan) -> Plan:
+        """Return the plan for a call, and keep what it adds to objects, and what later calls may look up."""
+        if call.references is not None and type(plan.outcome) is Answer:
+            plan = replace(plan, outcome=await call.references.write(call, plan.outcome, self._open_objects(call)))
+        return await self.memory.leave(call, plan)
+
     async def _plan_continuation(self, call: Call, asked: Call, terms: Terms) -> Plan:
         """Plan the answer to a call that continues a kept conversation."""
         resumed = await self.memory.resume(call)
@@ -229,7 +256,7 @@ class Engine:
         needed = self.policy.unmatched == "error" or (conversation is not None and conversation.needs_previous)
         lost = isinstance(resumed, Failure) or (resumed is None and needed)
         call = resumed if isinstance(resumed, Call) else continue_conversation(call, ())
-        plan = await self.memory.leave(call, await self._plan_answer(call, asked, terms, lost=lost))
+        plan = await self._leave(call, await self._plan_answer(call, asked, terms, lost=lost))
         outcome = plan.outcome
         return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
 
@@ -435,7 +462,11 @@ class Engine:
         if call.operation in CREATIONS:
             times = await self.counters.count(call.http.namespace, name_ids_counter(call))
             mark = str(times) if times > 1 or self.policy.unique_ids else ""
-        objects = CallObjects(
+        return Plan(await work(self._open_objects(call, statuses, mark)), "stored")
+
+    def _open_objects(self, call: Call, statuses: Sequence[str] = (), mark: str = "") -> CallObjects:
+        """Return the kept objects of a call's namespace; a `mark` makes new ids unique."""
+        return CallObjects(
             call=call,
             store=self.memory.store,
             author=self.policy.author,
@@ -444,7 +475,6 @@ class Engine:
             statuses=statuses,
             mark=mark,
         )
-        return Plan(await work(objects), "stored")
 
     async def _answer_within(self, call: Call) -> Outcome:
         """Return what answers a call that is a part of another one."""

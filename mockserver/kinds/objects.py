@@ -7,9 +7,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.config.tables import AsList, ByShape, Tag, field
-from mockserver.core.call import Call, IdShape
+from mockserver.core.call import Call, IdShape, Message
 from mockserver.core.kept_objects import KeptObject, ObjectView
-from mockserver.core.plan import Failure, Outcome, Stored
+from mockserver.core.plan import Answer, Failure, Outcome, Stored
 from mockserver.core.seed import Seed
 from mockserver.kinds.kind import OperationKind, ThenKey
 
@@ -174,6 +174,16 @@ class Objects(Protocol):
 
     async def answer(self, call: Call) -> Outcome:
         """Answer a call as if it had come by itself, such as a line of a batch."""
+
+
+class References(Protocol):
+    """The kept objects that a chat or a response refers to: a conversation, files, vector stores."""
+
+    async def read(self, call: Call, objects: Objects) -> Sequence[Message]:
+        """Return the messages that stand before those of the call. Raises Failure if an object does not exist."""
+
+    async def write(self, call: Call, answer: Answer, objects: Objects) -> Answer:
+        """Return the answer with what the objects have to say in it, and keep what it adds to them."""
 
 
 Work = Callable[[Objects], Awaitable[ObjectView]]  # what a call does with objects; raises Failure

@@ -299,6 +299,8 @@ async def complete_call(engine: Engine, call: Call, entries: Entries) -> Call:
     if call.previous_response_id is not None:
         resumed = await engine.memory.resume(call)
         call = resumed if isinstance(resumed, Call) else continue_conversation(call, ())
+    elif call.references is not None:
+        call = await engine.recall(call)
     return replace(call, attempt=find_next_attempt(call, entries))
 
 

@@ -155,9 +155,6 @@ class EvalRuns(Resource):
         named = [(f"outputitem_{fingerprint(run.id, number)}", row) for number, row in enumerate(rows)]
         return [make_output_item(run, name, row, number) for number, (name, row) in enumerate(named)]
 
-    async def find_asked(self, call: Call, objects: Objects) -> KeptObject:
-        return await self.find(objects, call.http.path_params["id"], call.http.path_params["owner"])
-
 
 def make_output_item(run: KeptObject, name: str, row: Body, number: int) -> Body:
     """Return what a run made of one row of its data."""

@@ -6,6 +6,7 @@ A `Resource` has all of this; what is special about a kind of objects is a class
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import takewhile
 from typing import Any, ClassVar, TypeVar
 
 from msgspec import Struct
@@ -48,7 +49,7 @@ class ObjectsApi(Struct, frozen=True):
     dialect: str
     lines: RequestLines
     fail: Callable[[HttpRequest, Failure, Call | None], Reply]
-    operations: Sequence[Operation]
+    operations: Sequence[Operation] = ()
 
 
 class New(Struct, frozen=True):
@@ -175,7 +176,7 @@ class Resource:
 
     def make_call(self, operation: str, http: HttpRequest, body: Body, work: Callable[[Call, Objects], Any]) -> Call:
         """Return the call of a request that `work` answers."""
-        params = http.path_params
+        params = read_ids(http)
         call = Call(
             dialect=self.api.dialect,
             operation=operation,
@@ -255,6 +256,16 @@ class Resource:
             above, _, name = owner.rpartition("/")
             await self.parent(self.api).find(objects, name, above)
 
+    async def is_parent_kept(self, owner: str, objects: Objects) -> bool:
+        """Return whether somebody made what objects belong to."""
+        above, _, name = owner.rpartition("/")
+        found = None if self.parent is None else await objects.find(f"create_{self.parent.name}", name, above)
+        return found is not None and not found.gone
+
+    async def list_all(self, owner: str, objects: Objects) -> Sequence[KeptObject]:
+        """Return all objects that belong to another one, the oldest first."""
+        return await objects.list(f"create_{self.name}", owner)
+
     def refuse_unknown(self, name: str, owner: str) -> Failure:
         """Return the failure about an id that nobody made."""
         return Failure("not_found", message=self.unknown.format(id=clip(name), owner=clip(owner)))
@@ -306,7 +317,12 @@ def forget(kept: KeptObject) -> KeptObject:
 
 def find_owner(http: HttpRequest) -> str:
     """Return the ids of what the objects at a path belong to, the outermost first: `eval_1/evalrun_2`."""
-    return "/".join([value for name, value in http.path_params.items() if name != "id"])
+    return "/".join([value for _, value in takewhile(lambda each: each[0] != "id", read_ids(http).items())])
+
+
+def read_ids(http: HttpRequest) -> Mapping[str, str]:
+    """Return the ids in a path by their names; the name of a namespace, which may stand before it, is none."""
+    return {name: value for name, value in http.path_params.items() if name != "namespace"}
 
 
 Entry = TypeVar("Entry")
@@ -332,7 +348,7 @@ def turn_to_page(
 
 def check_path(http: HttpRequest, validation: Validation) -> None:
     """Raise Failure for an id in a path that the live API takes for none."""
-    for name, value in http.path_params.items() if validation is Validation.LIVE else ():
+    for name, value in read_ids(http).items() if validation is Validation.LIVE else ():
         if not _ID.fullmatch(value):
             message = (
                 f"Invalid '{name}': '{clip(value)}'. Expected an ID that contains letters, numbers, underscores, or "

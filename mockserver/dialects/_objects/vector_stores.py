@@ -61,7 +61,7 @@ class VectorStores(Resource):
         files = VectorStoreFiles(self.api)
         shared = {key: value for key, value in new.fields.items() if key == "chunking_strategy"}
         for name in new.fields.get("file_ids") or ():
-            await files.attach({"file_id": name, **shared}, new.id, objects, files.statuses)
+            await files.attach({"file_id": name, **shared}, new.id, objects)
         return {
             "name": new.fields.get("name") or "",
             "description": new.fields.get("description"),
@@ -139,7 +139,7 @@ class VectorStoreFiles(Resource):
         file = await Files(self.api).find(objects, new.fields["file_id"])
         return await super().create(replace(new, id=file.id), objects, statuses)
 
-    async def attach(self, fields: Body, store: str, objects: Objects, statuses: Sequence[str]) -> KeptObject:
+    async def attach(self, fields: Body, store: str, objects: Objects, statuses: Sequence[str] = ()) -> KeptObject:
         """Attach a file like `create`; an unknown one fails in the store."""
         try:
             return await self.create(New(fields=fields, owner=store), objects, statuses)
@@ -168,10 +168,6 @@ class VectorStoreFiles(Resource):
 
     def is_listed(self, kept: KeptObject, query: Mapping[str, str]) -> bool:
         return query.get("filter") in (None, kept.status)
-
-    async def list_all(self, store: str, objects: Objects) -> Sequence[KeptObject]:
-        """Return all files of a store, the oldest first."""
-        return await objects.list(f"create_{self.name}", store)
 
     async def read_source(self, kept: KeptObject, objects: Objects) -> Source:
         """Return a file of a store as searches read it."""
@@ -222,7 +218,7 @@ class FileBatches(Resource):
         shared = {key: value for key, value in new.fields.items() if key in common}
         listed = [{"file_id": name, **shared} for name in new.fields.get("file_ids") or ()]
         own = [{**shared, **each} for each in new.fields.get("files") or ()]
-        made = [await files.attach(each, new.owner, objects, statuses or self.statuses) for each in (*listed, *own)]
+        made = [await files.attach(each, new.owner, objects, statuses) for each in (*listed, *own)]
         kept = await super().create(new, objects, statuses)
         return (await objects.change(kept, lambda found: replace(found, members=tuple([each.id for each in made]))))[1]
 

@@ -1,7 +1,6 @@
 """OpenAI's own client with kept objects: files and batches, over a real socket."""
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from openai import OpenAI
 from openai.types import Batch, FileObject
 
+from tests.clients.openai_objects import connect
 from tests.clients.payloads import MODEL
 from tests.kit.served import Served, served
 
@@ -46,11 +46,6 @@ def client(generating: Served, request: pytest.FixtureRequest) -> Iterator[OpenA
 def strict_client(strict: Served, request: pytest.FixtureRequest) -> Iterator[OpenAI]:
     with connect(strict, request) as client:
         yield client
-
-
-def connect(server: Served, request: pytest.FixtureRequest) -> OpenAI:
-    namespace = re.sub(r"\W+", "-", request.node.name)
-    return OpenAI(base_url=server.base("openai", namespace=namespace), api_key="sk-test")
 
 
 def upload(client: OpenAI, *requests: Any, endpoint: str = "/v1/chat/completions") -> FileObject:

@@ -417,7 +417,7 @@ class Engine:
             if call.work is None:
                 why = f"{call.dialect} has no statuses that a rule can state"
                 raise Failure("server_error", f"{source}: {why}", status=500)
-            return replace(await self._work(call, call.work, outcome.stated), source=source)
+            return await self._work(call, call.work, outcome.stated, source)
         if type(outcome) is Draft or type(outcome) is ArtifactDraft:  # isinstance takes far longer for a Struct
             mark = ""
             if self.policy.unique_ids:
@@ -456,29 +456,42 @@ class Engine:
             plan = await self._plan_without_rule(call, overrides)
         return plan if overrides is NO_OVERRIDES else overrides.apply(call, self.policy.seed, plan)
 
-    async def _work(self, call: Call, work: Work, statuses: Sequence[str] = ()) -> Plan:
-        """Do what a call does with kept objects; a rule may state the statuses of a new one. Raises Failure."""
+    async def _work(self, call: Call, work: Work, statuses: Sequence[str] = (), source: str = "") -> Plan:
+        """Do what a call does with kept objects, and answer the calls within it, such as the lines of a batch.
+
+        `statuses` are those that a rule states for a new object, and `source` is that rule. Raises Failure.
+        """
         mark = ""
         if call.operation in CREATIONS:
             times = await self.counters.count(call.http.namespace, name_ids_counter(call))
             mark = str(times) if times > 1 or self.policy.unique_ids else ""
-        return Plan(await work(self._open_objects(call, statuses, mark)), "stored")
+        within: list[Plan] = []
+        plan = Plan(await work(self._open_objects(call, statuses, mark, within)), source or "stored")
+        return attribute_plan(plan, [*([plan] if source else ()), *within]) if within else plan
 
-    def _open_objects(self, call: Call, statuses: Sequence[str] = (), mark: str = "") -> CallObjects:
-        """Return the kept objects of a call's namespace; a `mark` makes new ids unique."""
+    def _open_objects(
+        self, call: Call, statuses: Sequence[str] = (), mark: str = "", within: list[Plan] | None = None
+    ) -> CallObjects:
+        """Return the kept objects of a call's namespace; a `mark` makes new ids unique.
+
+        The plans for calls within it are added to those `within`.
+        """
+
+        async def answer(part: Call) -> Outcome:
+            plan = await self.plan(part, part_of=part)
+            if within is not None:
+                within.append(plan.rendered)
+            return plan.outcome
+
         return CallObjects(
             call=call,
             store=self.memory.store,
             author=self.policy.author,
-            answers=self._answer_within,
+            answers=answer,
             invents=self.policy.unmatched == "generate",
             statuses=statuses,
             mark=mark,
         )
-
-    async def _answer_within(self, call: Call) -> Outcome:
-        """Return what answers a call that is a part of another one."""
-        return (await self.plan(call, part_of=call)).outcome
 
     async def _plan_without_rule(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         if call.work is not None:

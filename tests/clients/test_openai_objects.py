@@ -128,6 +128,15 @@ def test_a_batch_is_answered_by_rules_and_mistakes_land_in_the_error_file(client
     assert client.batches.cancel(batch.id).status == "completed"
 
 
+def test_the_journal_names_what_answered_the_lines_of_a_batch(client: OpenAI) -> None:
+    file = upload(client, say("hello"), say("something else"))
+    made = client.batches.with_raw_response.create(
+        input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h", metadata={"plan": "fail"}
+    )
+    sources = made.headers["x-mockserver-source"].split(", ")
+    assert [source.partition(" ")[0] for source in sources] == ["rule", "rule", "generated"]
+
+
 def test_a_rule_states_the_statuses_of_a_batch(client: OpenAI) -> None:
     batch = start(client, upload(client, say("hello")).id, metadata={"plan": "fail"})
     assert [batch.status, *[client.batches.retrieve(batch.id).status for _ in range(2)]] == [

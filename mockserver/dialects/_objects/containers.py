@@ -9,7 +9,8 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, Object, list_of, optional, shape
-from mockserver.dialects._objects.files import Files, parse_form
+from mockserver.dialects._forms import parse_form
+from mockserver.dialects._objects.files import Files
 from mockserver.dialects._objects.resource import New, Resource
 from mockserver.dialects._parse import Body, Complaint, read_body, read_object
 from mockserver.kinds.objects import Objects

@@ -202,3 +202,37 @@ def test_a_body_that_is_no_form_is_refused(generating: Served, media: str, body:
     answer = httpx2.post(f"{generating.base('openai')}/files", content=body, headers={"content-type": media})
     assert answer.status_code == 400
     assert message in answer.json()["error"]["message"]
+
+
+def test_a_reset_forgets_objects(generating: Served, client: OpenAI) -> None:
+    made = client.files.create(file=("a.txt", b"a"), purpose="user_data")
+    namespace = str(client.base_url).split("/ns/")[1].partition("/")[0]
+    reset = f"{generating.address}/__mockserver__/api/reset?namespace={namespace}"
+    httpx2.post(reset, headers={"x-mockserver-control": "1"}).raise_for_status()
+    assert list(client.files.list()) == []
+    assert client.files.create(file=("a.txt", b"a"), purpose="user_data").id == made.id
+
+
+def test_the_oldest_objects_give_way() -> None:
+    with served("settings: {unmatched: error, stored_answers: 3}") as bounded:
+        client = OpenAI(base_url=bounded.base("openai"), api_key="any", max_retries=0)
+        made = [client.files.create(file=(f"{n}.txt", b"a"), purpose="user_data").id for n in range(5)]
+        assert [file.id for file in client.files.list(order="asc")] == made[2:]
+        with pytest.raises(openai.NotFoundError):
+            client.files.retrieve(made[0])
+
+
+def test_what_only_the_live_api_refuses() -> None:
+    with served("settings: {validation: live}") as live:
+        base = live.base("openai")
+        refused = {
+            "/files/a%20b": "Invalid 'id': 'a b'. Expected an ID that contains letters",
+            "/vector_stores?limit=500": "Expected a value <= 100, but got 500 instead",
+        }
+        for path, message in refused.items():
+            answer = httpx2.get(base + path)
+            assert answer.status_code == 400
+            assert message in answer.json()["error"]["message"]
+        answer = httpx2.post(f"{base}/vector_stores", json={"color": "red"})
+        assert answer.json()["error"]["message"] == "Unknown parameter: 'color'."
+        assert httpx2.get(f"{base}/files?limit=10000").status_code == 200

@@ -9,6 +9,7 @@ from agents import (
     Model,
     ModelSettings,
     OpenAIChatCompletionsModel,
+    OpenAIConversationsSession,
     OpenAIResponsesModel,
     OpenAIResponsesWSModel,
     Runner,
@@ -93,6 +94,18 @@ async def test_a_conversation_goes_on(model: Model) -> None:
     end = await Runner.run(agent, "And the weather in Rome?", session=session, max_turns=3)
     assert called(end.new_items) == [("get_weather", {"city": "Rome", "unit": "celsius"})]
     assert "sunny in Rome" in end.final_output
+
+
+async def test_a_session_in_a_conversation_of_the_server() -> None:
+    session = OpenAIConversationsSession(openai_client=AsyncOpenAI())
+    agent = Agent("Guide", model=OpenAIResponsesModel("gpt-4o", AsyncOpenAI()))
+    await Runner.run(agent, "Hello!", session=session)
+    await Runner.run(agent, "How are you?", session=session)
+    said = [item["content"] for item in await session.get_items() if item.get("role") == "user"]  # type: ignore[typeddict-item]
+    assert [part[0]["text"] for part in said] == ["Hello!", "How are you?"]  # type: ignore[index]
+    assert await session.pop_item()
+    await session.clear_session()
+    assert await session.get_items() == []
 
 
 async def test_a_conversation_that_the_server_remembers(address: str) -> None:

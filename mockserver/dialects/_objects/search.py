@@ -34,8 +34,8 @@ class Source(Struct, frozen=True):
         """Yield the parts of the text, which overlap."""
         stated = self.chunking.get("static")
         sizes = stated if isinstance(stated, Mapping) else {}
-        size = _read_number(sizes.get("max_chunk_size_tokens"), usual=800, least=1)
-        overlap = _read_number(sizes.get("chunk_overlap_tokens"), usual=400, least=0)
+        size = _read_number(sizes.get("max_chunk_size_tokens"), usual=800, least=100, most=4096)
+        overlap = _read_number(sizes.get("chunk_overlap_tokens"), usual=400, least=0, most=size // 2)
         tokens = APPROX.split(self.text)
         step = max(1, size - overlap)
         for start in range(0, max(1, len(tokens) - overlap), step):
@@ -70,23 +70,26 @@ class Found(Struct, frozen=True):
         }
 
 
-def search_sources(sources: Sequence[Source], asked: Body) -> Sequence[Found]:
-    """Return the chunks that fit best, by the fields of a request: `queries`, `filters`, `max_num_results`, ..."""
-    queries = [words for query in asked["queries"] if (words := _list_words(query))]
+def rank_chunks(source: Source, asked: Body) -> Sequence[Found]:
+    """Return the chunks of a file that a search may show, by the fields of a request: `queries`, `filters`, ..."""
     filters, ranking = asked.get("filters"), asked.get("ranking_options") or {}
+    if isinstance(filters, Mapping) and not fits(source.attributes, filters):
+        return ()
+    queries = [words for query in asked["queries"] if (words := _list_words(query))]
+    least = _read_share(ranking.get("score_threshold")) if isinstance(ranking, Mapping) else 0.0
     found = list[Found]()
-    for source in sources:
-        if isinstance(filters, Mapping) and not fits(source.attributes, filters):
-            continue
-        for text in islice(source.chunks(), MOST_CHUNKS):
-            words = _list_words(text)
-            score = max([len(query & words) / len(query) for query in queries], default=0.0)
-            found.append(Found(source, round(score, 4), text))
-    least = ranking.get("score_threshold") or 0.0
-    ranked = sorted(
-        [each for each in found if each.score >= least], key=lambda each: (-each.score, each.source.file_id)
-    )
-    return ranked[: _read_number(asked.get("max_num_results"), usual=USUAL_RESULTS, least=1, most=MOST_RESULTS)]
+    for text in islice(source.chunks(), MOST_CHUNKS):
+        words = _list_words(text)
+        score = round(max([len(query & words) / len(query) for query in queries], default=0.0), 4)
+        if score >= least:
+            found.append(Found(source, score, text))
+    return found
+
+
+def select_best(found: Sequence[Found], asked: Body) -> Sequence[Found]:
+    """Return the chunks that fit best, as many as a request asks for."""
+    most = _read_number(asked.get("max_num_results"), usual=USUAL_RESULTS, least=1, most=MOST_RESULTS)
+    return sorted(found, key=lambda each: (-each.score, each.source.file_id))[:most]
 
 
 def read_text(data: bytes, name: str) -> str:
@@ -141,5 +144,9 @@ def _list_words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold()))
 
 
-def _read_number(stated: Json, *, usual: int, least: int, most: int = 1 << 31) -> int:
+def _read_share(stated: Json) -> float:
+    return stated if isinstance(stated, int | float) else 0.0
+
+
+def _read_number(stated: Json, *, usual: int, least: int, most: int) -> int:
     return min(max(stated, least), most) if isinstance(stated, int) else usual

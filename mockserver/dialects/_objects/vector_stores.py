@@ -1,5 +1,6 @@
 """Vector stores, their files and file batches (https://platform.openai.com/docs/api-reference/vector-stores)."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -14,7 +15,7 @@ from mockserver.dialects._chat import Metadata
 from mockserver.dialects._fields import Model, Object, integer, list_of, nullable, number, optional, shape, text_or
 from mockserver.dialects._objects.files import Files
 from mockserver.dialects._objects.resource import New, Resource
-from mockserver.dialects._objects.search import Found, Source, read_text, search_sources
+from mockserver.dialects._objects.search import Found, Source, rank_chunks, read_text, select_best
 from mockserver.dialects._parse import Body
 from mockserver.kinds.objects import Objects
 
@@ -100,11 +101,12 @@ class VectorStores(Resource):
     async def search(self, name: str, asked: Body, objects: Objects) -> Sequence[Found]:
         """Return what a search in a store finds, the best first. Raises Failure for an unknown store."""
         store = await self.find(objects, name)
-        sources = list[Source]()
+        found = list[Found]()
         for each in await VectorStoreFiles(self.api).list_all(store.id, objects):
             if each.status == "completed":
-                sources.append(await VectorStoreFiles(self.api).read_source(each, objects))
-        return search_sources(sources, asked)
+                found += rank_chunks(await VectorStoreFiles(self.api).read_source(each, objects), asked)
+                await asyncio.sleep(0)  # let other requests run
+        return select_best(found, asked)
 
     async def _search(self, call: Call, objects: Objects) -> ObjectView:
         query = call.raw["query"]
@@ -124,6 +126,7 @@ class VectorStores(Resource):
 class VectorStoreFiles(Resource):
     name, plural, path = "vector_store_file", "vector_store_files", "/vector_stores/{owner}/files"
     type, deleted = "vector_store.file", "vector_store.file.deleted"
+    ids = Files.ids
     unknown = "No file found with id '{id}' in vector store '{owner}'."
     fields = Model(_NewFile)
     updates = Model(shape(attributes=nullable(Object)))

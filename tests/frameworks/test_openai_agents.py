@@ -96,16 +96,17 @@ async def test_a_conversation_goes_on(model: Model) -> None:
     assert "sunny in Rome" in end.final_output
 
 
-async def test_a_session_in_a_conversation_of_the_server() -> None:
-    session = OpenAIConversationsSession(openai_client=AsyncOpenAI())
-    agent = Agent("Guide", model=OpenAIResponsesModel("gpt-4o", AsyncOpenAI()))
-    await Runner.run(agent, "Hello!", session=session)
-    await Runner.run(agent, "How are you?", session=session)
-    said = [item["content"] for item in await session.get_items() if item.get("role") == "user"]  # type: ignore[typeddict-item]
-    assert [part[0]["text"] for part in said] == ["Hello!", "How are you?"]  # type: ignore[index]
-    assert await session.pop_item()
-    await session.clear_session()
-    assert await session.get_items() == []
+async def test_a_session_in_a_conversation_of_the_server(address: str) -> None:
+    async with AsyncOpenAI() as client:
+        session = OpenAIConversationsSession(openai_client=client)
+        agent = Agent("Guide", model=OpenAIResponsesModel("gpt-4o", client))
+        for text in ("Hello!", "How are you?"):
+            await Runner.run(agent, text, session=session)
+        said = [str(item) for item in await session.get_items() if item.get("role") == "user"]
+        assert [text in shown for text, shown in zip(("Hello!", "How are you?"), said, strict=True)] == [True, True]
+        assert await session.pop_item()
+        await session.clear_session()
+        assert await session.get_items() == []
 
 
 async def test_a_conversation_that_the_server_remembers(address: str) -> None:

@@ -38,19 +38,20 @@ RESPONSES = ResponseRenderer(RESPONSE_LAYOUT)
 
 
 class OpenAIApi(Struct, frozen=True, dict=True):
-    """Builds the operations of one of the two.
+    """Builds the operations of one of the two, or of a look-alike.
 
     `elsewhere` returns the fields of a chat, a completion or an embedding that are in its path. `lines` are the header
-    lines of every reply; `rate_limits` returns those for a prompt with this many tokens.
+    lines of every reply; `rate_limits` returns those for a prompt with this many tokens. `fail` words the failures of
+    calls about kept objects; without it, there are none.
     """
 
     dialect: str
     chat: ChatRenderer
     text: TextRenderer
     lines: RequestLines
-    fail: Callable[[HttpRequest, Failure, Call | None], Reply]
     rate_limits: Callable[[int], str]
     elsewhere: Callable[[HttpRequest], Mapping[str, Json]] | None = None
+    fail: Callable[[HttpRequest, Failure, Call | None], Reply] | None = None
 
     def inference_operations(self) -> tuple[Operation, ...]:
         return (
@@ -92,18 +93,22 @@ class OpenAIApi(Struct, frozen=True, dict=True):
 
     def object_operations(self, answering: Sequence[Operation]) -> tuple[Operation, ...]:
         """Return the operations on kept objects; batches hold calls of those that are `answering`."""
-        return object_operations(replace(self.objects, operations=answering))
+        return () if self.objects is None else object_operations(replace(self.objects, operations=answering))
 
     @lazy_property
-    def objects(self) -> ObjectsApi:
-        return ObjectsApi(dialect=self.dialect, lines=self.lines, fail=self.fail)
+    def objects(self) -> ObjectsApi | None:
+        """Return what its kept objects need to know of it, if it has any."""
+        return None if self.fail is None else ObjectsApi(dialect=self.dialect, lines=self.lines, fail=self.fail)
 
     @lazy_property
     def chats(self) -> ChatParser:
         return ChatParser(self.dialect, refuse, chat_live_only, self.elsewhere)
 
     def _parse_chat(self, http: HttpRequest, validation: Validation) -> Call:
-        return refer_to_kept(self.chats.parse(http, validation), self.objects)
+        return self._refer(self.chats.parse(http, validation))
+
+    def _refer(self, call: Call) -> Call:
+        return call if self.objects is None else refer_to_kept(call, self.objects)
 
     def _render_chat(self, call: Call, outcome: Answer) -> Reply:
         lines = self.lines(call.http, call) + self.rate_limits(outcome.usage.prompt)
@@ -120,7 +125,7 @@ class OpenAIApi(Struct, frozen=True, dict=True):
         return answer_reply(outcome, self.text, completion_options(call), lines, stream=call.stream)
 
     def _parse_responses(self, http: HttpRequest, validation: Validation) -> Call:
-        return refer_to_kept(parse_openai_responses(http, self.dialect, validation=validation), self.objects)
+        return self._refer(parse_openai_responses(http, self.dialect, validation=validation))
 
     def _parse_input(self, http: HttpRequest, validation: Validation) -> Call:
         return parse_openai_responses(http, self.dialect, validation=validation, only_input=True)

@@ -19,7 +19,8 @@ class KeptObject(Struct, frozen=True):
 
     `made_by` is the operation that makes objects of its kind. `owner` is the id of the object that it belongs to.
     `ahead` are its statuses before the last one: the first is that of now, and each retrieval drops one. `data` are the
-    bytes of a file. `gone`: it was deleted.
+    bytes of a file. `members` are the ids of objects that it groups. `gone`: it was deleted. `invented`: nobody made
+    it, so it is not kept.
     """
 
     dialect: str
@@ -29,7 +30,9 @@ class KeptObject(Struct, frozen=True):
     owner: str = ""
     ahead: tuple[str, ...] = ()
     data: bytes = b""
+    members: tuple[str, ...] = ()
     gone: bool = False
+    invented: bool = False
 
     @property
     def key(self) -> str:
@@ -39,7 +42,9 @@ class KeptObject(Struct, frozen=True):
     @property
     def size(self) -> int:
         """Return about how many bytes it takes."""
-        return BARE_SIZE + len(self.data) + sum([len(str(value)) for value in self.body.values()])
+        return (
+            BARE_SIZE + len(self.data) + 60 * len(self.members) + sum([len(str(value)) for value in self.body.values()])
+        )
 
     @property
     def status(self) -> str:

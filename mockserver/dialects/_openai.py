@@ -1,13 +1,15 @@
 """The operations that OpenAI and Azure OpenAI have in common: chat, completions, Responses and embeddings."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer
+from mockserver.core.lazy import lazy_property
+from mockserver.core.plan import Answer, Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import ChatParser, chat_live_only
@@ -15,6 +17,9 @@ from mockserver.dialects._chat_replay import CHAT_HISTORY
 from mockserver.dialects._completions import completion_options, parse_completion
 from mockserver.dialects._embeddings import embeddings_reply, parse_embeddings
 from mockserver.dialects._errors import refuse
+from mockserver.dialects._objects import object_operations
+from mockserver.dialects._objects.references import refer_to_kept
+from mockserver.dialects._objects.resource import ObjectsApi
 from mockserver.dialects._reply import RequestLines, answer_reply, request_hex
 from mockserver.dialects._responses import (
     RESPONSE_LAYOUT,
@@ -32,11 +37,12 @@ from mockserver.wire.text import TextRenderer
 RESPONSES = ResponseRenderer(RESPONSE_LAYOUT)
 
 
-class OpenAIApi(Struct, frozen=True):
-    """Builds the operations of one of the two.
+class OpenAIApi(Struct, frozen=True, dict=True):
+    """Builds the operations of one of the two, or of a look-alike.
 
     `elsewhere` returns the fields of a chat, a completion or an embedding that are in its path. `lines` are the header
-    lines of every reply; `rate_limits` returns those for a prompt with this many tokens.
+    lines of every reply; `rate_limits` returns those for a prompt with this many tokens. `fail` words the failures of
+    calls about kept objects; without it, there are none.
     """
 
     dialect: str
@@ -45,12 +51,12 @@ class OpenAIApi(Struct, frozen=True):
     lines: RequestLines
     rate_limits: Callable[[int], str]
     elsewhere: Callable[[HttpRequest], Mapping[str, Json]] | None = None
+    fail: Callable[[HttpRequest, Failure, Call | None], Reply] | None = None
 
     def inference_operations(self) -> tuple[Operation, ...]:
-        chats = ChatParser(self.dialect, refuse, chat_live_only, self.elsewhere)
         return (
             Operation(
-                *("chat", "POST", "/chat/completions", chats.parse, self._render_chat),
+                *("chat", "POST", "/chat/completions", self._parse_chat, self._render_chat),
                 history=CHAT_HISTORY,
             ),
             Operation(
@@ -85,6 +91,25 @@ class OpenAIApi(Struct, frozen=True):
     def _own_lines(self, call: Call) -> str:
         return self.lines(call.http, call)
 
+    def object_operations(self, answering: Sequence[Operation]) -> tuple[Operation, ...]:
+        """Return the operations on kept objects; batches hold calls of those that are `answering`."""
+        return () if self.objects is None else object_operations(replace(self.objects, operations=answering))
+
+    @lazy_property
+    def objects(self) -> ObjectsApi | None:
+        """Return what its kept objects need to know of it, if it has any."""
+        return None if self.fail is None else ObjectsApi(dialect=self.dialect, lines=self.lines, fail=self.fail)
+
+    @lazy_property
+    def chats(self) -> ChatParser:
+        return ChatParser(self.dialect, refuse, chat_live_only, self.elsewhere)
+
+    def _parse_chat(self, http: HttpRequest, validation: Validation) -> Call:
+        return self._refer(self.chats.parse(http, validation))
+
+    def _refer(self, call: Call) -> Call:
+        return call if self.objects is None else refer_to_kept(call, self.objects)
+
     def _render_chat(self, call: Call, outcome: Answer) -> Reply:
         lines = self.lines(call.http, call) + self.rate_limits(outcome.usage.prompt)
         return answer_reply(outcome, self.chat, call.options, lines, stream=call.stream)
@@ -100,7 +125,7 @@ class OpenAIApi(Struct, frozen=True):
         return answer_reply(outcome, self.text, completion_options(call), lines, stream=call.stream)
 
     def _parse_responses(self, http: HttpRequest, validation: Validation) -> Call:
-        return parse_openai_responses(http, self.dialect, validation=validation)
+        return self._refer(parse_openai_responses(http, self.dialect, validation=validation))
 
     def _parse_input(self, http: HttpRequest, validation: Validation) -> Call:
         return parse_openai_responses(http, self.dialect, validation=validation, only_input=True)
@@ -121,7 +146,6 @@ class OpenAIApi(Struct, frozen=True):
 
 # Endpoints that these providers have and mockserver does not, with the `then` of a rule that answers each.
 MISSING: Mapping[str, str] = {
-    **dict.fromkeys(("/uploads", "/fine_tuning", "/videos", "/realtime", "/evals"), "{json: {}}"),
-    **dict.fromkeys(("/assistants", "/threads", "/vector_stores", "/conversations", "/containers"), "{json: {}}"),
+    **dict.fromkeys(("/videos", "/realtime", "/assistants", "/threads"), "{json: {}}"),
     **dict.fromkeys(("/chatkit", "/organization", "/projects"), "{json: {}}"),
 }

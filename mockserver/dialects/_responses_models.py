@@ -69,7 +69,12 @@ def _item_tag(item: Any) -> str:
 
 
 def input_of(part: Any, **fields: Any) -> Any:
-    """Return the type of `input`: messages may lack their type, and so may references to stored items."""
+    """Return the type of `input`: a text, or items."""
+    return text_or("<an array of objects>", items_of(part, **fields))
+
+
+def items_of(part: Any, **fields: Any) -> Any:
+    """Return the type of items: messages may lack their type, and so may references to stored items."""
     content = text_or("<an array of objects>", list_of(part))
     role = literal("user", "assistant", "system", "developer")
     item = union_by(
@@ -80,7 +85,7 @@ def input_of(part: Any, **fields: Any) -> Any:
     )
     kind = not_null(literal("message", *_USUAL_ITEMS))
     usual = open_shape(type=kind, role=not_null(role), content=not_null(content), **fields)
-    return text_or("<an array of objects>", list_of(usually(check_shape(_refuse_partial, usual), item)))
+    return list_of(usually(check_shape(_refuse_partial, usual), item))
 
 
 def _refuse_partial(item: Any) -> None:
@@ -236,6 +241,12 @@ RESPONSE_INPUT = responses_model(
         }
     )
 )
+
+# Conversations take items, too: when they are made, and later.
+NEW_CONVERSATION = Model(
+    shape(items=optional(items_of(Part)), metadata=optional(Metadata)), conversation={"items": read_items}
+)
+NEW_ITEMS = Model(shape(items=items_of(Part)), conversation={"items": read_items})
 
 # Bounds that only the live API checks.
 MAX_ID = 64  # characters of the id of an item or a call

@@ -254,13 +254,24 @@ def input_items(stored: Stored) -> Iterator[Body]:
     given = stored.call.raw.get("input")
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given or ()
     for number, item in enumerate(items):
-        kind = item_type(item)
-        prefix = INPUT_PREFIXES.get(kind) or find_item_kind(kind).prefix
-        head: dict[str, Json] = {"id": f"{prefix}_{fingerprint(stored.answer.id, 'input', number)}", "type": kind}
-        if kind not in _WITHOUT_STATUS:
-            head["status"] = "completed"
-        body = {**item, "content": _parts(item)} if kind == "message" else item
-        yield {**head, **{key: value for key, value in body.items() if value is not None}}
+        yield complete_item(
+            item, f"{find_item_prefix(item_type(item))}_{fingerprint(stored.answer.id, 'input', number)}"
+        )
+
+
+def find_item_prefix(kind: str) -> str:
+    """Return how the ids of input items of a type begin."""
+    return INPUT_PREFIXES.get(kind) or find_item_kind(kind).prefix
+
+
+def complete_item(item: Body, name: str) -> dict[str, Json]:
+    """Return an input item as the API lists it: `name` is its id if it has none, and messages have parts."""
+    kind = item_type(item)
+    head: dict[str, Json] = {"id": name, "type": kind}
+    if kind not in _WITHOUT_STATUS:
+        head["status"] = "completed"
+    body = {**item, "content": _parts(item)} if kind == "message" else item
+    return {**head, **{key: value for key, value in body.items() if value is not None}}
 
 
 def list_compacted_items(stored: Stored) -> Iterator[Body]:

@@ -23,8 +23,6 @@ from mockserver.dialects._errors import (
     error_rows,
     retry_lines,
 )
-from mockserver.dialects._objects import object_operations
-from mockserver.dialects._objects.resource import ObjectsApi
 from mockserver.dialects._openai import MISSING, OpenAIApi
 from mockserver.dialects._parse import Body, Parse, bearer
 from mockserver.dialects._reply import (
@@ -196,6 +194,7 @@ API = OpenAIApi(
     text=TextRenderer(TEXT_LAYOUT),
     elsewhere=_read_deployment,
     lines=_lines,
+    fail=_fail,
     rate_limits=_rate_limit_lines,
 )
 _OF_DEPLOYMENTS = API.inference_operations()
@@ -203,7 +202,7 @@ _ANSWERING = (*_OF_DEPLOYMENTS, API.responses_operation())
 _OF_RESOURCE = (
     API.responses_operation(),
     *API.account_operations(),
-    *object_operations(ObjectsApi(dialect=NAME, lines=_lines, fail=_fail, operations=_ANSWERING)),
+    *API.object_operations(_ANSWERING),
     *model_operations(NAME, _lines),
 )
 

@@ -25,8 +25,6 @@ from mockserver.dialects._errors import (
 )
 from mockserver.dialects._images import ImagesApi, word_image_error
 from mockserver.dialects._moderations import moderation_operation
-from mockserver.dialects._objects import object_operations
-from mockserver.dialects._objects.resource import ObjectsApi
 from mockserver.dialects._openai import MISSING, OpenAIApi
 from mockserver.dialects._parse import bearer, clip
 from mockserver.dialects._reply import (
@@ -146,6 +144,7 @@ API = OpenAIApi(
     chat=ChatRenderer(CHAT_LAYOUT),
     text=TextRenderer(TEXT_LAYOUT),
     lines=_lines,
+    fail=_fail,
     rate_limits=_rate_limit_lines,
 )
 ANSWERING = (
@@ -161,7 +160,7 @@ DIALECT = Dialect(
     operations=(
         *ANSWERING,
         *API.account_operations(),
-        *object_operations(ObjectsApi(dialect=NAME, lines=_lines, fail=_fail, operations=ANSWERING)),
+        *API.object_operations(ANSWERING),
         *model_operations(NAME, _lines),
         Operation("delete_model", "DELETE", "/models/{model:path}", _parse_deletion, _render_deletion),
     ),

@@ -54,7 +54,7 @@ from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, FaultSe
 from mockserver.kinds import ARTIFACTS, CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS, QUESTIONS
 from mockserver.kinds.kind import ModelListing, Question
 from mockserver.kinds.mcp import SESSION, McpOperation
-from mockserver.kinds.objects import STATUS, Creation, LookUp, ObjectKind, Work
+from mockserver.kinds.objects import STATUS, Creation, LookUp, ObjectKind, References, Work
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
 from mockserver.rules.checks import explain_misfit
@@ -184,6 +184,8 @@ class Engine:
                 plan = await self._plan_each(call, asked)
             elif call.mcp is not None:
                 plan = await self._plan_mcp(call, asked, terms)
+            elif call.references is not None:
+                plan = await self._plan_referring(call, asked, terms)
             elif call.previous_response_id is not None:
                 plan = await self._plan_continuation(call, asked, terms)
             else:
@@ -222,6 +224,31 @@ class Engine:
         service = McpService(self.servers, self.policy.seed, self.counters, self.streams, self.policy.lints)
         return await service.plan(call, respond)
 
+    async def _plan_referring(self, call: Call, asked: Call, terms: Terms) -> Plan:
+        """Plan the answer to a call that refers to kept objects, such as the conversation before it."""
+        try:
+            call = await self.recall(call)
+        except Failure as refusal:
+            forward = self._find_forward(call)  # the provider may know what this server does not
+            return await self._replay_despite(refusal, call, asked) if forward is None else Plan(forward, FORWARDED)
+        if call.previous_response_id is not None:
+            return await self._plan_continuation(call, asked, terms)
+        plan = await self._leave(call, await self._plan_answer(call, asked, terms))
+        outcome = plan.outcome
+        return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
+
+    async def recall(self, call: Call) -> Call:
+        """Return a call after the conversation that it refers to. Raises Failure if something does not exist."""
+        references: References = call.references
+        history = await references.read(call, self._open_objects(call))
+        return continue_conversation(call, tuple(history)) if history else call
+
+    async def _leave(self, call: Call, plan: Plan) -> Plan:
+        """Return the plan for a call, and keep what it adds to objects, and what later calls may look up."""
+        if call.references is not None and type(plan.outcome) is Answer:
+            plan = replace(plan, outcome=await call.references.write(call, plan.outcome, self._open_objects(call)))
+        return await self.memory.leave(call, plan)
+
     async def _plan_continuation(self, call: Call, asked: Call, terms: Terms) -> Plan:
         """Plan the answer to a call that continues a kept conversation."""
         resumed = await self.memory.resume(call)
@@ -229,7 +256,7 @@ class Engine:
         needed = self.policy.unmatched == "error" or (conversation is not None and conversation.needs_previous)
         lost = isinstance(resumed, Failure) or (resumed is None and needed)
         call = resumed if isinstance(resumed, Call) else continue_conversation(call, ())
-        plan = await self.memory.leave(call, await self._plan_answer(call, asked, terms, lost=lost))
+        plan = await self._leave(call, await self._plan_answer(call, asked, terms, lost=lost))
         outcome = plan.outcome
         return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
 
@@ -390,7 +417,7 @@ class Engine:
             if call.work is None:
                 why = f"{call.dialect} has no statuses that a rule can state"
                 raise Failure("server_error", f"{source}: {why}", status=500)
-            return replace(await self._work(call, call.work, outcome.stated), source=source)
+            return await self._work(call, call.work, outcome.stated, source)
         if type(outcome) is Draft or type(outcome) is ArtifactDraft:  # isinstance takes far longer for a Struct
             mark = ""
             if self.policy.unique_ids:
@@ -429,26 +456,42 @@ class Engine:
             plan = await self._plan_without_rule(call, overrides)
         return plan if overrides is NO_OVERRIDES else overrides.apply(call, self.policy.seed, plan)
 
-    async def _work(self, call: Call, work: Work, statuses: Sequence[str] = ()) -> Plan:
-        """Do what a call does with kept objects; a rule may state the statuses of a new one. Raises Failure."""
+    async def _work(self, call: Call, work: Work, statuses: Sequence[str] = (), source: str = "") -> Plan:
+        """Do what a call does with kept objects, and answer the calls within it, such as the lines of a batch.
+
+        `statuses` are those that a rule states for a new object, and `source` is that rule. Raises Failure.
+        """
         mark = ""
         if call.operation in CREATIONS:
             times = await self.counters.count(call.http.namespace, name_ids_counter(call))
             mark = str(times) if times > 1 or self.policy.unique_ids else ""
-        objects = CallObjects(
+        within: list[Plan] = []
+        plan = Plan(await work(self._open_objects(call, statuses, mark, within)), source or "stored")
+        return attribute_plan(plan, [*([plan] if source else ()), *within]) if within else plan
+
+    def _open_objects(
+        self, call: Call, statuses: Sequence[str] = (), mark: str = "", within: list[Plan] | None = None
+    ) -> CallObjects:
+        """Return the kept objects of a call's namespace; a `mark` makes new ids unique.
+
+        The plans for calls within it are added to those `within`.
+        """
+
+        async def answer(part: Call) -> Outcome:
+            plan = await self.plan(part, part_of=part)
+            if within is not None:
+                within.append(plan.rendered)
+            return plan.outcome
+
+        return CallObjects(
             call=call,
             store=self.memory.store,
             author=self.policy.author,
-            answers=self._answer_within,
+            answers=answer,
             invents=self.policy.unmatched == "generate",
             statuses=statuses,
             mark=mark,
         )
-        return Plan(await work(objects), "stored")
-
-    async def _answer_within(self, call: Call) -> Outcome:
-        """Return what answers a call that is a part of another one."""
-        return (await self.plan(call, part_of=call)).outcome
 
     async def _plan_without_rule(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         if call.work is not None:

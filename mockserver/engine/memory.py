@@ -172,7 +172,7 @@ def _make_stored(call: Call, answer: Answer, *, polls: int = 0) -> Stored:
     for choice in answer.choices:
         for part in choice.parts:
             size += _measure_part(part)
-    asked = replace(call, http=replace(call.http, headers=(), body=b"", turn=None))
+    asked = replace(call, http=replace(call.http, headers=(), body=b"", turn=None), references=None)
     return Stored(asked, replace(answer, headers=()) if answer.headers else answer, polls=polls, size=size)
 
 

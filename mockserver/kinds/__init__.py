@@ -14,15 +14,23 @@ from mockserver.kinds import (
     cached_contents,
     chats,
     completions,
+    containers,
+    conversations,
     embeddings,
+    evals,
     files,
+    fine_tuning,
     images,
     mcp,
     models,
     moderations,
     rerank,
     responses,
+    skills,
     tokenization,
+    uploads,
+    vector_stores,
+    webhooks,
 )
 from mockserver.kinds.kind import ArtifactKind, Conversation, OperationKind, Question, ThenKey
 from mockserver.kinds.mcp import McpOperation
@@ -42,6 +50,14 @@ KINDS = (
     batches,
     cached_contents,
     files,
+    uploads,
+    conversations,
+    vector_stores,
+    containers,
+    fine_tuning,
+    evals,
+    skills,
+    webhooks,
     mcp,
 )
 

@@ -7,9 +7,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.config.tables import AsList, ByShape, Tag, field
-from mockserver.core.call import Call, IdShape
+from mockserver.core.call import Call, IdShape, Message
 from mockserver.core.kept_objects import KeptObject, ObjectView
-from mockserver.core.plan import Failure, Outcome, Stored
+from mockserver.core.plan import Answer, Failure, Outcome, Stored
 from mockserver.core.seed import Seed
 from mockserver.kinds.kind import OperationKind, ThenKey
 
@@ -51,7 +51,8 @@ class ObjectKind(Struct, frozen=True, kw_only=True):
 
     `acts` are the operations on one object, each with its effect; `listed_by` is the operation that lists objects in
     the order of their creation. If answers are generated, an unknown object is invented, unless it `must_exist`, or a
-    look-up in `ends` asks to end it: then it is still in progress.
+    look-up in `ends` asks to end it: then it is still in progress. If it `has_statuses`, a rule can state those of a
+    new object.
     """
 
     made_by: str
@@ -59,6 +60,7 @@ class ObjectKind(Struct, frozen=True, kw_only=True):
     listed_by: str | None = None
     must_exist: bool = False
     ends: frozenset[str] = frozenset()
+    has_statuses: bool = False
 
     @property
     def look_ups(self) -> "tuple[LookUp, ...]":
@@ -71,14 +73,16 @@ def list_object_kinds(*kinds: ObjectKind) -> tuple[OperationKind, ...]:
     """Return the operations of several kinds of objects."""
     found: list[OperationKind] = []
     for kind in kinds:
-        found += [Creation(name=kind.made_by, takes_text=False), *kind.look_ups]
+        then = STATUS if kind.has_statuses else None
+        found += [Creation(name=kind.made_by, then=then, takes_text=False), *kind.look_ups]
     return tuple(found)
 
 
-def name_objects(name: str, plural: str, *others: str) -> ObjectKind:
-    """Return a kind of objects by their usual operations, and `others`: create_file, files, file, update_file, ..."""
-    acts = (name, f"update_{name}", f"delete_{name}", *others)
-    return ObjectKind(made_by=f"create_{name}", listed_by=plural, acts=dict.fromkeys(acts, show))
+def name_objects(name: str, *acts: str, plural: str | None = None, has_statuses: bool = False) -> ObjectKind:
+    """Return the kind of the objects that `create_<name>` makes, and that the operations in `acts` show or change."""
+    return ObjectKind(
+        made_by=f"create_{name}", listed_by=plural, acts=dict.fromkeys(acts, show), has_statuses=has_statuses
+    )
 
 
 class LookUp(OperationKind, frozen=True, kw_only=True):
@@ -170,6 +174,16 @@ class Objects(Protocol):
 
     async def answer(self, call: Call) -> Outcome:
         """Answer a call as if it had come by itself, such as a line of a batch."""
+
+
+class References(Protocol):
+    """The kept objects that a chat or a response refers to: a conversation, files, vector stores."""
+
+    async def read(self, call: Call, objects: Objects) -> Sequence[Message]:
+        """Return the messages that stand before those of the call. Raises Failure if an object does not exist."""
+
+    async def write(self, call: Call, answer: Answer, objects: Objects) -> Answer:
+        """Return the answer with what the objects have to say in it, and keep what it adds to them."""
 
 
 Work = Callable[[Objects], Awaitable[ObjectView]]  # what a call does with objects; raises Failure

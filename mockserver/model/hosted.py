@@ -270,7 +270,7 @@ _TURN = lazy_pattern(r"[,.;\n]|\s(?:and|then|in(?:to)?|on|at|inside)\s", re.IGNO
 # Tools that are used once for each message of the user, by how their types begin: the item, and what it says.
 _ONCE: Mapping[str, tuple[str, Callable[[Tool, str], Mapping[str, Json] | None]]] = {
     "web_search": ("web_search_call", lambda tool, text: {"query": _query(text), "sources": []}),
-    "file_search": ("file_search_call", lambda tool, text: {"query": _query(text), "results": []}),
+    "file_search": ("file_search_call", lambda tool, text: {"query": _query(text)}),
     "code_interpreter": ("code_interpreter_call", _code),
     "image_generation": ("image_generation_call", _image),
     "local_shell": ("local_shell_call", lambda tool, text: {"command": ["bash", "-lc", _command(text)]}),

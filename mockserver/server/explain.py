@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -299,6 +300,9 @@ async def complete_call(engine: Engine, call: Call, entries: Entries) -> Call:
     if call.previous_response_id is not None:
         resumed = await engine.memory.resume(call)
         call = resumed if isinstance(resumed, Call) else continue_conversation(call, ())
+    elif call.references is not None:
+        with suppress(Failure):  # what it refers to does not exist
+            call = await engine.recall(call)
     return replace(call, attempt=find_next_attempt(call, entries))
 
 

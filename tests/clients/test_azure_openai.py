@@ -164,3 +164,18 @@ async def test_asynchronous(async_client: AsyncAzureOpenAI) -> None:
     assert final.id == completion.id
     with pytest.raises(openai.BadRequestError):
         await async_client.chat.completions.create(model=MODEL, messages=say("filtered prompt"))
+
+
+@pytest.mark.parametrize("is_new", [False, True], ids=["openai", "openai/v1"])
+def test_objects_are_kept_with_and_without_a_version_in_the_path(server: Served, is_new: bool) -> None:
+    base = server.base("azure_openai", namespace=f"objects-{is_new}")
+    if is_new:
+        client = openai.OpenAI(base_url=f"{base}/openai/v1", api_key="any")
+    else:
+        client = AzureOpenAI(azure_endpoint=base, api_key="any", api_version=VERSION)
+    store = client.vector_stores.create(name="docs").id
+    file = client.vector_stores.files.upload_and_poll(vector_store_id=store, file=("a.txt", b"Trains to Oslo"))
+    assert [each.file_id for each in client.vector_stores.search(store, query="trains")] == [file.id]
+    conversation = client.conversations.create().id
+    client.responses.create(model="gpt-4o", input="hello", conversation=conversation)
+    assert len(client.conversations.items.list(conversation).data) == 2

@@ -1,7 +1,6 @@
 """OpenAI's own client with kept objects: files and batches, over a real socket."""
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from openai import OpenAI
 from openai.types import Batch, FileObject
 
+from tests.clients.openai_objects import connect
 from tests.clients.payloads import MODEL
 from tests.kit.served import Served, served
 
@@ -46,11 +46,6 @@ def client(generating: Served, request: pytest.FixtureRequest) -> Iterator[OpenA
 def strict_client(strict: Served, request: pytest.FixtureRequest) -> Iterator[OpenAI]:
     with connect(strict, request) as client:
         yield client
-
-
-def connect(server: Served, request: pytest.FixtureRequest) -> OpenAI:
-    namespace = re.sub(r"\W+", "-", request.node.name)
-    return OpenAI(base_url=server.base("openai", namespace=namespace), api_key="sk-test")
 
 
 def upload(client: OpenAI, *requests: Any, endpoint: str = "/v1/chat/completions") -> FileObject:
@@ -133,6 +128,15 @@ def test_a_batch_is_answered_by_rules_and_mistakes_land_in_the_error_file(client
     assert client.batches.cancel(batch.id).status == "completed"
 
 
+def test_the_journal_names_what_answered_the_lines_of_a_batch(client: OpenAI) -> None:
+    file = upload(client, say("hello"), say("something else"))
+    made = client.batches.with_raw_response.create(
+        input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h", metadata={"plan": "fail"}
+    )
+    sources = made.headers["x-mockserver-source"].split(", ")
+    assert [source.partition(" ")[0] for source in sources] == ["rule", "rule", "generated"]
+
+
 def test_a_rule_states_the_statuses_of_a_batch(client: OpenAI) -> None:
     batch = start(client, upload(client, say("hello")).id, metadata={"plan": "fail"})
     assert [batch.status, *[client.batches.retrieve(batch.id).status for _ in range(2)]] == [
@@ -198,3 +202,37 @@ def test_a_body_that_is_no_form_is_refused(generating: Served, media: str, body:
     answer = httpx2.post(f"{generating.base('openai')}/files", content=body, headers={"content-type": media})
     assert answer.status_code == 400
     assert message in answer.json()["error"]["message"]
+
+
+def test_a_reset_forgets_objects(generating: Served, client: OpenAI) -> None:
+    made = client.files.create(file=("a.txt", b"a"), purpose="user_data")
+    namespace = str(client.base_url).split("/ns/")[1].partition("/")[0]
+    reset = f"{generating.address}/__mockserver__/api/reset?namespace={namespace}"
+    httpx2.post(reset, headers={"x-mockserver-control": "1"}).raise_for_status()
+    assert list(client.files.list()) == []
+    assert client.files.create(file=("a.txt", b"a"), purpose="user_data").id == made.id
+
+
+def test_the_oldest_objects_give_way() -> None:
+    with served("settings: {unmatched: error, stored_answers: 3}") as bounded:
+        client = OpenAI(base_url=bounded.base("openai"), api_key="any", max_retries=0)
+        made = [client.files.create(file=(f"{n}.txt", b"a"), purpose="user_data").id for n in range(5)]
+        assert [file.id for file in client.files.list(order="asc")] == made[2:]
+        with pytest.raises(openai.NotFoundError):
+            client.files.retrieve(made[0])
+
+
+def test_what_only_the_live_api_refuses() -> None:
+    with served("settings: {validation: live}") as live:
+        base = live.base("openai")
+        refused = {
+            "/files/a%20b": "Invalid 'id': 'a b'. Expected an ID that contains letters",
+            "/vector_stores?limit=500": "Expected a value <= 100, but got 500 instead",
+        }
+        for path, message in refused.items():
+            answer = httpx2.get(base + path)
+            assert answer.status_code == 400
+            assert message in answer.json()["error"]["message"]
+        answer = httpx2.post(f"{base}/vector_stores", json={"color": "red"})
+        assert answer.json()["error"]["message"] == "Unknown parameter: 'color'."
+        assert httpx2.get(f"{base}/files?limit=10000").status_code == 200

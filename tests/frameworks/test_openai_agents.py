@@ -9,6 +9,7 @@ from agents import (
     Model,
     ModelSettings,
     OpenAIChatCompletionsModel,
+    OpenAIConversationsSession,
     OpenAIResponsesModel,
     OpenAIResponsesWSModel,
     Runner,
@@ -93,6 +94,19 @@ async def test_a_conversation_goes_on(model: Model) -> None:
     end = await Runner.run(agent, "And the weather in Rome?", session=session, max_turns=3)
     assert called(end.new_items) == [("get_weather", {"city": "Rome", "unit": "celsius"})]
     assert "sunny in Rome" in end.final_output
+
+
+async def test_a_session_in_a_conversation_of_the_server(address: str) -> None:
+    async with AsyncOpenAI() as client:
+        session = OpenAIConversationsSession(openai_client=client)
+        agent = Agent("Guide", model=OpenAIResponsesModel("gpt-4o", client))
+        for text in ("Hello!", "How are you?"):
+            await Runner.run(agent, text, session=session)
+        said = [str(item) for item in await session.get_items() if item.get("role") == "user"]
+        assert [text in shown for text, shown in zip(("Hello!", "How are you?"), said, strict=True)] == [True, True]
+        assert await session.pop_item()
+        await session.clear_session()
+        assert await session.get_items() == []
 
 
 async def test_a_conversation_that_the_server_remembers(address: str) -> None:

@@ -23,6 +23,8 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import REASON_OF_STATUS, REASONS, Failure, Timing
 from mockserver.delivery.faults import FAULTS
 from mockserver.dialects import FEATURES, Dialect, discover, discover_all, list_hosts
+from mockserver.dialects._objects import object_operations
+from mockserver.dialects._objects.resource import ObjectsApi
 from mockserver.engine.catalogue import PUBLISHED
 from mockserver.engine.catalogue import Model as PublishedModel
 from mockserver.kinds import ASKED
@@ -292,13 +294,27 @@ def _variables() -> str:
 
 
 def _operations(dialect: Dialect) -> str:
-    """Where each operation of a dialect stands, below its mount."""
+    """Where each operation of a dialect stands, below its mount; those on OpenAI's objects are in another table."""
     places: dict[str, list[str]] = {}
+    kept = _operations_on_objects() if dialect.name in ("openai", "azure_openai") else {}
     for operation in dialect.operations:
+        if operation.name in kept:
+            continue
         places.setdefault(operation.name, []).append(f"`{operation.method} {_KIND.sub('', operation.path) or '/'}`")
     return markdown_table(
         ("operation", "requests"), [(f"`{name}`", ", ".join(where)) for name, where in places.items()]
     )
+
+
+def _operations_on_objects() -> dict[str, str]:
+    """Where each operation on OpenAI's objects stands."""
+    api = ObjectsApi(dialect="openai", lines=lambda http, call: "", fail=discover()["openai"].fail, operations=())
+    return {each.name: f"`{each.method} {each.path}`" for each in reversed(object_operations(api))}
+
+
+def _objects() -> str:
+    rows = [(f"`{name}`", path) for name, path in reversed(_operations_on_objects().items())]
+    return markdown_table(("operation", "request"), rows)
 
 
 def _features() -> str:
@@ -543,6 +559,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "rule": _of_rules(RuleSpec),
     "settings": _settings,
     "statuses": _statuses,
+    "objects": _objects,
     **{f"operations-{name}": partial(_operations, dialect) for name, dialect in discover().items()},
     "speed": _speed,
     "startup": _startup,

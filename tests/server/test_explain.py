@@ -172,6 +172,15 @@ def test_a_conversation_is_explained_as_a_whole() -> None:
     assert asyncio.run(server.live.engine.memory.store.count("default")) == 1
 
 
+def test_a_kept_conversation_is_explained_as_a_whole() -> None:
+    server = local("rules: [{name: second, when: {turn: 1}, then: {text: again}}, {then: {text: once}}]")
+    made = server.ask("/v1/conversations", {"items": [{"role": "assistant", "content": "a"}]}).json
+    more = RequestFile("/v1/responses", {"model": "m", "input": "b", "conversation": made["id"]})
+    assert explained(server, reach(more, "openai").call(Settings())).source.endswith("second")
+    strict = local("rules: [{then: {text: once}}]", unmatched="error")
+    assert "Conversation with id" in explained(strict, reach(more, "openai").call(Settings())).text
+
+
 def test_refusals_failures_and_faults() -> None:
     assert explained(local(models=["other"]), call_of("x")).text.startswith("answered by: invalid: ")
     slow = local("rules: [{name: slow, when: {last_user: {regex: '(a|aa)+$'}}, then: {text: x}}]")

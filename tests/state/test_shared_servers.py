@@ -156,6 +156,23 @@ def test_servers_know_the_answers_of_each_other(shared: RedisServer, tmp_path: P
         assert found.headers["x-mockserver-source"] == "generated"
 
 
+def test_servers_know_the_objects_of_each_other(shared: RedisServer, tmp_path: Path) -> None:
+    with served(shared, tmp_path) as one, served(shared, tmp_path) as other:
+        form = {"files": {"file": ("a.txt", b"Trains to Oslo\0\xff")}, "data": {"purpose": "assistants"}}
+        file = one.client.post("/v1/files", **form).json()
+        assert other.client.get(f"/v1/files/{file['id']}").json() == file
+        assert other.client.get(f"/v1/files/{file['id']}/content").content == b"Trains to Oslo\0\xff"
+        store = other.client.post("/v1/vector_stores", json={"file_ids": [file["id"]]}).json()
+        statuses = [each.client.get(f"/v1/vector_stores/{store['id']}").json()["status"] for each in (one, other)]
+        assert [store["status"], *statuses] == ["in_progress", "completed", "completed"]
+        found = one.client.post(f"/v1/vector_stores/{store['id']}/search", json={"query": "trains"}).json()["data"]
+        assert [(each["file_id"], each["score"]) for each in found] == [(file["id"], 1.0)]
+        other.client.delete(f"/v1/vector_stores/{store['id']}")
+        assert one.client.get(f"/v1/vector_stores/{store['id']}").status_code == 404
+        again = one.client.post("/v1/files", **form).json()
+        assert again["id"] not in (file["id"], store["id"])
+
+
 def test_a_slot_of_another_server_is_waited_for(shared: RedisServer, tmp_path: Path) -> None:
     limits = {"concurrent_requests": 1, "queue": 1}
     stated = {"limits": limits, "timing": {"total": "300ms"}}

@@ -1,11 +1,28 @@
-"""Kept objects of OpenAI's API: files, batches, conversations, vector stores, ...: a module for each."""
+"""Kept objects of OpenAI's API: files, batches, conversations, vector stores, ...: a module for each family."""
 
 from mockserver.dialects import Operation
 from mockserver.dialects._objects.batches import Batches
+from mockserver.dialects._objects.containers import ContainerFiles, Containers
+from mockserver.dialects._objects.conversations import ConversationItems, Conversations
+from mockserver.dialects._objects.evals import EvalRuns, Evals
 from mockserver.dialects._objects.files import Files
+from mockserver.dialects._objects.fine_tuning import CheckpointPermissions, FineTuningJobs, Graders
 from mockserver.dialects._objects.resource import ObjectsApi
+from mockserver.dialects._objects.skills import Skills, SkillVersions
+from mockserver.dialects._objects.uploads import UploadParts, Uploads
+from mockserver.dialects._objects.vector_stores import FileBatches, VectorStoreFiles, VectorStores
+from mockserver.dialects._objects.webhooks import WebhookEndpoints
 
-RESOURCES = (Files, Batches)
+RESOURCES = (
+    *(Files, Uploads, UploadParts, Batches),
+    *(Conversations, ConversationItems),
+    *(VectorStores, VectorStoreFiles, FileBatches),
+    *(Containers, ContainerFiles),
+    *(FineTuningJobs, CheckpointPermissions, Graders),
+    *(Evals, EvalRuns),
+    *(Skills, SkillVersions),
+    WebhookEndpoints,
+)
 
 
 def object_operations(api: ObjectsApi) -> tuple[Operation, ...]:

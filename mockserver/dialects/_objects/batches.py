@@ -182,7 +182,7 @@ class Batches(Resource):
         data = b"".join([line.write(new.id) for line in lines])
         fields = {"purpose": "batch_output", "expires_after": new.fields.get("output_expires_after")}
         name = objects.draw_id(Files.ids, f"batch {what}")
-        file = New(id=name, created=0, fields=fields, data=data, file_name=f"{new.id}_{what}.jsonl")
+        file = New(id=name, fields=fields, data=data, file_name=f"{new.id}_{what}.jsonl")
         return (await Files(self.api).create(file, objects)).id
 
     async def _cancel(self, call: Call, objects: Objects) -> ObjectView:

@@ -26,7 +26,7 @@ class Files(Resource):
     ids = IdShape("file-", 22)
     unknown = "No such File object: {id}"
     fields = Model(shape(purpose=str, expires_after=optional(Object)))
-    page_size = 10_000
+    page_size = largest_page = 10_000
 
     def operations(self) -> tuple[Operation, ...]:
         content = self.act("file_content", "GET", f"{self.path}/{{id}}/content", self._show_content)
@@ -41,7 +41,7 @@ class Files(Resource):
         if "purpose" not in body and validation is not Validation.OFF:
             raise Failure("bad_parameter", message="'purpose' is a required property")
         _, parsed = read_body(self.fields, {"purpose": "user_data", **body}, refuse, validation)
-        new = New(id="", created=0, fields=parsed, data=files[0].data, file_name=files[0].file_name or "upload")
+        new = New(fields=parsed, data=files[0].data, file_name=files[0].file_name or "upload")
         if validation is Validation.LIVE:
             _refuse_as_live(new)
         return new

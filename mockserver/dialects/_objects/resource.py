@@ -3,9 +3,11 @@
 A `Resource` has all of this; what is special about a kind of objects is a class of its own beside this module.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from itertools import takewhile
+from typing import Any, ClassVar, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,15 +20,24 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import Model
-from mockserver.dialects._parse import Body, Parse, read_body, read_object, refuse_first, unknown_fields
+from mockserver.dialects._fields import Model, shape
+from mockserver.dialects._parse import (
+    Body,
+    Complaint,
+    Parse,
+    clip,
+    read_body,
+    read_object,
+    refuse_first,
+    unknown_fields,
+)
 from mockserver.dialects._reply import RequestLines, json_reply
 from mockserver.dialects._stored import list_body
 from mockserver.kinds.objects import Objects
 
 MAX_PAGE_SIZE = 10_000
 POLL_AFTER = ("openai-poll-after-ms", "10")  # helpers of the clients wait so long between two look-ups, not a second
-_OBJECT = ("owner", "id")  # parameters of paths: `/vector_stores/{owner}/files/{id}`
+_ID = re.compile(r"[A-Za-z0-9_:.-]+")
 
 
 class ObjectsApi(Struct, frozen=True):
@@ -38,29 +49,30 @@ class ObjectsApi(Struct, frozen=True):
     dialect: str
     lines: RequestLines
     fail: Callable[[HttpRequest, Failure, Call | None], Reply]
-    operations: Sequence[Operation]
+    operations: Sequence[Operation] = ()
 
 
 class New(Struct, frozen=True):
     """An object that is being made: of these fields of a request, and what came as a file."""
 
-    id: str
-    created: int
-    fields: Mapping[str, Json]
+    id: str = ""
+    created: int = 0
+    fields: Mapping[str, Json] = {}
     owner: str = ""
     data: bytes = b""
     file_name: str = ""
     http: HttpRequest = HttpRequest("POST", "/")  # the request
     validation: Validation = Validation.PUBLISHED  # of what else it brings, such as the lines of a batch
+    invented: bool = False  # nobody makes it: it is a function of its id
 
 
 class Resource:
     """Objects of one kind. Subclasses state what is special, and `make` a body of a request's fields.
 
-    `name` and `plural` name the operations, as `kinds/` has them. `path` is that of the list; objects that belong to
-    another one have `{owner}` in it. `type` is what a body has in `object`, and `deleted` the same after a deletion.
-    `unknown` is the message about an id that nobody made. `statuses` are those that an object has before its last one,
-    one after each retrieval, unless a rule states others.
+    `name` and `plural` name the operations, as `kinds/` has them. `path` is that of the list, with the id of the
+    `parent`, if objects belong to another one. `type` is what a body has in `object`, and `deleted` the same after a
+    deletion. `unknown` is the message about an id that nobody made. `statuses` are those that an object has before its
+    last one, one after each retrieval, unless a rule states others.
     """
 
     name: ClassVar[str]
@@ -70,10 +82,12 @@ class Resource:
     deleted: ClassVar[str]
     ids: ClassVar[IdShape]
     unknown: ClassVar[str]
-    fields: ClassVar[Model]
+    fields: ClassVar[Model] = Model(shape())
+    parent: "ClassVar[ResourceClass | None]" = None
     updates: ClassVar[Model | None] = None
     statuses: ClassVar[Sequence[str]] = ()
     page_size: ClassVar[int] = 20
+    largest_page: ClassVar[int] = 100
 
     def __init__(self, api: ObjectsApi) -> None:
         self.api = api
@@ -91,13 +105,32 @@ class Resource:
         """Return the body of an object in its present status."""
         return {**kept.body, "status": kept.status} if kept.status else kept.body
 
+    async def view(self, kept: KeptObject, objects: Objects) -> Body:
+        """Return the same, with what other objects say of it."""
+        return self.show(kept)
+
+    async def advance(self, kept: KeptObject, objects: Objects) -> KeptObject:
+        """Return an object that was retrieved, one status further."""
+        if kept.ahead:
+            _, kept = await objects.change(kept, drop_status)
+        return kept
+
+    def show_deleted(self, kept: KeptObject) -> Body:
+        """Return the body of the answer to a deletion."""
+        return {"id": kept.id, "object": self.deleted, "deleted": True}
+
     def read(self, http: HttpRequest, validation: Validation) -> New:
         """Return what a request makes an object of. Raises Failure."""
         body = read_object(http) if http.body.strip() else {}
-        _, parsed = read_body(self.fields, body, refuse, validation)
+        model = self.find_model()
+        _, parsed = read_body(model, body, refuse, validation)
         if validation is Validation.LIVE:
-            refuse_first(unknown_fields(body, self.fields.fields), refuse)
-        return New(id="", created=0, fields=parsed)
+            refuse_first(unknown_fields(body, model.fields), refuse)
+        return New(fields=parsed)
+
+    def find_model(self) -> Model:
+        """Return the model of the body that makes an object."""
+        return self.fields
 
     def is_listed(self, kept: KeptObject, query: Mapping[str, str]) -> bool:
         """Return whether a list with this query has an object."""
@@ -125,6 +158,7 @@ class Resource:
 
         def parse(http: HttpRequest, validation: Validation) -> Call:
             body = read_object(http) if http.body.strip() else {}
+            check_path(http, validation)
             return self.make_call(name, http, read_body(model, body, refuse, validation).parsed, work)
 
         return Operation(name, "POST", path, parse, self.render)
@@ -133,13 +167,16 @@ class Resource:
         """Return the `parse` of an operation that has no body."""
 
         def parse(http: HttpRequest, validation: Validation) -> Call:
+            check_path(http, validation)
+            if operation == self.plural and validation is Validation.LIVE:
+                check_limit(http, self.largest_page)
             return self.make_call(operation, http, {}, work)
 
         return parse
 
     def make_call(self, operation: str, http: HttpRequest, body: Body, work: Callable[[Call, Objects], Any]) -> Call:
         """Return the call of a request that `work` answers."""
-        params = dict(http.path_params)
+        params = read_ids(http)
         call = Call(
             dialect=self.api.dialect,
             operation=operation,
@@ -147,7 +184,7 @@ class Resource:
             http=http,
             meaning={**params, **body},
             raw=body,
-            id="/".join([params[name] for name in _OBJECT if name in params]),
+            id="/".join([*filter(None, [find_owner(http)]), *([params["id"]] if "id" in params else ())]),
         )
         return replace(call, work=partial(work, call))
 
@@ -160,8 +197,9 @@ class Resource:
         return Reply(200, (*HeaderLines(lines), *outcome.headers, *sized), outcome.data)
 
     def _parse_creation(self, http: HttpRequest, validation: Validation) -> Call:
+        check_path(http, validation)
         new = self.read(http, validation)
-        new = replace(new, owner=http.path_params.get("owner", ""), http=http, validation=validation)
+        new = replace(new, owner=find_owner(http), http=http, validation=validation)
         body = {**new.fields, **({"file": digest_file(new)} if new.data or new.file_name else {})}
         return self.make_call(f"create_{self.name}", http, body, partial(self._create, new))
 
@@ -171,7 +209,8 @@ class Resource:
     # What they do.
 
     async def _create(self, new: New, call: Call, objects: Objects) -> ObjectView:
-        return ObjectView(self.show(await self.create(new, objects, objects.statuses)))
+        await self.find_parent(objects, new.owner)
+        return ObjectView(await self.view(await self.create(new, objects, objects.statuses), objects))
 
     async def create(self, new: New, objects: Objects, statuses: Sequence[str] = ()) -> KeptObject:
         """Make and keep an object, in the first of its statuses; a rule may state these."""
@@ -195,6 +234,7 @@ class Resource:
             body={**head, **own},
             owner=new.owner,
             data=new.data,
+            invented=new.invented,
         )
 
     async def find(self, objects: Objects, name: str, owner: str = "") -> KeptObject:
@@ -202,55 +242,130 @@ class Resource:
 
         Raises Failure if it was deleted, or if unknown ones are errors.
         """
+        await self.find_parent(objects, owner)
         kept = await objects.find(f"create_{self.name}", name, owner)
         if kept is None and objects.invents:
-            return await self.finish(New(id=name, created=objects.now, fields={}, owner=owner), objects)
+            return await self.finish(New(id=name, created=objects.now, owner=owner, invented=True), objects)
         if kept is None or kept.gone:
             raise self.refuse_unknown(name, owner)
         return kept
 
+    async def find_parent(self, objects: Objects, owner: str) -> None:
+        """Raise Failure if what objects belong to does not exist; `owner` is its id, after those of its own parents."""
+        if self.parent is not None:
+            above, _, name = owner.rpartition("/")
+            await self.parent(self.api).find(objects, name, above)
+
+    async def is_parent_kept(self, owner: str, objects: Objects) -> bool:
+        """Return whether somebody made what objects belong to."""
+        above, _, name = owner.rpartition("/")
+        found = None if self.parent is None else await objects.find(f"create_{self.parent.name}", name, above)
+        return found is not None and not found.gone
+
+    async def list_all(self, owner: str, objects: Objects) -> Sequence[KeptObject]:
+        """Return all objects that belong to another one, the oldest first."""
+        return await objects.list(f"create_{self.name}", owner)
+
     def refuse_unknown(self, name: str, owner: str) -> Failure:
         """Return the failure about an id that nobody made."""
-        return Failure("not_found", message=self.unknown.format(id=name, owner=owner))
+        return Failure("not_found", message=self.unknown.format(id=clip(name), owner=clip(owner)))
 
     async def find_asked(self, call: Call, objects: Objects) -> KeptObject:
         """Return the object that the path of a call names. Raises Failure."""
-        params = call.http.path_params
-        return await self.find(objects, params["id"], params.get("owner", ""))
+        return await self.find(objects, call.http.path_params["id"], find_owner(call.http))
 
     async def _retrieve(self, call: Call, objects: Objects) -> ObjectView:
         """Show an object, which is then one status further."""
-        kept = await self.find_asked(call, objects)
-        if kept.ahead:
-            _, kept = await objects.change(kept, lambda found: replace(found, ahead=found.ahead[1:]))
-        return ObjectView(self.show(kept), headers=(POLL_AFTER,) if kept.ahead else ())
+        kept = await self.advance(await self.find_asked(call, objects), objects)
+        return ObjectView(await self.view(kept, objects), headers=(POLL_AFTER,) if kept.ahead else ())
 
     async def _list(self, call: Call, objects: Objects) -> ObjectView:
         """List objects, the newest first unless the query asks otherwise."""
-        query = call.http.query
-        owner = call.http.path_params.get("owner", "")
+        query, owner = call.http.query, find_owner(call.http)
+        await self.find_parent(objects, owner)
         kept = [each for each in await objects.list(f"create_{self.name}", owner) if self.is_listed(each, query)]
-        return ObjectView(self.make_page(map(self.show, kept), query))
+        return ObjectView(await self.make_page(kept, query, objects))
 
-    def make_page(self, bodies: Iterable[Body], query: Mapping[str, str]) -> Body:
-        """Return the page of a list that a query asks for."""
-        page = read_page(query, usual=self.page_size)
-        shown, more = page.of(tuple(bodies), lambda body: body["id"])
-        return list_body(shown, more=more)
+    async def make_page(self, kept: Sequence[KeptObject], query: Mapping[str, str], objects: Objects) -> Body:
+        """Return the page of a list that a query asks for. Raises Failure."""
+        entries, more = turn_to_page(kept, query, objects, lambda each: each.body["id"], usual=self.page_size)
+        return list_body([await self.view(each, objects) for each in entries], more=more)
 
     async def _update(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
         _, now = await objects.change(kept, lambda found: found.change(**call.raw))
-        return ObjectView(self.show(now))
+        return ObjectView(await self.view(now, objects))
 
     async def _delete(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
-        await objects.change(kept, lambda found: replace(found, gone=True, data=b"", body={"id": found.id}))
-        return ObjectView({"id": kept.id, "object": self.deleted, "deleted": True})
+        await objects.change(kept, forget)
+        return ObjectView(self.show_deleted(kept))
+
+
+ResourceClass = type[Resource]
+
+
+def drop_status(kept: KeptObject) -> KeptObject:
+    """Return an object one status further."""
+    return replace(kept, ahead=kept.ahead[1:])
+
+
+def forget(kept: KeptObject) -> KeptObject:
+    """Return what remains of a deleted object."""
+    return replace(kept, gone=True, data=b"", body={"id": kept.body["id"]}, members=())
+
+
+def find_owner(http: HttpRequest) -> str:
+    """Return the ids of what the objects at a path belong to, the outermost first: `eval_1/evalrun_2`."""
+    return "/".join([value for _, value in takewhile(lambda each: each[0] != "id", read_ids(http).items())])
+
+
+def read_ids(http: HttpRequest) -> Mapping[str, str]:
+    """Return the ids in a path by their names; the name of a namespace, which may stand before it, is none."""
+    return {name: value for name, value in http.path_params.items() if name != "namespace"}
+
+
+Entry = TypeVar("Entry")
+
+
+def turn_to_page(
+    entries: Sequence[Entry],
+    query: Mapping[str, str],
+    objects: Objects,
+    name: Callable[[Entry], str],
+    *,
+    usual: int,
+) -> tuple[Sequence[Entry], bool]:
+    """Return the entries of the page that a query asks for, and whether others follow.
+
+    Raises Failure for an unknown cursor, unless unknown ids are taken for known ones.
+    """
+    page = read_page(query, usual=usual)
+    if page.after is not None and not objects.invents and page.after not in map(name, entries):
+        raise Failure("bad_parameter", message=f"Invalid 'after': there is no '{clip(page.after)}'.", param="after")
+    return page.of(entries, name)
+
+
+def check_path(http: HttpRequest, validation: Validation) -> None:
+    """Raise Failure for an id in a path that the live API takes for none."""
+    for name, value in read_ids(http).items() if validation is Validation.LIVE else ():
+        if not _ID.fullmatch(value):
+            message = (
+                f"Invalid '{name}': '{clip(value)}'. Expected an ID that contains letters, numbers, underscores, or "
+                "dashes, but this value contained additional characters."
+            )
+            raise Failure("bad_parameter", message=message, param=name, code="invalid_value")
+
+
+def check_limit(http: HttpRequest, most: int) -> None:
+    """Raise Failure for a page that is larger than the live API's largest."""
+    stated = http.query.get("limit", "")
+    if stated.isdecimal() and int(stated[:9]) > most:
+        raise refuse(Complaint("above", ("limit",), got=int(stated[:9]), bound=most))
 
 
 def read_page(query: Mapping[str, str], *, usual: int) -> Page:
-    """Return the page that a query asks for; what makes no sense in it is left out."""
+    """Return the page that a query asks for; what makes no sense in it counts as not stated."""
     stated = query.get("limit", "")
     limit = min(int(stated), MAX_PAGE_SIZE) if stated.isdecimal() and len(stated) < 9 else usual
     return Page(query.get("after"), limit or usual, backwards=query.get("order", "desc") != "asc")

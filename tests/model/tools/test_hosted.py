@@ -45,9 +45,9 @@ def test_searches_are_for_what_is_asked(kind: str, text: str, query: str) -> Non
     assert body(kind, text) == {"action": {"type": "search", "queries": [query], "query": query, "sources": []}}
 
 
-def test_files_are_searched_and_nothing_is_found() -> None:
+def test_files_are_searched_and_the_dialect_says_what_is_found() -> None:
     found = body("file_search", "Search for holidays", vector_store_ids=["vs_1"])
-    assert found == {"queries": ["holidays"], "results": []}
+    assert found == {"queries": ["holidays"], "results": None}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,135 @@
+"""What a chat or a response refers to: the conversation before it, files in its prompt, vector stores that it searches.
+
+Sources: https://platform.openai.com/docs/guides/conversation-state and /docs/guides/tools-file-search.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mockserver.core.call import Call, Message, Tool
+from mockserver.core.json import Json
+from mockserver.core.plan import Answer, Item, Part, Text
+from mockserver.dialects._input_items import item_type
+from mockserver.dialects._objects.conversations import ConversationItems
+from mockserver.dialects._objects.files import Files
+from mockserver.dialects._objects.resource import ObjectsApi
+from mockserver.dialects._objects.search import Found
+from mockserver.dialects._objects.vector_stores import VectorStores
+from mockserver.dialects._parse import Body
+from mockserver.dialects._responses import RESPONSE_LAYOUT, input_messages, response_options
+from mockserver.kinds.objects import Objects
+from mockserver.wire.responses import list_output_items
+
+_FILE_SEARCH, _FILE_SEARCH_CALL = "file_search", "file_search_call"
+_NAMES = (b'"conversation"', b'"vector_store_ids"', b'"file_id"')  # fields that refer to objects
+
+
+class KeptReferences(Struct, frozen=True):
+    """The `References` of a call: the ids that its body names."""
+
+    api: ObjectsApi
+    conversation: str | None = None
+    files: Sequence[str] = ()
+    searches: Sequence[Tool] = ()
+
+    async def read(self, call: Call, objects: Objects) -> Sequence[Message]:
+        """Return the messages of the conversation. Raises Failure if something does not exist."""
+        for name in self.files:
+            await Files(self.api).find(objects, name)
+        for name in [name for tool in self.searches for name in list_store_ids(tool)]:
+            await VectorStores(self.api).find(objects, name)
+        if self.conversation is None:
+            return ()
+        items = ConversationItems(self.api)
+        await items.find_parent(objects, self.conversation)
+        return input_messages([kept.body for kept in await items.list_all(self.conversation, objects)])
+
+    async def write(self, call: Call, answer: Answer, objects: Objects) -> Answer:
+        """Return the answer with what its searches find; add the input and the output to the conversation."""
+        if self.searches and answer.choices:
+            first, *others = answer.choices
+            parts = await self._search(first.parts, objects)
+            if parts is not first.parts:
+                answer = replace(answer, choices=(replace(first, parts=parts), *others))
+        if self.conversation is not None and answer.broken is None:
+            await self._append(self.conversation, call, answer, objects)
+        return answer
+
+    async def _append(self, conversation: str, call: Call, answer: Answer, objects: Objects) -> None:
+        """Add what was said to a conversation, unless nobody made it."""
+        items = ConversationItems(self.api)
+        if not await items.is_parent_kept(conversation, objects):
+            return
+        given: Json = call.raw.get("input") or ()
+        asked = [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
+        said = list_output_items(answer, RESPONSE_LAYOUT, response_options(call, RESPONSE_LAYOUT))
+        new = [item for item in asked if item_type(item) != "item_reference"]
+        await items.append([*new, *[item.body for item in said]], conversation, objects)
+
+    async def _search(self, parts: Sequence[Part], objects: Objects) -> tuple[Part, ...]:
+        """Return the parts of an answer, where searches without results have found something that texts cite."""
+        made, cited = list[Part](), list[Found]()
+        for part in parts:
+            if type(part) is Item and part.kind == _FILE_SEARCH_CALL and part.body.get("results") is None:
+                found = await self._find(part.body, objects)
+                cited += [each for each in found if each.score]
+                made.append(replace(part, body={**part.body, "results": [each.show_in_item() for each in found]}))
+            elif type(part) is Text and cited and not part.annotations:
+                made.append(replace(part, annotations=tuple(cite_files(cited, part.text))))
+                cited = []
+            else:
+                made.append(part)
+        return tuple(made)
+
+    async def _find(self, searched: Body, objects: Objects) -> Sequence[Found]:
+        """Return what a search finds in all stores that the call names."""
+        queries = [query for query in searched.get("queries") or () if isinstance(query, str)]
+        found = list[Found]()
+        for tool in self.searches:
+            asked = {**tool.options, "queries": queries}
+            for name in list_store_ids(tool):
+                found += await VectorStores(self.api).search(name, asked, objects)
+        return sorted(found, key=lambda each: -each.score)
+
+
+def refer_to_kept(call: Call, api: ObjectsApi) -> Call:
+    """Return the call with its `References`, if its body names objects."""
+    body = call.http.body
+    if not any(name in body for name in _NAMES):
+        return call
+    conversation: Json = call.raw.get("conversation")
+    if isinstance(conversation, Mapping):
+        conversation = conversation.get("id")
+    references = KeptReferences(
+        api=api,
+        conversation=conversation if isinstance(conversation, str) else None,
+        files=tuple(_list_file_ids(call)),
+        searches=tuple([tool for tool in call.tools if tool.kind == _FILE_SEARCH]),
+    )
+    if references.conversation is None and not references.files and not references.searches:
+        return call
+    return replace(call, references=references)
+
+
+def _list_file_ids(call: Call) -> Iterator[str]:
+    """Yield the ids of the files and images in a prompt."""
+    for part in [part for message in call.messages for part in message.parts]:
+        inner = part.get(str(part.get("type")))
+        name: Any = inner.get("file_id") if isinstance(inner, Mapping) else None
+        if isinstance(name, str) and name:
+            yield name
+
+
+def list_store_ids(tool: Tool) -> list[str]:
+    """Return the vector stores that a tool searches."""
+    named = tool.options.get("vector_store_ids")
+    return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+
+
+def cite_files(found: Sequence[Found], text: str) -> Iterator[Body]:
+    """Yield citations of the files with these chunks, at the end of a text."""
+    for name, source in {each.source.file_id: each.source for each in found}.items():
+        yield {"type": "file_citation", "index": len(text), "file_id": name, "filename": source.name}

@@ -1,0 +1,152 @@
+"""Searches in vector stores: chunks of texts, ranked by the words that they share with a query.
+
+The live API ranks by meaning. Here the score is the share of the query's words that a chunk has, so that a test can
+tell which chunk is the best one. Filters are exact (https://platform.openai.com/docs/guides/retrieval).
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+
+from msgspec import Struct
+
+from mockserver.core.json import Json
+from mockserver.core.tokens import APPROX
+from mockserver.dialects._parse import Body
+
+USUAL_RESULTS, MOST_RESULTS = 10, 50
+MOST_CHUNKS = 2_000  # of one file
+_WORD = re.compile(r"\w+")
+_READABLE = re.compile(rb"[\t\n\r -~]{4,}")
+_MOST_READ = 1_000_000  # characters of a file
+
+
+class Source(Struct, frozen=True):
+    """A file as searches see it."""
+
+    file_id: str
+    name: str
+    text: str
+    attributes: Mapping[str, Json]
+    chunking: Mapping[str, Json]
+
+    def chunks(self) -> Iterator[str]:
+        """Yield the parts of the text, which overlap."""
+        stated = self.chunking.get("static")
+        sizes = stated if isinstance(stated, Mapping) else {}
+        size = _read_number(sizes.get("max_chunk_size_tokens"), usual=800, least=100, most=4096)
+        overlap = _read_number(sizes.get("chunk_overlap_tokens"), usual=400, least=0, most=size // 2)
+        tokens = APPROX.split(self.text)
+        step = max(1, size - overlap)
+        for start in range(0, max(1, len(tokens) - overlap), step):
+            yield "".join(tokens[start : start + size])
+
+
+class Found(Struct, frozen=True):
+    """One chunk that a search found."""
+
+    source: Source
+    score: float
+    text: str
+
+    def show_in_page(self) -> Body:
+        """Return it as a search of a vector store shows it."""
+        return {
+            "file_id": self.source.file_id,
+            "filename": self.source.name,
+            "score": self.score,
+            "attributes": self.source.attributes,
+            "content": [{"type": "text", "text": self.text}],
+        }
+
+    def show_in_item(self) -> Body:
+        """Return it as the item of a tool call shows it."""
+        return {
+            "attributes": self.source.attributes,
+            "file_id": self.source.file_id,
+            "filename": self.source.name,
+            "score": self.score,
+            "text": self.text,
+        }
+
+
+def rank_chunks(source: Source, asked: Body) -> Sequence[Found]:
+    """Return the chunks of a file that a search may show, by the fields of a request: `queries`, `filters`, ..."""
+    filters, ranking = asked.get("filters"), asked.get("ranking_options") or {}
+    if isinstance(filters, Mapping) and not fits(source.attributes, filters):
+        return ()
+    queries = [words for query in asked["queries"] if (words := _list_words(query))]
+    least = _read_share(ranking.get("score_threshold")) if isinstance(ranking, Mapping) else 0.0
+    found = list[Found]()
+    for text in islice(source.chunks(), MOST_CHUNKS):
+        words = _list_words(text)
+        score = round(max([len(query & words) / len(query) for query in queries], default=0.0), 4)
+        if score >= least:
+            found.append(Found(source, score, text))
+    return found
+
+
+def select_best(found: Sequence[Found], asked: Body) -> Sequence[Found]:
+    """Return the chunks that fit best, as many as a request asks for."""
+    most = _read_number(asked.get("max_num_results"), usual=USUAL_RESULTS, least=1, most=MOST_RESULTS)
+    return sorted(found, key=lambda each: (-each.score, each.source.file_id))[:most]
+
+
+def read_text(data: bytes, name: str) -> str:
+    """Return the text of a file: what can be read of it, after its name if it is no plain text."""
+    for mark, encoding in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"", "utf-8-sig")):
+        if data.startswith(mark) and not data.startswith(b"%PDF"):
+            try:
+                return data.decode(encoding)[:_MOST_READ]
+            except UnicodeDecodeError:
+                break
+    parts = [part.decode("ascii") for part in _READABLE.findall(data[:_MOST_READ])]
+    return "\n".join((name, *parts))
+
+
+def fits(attributes: Mapping[str, Json], condition: Mapping[str, Json]) -> bool:
+    """Return whether attributes meet a filter; an absent attribute is not equal to anything, and in no list."""
+    kind, inner = condition.get("type"), condition.get("filters")
+    if kind in ("and", "or"):
+        results = (
+            [fits(attributes, each) for each in inner if isinstance(each, Mapping)] if isinstance(inner, list) else []
+        )
+        return all(results) if kind == "and" else any(results)
+    compare = _COMPARISONS.get(str(kind))
+    if compare is None:
+        return True
+    found = attributes.get(str(condition.get("key")))
+    if found is None:
+        return kind in ("ne", "nin")
+    try:
+        return compare(found, condition.get("value"))
+    except TypeError:  # a text compared to a number
+        return False
+
+
+def _is_in(found: Json, values: Json) -> bool:
+    return isinstance(values, list) and found in values
+
+
+_COMPARISONS: Mapping[str, Callable[[Json, Json], bool]] = {
+    "eq": lambda found, value: bool(found == value),
+    "ne": lambda found, value: bool(found != value),
+    "gt": lambda found, value: bool(found > value),
+    "gte": lambda found, value: bool(found >= value),
+    "lt": lambda found, value: bool(found < value),
+    "lte": lambda found, value: bool(found <= value),
+    "in": _is_in,
+    "nin": lambda found, value: not _is_in(found, value),
+}
+
+
+def _list_words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))
+
+
+def _read_share(stated: Json) -> float:
+    return stated if isinstance(stated, int | float) else 0.0
+
+
+def _read_number(stated: Json, *, usual: int, least: int, most: int) -> int:
+    return min(max(stated, least), most) if isinstance(stated, int) else usual

@@ -1,0 +1,21 @@
+"""Vector stores: files that are searched by meaning."""
+
+from mockserver.kinds.objects import list_object_kinds, name_objects
+
+STORES = name_objects(
+    "vector_store",
+    *("vector_store", "update_vector_store", "delete_vector_store", "search_vector_store"),
+    plural="vector_stores",
+)
+FILES = name_objects(
+    "vector_store_file",
+    *("vector_store_file", "update_vector_store_file", "delete_vector_store_file", "vector_store_file_content"),
+    plural="vector_store_files",
+    has_statuses=True,
+)
+BATCHES = name_objects(
+    "vector_store_file_batch",
+    *("vector_store_file_batch", "cancel_vector_store_file_batch", "vector_store_file_batch_files"),
+    has_statuses=True,
+)
+OPERATIONS = list_object_kinds(STORES, FILES, BATCHES)

@@ -1,0 +1,150 @@
+"""OpenAI's own client with conversations: their items, and responses that go on in them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import openai
+import pytest
+from openai import OpenAI
+
+from tests.clients.openai_objects import connect
+from tests.clients.payloads import MODEL
+from tests.kit.served import Served, served
+
+RULES = """
+settings: {unmatched: generate}
+rules:
+  - {when: {last_user: hello}, then: {text: "Hello!"}}
+  - {when: {conversation: {contains: my name is Ann}, last_user: who am I?}, then: {text: You are Ann.}}
+  - {when: {last_user: weather, turn: 0}, then: {tool_calls: [{name: get_weather, arguments: {city: Oslo}}]}}
+  - {when: {last_user: break}, then: {text: half, failed: {message: Out of steam.}}}
+"""
+TOOL: Any = {"type": "function", "name": "get_weather", "parameters": {"type": "object"}, "strict": False}
+
+
+@pytest.fixture(scope="module")
+def generating() -> Iterator[Served]:
+    with served(RULES) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def strict() -> Iterator[Served]:
+    with served(RULES.replace("generate", "error")) as running:
+        yield running
+
+
+@pytest.fixture
+def client(generating: Served, request: pytest.FixtureRequest) -> Iterator[OpenAI]:
+    with connect(generating, request) as client:
+        yield client
+
+
+@pytest.fixture
+def strict_client(strict: Served, request: pytest.FixtureRequest) -> Iterator[OpenAI]:
+    with connect(strict, request) as client:
+        yield client
+
+
+def read(client: OpenAI, conversation: str) -> list[tuple[str, str]]:
+    """Return who says what in a conversation; of other items, their types."""
+    items = client.conversations.items.list(conversation, order="asc", limit=2)  # over several pages
+    return [
+        (item.role, getattr(item.content[0], "text", "")) if item.type == "message" else (item.type, "")
+        for item in items
+    ]
+
+
+def test_a_conversation_until_it_is_deleted(client: OpenAI) -> None:
+    made = client.conversations.create(metadata={"topic": "trains"})
+    assert made.metadata == {"topic": "trains"}
+    assert client.conversations.update(made.id, metadata={"topic": "fish"}).metadata == {"topic": "fish"}
+    assert client.conversations.retrieve(made.id).metadata == {"topic": "fish"}
+    assert client.conversations.delete(made.id).deleted
+    with pytest.raises(openai.NotFoundError, match=f"Conversation with id '{made.id}' not found"):
+        client.conversations.items.list(made.id)
+
+
+def test_items_are_listed_newest_first_and_can_be_deleted(client: OpenAI) -> None:
+    name = client.conversations.create(items=[{"role": "user", "content": "one"}]).id
+    added = client.conversations.items.create(
+        name, items=[{"role": "user", "content": "two"}, {"role": "assistant", "content": "three"}]
+    )
+    assert (added.first_id, added.last_id) == (added.data[0].id, added.data[1].id)
+    assert [item.id for item in client.conversations.items.list(name)][:2] == [added.last_id, added.first_id]
+    assert read(client, name) == [("user", "one"), ("user", "two"), ("assistant", "three")]
+    assert client.conversations.items.retrieve(added.last_id, conversation_id=name) == added.data[1]
+    assert client.conversations.items.delete(added.first_id, conversation_id=name).id == name
+    assert read(client, name) == [("user", "one"), ("assistant", "three")]
+
+
+@pytest.mark.parametrize("way", ["plain", "streamed", "in the background", "not stored"])
+def test_a_response_goes_on_in_its_conversation(client: OpenAI, way: str) -> None:
+    name = client.conversations.create(items=[{"role": "user", "content": "my name is Ann"}]).id
+    more: dict[str, Any] = {"conversation": name, "model": MODEL}
+    client.responses.create(input="hello", **more)
+    match way:
+        case "streamed":
+            with client.responses.stream(input="who am I?", **more) as stream:
+                answer = stream.get_final_response()
+        case "in the background":
+            answer = client.responses.create(input="who am I?", background=True, **more)
+            while answer.status in ("queued", "in_progress"):
+                answer = client.responses.retrieve(answer.id)
+        case _:
+            answer = client.responses.create(input="who am I?", store=way == "plain", **more)
+    assert answer.output_text == "You are Ann."
+    assert answer.conversation is not None
+    assert answer.conversation.id == name
+    assert read(client, name) == [
+        *(("user", "my name is Ann"), ("user", "hello"), ("assistant", "Hello!")),
+        *(("user", "who am I?"), ("assistant", "You are Ann.")),
+    ]
+    said = client.conversations.items.list(name).data[0]
+    assert said.id == answer.output[0].id
+
+
+def test_tools_are_called_within_a_conversation(client: OpenAI) -> None:
+    name = client.conversations.create().id
+    made = client.responses.create(model=MODEL, input="weather", tools=[TOOL], conversation=name).output[0]
+    assert made.type == "function_call"
+    result: Any = {"type": "function_call_output", "call_id": made.call_id, "output": "rain"}
+    client.responses.create(model=MODEL, input=[result], tools=[TOOL], conversation=name)
+    assert [kind for kind, _ in read(client, name)] == [*("user", "function_call", "function_call_output", "assistant")]
+
+
+def test_a_failed_response_leaves_its_conversation_as_it_was(client: OpenAI) -> None:
+    name = client.conversations.create().id
+    assert client.responses.create(model=MODEL, input="break", conversation=name).status == "failed"
+    assert read(client, name) == []
+
+
+def test_an_unknown_conversation_is_empty_or_an_error(client: OpenAI, strict_client: OpenAI) -> None:
+    for _ in range(2):  # nothing is kept of it
+        answer = client.responses.create(model=MODEL, input="who am I?", conversation="conv_unknown")
+        assert answer.output_text != "You are Ann."
+    assert read(client, "conv_unknown") == []
+    with pytest.raises(openai.NotFoundError, match="Conversation with id 'conv_unknown' not found"):
+        strict_client.responses.create(model=MODEL, input="hello", conversation="conv_unknown")
+
+
+def test_a_response_continues_a_conversation_or_a_response_but_not_both(client: OpenAI) -> None:
+    name = client.conversations.create().id
+    with pytest.raises(openai.BadRequestError, match="Mutually exclusive parameters"):
+        client.responses.create(model=MODEL, input="hello", conversation=name, previous_response_id="resp_1")
+
+
+@pytest.mark.parametrize("items", [[{"role": "user"}], [{"content": "a"}], [1], "a"])
+def test_items_that_are_none_are_refused(client: OpenAI, items: Any) -> None:
+    with pytest.raises(openai.BadRequestError):
+        client.conversations.create(items=items)
+
+
+def test_a_file_in_a_prompt_must_exist(client: OpenAI, strict_client: OpenAI) -> None:
+    asked: Any = [{"role": "user", "content": [{"type": "input_file", "file_id": "file-unknown"}]}]
+    assert client.responses.create(model=MODEL, input=asked).status == "completed"
+    with pytest.raises(openai.NotFoundError, match="No such File object: file-unknown"):
+        strict_client.responses.create(model=MODEL, input=asked)
+    told: Any = [{"role": "user", "content": [{"type": "file", "file": {"file_id": "file-unknown"}}]}]
+    with pytest.raises(openai.NotFoundError, match="No such File object: file-unknown"):
+        strict_client.chat.completions.create(model=MODEL, messages=told)

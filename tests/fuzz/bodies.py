@@ -178,6 +178,21 @@ DOCUMENTS: Mapping[str, Sequence[Json]] = {
         {"model": "omni-moderation-latest", "input": ["one", "two"]},
         {"model": "omni-moderation-latest", "input": _PARTS},
     ),
+    "images": (
+        {"prompt": "a teal sea"},
+        {"model": "gpt-image-2", "prompt": "a cat", "size": "64x32", "n": 2, "output_format": "webp", "quality": "low"},
+        {"model": "dall-e-3", "prompt": "a cat", "response_format": "url", "size": "16x16"},
+        {"prompt": "a cat", "size": "16x16", "stream": True, "partial_images": 2},
+    ),
+    "speech": (
+        {"input": "Hello there", "voice": "sage", "model": "tts-1"},
+        {"input": "Hello", "voice": {"id": "v"}, "response_format": "flac", "speed": 2.5},
+        {"input": "Hello", "voice": "alloy", "response_format": "wav", "stream_format": "sse"},
+    ),
+    "create_batch": (
+        {"input_file_id": "file-1", "endpoint": "/v1/chat/completions", "completion_window": "24h"},
+        {"input_file_id": "f", "endpoint": "/v1/x", "completion_window": "1h", "metadata": {"a": "b"}},
+    ),
 }
 _RANKED = {"model": "m", "query": "the sea", "documents": ["a street", "the sea"], "return_documents": True}
 _EMBEDDERS: Mapping[str, Mapping[str, Sequence[Json]]] = {

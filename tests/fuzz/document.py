@@ -12,11 +12,14 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from mockserver.dialects import Operation, discover, jina, voyage
+from mockserver.dialects._audio import SPEECH
 from mockserver.dialects._chat import CHAT
 from mockserver.dialects._completions import COMPLETION
 from mockserver.dialects._embeddings import AZURE_EMBEDDING, EMBEDDING
 from mockserver.dialects._fields import Model
+from mockserver.dialects._images import GENERATION
 from mockserver.dialects._moderations import MODERATION
+from mockserver.dialects._objects.batches import Batches
 from mockserver.dialects._responses_models import RESPONSE
 from mockserver.dialects._stored import UPDATE
 from mockserver.dialects.anthropic.batches import BATCH
@@ -38,6 +41,7 @@ from mockserver.dialects.gemini.messages import (
 from mockserver.dialects.gemini.proto import Enum, MapOf, Message, Repeated
 from mockserver.dialects.tzafon import CHAT as TZAFON_CHAT
 from mockserver.dialects.tzafon import RESPONSE as TZAFON_RESPONSE
+from mockserver.kinds import CREATIONS, LOOK_UPS
 
 Json = Any
 
@@ -135,12 +139,22 @@ def body_of(dialect: str, operation: Operation) -> "tuple[AnyModel, ...] | None"
     """The models of an operation's body, which may be split among several; None where it takes none."""
     if operation.method != "POST" or operation.name in ("cancel_response", "cancel_batch", "info"):
         return None
-    if (dialect, operation.name) == ("anthropic", "create_file"):  # a form
+    if operation.name in FORMS or (operation.name in OF_OBJECTS and dialect != "gemini"):
+        return BODIES.get(dialect, {}).get(operation.name)
+    if dialect in WITH_OWN_TESTS:
         return None
     own = BODIES.get(dialect, {})
     if (verb := _verb(operation)) in own:
         return own[verb]
-    return own[operation.name] if operation.name in own else BODIES[""][operation.name]
+    found = own[operation.name] if operation.name in own else BODIES[""].get(operation.name)
+    assert found is not None or operation.name in UNDESCRIBED, f"{dialect} {operation.name}: name its model in BODIES"
+    return found
+
+
+FORMS = ("image_edits", "image_variations", "transcriptions", "translations")  # bodies that are no JSON
+OF_OBJECTS = {*LOOK_UPS, *CREATIONS} - {"update_chat", "create_batch"}  # most are forms, or short
+UNDESCRIBED = ("run_grader", "validate_grader")  # any object will do
+WITH_OWN_TESTS = ("bedrock", "mistral", "ollama")  # of mutated bodies
 
 
 def _verb(operation: Operation) -> str:
@@ -219,6 +233,9 @@ BODIES: Mapping[str, Mapping[str, tuple[AnyModel, ...]]] = {
         "update_chat": (UPDATE,),
         "embeddings": (EMBEDDING,),
         "moderations": (MODERATION,),
+        "images": (GENERATION,),
+        "speech": (SPEECH,),
+        "create_batch": (Batches.fields,),
     },
     "anthropic": {"chat": (MESSAGES,), "input_tokens": (COUNT,), "create_batch": (BATCH,), "completions": (COMPLETE,)},
     "azure": {"chat": (AZURE_CHAT, PASSED), "embeddings": (AZURE_EMBEDDING,)},

@@ -67,7 +67,10 @@ def conversing() -> Iterator[Any]:
     """Those operations that are asked something, each of whose bodies is one for all its paths."""
     for case in with_body():
         (place,) = case.values
-        if place.operation.name != "update_chat" and (place.dialect, place.operation.name) != ("gemini", "embeddings"):
+        if place.operation.name not in ("update_chat", "create_batch", "speech") and (
+            place.dialect,
+            place.operation.name,
+        ) != ("gemini", "embeddings"):
             yield case
 
 

@@ -47,10 +47,10 @@ def page_parameter(http: HttpRequest, refuse: Refuse, *, order: str) -> Page:
     requested = http.query.get("order", order)
     if requested not in ORDERS:
         raise refuse(Complaint("value", ("order",), got=requested, expected=ORDERS))
-    limit = integer_parameter(http, "limit", refuse, least=1)
+    limit = integer_parameter(http, "limit", refuse)
     if limit is not None and limit > MAX_PAGE_SIZE:
         raise refuse(Complaint("above", ("limit",), got=limit, bound=MAX_PAGE_SIZE))
-    return Page(http.query.get("after"), 20 if limit is None else limit, backwards=requested == "desc")
+    return Page(http.query.get("after"), limit or 20, backwards=requested == "desc")
 
 
 def integer_parameter(http: HttpRequest, name: str, refuse: Refuse, *, least: int = 0) -> int | None:
@@ -275,8 +275,12 @@ def complete_item(item: Body, name: str) -> dict[str, Json]:
 
 
 def list_compacted_items(stored: Stored) -> Iterator[Body]:
-    """Yield what remains of a compacted conversation: the user's messages, and one item for the rest."""
-    messages = [message for message in stored.call.messages if message.role == "user"]
+    """Yield what remains of a compacted conversation: the user's messages, and one item for the rest.
+
+    A text alone has no messages that could remain.
+    """
+    has_messages = not isinstance(stored.call.raw.get("input"), str)
+    messages = [message for message in stored.call.messages if message.role == "user" and has_messages]
     for number, message in enumerate(messages):
         name = fingerprint(stored.answer.id, "said", number)
         content = [{"type": "input_text", "text": message.text}]

@@ -133,7 +133,7 @@ class Memory(Struct, frozen=True):
         return None
 
     async def suppose(self, call: Call, answer: Answer) -> Stored | Listing | Failure:
-        """Perform a look-up on an answer from elsewhere, as if it had been kept."""
+        """Perform a look-up on an answer from elsewhere, as if it had been kept; nothing of it stays."""
         look_up = LOOK_UPS[call.operation]
         objects = look_up.objects
         is_at_work = call.operation in objects.ends
@@ -143,11 +143,7 @@ class Memory(Struct, frozen=True):
         if look_up.is_list:
             return Listing((stored,))
         now = objects.acts[call.operation](call, stored)
-        if isinstance(now, Failure):
-            return now
-        if now.kept is not None:
-            await self._put(now.kept)
-        return now.seen
+        return now if isinstance(now, Failure) else now.seen
 
     async def _find(self, call: Call, operation: str, name: str) -> Stored | None:
         found = await self.store.get(call.http.namespace, make_key(call.dialect, operation, name))

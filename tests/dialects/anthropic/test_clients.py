@@ -143,8 +143,7 @@ def test_a_file_that_nobody_uploaded_here(client: anthropic.Anthropic) -> None:
     assert (file.id, file.mime_type) == ("file_011x", "text/plain")
     assert len(client.files.download(file.id).read()) == file.size_bytes > 0
     assert client.files.delete(file.id).type == "file_deleted"
-    with pytest.raises(anthropic.NotFoundError):
-        client.files.retrieve_metadata(file.id)
+    assert client.files.retrieve_metadata(file.id) == file
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "file_x"), ("GET", "file_x/content"), ("DELETE", "file_x")])

@@ -30,7 +30,7 @@ def test_a_page(query: dict[str, str], order: str, expected: Page) -> None:
 @pytest.mark.parametrize(
     ("query", "param", "message"),
     [
-        ({"limit": "0"}, "limit", "Expected a value >= 1, but got 0 instead."),
+        ({"limit": "-1"}, "limit", "Expected a value >= 0, but got -1 instead."),
         ({"limit": "101"}, "limit", "Expected a value <= 100, but got 101 instead."),
         ({"limit": "many"}, "limit", "expected an integer, but got a string instead."),
         ({"order": "up"}, "order", "Invalid value: 'up'. Supported values are: 'asc' and 'desc'."),

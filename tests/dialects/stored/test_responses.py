@@ -150,7 +150,7 @@ def test_what_is_asked_about_a_request_is_neither_kept_nor_streamed(speaker: Any
 
 def test_a_compacted_conversation(speaker: Any) -> None:
     known = speaker.operation("compact_response")
-    call = known.parse(request({"model": "m", "input": "last"}), False)
+    call = known.parse(request({"model": "m", "input": [{"role": "user", "content": "last"}]}), False)
     said = (Message("system", "s"), Message("user", "first"), Message("assistant", "a"), *call.messages)
     body = json.loads(known.render(call, Stored(replace(call, messages=said), ANSWER)).body)
     # The client types what users said as what the model said, against the sample in its own documentation.
@@ -159,6 +159,9 @@ def test_a_compacted_conversation(speaker: Any) -> None:
     assert [item["content"][0]["text"] for item in body["output"][:2]] == ["first", "last"]
     assert b64decode(body["output"][2]["encrypted_content"]) == b"hi"
     assert body["usage"]["total_tokens"] == 5
+    text = known.parse(request({"model": "m", "input": "last"}), False)
+    only = json.loads(known.render(text, Stored(replace(text, messages=said), ANSWER)).body)
+    assert [item["type"] for item in only["output"]] == ["compaction"]
 
 
 def test_a_conversation_is_compacted_by_a_model(speaker: Any) -> None:

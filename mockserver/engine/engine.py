@@ -189,7 +189,7 @@ class Engine:
             elif call.previous_response_id is not None:
                 plan = await self._plan_continuation(call, asked, terms)
             else:
-                plan = await self._plan_answer(call, asked, terms)
+                plan = await (self._plan_answer if call.connectors else self._plan_conversation)(call, asked, terms)
                 if call.options.store or call.operation in _ABOUT_KEPT or call.http.turn is not None:
                     plan = await self.memory.leave(call, plan)
         except Failure as refusal:

@@ -3,6 +3,7 @@
 Sources: https://platform.openai.com/docs/guides/conversation-state and /docs/guides/tools-file-search.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -24,7 +25,7 @@ from mockserver.kinds.objects import Objects
 from mockserver.wire.responses import list_output_items
 
 _FILE_SEARCH, _FILE_SEARCH_CALL = "file_search", "file_search_call"
-_NAMES = (b'"conversation"', b'"vector_store_ids"', b'"file_id"')  # fields that refer to objects
+_NAMED = re.compile(rb'"(?:conversation|vector_store_ids|file_id)"')  # fields that refer to objects
 
 
 class KeptReferences(Struct, frozen=True):
@@ -97,8 +98,7 @@ class KeptReferences(Struct, frozen=True):
 
 def refer_to_kept(call: Call, api: ObjectsApi) -> Call:
     """Return the call with its `References`, if its body names objects."""
-    body = call.http.body
-    if not any(name in body for name in _NAMES):
+    if _NAMED.search(call.http.body) is None:  # as in most
         return call
     conversation: Json = call.raw.get("conversation")
     if isinstance(conversation, Mapping):

@@ -10,9 +10,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.text import truncate
 from mockserver.media.sound import PCM, SoundFormat
-from mockserver.media.tone import read_tone
 
-UNHEARD = "Hello."  # what mockserver hears in a sound that carries no text
 MOST_BYTES = 16_000_000  # of what is written in all items; a client that sends more has to delete some
 MOST_SOUND = 32_000_000  # bytes of sound that are kept; of more, the oldest is forgotten
 MOST_SHOWN = 700_000  # bytes of sound in one event, which as base64 fit into the 1 MiB that clients take
@@ -39,6 +37,12 @@ class ConversationItem(Struct):
     def content(self) -> list[dict[str, Json]]:
         content = self.body.get("content")
         return content if isinstance(content, list) else []
+
+    @property
+    def is_unheard(self) -> bool:
+        """Return whether it is sound of the user without a transcript."""
+        is_spoken = any(part["type"] == "input_audio" and part["transcript"] is None for part in self.content)
+        return is_spoken and self.length > 0
 
     @property
     def milliseconds(self) -> int:
@@ -94,7 +98,7 @@ _SPOKEN = ("input_audio", "output_audio")
 
 
 def make_item(stated: Mapping[str, Json], name: str, sound: SoundFormat) -> ConversationItem:
-    """Return an item as a client states it, without the sound in it. Raises Failure."""
+    """Return an item as a client states it, with the sound beside it, in which nobody was heard yet. Raises Failure."""
     body = {"id": name, **{key: value for key, value in stated.items() if value is not None and key != "object"}}
     body = {"id": body.pop("id"), "type": body.pop("type"), "status": body.pop("status", "completed"), **body}
     item = ConversationItem(body, sound)
@@ -109,20 +113,8 @@ def _take_sound(item: ConversationItem, part: Mapping[str, Json]) -> dict[str, J
     """Return a part without its sound, which its item keeps."""
     if part["type"] not in _SPOKEN:
         return dict(part)
-    audio = decode_audio(part.get("audio") or "")
-    item.take(audio)
-    transcript = part.get("transcript")
-    if part["type"] == "input_audio" and transcript is None:
-        item.heard = listen(audio, item.sound)
-    return {"type": part["type"], "transcript": transcript}
-
-
-def listen(audio: bytes, sound: SoundFormat) -> str:
-    """Return what is said in a sound: the text that mockserver's own speech carries, or the same of any other."""
-    if not audio:
-        return ""
-    heard = read_tone(sound.decode(audio))
-    return UNHEARD if heard is None else heard
+    item.take(decode_audio(part.get("audio") or ""))
+    return {"type": part["type"], "transcript": part.get("transcript")}
 
 
 def decode_audio(text: str) -> bytes:

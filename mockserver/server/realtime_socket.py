@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 from starlette.types import Message, Receive, Scope, Send
 
-from mockserver.core.http import HeaderLines, HttpRequest, SocketAnswers, SocketTurn
+from mockserver.core.exchange import COMPLETE
+from mockserver.core.http import HeaderLines, HttpRequest, Reply, SocketAnswers, SocketTurn
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, make_key
 from mockserver.core.plan import Failure
@@ -22,11 +23,13 @@ from mockserver.core.validation import find_validation
 from mockserver.delivery.drive import CLIENT_LEFT
 from mockserver.dialects._parse import Body, read_json
 from mockserver.dialects._realtime.events import read_event
+from mockserver.dialects._realtime.recordings import make_recording_call
 from mockserver.dialects._realtime.sessions import LASTS, make_session, read_output, update_session
 from mockserver.dialects._realtime.turns import fail_events, read_error
 from mockserver.dialects._reply import STREAM_LINES
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
+from mockserver.kinds.audio import Transcript
 from mockserver.kinds.realtime import CLIENT_SECRET
 from mockserver.media.sound import FORMATS
 from mockserver.media.speech_detection import SpeechBorder
@@ -35,7 +38,6 @@ from mockserver.server.realtime_conversation import (
     Conversation,
     ConversationItem,
     decode_audio,
-    listen,
     make_item,
 )
 from mockserver.server.realtime_input import InputBuffer, Speech
@@ -243,19 +245,46 @@ class RealtimeSession(SocketSession):
     async def _add_spoken(self, audio: bytes, item_id: str) -> None:
         """Make an item of what the user has said, and tell what that was if the session transcribes."""
         sound = self._input.sound
-        heard = await on_thread(listen, audio, sound) if len(audio) > LARGE else listen(audio, sound)
         part: dict[str, Json] = {"type": "input_audio", "transcript": None}
         body: dict[str, Json] = {"id": item_id, "type": "message", "status": "completed", "role": "user"}
-        item = ConversationItem({**body, "content": [part]}, sound, heard=heard)
+        item = ConversationItem({**body, "content": [part]}, sound)
         item.take(audio)
+        failure = await self._listen(item)
         previous = self._conversation.add(item)
         self._conversation.forget_sound()
         await self._say("input_audio_buffer.committed", previous_item_id=previous, item_id=item_id)
         for what in ("added", "done"):
             await self._say(f"conversation.item.{what}", previous_item_id=previous, item=item.body)
         transcription = self._session["audio"]["input"]["transcription"]
-        if transcription is not None:
+        if transcription is not None and failure is None:
             await self._transcribe(item, transcription.get("model") or "")
+        elif transcription is not None:
+            kind = "conversation.item.input_audio_transcription.failed"
+            await self._say(kind, item_id=item_id, content_index=0, error=failure)
+
+    async def _listen(self, item: ConversationItem) -> dict[str, Json] | None:
+        """Note what the user says in an item; return why that is not known, if so.
+
+        A rule may state it. Else it is what mockserver's own speech carries, or plain words that fit.
+        """
+        request = self.make_request(b"", SocketTurn(SocketAnswers()))
+        transcription = self._session["audio"]["input"]["transcription"] or {}
+        dialect, audio = self.responder.dialect.name, bytes(item.audio)
+        call = await on_thread(make_recording_call, request, dialect, transcription, audio, item.sound)
+        engine = self._find_engine()
+        plan = await engine.plan(replace(call, http=replace(request, turn=None)))
+        if isinstance(plan.outcome, Transcript):
+            item.heard = plan.outcome.text
+            if plan.source.startswith("rule "):  # which is to be seen to answer; what is heard anyway is no call
+                visit = self.admit(request)
+                self.responder.finish(Response(plan.rendered, Reply(200, ()), call), request, visit)
+                visit.end(COMPLETE)
+            return None
+        if call.messages:
+            item.heard = call.messages[-1].text
+            return None
+        failure = plan.outcome if isinstance(plan.outcome, Failure) else Failure("server_error", _NOT_HEARD)
+        return self._word(failure)
 
     async def _transcribe(self, item: ConversationItem, model: str) -> None:
         kind, place = "conversation.item.input_audio_transcription", {"item_id": item.id, "content_index": 0}
@@ -277,6 +306,8 @@ class RealtimeSession(SocketSession):
         is_spoken = any(part.get("audio") for part in stated.get("content") or ())
         item = await on_thread(make_item, stated, name, sound) if is_spoken else make_item(stated, name, sound)
         self._conversation.check_result(item)
+        if item.is_unheard:
+            await self._listen(item)
         previous = self._conversation.add(item, event.get("previous_item_id"))
         self._conversation.forget_sound()
         for what in ("added", "done"):
@@ -528,4 +559,5 @@ _NO_BETA = "The Realtime Beta API is no longer supported. Please use /v1/realtim
 _NO_NAME = "You must provide a model parameter, for example wss://api.openai.com/v1/realtime?model=gpt-realtime."
 _NO_RESPONSES = "A transcription session has no responses."
 _WAIT = "Wait until the response is finished before creating a new one."
+_NOT_HEARD = "This recording cannot be transcribed."
 _NOT_FORWARDED = "mockserver does not pass Realtime sessions on to the provider, and records none of them."

@@ -8,7 +8,7 @@ from operator import mul
 
 from msgspec import Struct
 
-from mockserver.media.sound import SoundFormat
+from mockserver.media.samples import SampleFormat
 
 STEP = 20  # milliseconds that are loud or silent as a whole
 
@@ -26,7 +26,7 @@ class SpeechDetector:
     `threshold`, from 0 to 1, is how loud speech is; after `silence` milliseconds below that, it is over.
     """
 
-    def __init__(self, sound: SoundFormat, *, threshold: float, silence: int, position: int = 0) -> None:
+    def __init__(self, sound: SampleFormat, *, threshold: float, silence: int, position: int = 0) -> None:
         self._sound, self._silence = sound, silence
         level = 32_768 * 10 ** (4 * threshold - 4)  # 0.5: 40 dB below the loudest
         self._energy = level * level

@@ -9,7 +9,7 @@ from pydantic_core import to_json
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.text import truncate
-from mockserver.media.sound import PCM, SoundFormat
+from mockserver.media.samples import PCM, SampleFormat
 
 MOST_BYTES = 16_000_000  # of what is written in all items; a client that sends more has to delete some
 MOST_SOUND = 32_000_000  # bytes of sound that are kept; of more, the oldest is forgotten
@@ -24,7 +24,7 @@ class ConversationItem(Struct):
     """
 
     body: dict[str, Json]
-    sound: SoundFormat = PCM
+    sound: SampleFormat = PCM
     audio: bytearray = field(default_factory=bytearray)
     length: int = 0
     heard: str = ""
@@ -97,7 +97,7 @@ class ConversationItem(Struct):
 _SPOKEN = ("input_audio", "output_audio")
 
 
-def make_item(stated: Mapping[str, Json], name: str, sound: SoundFormat) -> ConversationItem:
+def make_item(stated: Mapping[str, Json], name: str, sound: SampleFormat) -> ConversationItem:
     """Return an item as a client states it, with the sound beside it, in which nobody was heard yet. Raises Failure."""
     body = {"id": name, **{key: value for key, value in stated.items() if value is not None and key != "object"}}
     body = {"id": body.pop("id"), "type": body.pop("type"), "status": body.pop("status", "completed"), **body}
@@ -126,7 +126,7 @@ def decode_audio(text: str) -> bytes:
         raise Failure("bad_parameter", message, code="invalid_value", param="audio") from None
 
 
-class Conversation:
+class RealtimeConversation:
     """The items of a session's conversation, in order."""
 
     def __init__(self) -> None:
@@ -208,7 +208,7 @@ class Conversation:
         """Return the items as the request of a turn has them."""
         return [item.write() for item in self]
 
-    def write_input(self, stated: Sequence[Mapping[str, Json]], sound: SoundFormat) -> list[dict[str, Json]]:
+    def write_input(self, stated: Sequence[Mapping[str, Json]], sound: SampleFormat) -> list[dict[str, Json]]:
         """Return the items that a response is to see in place of the conversation's. Raises Failure."""
         written: list[dict[str, Json]] = []
         for at, each in enumerate(stated):

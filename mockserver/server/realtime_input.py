@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from mockserver.core.plan import Failure
 from mockserver.dialects._parse import Body
-from mockserver.media.sound import FORMATS, PCM
+from mockserver.media.samples import FORMATS, PCM
 from mockserver.media.speech_detection import SpeechBorder, SpeechDetector
 
 LEAST_COMMITTED = 100  # milliseconds
@@ -13,7 +13,7 @@ MEANT_SILENCE = 500  # milliseconds after which `semantic_vad` takes a turn to b
 USUAL_THRESHOLD = 0.5
 
 
-class Speech(Struct, frozen=True):
+class OngoingSpeech(Struct, frozen=True):
     """Speech that goes on: where it began, in milliseconds, and the id of the item that it will be."""
 
     start: int
@@ -25,7 +25,7 @@ class InputBuffer:
 
     def __init__(self, stated: Body) -> None:
         self.sound = PCM
-        self.speech: Speech | None = None
+        self.speech: OngoingSpeech | None = None
         self._data, self._before = bytearray(), 0
         self._stated: Body = {}
         self.configure(stated)

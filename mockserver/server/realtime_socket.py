@@ -7,6 +7,7 @@ of that stream leaves as one frame. So rules, limits, timing, faults and the jou
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 
 from msgspec.structs import replace
 from pydantic_core import to_json
@@ -31,19 +32,19 @@ from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
 from mockserver.kinds.audio import Transcript
 from mockserver.kinds.realtime import CLIENT_SECRET
-from mockserver.media.sound import FORMATS
+from mockserver.media.samples import FORMATS
 from mockserver.media.speech_detection import SpeechBorder
 from mockserver.server.access import check_key, check_model_allowed
 from mockserver.server.realtime_conversation import (
-    Conversation,
     ConversationItem,
+    RealtimeConversation,
     decode_audio,
     make_item,
 )
-from mockserver.server.realtime_input import InputBuffer, Speech
-from mockserver.server.realtime_turn import Event, ResponseTurn, TurnSender
+from mockserver.server.realtime_input import InputBuffer, OngoingSpeech
+from mockserver.server.realtime_turn import LAST_TYPES, Event, ResponseTurn, TurnSender
 from mockserver.server.respond import LARGE, Responder, Response
-from mockserver.server.socket_frames import fit_to_socket, is_stream
+from mockserver.server.socket_frames import find_type, fit_to_socket, is_stream
 from mockserver.server.socket_session import CUT_SHORT, FAILED, SocketSession
 
 log = logging.getLogger("mockserver")
@@ -75,7 +76,7 @@ class RealtimeSession(SocketSession):
         super().__init__(responder, read_browser_key(handshake, offered), scope=scope, receive=receive, send=send)
         self._offered = offered
         self._engine = self._find_engine()
-        self._conversation, self._tasks = Conversation(), set[asyncio.Task[None]]()
+        self._conversation, self._tasks = RealtimeConversation(), set[asyncio.Task[None]]()
         self._active: ResponseTurn | None = None  # of the conversation
         self._turns: set[ResponseTurn] = set()
         self._events, self._named = 0, 0
@@ -136,7 +137,7 @@ class RealtimeSession(SocketSession):
             return None
         secret = found[0]
         if secret.body["expires_at"] < self._engine.policy.clock.now():
-            return None
+            raise TurnedAway(self._word(Failure("invalid_key", details={"key": key})), BAD_KEY)
         self.handshake = _put_key(self.handshake, secret.body["key"])
         return secret
 
@@ -216,7 +217,7 @@ class RealtimeSession(SocketSession):
         """Tell that the user has begun to speak, or make a turn of what was said."""
         if border.is_start:
             item_id, start = self._name_item(), max(border.at - self._input.prefix, 0)
-            self._input.speech = Speech(start, item_id)
+            self._input.speech = OngoingSpeech(start, item_id)
             await self._say("input_audio_buffer.speech_started", audio_start_ms=start, item_id=item_id)
             if self._detection.get("interrupt_response") and self._active is not None:
                 await self._cancel(self._active, "turn_detected")
@@ -392,10 +393,7 @@ class RealtimeSession(SocketSession):
     async def _run(self, turn: ResponseTurn) -> None:
         """Answer a turn to its end, whatever happens."""
 
-        async def pass_on(data: bytes, event: Event | None) -> None:
-            await self._pass_on(turn, data, event)
-
-        sender = TurnSender(self.send, pass_on)
+        sender = TurnSender(partial(self._pass_on, turn))
         try:
             await self.answer(self._respond(turn, sender), turn.visit, sender)
             if not turn.is_over and turn.reason is None and not self.is_over:  # a fault has cut it short
@@ -433,8 +431,9 @@ class RealtimeSession(SocketSession):
         if turn.is_over or (turn.reason is not None and turn.response is not None):
             return
         if event is None:
-            turn.is_over = True
-            self._forget(turn)
+            if find_type(data) in LAST_TYPES:
+                turn.is_over = True
+                self._forget(turn)
             await self._send_text(data)
             return
         turn.follow(event)

@@ -5,19 +5,20 @@ from base64 import b64decode
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 from msgspec import Struct
-from starlette.types import Message, Send
+from starlette.types import Message
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import Usage
 from mockserver.core.tokens import APPROX
-from mockserver.media.sound import SoundFormat
+from mockserver.media.samples import SampleFormat
 from mockserver.server.realtime_conversation import ConversationItem
 from mockserver.server.respond import Visit
 from mockserver.server.socket_frames import EventSender, find_data
 from mockserver.wire.realtime import TOKEN_OF_ASSISTANT, make_usage
 
 Event = dict[str, Json]
+LAST_TYPES = ("response.done", "error")  # of the events of a response
 
 
 class OpenItem(Struct):
@@ -32,7 +33,7 @@ class OpenItem(Struct):
 class ResponseTurn:
     """A response: its request, its visit, and what was sent of it."""
 
-    def __init__(self, request: HttpRequest, visit: Visit, body: Mapping[str, Json], sound: SoundFormat) -> None:
+    def __init__(self, request: HttpRequest, visit: Visit, body: Mapping[str, Json], sound: SampleFormat) -> None:
         self.request, self.visit, self.body, self.sound = request, visit, body, sound
         self.response: Event | None = None  # as it was when it began
         self.is_over = False  # nothing more of it is sent
@@ -84,7 +85,7 @@ class ResponseTurn:
                     open_item.item.body.update(event["item"])
                 self.output.append(event["item"])
                 self.open = None
-            case "response.done" | "error":
+            case str() if kind in LAST_TYPES:
                 self.is_over = True
 
     def _write(self, open_item: OpenItem, text: str) -> None:
@@ -100,6 +101,7 @@ class ResponseTurn:
         assert self.response is not None  # noqa: S101
         if self.open is not None:
             yield from self._close_item(self.open)
+            self.output.append(self.open.item.body)
         done = {
             **self.response,
             "status": "cancelled",
@@ -129,7 +131,6 @@ class ResponseTurn:
     def _count(self) -> Json:
         call = self.visit.row.call or self.visit.call
         said = [item.get("arguments") or _read_text(item) for item in self.output]
-        said += [self.open.text] if self.open is not None and self.open.item.body not in self.output else []
         usage = Usage(0 if call is None else call.prompt_tokens, sum(map(APPROX.count, said)))
         spoken = -(-self.spoken // self.sound.count_bytes(TOKEN_OF_ASSISTANT))
         return make_usage(usage, heard=0, spoken=spoken)
@@ -147,10 +148,10 @@ _TEXTS = (
 
 
 class TurnSender(EventSender):
-    """Sends the answer to one turn: each event of its stream, once its session has seen it."""
+    """Has the session send the answer to one turn: each event of its stream, or what a rule states as the body."""
 
-    def __init__(self, send: Send, pass_on: Callable[[bytes, Event | None], Awaitable[None]]) -> None:
-        super().__init__(send, "")
+    def __init__(self, pass_on: Callable[[bytes, Event | None], Awaitable[None]]) -> None:
+        super().__init__(_send_nothing, "")
         self._pass_on = pass_on
 
     async def send_event(self, event: bytes) -> None:
@@ -160,4 +161,9 @@ class TurnSender(EventSender):
             await self._pass_on(data, parsed if isinstance(parsed, dict) else None)
 
     async def send_frame(self, data: bytes) -> None:
-        await self._pass_on(data, None)
+        parsed = try_parse(data.decode("utf-8", "replace"))
+        await self._pass_on(data, parsed if isinstance(parsed, dict) else None)
+
+
+async def _send_nothing(message: Message) -> None:
+    """Take what is sent past the session: nothing is."""

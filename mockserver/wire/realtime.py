@@ -14,7 +14,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Part, Refusal, Text, ToolUse, Usage, tokens_of
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import weigh_pieces
-from mockserver.media.sound import PCM, SoundFormat
+from mockserver.media.samples import PCM, SampleFormat
 from mockserver.media.tone import LETTERS_A_SECOND, write_tone
 
 PIECE = 250  # milliseconds of sound in one event
@@ -27,7 +27,7 @@ class Voice(Struct, frozen=True):
 
     name: str = "marin"
     speed: float = 1.0
-    sound: SoundFormat = PCM
+    sound: SampleFormat = PCM
 
     def speak(self, text: str) -> bytes:
         """Return the sound of a text, of whole tokens; there is none without a text."""

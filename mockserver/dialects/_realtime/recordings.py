@@ -6,13 +6,15 @@ from mockserver.core.call import Call, Message, Prompt
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.dialects._parse import Body
-from mockserver.media.sound import SoundFormat
+from mockserver.media.samples import SampleFormat
 from mockserver.media.tone import read_tone
 
 USUAL_TRANSCRIBER = "gpt-4o-mini-transcribe"
 
 
-def make_recording_call(http: HttpRequest, dialect: str, transcription: Body, audio: bytes, sound: SoundFormat) -> Call:
+def make_recording_call(
+    http: HttpRequest, dialect: str, transcription: Body, audio: bytes, sound: SampleFormat
+) -> Call:
     """Return the call for the transcription of a sound, as the session configures it."""
     heard = read_tone(sound.decode(audio))
     stated = {key: value for key, value in transcription.items() if value is not None}

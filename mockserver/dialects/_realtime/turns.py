@@ -26,7 +26,7 @@ from mockserver.dialects._realtime.events import INPUT_ITEM
 from mockserver.dialects._realtime.sessions import OF_RESPONSES, OUTPUT, USUAL_MODEL
 from mockserver.dialects._reply import STREAM_LINES, RequestLines, merge_headers
 from mockserver.dialects._responses import input_messages
-from mockserver.media.sound import FORMATS
+from mockserver.media.samples import FORMATS
 from mockserver.wire.realtime import TOKEN_OF_USER, RealtimeOptions, Voice, stream_events
 
 MOST_TOKENS = 4096  # of an answer
@@ -64,7 +64,8 @@ class RealtimeApi(Struct, frozen=True):
         items = parsed.get("input") or []
         messages = input_messages([_speak_in_text(item) for item in items])
         instructions, most = parsed.get("instructions"), parsed.get("max_output_tokens")
-        tools = tuple([_make_tool(tool) for tool in parsed.get("tools") or ()])
+        offered = parsed.get("tools") or ()
+        tools = tuple([tool_of("function", tool) for tool in offered if tool["type"] == "function"])
         limit = MOST_TOKENS if most in (None, "inf") else most
         return Call(
             dialect=self.dialect,
@@ -137,10 +138,6 @@ def _write_part(part: Body) -> Body:
     if part.get("type") in ("input_audio", "output_audio"):
         return {"type": "input_text", "text": part.get("transcript") or ""}
     return part
-
-
-def _make_tool(tool: Body) -> Tool:
-    return Tool("mcp", kind="mcp", options=tool) if tool["type"] == "mcp" else tool_of("function", tool)
 
 
 def _choose_tool(choice: Json, tools: tuple[Tool, ...]) -> ToolChoice:

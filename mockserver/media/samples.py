@@ -13,7 +13,7 @@ from mockserver.media.tone import RATE
 _IS_BIG_ENDIAN = array("h", [1]).tobytes() == b"\0\1"
 
 
-class SoundFormat(Struct, frozen=True):
+class SampleFormat(Struct, frozen=True):
     """A format: one channel, at `rate` samples a second, of `width` bytes each. `silence` is a sample without sound."""
 
     name: str
@@ -107,8 +107,8 @@ def _list_codes(name: str) -> bytes:
     return bytes([known[ordered[bisect_left(middles, level)]] for level in range(-32_767, 32_768, 4)])
 
 
-PCM = SoundFormat("audio/pcm", RATE, 2, b"\0\0")
-FORMATS: Mapping[str, SoundFormat] = {
+PCM = SampleFormat("audio/pcm", RATE, 2, b"\0\0")
+FORMATS: Mapping[str, SampleFormat] = {
     each.name: each
-    for each in (PCM, SoundFormat("audio/pcmu", 8_000, 1, b"\xff"), SoundFormat("audio/pcma", 8_000, 1, b"\xd5"))
+    for each in (PCM, SampleFormat("audio/pcmu", 8_000, 1, b"\xff"), SampleFormat("audio/pcma", 8_000, 1, b"\xd5"))
 }

@@ -10,7 +10,7 @@ from mockserver.media.speech_detection import SpeechBorder, SpeechDetector
 LEAST_COMMITTED = 100  # milliseconds
 MOST_BUFFERED = 32_000_000  # bytes
 MEANT_SILENCE = 500  # milliseconds after which `semantic_vad` takes a turn to be over
-USUAL_THRESHOLD = 0.5
+USUAL_THRESHOLD, USUAL_PREFIX = 0.5, 300  # what `semantic_vad` does not state
 
 
 class OngoingSpeech(Struct, frozen=True):
@@ -57,7 +57,7 @@ class InputBuffer:
     @property
     def prefix(self) -> int:
         """Return how many milliseconds before its beginning belong to speech."""
-        padding: int = (self._stated["turn_detection"] or {}).get("prefix_padding_ms", 0)
+        padding: int = (self._stated["turn_detection"] or {}).get("prefix_padding_ms", USUAL_PREFIX)
         return padding
 
     def append(self, audio: bytes) -> list[SpeechBorder]:

@@ -437,27 +437,34 @@ class RealtimeSession(SocketSession):
             await self._send_text(data)
             return
         turn.follow(event)
-        kind, item = event.get("type"), event.get("item")
-        if kind == "response.created" and turn.reason is not None:  # it was cancelled before it began
-            await self._send_event(data, event)
-            await self._end_cancelled(turn)
-            return
-        if kind in ("conversation.item.added", "conversation.item.done") and isinstance(item, dict):
-            previous = self._place(turn, item)
-            await self._say(kind, previous_item_id=previous, item=item)
-            return
+        kind = event.get("type")
         if turn.is_over:
             self._forget(turn)
             self._conversation.forget_sound()
-        await self._send_event(data, event)
-        if kind == "response.done":
+        await self._send_with_item(turn, data, event)
+        if kind == "response.created" and turn.reason is not None:  # it was cancelled before it began
+            await self._end_cancelled(turn)
+        elif kind == "response.done":
             await self._tell_limits(event["response"])
+
+    async def _send_with_item(self, turn: ResponseTurn, data: bytes, event: Event) -> None:
+        """Send an event, after or before the one that tells of its item as a part of the conversation."""
+        kind, item = event.get("type"), event.get("item")
+        if not turn.converses or not isinstance(item, dict):
+            await self._send_event(data, event)
+            return
+        if kind == "response.output_item.done":
+            previous = self._conversation.find_previous(item["id"])
+            await self._say("conversation.item.done", previous_item_id=previous, item=item)
+        await self._send_event(data, event)
+        if kind == "response.output_item.added":
+            previous = self._place(turn, item)
+            await self._say("conversation.item.added", previous_item_id=previous, item=item)
 
     def _place(self, turn: ResponseTurn, item: Body) -> str | None:
         """Put an item of a response into the conversation, once; return which one it comes after."""
-        known = self._conversation.get(item["id"])
-        if known is None and turn.open is not None:
-            self._conversation.has_spoken = self._conversation.has_spoken or turn.open.item.body["type"] == "message"
+        if self._conversation.get(item["id"]) is None and turn.open is not None:
+            self._conversation.has_spoken = self._conversation.has_spoken or item["type"] == "message"
             return self._conversation.add(turn.open.item)
         return self._conversation.find_previous(item["id"])
 
@@ -473,10 +480,7 @@ class RealtimeSession(SocketSession):
         turn.leave()
         self._forget(turn)
         for event in closing:
-            item = event.get("item")
-            if event["type"] == "conversation.item.done" and item is not None:
-                event["previous_item_id"] = self._conversation.find_previous(item["id"])
-            await self._say(**event)
+            await self._send_with_item(turn, b"", event)
         await self._tell_limits(closing[-1]["response"])
 
     async def _tell_limits(self, response: Body) -> None:
@@ -502,10 +506,12 @@ class RealtimeSession(SocketSession):
     async def _send_event(self, data: bytes, event: Event) -> None:
         """Send an event of a stream with an id."""
         begun = b'{"type":%b,' % to_json(event.get("type"))
-        if data.startswith(begun):
+        if "event_id" in event:  # it was recorded, or comes from the provider
+            await self._send_text(data)
+        elif data.startswith(begun):
             await self._send_text(b'%b"event_id":"%b",%b' % (begun, self._name_event().encode(), data[len(begun) :]))
         else:
-            await self._send_text(to_json({"event_id": self._name_event(), **event}))
+            await self._send_text(to_json({"type": event.get("type"), "event_id": self._name_event(), **event}))
 
     async def _send_text(self, data: bytes) -> None:
         await self.send({"type": "websocket.send", "text": data.decode("utf-8", "replace")})

@@ -123,8 +123,6 @@ class ResponseTurn:
         elif opened.part == "text":
             yield {"type": "response.output_text.done", **place, "text": opened.text}
             yield {"type": "response.content_part.done", **place, "part": {"type": "text", "text": opened.text}}
-        if self.converses:
-            yield {"type": "conversation.item.done", "previous_item_id": None, "item": body}
         index = {"response_id": self.id, "output_index": opened.index}
         yield {"type": "response.output_item.done", **index, "item": body}
 

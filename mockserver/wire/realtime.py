@@ -1,6 +1,6 @@
 """Realtime: an Answer as the events of a spoken response (https://platform.openai.com/docs/api-reference/realtime).
 
-The events have no ids yet, and do not know which item comes before theirs: that is for the session that sends them.
+The events have no ids yet, and those of the conversation are missing: that is for the session that sends them.
 """
 
 from base64 import b64encode
@@ -43,14 +43,13 @@ class Voice(Struct, frozen=True):
 class RealtimeOptions(Struct, frozen=True):
     """What the request says of the response: the fields that it repeats, and its voice, if it is spoken.
 
-    `heard` is how many tokens of sound the prompt has. `converses`: its items become part of the conversation.
+    `heard` is how many tokens of sound the prompt has.
     """
 
     repeated: Mapping[str, Json]
     voice: Voice | None = None
     metadata: Json = None
     heard: int = 0
-    converses: bool = True
 
 
 class SpokenItem(Struct, frozen=True):
@@ -191,8 +190,8 @@ class _ItemEvents(Struct, frozen=True):
 
     def stream(self, done: Mapping[str, Json], *, is_whole: bool) -> Iterator[Frame]:
         """Yield the events up to those that say what was `done`; of an item that breaks off, up to its last delta."""
-        begun = self.item.begin()
-        yield from self._tell_item("added", begun, "response.output_item", "conversation.item")
+        place = {"response_id": self.answer.id, "output_index": self.item.index}
+        yield _event("response.output_item.added", {**place, "item": self.item.begin()})
         if isinstance(self.item.part, ToolUse):
             yield from self._call(self.item.part, is_whole=is_whole)
         elif self.options.voice is None:
@@ -200,15 +199,7 @@ class _ItemEvents(Struct, frozen=True):
         else:
             yield from self._speak(self.options.voice, is_whole=is_whole)
         if is_whole:
-            yield from self._tell_item("done", done, "conversation.item", "response.output_item")
-
-    def _tell_item(self, what: str, item: Mapping[str, Json], *whose: str) -> Iterator[Frame]:
-        for each in whose:
-            if each == "response.output_item":
-                place = {"response_id": self.answer.id, "output_index": self.item.index}
-                yield _event(f"{each}.{what}", {**place, "item": item})
-            elif self.options.converses:
-                yield _event(f"{each}.{what}", {"previous_item_id": None, "item": item})
+            yield _event("response.output_item.done", {**place, "item": done})
 
     @property
     def _place(self) -> dict[str, Json]:

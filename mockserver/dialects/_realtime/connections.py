@@ -95,7 +95,12 @@ class ConnectionsApi(Struct, frozen=True):
         seconds = (call.raw.get("expires_after") or {}).get("seconds") or 600
         value, expires_at = objects.draw_id(SECRETS), objects.now + seconds
         shown: dict[str, Json] = {"value": value, "expires_at": expires_at, "session": session}
-        kept = KeptObject(self.dialect, CLIENT_SECRET.name, value, {**shown, "key": bearer(call.http) or ""})
+        kept = KeptObject(
+            self.dialect,
+            CLIENT_SECRET.name,
+            value,
+            {**shown, "key": bearer(call.http) or call.http.header("api-key") or ""},
+        )
         await objects.keep(kept)
         return ObjectView(shown)
 

@@ -116,7 +116,6 @@ def make_options(body: Body) -> RealtimeOptions:
         voice=spoken if "audio" in modalities else None,
         metadata=body.get("metadata"),
         heard=sum(map(_count_tokens_of_sound, body.get("input") or ())),
-        converses=converses,
     )
 
 

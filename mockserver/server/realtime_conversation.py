@@ -2,6 +2,7 @@
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 
 from msgspec import Struct, field
 from pydantic_core import to_json
@@ -71,8 +72,30 @@ class ConversationItem(Struct):
     def _write_part(self, part: dict[str, Json]) -> dict[str, Json]:
         if part["type"] not in _SPOKEN:
             return part
-        length = {"audio_ms": self.milliseconds} if part["type"] == "input_audio" and self.length else {}
-        return {"type": part["type"], "transcript": part.get("transcript") or self.heard, **length}
+        text = part.get("transcript") or self.heard
+        told: dict[str, Json] = {"type": part["type"], "transcript": text}
+        if part["type"] == "input_audio" and self.length:
+            told["audio_ms"] = self.milliseconds
+            if not text:  # what tells one sound from another
+                told["audio_sha256"] = sha256(self.audio).hexdigest()
+        return told
+
+    def write_for_provider(self) -> dict[str, Json]:
+        """Return the item as the provider takes it: what the user said as sound, what the assistant said as text."""
+        if not self.content:
+            return self.body
+        return {**self.body, "content": [self._write_part_for_provider(part) for part in self.content]}
+
+    def _write_part_for_provider(self, part: dict[str, Json]) -> dict[str, Json]:
+        match part["type"]:
+            case "output_audio":
+                return {"type": "output_text", "text": part.get("transcript") or ""}
+            case "input_audio" if self.audio:
+                audio = b64encode(self.sound.decode(bytes(self.audio))).decode()
+                return {"type": "input_audio", "audio": audio}
+            case "input_audio":
+                return {"type": "input_text", "text": part.get("transcript") or self.heard}
+        return part
 
     def shorten(self, content_index: int, end: int) -> None:
         """Cut what the assistant said after so many milliseconds, and the words with it. Raises Failure."""
@@ -204,20 +227,16 @@ class RealtimeConversation:
         message = f"Tool call ID '{truncate(str(call_id))}' not found in conversation."
         raise Failure("bad_parameter", message, code="invalid_value", param="item.call_id")
 
-    def write(self) -> list[dict[str, Json]]:
-        """Return the items as the request of a turn has them."""
-        return [item.write() for item in self]
-
-    def write_input(self, stated: Sequence[Mapping[str, Json]], sound: SampleFormat) -> list[dict[str, Json]]:
+    def select(self, stated: Sequence[Mapping[str, Json]], sound: SampleFormat) -> list[ConversationItem]:
         """Return the items that a response is to see in place of the conversation's. Raises Failure."""
-        written: list[dict[str, Json]] = []
+        selected: list[ConversationItem] = []
         for at, each in enumerate(stated):
             if each["type"] == "item_reference":
                 found = self._items.get(str(each["id"]))
                 if found is None:
                     message = f"Item with id '{truncate(str(each['id']))}' not found."
                     raise Failure("bad_parameter", message, code="invalid_value", param=f"response.input[{at}].id")
-                written.append(found.write())
+                selected.append(found)
             else:
-                written.append(make_item(each, f"item_{at}", sound).write())
-        return written
+                selected.append(make_item(each, f"item_{at}", sound))
+        return selected

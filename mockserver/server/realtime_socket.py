@@ -6,7 +6,7 @@ of that stream leaves as one frame. So rules, limits, timing, faults and the jou
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
 from msgspec.structs import replace
@@ -43,6 +43,7 @@ from mockserver.server.realtime_conversation import (
 )
 from mockserver.server.realtime_input import InputBuffer, OngoingSpeech
 from mockserver.server.realtime_turn import LAST_TYPES, Event, ResponseTurn, TurnSender
+from mockserver.server.realtime_upstream import RealtimeUpstream
 from mockserver.server.respond import LARGE, Responder, Response
 from mockserver.server.socket_frames import find_type, fit_to_socket, is_stream
 from mockserver.server.socket_session import CUT_SHORT, FAILED, SocketSession
@@ -79,6 +80,7 @@ class RealtimeSession(SocketSession):
         self._conversation, self._tasks = RealtimeConversation(), set[asyncio.Task[None]]()
         self._active: ResponseTurn | None = None  # of the conversation
         self._turns: set[ResponseTurn] = set()
+        self._upstream = RealtimeUpstream()
         self._events, self._named = 0, 0
         self._session: Body = {}
         self._name = self._conversation_id = ""
@@ -176,6 +178,7 @@ class RealtimeSession(SocketSession):
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._upstream.close()
 
     # What the client sends.
 
@@ -354,8 +357,14 @@ class RealtimeSession(SocketSession):
         if len(self._turns) >= MOST_AT_ONCE:
             message = f"This session has {MOST_AT_ONCE} responses in progress already. {_WAIT}"
             raise Failure("bad_parameter", message, code="too_many_active_responses")
-        body = self._write_turn(stated)
-        request = self.make_request(to_json(body), SocketTurn(SocketAnswers()))
+        items = [*self._conversation]
+        if (given := stated.get("input")) is not None:
+            items = self._conversation.select(given, self._input.sound)
+        body = self._write_turn(stated, items)
+        write = partial(write_frame, body, items)
+        request = self.make_request(
+            to_json(body), SocketTurn(SocketAnswers(), write_frame=write, upstream=self._upstream)
+        )
         visit = self.admit(request)
         try:
             self.hold(request, visit)
@@ -372,22 +381,19 @@ class RealtimeSession(SocketSession):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _write_turn(self, stated: Body) -> dict[str, Json]:
+    def _write_turn(self, stated: Body, items: Sequence[ConversationItem]) -> dict[str, Json]:
         """Return the body of a turn's request: what the session says of a response, and the conversation."""
         session = self._session
         said = {key: value for key, value in stated.items() if value is not None and key not in ("input", "audio")}
         repeated = {key: session[key] for key in _OF_RESPONSES if session.get(key) not in (None, "", [])}
         output = read_output(session, (stated.get("audio") or {}).get("output") or {})
-        items = self._conversation.write()
-        if (given := stated.get("input")) is not None:
-            items = self._conversation.write_input(given, self._input.sound)
         return {
             "model": session["model"],
             **repeated,
             **said,
             "audio": {"output": output},
             "conversation_id": self._conversation_id,
-            "input": items,
+            "input": [item.write() for item in items],
         }
 
     async def _run(self, turn: ResponseTurn) -> None:
@@ -412,11 +418,8 @@ class RealtimeSession(SocketSession):
     async def _respond(self, turn: ResponseTurn, sender: TurnSender) -> Response:
         """Return the response to a turn; one that is refused is a stream of events, too."""
         response = await self.responder.respond(turn.request, turn.visit)
-        if response.forwarded is not None:
-            failure = Failure("unsupported", _NOT_FORWARDED, status=400, code="not_forwarded")
-            response = await self.refuse(turn.request, failure, turn.visit)
         reply = response.reply
-        if reply.status >= 400 and not is_stream(response):
+        if response.forwarded is None and reply.status >= 400 and not is_stream(response):
             name = f"resp_{self._engine.policy.seed.alnum(21, 'failed response', self._name, str(self._name_item()))}"
             events = fail_events(reply, name, turn.body)
             response.reply = replace(
@@ -437,7 +440,10 @@ class RealtimeSession(SocketSession):
             await self._send_text(data)
             return
         turn.follow(event)
-        kind = event.get("type")
+        kind, begun = event.get("type"), event.get("response")
+        if turn.converses and isinstance(begun, dict) and begun.get("conversation_id", "") is None:
+            begun["conversation_id"] = self._conversation_id  # the provider was asked out of band
+            data = to_json(event)
         if turn.is_over:
             self._forget(turn)
             self._conversation.forget_sound()
@@ -538,6 +544,15 @@ _ACTS: Mapping[str, Callable[[RealtimeSession, Body], Awaitable[None]]] = {
 }
 
 
+def write_frame(body: Body, items: Sequence[ConversationItem]) -> bytes:
+    """Return a turn as the provider takes it: a response out of band, which sees the items."""
+    output = {key: value for key, value in body["audio"]["output"].items() if key != "speed"}
+    stated = {key: value for key, value in body.items() if key not in ("model", "conversation_id")}
+    seen = [item.write_for_provider() for item in items]
+    response = {**stated, "audio": {"output": output}, "conversation": "none", "input": seen}
+    return to_json({"type": "response.create", "response": response})
+
+
 def read_browser_key(handshake: HttpRequest, offered: list[str]) -> HttpRequest:
     """Return a handshake with the key that a browser sends as a subprotocol, as it can send no header."""
     key = next((each.removeprefix(BROWSER_KEY) for each in offered if each.startswith(BROWSER_KEY)), None)
@@ -565,4 +580,3 @@ _NO_NAME = "You must provide a model parameter, for example wss://api.openai.com
 _NO_RESPONSES = "A transcription session has no responses."
 _WAIT = "Wait until the response is finished before creating a new one."
 _NOT_HEARD = "This recording cannot be transcribed."
-_NOT_FORWARDED = "mockserver does not pass Realtime sessions on to the provider, and records none of them."

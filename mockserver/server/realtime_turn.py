@@ -5,6 +5,7 @@ from base64 import b64decode
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 from msgspec import Struct
+from pydantic_core import to_json
 from starlette.types import Message
 
 from mockserver.core.http import HttpRequest
@@ -160,6 +161,8 @@ class TurnSender(EventSender):
 
     async def send_frame(self, data: bytes) -> None:
         parsed = try_parse(data.decode("utf-8", "replace"))
+        if isinstance(parsed, dict) and parsed.pop("status", None) is not None:  # which events of Responses have
+            data = to_json(parsed)
         await self._pass_on(data, parsed if isinstance(parsed, dict) else None)
 
 

@@ -44,7 +44,6 @@ TOOL: Any = {
     "name": "get_weather",
     "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
 }
-NOWHERE = "http://localhost:1"
 TEXT: Any = {"output_modalities": ["text"]}
 
 
@@ -630,13 +629,3 @@ def test_a_client_that_leaves_ends_its_response(server: MockServer) -> None:
     while not server.calls[-1].ended and time.monotonic() < deadline:
         time.sleep(0.02)
     assert server.calls[-1].ended.startswith("client left")
-
-
-def test_a_session_is_not_passed_on(tmp_path: Path) -> None:
-    with (
-        MockServer(
-            record="all", cassette="names", cassettes=tmp_path, upstream={"openai": "http://localhost:1"}
-        ) as server,
-        talk(server.url) as client,
-    ):
-        assert "does not pass Realtime sessions on" in client.fail(user("hello"), respond())["message"]

@@ -200,6 +200,9 @@ class RealtimeSession(SocketSession):
             await _ACTS[event["type"]](self, event)
         except Failure as failure:
             await self._complain(self._word(failure), event_id)
+        except Exception:  # a bug of mockserver
+            log.exception("internal error of mockserver on a WebSocket at %s", ascii(self.handshake.path))
+            await self._complain(self._word(Failure("server_error", _BUG)), event_id)
 
     async def _update(self, event: Body) -> None:
         has_spoken = self._conversation.has_spoken
@@ -579,4 +582,5 @@ _NO_BETA = "The Realtime Beta API is no longer supported. Please use /v1/realtim
 _NO_NAME = "You must provide a model parameter, for example wss://api.openai.com/v1/realtime?model=gpt-realtime."
 _NO_RESPONSES = "A transcription session has no responses."
 _WAIT = "Wait until the response is finished before creating a new one."
+_BUG = "mockserver failed on this event; its log says how."
 _NOT_HEARD = "This recording cannot be transcribed."

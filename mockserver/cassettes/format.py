@@ -355,7 +355,7 @@ def _join_text(content: Json) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else ()
-    texts = (part.get("text") if isinstance(part, Mapping) else part for part in parts)
+    texts = (part.get("text", part.get("transcript")) if isinstance(part, Mapping) else part for part in parts)
     return " ".join(text for text in texts if isinstance(text, str))
 
 

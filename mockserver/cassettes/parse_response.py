@@ -251,6 +251,16 @@ def _read_steps(found: Sequence[Event]) -> ParsedResponse:
     return ParsedResponse((choice,), error=error, broken=error is not None, complete=error is not None)
 
 
+def _read_spoken(found: Sequence[Event]) -> ParsedResponse:
+    """Return a response of a Realtime session: its last event is the same whatever its status is."""
+    last = next((event for event in reversed(found) if event.table.get("type") == "response.done"), None)
+    if last is None:
+        return _read_steps(found)
+    response = read_table(last.table.get("response"))
+    details = read_table(response.get("status_details"))
+    return _read_response({**response, "incomplete_details": details, "error": details.get("error")})
+
+
 def _collect_items(found: Sequence[Event]) -> list[Table]:
     """Return the finished items, and the text of unfinished messages."""
     items, texts = dict[int, Table](), dict[int, str]()
@@ -386,8 +396,8 @@ def _read_item(item: Table) -> Iterator[ParsedPart]:
     match item.get("type"):
         case "message":
             for content in read_rows(item.get("content")):
-                for kind in ("text", "refusal"):
-                    if text := _read_text(content.get(kind)):
+                for key, kind in (("text", "text"), ("refusal", "refusal"), ("transcript", "text")):
+                    if text := _read_text(content.get(key)):
                         yield ParsedPart(kind, text)
         case "reasoning":
             texts = read_rows(item.get("content")) or read_rows(item.get("summary"))
@@ -740,6 +750,7 @@ _PROMPTED_REASONS = {"LENGTH": "length", "MAX_TOKENS": "length", "CONTENT_FILTER
 # How the events of a stream, and a whole body, are read in each format; the contents of Gemini are alike in both.
 _READERS: Mapping[str, tuple[Callable[[Sequence[Event]], ParsedResponse] | None, Callable[[Table], ParsedResponse]]] = {
     **dict.fromkeys(("responses", "response"), (_read_steps, _read_response)),
+    "realtime": (_read_spoken, _read_response),
     **dict.fromkeys(("chat", "completions"), (_read_chunks, lambda body: _read_choices([body]))),
     "stored_chat": (None, lambda body: _read_choices([body])),
     "messages": (_read_message_events, _read_message),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -41,7 +41,7 @@ class Operation(Struct, frozen=True):
     Failure; if nothing is checked, it leaves out wrong values, which `call` keeps. `render(call, outcome)` returns the
     reply to a success, whose type is the operation's own. `query` is what the official client always sends.
     `readdress(call, reply)` returns a recorded reply as the answer to a call that asks for the same.
-    `over_socket`: clients can also send it over a WebSocket.
+    `over_socket`: clients can also send it over a WebSocket, in a session of this kind.
     `error(failed, frames)` returns a failed reply as an event of a stream, after this many others. `own_urls(request,
     body)` returns the body of the provider's own reply, with URLs of this server wherever clients send later requests.
     `unify(request, body)` returns a body as rules know it: with the values that the path or the query has instead, and
@@ -59,7 +59,7 @@ class Operation(Struct, frozen=True):
     parse: Callable[[HttpRequest, Validation], Call]
     render: Callable[[Call, Any], Reply]
     query: Mapping[str, str] = {}
-    over_socket: bool = False
+    over_socket: Literal["", "responses", "realtime"] = ""
     shows_reasoning: bool = False  # whether its answers show what the model thought
     error: Callable[[Reply, int], Frame] = error_frame
     params: Mapping[str, str] = {}

@@ -20,6 +20,8 @@ from mockserver.dialects._errors import refuse
 from mockserver.dialects._objects import object_operations
 from mockserver.dialects._objects.references import refer_to_kept
 from mockserver.dialects._objects.resource import ObjectsApi
+from mockserver.dialects._realtime.connections import ConnectionsApi
+from mockserver.dialects._realtime.turns import RealtimeApi
 from mockserver.dialects._reply import RequestLines, answer_reply, request_hex
 from mockserver.dialects._responses import (
     RESPONSE_LAYOUT,
@@ -70,11 +72,15 @@ class OpenAIApi(Struct, frozen=True, dict=True):
     def responses_operation(self) -> Operation:
         return Operation(
             *("responses", "POST", "/responses", self._parse_responses, self._render_responses),
-            over_socket=True,
+            over_socket="responses",
             shows_reasoning=True,
             error=error_event,
             history=RESPONSES_HISTORY,
         )
+
+    def realtime_operations(self) -> tuple[Operation, ...]:
+        turns, connections = RealtimeApi(self.dialect, self.lines), ConnectionsApi(self.dialect, self.lines)
+        return (turns.turn_operation(), *connections.operations())
 
     def account_operations(self) -> tuple[Operation, ...]:
         lines = self._own_lines
@@ -146,6 +152,6 @@ class OpenAIApi(Struct, frozen=True, dict=True):
 
 # Endpoints that these providers have and mockserver does not, with the `then` of a rule that answers each.
 MISSING: Mapping[str, str] = {
-    **dict.fromkeys(("/videos", "/realtime", "/assistants", "/threads"), "{json: {}}"),
+    **dict.fromkeys(("/videos", "/assistants", "/threads"), "{json: {}}"),
     **dict.fromkeys(("/chatkit", "/organization", "/projects"), "{json: {}}"),
 }

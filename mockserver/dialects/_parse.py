@@ -353,6 +353,8 @@ def _single(error: ErrorDetails, body: Json) -> Complaint:
         return Complaint(word, path, got=got, bound=limits[key])
     if kind == "missing":
         return Complaint("missing", path)
+    if kind == "extra_forbidden":
+        return Complaint("unknown", path)
     return Complaint("value", path, got=got, message=f"Invalid value: {error['msg']}")
 
 

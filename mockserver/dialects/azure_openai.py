@@ -201,6 +201,7 @@ _OF_DEPLOYMENTS = API.inference_operations()
 _ANSWERING = (*_OF_DEPLOYMENTS, API.responses_operation())
 _OF_RESOURCE = (
     API.responses_operation(),
+    *API.realtime_operations(),
     *API.account_operations(),
     *API.object_operations(_ANSWERING),
     *model_operations(NAME, _lines),

@@ -153,6 +153,7 @@ ANSWERING = (
     moderation_operation(NAME, _lines),
     *ImagesApi(NAME, _lines).operations(),
     *AudioApi(NAME, _lines).operations(),
+    *API.realtime_operations(),
 )
 DIALECT = Dialect(
     name=NAME,

@@ -24,6 +24,7 @@ from mockserver.kinds import (
     mcp,
     models,
     moderations,
+    realtime,
     rerank,
     responses,
     skills,
@@ -59,6 +60,7 @@ KINDS = (
     skills,
     webhooks,
     mcp,
+    realtime,
 )
 
 Kind = TypeVar("Kind", bound=OperationKind)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -35,6 +36,9 @@ from mockserver.server.routes import (
     tidy,
 )
 from mockserver.server.snapshot import find_path, make_request, parse_query, read_body
+
+if TYPE_CHECKING:
+    from mockserver.server.socket_session import SocketSession
 
 
 def build_app(live: Live) -> "FastRouter":
@@ -188,9 +192,8 @@ class Site:
             await receive()
             await send({"type": "websocket.close"})
             return
-        from mockserver.server.responses_socket import ResponsesSession  # few servers need it
-
-        await ResponsesSession(found.responder, handshake, scope=scope, receive=receive, send=send).run()
+        session = _find_session(found.responder)
+        await session(found.responder, handshake, scope=scope, receive=receive, send=send).run()
 
     def admits_socket(self, path: str, query: bytes, headers: Fields) -> bool:
         """Return whether the connection of a handshake is to go on as a WebSocket."""
@@ -251,6 +254,17 @@ class Site:
         return app.responders.keep(
             path, FoundResponder(found.app.responder, inner, found.params, namespace), _RESPONDER + 4 * len(path)
         )
+
+
+def _find_session(responder: Responder) -> "type[SocketSession]":
+    """Return what serves a client over a WebSocket; few servers need it."""
+    if any(operation.over_socket == "realtime" for operation in responder.operations.values()):
+        from mockserver.server.realtime_socket import RealtimeSession
+
+        return RealtimeSession
+    from mockserver.server.responses_socket import ResponsesSession
+
+    return ResponsesSession
 
 
 class Named(Struct, eq=False):

@@ -16,10 +16,13 @@ def is_handshake(http: HttpRequest) -> bool:
     return http.method == "GET" and b"websocket" in http.fields.get(b"upgrade", b"").lower()
 
 
-def check_handshake(http: HttpRequest, dialect: Dialect, settings: Settings) -> None:
-    """Refuse what must not open a WebSocket: other pages, wrong keys, handshakes with mistakes. Raises Failure."""
+def check_handshake(http: HttpRequest, dialect: Dialect, settings: Settings, *, checks_key: bool = True) -> None:
+    """Refuse what must not open a WebSocket: other pages, wrong keys, handshakes with mistakes. Raises Failure.
+
+    Unless it `checks_key`, that is left to the session, which tells its client over the WebSocket.
+    """
     check_page(http, settings)
-    if settings.keys is not None:
+    if settings.keys is not None and checks_key:
         check_key(dialect.credential(http), settings.keys)
     version = http.fields.get(b"sec-websocket-version")
     if version != VERSION:

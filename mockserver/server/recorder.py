@@ -329,6 +329,7 @@ _LINE = rb"(?:\A|[\r\n])"
 _DONE = _LINE + rb"data: ?\[DONE\][ \t]*[\r\n]"
 _FAILED = _LINE + rb'(?:event: ?error[ \t]*[\r\n]|data: ?\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error"))'
 _CLOSED = rb'"type"\s*:\s*"response\.(?:completed|incomplete|failed)"'
+_SPOKEN = rb'"type"\s*:\s*"response\.done"'
 _OF_CHUNKS = lazy_pattern(_DONE + b"|" + _FAILED)
 _OF_STEPS = lazy_pattern(_CLOSED + b"|" + _FAILED)
 
@@ -337,6 +338,7 @@ _ENDS: Mapping[str, re.Pattern[bytes] | ResponseEvent] = {
     "chat": _OF_CHUNKS,
     "completions": _OF_CHUNKS,
     "responses": _OF_STEPS,
+    "realtime": lazy_pattern(_SPOKEN + b"|" + _FAILED),
     "response": _OF_STEPS,
     "contents": lazy_pattern(rb'"(?:finishReason|blockReason)"\s*:' + b"|" + _FAILED),
     "lines": lazy_pattern(rb'"done"\s*:\s*true|\A\s*\{\s*"error"\s*:'),

@@ -293,7 +293,8 @@ class Responder(Struct, eq=False):
 
     def _check_handshake(self, request: HttpRequest) -> None:
         if self._has_socket:
-            check_handshake(request, self.dialect, self.live.settings)
+            of_responses = any(each.over_socket == "responses" for each in self.operations.values())
+            check_handshake(request, self.dialect, self.live.settings, checks_key=of_responses)
 
     @property
     def _has_socket(self) -> bool:

@@ -230,21 +230,10 @@ class ResponsesSession(SocketSession):
         return response
 
     def _make_request(self, event: ClientEvent) -> HttpRequest:
-        handshake = self.handshake
-        headers = [field for field in handshake.headers if field[0] not in _OF_HANDSHAKES]
-        headers.append((b"content-type", b"application/json"))
-        return HttpRequest(
-            method="POST",
-            path=handshake.path,
-            query=handshake.query,
-            headers=headers,
-            body=event.body,
-            namespace=handshake.namespace,
-            path_params=handshake.path_params,
-            turn=SocketTurn(
-                self._answers, event.lane, writes=event.writes, write_frame=event.write, upstream=self._upstream
-            ),
+        turn = SocketTurn(
+            self._answers, event.lane, writes=event.writes, write_frame=event.write, upstream=self._upstream
         )
+        return self.make_request(event.body, turn)
 
     async def say_expired(self) -> None:
         error = {"type": "invalid_request_error", "code": "websocket_connection_limit_reached", "message": _EXPIRED}
@@ -262,11 +251,3 @@ class ResponsesSession(SocketSession):
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             await self._upstream.close()
-
-
-_OF_HANDSHAKES = frozenset(
-    (
-        *(b"upgrade", b"connection", b"content-type", b"content-length", b"content-encoding", b"transfer-encoding"),
-        *(b"sec-websocket-key", b"sec-websocket-version", b"sec-websocket-extensions", b"sec-websocket-protocol"),
-    )
-)

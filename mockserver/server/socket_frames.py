@@ -45,15 +45,16 @@ class EventSender:
         if self._is_stream:
             *events, self._unsent = _END_OF_EVENT.split(self._unsent)
             for event in events:
-                await self._send_event(event)
+                await self.send_event(event)
         elif not message.get("more_body"):
             frame = self._unsent if self._is_framed else make_frame(self._status, self._headers, self._unsent)
             self.is_over, self.has_failed = bool(frame), self._status >= 400
             if frame:
                 await self.send_frame(frame)
 
-    async def _send_event(self, event: bytes) -> None:
-        data = b"\n".join([found[1] for found in _DATA.finditer(event)])
+    async def send_event(self, event: bytes) -> None:
+        """Send an event of a stream."""
+        data = find_data(event)
         if data and data != b"[DONE]":
             kind = find_type(data) if _LAST.search(data) else None
             self.is_over = self.is_over or kind in LAST_TYPES
@@ -65,6 +66,11 @@ class EventSender:
         if self._lane and data.endswith(b"}"):
             data = b'%b,"stream_id":"%b"}' % (data[:-1], self._lane.encode())
         await self._send({"type": "websocket.send", "text": data.decode("utf-8", "replace")})
+
+
+def find_data(event: bytes) -> bytes:
+    """Return the data of an event of a stream."""
+    return b"\n".join([found[1] for found in _DATA.finditer(event)])
 
 
 def fit_to_socket(response: Response, visit: Visit) -> Response:

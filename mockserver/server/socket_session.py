@@ -13,7 +13,7 @@ from msgspec import Struct
 from starlette.types import Message, Receive, Scope, Send
 
 from mockserver.core.action import NO_CLOSE_FRAME
-from mockserver.core.http import HttpRequest
+from mockserver.core.http import HttpRequest, SocketTurn
 from mockserver.core.plan import Failure
 from mockserver.delivery.drive import WIRE, ClientConnection, PacedStream, Wire
 from mockserver.server.deliver import serve
@@ -69,7 +69,12 @@ class SocketWire(Struct, frozen=True):
 
 
 class SocketSession:
-    """One WebSocket of a client, from its handshake, which is known to be right, to its end."""
+    """One WebSocket of a client, from its handshake, which is known to be right, to its end.
+
+    `expiry` is the reason with which a session that has lasted long enough is closed.
+    """
+
+    expiry = ""
 
     def __init__(
         self, responder: Responder, handshake: HttpRequest, *, scope: Scope, receive: Receive, send: Send
@@ -84,10 +89,11 @@ class SocketSession:
     async def run(self) -> None:
         """Accept the client, and take what it sends until it leaves, the server stops or the session is too old."""
         await self._receive()  # websocket.connect
-        await self._send({"type": "websocket.accept"})
+        await self._send({"type": "websocket.accept", "subprotocol": self.subprotocol})
         code: int | None = None
         try:
-            code = await self._take_all()
+            if await self.greet():
+                code = await self._take_all()
         finally:
             if code is None:
                 self._has_left.set()
@@ -95,7 +101,16 @@ class SocketSession:
         if code == EXPIRED:
             await self.say_expired()
         if code is not None:
-            await self.close(code)
+            await self.close(code, self.expiry if code == EXPIRED else "")
+
+    @property
+    def subprotocol(self) -> str | None:
+        """Return which of the protocols that the client offers is spoken."""
+        return None
+
+    async def greet(self) -> bool:
+        """Say what comes before anything that the client sends; False: it is turned away, and the connection closed."""
+        return True
 
     async def take(self, message: Message) -> None:
         """Take a message of the client: `text` or `bytes`."""
@@ -124,13 +139,29 @@ class SocketSession:
                 return EXPIRED
             await self.take(message)
 
+    def make_request(self, body: bytes, turn: SocketTurn) -> HttpRequest:
+        """Return the request over HTTP that stands for something that the client asks."""
+        handshake = self.handshake
+        headers = [field for field in handshake.headers if field[0] not in _OF_HANDSHAKES]
+        headers.append((b"content-type", b"application/json"))
+        return HttpRequest(
+            method="POST",
+            path=handshake.path,
+            query=handshake.query,
+            headers=headers,
+            body=body,
+            namespace=handshake.namespace,
+            path_params=handshake.path_params,
+            turn=turn,
+        )
+
     def admit(self, request: HttpRequest) -> Visit:
         """Return the visit of a request that the client makes."""
         visit = self.responder.admit(request.method, request.path, request.namespace)
         row = visit.row
         row.query, row.headers, row.is_socket = self._scope["query_string"], request.headers, True
         row.take(request.body)
-        visit.receive = self._wait_until_left
+        visit.receive = self.wait_until_left
         return visit
 
     def hold(self, request: HttpRequest, visit: Visit) -> None:
@@ -139,8 +170,8 @@ class SocketSession:
         visit.take(estimate_parsed_size(request.body) if size > LARGE else size)
 
     async def answer(self, response: Awaitable[Response], visit: Visit, send: Send) -> None:
-        """Send the response to a request, as the messages of ASGI that HTTP has."""
-        client = ClientConnection(self._wait_until_left, send, self._wire)
+        """Send the response to a request, as the messages of ASGI that HTTP has, until its visitor leaves."""
+        client = ClientConnection(visit.receive, send, self._wire)
         scope = {**self._scope, "type": "http", "method": visit.row.method, "http_version": "1.1"}
         with self._note_answering():
             await serve(self.responder, response, visit, client, scope)
@@ -155,10 +186,10 @@ class SocketSession:
         except OSError:
             self._has_left.set()
 
-    async def close(self, code: int) -> None:
+    async def close(self, code: int, reason: str = "") -> None:
         """Close the connection; nothing more is sent."""
         if not self._has_left.is_set():
-            await self.send({"type": "websocket.close", "code": code})
+            await self.send({"type": "websocket.close", "code": code, "reason": reason})
             self._has_left.set()
 
     @property
@@ -183,6 +214,14 @@ class SocketSession:
         finally:
             self._wire.wire.answering -= 1
 
-    async def _wait_until_left(self) -> Message:
+    async def wait_until_left(self) -> Message:
         await self._has_left.wait()
         return {"type": "http.disconnect"}
+
+
+_OF_HANDSHAKES = frozenset(
+    (
+        *(b"upgrade", b"connection", b"content-type", b"content-length", b"content-encoding", b"transfer-encoding"),
+        *(b"sec-websocket-key", b"sec-websocket-version", b"sec-websocket-extensions", b"sec-websocket-protocol"),
+    )
+)

@@ -6,7 +6,7 @@ frame that is an error is an answer with its status. So it is relayed, recorded 
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -90,30 +90,12 @@ class UpstreamSocket:
                 await connection.close()
 
     async def _open(self, request: "Request") -> "ClientConnection | None":
-        from websockets.asyncio.client import connect
         from websockets.exceptions import InvalidStatus, WebSocketException
 
         if self._is_refused:
             return None
-
-        class Connect(connect):
-            """Follows no redirect, which might take the key elsewhere."""
-
-            def process_redirect(self, exc: Exception) -> Exception | str:
-                return exc
-
-        url = request.url.copy_with(scheme="wss" if request.url.scheme == "https" else "ws")
-        headers = [(name, value) for name, value in request.headers.multi_items() if name.lower() not in _OF_HTTP]
         try:
-            self._connection = await Connect(
-                str(url),
-                additional_headers=headers,
-                user_agent_header=None,
-                open_timeout=None,  # the request has one
-                close_timeout=CLOSE_WITHIN,
-                max_size=None,
-                **_find_tls(request),
-            )
+            self._connection = await connect_upstream(request)
         except InvalidStatus:
             self._is_refused = True
             return None
@@ -158,7 +140,7 @@ class UpstreamSocket:
         from httpx2 import ReadTimeout
 
         try:
-            async with asyncio.timeout(_find_read_timeout(request)):
+            async with asyncio.timeout(find_read_timeout(request)):
                 return await self._receive(frames, turn)
         except TimeoutError:
             raise ReadTimeout("the WebSocket is silent") from None
@@ -170,23 +152,14 @@ class UpstreamSocket:
 
         owner = self
 
-        class Whole(AsyncByteStream):
-            def __init__(self, body: bytes) -> None:
-                self._body = body
-
-            async def __aiter__(self) -> AsyncIterator[bytes]:
-                yield self._body
-
         event = try_parse(first.decode("utf-8", "replace"))
         if isinstance(event, dict) and event.get("type") == "error" and isinstance(event.get("error"), dict):
             self._forget(frames, turn)
             status = event.get("status")
-            headers = [("content-type", "application/json"), *_find_headers(event)]
             body = to_json({"error": _drop_headers(event["error"])})
             if not (isinstance(status, int) and 400 <= status <= 599):
                 status = 500
-            headers.append(("content-length", str(len(body))))
-            return Response(status, headers=headers, stream=Whole(body), request=request)
+            return make_refusal(status, body, request, headers=_find_headers(event))
 
         class Events(AsyncByteStream):
             is_over = False
@@ -195,7 +168,7 @@ class UpstreamSocket:
                 data = first
                 while True:
                     self.is_over = find_type(data) in LAST_TYPES
-                    yield _write_event(data)
+                    yield write_event(data)
                     if self.is_over:
                         return
                     data = await owner._receive_in_time(frames, turn, request)
@@ -205,11 +178,46 @@ class UpstreamSocket:
                 if not self.is_over:  # what still comes would be taken for the next answer
                     await owner.close()
 
-        return Response(200, headers=[("content-type", _EVENTS)], stream=Events(), request=request)
+        return Response(200, headers=[("content-type", EVENTS)], stream=Events(), request=request)
 
     def _forget(self, frames: "asyncio.Queue[bytes | None]", turn: SocketTurn) -> None:
         if self._lanes.get(turn.lane) is frames:
             del self._lanes[turn.lane]
+
+
+def make_refusal(status: int, body: bytes, request: "Request", headers: Sequence[tuple[str, str]] = ()) -> "Response":
+    """Return an answer that is no stream but JSON."""
+    from httpx2 import AsyncByteStream, Response
+
+    class Whole(AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            yield body
+
+    own = [("content-type", "application/json"), *headers, ("content-length", str(len(body)))]
+    return Response(status, headers=own, stream=Whole(), request=request)
+
+
+async def connect_upstream(request: "Request") -> "ClientConnection":
+    """Open a WebSocket where a request would go. Raises WebSocketException, OSError, ImportError."""
+    from websockets.asyncio.client import connect
+
+    class Connect(connect):
+        """Follows no redirect, which might take the key elsewhere."""
+
+        def process_redirect(self, exc: Exception) -> Exception | str:
+            return exc
+
+    url = request.url.copy_with(scheme="wss" if request.url.scheme == "https" else "ws")
+    headers = [(name, value) for name, value in request.headers.multi_items() if name.lower() not in _OF_HTTP]
+    return await Connect(
+        str(url),
+        additional_headers=headers,
+        user_agent_header=None,
+        open_timeout=None,  # the request has one
+        close_timeout=CLOSE_WITHIN,
+        max_size=None,
+        **_find_tls(request),
+    )
 
 
 def _find_tls(request: "Request") -> dict[str, Any]:
@@ -219,7 +227,7 @@ def _find_tls(request: "Request") -> dict[str, Any]:
     return {"ssl": create_ssl_context()} if request.url.scheme == "https" else {}
 
 
-def _find_read_timeout(request: "Request") -> float | None:
+def find_read_timeout(request: "Request") -> float | None:
     seconds: float | None = request.extensions.get("timeout", {}).get("read")
     return seconds
 
@@ -242,7 +250,7 @@ def _drop_lane(data: bytes, lane: str) -> bytes:
     return compact(event).encode()
 
 
-def _write_event(data: bytes) -> bytes:
+def write_event(data: bytes) -> bytes:
     """Return a frame as an event of a stream."""
     kind = find_type(data)
     name = b"event: %b\n" % kind.encode() if isinstance(kind, str) and kind.isprintable() else b""
@@ -261,7 +269,7 @@ def _drop_headers(error: Json) -> Json:
     return {name: value for name, value in error.items() if name != "headers"} if isinstance(error, dict) else error
 
 
-_EVENTS = "text/event-stream; charset=utf-8"
+EVENTS = "text/event-stream; charset=utf-8"
 _TOLD = ("retry-after", "x-ratelimit-")
 _OF_HTTP = frozenset(("host", "connection", "content-length", "content-type", "accept", "accept-encoding"))
 _NEVER_SENT = (1005, 1006, 1015)  # codes that clients make up (RFC 6455, 7.4.1)

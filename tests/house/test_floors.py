@@ -24,6 +24,7 @@ _SERVED = {
     "delivery",
     "engine",
     "tokenizers",
+    "media",
 }
 _CODINGS = {"brotli", "backports", "compression"}
 
@@ -31,7 +32,7 @@ _CODINGS = {"brotli", "backports", "compression"}
 FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "core": (set(), set()),
     "core/hosted_tools": (set(), {"pydantic_core"}),
-    "wire": ({"core"}, {"pydantic_core", "typing_extensions"}),
+    "wire": ({"core", "media"}, {"pydantic_core", "typing_extensions"}),
     "state": ({"core"}, {"redis"}),
     "config": ({"core"}, _TYPES | {"yaml", "regex"}),
     "tokenizers": ({"core", "config"}, {"tiktoken"}),

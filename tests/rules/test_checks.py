@@ -80,7 +80,7 @@ def test_what_a_rule_is_for(rule, operations):
     assert {name for name in OPERATIONS if made.when.holds(call("hi", operation=name)) is not None} == operations
 
 
-TEXT = "use it for chat, completions, responses"
+TEXT = "use it for chat, completions, responses, realtime"
 BAD_OPERATIONS = {
     "{operation: embeddings}": ("{text: a}", f'"text" cannot answer the operation "embeddings"; {TEXT}'),
     "{operation: chat}": (
@@ -113,11 +113,15 @@ def test_an_answer_that_cannot_be_is_told_at_its_key(when, then, mistake):
             *("completions", "{text: a, items: [{type: reasoning, text: b}]}"),
             '3:21: the operation "completions" cannot send "items"',
         ),
-        ("[chat, completions]", "{failed: true}", '3:12: the operation "chat" cannot send "failed"; responses can'),
+        (
+            "[chat, completions]",
+            "{failed: true}",
+            '3:12: the operation "chat" cannot send "failed"; responses, realtime can',
+        ),
         (
             "completions",
             "{steps: [{tool_calls: [{name: f}]}]}",
-            '3:21: the operation "completions" cannot send "tool_calls"; chat, responses can',
+            '3:21: the operation "completions" cannot send "tool_calls"; chat, responses, realtime can',
         ),
         (
             *("input_tokens", "{json: {input_tokens: 7}}"),

@@ -1,0 +1,22 @@
+"""Realtime: conversations that are spoken over a WebSocket, the keys that open one, and calls on the telephone."""
+
+from mockserver.kinds.kind import OF_TOOLS, Conversation
+from mockserver.kinds.objects import Creation, ObjectKind, show
+
+TURN = Conversation(
+    name="realtime",
+    body=lambda text: {
+        "input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}]
+    },
+    body_key="input",
+    withheld=OF_TOOLS | {"items", "system_fingerprint"},
+    continues="realtime",
+)
+CLIENT_SECRET, TRANSLATION_SECRET = (
+    Creation(name=f"create_{name}_secret", takes_text=False) for name in ("client", "translation")
+)
+CALLS = ObjectKind(
+    made_by="create_call",
+    acts=dict.fromkeys(("accept_call", "hang_up_call", "refer_call", "reject_call"), show),
+)
+OPERATIONS = (TURN, CLIENT_SECRET, TRANSLATION_SECRET, Creation(name=CALLS.made_by, takes_text=False), *CALLS.look_ups)

@@ -1,0 +1,248 @@
+"""Realtime: an Answer as the events of a spoken response (https://platform.openai.com/docs/api-reference/realtime).
+
+The events have no ids yet, and those of the conversation are missing: that is for the session that sends them.
+"""
+
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+from pydantic_core import to_json
+
+from mockserver.core.http import Frame
+from mockserver.core.json import Json
+from mockserver.core.plan import Answer, Part, Refusal, Text, ToolUse, Usage, tokens_of
+from mockserver.core.seed import Seed
+from mockserver.core.tokens import weigh_pieces
+from mockserver.media.samples import PCM, SampleFormat
+from mockserver.media.tone import LETTERS_A_SECOND, write_tone
+
+PIECE = 250  # milliseconds of sound in one event
+TOKEN_OF_ASSISTANT, TOKEN_OF_USER = 50, 100  # milliseconds of sound that are a token
+LONGEST = 300  # seconds that an answer takes; what is longer is said faster
+
+
+class Voice(Struct, frozen=True):
+    """How an answer is spoken."""
+
+    name: str = "marin"
+    speed: float = 1.0
+    sound: SampleFormat = PCM
+
+    def speak(self, text: str) -> bytes:
+        """Return the sound of a text, of whole tokens; there is none without a text."""
+        if not text:
+            return b""
+        speed = max(self.speed, len(text) / LETTERS_A_SECOND / LONGEST)
+        spoken = self.sound.encode(write_tone(text, self.name, speed=speed))
+        return spoken + self.sound.silence * (
+            -len(spoken) % self.sound.count_bytes(TOKEN_OF_ASSISTANT) // self.sound.width
+        )
+
+
+class RealtimeOptions(Struct, frozen=True):
+    """What the request says of the response: the fields that it repeats, and its voice, if it is spoken.
+
+    `heard` is how many tokens of sound the prompt has.
+    """
+
+    repeated: Mapping[str, Json]
+    voice: Voice | None = None
+    metadata: Json = None
+    heard: int = 0
+
+
+class SpokenItem(Struct, frozen=True):
+    """An item of a response, with the part of the answer that it shows."""
+
+    id: str
+    index: int
+    part: Part
+    text: str
+    sound: bytes = b""
+
+    def write(self, status: str, options: RealtimeOptions) -> dict[str, Json]:
+        """Return the item with what it says."""
+        if isinstance(self.part, ToolUse):
+            return {**self.begin(), "status": status, "arguments": self.text}
+        content = {"type": "output_text", "text": self.text}
+        if options.voice is not None:
+            content = {"type": "output_audio", "transcript": self.text}
+        return {**self.begin(), "status": status, "content": [content]}
+
+    def begin(self) -> dict[str, Json]:
+        """Return the item before anything is said."""
+        if isinstance(self.part, ToolUse):
+            call = self.part.call
+            head = {"id": self.id, "type": "function_call", "status": "in_progress", "name": call.name}
+            return {**head, "call_id": call.id, "arguments": ""}
+        return {"id": self.id, "type": "message", "status": "in_progress", "role": "assistant", "content": []}
+
+
+def list_spoken_items(answer: Answer, options: RealtimeOptions) -> list[SpokenItem]:
+    """Return the items of an answer: one for each call, and for the texts before it."""
+    groups: list[list[Part]] = []
+    for part in answer.choices[0].parts if answer.choices else ():
+        if isinstance(part, Text | Refusal):
+            is_apart = isinstance(part, Text) and part.apart
+            if groups and not is_apart and isinstance(groups[-1][0], Text | Refusal):
+                groups[-1].append(part)
+            else:
+                groups.append([part])
+        elif isinstance(part, ToolUse):
+            groups.append([part])
+    return [_make_item(answer, index, parts, options) for index, parts in enumerate(groups)]
+
+
+def _make_item(answer: Answer, index: int, parts: Sequence[Part], options: RealtimeOptions) -> SpokenItem:
+    name = "item_" + Seed().alnum(21, "realtime item", answer.id, str(index))
+    first = parts[0]
+    if isinstance(first, ToolUse):
+        return SpokenItem(name, index, first, first.call.arguments)
+    text = "".join([part.text for part in parts if isinstance(part, Text | Refusal)])
+    if len(parts) > 1:
+        first = Text(text)
+    return SpokenItem(name, index, first, text, b"" if options.voice is None else options.voice.speak(text))
+
+
+def make_response(
+    answer: Answer, options: RealtimeOptions, status: str, items: Sequence[Json] = (), usage: Json = None
+) -> dict[str, Json]:
+    """Return the response in a status, with its items so far."""
+    return {
+        "object": "realtime.response",
+        "id": answer.id,
+        "status": status,
+        "status_details": _explain_status(answer, status),
+        "output": [*items],
+        **options.repeated,
+        "usage": usage,
+        "metadata": options.metadata,
+    }
+
+
+def find_status(answer: Answer) -> str:
+    """Return the status in which a response ends."""
+    if answer.broken is not None:
+        return "failed"
+    finish = answer.choices[0].finish if answer.choices else "stop"
+    return "incomplete" if finish in ("length", "content_filter") else "completed"
+
+
+def _explain_status(answer: Answer, status: str) -> Json:
+    if status == "failed" and answer.broken is not None:
+        error = {"type": "server_error", "code": answer.broken.code, "message": answer.broken.message}
+        return {"type": "failed", "error": error}
+    if status == "incomplete":
+        is_filtered = answer.choices[0].finish == "content_filter"
+        return {"type": "incomplete", "reason": "content_filter" if is_filtered else "max_output_tokens"}
+    return None
+
+
+def make_usage(usage: Usage, *, heard: int, spoken: int) -> dict[str, Json]:
+    """Return the tokens of a response; those of sound come on top of those of texts."""
+    heard, spoken = usage.prompt_audio or heard, usage.completion_audio or spoken
+    return {
+        "total_tokens": usage.total + heard + spoken,
+        "input_tokens": usage.prompt + heard,
+        "output_tokens": usage.completion + spoken,
+        "input_token_details": {
+            "text_tokens": usage.prompt,
+            "audio_tokens": heard,
+            "image_tokens": 0,
+            "cached_tokens": usage.cached,
+            "cached_tokens_details": {"text_tokens": usage.cached, "audio_tokens": 0, "image_tokens": 0},
+        },
+        "output_token_details": {"text_tokens": usage.completion, "audio_tokens": spoken},
+    }
+
+
+def stream_events(answer: Answer, options: RealtimeOptions) -> Iterator[Frame]:
+    """Yield the events of a response, each as JSON that begins with its type."""
+    yield _event("response.created", {"response": make_response(answer, options, "in_progress")}, carries="open")
+    items, status = list_spoken_items(answer, options), find_status(answer)
+    written: list[Json] = []
+    for item in items:
+        is_last = item is items[-1]
+        ends = "incomplete" if is_last and status != "completed" else "completed"
+        if answer.choices[0].finish == "tool_calls" and isinstance(item.part, ToolUse):
+            ends = "completed"
+        written.append(item.write(ends, options))
+        yield from _ItemEvents(answer, options, item).stream(written[-1], is_whole=not (is_last and answer.broken))
+    spoken = sum([len(item.sound) for item in items])
+    if options.voice is not None:
+        spoken //= options.voice.sound.count_bytes(TOKEN_OF_ASSISTANT)
+    usage = make_usage(answer.usage, heard=options.heard, spoken=spoken)
+    response = make_response(answer, options, status, written, usage)
+    yield _event("response.done", {"response": response}, carries="finish")
+
+
+def _event(kind: str, fields: Mapping[str, Json], *, tokens: int = 0, carries: str = "text") -> Frame:
+    return Frame(to_json({"type": kind, **fields}), kind, tokens, carries)
+
+
+class _ItemEvents(Struct, frozen=True):
+    """The events of one item."""
+
+    answer: Answer
+    options: RealtimeOptions
+    item: SpokenItem
+
+    def stream(self, done: Mapping[str, Json], *, is_whole: bool) -> Iterator[Frame]:
+        """Yield the events up to those that say what was `done`; of an item that breaks off, up to its last delta."""
+        place = {"response_id": self.answer.id, "output_index": self.item.index}
+        yield _event("response.output_item.added", {**place, "item": self.item.begin()})
+        if isinstance(self.item.part, ToolUse):
+            yield from self._call(self.item.part, is_whole=is_whole)
+        elif self.options.voice is None:
+            yield from self._write(is_whole=is_whole)
+        else:
+            yield from self._speak(self.options.voice, is_whole=is_whole)
+        if is_whole:
+            yield _event("response.output_item.done", {**place, "item": done})
+
+    @property
+    def _place(self) -> dict[str, Json]:
+        return {"response_id": self.answer.id, "item_id": self.item.id, "output_index": self.item.index}
+
+    def _pieces(self) -> list[tuple[str, int]]:
+        part, tokenizer = self.item.part, self.answer.tokenizer
+        return [*weigh_pieces(tokens_of(part, tokenizer), getattr(part, "chunks", "token"))]
+
+    def _call(self, use: ToolUse, *, is_whole: bool) -> Iterator[Frame]:
+        kind, place = "response.function_call_arguments", {**self._place, "call_id": use.call.id}
+        for piece, weight in self._pieces():
+            yield _event(f"{kind}.delta", {**place, "delta": piece}, tokens=weight, carries="arguments")
+        if is_whole:
+            yield _event(f"{kind}.done", {**place, "name": use.call.name, "arguments": use.call.arguments})
+
+    def _write(self, *, is_whole: bool) -> Iterator[Frame]:
+        place = {**self._place, "content_index": 0}
+        yield _event("response.content_part.added", {**place, "part": {"type": "text", "text": ""}})
+        for piece, weight in self._pieces():
+            yield _event("response.output_text.delta", {**place, "delta": piece}, tokens=weight)
+        if is_whole:
+            yield _event("response.output_text.done", {**place, "text": self.item.text})
+            yield _event("response.content_part.done", {**place, "part": {"type": "text", "text": self.item.text}})
+
+    def _speak(self, voice: Voice, *, is_whole: bool) -> Iterator[Frame]:
+        """Yield words, each before the sound up to it."""
+        place = {**self._place, "content_index": 0}
+        yield _event("response.content_part.added", {**place, "part": {"type": "audio", "transcript": ""}})
+        sound, size, sent, said = self.item.sound, voice.sound.count_bytes(PIECE), 0, 0
+        for piece, weight in self._pieces():
+            yield _event("response.output_audio_transcript.delta", {**place, "delta": piece}, tokens=weight)
+            said += len(piece)
+            due = len(sound) * said // max(len(self.item.text), 1)
+            while sent < due and (due - sent >= size or due == len(sound)):
+                yield self._sound(sound[sent : sent + size], place)
+                sent += size
+        if is_whole:
+            yield _event("response.output_audio.done", place)
+            yield _event("response.output_audio_transcript.done", {**place, "transcript": self.item.text})
+            yield _event(
+                "response.content_part.done", {**place, "part": {"type": "audio", "transcript": self.item.text}}
+            )
+
+    def _sound(self, data: bytes, place: Mapping[str, Json]) -> Frame:
+        return _event("response.output_audio.delta", {**place, "delta": b64encode(data).decode()})

@@ -104,6 +104,13 @@ def test_a_violent_text(tour: Local) -> None:
     assert result["category_scores"]["violence"] == 0.92
 
 
+def test_ranked(tour: Local) -> None:
+    asked = {"model": "rerank-v3.5", "query": "How do I change my password?", "documents": ["Prices", "Passwords"]}
+    best, other = tour.ask("/cohere/v2/rerank", asked).json["results"]
+    assert (best["index"], best["relevance_score"]) == (1, 0.9)
+    assert (other["index"], other["relevance_score"]) == (0, 0.1)
+
+
 def test_slow_takes_its_time(tour: Local) -> None:
     (rule,) = (rule for rule in tour.live.engine.rules if rule.name == "slow")
     assert rule.spec["then"]["timing"] == {"first_token": "500ms", "tokens_per_second": 20}
@@ -140,7 +147,7 @@ def test_rules_that_fail(
 
 def test_every_rule_is_asked_for() -> None:
     asked = {row[0] for row in (*TEXTS, *ERRORS)} | {"weather, asked", "refused", "filtered completion"}
-    asked |= {"searched the web", "broke off", "a violent text", "lost on the way"}
+    asked |= {"searched the web", "broke off", "a violent text", "ranked", "lost on the way"}
     assert [rule["name"] for rule in yaml.safe_load(TOUR)["rules"] if rule["name"] not in asked] == []
 
 

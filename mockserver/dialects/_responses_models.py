@@ -217,7 +217,7 @@ ResponseBody = shape(
     stream_options=optional(shape(include_obfuscation=optional(bool))),
     service_tier=optional(literal("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")),
     metadata=optional(Metadata),
-    prompt_cache_retention=optional(literal("in_memory", "in-memory", "24h")),
+    prompt_cache_retention=optional(literal("in_memory", "24h")),
     context_management=optional(list_of(shape(type=str, compact_threshold=optional(int)))),
     background_options=optional(Object),
     access_programs=optional(Object),

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from html import escape
 from itertools import pairwise
 from struct import pack
 from zlib import adler32, crc32
@@ -243,6 +242,8 @@ class _PrefixCode:
 
 def write_svg(picture: Picture) -> bytes:
     """Return an SVG with a rectangle for each run of tiles (https://www.w3.org/TR/SVG2/)."""
+    from html import escape  # slow to import: all of HTML's entities
+
     size = f'width="{picture.width}" height="{picture.height}"'
     ground = "" if picture.is_transparent else f'<rect {size} fill="{picture.ground.code}"/>'
     path = "".join([f"M{left} {top}h{wide}v{TILE}h-{wide}z" for left, top, wide in _find_rectangles(picture)])

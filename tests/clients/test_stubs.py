@@ -1,4 +1,4 @@
-"""APIs that no dialect has, stubbed for the official client, for plain HTTP and in tests."""
+"""Paths that rules stub, with a dialect's API behind them or none: for the official client, plain HTTP, in tests."""
 
 from collections.abc import Iterator
 
@@ -31,6 +31,8 @@ rules:
     then: {json: {id: file-1, object: file, bytes: 3, created_at: 1, filename: a.txt, purpose: batch}}
   - when: {path: /v1/files, method: GET}
     then: {json: {object: list, data: [], has_more: false}, timing: {total: 30ms}}
+  - when: {path: /v1/chatkit/threads, query.user: ann}
+    then: {json: {object: list, data: [], has_more: false}}
   - name: page
     when: {path: /page}
     then: {raw: {headers: {content-type: text/html}, body: <script>1</script>}}
@@ -56,9 +58,10 @@ def test_the_official_client_finds_what_rules_stub(stubbed: Served) -> None:
         with pytest.raises(
             NotFoundError, match=r"mockserver does not have this endpoint; a rule can answer it: - \{when"
         ):
-            client.batches.list()
-        with pytest.raises(NotFoundError, match=r"MISS  param\.prompt glob"):
-            client.images.generate(prompt="a dog")
+            client.beta.chatkit.sessions.create(user="ann", workflow={"id": "wf_1"})
+        assert client.beta.chatkit.threads.list(user="ann").data == []
+        with pytest.raises(NotFoundError, match=r'MISS  query\.user equals "ann"'):
+            client.beta.chatkit.threads.list(user="bob")
 
 
 def test_the_journal_and_explanations_hold_stubs(stubbed: Served) -> None:

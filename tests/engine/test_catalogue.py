@@ -158,6 +158,9 @@ def test_what_is_said_to_be_nothing_is_not_filled_in() -> None:
         ("mistral-large-2411", 131_072, None),
         ("deepseek-r1", 163_840, None),
         ("tzafon.sm-1", 32_768, None),
+        ("embed-multilingual-v3.0", 512, None),
+        ("voyage-3.5-lite", 32_000, None),
+        ("jina-reranker-v3", 131_072, None),
     ],
 )
 def test_well_known_names(name: str, window: int, tokenizer: str | None) -> None:

@@ -23,6 +23,7 @@ from tests.kit.strict_responses import check_event, check_response, check_tzafon
 Json = Any
 Check = Callable[[bytes, str], object]
 SOURCES = ("invalid", "unmatched", "generated", "stored")  # of an error; a rule of these tests gives none
+SUCCESSES = (200, 201)
 JSON, STREAM = "application/json", "text/event-stream; charset=utf-8"
 
 
@@ -37,7 +38,7 @@ def judge(answer: RawResponse, dialect: str, operation: str, method: str = "POST
         assert answer.body == b""
     elif method == "OPTIONS" and answer.status == 204:
         assert answer.headers.get("allow"), answer.headers
-    elif answer.status == 200:
+    elif answer.status in SUCCESSES:
         assert operation, f"a success of nothing: {answer}"
         _success(answer, dialect, operation)
     else:
@@ -67,8 +68,15 @@ def refused(answer: RawResponse, dialect: str) -> Json:
     said = strict(answer.body)
     if dialect == "gemini" and isinstance(said, list):  # where the answer would have been an array
         (said,) = said
-    has_shape(said, dialect, "error")
+    has_shape(said, _find_author(said, dialect), "error")
     return said
+
+
+def _find_author(error: Json, dialect: str) -> str:
+    """Whose form an error has: below `/v1`, Ollama writes those of OpenAI and Anthropic."""
+    if dialect != "ollama" or isinstance(error["error"], str):
+        return dialect
+    return "anthropic" if "type" in error else "openai"
 
 
 def strict(body: bytes) -> Json:

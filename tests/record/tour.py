@@ -64,6 +64,7 @@ def streamed(body: Fields) -> Fields:
 
 
 HELLO, WEATHER, VIOLENT = "Hello there", "What is the weather in Oslo?", "Tell me a violent story."
+PASSWORD = "How do I change my password?"
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}}
 TOOL = {"type": "function", "name": "get_weather", "parameters": CITY}
 TOOLS = [{"type": "function", "function": {"name": "get_weather", "parameters": CITY}}]
@@ -85,6 +86,7 @@ TOUR = (
     Asked("fireworks", COMPLETIONS, {"model": KIMI, "prompt": HELLO}),
     Asked("fireworks", COMPLETIONS, streamed({"model": KIMI, "prompt": HELLO})),
     Asked("fireworks", CHAT, said("busy-model", HELLO)),
+    Asked("cohere", "/v2/rerank", {"model": "rerank-v3.5", "query": PASSWORD, "documents": ["Prices", "Passwords"]}),
 )
 
 

@@ -198,7 +198,8 @@ def _render_version(call: Call, outcome: Models) -> Reply:
 
 def _render_status(call: Call, outcome: Models) -> Reply:
     text = b"Ollama is running"
-    return Reply(200, HeaderLines(f"content-type: text/plain; charset=utf-8\r\ncontent-length: {len(text)}\r\n"), text)
+    lines = f"content-type: text/plain; charset=utf-8\r\ncontent-length: {len(text)}\r\n"
+    return Reply(200, HeaderLines(lines, sized=True), text)
 
 
 def _render_done(call: Call, outcome: Models) -> Reply:

@@ -3,13 +3,18 @@ export type Dialect =
   | "azure"
   | "azure_openai"
   | "bedrock"
+  | "cohere"
   | "compatible"
   | "crazyrouter"
   | "fireworks"
   | "gemini"
+  | "jina"
+  | "mistral"
+  | "ollama"
   | "openai"
   | "skytells"
   | "tzafon"
+  | "voyage"
   | Host;
 
 /** The hosts of the dialect `compatible`. */

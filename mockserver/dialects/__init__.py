@@ -88,8 +88,8 @@ class Operation(Struct, frozen=True):
         return keep_unread(call, sent if self.unify is None else self.unify(http, sent))
 
     def usual(self, path: str, **params: str) -> str:
-        """Return a path with the usual parameters and these; other parameters stay."""
-        return _PARAMETER.sub(lambda found: {**self.params, **params}.get(found[1], found[0]), path)
+        """Return a path with the usual parameters and these; other parameters stay, as `{name}`."""
+        return _PARAMETER.sub(lambda found: {**self.params, **params}.get(found[1], f"{{{found[1]}}}"), path)
 
 
 def keep_unread(call: Call, sent: Mapping[str, Json]) -> Call:

@@ -125,11 +125,12 @@ def find_nearest_path(method: str, path: str, known: Sequence[Endpoint], query: 
 
     front = "/".join(path.split("/")[:2]) + "/"
     here = [place for place in known if place.shown.startswith(front)]
-    meant = [place for place in here or known if place.path.endswith(path[len(front) - 1 :])]
+    continued = [place for place in here if place.path.startswith(f"{path}/") and path.startswith(place.dialect.mounts)]
+    meant = continued or [place for place in here or known if place.path.endswith(path[len(front) - 1 :])]
     others = [] if here and meant else [place for place in known if _asks_a_model(method, place)]
     if found := _find_by_ending(method, path, here, query) or _find_by_ending(method, path, others, query):
         return f"{method} {found.shown}"
-    known = here or known
+    known = continued or here or known
     known = [place for place in meant if _has_usual_query(method, query, place)] or known
     able = [place for place in known if method in place.operations]
     begun = [place for place in able if place.shown.startswith(path)]

@@ -22,6 +22,8 @@ def server() -> Iterator[MockServer]:
 @pytest.fixture
 def client(server: MockServer) -> Iterator[OpenAI]:
     calls = [{"name": "look", "arguments": {"city": "Zürich"}}, {"name": "look", "arguments": {}}]
+    server.on("*weather*", turn=0, operation="chat").reply(tool_calls=calls)  # it shows no reasoning
+    server.on(operation="chat").reply(text="Sunny.")
     server.on("*weather*", turn=0).reply(reasoning="Two looks: 🌧.", tool_calls=calls)
     server.on().reply(reasoning="That is all.", text="Sunny.")
     yield server.client()

@@ -255,6 +255,8 @@ def test_operations_are_found_at_their_paths() -> None:
         ("POST", "/v1/models", "GET /v1/models", "openai"),  # a path of another method
         ("POST", "/v1/fine_tuning", "POST /v1/fine_tuning/jobs", "openai"),
         ("POST", "/v1/chat", "POST /cohere/v1/chat", "openai"),
+        ("POST", "/openai/v1/chat", "POST /openai/v1/chat/completions", "openai"),  # a mount tells whose path was meant
+        ("POST", "/bedrock/model", "POST /bedrock/model/{model}/invoke", "bedrock"),
         ("POST", "/v2/rerank", "POST /cohere/v2/rerank", "openai"),
         ("POST", "/v1/chat/complete", "POST /v1/chat/completions", "openai"),
         ("POST", "/skytells", None, "skytells"),

@@ -257,8 +257,9 @@ def test_an_unmatched_request_can_get_another_error() -> None:
     assert (got.json["code"], got.json["error"], got.json["status"]) == ("NotImplemented", "Not Implemented", 501)
     with pytest.raises(ConfigError, match=re.escape('must be generate or error, not "501"; write {status: 501}')):
         app("settings: {unmatched: '501'}")
-    for dialect in discover():
-        asked = make_usual_request(dialect, "chat", "m", "x")
+    for dialect, spoken in discover().items():
+        operations = {operation.name for operation in spoken.operations}
+        asked = make_usual_request(dialect, "chat" if "chat" in operations else "embeddings", "m", "x")
         server = app("rules: []", unmatched={"status": 501, "code": "no_rule", "message": "none"})
         got = server.ask(asked.path, asked.body)
         assert (got.status, "none" in got.body.decode()) == (501, True), dialect

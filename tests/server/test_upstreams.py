@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.dialects import discover
@@ -23,7 +24,7 @@ ADDRESS = "https://api.example/v1"
 
 
 def to(dialect: str = "openai", key: str | None = None) -> Upstream:
-    return Upstream(discover()[dialect], ADDRESS, key)
+    return Upstream(discover()[dialect], ADDRESS, key, dialect)
 
 
 @pytest.mark.parametrize(
@@ -99,10 +100,11 @@ def test_a_key_is_in_the_header_of_its_dialect(dialect: str, header: bytes, valu
 def test_the_upstream_of_a_dialect() -> None:
     openai = discover()["openai"]
     environ = {"MOCKSERVER_UPSTREAM_KEY_OPENAI": "k-1", "MOCKSERVER_UPSTREAM_KEY_AZURE": "k-2"}
-    assert find_upstream(openai, {"openai": ADDRESS}, environ) == Upstream(openai, ADDRESS, "k-1")
-    assert find_upstream(openai, {"openai": ADDRESS}, {"MOCKSERVER_UPSTREAM_KEY_OPENAI": ""}).key is None
+    call = Call("openai", "chat", "gpt-5", HttpRequest("POST", "/v1/chat/completions"), None)
+    assert find_upstream(openai, call, {"openai": ADDRESS}, environ) == Upstream(openai, ADDRESS, "k-1", "openai")
+    assert find_upstream(openai, call, {"openai": ADDRESS}, {"MOCKSERVER_UPSTREAM_KEY_OPENAI": ""}).key is None
     with pytest.raises(Failure, match="No upstream is set for openai; set one, such as --upstream openai=https"):
-        find_upstream(openai, {"azure": ADDRESS}, environ)
+        find_upstream(openai, call, {"azure": ADDRESS}, environ)
 
 
 def test_headers_of_a_connection_are_not_passed_on() -> None:

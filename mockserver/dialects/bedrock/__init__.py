@@ -63,7 +63,7 @@ def _ask_count(text: str) -> dict[str, Json]:
 
 
 def _chat(verb: str, **more: Any) -> Operation:
-    return Operation("chat", "POST", f"{_MODEL}/{verb}", **more)
+    return Operation("chat", "POST", f"{_MODEL}/{verb}", shows_reasoning=True, **more)
 
 
 _MODEL = "/model/{model:path}"

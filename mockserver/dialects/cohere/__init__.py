@@ -61,7 +61,11 @@ DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
-        Operation("chat", "POST", "/v2/chat", parse_chat, _render_chat, error=error_event),
+        Operation(
+            *("chat", "POST", "/v2/chat", parse_chat, _render_chat),
+            error=error_event,
+            shows_reasoning=True,
+        ),
         *embed_operations(),
         *rerank_operations(),
         *old_chat_operations(),

@@ -171,7 +171,7 @@ DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
-        Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat, history=HISTORY),
+        Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat, history=HISTORY, shows_reasoning=True),
         Operation("chat", "POST", "/agents/completions", parse_agent_chat, _render_chat, history=HISTORY),
         Operation("completions", "POST", "/fim/completions", parse_fim, _render_chat, body=_ask_prompt),
         Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),

@@ -57,7 +57,16 @@ DIALECT = Dialect(
     mounts=CLIENT_CONFIGS[NAME].mounts,
     bare=("/api/",),
     operations=(
-        Operation("chat", "POST", "/api/chat", parse_chat, _render_chat, error=write_error_line, body=_ask),
+        Operation(
+            "chat",
+            "POST",
+            "/api/chat",
+            parse_chat,
+            _render_chat,
+            error=write_error_line,
+            body=_ask,
+            shows_reasoning=True,
+        ),
         Operation(
             *("completions", "POST", "/api/generate", parse_generate, _render_generate),
             error=write_error_line,

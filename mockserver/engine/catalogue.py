@@ -177,7 +177,7 @@ PUBLISHED: Mapping[str, Model] = {
     **dict.fromkeys(("nova-lite*", "nova-pro*"), Model(300_000)),
     "titan-embed-text-*": Model(8 * _K),
     "embed-*-v3*": Model(512),
-    "embed-v4*": Model(128 * _K),
+    "embed-v4*": Model(128_000),
     "rerank-v3.5": Model(4 * _K),
     "rerank-v4.0-*": Model(32 * _K),
     **dict.fromkeys(("voyage-3-large", "voyage-3.5*", "voyage-4*", "voyage-code-3", "rerank-2.5*"), Model(32_000)),

@@ -51,8 +51,9 @@ class SampleFormat(Struct, frozen=True):
         """Return 16-bit samples at 24 kHz in this format."""
         if self.width == 2:
             return samples
-        codes = _list_codes(self.name)
-        return bytes([codes[level + 32_768 >> 2] for level in _take_thirds(PCM.read_levels(samples))])
+        codes, levels = _list_codes(self.name), PCM.read_levels(samples)
+        threes = zip(levels[0::3], levels[1::3], levels[2::3], strict=False)
+        return bytes([codes[(one + two + three) // 3 + 32_768 >> 2] for one, two, three in threes])
 
 
 def _write_samples(levels: "array[int]") -> bytes:
@@ -69,11 +70,6 @@ def _triple(levels: "array[int]") -> "array[int]":
     tripled[1::3] = array("h", [(2 * one + two) // 3 for one, two in zip(levels, after, strict=True)])
     tripled[2::3] = array("h", [(one + 2 * two) // 3 for one, two in zip(levels, after, strict=True)])
     return tripled
-
-
-def _take_thirds(levels: "array[int]") -> Sequence[int]:
-    """Return one sample for three: their mean."""
-    return [sum(three) // 3 for three in zip(levels[0::3], levels[1::3], levels[2::3], strict=False)]
 
 
 def _read_ulaw(code: int) -> int:

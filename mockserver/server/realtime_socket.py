@@ -82,7 +82,8 @@ class RealtimeSession(SocketSession):
         self._turns: set[ResponseTurn] = set()
         self._upstream = RealtimeUpstream()
         self._events, self._named = 0, 0
-        self._session: Body = {}
+        self._session: Body = make_session("realtime", "", "", 0)
+        self._input = InputBuffer(self._session["audio"]["input"])
         self._name = self._conversation_id = ""
 
     @property
@@ -102,7 +103,7 @@ class RealtimeSession(SocketSession):
             await self._complain(refused.error, None)
             await self.close(refused.code, f"{refused.error['type']}.{refused.error['code']}")
             return False
-        self._input = InputBuffer(self._session["audio"]["input"])
+        self._input.configure(self._session["audio"]["input"])
         await self._say("session.created", session=self._session)
         return True
 
@@ -401,7 +402,6 @@ class RealtimeSession(SocketSession):
 
     async def _run(self, turn: ResponseTurn) -> None:
         """Answer a turn to its end, whatever happens."""
-
         sender = TurnSender(partial(self._pass_on, turn))
         try:
             await self.answer(self._respond(turn, sender), turn.visit, sender)

@@ -95,7 +95,7 @@ class RealtimeUpstream:
 
         owner = self
 
-        class Events(AsyncByteStream):
+        class TurnEvents(AsyncByteStream):
             is_over = False
 
             async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -113,7 +113,7 @@ class RealtimeUpstream:
                 else:
                     await _close(connection)
 
-        return Response(200, headers=[("content-type", EVENTS)], stream=Events(), request=request)
+        return Response(200, headers=[("content-type", EVENTS)], stream=TurnEvents(), request=request)
 
 
 async def _close(connection: "ClientConnection") -> None:

@@ -158,9 +158,13 @@ def make_usage(usage: Usage, *, heard: int, spoken: int) -> dict[str, Json]:
 
 
 def stream_events(answer: Answer, options: RealtimeOptions) -> Iterator[Frame]:
-    """Yield the events of a response, each as JSON that begins with its type."""
+    """Return the events of a response, each as JSON that begins with its type. What is said is made at once."""
+    return _stream_items(answer, options, list_spoken_items(answer, options))
+
+
+def _stream_items(answer: Answer, options: RealtimeOptions, items: Sequence[SpokenItem]) -> Iterator[Frame]:
     yield _event("response.created", {"response": make_response(answer, options, "in_progress")}, carries="open")
-    items, status = list_spoken_items(answer, options), find_status(answer)
+    status = find_status(answer)
     written: list[Json] = []
     for item in items:
         is_last = item is items[-1]

@@ -375,6 +375,50 @@ def test_a_secret_opens_a_session_that_is_configured(tmp_path: Path) -> None:
             assert client.ask("hello")["status"] == "completed"
 
 
+def test_a_secret_shows_the_whole_session(server: MockServer) -> None:
+    def make(**session: Any) -> Any:
+        return httpx.post(f"{server.url}/v1/realtime/client_secrets", json={"session": session}).json()["session"]
+
+    spoken = make(
+        type="realtime",
+        model="gpt-realtime",
+        audio={"input": {"turn_detection": {"type": "semantic_vad"}}, "output": {"voice": {"id": "v_1"}}},
+    )
+    pcm = {"type": "audio/pcm", "rate": 24_000}
+    heard = {"format": pcm, "transcription": None, "noise_reduction": None}
+    turns = {"type": "semantic_vad", "eagerness": "auto", "create_response": True, "interrupt_response": True}
+    assert spoken == {
+        "type": "realtime",
+        "object": "realtime.session",
+        "id": spoken["id"],
+        "model": "gpt-realtime",
+        "output_modalities": ["audio"],
+        "instructions": "",
+        "tools": [],
+        "tool_choice": "auto",
+        "max_output_tokens": "inf",
+        "tracing": None,
+        "truncation": "auto",
+        "prompt": None,
+        "expires_at": 0,
+        "audio": {
+            "input": {**heard, "turn_detection": turns},
+            "output": {"format": pcm, "voice": "v_1", "speed": 1},
+        },
+        "include": None,
+    }
+    written = make(type="transcription", audio={"input": {"transcription": {"model": "whisper-1"}}})
+    detection = {"type": "server_vad", "threshold": 0.5, "prefix_padding_ms": 300, "silence_duration_ms": 200}
+    assert written == {
+        "type": "transcription",
+        "object": "realtime.transcription_session",
+        "id": written["id"],
+        "expires_at": 0,
+        "audio": {"input": {**heard, "transcription": {"model": "whisper-1"}, "turn_detection": detection}},
+        "include": None,
+    }
+
+
 TURNED_AWAY: dict[str, tuple[dict[str, Any], int, str]] = {
     "a wrong key": ({"key": "sk-wrong"}, 3000, "invalid_api_key"),
     "no model": ({"query": ""}, 4000, "missing_model"),

@@ -2,7 +2,8 @@
 
 The request has all that a turn hangs on, so that it can be answered, explained and journalled without its session: the
 model, what the session and `response.create` say of the response, and as `input` the items of the conversation. It has
-no sound: parts of items that were heard have a transcript, and the length of the sound in `audio_ms`.
+no sound: parts of items that were heard have a transcript, and the length of the sound in `audio_ms`. It is answered
+over HTTP as well, as `mockserver ask` sends it; the provider has no such endpoint.
 """
 
 from collections.abc import Mapping

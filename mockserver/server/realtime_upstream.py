@@ -5,8 +5,9 @@ another turn would get over HTTP, so it is relayed, recorded and replayed like a
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pydantic_core import to_json
@@ -16,7 +17,7 @@ from mockserver.core.http import SocketTurn
 from mockserver.core.json import Json, try_parse
 from mockserver.server.realtime_turn import LAST_TYPES
 from mockserver.server.socket_frames import find_type
-from mockserver.server.upstream_socket import EVENTS, connect_upstream, find_read_timeout, make_refusal, write_event
+from mockserver.server.upstream_socket import connect_upstream, find_read_timeout, make_event_stream, make_refusal
 
 if TYPE_CHECKING:
     from httpx2 import Request, Response
@@ -91,29 +92,14 @@ class RealtimeUpstream:
             raise RemoteProtocolError(f"the WebSocket was closed with code {self.close_code}") from None
 
     def _make_answer(self, first: bytes, connection: "ClientConnection", request: "Request") -> "Response":
-        from httpx2 import AsyncByteStream, Response
+        async def release(is_over: bool) -> None:
+            if is_over:
+                self._free.append(connection)
+            else:
+                await _close(connection)
 
-        owner = self
-
-        class TurnEvents(AsyncByteStream):
-            is_over = False
-
-            async def __aiter__(self) -> AsyncIterator[bytes]:
-                data = first
-                while True:
-                    self.is_over = find_type(data) in LAST_TYPES
-                    yield write_event(data)
-                    if self.is_over:
-                        return
-                    data = await owner._receive(connection, request)
-
-            async def aclose(self) -> None:
-                if self.is_over:
-                    owner._free.append(connection)
-                else:
-                    await _close(connection)
-
-        return Response(200, headers=[("content-type", EVENTS)], stream=TurnEvents(), request=request)
+        receive = partial(self._receive, connection, request)
+        return make_event_stream(request, first, last_types=LAST_TYPES, receive=receive, release=release)
 
 
 async def _close(connection: "ClientConnection") -> None:

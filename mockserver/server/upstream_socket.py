@@ -6,8 +6,9 @@ frame that is an error is an answer with its status. So it is relayed, recorded 
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
@@ -148,10 +149,6 @@ class UpstreamSocket:
     def _make_answer(
         self, first: bytes, frames: "asyncio.Queue[bytes | None]", turn: SocketTurn, request: "Request"
     ) -> "Response":
-        from httpx2 import AsyncByteStream, Response
-
-        owner = self
-
         event = try_parse(first.decode("utf-8", "replace"))
         if isinstance(event, dict) and event.get("type") == "error" and isinstance(event.get("error"), dict):
             self._forget(frames, turn)
@@ -161,24 +158,13 @@ class UpstreamSocket:
                 status = 500
             return make_refusal(status, body, request, headers=_find_headers(event))
 
-        class Events(AsyncByteStream):
-            is_over = False
+        async def release(is_over: bool) -> None:
+            self._forget(frames, turn)
+            if not is_over:  # what still comes would be taken for the next answer
+                await self.close()
 
-            async def __aiter__(self) -> AsyncIterator[bytes]:
-                data = first
-                while True:
-                    self.is_over = find_type(data) in LAST_TYPES
-                    yield write_event(data)
-                    if self.is_over:
-                        return
-                    data = await owner._receive_in_time(frames, turn, request)
-
-            async def aclose(self) -> None:
-                owner._forget(frames, turn)
-                if not self.is_over:  # what still comes would be taken for the next answer
-                    await owner.close()
-
-        return Response(200, headers=[("content-type", EVENTS)], stream=Events(), request=request)
+        receive = partial(self._receive_in_time, frames, turn, request)
+        return make_event_stream(request, first, last_types=LAST_TYPES, receive=receive, release=release)
 
     def _forget(self, frames: "asyncio.Queue[bytes | None]", turn: SocketTurn) -> None:
         if self._lanes.get(turn.lane) is frames:
@@ -195,6 +181,38 @@ def make_refusal(status: int, body: bytes, request: "Request", headers: Sequence
 
     own = [("content-type", "application/json"), *headers, ("content-length", str(len(body)))]
     return Response(status, headers=own, stream=Whole(), request=request)
+
+
+def make_event_stream(
+    request: "Request",
+    first: bytes,
+    *,
+    last_types: Container[object],
+    receive: Callable[[], Awaitable[bytes]],
+    release: Callable[[bool], Awaitable[None]],
+) -> "Response":
+    """Return an answer that is a stream of frames: the first, and what `receive` returns until a type is a last one.
+
+    `release` is told at its end whether it was whole.
+    """
+    from httpx2 import AsyncByteStream, Response
+
+    class Events(AsyncByteStream):
+        is_over = False
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            data = first
+            while True:
+                self.is_over = find_type(data) in last_types
+                yield write_event(data)
+                if self.is_over:
+                    return
+                data = await receive()
+
+        async def aclose(self) -> None:
+            await release(self.is_over)
+
+    return Response(200, headers=[("content-type", EVENTS)], stream=Events(), request=request)
 
 
 async def connect_upstream(request: "Request") -> "ClientConnection":

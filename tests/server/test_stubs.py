@@ -188,7 +188,7 @@ NEVER = [
     ("{path: a/b}", "{json: 1}", 'a path begins with a slash: write "/a/b"'),
     ("{path: /a//b/}", "{json: 1}", 'rules see a path without doubled and trailing slashes: write "/a/b"'),
     ("{path: /ns/me/a}", "{json: 1}", "rules see a path without its namespace"),
-    ("{method: PUT}", "{json: 1}", "no chat, completions, responses accepts PUT; add a path"),
+    ("{method: PUT}", "{json: 1}", "no chat, completions, realtime, responses accepts PUT; add a path"),
 ]
 
 

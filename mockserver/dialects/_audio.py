@@ -46,10 +46,14 @@ _FORMATS = ("json", "text", "srt", "verbose_json", "vtt", "diarized_json")
 
 
 class AudioApi(Struct, frozen=True):
-    """The operations on sounds of a dialect whose replies have these header lines."""
+    """The operations on sounds of a dialect whose replies have these header lines.
+
+    `elsewhere` returns the fields that are in the path.
+    """
 
     dialect: str
     lines: RequestLines
+    elsewhere: Callable[[HttpRequest], Body] = lambda http: {}
 
     def operations(self) -> tuple[Operation, ...]:
         return (
@@ -66,6 +70,7 @@ class AudioApi(Struct, frozen=True):
         _, parsed = read_body(SPEECH, body, refuse, validation)
         if validation is Validation.LIVE:
             refuse_first(unknown_fields(body, SPEECH.fields), refuse)
+        parsed = {**parsed, **self.elsewhere(http)}
         said, voice = parsed["input"], parsed.get("voice")
         name = voice["id"] if isinstance(voice, dict) else voice
         return Call(
@@ -102,7 +107,7 @@ class AudioApi(Struct, frozen=True):
     def _hear(self, operation: str, http: HttpRequest, validation: Validation) -> Call:
         """Return the call of a recording: what is said in it is the user's message."""
         form = parse_form(http)
-        body, files = nest_fields(form), form.files("file")
+        body, files = {**nest_fields(form), **self.elsewhere(http)}, form.files("file")
         if not files and validation is not Validation.OFF:
             raise refuse(Complaint("missing", ("file",)))
         data, name = (files[0].data, files[0].file_name or "upload") if files else (b"", "upload")

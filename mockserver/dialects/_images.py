@@ -2,7 +2,7 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from hashlib import sha256
 from typing import Any
@@ -73,10 +73,14 @@ _NUMBERS = ("n", "output_compression", "partial_images")  # fields that forms ha
 
 
 class ImagesApi(Struct, frozen=True):
-    """The operations on images of a dialect whose replies have these header lines."""
+    """The operations on images of a dialect whose replies have these header lines.
+
+    `elsewhere` returns the fields that are in the path.
+    """
 
     dialect: str
     lines: RequestLines
+    elsewhere: Callable[[HttpRequest], Body] = lambda http: {}
 
     def operations(self) -> tuple[Operation, ...]:
         generate, edit, vary = self._generation, self._edit, self._variation
@@ -114,6 +118,7 @@ class ImagesApi(Struct, frozen=True):
     ) -> Call:
         if validation is Validation.LIVE:
             refuse_first(unknown_fields(body, model.fields | {"files"}), refuse)
+        body = {**body, **self.elsewhere(http)}
         prompt = body.get("prompt") or ""
         return Call(
             dialect=self.dialect,

@@ -12,6 +12,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import OWN_FEATURES, Dialect, Operation
+from mockserver.dialects._audio import AudioApi
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._completions import TEXT_LAYOUT as OPENAI_STYLE
 from mockserver.dialects._errors import (
@@ -23,6 +24,7 @@ from mockserver.dialects._errors import (
     error_rows,
     retry_lines,
 )
+from mockserver.dialects._images import ImagesApi
 from mockserver.dialects._openai import MISSING, OpenAIApi
 from mockserver.dialects._parse import Body, Parse, bearer
 from mockserver.dialects._reply import (
@@ -197,7 +199,11 @@ API = OpenAIApi(
     fail=_fail,
     rate_limits=_rate_limit_lines,
 )
-_OF_DEPLOYMENTS = API.inference_operations()
+_OF_DEPLOYMENTS = (
+    *API.inference_operations(),
+    *ImagesApi(NAME, _lines, _read_deployment).operations(),
+    *AudioApi(NAME, _lines, _read_deployment).operations(),
+)
 _ANSWERING = (*_OF_DEPLOYMENTS, API.responses_operation())
 _OF_RESOURCE = (
     API.responses_operation(),

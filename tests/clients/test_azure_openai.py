@@ -179,3 +179,11 @@ def test_objects_are_kept_with_and_without_a_version_in_the_path(server: Served,
     conversation = client.conversations.create().id
     client.responses.create(model="gpt-4o", input="hello", conversation=conversation)
     assert len(client.conversations.items.list(conversation).data) == 2
+
+
+def test_images_and_sounds_of_a_deployment(client: AzureOpenAI) -> None:
+    made = client.images.generate(model="pictures", prompt="a teal sea", size="1024x1024")
+    assert (made.data or [])[0].b64_json
+    said = client.audio.speech.create(model="voice", voice="alloy", input="Hello there", response_format="wav")
+    heard = client.audio.transcriptions.create(model="whisper", file=("said.wav", said.content))
+    assert heard.text == "Hello there"

@@ -297,4 +297,7 @@ def test_a_host_refuses_to_rank_nothing(path: str) -> None:
 
 
 def test_only_some_hosts_rank() -> None:
-    assert RANKING.ask("/groq/v1/rerank", RANKED).status == 404
+    hosts = list_hosts("compatible")
+    ranking = [name for name, host in hosts.items() if any(each.name == "rerank" for each in host.operations)]
+    assert sorted(ranking) == ["together", "vllm"]
+    assert [name for name, host in hosts.items() if "/rerank" not in host.missing] == ranking

@@ -99,7 +99,7 @@ def _make_call(operation: str, http: HttpRequest, body: Body, texts: Sequence[st
 
 def _list_chats(given: Json) -> Sequence[Chat]:
     """Return the chats of an input, even if it is a single one."""
-    return [given] if isinstance(given[0], Mapping) else given
+    return given if given and isinstance(given[0], list) else [given]
 
 
 def _list_chats_of_requests(given: Json) -> Sequence[Chat]:
@@ -108,7 +108,8 @@ def _list_chats_of_requests(given: Json) -> Sequence[Chat]:
 
 
 def _read_last(chat: Chat) -> str:
-    content = chat[-1].get("content") or ""
+    """Return the text of the last message, which a chat lacks only if nothing was checked."""
+    content = (chat[-1].get("content") if chat else None) or ""
     if isinstance(content, str):
         return content
     return "\n".join([part["text"] for part in content if part["type"] == "text"])

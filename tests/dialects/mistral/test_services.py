@@ -119,3 +119,10 @@ def test_own_labels_are_a_whole_body() -> None:
 def test_inputs_that_the_schema_refuses(path: str, given: Json) -> None:
     answered = SERVER.ask(f"/mistral/v1/{path}", {"model": "m", "input": given})
     assert (answered.status, answered.json["detail"][0]["loc"][:2]) == (422, ["body", "input"])
+
+
+@pytest.mark.parametrize("given", [[], [[]], {"messages": []}, [{"role": "x"}], [{"messages": [["a"]]}]])
+@pytest.mark.parametrize("path", ["chat/moderations", "chat/classifications"])
+def test_chats_without_a_message_are_nothing_if_nothing_is_checked(path: str, given: Json) -> None:
+    answered = local(validation="off").ask(f"/mistral/v1/{path}", {"model": "m", "input": given})
+    assert answered.status in (200, 422)

@@ -149,6 +149,8 @@ export interface Then extends Content {
   moderation?: Record<string, number> | string[];
   audio?: string | { file?: string; text?: string; voice?: string };
   transcript?: string;
+  /** The text of a document that OCR reads: of every page, or a list of pages. */
+  markdown?: string | string[];
   image?: string | { file?: string; text?: string; color?: string };
   status?: string | string[];
   /** Scores by document, or their order. */

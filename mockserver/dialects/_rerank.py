@@ -13,7 +13,7 @@ from mockserver.dialects._parse import Body, Refuse, custom_complaint, read_requ
 from mockserver.kinds.rerank import RankedDocument, Ranking
 
 _BOOKKEEPING = ("return_documents", "priority")
-_TOP = ("top_n", "top_k")  # how many documents to return, in the words of different providers
+_TOP = ("top_n", "top_k")  # how many documents to return, in the words of different providers; 0 is all
 
 
 def parse_rerank(
@@ -37,7 +37,7 @@ def parse_rerank(
         raw=body,
         messages=(Message("user", parsed["query"]),),
         documents=tuple([_read_document(each, fields) for each in parsed["documents"]]),
-        options=Options(top_documents=next((top for key in _TOP if (top := parsed.get(key)) is not None), None)),
+        options=Options(top_documents=next((top for key in _TOP if (top := parsed.get(key))), None)),
         ids=IdShape("", 32, "uuid"),
         message_tokens=0,
     )

@@ -1,4 +1,4 @@
-"""Moderations: whether texts are harmful, as scores by category."""
+"""Moderations and classifications: whether texts are harmful, as scores by category."""
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -73,21 +73,23 @@ _SURE = 0.95  # the score of a category that a rule only names
 _Category: Any = Literal[CATEGORIES]
 _Score = Annotated[float, field(ge=0, le=1, allow_inf_nan=False)]
 
+MODERATION = ThenKey(
+    key="moderation",
+    value=Annotated[
+        AsTable[dict[_Category, _Score]] | AsList[list[_Category]],
+        ByShape("scores such as {violence: 0.92}, or a list of categories"),
+    ],
+    doc="moderation results: scores or a list",
+    beside=frozenset(("timing", "faults", "model", "headers")),
+    states="scores",
+    example={"violence": 0.9},
+    compile=_compile,
+)
+_ADVICE = "; write moderation: {...}"
 MODERATIONS = ArtifactKind(
     name="moderations",
-    advice="; write moderation: {...}",
-    then=ThenKey(
-        key="moderation",
-        value=Annotated[
-            AsTable[dict[_Category, _Score]] | AsList[list[_Category]],
-            ByShape("scores such as {violence: 0.92}, or a list of categories"),
-        ],
-        doc="moderation results: scores or a list",
-        beside=frozenset(("timing", "faults", "model", "headers")),
-        states="scores",
-        example={"violence": 0.9},
-        compile=_compile,
-    ),
+    advice=_ADVICE,
+    then=MODERATION,
     body=lambda text: {"input": text},
     model_word="moderation",
     wire={
@@ -99,4 +101,13 @@ MODERATIONS = ArtifactKind(
     },
     finish=_finish,
 )
-OPERATIONS = (MODERATIONS,)
+CLASSIFICATIONS = ArtifactKind(
+    name="classifications",
+    advice=_ADVICE,
+    then=MODERATION,
+    body=lambda text: {"input": text},
+    model_word="classif",
+    wire={"id?": str | None, "model?": str | None, "results": [dict[str, dict[str, dict[str, float]]]]},
+    finish=_finish,
+)
+OPERATIONS = (MODERATIONS, CLASSIFICATIONS)

@@ -231,6 +231,7 @@ class Then(TypedDict, total=False):
     image: Any
     audio: Any
     transcript: str
+    markdown: str | Sequence[str]
     status: str | list[str]
     rerank: Sequence[float] | Mapping[str, Any]
     tool_error: Any

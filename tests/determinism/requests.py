@@ -195,6 +195,11 @@ def _of_mistral() -> Iterator[Request]:
     yield Request("mistral models", "/mistral/v1/models", method="GET")
     for path in ("fim/completions", "chat/complete"):
         yield Request(f"mistral {path}", f"/mistral/v1/{path}", _json({"model": "m", "prompt": "def f("}))
+    said = [{"role": "user", "content": "The sea."}]
+    scan = {"document": {"type": "document_url", "document_url": "https://a.example/b.pdf"}, "pages": "0-1"}
+    bodies = {"ocr": scan, "classifications": {"input": "The sea."}, "chat/moderations": {"input": said}}
+    for path, body in {**bodies, "chat/classifications": {"input": {"messages": said}}}.items():
+        yield Request(f"mistral {path}", f"/mistral/v1/{path}", _json({"model": "m", **body}))
 
 
 def _of_texts() -> Iterator[Request]:

@@ -264,3 +264,40 @@ def test_recordings_of_one_host_are_not_anothers() -> None:
     assert [groq.label, vllm.label] == ["groq", "vllm"]
     assert parse("/acme/chat/completions") is None
     assert parse("/acme/chat/completions", acme={}).label == "acme"
+
+
+RANKED = {"model": "m", "query": "The sea", "documents": ["A street", {"text": "The quiet sea"}]}
+RANKING = local("{rules: [{when: {operation: rerank}, then: {rerank: [0.2, 0.9]}}]}")
+
+
+@pytest.mark.parametrize("path", ["/vllm/rerank", "/vllm/v1/rerank", "/vllm/v2/rerank"])
+def test_vllm_ranks_at_the_paths_of_jina_and_cohere(path: str) -> None:
+    found = RANKING.ask(path, RANKED).json
+    first, second = found["results"]
+    assert list(found) == ["id", "model", "usage", "results"]
+    assert first == {"index": 1, "relevance_score": 0.9, "document": {"text": "The quiet sea", "multi_modal": None}}
+    assert second["index"] == 0
+    assert [len(RANKING.ask(path, {**RANKED, "top_n": top}).json["results"]) for top in (0, 1)] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("more", "document"),
+    [({}, {}), ({"return_documents": True, "rank_fields": ["text"]}, {"text": '{"text":"The quiet sea"}'})],
+)
+def test_together_shows_documents_that_are_wanted(more: Json, document: Json) -> None:
+    found = RANKING.ask("/together/v1/rerank", {**RANKED, **more, "top_n": 1}).json
+    assert (found["object"], found["usage"]["completion_tokens"]) == ("rerank", 0)
+    assert found["results"] == [{"index": 1, "relevance_score": 0.9, "document": document}]
+
+
+@pytest.mark.parametrize("path", ["/vllm/rerank", "/together/v1/rerank"])
+def test_a_host_refuses_to_rank_nothing(path: str) -> None:
+    answered = RANKING.ask(path, {**RANKED, "documents": []})
+    assert (answered.status, answered.json["error"]["param"]) == (400, "documents")
+
+
+def test_only_some_hosts_rank() -> None:
+    hosts = list_hosts("compatible")
+    ranking = [name for name, host in hosts.items() if any(each.name == "rerank" for each in host.operations)]
+    assert sorted(ranking) == ["together", "vllm"]
+    assert [name for name, host in hosts.items() if "/rerank" not in host.missing] == ranking

@@ -12,8 +12,8 @@ from tests.kit.rules import loaded, mistakes, then_mistakes
 
 ANSWERS = (
     "text, json, refusal, tool_calls, items, parts, choices, error, content_filter, generate, echo, raw, cassette, "
-    "forward, steps, one_of, tool_error, content, embedding, moderation, image, audio, transcript, rerank, status, "
-    "failed, faults, timing"
+    "forward, steps, one_of, tool_error, content, embedding, moderation, image, audio, transcript, markdown, rerank, "
+    "status, failed, faults, timing"
 )
 
 BAD = {
@@ -89,7 +89,8 @@ BAD_OPERATIONS = {
     ),
     "{operation: [embeddings, responses]}": (
         "{moderation: []}",
-        '"moderation" cannot answer the operation "embeddings"; use it for moderations; write embedding: [...]',
+        '"moderation" cannot answer the operation "embeddings"; use it for moderations, classifications; '
+        "write embedding: [...]",
     ),
     "{all: [{operation: models}, {model: x}]}": (
         "{text: a}",

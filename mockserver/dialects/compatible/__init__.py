@@ -32,6 +32,7 @@ from mockserver.dialects.compatible.request import (
     make_parse_completion,
     make_parse_embeddings,
 )
+from mockserver.dialects.compatible.rerank import rerank_operations
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.chat import ChatLayout, ChatRenderer
 from mockserver.wire.text import TextRenderer
@@ -114,11 +115,12 @@ def make_dialect(host: Host) -> Dialect:
     text = Operation("completions", "POST", "/completions", make_parse_completion(host), _render_completion)
     vectors = Operation("embeddings", "POST", "/embeddings", make_parse_embeddings(host), _render_embeddings)
     more = [each for each in (text, vectors) if each.name in host.operations]
+    ranking = rerank_operations(host)
     return Dialect(
         name=NAME,
         host=host.name,
         mounts=host.mounts,
-        operations=(chat, *more, *list_operations(host)),
+        operations=(chat, *more, *ranking, *list_operations(host)),
         credential=bearer,
         fail=partial(_fail, host),
         rate_limit_headers=openai_rate_limit_headers,
@@ -126,7 +128,10 @@ def make_dialect(host: Host) -> Dialect:
         own_features=frozenset({"content_filter", "refusal", "annotations", "custom_tools", "call_pieces"}),
         variables={} if config is None else config.variables,
         missing=dict.fromkeys(
-            ("/responses", "/messages", "/rerank", "/score", "/search", "/images", "/audio", "/files", "/batches"),
+            (
+                *("/responses", "/messages", "/score", "/search", "/images", "/audio", "/files", "/batches"),
+                *(() if ranking else ("/rerank",)),
+            ),
             "{json: {}}",
         ),
     )

@@ -38,11 +38,11 @@ NAME = "mistral"
 CHAT_IDS, TOOL_CALL_IDS = IdShape("", 32, "hex"), IdShape("", 9)
 USUAL_MODEL = "mistral-small-latest"
 
-_Url = text_or("<an object>", open_shape(url=str))
+URL = text_or("<an object>", open_shape(url=str))
 _Parts = tag_union(
     "type",
     open_shape(type=literal("text"), text=str),
-    open_shape(type=literal("image_url"), image_url=_Url),
+    open_shape(type=literal("image_url"), image_url=URL),
     open_shape(type=literal("document_url"), document_url=str),
     open_shape(type=literal("reference"), reference_ids=list_of(Any)),
     open_shape(type=literal("input_audio"), input_audio=Any),
@@ -53,7 +53,7 @@ _Content = optional(text_or("<an array of objects>", list_of(_Parts)))
 _ToolCall = open_shape(
     id=optional(str), type=optional(str), function=open_shape(name=str, arguments=text_or("<an object>", Object))
 )
-_Message = tag_union(
+MESSAGE = tag_union(
     "role",
     open_shape(role=literal("system"), content=_Content),
     open_shape(role=literal("user"), content=_Content),
@@ -83,7 +83,7 @@ _SAMPLING: Mapping[str, Any] = {
     "metadata": optional(Object),
 }
 _ChatBody: Mapping[str, Any] = {
-    "messages": list_of(_Message, 1),
+    "messages": list_of(MESSAGE, 1),
     "n": optional(integer(1, 128)),
     "presence_penalty": optional(number(-2, 2)),
     "frequency_penalty": optional(number(-2, 2)),
@@ -158,7 +158,7 @@ def _translate_message(message: Body) -> dict[str, Json]:
     made = {key: value for key, value in message.items() if value is not None}
     content = made.get("content")
     if isinstance(content, list):
-        parts = [_translate_part(part) for part in content if part["type"] != "thinking"]
+        parts = [translate_part(part) for part in content if part["type"] != "thinking"]
         made["content"] = parts
     elif content is None:
         made["content"] = ""
@@ -167,7 +167,7 @@ def _translate_message(message: Body) -> dict[str, Json]:
     return made
 
 
-def _translate_part(part: Body) -> Body:
+def translate_part(part: Body) -> Body:
     match part:
         case {"type": "image_url", "image_url": str(url)}:
             return {**part, "image_url": {"url": url}}

@@ -1,0 +1,97 @@
+"""Rerank at the hosts that have it: Together (https://docs.together.ai/reference/rerank) and vLLM, which takes Jina's
+and Cohere's bodies alike (https://docs.vllm.ai/en/latest/models/pooling_models/scoring).
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mockserver.core.call import Call
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.json import Json, compact
+from mockserver.core.validation import Validation
+from mockserver.dialects import Operation
+from mockserver.dialects._fields import Model, Object, integer, label_member, list_of, optional, shape, union_by
+from mockserver.dialects._reply import json_reply, request_id_line
+from mockserver.dialects._rerank import list_ranked, parse_rerank, show_ranked, wants_documents
+from mockserver.dialects.compatible.hosts import VLLM, Host
+from mockserver.dialects.compatible.request import NAME
+from mockserver.kinds.rerank import Ranking
+
+_Document = union_by(
+    lambda value: "<an object>" if isinstance(value, Mapping) else "<a string>",
+    label_member("<a string>", str),
+    label_member("<an object>", Object),
+)
+_Shared: Mapping[str, Any] = {"query": str, "documents": list_of(_Document, 1), "return_documents": optional(bool)}
+_TOGETHER = Model(
+    shape(model=str, top_n=optional(integer(1)), rank_fields=optional(list_of(str)), **_Shared),
+)
+_VLLM = Model(shape(model=optional(str), top_n=optional(integer(0)), **_Shared))
+
+
+def _render_together(call: Call, outcome: Ranking) -> Reply:
+    body = {
+        "object": "rerank",
+        "id": outcome.id,
+        "model": outcome.model,
+        "results": list_ranked(outcome, show_ranked, partial(_show_document, call)),
+        "usage": {"prompt_tokens": outcome.tokens, "completion_tokens": 0, "total_tokens": outcome.tokens},
+    }
+    return json_reply(200, body, request_id_line(call.http, call), outcome.headers)
+
+
+def _show_document(call: Call, index: int) -> Json:
+    """Return a document as a text, if it is wanted."""
+    if not wants_documents(call.raw):
+        return {}
+    document = call.raw["documents"][index]
+    return {"text": document if isinstance(document, str) else compact(document)}
+
+
+def _render_vllm(call: Call, outcome: Ranking) -> Reply:
+    body = {
+        "id": f"rerank-{outcome.id.replace('-', '')}",
+        "model": outcome.model,
+        "usage": {"prompt_tokens": outcome.tokens, "total_tokens": outcome.tokens},
+        "results": list_ranked(outcome, show_ranked, lambda at: {"text": call.documents[at], "multi_modal": None}),
+    }
+    return json_reply(200, body, request_id_line(call.http, call), outcome.headers)
+
+
+class _RerankApi(Struct, frozen=True):
+    """The rerank of a host: what it takes, where, and what it answers."""
+
+    model: Model
+    paths: tuple[str, ...]
+    render: Callable[[Call, Ranking], Reply]
+    usual_model: str = ""
+
+
+_APIS: Mapping[str, _RerankApi] = {
+    "together": _RerankApi(_TOGETHER, ("/rerank",), _render_together),
+    "vllm": _RerankApi(_VLLM, ("/rerank", "/v2/rerank"), _render_vllm, VLLM.models[0]),
+}
+
+
+def rerank_operations(host: Host) -> tuple[Operation, ...]:
+    """Return the operations of a host that ranks documents."""
+    api = _APIS.get(host.kin)
+    if api is None:
+        return ()
+
+    def parse(http: HttpRequest, validation: Validation) -> Call:
+        call = parse_rerank(
+            http,
+            validation,
+            dialect=NAME,
+            model=api.model,
+            refuse=host.errors.refuse,
+            usual_model=api.usual_model,
+        )
+        return replace(call, host=host.name, meaning={"host": host.name, **call.meaning})
+
+    return tuple(Operation("rerank", "POST", path, parse, api.render) for path in api.paths)

@@ -1,0 +1,132 @@
+"""Mistral's OCR (https://docs.mistral.ai/api/endpoint/ocr): the text on the pages of a document or a picture."""
+
+import re
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from itertools import chain
+from typing import Any
+
+from mockserver.core.call import Call, Message, Options
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.validation import Validation
+from mockserver.dialects._fields import (
+    Model,
+    Object,
+    integer,
+    list_of,
+    literal,
+    open_shape,
+    optional,
+    shape,
+    tag_union,
+    text_or,
+)
+from mockserver.dialects._parse import Body, custom_complaint, read_request, refuse_first, unknown_fields
+from mockserver.dialects._reply import json_reply
+from mockserver.dialects.mistral.errors import refuse, write_lines
+from mockserver.dialects.mistral.request import NAME, URL, translate_part
+from mockserver.kinds.ocr import DocumentPage, Pages
+
+USUAL_MODEL = "mistral-ocr-latest"
+MAX_PAGES = 1_000
+LAST_PAGE = 999_999_999
+_Document = tag_union(
+    "type",
+    open_shape(type=literal("document_url"), document_url=str, document_name=optional(str)),
+    open_shape(type=literal("image_url"), image_url=URL),
+    open_shape(type=literal("file"), file_id=str),
+)
+OCR = Model(
+    shape(
+        model=optional(str),
+        document=_Document,
+        id=optional(str),
+        pages=optional(text_or("<an array>", list_of(integer(0, LAST_PAGE)))),
+        include_image_base64=optional(bool),
+        image_limit=optional(int),
+        image_min_size=optional(int),
+        bbox_annotation_format=optional(Object),
+        document_annotation_format=optional(Object),
+        document_annotation_prompt=optional(str),
+        table_format=optional(literal("markdown", "html")),
+        extract_header=optional(bool),
+        extract_footer=optional(bool),
+        include_blocks=optional(bool),
+        confidence_scores_granularity=optional(str),
+    )
+)
+
+
+def parse_ocr(http: HttpRequest, validation: Validation) -> Call:
+    """Return the Call of a body: the name of the document, or else its URL, is what the user says."""
+    body, parsed = read_request(OCR, http, refuse, validation)
+    if validation is Validation.LIVE:
+        refuse_first(unknown_fields(body, OCR.fields), refuse)
+    document, model = parsed["document"], parsed.get("model") or USUAL_MODEL
+    meaning = {key: value for key, value in body.items() if value is not None}
+    return Call(
+        dialect=NAME,
+        operation="ocr",
+        model=model,
+        http=http,
+        meaning={**meaning, "model": model},
+        raw=body,
+        messages=(Message("user", _name(document), parts=(translate_part(document),)),),
+        options=Options(pages=_read_pages(parsed.get("pages"))),
+    )
+
+
+def render_ocr(call: Call, outcome: Pages) -> Reply:
+    body = {
+        "pages": [*map(_show_page, outcome.pages)],
+        "model": outcome.model,
+        "document_annotation": None,
+        "usage_info": {"pages_processed": len(outcome.pages), "doc_size_bytes": None},
+    }
+    return json_reply(200, body, write_lines(call.http, call), outcome.headers)
+
+
+def _name(document: Body) -> str:
+    """Return the name of a document, or else its URL or the id of its file. One that is sent whole gets a name."""
+    if name := document.get("document_name"):
+        return str(name)
+    url: Any = document.get("document_url") or document.get("image_url") or document.get("file_id") or ""
+    if isinstance(url, Mapping):
+        url = url["url"]
+    if url.startswith("data:"):
+        return f"document-{sha256(url.encode('utf-8', 'replace')).hexdigest()[:8]}"
+    return str(url)
+
+
+def _read_pages(given: Json) -> tuple[int, ...] | None:
+    """Return the places of the wanted pages, which may be a text such as `0,2-4`. Raises Failure if it is another."""
+    if given is None:
+        return None
+    spans = [range(index, index + 1) for index in given] if isinstance(given, list) else _read_spans(given)
+    if sum(map(len, spans)) > MAX_PAGES:
+        raise refuse(custom_complaint(f"pages must be at most {MAX_PAGES:,}", "pages"))
+    return tuple(dict.fromkeys(chain.from_iterable(spans)))
+
+
+def _read_spans(given: str) -> Sequence[range]:
+    found = [_SPAN.fullmatch(span) for span in given.split(",")]
+    if not all(found):
+        raise refuse(custom_complaint("pages must be numbers and ranges such as 0,2-4", "pages"))
+    return [range(int(span[1]), int(span[2] or span[1]) + 1) for span in found if span is not None]
+
+
+_SPAN = re.compile(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?")
+
+
+def _show_page(page: DocumentPage) -> dict[str, Json]:
+    return {
+        "index": page.index,
+        "markdown": page.markdown,
+        "images": [],
+        "tables": [],
+        "hyperlinks": [],
+        "header": None,
+        "footer": None,
+        "dimensions": {"dpi": 200, "height": 2200, "width": 1700},
+    }

@@ -1,0 +1,128 @@
+"""What Mistral does besides chats: OCR, moderations and classifications, of texts and of chats."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.kit.local import Answered, local
+
+Json = Any
+RULES = """
+rules:
+- when: {operation: ocr, last_user: "*report*"}
+  then: {markdown: ["# One", Two, Three]}
+- when: {operation: ocr, last_user: "*letter*"}
+  then: {markdown: "# Title"}
+- when: {operation: [moderations, classifications], last_user: "*attack*"}
+  then: {moderation: {violence: 0.9}}
+"""
+SERVER = local(RULES)
+
+
+def scan(document: Json, **more: Json) -> Answered:
+    return SERVER.ask("/mistral/v1/ocr", {"model": "mistral-ocr-latest", "document": document, **more})
+
+
+def at(url: str) -> Json:
+    return {"type": "document_url", "document_url": url}
+
+
+READ: list[tuple[Json, Json, Mapping[int, str]]] = [
+    (at("https://a.example/report.pdf"), None, {0: "# One", 1: "Two", 2: "Three"}),
+    (at("https://a.example/report.pdf"), "0, 2-9,2", {0: "# One", 2: "Three"}),
+    (at("https://a.example/report.pdf"), [2, 1], {2: "Three", 1: "Two"}),
+    ({**at("data:application/pdf;base64,AAAA"), "document_name": "letter"}, None, {0: "# Title"}),
+    (at("https://a.example/letter.pdf"), [1, 3], {1: "# Title", 3: "# Title"}),
+    ({"type": "image_url", "image_url": {"url": "https://a.example/x.png"}}, None, {0: "# x\n\nPage 1 of x.png."}),
+    ({"type": "image_url", "image_url": "https://a.example/x.png"}, [1], {1: "# x\n\nPage 2 of x.png."}),
+    ({"type": "file", "file_id": "abc"}, None, {0: "# abc\n\nPage 1 of abc."}),
+]
+
+
+@pytest.mark.parametrize(("document", "pages", "found"), READ)
+def test_the_wanted_pages_of_a_document(document: Json, pages: Json, found: Mapping[int, str]) -> None:
+    answer = scan(document, pages=pages).json
+    assert {page["index"]: page["markdown"] for page in answer["pages"]} == found
+    assert [page["index"] for page in answer["pages"]] == list(found)
+    assert answer["usage_info"]["pages_processed"] == len(found)
+
+
+def test_documents_that_are_sent_whole_differ() -> None:
+    one, same, other = (scan(at(f"data:application/pdf;base64,{data}")).json for data in ("AAAA", "AAAA", "BBBB"))
+    assert one == same
+    assert one["pages"] != other["pages"]
+
+
+@pytest.mark.parametrize(
+    ("pages", "message"),
+    [
+        ("one", "pages must be numbers and ranges such as 0,2-4"),
+        ("", "pages must be numbers and ranges such as 0,2-4"),
+        ("0-999999999", "pages must be at most 1,000"),
+        ("0-999," * 9 + "1", "pages must be at most 1,000"),
+    ],
+)
+def test_pages_that_no_document_has(pages: str, message: str) -> None:
+    answered = scan({"type": "file", "file_id": "abc"}, pages=pages)
+    assert (answered.status, answered.json["message"]) == (400, message)
+
+
+@pytest.mark.parametrize(
+    ("document", "place"), [({"type": "tape"}, ["type"]), ({"type": "file"}, ["file_id"]), ("report.pdf", [])]
+)
+def test_documents_that_the_schema_refuses(document: Json, place: list[str]) -> None:
+    answered = scan(document)
+    assert answered.status == 422
+    assert answered.json["detail"][0]["loc"] == ["body", "document", *place]
+
+
+def said(text: str) -> Json:
+    parts = [{"type": "text", "text": text}, {"type": "image_url", "image_url": "https://a.example/x.png"}]
+    return [{"role": "user", "content": "Hello"}, {"role": "user", "content": parts}]
+
+
+ATTACK, PEACE = said("The attack began."), [*said("The attack began."), {"role": "assistant", "content": "Peace."}]
+FLAGGED: list[tuple[str, Json, list[bool]]] = [
+    ("moderations", "An attack", [True]),
+    ("moderations", ["Hello", "An attack"], [False, True]),
+    ("chat/moderations", ATTACK, [True]),
+    ("chat/moderations", [PEACE, ATTACK], [False, True]),
+    ("chat/moderations", [[{"role": "assistant", "content": None, "messages": 1}]], [False]),
+    ("chat/moderations", [{"role": "assistant", "content": None, "messages": 1}], [False]),
+    ("classifications", ["An attack", "Hello"], [True, False]),
+    ("chat/classifications", {"messages": ATTACK}, [True]),
+    ("chat/classifications", [{"messages": ATTACK}, {"messages": PEACE}], [True, False]),
+]
+
+
+@pytest.mark.parametrize(("path", "given", "flagged"), FLAGGED)
+def test_texts_and_the_last_messages_of_chats_are_judged(path: str, given: Json, flagged: list[bool]) -> None:
+    answer = SERVER.ask(f"/mistral/v1/{path}", {"model": "m", "input": given}).json
+    if path.endswith("moderations"):
+        assert [each["categories"]["violence_and_threats"] for each in answer["results"]] == flagged
+        scores = [each["category_scores"] for each in answer["results"]]
+    else:
+        scores = [each["moderation"]["scores"] for each in answer["results"]]
+    assert [each["violence_and_threats"] >= 0.5 for each in scores] == flagged
+
+
+def test_own_labels_are_a_whole_body() -> None:
+    body = {"id": "c1", "model": "ft:m", "results": [{"intent": {"scores": {"refund": 0.9, "other": 0.1}}}]}
+    server = local(json.dumps({"rules": [{"when": {"operation": "classifications"}, "then": {"raw": {"json": body}}}]}))
+    assert server.ask("/mistral/v1/classifications", {"model": "ft:m", "input": "Hi"}).json == body
+
+
+@pytest.mark.parametrize("given", [[], [[]], {"messages": []}, 3, [3], [{"role": "x"}], [["a"]], {}])
+@pytest.mark.parametrize("path", ["moderations", "chat/moderations", "classifications", "chat/classifications"])
+def test_inputs_that_the_schema_refuses(path: str, given: Json) -> None:
+    answered = SERVER.ask(f"/mistral/v1/{path}", {"model": "m", "input": given})
+    assert (answered.status, answered.json["detail"][0]["loc"][:2]) == (422, ["body", "input"])
+
+
+@pytest.mark.parametrize("given", [[], [[]], {"messages": []}, [{"role": "x"}], [{"messages": [["a"]]}]])
+@pytest.mark.parametrize("path", ["chat/moderations", "chat/classifications"])
+def test_chats_without_a_message_are_nothing_if_nothing_is_checked(path: str, given: Json) -> None:
+    answered = local(validation="off").ask(f"/mistral/v1/{path}", {"model": "m", "input": given})
+    assert answered.status in (200, 422)

@@ -202,7 +202,7 @@ class Transcription:
             "text": self._text,
         }
         if "word" in wanted:
-            words = [each for sentence in self.sentences for each in divide(sentence, _WORD)]
+            words = [each for sentence in self.sentences for each in divide(sentence, str.split)]
             body["words"] = [{"word": each.text, "start": each.start, "end": each.end} for each in words]
         if "segment" in wanted or "word" not in wanted:
             body["segments"] = [self._show_segment(*each) for each in enumerate(self.sentences)]
@@ -224,7 +224,7 @@ class Transcription:
         is_diarized = self._call.raw.get("response_format") == "diarized_json"
         for turn_number, sentence in enumerate(self.sentences, 1):
             turn = {"segment_id": f"seg_{turn_number:03}"} if is_diarized else {}
-            for piece in re.findall(r"\s*\S+", sentence.text):
+            for piece in split_words(sentence.text):
                 logprobs = {"logprobs": self._list_logprobs(piece)} if self._wants_logprobs else {}
                 yield Frame(to_json({"type": "transcript.text.delta", "delta": piece, **logprobs, **turn}), tokens=1)
             if is_diarized:
@@ -236,7 +236,7 @@ class Transcription:
     @property
     def sentences(self) -> list[Segment]:
         """Return the sentences and when they are said, as if each letter took as long."""
-        return divide(Segment(self._text, 0.0, self._seconds), _SENTENCE)
+        return divide(Segment(self._text, 0.0, self._seconds), split_sentences)
 
     @property
     def text(self) -> str:
@@ -293,13 +293,31 @@ class Transcription:
 
 
 _FIRST_TOKEN, _TOKENS = 50_364, 400  # any numbers of tokens
-_SENTENCE = re.compile(r"\s*\S.*?(?:[.!?]+(?=\s|$)|$)", re.DOTALL)
-_WORD = re.compile(r"\S+")
 
 
-def divide(whole: Segment, pattern: re.Pattern[str]) -> list[Segment]:
-    """Return the parts of a text that match, and when each is said."""
-    parts = pattern.findall(whole.text)
+def split_words(text: str) -> list[str]:
+    """Return the words of a text, each with the blanks before it."""
+    spoken = text.rstrip()
+    ends = [found.start() for found in _WORD_END.finditer(spoken)]
+    return [text[start:end] for start, end in pairwise((0, *ends, len(text)))] if spoken else []
+
+
+_WORD_END = re.compile(r"(?<=\S)(?=\s)")
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a text, each with the blanks before it."""
+    sentences: list[list[str]] = [[]]
+    for word in split_words(text):
+        sentences[-1].append(word)
+        if word.rstrip().endswith((".", "!", "?")):
+            sentences.append([])
+    return ["".join(words) for words in sentences if words]
+
+
+def divide(whole: Segment, split: Callable[[str], list[str]]) -> list[Segment]:
+    """Return the parts of a text, and when each is said."""
+    parts = split(whole.text)
     letters = sum(map(len, parts)) or 1
     ends, said = [whole.start], 0
     for part in parts:

@@ -38,7 +38,7 @@ _TOKENS: Mapping[str, Mapping[tuple[int, int], int]] = {
     "high": {(1024, 1024): 4160, (1024, 1536): 6240, (1536, 1024): 6208},
 }
 _PARTIAL_TOKENS = 100
-_SIZE = re.compile(r"(\d{1,5})x(\d{1,5})")
+_SIZE = re.compile(r"([0-9]{1,5})x([0-9]{1,5})")
 
 _COMMON: dict[str, Any] = {
     "model": optional(str),

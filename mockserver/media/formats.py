@@ -247,8 +247,12 @@ def write_svg(picture: Picture) -> bytes:
     size = f'width="{picture.width}" height="{picture.height}"'
     ground = "" if picture.is_transparent else f'<rect {size} fill="{picture.ground.code}"/>'
     path = "".join([f"M{left} {top}h{wide}v{TILE}h-{wide}z" for left, top, wide in _find_rectangles(picture)])
-    drawn = f'{ground}<title>{escape(picture.words)}</title><path fill="{picture.ink.code}" d="{path}"/>'
+    title = escape(_NOT_IN_XML.sub("", picture.words))
+    drawn = f'{ground}<title>{title}</title><path fill="{picture.ink.code}" d="{path}"/>'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{drawn}</svg>'.encode("utf-8", "replace")
+
+
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def _find_rectangles(picture: Picture) -> Iterator[tuple[int, int, int]]:

@@ -13,12 +13,14 @@ from hashlib import sha256
 from itertools import islice
 from math import pi, sin
 from struct import pack
+from typing import NamedTuple
 
 RATE = 24_000  # samples a second, of two bytes each, the lower one first
 LETTERS_A_SECOND = 15
 SHORTEST = 0.2  # seconds
 MOST_HEARD = 120 * RATE  # samples
 MOST_SOUNDS = 200  # in a recording
+MOST_READ = 2 * MOST_HEARD  # samples of tones
 _BIT = 20  # samples
 _LOUDNESS = 3_000
 _BEGINNING = b"\xa5\x5a"
@@ -51,8 +53,22 @@ def read_tone(samples: bytes) -> str | None:
     heard.frombytes(samples[: 2 * min(len(samples) // 2, MOST_HEARD)])
     if _IS_BIG_ENDIAN:
         heard.byteswap()
-    found = [text for start in _find_starts(samples) if (text := _read_from(heard, start)) is not None]
+    found, end, left = list[str](), 0, MOST_READ
+    for start in _find_starts(samples):
+        if start < end or left <= 0:  # inside of what was read before
+            continue
+        tone = _read_from(heard, start)
+        if tone is not None:
+            end, left = tone.end, left - (tone.end - start)
+            found += () if tone.text is None else (tone.text,)
     return " ".join(found) if found else None
+
+
+class _Tone(NamedTuple):
+    """The text of a tone, None if its check sum is wrong, and the sample behind it."""
+
+    text: str | None
+    end: int
 
 
 def _find_starts(samples: bytes) -> Iterator[int]:
@@ -62,8 +78,8 @@ def _find_starts(samples: bytes) -> Iterator[int]:
         yield gap.end()
 
 
-def _read_from(heard: "array[int]", start: int) -> str | None:
-    """Return the text of a tone that begins about here; None if there is none."""
+def _read_from(heard: "array[int]", start: int) -> _Tone | None:
+    """Return the tone that begins about here; None if there is none."""
     for begun in range(max(start - _SLACK, 0), start + _SLACK):
         if _read_bytes(heard, begun, len(_BEGINNING)) == _BEGINNING:
             break
@@ -72,7 +88,8 @@ def _read_from(heard: "array[int]", start: int) -> str | None:
     size = int.from_bytes(_read_bytes(heard, begun, _HEAD)[2:], "big")
     whole = _read_bytes(heard, begun, _HEAD + size + _TAIL)
     said, check = whole[_HEAD : _HEAD + size], whole[_HEAD + size :]
-    return said.decode("utf-8", "replace") if check == pack(">H", crc_hqx(said, 0)) else None
+    is_right = check == pack(">H", crc_hqx(said, 0))
+    return _Tone(said.decode("utf-8", "replace") if is_right else None, begun + len(whole) * 8 * _BIT)
 
 
 _SLACK = 8  # samples by which a start may be missed

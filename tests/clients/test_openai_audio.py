@@ -12,6 +12,7 @@ import openai
 import pytest
 from openai import OpenAI
 
+from mockserver.media.sound_files import Speech
 from tests.kit.served import Served, served
 
 RULES = """
@@ -182,3 +183,12 @@ def test_the_live_api_refuses_more(name: str, model: str, wanted: str, message: 
         answer = httpx2.post(url, files={"file": (name, b"x")}, data={"model": model, "response_format": wanted})
     assert answer.status_code == 400
     assert answer.json()["error"]["message"].startswith(message)
+
+
+@pytest.mark.parametrize("text", ["!" * 30_000 + "x", " " * 30_000, "a" + " " * 30_000, "a. " * 10_000])
+@pytest.mark.parametrize("how", [{"response_format": "srt"}, {"response_format": "verbose_json"}, {"stream": "true"}])
+def test_a_long_text_takes_no_longer_than_its_length(server: Served, text: str, how: dict[str, str]) -> None:
+    url = f"{server.base('openai')}/audio/transcriptions"
+    sound = Speech(text).mark
+    answer = httpx2.post(url, files={"file": ("a.mp3", sound)}, data={"model": LISTENER, **how}, timeout=5)
+    assert answer.status_code == 200

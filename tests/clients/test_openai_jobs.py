@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import time
 import zipfile
 from base64 import b64decode
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import pytest
 from openai import OpenAI
 from openai.types.fine_tuning import FineTuningJob
 
+from mockserver.dialects._objects.skills import read_front_matter
 from tests.clients.openai_objects import connect
 from tests.kit.served import Served, served
 
@@ -233,3 +235,25 @@ def test_the_secret_of_a_webhook_endpoint_is_shown_once(client: OpenAI) -> None:
     assert "batch.completed" in client.webhooks.event_types.list().data
     assert [each.id for each in client.webhooks.list()] == [made.id]
     assert client.webhooks.delete(made.id).deleted
+
+
+def test_nothing_in_a_skill_leads_out_of_its_folder(client: OpenAI) -> None:
+    made = client.skills.create(files=[("s/SKILL.md", SKILL), ("../../evil", b"a"), ("/abs", b"b"), ("a\\..\\b", b"c")])
+    with zipfile.ZipFile(io.BytesIO(client.skills.content.retrieve(made.id).content)) as archive:
+        assert [name for name in archive.namelist() if ".." in name or name.startswith("/")] == []
+
+
+@pytest.mark.parametrize("text", ["---" + "\n" * 50_000, "---\nname: a" + " " * 50_000 + "b\n---", "---\nname: a"])
+def test_a_skill_is_read_in_no_time(text: str) -> None:
+    before = time.monotonic()
+    read_front_matter(text)
+    assert time.monotonic() - before < 1
+
+
+def test_a_damaged_archive_describes_nothing(client: OpenAI) -> None:
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("s/SKILL.md", SKILL * 9)
+    broken = bytearray(written.getvalue())
+    broken[42:52] = b"\xff" * 10
+    assert client.skills.create(files=("s.zip", bytes(broken))).name == "skill"

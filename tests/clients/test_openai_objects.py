@@ -236,3 +236,22 @@ def test_what_only_the_live_api_refuses() -> None:
         answer = httpx2.post(f"{base}/vector_stores", json={"color": "red"})
         assert answer.json()["error"]["message"] == "Unknown parameter: 'color'."
         assert httpx2.get(f"{base}/files?limit=10000").status_code == 200
+
+
+@pytest.mark.parametrize("line", [r'{"custom_id": "\ud800"}', '{"a": 1e999}', '{"a": NaN}', "[" * 3_000])
+def test_a_line_that_no_request_could_be_is_no_line(client: OpenAI, line: str) -> None:
+    file = client.files.create(file=("input.jsonl", line.encode()), purpose="batch")
+    batch = start(client, file.id)
+    for _ in range(2):
+        batch = client.batches.retrieve(batch.id)
+    assert batch.errors is not None
+    assert [mistake.code for mistake in batch.errors.data or ()] == ["invalid_json_line"]
+    assert [each.id for each in client.batches.list()] == [batch.id]
+
+
+def test_a_line_is_answered_whole_if_it_asks_for_a_stream(client: OpenAI) -> None:
+    batch = start(client, upload(client, say("hello", stream=True)).id)
+    for _ in range(2):
+        batch = client.batches.retrieve(batch.id)
+    (line,) = read_lines(client, batch.output_file_id)
+    assert line["response"]["body"]["choices"][0]["message"]["content"] == "Hello!"

@@ -153,7 +153,7 @@ def body_of(dialect: str, operation: Operation) -> "tuple[AnyModel, ...] | None"
 
 FORMS = ("image_edits", "image_variations", "transcriptions", "translations")  # bodies that are no JSON
 OF_OBJECTS = {*LOOK_UPS, *CREATIONS} - {"update_chat", "create_batch"}  # most are forms, or short
-UNDESCRIBED = ("run_grader", "validate_grader")  # any object will do
+UNDESCRIBED = ("run_grader", "validate_grader", "realtime")  # any object will do
 WITH_OWN_TESTS = ("bedrock", "mistral", "ollama")  # of mutated bodies
 
 

@@ -3,6 +3,7 @@
 import io
 from hashlib import sha256
 from random import Random
+from time import monotonic
 
 import av
 import pytest
@@ -60,6 +61,14 @@ def test_nobody_speaks_in_other_sounds(sound: bytes) -> None:
 def test_many_sounds_take_no_longer_than_a_few() -> None:
     pauses = (bytes(260) + b"\x00\x30" * 3) * (MOST_SOUNDS + 10)
     assert read_tone(pauses + write_tone("Too late")) is None
+
+
+def test_what_claims_to_be_long_is_read_once() -> None:
+    claim = write_tone("x")[480 : 480 + 4 * 320]  # the head of a tone
+    long = (bytes(400) + claim[: 2 * 320 * 2]) * 200 + write_tone("y" * 9_000, speed=4.0)
+    before = monotonic()
+    read_tone(long)
+    assert monotonic() - before < 10
 
 
 def test_the_length_of_a_file() -> None:

@@ -21,7 +21,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._chat import Metadata
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, Object, optional, shape
-from mockserver.dialects._objects.files import Files
+from mockserver.dialects._objects.files import Files, read_rows
 from mockserver.dialects._objects.resource import New, Resource
 from mockserver.dialects._parse import Body, Complaint
 from mockserver.kinds.objects import Objects
@@ -131,8 +131,7 @@ class Batches(Resource):
         if "input_file_id" not in new.fields:  # an invented batch
             return (), ()
         file = await Files(self.api).find(objects, new.fields["input_file_id"])
-        rows = [row for row in file.data.splitlines() if row.strip()][: MOST_LINES + 1]
-        requests = [try_parse(row.decode("utf-8", "replace")) for row in rows]
+        requests = read_rows(file.data, MOST_LINES + 1)
         mistakes = list(find_mistakes(requests, new.fields["endpoint"]))
         if mistakes:
             return (), mistakes
@@ -143,7 +142,7 @@ class Batches(Resource):
         return lines, ()
 
     async def _answer_line(self, number: int, request: Mapping[str, Any], new: New, objects: Objects) -> Line:
-        sent = json.dumps(request["body"]).encode()
+        sent = json.dumps({key: value for key, value in request["body"].items() if key != "stream"}).encode()
         http = replace(new.http, path=request["url"], headers=_drop_form(new.http.headers), body=sent, path_params={})
         reply = await self._answer(http, new, objects)
         data = reply.body if reply.pieces is None else b"".join(reply.pieces)

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, IdShape, fingerprint
-from mockserver.core.json import Json, try_parse
+from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import Metadata
 from mockserver.dialects._fields import Model, Object, list_of, optional, shape
-from mockserver.dialects._objects.files import Files
+from mockserver.dialects._objects.files import Files, read_rows
 from mockserver.dialects._objects.resource import New, Resource, turn_to_page
 from mockserver.dialects._parse import Body, clip
 from mockserver.dialects._stored import list_body
@@ -127,7 +127,7 @@ class EvalRuns(Resource):
         content: Json = stated.get("content")
         if stated.get("type") == "file_id":
             file = await Files(self.api).find(objects, str(stated.get("id")))
-            content = [try_parse(row) for row in file.data.decode("utf-8", "replace").splitlines() if row.strip()]
+            content = read_rows(file.data, MOST_ITEMS)
         rows = [row for row in content if isinstance(row, dict)] if isinstance(content, list) else []
         return [row["item"] if isinstance(row.get("item"), dict) else row for row in rows[:MOST_ITEMS]]
 

@@ -1,5 +1,6 @@
 """Files that clients upload (https://platform.openai.com/docs/api-reference/files)."""
 
+import io
 from collections.abc import Mapping
 
 from mockserver.core.call import Call, IdShape
@@ -13,7 +14,7 @@ from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, Object, optional, shape
 from mockserver.dialects._forms import nest_fields, parse_form
 from mockserver.dialects._objects.resource import New, Resource
-from mockserver.dialects._parse import Body, Complaint, clip, read_body
+from mockserver.dialects._parse import Body, Complaint, clip, read_body, read_json
 from mockserver.kinds.objects import Objects
 
 PURPOSES = ("fine-tune", "assistants", "batch", "user_data", "vision", "evals")
@@ -68,6 +69,21 @@ class Files(Resource):
         disposition = f'attachment; filename="{quote_file_name(kept.body["filename"])}"'
         headers = (("content-type", "application/octet-stream"), ("content-disposition", disposition))
         return ObjectView(data=kept.data, headers=headers)
+
+
+def read_rows(data: bytes, most: int) -> list[Json]:
+    """Return the values of at most so many lines of JSON; None for a line that no request body could be."""
+    rows = list[Json]()
+    for row in io.BytesIO(data):
+        if not row.strip():
+            continue
+        try:
+            rows.append(read_json(row))
+        except Failure:
+            rows.append(None)
+        if len(rows) == most:
+            break
+    return rows
 
 
 def find_expiry(fields: Mapping[str, Json], created: int, *, usual: int | None = None) -> int | None:

@@ -1,7 +1,6 @@
 """Skills and their versions (https://platform.openai.com/docs/api-reference/skills)."""
 
 import io
-import re
 from collections.abc import Sequence
 
 from mockserver.core.call import Call, IdShape
@@ -16,8 +15,6 @@ from mockserver.dialects._objects.resource import New, Resource
 from mockserver.dialects._parse import Body, Complaint
 from mockserver.kinds.objects import Objects
 
-_FRONT_MATTER = re.compile(r"\A---\s*\n(.*?)\n---", re.DOTALL)
-_LINE = re.compile(r"^(name|description):\s*(.*?)\s*$", re.MULTILINE)
 _MOST_READ = 100_000  # bytes of SKILL.md
 _ZIP = b"PK\x03\x04"
 
@@ -106,6 +103,8 @@ def read_skill(http: HttpRequest, validation: Validation) -> New:
 
 def describe(archive: bytes) -> Body:
     """Return the name and the description that the SKILL.md in a zip archive states."""
+    import zlib
+    from lzma import LZMAError
     from zipfile import BadZipFile, ZipFile
 
     try:
@@ -115,10 +114,24 @@ def describe(archive: bytes) -> Body:
                 return {}
             with opened.open(name) as file:
                 text = file.read(_MOST_READ).decode("utf-8", "replace")
-    except (BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError):
+    except (BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError, zlib.error, LZMAError):
         return {}
-    front = _FRONT_MATTER.match(text.replace("\r\n", "\n"))
-    return {key: value.strip("\"'") for key, value in _LINE.findall(front[1])} if front else {}
+    return read_front_matter(text)
+
+
+def read_front_matter(text: str) -> Body:
+    """Return the name and the description between the lines `---` at the start of a text."""
+    first, *lines = text.splitlines() or [""]
+    stated: dict[str, str] = {}
+    if first.rstrip() != "---":
+        return stated
+    for line in lines:
+        if line.rstrip() == "---":
+            return stated
+        key, _, value = line.partition(":")
+        if key in _USUAL:
+            stated[key] = value.strip().strip("\"'")
+    return {}  # it has no end
 
 
 def zip_files(files: Sequence[Part]) -> bytes:
@@ -128,8 +141,14 @@ def zip_files(files: Sequence[Part]) -> bytes:
     written = io.BytesIO()
     with ZipFile(written, "w") as archive:
         for number, file in enumerate(files):
-            archive.writestr(ZipInfo(file.file_name or f"file_{number}"), file.data)
+            archive.writestr(ZipInfo(keep_inside(file.file_name) or f"file_{number}"), file.data)
     return written.getvalue()
+
+
+def keep_inside(name: str | None) -> str:
+    """Return the path of a file without what would lead out of the folder into which it is unpacked."""
+    steps = (name or "").replace("\\", "/").split("/")
+    return "/".join([step for step in steps if step not in ("", ".", "..")])
 
 
 def show_zip(kept: KeptObject) -> ObjectView:

@@ -57,7 +57,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
 def _parse_prompt(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read(EMBED_PROMPT, http, _refuse_prompt, validation)
     prompt = parsed.get("prompt")
-    return _call(http, body, parsed, [prompt] if prompt else [])
+    return _call(http, body, {**parsed, "dimensions": None}, [prompt] if prompt else [])
 
 
 def _call(http: HttpRequest, body: Any, parsed: Any, texts: list[str]) -> Call:

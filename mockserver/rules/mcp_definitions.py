@@ -392,7 +392,7 @@ _BESIDE_TYPES = frozenset(
         *("description", "title", "default", "examples"),
     )
 )
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+ -]{0,63}")
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,63}")
 _BAD_NAME = (
     "{name} cannot be the name of an MCP server, as it is part of a URL: use up to 64 letters, digits and _ . @ + -"
 )

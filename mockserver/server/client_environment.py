@@ -94,8 +94,9 @@ def make_bare_url(address: str, dialect: str) -> str:
 
 def write_openai_hint(dialect: str) -> str:
     """What to say behind a base URL that is too short for OpenAI's client."""
-    more = client_configs()[dialect].mounts[0].removeprefix(make_base_url("", dialect))
-    return f"  (OpenAI's client: append {more})" if more else ""
+    mount, base = client_configs()[dialect].mounts[0], make_base_url("", dialect)
+    is_longer = mount.startswith(base) and mount != base
+    return f"  (OpenAI's client: append {mount.removeprefix(base)})" if is_longer else ""
 
 
 def list_mcp_addresses(address: str, servers: Iterable[str]) -> dict[str, str]:

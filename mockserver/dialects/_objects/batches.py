@@ -212,7 +212,12 @@ def find_mistakes(requests: Sequence[Json], endpoint: str) -> Iterator[Body]:
         missing = next((key for key, kind in _LINE.items() if not isinstance(request.get(key), kind)), None)
         if missing is not None:
             message = f"Missing required parameter: '{missing}'."
+            if missing in request:
+                message = f"Invalid type for '{missing}': expected {_LINE_WORDS[_LINE[missing]]}."
             yield _make_mistake("missing_required_parameter", message, number)
+        elif request["method"] != "POST":
+            message = f"The method '{request['method']}' is not supported; use 'POST'."
+            yield _make_mistake("invalid_method", message, number)
         elif names[request["custom_id"]] > 1:
             message = f"The custom_id '{request['custom_id']}' is used by another line."
             yield _make_mistake("duplicate_custom_id", message, number)
@@ -252,4 +257,5 @@ def _drop_form(headers: Fields) -> Fields:
     return tuple([(name, value) for name, value in headers if not name.startswith(b"content-")])
 
 
-_LINE = {"custom_id": str, "method": str, "url": str, "body": dict}
+_LINE: Mapping[str, type] = {"custom_id": str, "method": str, "url": str, "body": dict}
+_LINE_WORDS: Mapping[type, str] = {str: "a string", dict: "an object"}

@@ -85,6 +85,9 @@ def test_a_file_of_a_store_until_it_is_removed(client: OpenAI) -> None:
     assert client.vector_stores.files.content(trains, vector_store_id=store).data[0].text == TRAINS
     changed = client.vector_stores.files.update(trains, vector_store_id=store, attributes={"topic": "buses"})
     assert changed.attributes == {"topic": "buses"}
+    assert client.vector_stores.files.update(trains, vector_store_id=store, attributes=None).attributes == {}
+    by_topic: Any = {"type": "eq", "key": "topic", "value": "fish"}
+    assert [each.file_id for each in client.vector_stores.search(store, query="any", filters=by_topic)] == [fish]
     assert client.vector_stores.files.delete(trains, vector_store_id=store).deleted
     assert [file.id for file in client.vector_stores.files.list(store, filter="completed")] == [fish]
     assert client.files.retrieve(trains).filename == "trains.txt"

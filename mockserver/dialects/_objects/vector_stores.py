@@ -169,6 +169,11 @@ class VectorStoreFiles(Resource):
         broken = {"last_error": kept.body["last_error"] or _BROKEN} if kept.status == "failed" else {}
         return {**super().show(kept), **broken}
 
+    async def _update(self, call: Call, objects: Objects) -> ObjectView:
+        """Change the attributes, which null takes away."""
+        changes = {key: value or {} for key, value in call.raw.items()}
+        return await super()._update(replace(call, raw=changes), objects)
+
     def is_listed(self, kept: KeptObject, query: Mapping[str, str]) -> bool:
         return query.get("filter") in (None, kept.status)
 

@@ -168,6 +168,14 @@ def test_filters_are_exact(client: OpenAI, condition: Any, found: list[str]) -> 
     assert sorted(each.filename for each in results) == found
 
 
+def test_a_search_has_a_limit_of_queries(client: OpenAI) -> None:
+    store, trains, _ = fill(client)
+    most = client.vector_stores.search(store, query=["cats"] * 31 + ["trains leave"], max_num_results=1)
+    assert [each.file_id for each in most] == [trains]
+    with pytest.raises(openai.BadRequestError, match="32"):
+        client.vector_stores.search(store, query=["cats"] * 33)
+
+
 def test_long_texts_are_searched_in_chunks(client: OpenAI) -> None:
     text = " ".join(f"word{n}" for n in range(2_000))
     store = client.vector_stores.create().id

@@ -495,7 +495,7 @@ def join_headers(reply: Reply, more: Headers | HeaderLines) -> bytes | None:
     if type(own) is not HeaderLines or type(more) is not HeaderLines:
         return _check_headers(reply, (*own, *more))
     lines = own.lines + more.lines
-    return (lines if own.sized else lines + _CHUNKED).encode("latin-1")
+    return (lines if own.sized else lines + _CHUNKED).encode("latin-1", "replace")
 
 
 def _check_headers(reply: Reply, headers: Headers) -> bytes | None:
@@ -509,7 +509,7 @@ def _check_headers(reply: Reply, headers: Headers) -> bytes | None:
     else:
         is_true = "transfer-encoding: " not in told and ("connection: " not in told or _STAYS in told)
         lines += _CHUNKED
-    return lines.encode("latin-1") if is_true else None
+    return lines.encode("latin-1", "replace") if is_true else None
 
 
 def frame_body(lines: bytes, body: bytes) -> bytes:
@@ -560,5 +560,6 @@ def _start(head: Head) -> Message:
 
 @lru_cache(maxsize=4096)  # most headers repeat
 def encode_header(header: tuple[str, str]) -> tuple[bytes, bytes]:
+    """Return a header as it is sent; `?` for what no header can hold."""
     name, value = header
-    return name.lower().encode("latin-1"), value.encode("latin-1")
+    return name.lower().encode("latin-1", "replace"), value.encode("latin-1", "replace")

@@ -106,7 +106,7 @@ def _register(server: McpServer, stated: Mapping[str, Json], seed: Seed) -> McpD
 def _authorize(server: McpServer, stated: Mapping[str, Json], seed: Seed) -> McpDocument:
     """Send the user back at once, with a code for the challenge of the client."""
     uri = str(stated.get("redirect_uri", ""))
-    if urlsplit(uri).scheme.lower() in ("", "javascript", "data", "vbscript", "file") or not uri.isprintable():
+    if not _is_fit_to_return_to(uri):
         return _refuse("invalid_request", "redirect_uri is missing or not valid.")
     state = {} if "state" not in stated else {"state": str(stated["state"])}
     if stated.get("response_type") != "code" or not stated.get("code_challenge"):
@@ -117,6 +117,15 @@ def _authorize(server: McpServer, stated: Mapping[str, Json], seed: Seed) -> Mcp
         answer = {"code": _make_code(server, seed, stated, str(stated["code_challenge"]))}
     between = "&" if "?" in uri else "?"
     return McpDocument({}, status=302, location=f"{uri}{between}{urlencode({**answer, **state})}")
+
+
+def _is_fit_to_return_to(uri: str) -> bool:
+    """Return whether it is a URI in ASCII (RFC 3986, 2) that no browser runs."""
+    try:
+        scheme = urlsplit(uri).scheme.lower()
+    except ValueError:  # a broken IPv6 address, for one
+        return False
+    return uri.isascii() and uri.isprintable() and scheme not in ("", "javascript", "data", "vbscript", "file")
 
 
 def _give_token(server: McpServer, stated: Mapping[str, Json], seed: Seed) -> McpDocument:

@@ -17,7 +17,7 @@ from mockserver.core.exchange import COMPLETE, Exchange
 from mockserver.core.http import HeaderLines, Headers, HttpRequest
 from mockserver.core.plan import Failure, Forward
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import CLIENT_LEFT, ClientConnection, drive, wait_until_left
+from mockserver.delivery.drive import CLIENT_LEFT, ClientConnection, drive, encode_header, wait_until_left
 from mockserver.dialects import Dialect
 from mockserver.server.access import add_origin_headers, forbid_scripts
 from mockserver.server.live import Live
@@ -165,7 +165,7 @@ class Relay(Struct, eq=False):
         if origins := self.live.settings.cors:
             shown, across = add_origin_headers(asked, shown, origins)
             more = (*more, *across)
-        added = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in (*shown, *more)]
+        added = list(map(encode_header, (*shown, *more)))
         await client.send({"type": "http.response.start", "status": status, "headers": added})
         if not self._held:
             await self._pass_on(response.aiter_raw())

@@ -85,6 +85,9 @@ def test_a_file_of_a_store_until_it_is_removed(client: OpenAI) -> None:
     assert client.vector_stores.files.content(trains, vector_store_id=store).data[0].text == TRAINS
     changed = client.vector_stores.files.update(trains, vector_store_id=store, attributes={"topic": "buses"})
     assert changed.attributes == {"topic": "buses"}
+    assert client.vector_stores.files.update(trains, vector_store_id=store, attributes=None).attributes == {}
+    by_topic: Any = {"type": "eq", "key": "topic", "value": "fish"}
+    assert [each.file_id for each in client.vector_stores.search(store, query="any", filters=by_topic)] == [fish]
     assert client.vector_stores.files.delete(trains, vector_store_id=store).deleted
     assert [file.id for file in client.vector_stores.files.list(store, filter="completed")] == [fish]
     assert client.files.retrieve(trains).filename == "trains.txt"
@@ -163,6 +166,14 @@ def test_filters_are_exact(client: OpenAI, condition: Any, found: list[str]) -> 
     store, *_ = fill(client)
     results = client.vector_stores.search(store, query="anything", filters=condition)
     assert sorted(each.filename for each in results) == found
+
+
+def test_a_search_has_a_limit_of_queries(client: OpenAI) -> None:
+    store, trains, _ = fill(client)
+    most = client.vector_stores.search(store, query=["cats"] * 31 + ["trains leave"], max_num_results=1)
+    assert [each.file_id for each in most] == [trains]
+    with pytest.raises(openai.BadRequestError, match="32"):
+        client.vector_stores.search(store, query=["cats"] * 33)
 
 
 def test_long_texts_are_searched_in_chunks(client: OpenAI) -> None:

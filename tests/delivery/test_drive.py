@@ -10,7 +10,7 @@ import pytest
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.exchange import Exchange
-from mockserver.core.http import Parts, Reply
+from mockserver.core.http import HeaderLines, Parts, Reply
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import (
     CLIENT_LEFT,
@@ -22,6 +22,7 @@ from mockserver.delivery.drive import (
     PacedStream,
     Wheel,
     drive,
+    encode_header,
     frame_body,
     join_headers,
 )
@@ -420,6 +421,13 @@ def test_only_clear_headers_that_suit_the_body_are_joined(headers: Any, more: An
     lines = join_headers(Reply(201, headers, b"{}"), more)
     assert lines == (None if body is None else stated + framing)
     assert lines is None or frame_body(lines, b"{}") == body
+
+
+def test_a_header_never_breaks_the_connection() -> None:
+    stated = HeaderLines("x: €\r\n", sized=True)
+    assert join_headers(Reply(200, stated, b""), HeaderLines()) == b"x: ?\r\n"
+    assert (join_headers(Reply(200, (("x", "€"),), b""), ()) or b"").startswith(b"x: ?\r\n")
+    assert encode_header(("X-€", "€")) == (b"x-?", b"?")
 
 
 def test_an_empty_body_in_chunks_is_the_last_chunk() -> None:

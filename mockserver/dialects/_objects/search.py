@@ -4,6 +4,7 @@ The live API ranks by meaning. Here the score is the share of the query's words 
 tell which chunk is the best one. Filters are exact (https://platform.openai.com/docs/guides/retrieval).
 """
 
+import asyncio
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -16,6 +17,9 @@ from mockserver.dialects._parse import Body
 
 USUAL_RESULTS, MOST_RESULTS = 10, 50
 MOST_CHUNKS = 2_000  # of one file
+MOST_QUERIES = 32  # of one search
+_MOST_ASKED = 4_096  # characters of a query that are read
+_TURN = 50  # chunks that are looked at before other requests have their turn
 _WORD = re.compile(r"\w+")
 _READABLE = re.compile(rb"[\t\n\r -~]{4,}")
 _MOST_READ = 1_000_000  # characters of a file
@@ -70,15 +74,21 @@ class Found(Struct, frozen=True):
         }
 
 
-def rank_chunks(source: Source, asked: Body) -> Sequence[Found]:
-    """Return the chunks of a file that a search may show, by the fields of a request: `queries`, `filters`, ..."""
+async def rank_chunks(source: Source, asked: Body) -> Sequence[Found]:
+    """Return the chunks of a file that a search may show, by the fields of a request: `queries`, `filters`, ...
+
+    Only the first queries and the first letters of each are read: what one search costs is bounded.
+    """
     filters, ranking = asked.get("filters"), asked.get("ranking_options") or {}
     if isinstance(filters, Mapping) and not fits(source.attributes, filters):
         return ()
-    queries = [words for query in asked["queries"] if (words := _list_words(query))]
+    begun = [query[:_MOST_ASKED] for query in asked["queries"][:MOST_QUERIES]]
+    queries = [words for query in begun if (words := _list_words(query))]
     least = _read_share(ranking.get("score_threshold")) if isinstance(ranking, Mapping) else 0.0
     found = list[Found]()
-    for text in islice(source.chunks(), MOST_CHUNKS):
+    for number, text in enumerate(islice(source.chunks(), MOST_CHUNKS), 1):
+        if number % _TURN == 0:
+            await asyncio.sleep(0)  # let other requests run
         words = _list_words(text)
         score = round(max([len(query & words) / len(query) for query in queries], default=0.0), 4)
         if score >= least:

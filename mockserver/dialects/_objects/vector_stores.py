@@ -15,7 +15,7 @@ from mockserver.dialects._chat import Metadata
 from mockserver.dialects._fields import Model, Object, integer, list_of, nullable, number, optional, shape, text_or
 from mockserver.dialects._objects.files import Files
 from mockserver.dialects._objects.resource import New, Resource
-from mockserver.dialects._objects.search import Found, Source, rank_chunks, read_text, select_best
+from mockserver.dialects._objects.search import MOST_QUERIES, Found, Source, rank_chunks, read_text, select_best
 from mockserver.dialects._parse import Body
 from mockserver.kinds.objects import Objects
 
@@ -46,7 +46,7 @@ class VectorStores(Resource):
     updates = Model(shape(name=optional(str), expires_after=optional(_Expiry), metadata=optional(Metadata)))
     searches = Model(
         shape(
-            query=text_or("<an array of strings>", list_of(str)),
+            query=text_or("<an array of strings>", list_of(str, most=MOST_QUERIES)),
             max_num_results=optional(integer()),
             rewrite_query=optional(bool),
             ranking_options=optional(shape(ranker=optional(str), score_threshold=optional(number()))),
@@ -104,7 +104,7 @@ class VectorStores(Resource):
         found = list[Found]()
         for each in await VectorStoreFiles(self.api).list_all(store.id, objects):
             if each.status == "completed":
-                found += rank_chunks(await VectorStoreFiles(self.api).read_source(each, objects), asked)
+                found += await rank_chunks(await VectorStoreFiles(self.api).read_source(each, objects), asked)
                 await asyncio.sleep(0)  # let other requests run
         return select_best(found, asked)
 
@@ -168,6 +168,11 @@ class VectorStoreFiles(Resource):
     def show(self, kept: KeptObject) -> Body:
         broken = {"last_error": kept.body["last_error"] or _BROKEN} if kept.status == "failed" else {}
         return {**super().show(kept), **broken}
+
+    async def _update(self, call: Call, objects: Objects) -> ObjectView:
+        """Change the attributes, which null takes away."""
+        changes = {key: value or {} for key, value in call.raw.items()}
+        return await super()._update(replace(call, raw=changes), objects)
 
     def is_listed(self, kept: KeptObject, query: Mapping[str, str]) -> bool:
         return query.get("filter") in (None, kept.status)

@@ -21,6 +21,7 @@ from uvicorn.protocols.utils import get_local_addr, get_remote_addr, is_ssl
 from mockserver.core.http import Fields, HeaderTable, Reply, tabulate
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
+from mockserver.delivery.drive import encode_header
 from mockserver.server.access import passes_page_check
 from mockserver.server.http.request_cycle import RequestCycle
 
@@ -171,7 +172,7 @@ class DeadlineWatch:
 
         async def refuse_request(scope: Scope, _: Receive, send: Send) -> None:
             reply = self.refuse(failure, scope["method"], scope["path"])
-            headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in reply.headers]
+            headers = list(map(encode_header, reply.headers))
             await send({"type": "http.response.start", "status": reply.status, "headers": headers})
             await send({"type": "http.response.body", "body": reply.body})
 

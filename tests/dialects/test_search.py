@@ -1,0 +1,31 @@
+"""What one search in a vector store costs, and that others have their turn meanwhile."""
+
+import asyncio
+
+import pytest
+
+from mockserver.dialects._objects.search import Source, rank_chunks
+
+SMALL_CHUNKS = {"static": {"max_chunk_size_tokens": 100, "chunk_overlap_tokens": 0}}
+
+
+async def count_turns(source: Source, queries: list[str]) -> int:
+    """Return how often something else could run while a file was searched."""
+    turns, searching = 0, asyncio.ensure_future(rank_chunks(source, {"queries": queries}))
+    while not searching.done():
+        await asyncio.sleep(0)
+        turns += 1
+    return turns
+
+
+def test_other_requests_run_while_a_long_file_is_searched() -> None:
+    text = " ".join(f"word{number}" for number in range(20_000))
+    assert asyncio.run(count_turns(Source("f", "f.txt", text, {}, SMALL_CHUNKS), ["word1"])) > 10
+
+
+@pytest.mark.parametrize(
+    ("queries", "score"), [(["cats"] * 31 + ["dogs"], 1), (["cats"] * 32 + ["dogs"], 0), (["-" * 5_000 + " dogs"], 0)]
+)
+def test_only_the_first_queries_and_letters_are_read(queries: list[str], score: float) -> None:
+    (found,) = asyncio.run(rank_chunks(Source("f", "f.txt", "dogs", {}, {}), {"queries": queries}))
+    assert found.score == score

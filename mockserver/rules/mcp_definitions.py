@@ -392,9 +392,10 @@ _BESIDE_TYPES = frozenset(
         *("description", "title", "default", "examples"),
     )
 )
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,63}")
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+ -]{0,63}")
 _BAD_NAME = (
-    "{name} cannot be the name of an MCP server, as it is part of a URL: use up to 64 letters, digits and _ . @ + -"
+    "{name} cannot be the name of an MCP server, as it is part of a URL: use up to 64 letters, digits, blanks and "
+    "_ . @ + -"
 )
 
 

@@ -263,3 +263,10 @@ def test_unknown_stores_and_files(client: OpenAI, strict_client: OpenAI) -> None
         strict_client.vector_stores.files.retrieve("file-x", vector_store_id=store)
     batch = strict_client.vector_stores.file_batches.create(store, file_ids=["file-unknown"])
     assert strict_client.vector_stores.file_batches.retrieve(batch.id, vector_store_id=store).file_counts.failed == 1
+
+
+def test_an_unknown_filter_is_refused(client: OpenAI) -> None:
+    store = client.vector_stores.create().id
+    client.vector_stores.files.upload_and_poll(vector_store_id=store, file=("a.txt", b"Trains to Oslo"))
+    with pytest.raises(openai.BadRequestError, match="Invalid value: 'wat'"):
+        client.vector_stores.search(store, query="x", filters={"type": "wat", "key": "a", "value": 1})  # type: ignore[arg-type, typeddict-item]

@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from mockserver.core.json import Json
 from mockserver.core.tokens import APPROX
-from mockserver.dialects._parse import Body
+from mockserver.dialects._errors import refuse
+from mockserver.dialects._parse import Body, Complaint
 
 USUAL_RESULTS, MOST_RESULTS = 10, 50
 MOST_CHUNKS = 2_000  # of one file
@@ -115,16 +116,21 @@ def read_text(data: bytes, name: str) -> str:
 
 
 def fits(attributes: Mapping[str, Json], condition: Mapping[str, Json]) -> bool:
-    """Return whether attributes meet a filter; an absent attribute is not equal to anything, and in no list."""
+    """Return whether attributes meet a filter; an absent attribute is not equal to anything, and in no list.
+
+    Raises Failure if there is no such filter.
+    """
     kind, inner = condition.get("type"), condition.get("filters")
     if kind in ("and", "or"):
         results = (
             [fits(attributes, each) for each in inner if isinstance(each, Mapping)] if isinstance(inner, list) else []
         )
         return all(results) if kind == "and" else any(results)
+    if not condition:
+        return True
     compare = _COMPARISONS.get(str(kind))
     if compare is None:
-        return True
+        raise refuse(Complaint("value", ("filters", "type"), got=kind, expected=(*_COMPARISONS, "and", "or")))
     found = attributes.get(str(condition.get("key")))
     if found is None:
         return kind in ("ne", "nin")

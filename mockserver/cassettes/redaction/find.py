@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import quote, quote_plus, unquote_plus
+from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
 from msgspec import Struct
 
+from mockserver.cassettes.redaction.mcp_servers import Member, edit_members, find_server_members, may_name_servers
 from mockserver.core.text import make_reprs
 
 if TYPE_CHECKING:
@@ -67,8 +68,18 @@ class CredentialFields(Struct, frozen=True):
         return tuple((name, self._redact_header(name, value)) for name, value in headers)
 
     def redact_body(self, body: bytes) -> bytes:
+        servers = find_server_members(body) if may_name_servers(body) else None  # before any value changes
         if _ENDING.search(body):
             body = _FIELD.sub(self._redact_field, body)
+        if servers is not None and (servers.urls or servers.headers):
+
+            def change(member: Member) -> bytes | None:
+                if member in servers.headers:
+                    return json.dumps(self.instead(member.value)).encode()
+                left = self._redact_url(member.value) if member in servers.urls else member.value
+                return None if left == member.value else json.dumps(left).encode()
+
+            body = edit_members(body, change)
         return self.redact_query(body) if _FORM.match(body) else body
 
     def _redact_header(self, name: bytes, value: bytes) -> bytes:
@@ -81,6 +92,14 @@ class CredentialFields(Struct, frozen=True):
 
     def redact_query(self, query: bytes) -> bytes:
         return b"&".join(map(self._redact_pair, query.split(b"&"))) if b"=" in query else query
+
+    def _redact_url(self, url: str) -> str:
+        """Return an address without a password, and without parameters that hold credentials."""
+        whole, mark, fragment = url.partition("#")
+        place, question, query = whole.partition("?")
+        place = _USER.sub(lambda found: found[1] + self.instead(unquote(found[2])), place, count=1)
+        query = self.redact_query(query.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+        return f"{place}{question}{query}{mark}{fragment}"
 
     def _redact_field(self, found: re.Match[bytes]) -> bytes:
         name = found[1].split(b'"')[1]
@@ -147,7 +166,7 @@ def is_secret_header(name: str) -> bool:
 
 def has_credential_fields(body: bytes) -> bool:
     """Return whether a body may have fields with the names of credentials."""
-    return _ENDING.search(body) is not None or _FORM.match(body) is not None
+    return _ENDING.search(body) is not None or _FORM.match(body) is not None or may_name_servers(body)
 
 
 def _is_secret_parameter(name: bytes) -> bool:
@@ -167,6 +186,7 @@ _WITH_SCHEME = (b"authorization", b"auth")  # headers with a scheme before the c
 _OF_SIGNATURE = re.compile(rb"\b(?:Credential|Signature)=([^/,\s]{8,200})")
 _SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9_-]{0,30}")
 _COOKIE = re.compile(rb"((?:^|;)[^=;]*+=)([^;]*+)")
+_USER = re.compile(r"(://(?:[^/@:]*:)?)([^/]+)(?=@)")  # the password, or a user without one
 _FORM = re.compile(rb"\s{0,20}[A-Za-z_][\w.%-]{0,99}=")
 
 _VARIABLE = re.compile(
@@ -178,7 +198,8 @@ _HEADER = re.compile(
     re.IGNORECASE,
 )
 _PARAMETER = re.compile(
-    r"(?:.*[_-])?(?:api[_-]?key|key|token|secret|password|passwd|pwd|sig|signature|code|credential|authorization|auth)",
+    r"(?:.*[_-])?(?:api[_-]?key|key|token|secret|password|passwd|pwd|sig|signature|code|credential|authorization|auth"
+    r"|(?:access|auth|bearer|client|private|refresh|secret|session|subscription)(?:key|token|secret))",
     re.IGNORECASE,
 )
 _PAGE_TOKEN = re.compile(

@@ -100,6 +100,27 @@ BODIES = [
     ({"type": "api_key", "key": KEY}, {"type": "api_key", "key": MASKED}),
     ({"key": "Enter"}, {"key": "Enter"}),
     ({"pageToken": KEY[8:], "next_page_token": "aB3"},) * 2,
+    *(
+        ({"tools": [{"type": "mcp", "server_url": said}]}, {"tools": [{"type": "mcp", "server_url": shown}]})
+        for said, shown in (
+            (
+                f"https://h/?a=b&api_key={KEY}&accessToken={KEY}#c",
+                f"https://h/?a=b&api_key={MASKED}&accessToken={MASKED}#c",
+            ),
+            ("https://me:p@ss@h/é", "https://me:p...(masked)@h/é"),
+            (f"https://{quote(KEY, safe='')}@h", f"https://{MASKED}@h"),
+            ("https://h/a@b?page=2",) * 2,
+        )
+    ),
+    (
+        {"session": {"tools": [{"type": "mcp", "headers": {"X": KEY, "Authorization": KEY, "Accept": "a/b"}}]}},
+        {"session": {"tools": [{"type": "mcp", "headers": {"X": MASKED, "Authorization": MASKED, "Accept": "a/b"}}]}},
+    ),
+    (
+        {"mcp_servers": [{"url": f"https://h/?key={KEY}", "authorization_token": KEY}]},
+        {"mcp_servers": [{"url": f"https://h/?key={MASKED}", "authorization_token": MASKED}]},
+    ),
+    ({"tools": [{"type": "function", "headers": {"X-Foo": "type"}}, {"type": "mcp"}]},) * 2,
     ({"max_tokens": 7, "properties": {"token": {"type": "string"}}},) * 2,
 ]
 
@@ -142,6 +163,15 @@ def spent(data: bytes) -> float:
 def test_twice_as_much_takes_about_twice_as_long(evil: str) -> None:
     piece = EVIL[evil]
     half, whole = (min(spent(piece * (size // len(piece))) for _ in range(2)) for size in (150_000, 300_000))
+    assert whole < 4 * half + 0.2
+
+
+def test_quotes_beside_an_mcp_server_take_linear_time() -> None:
+    def spent_on(quotes: int) -> float:
+        tools = [{"type": "mcp", "server_url": f"https://h/?key={KEY}"}]
+        return spent(json.dumps({"tools": tools, "input": '"' * quotes}).encode())
+
+    half, whole = (min(spent_on(quotes) for _ in range(2)) for quotes in (75_000, 150_000))
     assert whole < 4 * half + 0.2
 
 

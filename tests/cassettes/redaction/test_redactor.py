@@ -44,6 +44,14 @@ POSITIONS: dict[str, Callable[[str], tuple[Redactor, Sent]]] = {
     "cookie": lambda key: (Redactor(), post({}, (("cookie", f"a=b; session={key}"),))),
     "query": lambda key: (Redactor(), post({}, (), f"api-version=1&key={quote_plus(key)}")),
     "field": lambda key: (Redactor(), post({"tools": [{"authorization": key}]})),
+    "header of an MCP server": lambda key: (
+        Redactor(),
+        post({"tools": [{"type": "mcp", "headers": {"X-Foo": key}}]}),
+    ),
+    "address of an MCP server": lambda key: (
+        Redactor(),
+        post({"tools": [{"type": "mcp", "server_url": f"https://h/?key={quote_plus(key)}"}]}),
+    ),
     "environment": lambda key: (Redactor((), (key,)), post({})),
 }
 

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from threading import Lock
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,7 +16,6 @@ from starlette.types import Receive
 
 from mockserver.config.settings import KeySettings
 from mockserver.core.call import fingerprint
-from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers
 from mockserver.core.plan import Answer, Artifact, Failure, Outcome, Raw
 from mockserver.core.rates import Draw, Kind, Limits, LimitStore, Rate, Rates, Standing, Standings, layer_rates
@@ -32,30 +32,43 @@ LIMIT_REASONS = frozenset({"rate_limit", "over_limit", "overloaded"})
 RateHeaders = Callable[[Standings], Headers]
 
 
+class Holder(Protocol):
+    """What holds bytes of `max_unsent`: a request until it is answered, or a session until it ends."""
+
+    held: int
+
+
 class Unsent:
-    """Bytes that requests and answers take until their clients have read them: the setting `max_unsent` bounds them."""
+    """Bytes that requests and answers take until their clients have read them: the setting `max_unsent` bounds them.
+
+    The sound and the items that sessions keep count with them.
+    """
 
     __slots__ = ("_lock", "held")
 
     def __init__(self) -> None:
         self.held, self._lock = 0, Lock()
 
-    def take(self, exchange: Exchange, size: int, *, limit: int) -> None:
-        """Take more for an exchange, on any thread. Raises Failure if that is too much, unless it is the only one."""
+    def take(self, holder: Holder, size: int, *, limit: int) -> None:
+        """Take more for a holder, on any thread. Raises Failure if that is too much, unless it is the only one."""
         with self._lock:
-            if self.held + size > limit and self.held > exchange.held:
+            if self.held + size > limit and self.held > holder.held:
                 raise Failure("overloaded", _UNREAD, retry_after=1.0)
             self.held += size
-            exchange.held += size
+            holder.held += size
+
+    def settle(self, holder: Holder, size: int) -> None:
+        """Count a holder with what it turned out to hold."""
+        self.add(size - holder.held)
+        holder.held = size
 
     def add(self, size: int) -> None:
         """Count bytes that are written and unread; less than 0: that are read."""
         with self._lock:
             self.held += size
 
-    def release(self, exchange: Exchange) -> None:
-        self.add(-exchange.held)
-        exchange.held = 0
+    def release(self, holder: Holder) -> None:
+        self.settle(holder, 0)
 
 
 def estimate_parsed_size(body: bytes) -> int:

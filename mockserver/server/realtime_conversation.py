@@ -162,6 +162,14 @@ class RealtimeConversation:
         return map(self._items.__getitem__, self._order)
 
     @property
+    def size(self) -> int:
+        """Return how many bytes its items hold, with their sound."""
+        return sum(self._sizes.values()) + self._count_sound()
+
+    def _count_sound(self) -> int:
+        return sum([len(item.audio) for item in self._items.values()])
+
+    @property
     def last_id(self) -> str | None:
         return self._order[-1] if self._order else None
 
@@ -210,7 +218,7 @@ class RealtimeConversation:
 
     def forget_sound(self) -> None:
         """Forget the oldest sounds if there are too many."""
-        held = sum([len(item.audio) for item in self._items.values()])
+        held = self._count_sound()
         for item in self:
             if held <= MOST_SOUND:
                 return

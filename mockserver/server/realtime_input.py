@@ -55,6 +55,11 @@ class InputBuffer:
         return self.sound.measure(self._before + len(self._data))
 
     @property
+    def size(self) -> int:
+        """Return how many bytes of sound it holds."""
+        return len(self._data)
+
+    @property
     def prefix(self) -> int:
         """Return how many milliseconds before its beginning belong to speech."""
         padding: int = (self._stated["turn_detection"] or {}).get("prefix_padding_ms", USUAL_PREFIX)

@@ -66,7 +66,7 @@ class TurnedAway(Exception):  # noqa: N818  # it is how a session ends
 
 
 class RealtimeSession(SocketSession):
-    """The session of a client."""
+    """The session of a client. `held`: bytes of `max_unsent` that its sound and its items take until it ends."""
 
     expiry = "Your session hit the maximum duration of 60 minutes."
 
@@ -85,6 +85,7 @@ class RealtimeSession(SocketSession):
         self._session: Body = make_session("realtime", "", "", 0)
         self._input = InputBuffer(self._session["audio"]["input"])
         self._name = self._conversation_id = ""
+        self.held = 0
 
     @property
     def subprotocol(self) -> str | None:
@@ -178,6 +179,7 @@ class RealtimeSession(SocketSession):
         finally:
             for task in self._tasks:
                 task.cancel()
+            self.responder.live.unsent.release(self)
             await asyncio.gather(*self._tasks, return_exceptions=True)
             await self._upstream.close()
 
@@ -185,7 +187,7 @@ class RealtimeSession(SocketSession):
 
     async def take(self, message: Message) -> None:
         """Do what an event asks, or say why not; the session goes on in any case."""
-        text, event_id = message.get("text"), None
+        text, event_id, live = message.get("text"), None, self.responder.live
         try:
             if text is None:
                 raise Failure("bad_parameter", _NO_BINARY, code="invalid_event")
@@ -196,14 +198,18 @@ class RealtimeSession(SocketSession):
                 raise failure.changed(code="invalid_json") from None
             stated_id = read.get("event_id") if isinstance(read, dict) else None
             event_id = stated_id if isinstance(stated_id, str) and len(stated_id) <= _LONGEST_ID else None
-            settings = self.responder.live.settings
+            settings = live.settings
             event = read_event(read, find_validation(self.responder.dialect.name, settings.validation))
+            if event["type"] in _KEEPING:
+                live.unsent.take(self, len(body), limit=settings.max_unsent)
             await _ACTS[event["type"]](self, event)
         except Failure as failure:
             await self._complain(self._word(failure), event_id)
         except Exception:  # a bug of mockserver
             log.exception("internal error of mockserver on a WebSocket at %s", ascii(self.handshake.path))
             await self._complain(self._word(Failure("server_error", _BUG)), event_id)
+        finally:
+            live.unsent.settle(self, self._input.size + self._conversation.size)
 
     async def _update(self, event: Body) -> None:
         has_spoken = self._conversation.has_spoken
@@ -576,6 +582,7 @@ _OF_RESPONSES = (
     *("output_modalities", "instructions", "tools", "tool_choice", "max_output_tokens", "parallel_tool_calls"),
     *("reasoning", "prompt"),
 )
+_KEEPING = ("input_audio_buffer.append", "conversation.item.create")  # what adds to the memory of a session
 _LONGEST_ID = 512  # characters of the id of a client's event
 _NO_BINARY = "Send events as text frames, not as binary ones."
 _NO_BETA = "The Realtime Beta API is no longer supported. Please use /v1/realtime for the GA API."

@@ -656,6 +656,26 @@ def test_items_do_not_heap_up(server: MockServer, monkeypatch: pytest.MonkeyPatc
         assert shown == [False, True]
 
 
+def test_what_sessions_keep_counts_against_max_unsent() -> None:
+    with MockServer(unmatched="generate", max_unsent=300_000) as server, talk(server.url) as second:
+        second.tell(update(**MANUAL), until="session.updated")
+        with talk(server.url) as first:
+            first.tell(update(**MANUAL), until="session.updated")
+            first.send(append(bytes(200_000)), user("x" * 90_000))
+            first.until("conversation.item.done")
+            refused = second.fail(append(bytes(50_000)))
+            assert (refused["type"], "max_unsent" in refused["message"]) == ("server_error", True)
+            assert "max_unsent" in second.fail(user("y" * 50_000))["message"]
+            first.tell({"type": "input_audio_buffer.clear"}, until="input_audio_buffer.cleared")
+            second.tell(user("y" * 50_000), until="conversation.item.done")
+            assert "max_unsent" in second.fail(append(bytes(150_000)))["message"]
+        deadline = time.monotonic() + 5
+        while server._live.unsent.held > 60_000 and time.monotonic() < deadline:  # until the first has left
+            time.sleep(0.02)
+        second.send(append(bytes(150_000)), {"type": "input_audio_buffer.commit"})
+        assert second.receive()["type"] == "input_audio_buffer.committed"
+
+
 def test_a_message_that_is_too_large_ends_the_session(tmp_path: Path) -> None:
     with MockServer(unmatched="generate", max_body="1MB") as server, talk(server.url) as client:
         client.send(append(bytes(1_000_000)))

@@ -17,7 +17,12 @@ from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
 from msgspec import Struct
 
-from mockserver.cassettes.redaction.mcp_servers import Member, edit_members, find_server_members, may_name_servers
+from mockserver.cassettes.redaction.stated_servers import (
+    TextMember,
+    edit_members,
+    find_server_members,
+    may_name_servers,
+)
 from mockserver.core.text import make_reprs
 
 if TYPE_CHECKING:
@@ -73,7 +78,7 @@ class CredentialFields(Struct, frozen=True):
             body = _FIELD.sub(self._redact_field, body)
         if servers is not None and (servers.urls or servers.headers):
 
-            def change(member: Member) -> bytes | None:
+            def change(member: TextMember) -> bytes | None:
                 if member in servers.headers:
                     return json.dumps(self.instead(member.value)).encode()
                 left = self._redact_url(member.value) if member in servers.urls else member.value

@@ -12,7 +12,7 @@ from msgspec import Struct
 from mockserver.core.json import Json, try_parse
 
 
-class Member(Struct, frozen=True):
+class TextMember(Struct, frozen=True):
     """A member of a JSON object whose value is a text."""
 
     name: str
@@ -22,8 +22,8 @@ class Member(Struct, frozen=True):
 class ServerMembers(Struct, frozen=True):
     """The members of a body that hold addresses of MCP servers, or headers for these."""
 
-    urls: frozenset[Member] = frozenset()
-    headers: frozenset[Member] = frozenset()
+    urls: frozenset[TextMember] = frozenset()
+    headers: frozenset[TextMember] = frozenset()
 
 
 def may_name_servers(body: bytes) -> bool:
@@ -33,19 +33,19 @@ def may_name_servers(body: bytes) -> bool:
 
 def find_server_members(body: bytes) -> ServerMembers:
     """Return what a body says of MCP servers, wherever it names them; nothing if it is no JSON."""
-    urls, headers = set[Member](), set[Member]()
+    urls, headers = set[TextMember](), set[TextMember]()
     for place in _list_tables(try_parse(body.decode("utf-8", "surrogateescape"))):
         servers = place.get("mcp_servers")
         for server in servers if isinstance(servers, list) else ():
             if isinstance(server, Mapping) and isinstance(url := server.get("url"), str):
-                urls.add(Member("url", url))
+                urls.add(TextMember("url", url))
         if place.get("type") == "mcp":
             if isinstance(url := place.get("server_url"), str):
-                urls.add(Member("server_url", url))
+                urls.add(TextMember("server_url", url))
             for table in _list_tables(place.get("headers")):
                 headers.update(
                     [
-                        Member(name, value)
+                        TextMember(name, value)
                         for name, value in table.items()
                         if isinstance(value, str) and name.lower() not in _PLAIN_HEADERS
                     ]
@@ -53,14 +53,14 @@ def find_server_members(body: bytes) -> ServerMembers:
     return ServerMembers(frozenset(urls), frozenset(headers))
 
 
-def edit_members(body: bytes, change: Callable[[Member], bytes | None]) -> bytes:
+def edit_members(body: bytes, change: Callable[[TextMember], bytes | None]) -> bytes:
     """Return a JSON body with other values of members that are texts; a change to None leaves one as it is."""
 
     def edit(found: re.Match[bytes]) -> bytes:
         if found[1] is None:
             return found[0]
         name, value = try_parse(found[2].decode("utf-8", "replace")), try_parse(found[3].decode("utf-8", "replace"))
-        changed = change(Member(name, value)) if isinstance(name, str) and isinstance(value, str) else None
+        changed = change(TextMember(name, value)) if isinstance(name, str) and isinstance(value, str) else None
         return found[0] if changed is None else found[1] + changed
 
     return _MEMBER.sub(edit, body)

@@ -266,7 +266,7 @@ def test_operations_are_found_at_their_paths() -> None:
             *("POST", "/azure-openai/chat/completions?api-version=2024-10-21"),
             *("POST /azure-openai/openai/deployments/{deployment}/chat/completions", "azure_openai"),
         ),
-        ("POST", "/azure/v1/images/generations", "POST /v1/images/generations", "azure"),
+        ("POST", "/azure/v1/images/generations", "POST /azure/openai/v1/images/generations", "azure"),
         ("GET", "/azure/openai/v1/modls", "GET /azure/openai/v1/models", "azure_openai"),
         ("POST", "/v1/v1/chat/completions", "POST /v1/chat/completions", "openai"),
         ("POST", "/v1/chat/completions/chat/completions", "POST /v1/chat/completions", "openai"),

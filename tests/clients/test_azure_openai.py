@@ -173,12 +173,13 @@ def test_objects_are_kept_with_and_without_a_version_in_the_path(server: Served,
         client = openai.OpenAI(base_url=f"{base}/openai/v1", api_key="any")
     else:
         client = AzureOpenAI(azure_endpoint=base, api_key="any", api_version=VERSION)
-    store = client.vector_stores.create(name="docs").id
-    file = client.vector_stores.files.upload_and_poll(vector_store_id=store, file=("a.txt", b"Trains to Oslo"))
-    assert [each.file_id for each in client.vector_stores.search(store, query="trains")] == [file.id]
-    conversation = client.conversations.create().id
-    client.responses.create(model="gpt-4o", input="hello", conversation=conversation)
-    assert len(client.conversations.items.list(conversation).data) == 2
+    with client:
+        store = client.vector_stores.create(name="docs").id
+        file = client.vector_stores.files.upload_and_poll(vector_store_id=store, file=("a.txt", b"Trains to Oslo"))
+        assert [each.file_id for each in client.vector_stores.search(store, query="trains")] == [file.id]
+        conversation = client.conversations.create().id
+        client.responses.create(model="gpt-4o", input="hello", conversation=conversation)
+        assert len(client.conversations.items.list(conversation).data) == 2
 
 
 def test_images_and_sounds_of_a_deployment(client: AzureOpenAI) -> None:

@@ -224,11 +224,11 @@ class ImageAnswer:
         """Return the body of a plain answer."""
         return {
             "created": self._outcome.created,
-            "background": self._shared["background"],
+            "background": self._traits["background"],
             "data": [self._show(image) for image in self._outcome.images],
             "output_format": self._format,
             "quality": self._quality,
-            "size": self._shared["size"],
+            "size": self._traits["size"],
             "usage": self._usage(partial=0),
         }
 
@@ -254,10 +254,10 @@ class ImageAnswer:
 
     def _event(self, event: str, image: Picture | bytes) -> dict[str, Json]:
         data = b64encode(self._write(image)).decode()
-        return {"type": event, "b64_json": data, "created_at": self._outcome.created, **self._shared}
+        return {"type": event, "b64_json": data, "created_at": self._outcome.created, **self._traits}
 
     @property
-    def _shared(self) -> dict[str, Json]:
+    def _traits(self) -> dict[str, Json]:
         width, height = self._call.options.size or USUAL_SIZE
         return {
             "size": f"{width}x{height}",

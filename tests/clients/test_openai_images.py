@@ -131,6 +131,7 @@ def test_edits_take_one_image_or_several(client: OpenAI, tmp_path: Path) -> None
         ({"prompt": "a cat", "size": "1x"}, "size"),
         ({"prompt": "a cat", "size": "99999x99999"}, "size"),
         ({"prompt": "a cat", "size": "0x10"}, "size"),
+        ({"prompt": "a cat", "size": "٣x٣"}, "size"),
         ({"prompt": "a cat", "n": 11}, "n"),
         ({"prompt": "a" * 32_001}, "prompt"),
         ({}, "prompt"),

@@ -64,6 +64,10 @@ def test_an_svg_has_the_words_and_the_colors() -> None:
     assert {each.get("fill") for each in root.iter()} >= {"#143cdc", "#ffffff"}
 
 
+def test_an_svg_has_no_characters_that_xml_forbids() -> None:
+    ElementTree.fromstring(write_svg(draw("a\0b\x08\ud800\uffff", 16, 16, Seed())))  # our own
+
+
 def test_colors_come_from_the_prompt() -> None:
     assert draw("a teal sea", 64, 64, Seed()).ground == find_color("teal") == Color(0, 128, 128)
     both = draw("Black on yellow", 64, 64, Seed())

@@ -258,6 +258,7 @@ class Call(Struct, frozen=True, dict=True):
     previous_response_id: str | None = None  # of the response that this call continues
     page: Page = FIRST_PAGE  # the requested part of a list
     batch: "tuple[Call | Exception, ...]" = ()  # what a batch asks for, or why it is refused
+    custom_id: str = ""  # the name that the batch gives it of which it is a part
     tokenizer: Tokenizer = APPROX  # of the model
     part_tokens: Callable[[Mapping[str, Json]], int] = part_tokens  # of an image, a file, ... as the provider counts
     message_tokens: int = 3  # that the provider counts for each message, and for the conversation

@@ -6,19 +6,20 @@ from msgspec import Struct
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.kept_objects import KeptObject, make_key
-from mockserver.core.plan import Kept, Outcome
+from mockserver.core.plan import CarriedOut, Kept, Plan
 from mockserver.core.seed import Seed
 from mockserver.core.state import ValueStore
 from mockserver.engine.answer import Author
 
 
 class CallObjects(Struct, frozen=True):
-    """The `Objects` of one call. `mark` makes its ids unique; `answers` answers another call."""
+    """The `Objects` of one call. `mark` makes its ids unique; `answers` answers another call, `done` has those."""
 
     call: Call
     store: ValueStore[Kept]
     author: Author
-    answers: Callable[[Call], Awaitable[Outcome]]
+    answers: Callable[[Call], Awaitable[Plan]]
+    done: list[CarriedOut]
     invents: bool = True
     statuses: Sequence[str] = ()
     mark: str = ""
@@ -64,8 +65,11 @@ class CallObjects(Struct, frozen=True):
                 return before, after
         return kept, change(kept)
 
-    async def answer(self, call: Call) -> Outcome:
+    async def answer(self, call: Call) -> Plan:
         return await self.answers(call)
+
+    def note(self, done: CarriedOut) -> None:
+        self.done.append(done)
 
     @property
     def _namespace(self) -> str:

@@ -4,6 +4,7 @@ Knows no wire shape and opens no connection.
 """
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import cycle, islice
@@ -27,7 +28,7 @@ from mockserver.core.draft import (
 from mockserver.core.json import Json
 from mockserver.core.lazy import Memo, lazy_property
 from mockserver.core.mcp_server import VERSIONS, McpServer
-from mockserver.core.plan import Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
+from mockserver.core.plan import Answer, CarriedOut, Failure, Forward, Models, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.state import Counters
 from mockserver.core.tokens import APPROX, Tokenizer
@@ -35,7 +36,6 @@ from mockserver.engine.answer import (
     ALONE,
     Author,
     answer,
-    attribute_plan,
     finish_artifact,
     join_plans,
     split_prompts,
@@ -465,33 +465,30 @@ class Engine:
         if call.operation in CREATIONS:
             times = await self.counters.count(call.http.namespace, name_ids_counter(call))
             mark = str(times) if times > 1 or self.policy.unique_ids else ""
-        within: list[Plan] = []
-        plan = Plan(await work(self._open_objects(call, statuses, mark, within)), source or "stored")
-        return attribute_plan(plan, [*([plan] if source else ()), *within]) if within else plan
+        objects = self._open_objects(call, statuses, mark)
+        view = await work(objects)
+        return Plan(view, source or "stored", carried_out=tuple(objects.done))
 
-    def _open_objects(
-        self, call: Call, statuses: Sequence[str] = (), mark: str = "", within: list[Plan] | None = None
-    ) -> CallObjects:
-        """Return the kept objects of a call's namespace; a `mark` makes new ids unique.
-
-        The plans for calls within it are added to those `within`.
-        """
-
-        async def answer(part: Call) -> Outcome:
-            plan = await self.plan(part, part_of=part)
-            if within is not None:
-                within.append(plan.rendered)
-            return plan.outcome
-
+    def _open_objects(self, call: Call, statuses: Sequence[str] = (), mark: str = "") -> CallObjects:
+        """Return the kept objects of a call's namespace; a `mark` makes new ids unique."""
         return CallObjects(
             call=call,
             store=self.memory.store,
             author=self.policy.author,
-            answers=answer,
+            answers=self._plan_part,
+            done=[],
             invents=self.policy.unmatched == "generate",
             statuses=statuses,
             mark=mark,
         )
+
+    async def _plan_part(self, part: Call) -> Plan:
+        """Plan a part of a batch as if it had come by itself; what refuses it is its result."""
+        try:
+            plan = await self.plan(part, part_of=part)
+        except Failure as refusal:
+            return Plan(refusal, "invalid")
+        return replace(plan, outcome=_NOT_FORWARDED) if type(plan.outcome) is Forward else plan
 
     async def _plan_without_rule(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         if call.work is not None:
@@ -633,19 +630,24 @@ async def _find_open(ahead: list[FoundRule], scenario: ScenarioState) -> int | N
 
 async def _plan_batch(engine: Engine, call: Call) -> Plan:
     """Answer each call of a batch, and keep the results for when they are looked up."""
-    results, plans = list[tuple[Call, Outcome]](), list[Plan]()
-    for asked in call.batch:
-        if isinstance(asked, Failure):
-            results.append((call, asked))
-        elif isinstance(asked, Call):
-            plan = await engine.plan(asked, part_of=asked)
-            results.append((asked, plan.outcome))
-            plans.append(plan.rendered)
-        await asyncio.sleep(0)
     plan = await engine._plan_generated(call, _SILENCE)
     assert isinstance(plan.outcome, Answer)  # noqa: S101  # of a draft
+    results, done = list[tuple[Call, Outcome]](), list[CarriedOut]()
+    for number, asked in enumerate(call.batch, 1):
+        part_of = f"request {number} of {plan.outcome.id}"
+        if isinstance(asked, Failure):
+            results.append((call, asked))
+            http = replace(call.http, body=b"")
+            done.append(CarriedOut(http, None, Plan(asked, "invalid"), part_of=part_of))
+        elif isinstance(asked, Call):
+            planned = await engine._plan_part(asked)
+            results.append((asked, planned.outcome))
+            done.append(
+                CarriedOut(asked.http, asked, planned, part_of=f"{part_of}, custom_id {json.dumps(asked.custom_id)}")
+            )
+        await asyncio.sleep(0)
     stored = await engine.memory.keep_batch(call, plan.outcome, tuple(results))
-    return attribute_plan(Plan(stored, "generated"), plans)
+    return Plan(stored, "generated", carried_out=tuple(done))
 
 
 async def generate_draft(call: Call, seed: Seed) -> Draft | ArtifactDraft:
@@ -689,6 +691,9 @@ _LIMITED_BY_MODEL = frozenset(name for name, kind in OPERATIONS.items() if kind.
 _ABOUT_KEPT = frozenset((*LOOK_UPS, *CREATIONS, *QUESTIONS))  # the answer is about what is kept, whether it is or not
 _FEWEST_CHOICES, _MOST_READ = 8, 1_000_000  # bytes read, over all choices
 _SILENCE = Draft((DraftChoice(()),))
+_NOT_FORWARDED = Failure(
+    "unsupported", "Parts of a batch cannot be forwarded: forward the batch, or write what the answer is.", status=400
+)
 _WARM_UP = "warm up"  # tells the id of its answer from that of the answer to the same call
 
 

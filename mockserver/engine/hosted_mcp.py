@@ -222,7 +222,7 @@ class HostedAnswer:
         """Have a server answer a call, and add the call with its result to the answer."""
         asked = _ask_server(hosted, made, self._call)
         plan = await self._planner.plan_tool(asked)
-        self._carried.append(CarriedOut(asked, plan))
+        self._carried.append(CarriedOut(asked.http, asked, plan))
         result = _read_result(plan.outcome)
         given = {"server_label": hosted.connector.label, "name": made.name, "arguments": made.arguments}
         told = {"output": result.output, "error": result.error, "approval_request_id": approval}

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mockserver.config.tables import AsList, ByShape, Tag, field
 from mockserver.core.call import Call, IdShape, Message
 from mockserver.core.kept_objects import KeptObject, ObjectView
-from mockserver.core.plan import Answer, Failure, Outcome, Stored
+from mockserver.core.plan import Answer, CarriedOut, Failure, Plan, Stored
 from mockserver.core.seed import Seed
 from mockserver.kinds.kind import OperationKind, ThenKey
 
@@ -172,8 +172,11 @@ class Objects(Protocol):
     ) -> tuple[KeptObject, KeptObject]:
         """Change an object in one step; return how it was and how it is now. One that nobody made stays as it was."""
 
-    async def answer(self, call: Call) -> Outcome:
+    async def answer(self, call: Call) -> Plan:
         """Answer a call as if it had come by itself, such as a line of a batch."""
+
+    def note(self, done: CarriedOut) -> None:
+        """Note such a call for the journal, where it gets a row of its own."""
 
 
 class References(Protocol):

@@ -219,8 +219,8 @@ class Responder(Struct, eq=False):
             else:
                 plan = await self._plan_within_limits(engine, call, visit)
         visit.call = call
-        for each in plan.carried_out:
-            _note_carried_out(visit, each)
+        for done in plan.carried_out:
+            self._note_carried_out(visit, done)
         if live.budgets and namespace in live.budgets:
             plan = live.budgets[namespace].spend(plan)
         if type(plan.outcome) is Forward:
@@ -381,6 +381,29 @@ class Responder(Struct, eq=False):
             reply = _prepare(reply, pace, plan)
         return Response(plan.rendered, reply, call, pace)
 
+    def _note_carried_out(self, visit: Visit, done: CarriedOut) -> None:
+        """Note a call in the journal that was answered for the one of this visit."""
+        http, call, plan = done.http, done.call, done.plan
+        dialect = MCP if call is not None and call.mcp is not None else self.dialect
+        row = visit.journal.open(http.method, http.path, dialect.name, http.namespace)
+        row.headers, row.operation, row.part_of = http.headers, done.operation, done.part_of
+        row.take(http.body)
+        if done.reply is not None:
+            reply = done.reply
+        elif isinstance(plan.outcome, Failure):
+            reply = dialect.fail(http, plan.outcome, call)
+        elif call is None or call.mcp is not None:
+            reply = Reply(200, ())
+        else:
+            operation = next(each for each in dialect.operations if each.name == call.operation)
+            reply = self._render(operation, call, plan, timed=False).reply
+        row.rules, row.plan, row.status, row.reply_headers = visit.row.rules, plan.rendered, reply.status, reply.headers
+        if reply.body:
+            row.note(reply.body)
+        if call is not None:
+            row.call, row.model, row.operation = call, call.model, call.operation
+        visit.journal.close(row, COMPLETE)
+
     def _use_own_urls(self, operation: Operation, reply: Reply, request: HttpRequest) -> Reply:
         """Return a recorded reply with this server's URLs where clients request them next."""
         own_urls = operation.own_urls
@@ -423,18 +446,6 @@ class Responder(Struct, eq=False):
             own, across = add_origin_headers(request, own, settings.cors)
             response.reply, response.extra_headers = replace(reply, headers=own), (*extra, *across)
         return response
-
-
-def _note_carried_out(visit: Visit, done: CarriedOut) -> None:
-    """Note a call in the journal that the provider makes itself for an answer."""
-    call, plan = done.call, done.plan
-    row = visit.journal.open(call.http.method, call.http.path, call.dialect, call.http.namespace)
-    row.headers = call.http.headers
-    row.take(call.http.body)
-    reply = MCP.fail(call.http, plan.outcome, call) if isinstance(plan.outcome, Failure) else None
-    row.rules, row.plan, row.status = visit.row.rules, plan.rendered, 200 if reply is None else reply.status
-    row.call, row.model, row.operation = call, call.model, call.operation
-    visit.journal.close(row, COMPLETE)
 
 
 async def _decode(request: HttpRequest, visit: Visit, settings: Settings) -> HttpRequest:

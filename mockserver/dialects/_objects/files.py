@@ -2,6 +2,9 @@
 
 import io
 from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest
@@ -71,16 +74,23 @@ class Files(Resource):
         return ObjectView(data=kept.data, headers=headers)
 
 
-def read_rows(data: bytes, most: int) -> list[Json]:
-    """Return the values of at most so many lines of JSON; None for a line that no request body could be."""
-    rows = list[Json]()
-    for row in io.BytesIO(data):
-        if not row.strip():
+class Row(Struct, frozen=True):
+    """A line of JSON in a file, by its number from 1; its value is None if no request could have it as a body."""
+
+    number: int
+    value: Any
+
+
+def read_rows(data: bytes, most: int) -> list[Row]:
+    """Return at most so many lines of JSON; those that are empty are left out."""
+    rows = list[Row]()
+    for number, line in enumerate(io.BytesIO(data), 1):
+        if not line.strip():
             continue
         try:
-            rows.append(read_json(row))
+            rows.append(Row(number, read_json(line)))
         except Failure:
-            rows.append(None)
+            rows.append(Row(number, None))
         if len(rows) == most:
             break
     return rows

@@ -1,18 +1,14 @@
 """OpenAI's own client with conversations: their items, and responses that go on in them."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import openai
 import pytest
 from openai import OpenAI
 
-from tests.clients.openai_objects import connect
 from tests.clients.payloads import MODEL
-from tests.kit.served import Served, served
 
 RULES = """
-settings: {unmatched: generate}
 rules:
   - {when: {last_user: hello}, then: {text: "Hello!"}}
   - {when: {conversation: {contains: my name is Ann}, last_user: who am I?}, then: {text: You are Ann.}}
@@ -20,30 +16,6 @@ rules:
   - {when: {last_user: break}, then: {text: half, failed: {message: Out of steam.}}}
 """
 TOOL: Any = {"type": "function", "name": "get_weather", "parameters": {"type": "object"}, "strict": False}
-
-
-@pytest.fixture(scope="module")
-def generating() -> Iterator[Served]:
-    with served(RULES) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def strict() -> Iterator[Served]:
-    with served(RULES.replace("generate", "error")) as running:
-        yield running
-
-
-@pytest.fixture
-def client(generating: Served, request: pytest.FixtureRequest) -> Iterator[OpenAI]:
-    with connect(generating, request) as client:
-        yield client
-
-
-@pytest.fixture
-def strict_client(strict: Served, request: pytest.FixtureRequest) -> Iterator[OpenAI]:
-    with connect(strict, request) as client:
-        yield client
 
 
 def read(client: OpenAI, conversation: str) -> list[tuple[str, str]]:

@@ -1,18 +1,14 @@
 """OpenAI's own client with vector stores: files, batches of files, searches, and responses that search."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import openai
 import pytest
 from openai import OpenAI
 
-from tests.clients.openai_objects import connect
 from tests.clients.payloads import MODEL
-from tests.kit.served import Served, served
 
 RULES = """
-settings: {unmatched: generate}
 rules:
   - when: {last_user: find trains}
     then: {text: They leave at nine., items: [{type: file_search_call, query: trains to Oslo}]}
@@ -24,30 +20,6 @@ rules:
     then: {status: failed}
 """
 TRAINS, FISH = "Trains to Oslo leave at nine. They are blue.", "Herring is a fish. Fish live in water."
-
-
-@pytest.fixture(scope="module")
-def generating() -> Iterator[Served]:
-    with served(RULES) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def strict() -> Iterator[Served]:
-    with served(RULES.replace("generate", "error")) as running:
-        yield running
-
-
-@pytest.fixture
-def client(generating: Served, request: pytest.FixtureRequest) -> Iterator[OpenAI]:
-    with connect(generating, request) as client:
-        yield client
-
-
-@pytest.fixture
-def strict_client(strict: Served, request: pytest.FixtureRequest) -> Iterator[OpenAI]:
-    with connect(strict, request) as client:
-        yield client
 
 
 def upload(client: OpenAI, text: str | bytes, name: str = "a.txt") -> str:

@@ -3,7 +3,8 @@
 No grader runs: every item passes. Output items are not kept, as they follow from the run.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
 
 from msgspec.structs import replace
 
@@ -42,6 +43,7 @@ class Evals(Resource):
         )
     )
     updates = Model(shape(name=optional(str), metadata=optional(Metadata)))
+    words: ClassVar[Mapping[str, Sequence[str]]] = {**Resource.words, "order_by": ("created_at", "updated_at")}
 
     async def make(self, new: New, objects: Objects) -> Body:
         config = new.fields.get("data_source_config") or {"type": "custom"}
@@ -70,6 +72,7 @@ class EvalRuns(Resource):
     fields = Model(shape(data_source=Object, name=optional(str), metadata=optional(Metadata)))
     parent = Evals
     statuses = ("queued",)
+    words: ClassVar[Mapping[str, Sequence[str]]] = {**Resource.words, "status": ("queued", "in_progress", *FINAL)}
 
     def operations(self) -> tuple[Operation, ...]:
         one = f"{self.path}/{{id}}"

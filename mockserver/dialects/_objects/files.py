@@ -14,7 +14,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import Model, Object, optional, shape
+from mockserver.dialects._fields import Model, integer, literal, optional, shape
 from mockserver.dialects._forms import nest_fields, parse_form
 from mockserver.dialects._objects.resource import New, Resource
 from mockserver.dialects._parse import Body, Complaint, clip, read_body, read_json
@@ -22,6 +22,7 @@ from mockserver.kinds.objects import Objects
 
 PURPOSES = ("fine-tune", "assistants", "batch", "user_data", "vision", "evals")
 _MONTH = 2_592_000  # seconds, after which a file of a batch expires
+EXPIRY = shape(anchor=literal("created_at"), seconds=integer())
 
 
 class Files(Resource):
@@ -29,7 +30,7 @@ class Files(Resource):
     type, deleted = "file", "file"
     ids = IdShape("file-", 22)
     unknown = "No such File object: {id}"
-    fields = Model(shape(purpose=str, expires_after=optional(Object)))
+    fields = Model(shape(purpose=str, expires_after=optional(EXPIRY)))
     page_size = largest_page = 10_000
 
     def operations(self) -> tuple[Operation, ...]:
@@ -46,8 +47,11 @@ class Files(Resource):
             raise Failure("bad_parameter", message="'purpose' is a required property")
         _, parsed = read_body(self.fields, {"purpose": "user_data", **body}, refuse, validation)
         new = New(fields=parsed, data=files[0].data, file_name=files[0].file_name or "upload")
-        if validation is Validation.LIVE:
-            _refuse_as_live(new)
+        purpose = new.fields["purpose"]
+        if purpose not in PURPOSES and validation is not Validation.OFF:
+            raise Failure("bad_parameter", message=f"{clip(purpose)!r} is not one of {list(PURPOSES)} - 'purpose'")
+        if purpose == "batch" and not new.file_name.endswith(".jsonl") and validation is Validation.LIVE:
+            raise Failure("bad_parameter", message="Invalid file format for Batch API. Must be .jsonl")
         return new
 
     async def make(self, new: New, objects: Objects) -> Body:
@@ -106,12 +110,3 @@ def find_expiry(fields: Mapping[str, Json], created: int, *, usual: int | None =
 def quote_file_name(name: str) -> str:
     """Return a file name as a header field can have it between quotes."""
     return "".join([each if " " <= each <= "~" and each not in '"\\' else "_" for each in name])
-
-
-def _refuse_as_live(new: New) -> None:
-    """Raise Failure for what the live API refuses."""
-    purpose = new.fields["purpose"]
-    if purpose not in PURPOSES:
-        raise Failure("bad_parameter", message=f"{clip(purpose)!r} is not one of {list(PURPOSES)} - 'purpose'")
-    if purpose == "batch" and not new.file_name.endswith(".jsonl"):
-        raise Failure("bad_parameter", message="Invalid file format for Batch API. Must be .jsonl")

@@ -5,6 +5,7 @@ Events and checkpoints are not kept: they follow from the job.
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from typing import ClassVar
 
 from msgspec.structs import replace
 
@@ -15,7 +16,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import Metadata
-from mockserver.dialects._fields import Model, Object, integer, list_of, optional, shape, text
+from mockserver.dialects._fields import Model, Object, integer, list_of, literal, open_shape, optional, shape, text
 from mockserver.dialects._objects.files import Files
 from mockserver.dialects._objects.resource import New, Resource, turn_to_page
 from mockserver.dialects._parse import Body, clip
@@ -42,7 +43,7 @@ class FineTuningJobs(Resource):
             validation_file=optional(str),
             suffix=optional(text(1, 64)),
             seed=optional(integer()),
-            method=optional(Object),
+            method=optional(open_shape(type=literal("supervised", "dpo", "reinforcement"))),
             hyperparameters=optional(Object),
             integrations=optional(list_of(Object)),
             metadata=optional(Metadata),
@@ -180,6 +181,7 @@ class CheckpointPermissions(Resource):
     unknown = "No permission found with id '{id}' for checkpoint '{owner}'."
     fields = Model(shape(project_ids=list_of(str)))
     page_size = 10
+    words: ClassVar[Mapping[str, Sequence[str]]] = {"order": ("ascending", "descending")}
 
     def operations(self) -> tuple[Operation, ...]:
         created, listed, _, deleted = super().operations()  # nothing retrieves a single one

@@ -32,7 +32,7 @@ from mockserver.dialects._parse import (
     unknown_fields,
 )
 from mockserver.dialects._reply import RequestLines, json_reply
-from mockserver.dialects._stored import list_body
+from mockserver.dialects._stored import ORDERS, list_body
 from mockserver.kinds.objects import Objects
 
 MAX_PAGE_SIZE = 10_000
@@ -72,7 +72,8 @@ class Resource:
     `name` and `plural` name the operations, as `kinds/` has them. `path` is that of the list, with the id of the
     `parent`, if objects belong to another one. `type` is what a body has in `object`, and `deleted` the same after a
     deletion. `unknown` is the message about an id that nobody made. `statuses` are those that an object has before its
-    last one, one after each retrieval, unless a rule states others.
+    last one, one after each retrieval, unless a rule states others. `words` are the values that parameters of the list
+    can have.
     """
 
     name: ClassVar[str]
@@ -88,6 +89,7 @@ class Resource:
     statuses: ClassVar[Sequence[str]] = ()
     page_size: ClassVar[int] = 20
     largest_page: ClassVar[int] = 100
+    words: ClassVar[Mapping[str, Sequence[str]]] = {"order": ORDERS}
 
     def __init__(self, api: ObjectsApi) -> None:
         self.api = api
@@ -168,8 +170,8 @@ class Resource:
 
         def parse(http: HttpRequest, validation: Validation) -> Call:
             check_path(http, validation)
-            if operation == self.plural and validation is Validation.LIVE:
-                check_limit(http, self.largest_page)
+            if operation == self.plural:
+                self.check_query(http, validation)
             return self.make_call(operation, http, {}, work)
 
         return parse
@@ -187,6 +189,15 @@ class Resource:
             id="/".join([*filter(None, [find_owner(http)]), *([params["id"]] if "id" in params else ())]),
         )
         return replace(call, work=partial(work, call))
+
+    def check_query(self, http: HttpRequest, validation: Validation) -> None:
+        """Raise Failure for a list that the published API does not have, or a page larger than the live API's."""
+        for name, words in () if validation is Validation.OFF else self.words.items():
+            stated = http.query.get(name)
+            if stated is not None and stated not in words:
+                raise refuse(Complaint("value", (name,), got=stated, expected=tuple(words)))
+        if validation is Validation.LIVE:
+            check_limit(http, self.largest_page)
 
     def render(self, call: Call, outcome: ObjectView) -> Reply:
         """Return the reply: JSON, or the bytes of a file."""
@@ -341,8 +352,9 @@ def turn_to_page(
     Raises Failure for an unknown cursor, unless unknown ids are taken for known ones.
     """
     page = read_page(query, usual=usual)
-    if page.after is not None and not objects.invents and page.after not in map(name, entries):
-        raise Failure("bad_parameter", message=f"Invalid 'after': there is no '{clip(page.after)}'.", param="after")
+    for which, cursor in (("after", page.after), ("before", page.before)):
+        if cursor is not None and not objects.invents and cursor not in map(name, entries):
+            raise Failure("bad_parameter", message=f"Invalid '{which}': there is no '{clip(cursor)}'.", param=which)
     return page.of(entries, name)
 
 
@@ -368,7 +380,8 @@ def read_page(query: Mapping[str, str], *, usual: int) -> Page:
     """Return the page that a query asks for; what makes no sense in it counts as not stated."""
     stated = query.get("limit", "")
     limit = min(int(stated), MAX_PAGE_SIZE) if stated.isdecimal() and len(stated) < 9 else usual
-    return Page(query.get("after"), limit or usual, backwards=query.get("order", "desc") != "asc")
+    backwards = not query.get("order", "desc").startswith("asc")
+    return Page(query.get("after"), limit or usual, backwards, query.get("before"))
 
 
 def digest_file(new: New) -> Body:

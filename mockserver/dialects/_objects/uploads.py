@@ -12,9 +12,9 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import Model, Object, list_of, optional, shape
+from mockserver.dialects._fields import Model, integer, list_of, literal, optional, shape
 from mockserver.dialects._forms import parse_form
-from mockserver.dialects._objects.files import Files
+from mockserver.dialects._objects.files import EXPIRY, PURPOSES, Files
 from mockserver.dialects._objects.resource import New, Resource, forget
 from mockserver.dialects._parse import Body, Complaint, clip
 from mockserver.kinds.objects import Objects
@@ -28,7 +28,9 @@ class Uploads(Resource):
     type, deleted = "upload", "upload"
     ids = IdShape("upload_", 32, "hex")
     unknown = "No upload found with id '{id}'."
-    fields = Model(shape(bytes=int, filename=str, mime_type=str, purpose=str, expires_after=optional(Object)))
+    fields = Model(
+        shape(bytes=integer(0), filename=str, mime_type=str, purpose=literal(*PURPOSES), expires_after=optional(EXPIRY))
+    )
 
     def operations(self) -> tuple[Operation, ...]:
         created, *_ = super().operations()  # nothing lists, retrieves or deletes an upload

@@ -253,3 +253,33 @@ def test_a_line_is_answered_whole_if_it_asks_for_a_stream(client: OpenAI) -> Non
         batch = client.batches.retrieve(batch.id)
     (line,) = read_lines(client, batch.output_file_id)
     assert line["response"]["body"]["choices"][0]["message"]["content"] == "Hello!"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "named"),
+    [
+        ("POST", "/batches", {"endpoint": "/v1/cats"}, "endpoint"),
+        ("POST", "/batches", {"completion_window": "1h"}, "completion_window"),
+        ("POST", "/uploads", {"bytes": 1, "filename": "a", "mime_type": "a/b", "purpose": "fun"}, "purpose"),
+        ("POST", "/vector_stores", {"expires_after": {"anchor": "created_at", "days": 1}}, "expires_after.anchor"),
+        ("POST", "/vector_stores", {"chunking_strategy": {"type": "odd"}}, "chunking_strategy.type"),
+        ("POST", "/containers", {"name": "a", "memory_limit": "2g"}, "memory_limit"),
+        ("GET", "/files?order=up", None, "order"),
+        ("GET", "/vector_stores/vs_1/files?filter=odd", None, "filter"),
+    ],
+)
+def test_words_that_the_api_does_not_have_are_refused(
+    generating: Served, method: str, path: str, body: dict[str, Any] | None, named: str
+) -> None:
+    usual = {"input_file_id": "file-a", "endpoint": "/v1/chat/completions", "completion_window": "24h"}
+    sent = {**usual, **body} if body is not None and path == "/batches" else body
+    answer = httpx2.request(method, generating.base("openai") + path, json=sent)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["param"], error["code"]) == (400, named, "invalid_value")
+    assert "Supported values are: " in error["message"]
+
+
+def test_a_purpose_that_the_api_does_not_have_is_refused(client: OpenAI) -> None:
+    purpose: Any = "fun"
+    with pytest.raises(openai.BadRequestError, match=r"'fun' is not one of \['fine-tune', .*\] - 'purpose'"):
+        client.files.create(file=("a.txt", b"a"), purpose=purpose)

@@ -242,3 +242,16 @@ def test_an_unknown_filter_is_refused(client: OpenAI) -> None:
     client.vector_stores.files.upload_and_poll(vector_store_id=store, file=("a.txt", b"Trains to Oslo"))
     with pytest.raises(openai.BadRequestError, match="Invalid value: 'wat'"):
         client.vector_stores.search(store, query="x", filters={"type": "wat", "key": "a", "value": 1})  # type: ignore[arg-type, typeddict-item]
+
+
+def test_pages_go_backwards_from_a_store(client: OpenAI, strict_client: OpenAI) -> None:
+    made = [client.vector_stores.create(name=str(number)).id for number in range(5)]
+    page = client.vector_stores.list(order="asc", before=made[3], limit=2)
+    assert ([each.id for each in page.data], page.has_more) == (made[1:3], True)
+    page = client.vector_stores.list(before=made[3], limit=2)
+    assert ([each.id for each in page.data], page.has_more) == ([made[4]], False)
+    page = client.vector_stores.list(order="asc", after=made[0], before=made[4], limit=2)
+    assert ([each.id for each in page.data], page.has_more) == (made[1:3], True)
+    assert client.vector_stores.list(before="vs_unknown").data == []
+    with pytest.raises(openai.BadRequestError, match="Invalid 'before': there is no 'vs_unknown'"):
+        strict_client.vector_stores.list(before="vs_unknown")

@@ -19,8 +19,8 @@ class KeptObject(Struct, frozen=True):
 
     `made_by` is the operation that makes objects of its kind. `owner` is the id of the object that it belongs to.
     `ahead` are its statuses before the last one: the first is that of now, and each retrieval drops one. `data` are the
-    bytes of a file. `members` are the ids of objects that it groups. `gone`: it was deleted. `invented`: nobody made
-    it, so it is not kept.
+    bytes of a file. `members` are the ids of objects that it groups. `model` is the name of the model that a job makes.
+    `gone`: it was deleted. `invented`: nobody made it, so it is not kept.
     """
 
     dialect: str
@@ -31,6 +31,7 @@ class KeptObject(Struct, frozen=True):
     ahead: tuple[str, ...] = ()
     data: bytes = b""
     members: tuple[str, ...] = ()
+    model: str = ""
     gone: bool = False
     invented: bool = False
 
@@ -50,6 +51,11 @@ class KeptObject(Struct, frozen=True):
     def status(self) -> str:
         """Return its status; objects of most kinds have none."""
         return self.ahead[0] if self.ahead else str(self.body.get("status") or "")
+
+    @property
+    def made_model(self) -> str:
+        """Return the name of the model that exists because of it, if one does."""
+        return self.model if self.status == "succeeded" else ""
 
     def change(self, **fields: Json) -> "KeptObject":
         """Return it with other values of some fields."""

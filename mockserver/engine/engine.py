@@ -498,8 +498,9 @@ class Engine:
         if call.operation == OTHER:
             return Plan(Failure("route_not_found", details=await self._why_no_stub(call)), "unmatched")
         match OPERATIONS[call.operation]:
-            case ModelListing():
-                return Plan(self._models(call), "generated")
+            case ModelListing(deletes=deletes):
+                made = await self.memory.list_made_models(call, delete=deletes)
+                return Plan(self._models(call, made), "generated")
             case Creation(holds_calls=True):
                 return await _plan_batch(self, call)
             case Creation() | Question(silent=True):
@@ -565,8 +566,10 @@ class Engine:
         terms = self.policy.terms[call.dialect, call.model]
         return self._plan_outcome(call, call, outcome, "generated", terms, large=is_large(call))
 
-    def _models(self, call: Call) -> Models:
-        names = self.policy.models.list_names(call.model, self.listed.get(call.dialect, ()))
+    def _models(self, call: Call, made: Sequence[str] = ()) -> Models:
+        """Return the model that a call asks for, or all: those of the settings or the dialect, and those `made`."""
+        names = self.policy.models.list_names(call.model, (*self.listed.get(call.dialect, ()), *made))
+        names = names if call.model else tuple(dict.fromkeys((*names, *made)))
         known = map(self.policy.models.find_properties, names)
         limits = tuple((model.context_window, model.max_output_tokens) for model in known)
         return Models(names, self.policy.clock.now(), limits)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import APPROVAL_REQUEST, CLIENT_RUN_TOOLS, Call, Message, ToolCall, fingerprint
 from mockserver.core.json import Json
-from mockserver.core.kept_objects import make_key
+from mockserver.core.kept_objects import KeptObject, make_key
 from mockserver.core.plan import (
     Answer,
     Failure,
@@ -144,6 +144,19 @@ class Memory(Struct, frozen=True):
             return Listing((stored,))
         now = objects.acts[call.operation](call, stored)
         return now if isinstance(now, Failure) else now.seen
+
+    async def list_made_models(self, call: Call, *, delete: bool = False) -> Sequence[str]:
+        """Return the names of the models that jobs have made; `delete` that of the call's model."""
+        namespace, names = call.http.namespace, list[str]()
+        for kept in await self.store.values(namespace):
+            if not isinstance(kept, KeptObject) or kept.gone or kept.dialect != call.dialect or not kept.made_model:
+                continue
+            if not (delete and kept.made_model == call.model):
+                names.append(kept.made_model)
+            elif (found := await self.store.get(namespace, kept.key)) is not None:
+                without = replace(kept, model="")
+                await self.store.change(namespace, kept.key, (without, found[1]), size=without.size)
+        return names
 
     async def _find(self, call: Call, operation: str, name: str) -> Stored | None:
         found = await self.store.get(call.http.namespace, make_key(call.dialect, operation, name))

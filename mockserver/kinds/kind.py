@@ -101,8 +101,9 @@ class ArtifactKind(OperationKind, frozen=True, kw_only=True):
 
 
 class ModelListing(OperationKind, frozen=True, kw_only=True):
-    """An operation on the models that exist."""
+    """An operation on the models that exist; if it `deletes` one, that of a fine-tuning job is gone."""
 
+    deletes: bool = False
     takes_text: bool = False
 
 

@@ -89,6 +89,10 @@ class FineTuningJobs(Resource):
             "method": method,
         }
 
+    async def finish(self, new: New, objects: Objects) -> KeptObject:
+        made = await super().finish(new, objects)
+        return replace(made, model=made.body["fine_tuned_model"] or "")
+
     def show(self, kept: KeptObject) -> Body:
         """Return a job in its present status: what is not known yet is empty."""
         status = kept.status

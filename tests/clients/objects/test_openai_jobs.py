@@ -114,6 +114,12 @@ def test_a_job_makes_a_model(client: OpenAI) -> None:
     steps = [each.step_number for each in client.fine_tuning.jobs.checkpoints.list(done.id)]
     assert steps == sorted(steps, reverse=True)
     assert [job.id for job in client.fine_tuning.jobs.list(metadata={"a": "b"})] == [done.id]
+    tuned = done.fine_tuned_model or ""
+    assert tuned in [model.id for model in client.models.list()]
+    assert client.chat.completions.create(model=tuned, messages=[{"role": "user", "content": "hi"}]).model == tuned
+    assert client.models.delete(tuned).deleted
+    assert tuned not in [model.id for model in client.models.list()]
+    assert client.fine_tuning.jobs.retrieve(done.id).fine_tuned_model == tuned
     assert list(client.fine_tuning.jobs.list(metadata={"a": "c"})) == []
 
 
@@ -131,6 +137,7 @@ def test_a_rule_fails_a_job(client: OpenAI) -> None:
     seen = follow(client, train(client, EXAMPLE, suffix="fail"))
     assert [job.status for job in seen] == ["validating_files", "failed"]
     assert seen[-1].error is not None
+    assert not [model.id for model in client.models.list() if model.id.startswith("ft:")]
 
 
 def test_a_job_is_paused_resumed_and_cancelled(strict_client: OpenAI) -> None:

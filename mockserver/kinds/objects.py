@@ -51,8 +51,8 @@ class ObjectKind(Struct, frozen=True, kw_only=True):
 
     `acts` are the operations on one object, each with its effect; `listed_by` is the operation that lists objects in
     the order of their creation. If answers are generated, an unknown object is invented, unless it `must_exist`, or a
-    look-up in `ends` asks to end it: then it is still in progress. If it `has_statuses`, a rule can state those of a
-    new object.
+    look-up in `ends` asks to end it: then it is still in progress. `statuses` are those that a rule can state of a new
+    object.
     """
 
     made_by: str
@@ -60,7 +60,7 @@ class ObjectKind(Struct, frozen=True, kw_only=True):
     listed_by: str | None = None
     must_exist: bool = False
     ends: frozenset[str] = frozenset()
-    has_statuses: bool = False
+    statuses: tuple[str, ...] = ()
 
     @property
     def look_ups(self) -> "tuple[LookUp, ...]":
@@ -73,16 +73,13 @@ def list_object_kinds(*kinds: ObjectKind) -> tuple[OperationKind, ...]:
     """Return the operations of several kinds of objects."""
     found: list[OperationKind] = []
     for kind in kinds:
-        then = STATUS if kind.has_statuses else None
-        found += [Creation(name=kind.made_by, then=then, takes_text=False), *kind.look_ups]
+        found += [Creation(name=kind.made_by, statuses=kind.statuses, takes_text=False), *kind.look_ups]
     return tuple(found)
 
 
-def name_objects(name: str, *acts: str, plural: str | None = None, has_statuses: bool = False) -> ObjectKind:
+def name_objects(name: str, *acts: str, plural: str | None = None, statuses: tuple[str, ...] = ()) -> ObjectKind:
     """Return the kind of the objects that `create_<name>` makes, and that the operations in `acts` show or change."""
-    return ObjectKind(
-        made_by=f"create_{name}", listed_by=plural, acts=dict.fromkeys(acts, show), has_statuses=has_statuses
-    )
+    return ObjectKind(made_by=f"create_{name}", listed_by=plural, acts=dict.fromkeys(acts, show), statuses=statuses)
 
 
 class LookUp(OperationKind, frozen=True, kw_only=True):
@@ -99,12 +96,17 @@ class LookUp(OperationKind, frozen=True, kw_only=True):
 class Creation(OperationKind, frozen=True, kw_only=True):
     """An operation that creates an object from its request alone. If it `holds_calls`, these are answered, too.
 
-    `then` is the key of `then` that says something of the object.
+    `statuses` are those that a rule can state of the object.
     """
 
-    then: ThenKey | None = None
+    statuses: tuple[str, ...] = ()
     holds_calls: bool = False
     names_model: bool = False
+
+    @property
+    def then(self) -> ThenKey | None:
+        """Return the key of `then` that says something of the object."""
+        return STATUS if self.statuses else None
 
 
 def show(call: Call, stored: Stored) -> Found:

@@ -31,13 +31,13 @@ from mockserver.dialects._objects.resource import New, Resource
 from mockserver.dialects._objects.search import MOST_QUERIES, Found, Source, rank_chunks, read_text, select_best
 from mockserver.dialects._parse import Body
 from mockserver.kinds.objects import Objects
+from mockserver.kinds.vector_stores import FILE_STATUSES
 
 DAY = 86_400  # seconds
 RANKERS = ("none", "auto", "default-2024-11-15")
 _CHUNKS = {"type": "static", "static": {"max_chunk_size_tokens": 800, "chunk_overlap_tokens": 400}}
 _BROKEN = {"code": "server_error", "message": "An internal error occurred."}
 _UNKNOWN_FILE = {"code": "invalid_file", "message": "The file could not be found."}
-FILE_STATUSES = ("in_progress", "completed", "failed", "cancelled")
 _Expiry = shape(anchor=literal("last_active_at"), days=integer())
 _Static = shape(max_chunk_size_tokens=integer(), chunk_overlap_tokens=integer())
 _Chunking = tag_union("type", shape(type=literal("auto")), shape(type=literal("static"), static=_Static))

@@ -29,7 +29,16 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("cassette", "cassettes", "record", "record_errors", "upstream", "upstream_timeout"),
         *("match", "scrub", "allow_secrets", "replay_speed"),
     ),
-    "Memory": ("state", "stored_answers", "stored_bytes", "journal_calls", "journal_bytes", "max_body", "max_unsent"),
+    "Memory": (
+        "state",
+        "stored_answers",
+        "stored_bytes",
+        "journal_calls",
+        "journal_bytes",
+        "max_body",
+        "max_upload",
+        "max_unsent",
+    ),
 }
 
 

@@ -430,6 +430,11 @@ class Settings(BaseTable, title="settings"):
         description="How many bytes of calls the journal keeps for each namespace; the oldest go first.",
     )
     max_body: Size = field(10_000_000, ge=1, description="The largest request body, in bytes or as 10MB.")
+    max_upload: Size = field(
+        512_000_000,
+        ge=1,
+        description="The largest request with files, such as an upload; what is over 1 MB is kept on disk.",
+    )
     max_unsent: Size = field(
         256_000_000,
         ge=1,

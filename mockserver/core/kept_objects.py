@@ -4,6 +4,7 @@ Their bodies are in the provider's shape from the start: a dialect makes and cha
 """
 
 from collections.abc import Mapping
+from typing import BinaryIO, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,6 +12,21 @@ from msgspec.structs import replace
 from mockserver.core.http import Headers
 from mockserver.core.json import Json
 
+
+class LargeData(Protocol):
+    """The bytes of a file that are too many to be kept in memory."""
+
+    @property
+    def sha256(self) -> str:
+        """Return the hash of the bytes."""
+
+    def __len__(self) -> int: ...
+
+    def open(self) -> BinaryIO:
+        """Open the bytes for reading."""
+
+
+Data = bytes | LargeData
 BARE_SIZE = 2_000  # bytes of an object beside its texts
 
 
@@ -29,7 +45,7 @@ class KeptObject(Struct, frozen=True):
     body: Mapping[str, Json]
     owner: str = ""
     ahead: tuple[str, ...] = ()
-    data: bytes = b""
+    data: Data = b""
     members: tuple[str, ...] = ()
     model: str = ""
     gone: bool = False
@@ -42,10 +58,9 @@ class KeptObject(Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """Return about how many bytes it takes."""
-        return (
-            BARE_SIZE + len(self.data) + 60 * len(self.members) + sum([len(str(value)) for value in self.body.values()])
-        )
+        """Return about how many bytes of memory it takes."""
+        held = len(self.data) if isinstance(self.data, bytes) else 0
+        return BARE_SIZE + held + 60 * len(self.members) + sum([len(str(value)) for value in self.body.values()])
 
     @property
     def status(self) -> str:
@@ -71,5 +86,5 @@ class ObjectView(Struct, frozen=True):
     """What a call about objects is answered with: a JSON object, or the bytes of a file with their header fields."""
 
     body: Mapping[str, Json] = {}
-    data: bytes | None = None
+    data: Data | None = None
     headers: Headers = ()

@@ -159,12 +159,14 @@ class Engine:
     streams: McpStreams = field(default_factory=McpStreams)
     _index: Index = field(init=False)
     _counts_attempts: bool = field(init=False)
+    forwards: bool = field(init=False)  # whether a rule passes calls on
     stubs: bool = field(init=False)  # whether a rule names a path, which may be one that no dialect knows
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_index", RuleIndex([rule.when for rule in self.rules]))
         uses = frozenset[str]().union(*[rule.when.uses for rule in self.rules])
         object.__setattr__(self, "_counts_attempts", "attempt" in uses)
+        object.__setattr__(self, "forwards", any(map(_forwards, self.rules)))
         object.__setattr__(self, "stubs", "path" in uses)
 
     async def plan(self, call: Call, part_of: Call | None = None) -> Plan:
@@ -713,6 +715,7 @@ def put_rules_before(engine: Engine, rules: Sequence[Rule]) -> Engine:
         rules=(*rules, *engine.rules),
         _index=JoinedIndex(front, len(rules), engine._index),
         _counts_attempts=engine._counts_attempts or "attempt" in uses,
+        forwards=engine.forwards or any(map(_forwards, rules)),
         stubs=engine.stubs or "path" in uses,
     )
 

@@ -167,6 +167,7 @@ def _make_transcription(name: str) -> ArtifactKind:
         model_word="transcribe",
         wire={"text": str},
         finish=_write_down,
+        takes_files=True,
     )
 
 

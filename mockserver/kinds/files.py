@@ -8,4 +8,4 @@ FILES = ObjectKind(
     acts={"file": show, "delete_file": delete, "file_content": show},
 )
 STATUSES = ("pending", "uploaded", "processed", "error")
-OPERATIONS = (Creation(name=FILES.made_by, statuses=STATUSES), *FILES.look_ups)
+OPERATIONS = (Creation(name=FILES.made_by, statuses=STATUSES, takes_files=True), *FILES.look_ups)

@@ -122,6 +122,7 @@ def _make_kind(name: str) -> ArtifactKind:
         model_word="image",
         wire={"data": [{"b64_json?": str | None, "url?": str | None}]},
         finish=_finish,
+        takes_files=name != "images",
     )
 
 

@@ -21,10 +21,11 @@ class OperationKind(Struct, frozen=True, kw_only=True):
 
     `names_model`: its requests name a model, which must exist. `is_limited`: it draws from the rate limits.
     `takes_text`: the text of a rule can answer it, except for the `withheld` keys of `then`. `advice` is added to
-    messages about keys that cannot answer it.
+    messages about keys that cannot answer it. `takes_files`: its requests are forms with files, which may be large.
     """
 
     name: str
+    takes_files: bool = False
     names_model: bool = True
     is_limited: bool = False
     takes_text: bool = True

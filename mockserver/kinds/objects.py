@@ -61,6 +61,7 @@ class ObjectKind(Struct, frozen=True, kw_only=True):
     must_exist: bool = False
     ends: frozenset[str] = frozenset()
     statuses: tuple[str, ...] = ()
+    takes_files: bool = False  # whether the request that makes one is a form with a file
 
     @property
     def look_ups(self) -> "tuple[LookUp, ...]":
@@ -73,13 +74,26 @@ def list_object_kinds(*kinds: ObjectKind) -> tuple[OperationKind, ...]:
     """Return the operations of several kinds of objects."""
     found: list[OperationKind] = []
     for kind in kinds:
-        found += [Creation(name=kind.made_by, statuses=kind.statuses, takes_text=False), *kind.look_ups]
+        made = Creation(name=kind.made_by, statuses=kind.statuses, takes_files=kind.takes_files, takes_text=False)
+        found += [made, *kind.look_ups]
     return tuple(found)
 
 
-def name_objects(name: str, *acts: str, plural: str | None = None, statuses: tuple[str, ...] = ()) -> ObjectKind:
+def name_objects(
+    name: str,
+    *acts: str,
+    plural: str | None = None,
+    statuses: tuple[str, ...] = (),
+    takes_files: bool = False,
+) -> ObjectKind:
     """Return the kind of the objects that `create_<name>` makes, and that the operations in `acts` show or change."""
-    return ObjectKind(made_by=f"create_{name}", listed_by=plural, acts=dict.fromkeys(acts, show), statuses=statuses)
+    return ObjectKind(
+        made_by=f"create_{name}",
+        listed_by=plural,
+        acts=dict.fromkeys(acts, show),
+        statuses=statuses,
+        takes_files=takes_files,
+    )
 
 
 class LookUp(OperationKind, frozen=True, kw_only=True):

@@ -159,6 +159,7 @@ class ServerOptions(TypedDict, total=False):
     background_polls: int
     journal_calls: int
     max_body: int | str
+    max_upload: int | str
     max_unsent: int | str
     sockets: bool
     source_headers: bool

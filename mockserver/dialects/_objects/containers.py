@@ -71,7 +71,7 @@ class ContainerFiles(Resource):
         form = parse_form(http)
         files = form.files("file")
         if files:
-            return New(data=files[0].data, file_name=files[0].file_name or "upload")
+            return New(data=files[0].content, file_name=files[0].file_name or "upload")
         named = dict(form.fields()).get("file_id")
         if named is None and validation is Validation.LIVE:
             raise refuse(Complaint("missing", ("file",)))

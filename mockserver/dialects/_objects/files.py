@@ -1,6 +1,5 @@
 """Files that clients upload (https://platform.openai.com/docs/api-reference/files)."""
 
-import io
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +8,7 @@ from msgspec import Struct
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
-from mockserver.core.kept_objects import KeptObject, ObjectView
+from mockserver.core.kept_objects import Data, KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
@@ -19,6 +18,7 @@ from mockserver.dialects._forms import nest_fields, parse_form
 from mockserver.dialects._objects.resource import New, Resource
 from mockserver.dialects._parse import Body, Complaint, clip, read_body, read_json
 from mockserver.kinds.objects import Objects
+from mockserver.media.large_data import list_lines
 
 PURPOSES = ("fine-tune", "assistants", "batch", "user_data", "vision", "evals")
 _MONTH = 2_592_000  # seconds, after which a file of a batch expires
@@ -46,7 +46,7 @@ class Files(Resource):
         if "purpose" not in body and validation is not Validation.OFF:
             raise Failure("bad_parameter", message="'purpose' is a required property")
         _, parsed = read_body(self.fields, {"purpose": "user_data", **body}, refuse, validation)
-        new = New(fields=parsed, data=files[0].data, file_name=files[0].file_name or "upload")
+        new = New(fields=parsed, data=files[0].content, file_name=files[0].file_name or "upload")
         purpose = new.fields["purpose"]
         if purpose not in PURPOSES and validation is not Validation.OFF:
             raise Failure("bad_parameter", message=f"{clip(purpose)!r} is not one of {list(PURPOSES)} - 'purpose'")
@@ -85,10 +85,10 @@ class Row(Struct, frozen=True):
     value: Any
 
 
-def read_rows(data: bytes, most: int) -> list[Row]:
+def read_rows(data: Data, most: int) -> list[Row]:
     """Return at most so many lines of JSON; those that are empty are left out."""
     rows = list[Row]()
-    for number, line in enumerate(io.BytesIO(data), 1):
+    for number, line in enumerate(list_lines(data), 1):
         if not line.strip():
             continue
         try:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, IdShape, fingerprint
 from mockserver.core.json import Json, try_parse
-from mockserver.core.kept_objects import KeptObject, ObjectView
+from mockserver.core.kept_objects import Data, KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
@@ -22,6 +22,7 @@ from mockserver.dialects._objects.resource import New, Resource, turn_to_page
 from mockserver.dialects._parse import Body, clip
 from mockserver.dialects._stored import list_body
 from mockserver.kinds.objects import Objects
+from mockserver.media.large_data import list_lines
 
 FINAL = ("succeeded", "failed", "cancelled")
 FEWEST_EXAMPLES = 10
@@ -237,13 +238,13 @@ class Graders(Resource):
         return ObjectView({"grader": call.raw["grader"]})
 
 
-def find_mistake(data: bytes, *, few: bool) -> str | None:
+def find_mistake(data: Data, *, few: bool) -> str | None:
     """Return what is wrong with the examples of a training file; `few`: too few of them are a mistake."""
-    rows = [row for row in data.decode("utf-8", "replace").splitlines() if row.strip()]
-    if not rows or (few and len(rows) < FEWEST_EXAMPLES):
-        return f"Training file has {len(rows)} example(s), but must have at least {FEWEST_EXAMPLES} examples"
-    for number, row in enumerate(rows, 1):
-        example = try_parse(row)
+    count = sum(1 for row in islice(list_lines(data), FEWEST_EXAMPLES) if row.strip())
+    if not count or (few and count < FEWEST_EXAMPLES):
+        return f"Training file has {count} example(s), but must have at least {FEWEST_EXAMPLES} examples"
+    for number, row in enumerate(filter(bytes.strip, list_lines(data)), 1):
+        example = try_parse(row.decode("utf-8", "replace"))
         if not isinstance(example, dict):
             return f"Invalid file format. Line {number} is not a dictionary"
         messages = example.get("messages")

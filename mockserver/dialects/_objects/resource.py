@@ -13,9 +13,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, IdShape, Page
-from mockserver.core.http import HeaderLines, HttpRequest, Reply
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.kept_objects import KeptObject, ObjectView
+from mockserver.core.kept_objects import Data, KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
@@ -31,9 +31,10 @@ from mockserver.dialects._parse import (
     refuse_first,
     unknown_fields,
 )
-from mockserver.dialects._reply import RequestLines, json_reply
+from mockserver.dialects._reply import RequestLines, file_reply, json_reply
 from mockserver.dialects._stored import ORDERS, list_body
 from mockserver.kinds.objects import Objects
+from mockserver.media.large_data import hash_data
 
 MAX_PAGE_SIZE = 10_000
 POLL_AFTER = ("openai-poll-after-ms", "10")  # helpers of the clients wait so long between two look-ups, not a second
@@ -59,7 +60,7 @@ class New(Struct, frozen=True):
     created: int = 0
     fields: Mapping[str, Json] = {}
     owner: str = ""
-    data: bytes = b""
+    data: Data = b""
     file_name: str = ""
     http: HttpRequest = HttpRequest("POST", "/")  # the request
     validation: Validation = Validation.PUBLISHED  # of what else it brings, such as the lines of a batch
@@ -204,8 +205,7 @@ class Resource:
         lines = self.api.lines(call.http, call)
         if outcome.data is None:
             return json_reply(200, outcome.body, lines, outcome.headers)
-        sized = (("content-length", str(len(outcome.data))),)
-        return Reply(200, (*HeaderLines(lines), *outcome.headers, *sized), outcome.data)
+        return file_reply(outcome.data, lines, outcome.headers)
 
     def _parse_creation(self, http: HttpRequest, validation: Validation) -> Call:
         check_path(http, validation)
@@ -386,6 +386,4 @@ def read_page(query: Mapping[str, str], *, usual: int) -> Page:
 
 def digest_file(new: New) -> Body:
     """Return what tells one uploaded file from another."""
-    from hashlib import sha256
-
-    return {"filename": new.file_name, "sha256": sha256(new.data).hexdigest()}
+    return {"filename": new.file_name, "sha256": hash_data(new.data)}

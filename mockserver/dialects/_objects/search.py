@@ -7,6 +7,7 @@ tell which chunk is the best one. Filters are exact (https://platform.openai.com
 import asyncio
 import re
 from array import array
+from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from heapq import nlargest
@@ -28,7 +29,7 @@ _TURN = 50  # chunks that are looked at before other requests have their turn
 _WORD = re.compile(r"\w+")
 _WORD_SIZE = 250  # bytes that a word takes, with the numbers of its chunks
 _READABLE = re.compile(rb"[\t\n\r -~]{4,}")
-_MOST_READ = 1_000_000  # characters of a file
+MOST_READ = 1_000_000  # bytes of a file
 
 
 class Source(Struct, frozen=True):
@@ -144,10 +145,10 @@ def read_text(data: bytes, name: str) -> str:
     for mark, encoding in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"", "utf-8-sig")):
         if data.startswith(mark) and not data.startswith(b"%PDF"):
             try:
-                return data.decode(encoding)[:_MOST_READ]
+                return getincrementaldecoder(encoding)().decode(data)  # which may end within a letter
             except UnicodeDecodeError:
                 break
-    parts = [part.decode("ascii") for part in _READABLE.findall(data[:_MOST_READ])]
+    parts = [part.decode("ascii") for part in _READABLE.findall(data)]
     return "\n".join((name, *parts))
 
 

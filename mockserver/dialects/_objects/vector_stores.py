@@ -28,10 +28,19 @@ from mockserver.dialects._fields import (
 )
 from mockserver.dialects._objects.files import Files
 from mockserver.dialects._objects.resource import New, Resource
-from mockserver.dialects._objects.search import MOST_QUERIES, Found, Source, rank_chunks, read_text, select_best
+from mockserver.dialects._objects.search import (
+    MOST_QUERIES,
+    MOST_READ,
+    Found,
+    Source,
+    rank_chunks,
+    read_text,
+    select_best,
+)
 from mockserver.dialects._parse import Body
 from mockserver.kinds.objects import Objects
 from mockserver.kinds.vector_stores import FILE_STATUSES
+from mockserver.media.large_data import read_data
 
 DAY = 86_400  # seconds
 RANKERS = ("none", "auto", "default-2024-11-15")
@@ -200,7 +209,7 @@ class VectorStoreFiles(Resource):
         if file is None or file.gone:
             return Source(kept.id, "", "", kept.body["attributes"], kept.body["chunking_strategy"])
         name = str(file.body["filename"])
-        text = read_text(file.data, name)
+        text = read_text(read_data(file.data, MOST_READ), name)
         return Source(kept.id, name, text, kept.body["attributes"], kept.body["chunking_strategy"])
 
     async def _show_content(self, call: Call, objects: Objects) -> ObjectView:

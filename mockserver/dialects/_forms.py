@@ -93,7 +93,7 @@ class FormReader:
             "on_header_end": self._end_header,
             "on_end": self._end_form,
         }
-        self._parser = MultipartParser(boundary, callbacks)
+        self._parser: Any = MultipartParser(boundary, callbacks)
         self._parser.logger = _SILENT
 
     def write(self, piece: bytes) -> None:
@@ -105,18 +105,22 @@ class FormReader:
         try:
             self._parser.write(piece)
         except (FormParserError, ValueError) as error:
-            self._problem = str(error)
-            self._parts.clear()
-            self._writer.discard()
+            self.close(str(error))
 
     def finish(self) -> Form:
         """Return the form. Raises ValueError that says what is wrong with the body."""
-        if not self._problem and not self._ended:
-            self._problem = "the body ends before its last boundary"
-            self._writer.discard()
+        if not self._problem:
+            self.close("" if self._ended else "the body ends before its last boundary")
         if self._problem:
             raise ValueError(self._problem)
         return Form(tuple(self._parts))
+
+    def close(self, problem: str) -> None:
+        """Read no more; if there is a problem, nothing of what was read is kept."""
+        self._problem, self._parser = problem, None  # which refers to this
+        if problem:
+            self._parts.clear()
+            self._writer.discard()
 
     def _begin(self) -> None:
         if len(self._parts) >= MAX_PARTS:

@@ -42,6 +42,7 @@ from mockserver.server.routes import (
     tidy,
 )
 from mockserver.server.snapshot import (
+    ClientLeftError,
     find_codings,
     find_length,
     find_path,
@@ -406,11 +407,15 @@ class AsgiEntrance(Struct, eq=False):
             return None
         start, received = bytearray(), 0
         limit = self.responder.live.settings.max_upload
-        async for piece in receive_pieces(receive, limit, headers, setting="max_upload"):
-            reader.write(piece)
-            received += len(piece)
-            if len(start) < MOST_KEPT:
-                start += piece
+        try:
+            async for piece in receive_pieces(receive, limit, headers, setting="max_upload"):
+                reader.write(piece)
+                received += len(piece)
+                if len(start) < MOST_KEPT:
+                    start += piece
+        except (Failure, ClientLeftError):
+            reader.close("the body was not read to its end")
+            raise
         visit.row.take(bytes(start))
         visit.row.received = received
         return reader

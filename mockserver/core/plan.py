@@ -425,6 +425,7 @@ class Plan(Struct, frozen=True, gc=False):
     remarks: tuple[str, ...] = ()  # those on the call, and why no model could answer so, with the rule's place
     history_remarks: tuple[str, ...] = ()  # why the live provider would refuse the history of its call
     carried_out: "tuple[CarriedOut, ...]" = ()  # other calls that were answered for this one
+    events: "tuple[Event, ...]" = ()  # what a webhook tells because of the call
 
     @property
     def is_service(self) -> bool:
@@ -441,6 +442,16 @@ class Plan(Struct, frozen=True, gc=False):
         return Plan(  # by position, as names take longer
             left, self.source, UNTIMED, self.faults, self.modified_by, self.trace, self.remarks, self.history_remarks
         )
+
+
+class Event(Struct, frozen=True):
+    """Something that has happened to an object, `about` whose id webhooks tell: its `kind` is `batch.completed`, ..."""
+
+    dialect: str
+    id: str
+    created: int
+    kind: str
+    about: str
 
 
 class CarriedOut(Struct, frozen=True):

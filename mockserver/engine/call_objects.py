@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.kept_objects import KeptObject, make_key
-from mockserver.core.plan import CarriedOut, Kept, Plan
+from mockserver.core.plan import CarriedOut, Event, Kept, Plan
 from mockserver.core.seed import Seed
 from mockserver.core.state import ValueStore
 from mockserver.engine.answer import Author
@@ -20,7 +20,9 @@ class CallObjects(Struct, frozen=True):
     author: Author
     answers: Callable[[Call], Awaitable[Plan]]
     done: list[CarriedOut]
+    events: list[Event]
     invents: bool = True
+    announces: bool = False
     statuses: Sequence[str] = ()
     mark: str = ""
 
@@ -70,6 +72,9 @@ class CallObjects(Struct, frozen=True):
 
     def note(self, done: CarriedOut) -> None:
         self.done.append(done)
+
+    def announce(self, kind: str, about: str) -> None:
+        self.events.append(self.author.make_event(self.call.dialect, kind, about, self.now))
 
     @property
     def _namespace(self) -> str:

@@ -98,6 +98,7 @@ class Policy(Struct, frozen=True, dict=True):
     unmatched: Literal["generate", "error"] = "generate"
     error: Mapping[str, Json] = {}  # what that error states beside its reason
     unique_ids: bool = False
+    announces: bool = False  # webhooks tell how objects of the background end
     lints: bool = True  # adds remarks: on the call, and on answers of rules that no model could give
     models: Catalogue = Catalogue()
     timing: Timing = Timing()
@@ -193,7 +194,7 @@ class Engine:
             else:
                 plan = await (self._plan_answer if call.connectors else self._plan_conversation)(call, asked, terms)
                 if call.options.store or call.operation in _ABOUT_KEPT or call.http.turn is not None:
-                    plan = await self.memory.leave(call, plan)
+                    plan = self._announce(call, await self.memory.leave(call, plan))
         except Failure as refusal:
             if part_of is not None:
                 raise
@@ -249,7 +250,15 @@ class Engine:
         """Return the plan for a call, and keep what it adds to objects, and what later calls may look up."""
         if call.references is not None and type(plan.outcome) is Answer:
             plan = replace(plan, outcome=await call.references.write(call, plan.outcome, self._open_objects(call)))
-        return await self.memory.leave(call, plan)
+        return self._announce(call, await self.memory.leave(call, plan))
+
+    def _announce(self, call: Call, plan: Plan) -> Plan:
+        """Return the plan for a call, with what webhooks tell of a response of the background."""
+        outcome = plan.outcome
+        if not (self.policy.announces and call.options.background and type(outcome) is Answer):
+            return plan
+        event = self.policy.author.make_event(call.dialect, _find_event(outcome), outcome.id, outcome.created)
+        return replace(plan, events=(event,))
 
     async def _plan_continuation(self, call: Call, asked: Call, terms: Terms) -> Plan:
         """Plan the answer to a call that continues a kept conversation."""
@@ -469,7 +478,7 @@ class Engine:
             mark = str(times) if times > 1 or self.policy.unique_ids else ""
         objects = self._open_objects(call, statuses, mark)
         view = await work(objects)
-        return Plan(view, source or "stored", carried_out=tuple(objects.done))
+        return Plan(view, source or "stored", carried_out=tuple(objects.done), events=tuple(objects.events))
 
     def _open_objects(self, call: Call, statuses: Sequence[str] = (), mark: str = "") -> CallObjects:
         """Return the kept objects of a call's namespace; a `mark` makes new ids unique."""
@@ -479,6 +488,8 @@ class Engine:
             author=self.policy.author,
             answers=self._plan_part,
             done=[],
+            events=[],
+            announces=self.policy.announces,
             invents=self.policy.unmatched == "generate",
             statuses=statuses,
             mark=mark,
@@ -575,6 +586,13 @@ class Engine:
         known = map(self.policy.models.find_properties, names)
         limits = tuple((model.context_window, model.max_output_tokens) for model in known)
         return Models(names, self.policy.clock.now(), limits)
+
+
+def _find_event(answer: Answer) -> str:
+    """Return which event tells how a response ended."""
+    if answer.broken is not None:
+        return "response.failed"
+    return "response.incomplete" if answer.choices[0].finish in ("length", "content_filter") else "response.completed"
 
 
 class _TurnPlanner(Struct, frozen=True):

@@ -154,11 +154,15 @@ def update(call: Call, stored: Stored) -> Found:
 class Objects(Protocol):
     """The objects of one namespace, while one call is answered.
 
-    `invents`: an unknown object is answered as if it existed. `statuses` are those that a rule gives the new object.
+    `invents`: an unknown object is answered as if it existed. `announces`: webhooks tell how objects end, which then do
+    so by themselves. `statuses` are those that a rule gives the new object.
     """
 
     @property
     def invents(self) -> bool: ...
+
+    @property
+    def announces(self) -> bool: ...
 
     @property
     def statuses(self) -> Sequence[str]: ...
@@ -190,6 +194,9 @@ class Objects(Protocol):
 
     async def answer(self, call: Call) -> Plan:
         """Answer a call as if it had come by itself, such as a line of a batch."""
+
+    def announce(self, kind: str, about: str) -> None:
+        """Have a webhook tell that something has happened to an object: `batch.completed`, and its id."""
 
     def note(self, done: CarriedOut) -> None:
         """Note such a call for the journal, where it gets a row of its own."""

@@ -221,6 +221,10 @@ class Responder(Struct, eq=False):
         visit.call = call
         for done in plan.carried_out:
             self._note_carried_out(visit, done)
+        if plan.events and settings.webhook_url is not None and not visit.in_process:
+            from mockserver.server.webhooks import send_events  # few servers need it
+
+            send_events(live, visit.journal, plan.events, namespace)
         if live.budgets and namespace in live.budgets:
             plan = live.budgets[namespace].spend(plan)
         if type(plan.outcome) is Forward:

@@ -157,6 +157,8 @@ class ServerOptions(TypedDict, total=False):
     profiles: Mapping[str, Any]
     stored_answers: int
     background_polls: int
+    webhook_url: str
+    webhook_secret: str
     journal_calls: int
     max_body: int | str
     max_upload: int | str

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
@@ -64,6 +65,7 @@ class Batches(Resource):
         )
     )
     statuses = ("validating", "in_progress")
+    events = MappingProxyType({status: f"batch.{status}" for status in FINAL})
 
     def operations(self) -> tuple[Operation, ...]:
         created, listed, retrieved, *_ = super().operations()  # nothing deletes a batch
@@ -206,16 +208,10 @@ class Batches(Resource):
 
     async def _cancel(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
-        before, now = await objects.change(kept, _end_as_cancelled)
+        before, now = await self.end_early(kept, "cancelled", objects)
         if before is now and not objects.invents:
             raise Failure("conflict", message=f"Cannot cancel a batch with status '{kept.status}'.")
         return ObjectView(self.show(replace(now, ahead=("cancelling",)) if now.status == "cancelled" else now))
-
-
-def _end_as_cancelled(kept: KeptObject) -> KeptObject:
-    if kept.status in FINAL:
-        return kept
-    return replace(kept, ahead=()).change(status="cancelled")
 
 
 def find_mistakes(rows: Sequence[Row], endpoint: str) -> Iterator[Body]:

@@ -4,9 +4,8 @@ No grader runs: every item passes. Output items are not kept, as they follow fro
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import ClassVar
-
-from msgspec.structs import replace
 
 from mockserver.core.call import Call, IdShape, fingerprint
 from mockserver.core.json import Json
@@ -72,6 +71,9 @@ class EvalRuns(Resource):
     fields = Model(shape(data_source=Object, name=optional(str), metadata=optional(Metadata)))
     parent = Evals
     statuses = ("queued",)
+    events = MappingProxyType(
+        {"completed": "eval.run.succeeded", "failed": "eval.run.failed", "canceled": "eval.run.canceled"}
+    )
     words: ClassVar[Mapping[str, Sequence[str]]] = {**Resource.words, "status": ("queued", "in_progress", *FINAL)}
 
     def operations(self) -> tuple[Operation, ...]:
@@ -136,7 +138,7 @@ class EvalRuns(Resource):
 
     async def _cancel(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
-        _, now = await objects.change(kept, _end_as_canceled)
+        _, now = await self.end_early(kept, "canceled", objects)
         return ObjectView(self.show(now))
 
     async def _list_items(self, call: Call, objects: Objects) -> ObjectView:
@@ -204,7 +206,3 @@ def _show_criterion(criterion: Body) -> Body:
 
 def _show_message(message: Body) -> Body:
     return message if message.get("role") in _ROLES else {**message, "role": "user"}
-
-
-def _end_as_canceled(kept: KeptObject) -> KeptObject:
-    return kept if kept.status in FINAL else replace(kept, ahead=()).change(status="canceled")

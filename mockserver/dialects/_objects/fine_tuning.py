@@ -5,6 +5,7 @@ Events and checkpoints are not kept: they follow from the job.
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -51,6 +52,7 @@ class FineTuningJobs(Resource):
         )
     )
     statuses = ("validating_files", "running")
+    events = MappingProxyType({status: f"fine_tuning.job.{status}" for status in FINAL})
 
     def operations(self) -> tuple[Operation, ...]:
         created, listed, retrieved, *_ = super().operations()  # nothing deletes a job
@@ -144,7 +146,7 @@ class FineTuningJobs(Resource):
 
     async def _cancel(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
-        before, now = await objects.change(kept, _end_as_cancelled)
+        before, now = await self.end_early(kept, "cancelled", objects)
         if before is now and not objects.invents:
             message = f"Job has already completed: {kept.id}"
             raise Failure("bad_parameter", message=message, code="invalid_cancel_request")
@@ -321,12 +323,6 @@ def _read_hyperparameters(stated: Json, method: Body) -> Body:
     usual = {"n_epochs": _EPOCHS, "batch_size": 1, "learning_rate_multiplier": 1.0}
     given = {**(own if isinstance(own, Mapping) else {}), **(stated if isinstance(stated, Mapping) else {})}
     return {key: value if given.get(key) in (None, "auto") else given[key] for key, value in usual.items()}
-
-
-def _end_as_cancelled(kept: KeptObject) -> KeptObject:
-    if kept.status in FINAL:
-        return kept
-    return replace(kept, ahead=()).change(status="cancelled")
 
 
 _STOPPED: Body = {"code": "server_error", "message": "The job failed due to an internal error.", "param": None}

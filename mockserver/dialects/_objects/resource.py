@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
 from msgspec import Struct
@@ -73,7 +74,8 @@ class Resource:
     `name` and `plural` name the operations, as `kinds/` has them. `path` is that of the list, with the id of the
     `parent`, if objects belong to another one. `type` is what a body has in `object`, and `deleted` the same after a
     deletion. `unknown` is the message about an id that nobody made. `statuses` are those that an object has before its
-    last one, one after each retrieval, unless a rule states others. `words` are the values that parameters of the list
+    last one, one after each retrieval, unless a rule states others; `events` are what webhooks
+    tell of an object with such a last one. `words` are the values that parameters of the list
     can have.
     """
 
@@ -88,6 +90,7 @@ class Resource:
     parent: "ClassVar[ResourceClass | None]" = None
     updates: ClassVar[Model | None] = None
     statuses: ClassVar[Sequence[str]] = ()
+    events: ClassVar[Mapping[str, str]] = MappingProxyType({})
     page_size: ClassVar[int] = 20
     largest_page: ClassVar[int] = 100
     words: ClassVar[Mapping[str, Sequence[str]]] = {"order": ORDERS}
@@ -231,7 +234,11 @@ class Resource:
             made = replace(made.change(status=last), ahead=tuple(ahead))
         else:
             made = replace(made, ahead=tuple(self.statuses))
-        await objects.keep(made)
+        if made.ahead and objects.announces and (event := self.events.get(str(made.body.get("status")))):
+            await objects.keep(replace(made, ahead=()))
+            objects.announce(event, made.id)
+        else:
+            await objects.keep(made)
         return made
 
     async def finish(self, new: New, objects: Objects) -> KeptObject:
@@ -306,6 +313,17 @@ class Resource:
         kept = await self.find_asked(call, objects)
         _, now = await objects.change(kept, lambda found: found.change(**call.raw))
         return ObjectView(await self.view(now, objects))
+
+    async def end_early(self, kept: KeptObject, last: str, objects: Objects) -> tuple[KeptObject, KeptObject]:
+        """Give an object its last status, unless it has ended; return how it was and how it is now."""
+
+        def end(found: KeptObject) -> KeptObject:
+            return found if found.status in self.events else replace(found, ahead=()).change(status=last)
+
+        before, now = await objects.change(kept, end)
+        if before is not now and objects.announces:
+            objects.announce(self.events[last], now.id)
+        return before, now
 
     async def _delete(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)

@@ -6,10 +6,12 @@ from msgspec import Struct
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.kept_objects import KeptObject, make_key
-from mockserver.core.plan import CarriedOut, Event, Kept, Plan
+from mockserver.core.plan import CarriedOut, Event, Failure, Kept, Plan
 from mockserver.core.seed import Seed
 from mockserver.core.state import ValueStore
 from mockserver.engine.answer import Author
+
+LARGE = 1_000_000  # bytes of a file for which there may be no room
 
 
 class CallObjects(Struct, frozen=True):
@@ -51,8 +53,11 @@ class CallObjects(Struct, frozen=True):
         ]
 
     async def keep(self, made: KeptObject) -> None:
+        """Keep an object. Raises Failure if its file is larger than all that there is room for."""
         if (kept := self.store.put(self._namespace, made.key, made, size=made.size)) is not None:
             await kept
+        if len(made.data) > LARGE and await self.store.get(self._namespace, made.key) is None:
+            raise Failure("too_large", f"A file of {len(made.data)} bytes is not kept; stored_bytes allows more.")
 
     async def change(
         self, kept: KeptObject, change: Callable[[KeptObject], KeptObject]

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.call import APPROVAL_REQUEST, CLIENT_RUN_TOOLS, Call, Message, ToolCall, fingerprint
+from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, make_key
 from mockserver.core.plan import (
@@ -98,7 +99,7 @@ class Memory(Struct, frozen=True):
         return stored
 
     async def keep_batch(self, call: Call, answer: Answer, results: tuple[tuple[Call, Outcome], ...]) -> Stored:
-        asked = replace(call, http=replace(call.http, headers=(), body=b"", turn=None), batch=())
+        asked = replace(call, http=_strip(call.http), batch=())
         size = BARE_SIZE * (1 + len(results)) + 2 * len(call.http.body)
         await self._put(Stored(asked, answer, polls=1, size=size, results=results))
         return Stored(call, answer, polls=1, results=results)
@@ -175,13 +176,18 @@ class Memory(Struct, frozen=True):
         return Listing(*call.page.of(fitting, lambda stored: stored.answer.id))
 
 
+def _strip(http: HttpRequest) -> HttpRequest:
+    """Return what is kept of a request: not what came with it."""
+    return replace(http, headers=(), body=b"", turn=None, form=None)
+
+
 def _make_stored(call: Call, answer: Answer, *, polls: int = 0) -> Stored:
     """Return what is kept of an answer and its call: not what came with the request."""
     size = BARE_SIZE + len(call.http.body)
     for choice in answer.choices:
         for part in choice.parts:
             size += _measure_part(part)
-    asked = replace(call, http=replace(call.http, headers=(), body=b"", turn=None), references=None)
+    asked = replace(call, http=_strip(call.http), references=None)
     return Stored(asked, replace(answer, headers=()) if answer.headers else answer, polls=polls, size=size)
 
 

@@ -534,5 +534,10 @@ class Settings(BaseTable, title="settings"):
     reload: bool = field(True, description="Watch rules files and cassettes, and apply valid changes at once.")
     log: Literal["none", "text", "json"] = field("none", description="Log a line for each request, as text or JSON.")
 
+    @property
+    def polls(self) -> int:
+        """How many retrievals find a background response in progress: none where webhooks tell how it ends."""
+        return 0 if self.webhook_url else self.background_polls
+
     def find_validation(self, dialect: str) -> Validation:
         return find_validation(dialect, self.validation)

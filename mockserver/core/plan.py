@@ -426,6 +426,7 @@ class Plan(Struct, frozen=True, gc=False):
     history_remarks: tuple[str, ...] = ()  # why the live provider would refuse the history of its call
     carried_out: "tuple[CarriedOut, ...]" = ()  # other calls that were answered for this one
     events: "tuple[Event, ...]" = ()  # what a webhook tells because of the call
+    release: Callable[[], None] | None = None  # gives back, once the answer is sent, what no other call may use
 
     @property
     def is_service(self) -> bool:

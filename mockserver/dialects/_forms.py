@@ -1,6 +1,8 @@
 """Multipart bodies (RFC 7578): the fields and files of a form."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from logging import CRITICAL, Logger
 from typing import Any
 
@@ -51,6 +53,21 @@ class Form(Struct, frozen=True):
 
 def _drop_index(name: str) -> str:
     return name.partition("[")[0]
+
+
+def write_form(fields: Mapping[str, Json | bytes]) -> tuple[str, bytes]:
+    """Return the `Content-Type` and the body of a form; bytes are files."""
+    boundary = sha256(repr(fields).encode()).hexdigest()
+    parts = list[bytes]()
+    for name, value in fields.items():
+        if isinstance(value, bytes):
+            ending = "wav" if value.startswith(b"RIFF") else "png"
+            head, content = f'name="{name}"; filename="{name}.{ending}"', value
+        else:
+            text = value if isinstance(value, str) else json.dumps(value)
+            head, content = f'name="{name}"', text.encode()
+        parts.append(f"--{boundary}\r\ncontent-disposition: form-data; {head}\r\n\r\n".encode() + content + b"\r\n")
+    return f"multipart/form-data; boundary={boundary}", b"".join((*parts, f"--{boundary}--\r\n".encode()))
 
 
 def read_form(http: HttpRequest) -> Form:

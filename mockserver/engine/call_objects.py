@@ -15,7 +15,10 @@ LARGE = 1_000_000  # bytes of a file for which there may be no room
 
 
 class CallObjects(Struct, frozen=True):
-    """The `Objects` of one call. `mark` makes its ids unique; `answers` answers another call, `done` has those."""
+    """The `Objects` of one call. `mark` makes its ids unique; `answers` answers another call, `done` has those.
+
+    `locks` are the namespaces and names of what calls hold, and `held` those of this one; None: nothing is held.
+    """
 
     call: Call
     store: ValueStore[Kept]
@@ -23,6 +26,8 @@ class CallObjects(Struct, frozen=True):
     answers: Callable[[Call], Awaitable[Plan]]
     done: list[CarriedOut]
     events: list[Event]
+    held: list[tuple[str, str]]
+    locks: set[tuple[str, str]] | None = None
     invents: bool = True
     announces: bool = False
     statuses: Sequence[str] = ()
@@ -77,6 +82,21 @@ class CallObjects(Struct, frozen=True):
 
     def note(self, done: CarriedOut) -> None:
         self.done.append(done)
+
+    def hold(self, name: str) -> bool:
+        key = (self._namespace, name)
+        if self.locks is None:
+            return True
+        if key in self.locks:
+            return False
+        self.locks.add(key)
+        self.held.append(key)
+        return True
+
+    def release(self) -> None:
+        """Give back what the call holds."""
+        if self.locks is not None:
+            self.locks.difference_update(self.held)
 
     def announce(self, kind: str, about: str) -> None:
         self.events.append(self.author.make_event(self.call.dialect, kind, about, self.now))

@@ -177,8 +177,8 @@ class Engine:
         they are `part_of` the call that cassettes record. Raises Failure if such a part is refused.
         """
         asked = call if part_of is None else part_of
-        if part_of is None:
-            REQUEST_WORK.set(RequestWork())
+        if part_of is None and REQUEST_WORK.get() is not None:  # that of an earlier request on this connection
+            REQUEST_WORK.set(None)
         terms = self.policy.terms[call.dialect, call.model]
         if terms.tokenizer is not call.tokenizer:
             call = use_tokenizer(call, terms.tokenizer)
@@ -229,21 +229,28 @@ class Engine:
 
     async def _plan_referring(self, call: Call, asked: Call, terms: Terms) -> Plan:
         """Plan the answer to a call that refers to kept objects, such as the conversation before it."""
+        objects = self._open_objects(call, locks=self.memory.locks if self.policy.unmatched == "error" else None)
         try:
-            call = await self.recall(call)
+            call = await self.recall(call, objects)
         except Failure as refusal:
             forward = self._find_forward(call)  # the provider may know what this server does not
             return await self._replay_despite(refusal, call, asked) if forward is None else Plan(forward, FORWARDED)
-        if call.previous_response_id is not None:
-            return await self._plan_continuation(call, asked, terms)
-        plan = await self._leave(call, await self._plan_answer(call, asked, terms))
-        outcome = plan.outcome
-        return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
+        try:
+            if call.previous_response_id is not None:
+                plan = await self._plan_continuation(call, asked, terms)
+            else:
+                plan = await self._leave(call, await self._plan_answer(call, asked, terms))
+                if isinstance(plan.outcome, Answer):
+                    plan = replace(plan, outcome=replace(plan.outcome, prompt=call.messages))
+        except BaseException:
+            objects.release()
+            raise
+        return replace(plan, release=objects.release) if objects.held else plan
 
-    async def recall(self, call: Call) -> Call:
+    async def recall(self, call: Call, objects: CallObjects | None = None) -> Call:
         """Return a call after the conversation that it refers to. Raises Failure if something does not exist."""
         references: References = call.references
-        history = await references.read(call, self._open_objects(call))
+        history = await references.read(call, objects or self._open_objects(call))
         return continue_conversation(call, tuple(history)) if history else call
 
     async def _leave(self, call: Call, plan: Plan) -> Plan:
@@ -476,11 +483,14 @@ class Engine:
         if call.operation in CREATIONS:
             times = await self.counters.count(call.http.namespace, name_ids_counter(call))
             mark = str(times) if times > 1 or self.policy.unique_ids else ""
+        _share_work()
         objects = self._open_objects(call, statuses, mark)
         view = await work(objects)
         return Plan(view, source or "stored", carried_out=tuple(objects.done), events=tuple(objects.events))
 
-    def _open_objects(self, call: Call, statuses: Sequence[str] = (), mark: str = "") -> CallObjects:
+    def _open_objects(
+        self, call: Call, statuses: Sequence[str] = (), mark: str = "", locks: set[tuple[str, str]] | None = None
+    ) -> CallObjects:
         """Return the kept objects of a call's namespace; a `mark` makes new ids unique."""
         return CallObjects(
             call=call,
@@ -489,6 +499,8 @@ class Engine:
             answers=self._plan_part,
             done=[],
             events=[],
+            held=[],
+            locks=locks,
             announces=self.policy.announces,
             invents=self.policy.unmatched == "generate",
             statuses=statuses,
@@ -501,6 +513,8 @@ class Engine:
             plan = await self.plan(part, part_of=part)
         except Failure as refusal:
             return Plan(refusal, "invalid")
+        if plan.release is not None:
+            plan.release()
         return replace(plan, outcome=_NOT_FORWARDED) if type(plan.outcome) is Forward else plan
 
     async def _plan_without_rule(self, call: Call, overrides: DeliveryOverrides) -> Plan:
@@ -543,6 +557,7 @@ class Engine:
 
     async def _plan_each(self, call: Call, asked: Call) -> Plan:
         """Plan each prompt of a call; the first failure ends the work and answers the whole call."""
+        _share_work()
         plans = list[Plan]()
         for single in split_prompts(call):
             plans.append(await self.plan(single, part_of=asked))
@@ -643,6 +658,12 @@ def _write_remarks(rule: Rule, whys: Sequence[str]) -> tuple[str, ...]:
 _MOST_AHEAD = 100  # rules that count
 
 
+def _share_work() -> None:
+    """Let all parts of a request share the work that it may cost, however many they are."""
+    if REQUEST_WORK.get() is None:
+        REQUEST_WORK.set(RequestWork())
+
+
 async def _find_open(ahead: list[FoundRule], scenario: ScenarioState) -> int | None:
     """Return the index of the first rule that may answer; count those that are tried."""
     last = len(ahead) - 1
@@ -653,6 +674,7 @@ async def _find_open(ahead: list[FoundRule], scenario: ScenarioState) -> int | N
 
 async def _plan_batch(engine: Engine, call: Call) -> Plan:
     """Answer each call of a batch, and keep the results for when they are looked up."""
+    _share_work()
     plan = await engine._plan_generated(call, _SILENCE)
     assert isinstance(plan.outcome, Answer)  # noqa: S101  # of a draft
     results, done = list[tuple[Call, Outcome]](), list[CarriedOut]()

@@ -6,7 +6,7 @@ Knows calls and answers, no wire shape; how much there is room for is the store'
 import json
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mockserver.core.call import APPROVAL_REQUEST, CLIENT_RUN_TOOLS, Call, Message, ToolCall, fingerprint
@@ -41,6 +41,7 @@ class Memory(Struct, frozen=True):
 
     store: ValueStore[Kept]
     polls: int = 1
+    locks: set[tuple[str, str]] = field(default_factory=set)  # namespaces and names of what calls of this server hold
 
     async def resume(self, call: Call) -> Call | Failure | None:
         """Return the call with the conversation it continues in front, or None if that is unknown."""

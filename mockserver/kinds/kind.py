@@ -86,7 +86,8 @@ class ArtifactKind(OperationKind, frozen=True, kw_only=True):
     """An operation whose successes are artifacts of its own.
 
     `then` is the key of `then` that answers it; operations may share one. `body(text)` is a request about a text,
-    without its model; `model_word` in the name of a model identifies the operation if the body does not. `wire` has
+    without its model, and `files` are the files in it, by their fields; `model_word` in the name of a model identifies
+    the operation if the body does not. `wire` has
     the keys that clients need in an answer, for `cassette verify`.
 
     `finish(call, draft, origins)` makes the artifact of a draft, and generates what the draft does not state.
@@ -97,6 +98,7 @@ class ArtifactKind(OperationKind, frozen=True, kw_only=True):
     model_word: str
     wire: Mapping[str, Any]
     finish: Callable[[Call, ArtifactDraft, Origins], Artifact]
+    files: Mapping[str, Callable[[str], bytes]] = {}
     is_limited: bool = True
     takes_text: bool = False
 

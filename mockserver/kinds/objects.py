@@ -195,6 +195,9 @@ class Objects(Protocol):
     async def answer(self, call: Call) -> Plan:
         """Answer a call as if it had come by itself, such as a line of a batch."""
 
+    def hold(self, name: str) -> bool:
+        """Keep other calls from something until the call is answered; return whether no other has kept this one."""
+
     def announce(self, kind: str, about: str) -> None:
         """Have a webhook tell that something has happened to an object: `batch.completed`, and its id."""
 

@@ -6,7 +6,7 @@ application (`app.py`), and the transport without a connection (`testing/transpo
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from traceback import format_exception
 from typing import TypeVar
@@ -118,6 +118,7 @@ class Visit(Struct, eq=False):
     request: HttpRequest = HttpRequest("GET", "/")  # without its content codings, once these are undone
     settings: Settings = Settings()  # those that it is answered by: a reload is for the next request
     call: Call | None = None  # of the request, once that is read
+    release: Callable[[], None] | None = None  # gives back what its call holds
 
     async def listen(self) -> Message:
         """Return the next message of the client, as ASGI has it; `receive` may become known after the start."""
@@ -132,6 +133,8 @@ class Visit(Struct, eq=False):
         """Give back what the request held, and close its row: it was sent whole, or ended otherwise."""
         if self.reservation is not None:
             self.reservation.release()
+        if self.release is not None:
+            self.release()
         if self.row.held:
             self.live.unsent.release(self.row)
         self.journal.close(self.row, how)
@@ -218,7 +221,7 @@ class Responder(Struct, eq=False):
                 plan = await engine.plan(call)
             else:
                 plan = await self._plan_within_limits(engine, call, visit)
-        visit.call = call
+        visit.call, visit.release = call, plan.release
         for done in plan.carried_out:
             self._note_carried_out(visit, done)
         if plan.events and settings.webhook_url is not None and not visit.in_process:

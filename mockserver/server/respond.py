@@ -21,7 +21,7 @@ from mockserver.core.episode import Recorded
 from mockserver.core.exchange import COMPLETE, Exchange
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, write_lines
 from mockserver.core.json import Json
-from mockserver.core.plan import UNTIMED, Answer, CarriedOut, Failure, Forward, Outcome, Plan, Raw, Usage
+from mockserver.core.plan import UNTIMED, Answer, Failure, Forward, Outcome, Plan, Raw, Usage
 from mockserver.core.seed import Seed
 from mockserver.core.state import StateLostError
 from mockserver.core.text import escape_line, lines
@@ -222,8 +222,8 @@ class Responder(Struct, eq=False):
             else:
                 plan = await self._plan_within_limits(engine, call, visit)
         visit.call, visit.release = call, plan.release
-        for done in plan.carried_out:
-            self._note_carried_out(visit, done)
+        if plan.carried_out:
+            self._note_carried_out(visit, plan)
         if plan.events and settings.webhook_url is not None and not visit.in_process:
             from mockserver.server.webhooks import send_events  # few servers need it
 
@@ -388,28 +388,30 @@ class Responder(Struct, eq=False):
             reply = _prepare(reply, pace, plan)
         return Response(plan.rendered, reply, call, pace)
 
-    def _note_carried_out(self, visit: Visit, done: CarriedOut) -> None:
-        """Note a call in the journal that was answered for the one of this visit."""
-        http, call, plan = done.http, done.call, done.plan
-        dialect = MCP if call is not None and call.mcp is not None else self.dialect
-        row = visit.journal.open(http.method, http.path, dialect.name, http.namespace)
-        row.headers, row.operation, row.part_of = http.headers, done.operation, done.part_of
-        row.take(http.body)
-        if done.reply is not None:
-            reply = done.reply
-        elif isinstance(plan.outcome, Failure):
-            reply = dialect.fail(http, plan.outcome, call)
-        elif call is None or call.mcp is not None:
-            reply = Reply(200, ())
-        else:
-            operation = next(each for each in dialect.operations if each.name == call.operation)
-            reply = self._render(operation, call, plan, timed=False).reply
-        row.rules, row.plan, row.status, row.reply_headers = visit.row.rules, plan.rendered, reply.status, reply.headers
-        if reply.body:
-            row.note(reply.body)
-        if call is not None:
-            row.call, row.model, row.operation = call, call.model, call.operation
-        visit.journal.close(row, COMPLETE)
+    def _note_carried_out(self, visit: Visit, plan: Plan) -> None:
+        """Note the calls in the journal that were answered for the one of this visit."""
+        for done in plan.carried_out:
+            http, call, outcome = done.http, done.call, done.plan.outcome
+            dialect = MCP if call is not None and call.mcp is not None else self.dialect
+            row = visit.journal.open(http.method, http.path, dialect.name, http.namespace)
+            row.headers, row.operation, row.part_of = http.headers, done.operation, done.part_of
+            row.take(http.body)
+            if done.reply is not None:
+                reply = done.reply
+            elif isinstance(outcome, Failure):
+                reply = dialect.fail(http, outcome, call)
+            elif call is None or call.mcp is not None:
+                reply = Reply(200, ())
+            else:
+                operation = next(each for each in dialect.operations if each.name == call.operation)
+                reply = self._render(operation, call, done.plan, timed=False).reply
+            row.rules, row.plan = visit.row.rules, done.plan.rendered
+            row.status, row.reply_headers = reply.status, reply.headers
+            if reply.body:
+                row.note(reply.body)
+            if call is not None:
+                row.call, row.model, row.operation = call, call.model, call.operation
+            visit.journal.close(row, COMPLETE)
 
     def _use_own_urls(self, operation: Operation, reply: Reply, request: HttpRequest) -> Reply:
         """Return a recorded reply with this server's URLs where clients request them next."""

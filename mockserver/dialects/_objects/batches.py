@@ -16,7 +16,7 @@ from mockserver.core.episode import Recorded
 from mockserver.core.http import Fields, HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.kept_objects import KeptObject, ObjectView
-from mockserver.core.plan import CarriedOut, Failure, Plan, Raw
+from mockserver.core.plan import Answer, Artifact, CarriedOut, Failure, Plan, Raw, Usage
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import Metadata
@@ -34,18 +34,20 @@ _COUNTS = ("total", "completed", "failed")
 
 
 class Line(Struct, frozen=True):
-    """One request of the input file, by its number, and its result: a status and a body."""
+    """One request of the input file, by its number, and its result: a status, a body, and the tokens that it took."""
 
     number: int
     name: str
     model: Json
     status: int
-    body: Json
+    body: bytes
+    usage: Usage
 
     def write(self, batch: str) -> bytes:
         """Return it as a line of the output file."""
         request = fingerprint(batch, "line", self.number)
-        response = {"status_code": self.status, "request_id": request, "body": self.body}
+        body = try_parse(self.body.decode("utf-8", "replace"))
+        response = {"status_code": self.status, "request_id": request, "body": body}
         line = {"id": f"batch_req_{request}", "custom_id": self.name, "response": response, "error": None}
         return to_json(line) + b"\n"
 
@@ -146,7 +148,8 @@ class Batches(Resource):
                     name=row.value["custom_id"],
                     model=row.value["body"].get("model"),
                     status=done.reply.status,
-                    body=try_parse(done.reply.body.decode("utf-8", "replace")),
+                    body=done.reply.body,
+                    usage=done.plan.outcome if isinstance(done.plan.outcome, Usage) else Usage(),
                 )
             )
             await asyncio.sleep(0)  # let other requests run
@@ -190,7 +193,7 @@ class Batches(Resource):
         return CarriedOut(
             http=http,
             call=call,
-            plan=plan.rendered,
+            plan=replace(plan.rendered, outcome=_find_usage(plan.outcome)),
             operation="" if operation is None else operation.name,
             reply=reply,
             part_of=f"line {row.number} of {new.id}, custom_id {json.dumps(row.value['custom_id'])}",
@@ -252,20 +255,22 @@ def _make_mistake(code: str, message: str, line: int | None) -> Body:
 
 
 def _add_usage(lines: Sequence[Line]) -> Body:
-    """Return the tokens of all lines; chats and responses name theirs differently."""
-    read = written = 0
-    for line in lines:
-        usage = line.body.get("usage") if isinstance(line.body, dict) else None
-        if isinstance(usage, dict):
-            read += usage.get("input_tokens") or usage.get("prompt_tokens") or 0
-            written += usage.get("output_tokens") or usage.get("completion_tokens") or 0
+    """Return the tokens of all lines."""
+    read, written = (sum([getattr(line.usage, name) for line in lines]) for name in ("prompt", "completion"))
     return {
         "input_tokens": read,
-        "input_tokens_details": {"cached_tokens": 0},
+        "input_tokens_details": {"cached_tokens": sum([line.usage.cached for line in lines])},
         "output_tokens": written,
-        "output_tokens_details": {"reasoning_tokens": 0},
+        "output_tokens_details": {"reasoning_tokens": sum([line.usage.reasoning for line in lines])},
         "total_tokens": read + written,
     }
+
+
+def _find_usage(outcome: Any) -> Usage | None:
+    """Return the tokens that an answer took."""
+    if isinstance(outcome, Answer):
+        return outcome.usage
+    return Usage(prompt=outcome.tokens) if isinstance(outcome, Artifact) and outcome.tokens is not None else None
 
 
 def _drop_form(headers: Fields) -> Fields:

@@ -425,7 +425,7 @@ class Plan(Struct, frozen=True, gc=False):
     remarks: tuple[str, ...] = ()  # those on the call, and why no model could answer so, with the rule's place
     history_remarks: tuple[str, ...] = ()  # why the live provider would refuse the history of its call
     carried_out: "tuple[CarriedOut, ...]" = ()  # other calls that were answered for this one
-    events: "tuple[Event, ...]" = ()  # what a webhook tells because of the call
+    events: "tuple[WebhookEvent, ...]" = ()  # what a webhook tells because of the call
     release: Callable[[], None] | None = None  # gives back, once the answer is sent, what no other call may use
 
     @property
@@ -445,7 +445,7 @@ class Plan(Struct, frozen=True, gc=False):
         )
 
 
-class Event(Struct, frozen=True):
+class WebhookEvent(Struct, frozen=True):
     """Something that has happened to an object, `about` whose id webhooks tell: its `kind` is `batch.completed`, ..."""
 
     dialect: str

@@ -21,7 +21,6 @@ from mockserver.core.plan import (
     Answer,
     Artifact,
     Choice,
-    Event,
     Failure,
     Forward,
     Item,
@@ -36,6 +35,7 @@ from mockserver.core.plan import (
     Text,
     ToolUse,
     Usage,
+    WebhookEvent,
     count_tokens,
     tokens_of,
     words_of,
@@ -71,9 +71,9 @@ class Author(Struct, frozen=True, dict=True):
         """Return the function that draws the fingerprint of a model's system."""
         return lru_cache(maxsize=64)(partial(self.seed.hex, 10, "system fingerprint"))
 
-    def make_event(self, dialect: str, kind: str, about: str, created: int) -> Event:
+    def make_event(self, dialect: str, kind: str, about: str, created: int) -> WebhookEvent:
         """Return what webhooks tell of an object by its id."""
-        return Event(dialect, self.drawer(_EVENT_IDS, "event")(f"{kind} {about}"), created, kind, about)
+        return WebhookEvent(dialect, self.drawer(_EVENT_IDS, "event")(f"{kind} {about}"), created, kind, about)
 
     def _drawer(self, shape: IdShape, purpose: str) -> Callable[[str], str]:
         return self.seed.drawer(shape.prefix, shape.alphabet, shape.length, purpose)

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.kept_objects import KeptObject, make_key
-from mockserver.core.plan import CarriedOut, Event, Failure, Kept, Plan
+from mockserver.core.plan import CarriedOut, Failure, Kept, Plan, WebhookEvent
 from mockserver.core.seed import Seed
 from mockserver.core.state import ValueStore
 from mockserver.engine.answer import Author
@@ -25,7 +25,7 @@ class CallObjects(Struct, frozen=True):
     author: Author
     answers: Callable[[Call], Awaitable[Plan]]
     done: list[CarriedOut]
-    events: list[Event]
+    events: list[WebhookEvent]
     held: list[tuple[str, str]]
     locks: set[tuple[str, str]] | None = None
     invents: bool = True

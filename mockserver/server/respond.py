@@ -225,7 +225,7 @@ class Responder(Struct, eq=False):
         if plan.carried_out:
             self._note_carried_out(visit, plan)
         if plan.events and settings.webhook_url is not None and not visit.in_process:
-            from mockserver.server.webhooks import send_events  # few servers need it
+            from mockserver.server.webhook_delivery import send_events  # few servers need it
 
             send_events(live, visit.journal, plan.events, namespace)
         if live.budgets and namespace in live.budgets:

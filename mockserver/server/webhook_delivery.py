@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 from mockserver.core.exchange import COMPLETE, Exchange
-from mockserver.core.plan import SERVICE, Event, Plan
+from mockserver.core.plan import SERVICE, Plan, WebhookEvent
 from mockserver.core.seed import wall
 from mockserver.core.text import escape_line
 from mockserver.server.live import Live
@@ -27,14 +27,14 @@ _sending = set[asyncio.Task[None]]()  # nobody else refers to them
 log = logging.getLogger("mockserver")
 
 
-def send_events(live: Live, journal: Journal, events: Sequence[Event], namespace: str) -> None:
+def send_events(live: Live, journal: Journal, events: Sequence[WebhookEvent], namespace: str) -> None:
     """Send events one after another, once the answer has left that they are about; each is tried once."""
     task = asyncio.get_running_loop().create_task(_send_all(live, journal, events, namespace))
     _sending.add(task)
     task.add_done_callback(_sending.discard)
 
 
-async def _send_all(live: Live, journal: Journal, events: Sequence[Event], namespace: str) -> None:
+async def _send_all(live: Live, journal: Journal, events: Sequence[WebhookEvent], namespace: str) -> None:
     for event in events:
         url = live.settings.webhook_url or ""
         row = journal.open("POST", url, event.dialect, namespace)
@@ -47,7 +47,7 @@ async def _send_all(live: Live, journal: Journal, events: Sequence[Event], names
             log.warning("%s", problem)
 
 
-async def _send(live: Live, row: Exchange, event: Event, url: str) -> str:
+async def _send(live: Live, row: Exchange, event: WebhookEvent, url: str) -> str:
     """Send an event, and note in the journal what it got; return what went wrong."""
     from httpx2 import AsyncClient, HTTPError
 
@@ -67,7 +67,7 @@ async def _send(live: Live, row: Exchange, event: Event, url: str) -> str:
     return f"the webhook {event.kind} got the status {answer.status_code} from {escape_line(url)}"
 
 
-def write_event(event: Event) -> bytes:
+def write_event(event: WebhookEvent) -> bytes:
     """Return the body of a request that tells of an event."""
     about = {"id": event.about}
     body = {"id": event.id, "object": "event", "created_at": event.created, "type": event.kind, "data": about}

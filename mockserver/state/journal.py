@@ -178,9 +178,8 @@ class Journal:
             page.hits.pop(source, None)
 
     def find(self, number: int) -> Exchange | None:
-        pages = self._pages.values()
-        page = next((page for page in pages if any(row.seq == number for row in page.rows)), None)
-        return None if page is None else next(row for row in page.rows if row.seq == number)
+        newest_first = (row for page in self._pages.values() for row in reversed(page.rows))
+        return next((row for row in newest_first if row.seq == number), None)
 
     def clear(self, namespace: str) -> None:
         self.forget_calls(namespace)

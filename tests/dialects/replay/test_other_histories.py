@@ -347,7 +347,7 @@ def took(path: str, body: Json) -> float:
 @pytest.mark.parametrize("name", many(1))
 def test_long_histories_take_time_in_proportion(name: str) -> None:
     """Eight times as many calls take eight times as long, and 64 times where each is compared with each."""
-    short, long = many(2500)[name], many(20_000)[name]
+    short, long = many(800)[name], many(6400)[name]
     took(*short)  # which imports what it needs
     assert took(*long) < 20 * took(*short)
 

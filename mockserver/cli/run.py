@@ -220,7 +220,7 @@ class Report(Struct):
         for source, count in self.service.items() if self.shows_service else ():
             yield f"{source}: {plural(count, 'call')}"
         yield from (f"{name}: {budget.explain()}" for name, budget in self.live.budgets.items() if budget.refused)
-        yield from self._cassettes()
+        yield from self._describe_cassettes()
         for why, count in self.unrecorded.most_common(MAX_REPORTED):
             yield f"{plural(count, 'answer')} not recorded: {why}"
         for remark, count in self.remarks.most_common(MAX_REPORTED):
@@ -243,7 +243,7 @@ class Report(Struct):
             counts.append(plural(lookups, _LOOKUP))
         return f": {', '.join(counts)}" if counts else ""
 
-    def _cassettes(self) -> Iterator[str]:
+    def _describe_cassettes(self) -> Iterator[str]:
         choice, store = self.live.player.choice, self.live.player.store
         targets = {*self.targets, *((name_file(choice.name),) if choice.name and choice.forwards else ())}
         for file in dict.fromkeys((*self.sizes, *self.recorded, *sorted(targets))):

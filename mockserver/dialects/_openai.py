@@ -83,7 +83,7 @@ class OpenAIApi(Struct, frozen=True, dict=True):
         return (turns.turn_operation(), *connections.operations())
 
     def account_operations(self) -> tuple[Operation, ...]:
-        lines = self._own_lines
+        lines = self._write_own_lines
         return (
             *StoredResponses(self.dialect, refuse, RESPONSES, lines, self._parse_input).operations(),
             *stored_chats(
@@ -94,7 +94,7 @@ class OpenAIApi(Struct, frozen=True, dict=True):
             ),
         )
 
-    def _own_lines(self, call: Call) -> str:
+    def _write_own_lines(self, call: Call) -> str:
         return self.lines(call.http, call)
 
     def object_operations(self, answering: Sequence[Operation]) -> tuple[Operation, ...]:

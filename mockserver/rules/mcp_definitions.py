@@ -196,14 +196,14 @@ def list_rules_beside(document: Document) -> Iterator[LocatedRule]:
 def _list_entries(spec: Json, kind: str) -> Iterator[tuple[Mapping[str, Json], Path]]:
     """Yield the tools or prompts of a server as written, those that the latest changes add first, with their paths."""
     stated = spec if isinstance(spec, Mapping) else {}
-    changes = [*enumerate(_as_list(stated.get("changes")))]
+    changes = [*enumerate(_make_list(stated.get("changes")))]
     for number, change in sorted(changes, key=_find_after, reverse=True):
         changed = change.get(kind) if isinstance(change, Mapping) else None
         added = changed.get("add") if isinstance(changed, Mapping) else None
-        for at, entry in enumerate(_as_list(added)):
+        for at, entry in enumerate(_make_list(added)):
             if isinstance(entry, Mapping):
                 yield entry, ("changes", number, kind, "add", at)
-    for at, entry in enumerate(_as_list(stated.get(kind))):
+    for at, entry in enumerate(_make_list(stated.get(kind))):
         if isinstance(entry, Mapping):
             yield entry, (kind, at)
 
@@ -214,7 +214,7 @@ def _find_after(change: tuple[int, Json]) -> tuple[int, int]:
     return (after if isinstance(after, int) else 0, number)
 
 
-def _as_list(value: Json) -> Sequence[Json]:
+def _make_list(value: Json) -> Sequence[Json]:
     return value if isinstance(value, list | tuple) else ()
 
 

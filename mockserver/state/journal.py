@@ -52,7 +52,7 @@ class Tally:
         plan, elapsed = row.plan, row.elapsed
         sums = self.ways.get((row.dialect, row.operation, row.status, "" if plan is None else plan.source, row.ended))
         if sums is None:
-            sums = self._sums_of(row)
+            sums = self._find_sums(row)
         sums.elapsed += elapsed
         sums.durations[bisect_left(BOUNDS, elapsed)] += 1
         if row.size:
@@ -67,7 +67,7 @@ class Tally:
         for fault in plan.faults:
             self.faults[fault.name] += 1
 
-    def _sums_of(self, row: Exchange) -> Sums:
+    def _find_sums(self, row: Exchange) -> Sums:
         """Return where a row is counted whose source, as it stands, is not counted yet."""
         source = row.source
         if source.startswith("cassette "):

@@ -383,14 +383,14 @@ class MockServer(Assertions):
     @property
     def calls(self) -> Calls:
         """All calls since the last reset in order of arrival, including those still being answered."""
-        return Calls.of_rows(self._settled_rows())
+        return Calls.of_rows(self._list_settled_rows())
 
     @property
     def service_calls(self) -> Calls:
         """The calls that rules with `service: true` answered, which `calls` leaves out."""
-        return Calls.of_rows(self._settled_rows(), service=True)
+        return Calls.of_rows(self._list_settled_rows(), service=True)
 
-    def _settled_rows(self) -> tuple[Exchange, ...]:
+    def _list_settled_rows(self) -> tuple[Exchange, ...]:
         self._check_here()
         if self._running is not None:
             self._running.settle()

@@ -80,7 +80,7 @@ class JournalCollector:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
         tally = self._journal.tally
-        for name, words, labels, found in _counts(tally):
+        for name, words, labels, found in _list_counters(tally):
             counter = CounterMetricFamily(f"mockserver_{name}", words, labels=labels)
             totals = Counter[Labels]()
             for values, count in found:
@@ -106,7 +106,7 @@ class JournalCollector:
             yield GaugeMetricFamily(f"mockserver_{name}", words, value=value)
 
 
-def _counts(tally: Tally) -> "Iterator[tuple[str, str, Labels, Iterable[tuple[Labels, int]]]]":
+def _list_counters(tally: Tally) -> "Iterator[tuple[str, str, Labels, Iterable[tuple[Labels, int]]]]":
     """The name of each counter, its words, the names of its labels, and what is counted for their values."""
     ways, sums = tally.ways.items(), tally.ways.values()
     kinds = [

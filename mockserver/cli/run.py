@@ -44,7 +44,7 @@ from mockserver.server.player import CassetteChoice, Player
 from mockserver.server.programs import find_command, read_exit_code
 
 MAX_REPORTED = 10  # calls that are explained, and reasons that are listed
-_FOR = "Run a coding agent: lead it here, keep it quiet, and answer what it asks for itself; repeatable."
+_FOR = "Run a coding agent: point it here, switch off its telemetry, and answer what it asks on its own; repeatable."
 _MAX_CALLS = "How many calls an agent may make before it is stopped."
 _WITHOUT_RULES = frozenset(("generated", "invalid", "limited", "stored"))  # sources that need neither rule nor cassette
 
@@ -54,9 +54,9 @@ _WITHOUT_RULES = frozenset(("generated", "invalid", "limited", "stored"))  # sou
 @rules_option
 @click.option("--for", "agents", multiple=True, metavar="|".join(AGENTS), help=_FOR)
 @click.option("--max-calls", type=click.IntRange(min=1), default=MAX_CALLS, show_default=True, help=_MAX_CALLS)
-@click.option("--show-service", is_flag=True, help="Report the calls, too, that an agent made for itself.")
-@click.option("--let-it-run", is_flag=True, help="Let an agent do what answers say that are made up.")
-@click.option("--inspect", is_flag=True, help="Keep the server until Ctrl-C, and print where its inspector is.")
+@click.option("--show-service", is_flag=True, help="Also report the calls that an agent made on its own.")
+@click.option("--let-it-run", is_flag=True, help="Let an agent act on generated answers.")
+@click.option("--inspect", is_flag=True, help="Keep the server running until Ctrl-C, and print the address of its inspector.")
 @add_setting_flags(*Settings.model_fields)
 def run_command(
     program: tuple[str, ...],

@@ -78,8 +78,8 @@ class McpToolsChange(Table):
 
     example = "{remove: [read_file]}"
 
-    add: list[McpToolSpec] | None = field(None, description="tools that are added, or take the place of others")
-    remove: list[str] | None = field(None, description="names of tools that are removed", examples=[["read_file"]])
+    add: list[McpToolSpec] | None = field(None, description="tools to add or to replace")
+    remove: list[str] | None = field(None, description="names of tools to remove", examples=[["read_file"]])
 
 
 class McpResourcesChange(Table):
@@ -87,8 +87,8 @@ class McpResourcesChange(Table):
 
     example = "{add: [{uri: 'file:///readme.md', text: '# New'}]}"
 
-    add: list[McpResourceSpec] | None = field(None, description="resources that are added, or have a new content")
-    remove: list[str] | None = field(None, description="URIs of resources that are removed", examples=[["file:///a"]])
+    add: list[McpResourceSpec] | None = field(None, description="resources to add or to replace")
+    remove: list[str] | None = field(None, description="URIs of resources to remove", examples=[["file:///a"]])
 
 
 class McpPromptsChange(Table):
@@ -96,8 +96,8 @@ class McpPromptsChange(Table):
 
     example = "{remove: [review]}"
 
-    add: list[McpPromptSpec] | None = field(None, description="prompts that are added, or take the place of others")
-    remove: list[str] | None = field(None, description="names of prompts that are removed", examples=[["review"]])
+    add: list[McpPromptSpec] | None = field(None, description="prompts to add or to replace")
+    remove: list[str] | None = field(None, description="names of prompts to remove", examples=[["review"]])
 
 
 class McpChangeSpec(Table):
@@ -137,7 +137,7 @@ class McpServerSpec(Table):
     prompts: list[McpPromptSpec] | None = field(None, description="its prompts")
     page: int | None = field(None, ge=1, description="entries per page of a list (default: all)", examples=[2])
     versions: list[Literal[VERSIONS]] | None = field(  # type: ignore[valid-type]
-        None, min_length=1, description="revisions of MCP that it knows (default: all)", examples=[["2025-06-18"]]
+        None, min_length=1, description="revisions of MCP that it supports (default: all)", examples=[["2025-06-18"]]
     )
     sessions: bool | None = field(
         None, description="whether clients must repeat a session id (default: if there are changes)"

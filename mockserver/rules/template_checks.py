@@ -79,7 +79,7 @@ class TemplateChecker:
             instead = "use the filter replace" if name == "replace" else "join texts with ~"
             yield f'the method "{name}" is not supported; {instead}', name
         for tag in dict.fromkeys(_LOADS.findall(source)):
-            yield f'"{tag}" is not supported: a template cannot load others', tag
+            yield f'"{tag}" is not supported: a template cannot load other templates', tag
         for call in dict.fromkeys(_FAKE_CALL.findall(code)):
             yield f'"{call}" is a value, not a function; remove the parentheses', call
 

@@ -99,9 +99,9 @@ class JournalCollector:
                 histogram.add_metric(values, list(zip(_BUCKETS, map(float, counts), strict=True)), sum(seconds))
             yield histogram
         for name, words, value in (
-            ("open_requests", "Requests that are being answered now.", tally.open),
+            ("open_requests", "Requests that are being answered.", tally.open),
             ("journal_calls", "Calls that the journal keeps.", len(self._journal)),
-            ("journal_bytes", "Bytes that they take, about.", self._journal.held),
+            ("journal_bytes", "Bytes that these calls take, approximately.", self._journal.held),
         ):
             yield GaugeMetricFamily(f"mockserver_{name}", words, value=value)
 
@@ -114,7 +114,7 @@ def _list_counters(tally: Tally) -> "Iterator[tuple[str, str, Labels, Iterable[t
         for (dialect, operation, status, source, _), each in ways
     ]
     labels = ("dialect", "operation", "status", "source")
-    yield "requests", "Requests that were answered, by where the answer came from.", labels, kinds
+    yield "requests", "Answered requests, by the source of the answer.", labels, kinds
     yield "ended", "How answers ended.", ("ended",), [((way[-1],), sums.count) for way, sums in ways]
     yield "faults", "Faults of answers.", ("fault",), [((name,), count) for name, count in tally.faults.items()]
     hits = [((way[3].removeprefix("rule "),), sums.count) for way, sums in ways if _find_kind(way[3]) == "rule"]

@@ -110,7 +110,7 @@ def _find_earlier(number: Json, request: ControlRequest) -> tuple[Reached, dict[
     row = request.find_call(number)
     reached = find_target(row, request.live)
     if reached is None:
-        why = "no operation is at its path"
+        why = "there is no operation at its path"
         if row.received > len(row.body):
             why = f"its body was too large to be kept whole ({row.received} bytes)"
         raise RefusedError(400, f"call {number} cannot be explained: {why}")

@@ -106,7 +106,12 @@ class _Bench(Struct, frozen=True):
                 intact = ran.out
                 _check_without_faults(ran, calls, self.matrix.limit)
                 yield FaultRow(
-                    name, case.name, "stream" if calls[0].stream else "plain", "recovered", "passes", bad=False
+                    name,
+                    case.name,
+                    asked="stream" if calls[0].stream else "plain",
+                    outcome="recovered",
+                    details="passes",
+                    bad=False,
                 )
             else:
                 yield self.matrix.row(name, case, self._summarize_run(ran, intact), calls)

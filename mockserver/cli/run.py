@@ -56,7 +56,9 @@ _WITHOUT_RULES = frozenset(("generated", "invalid", "limited", "stored"))  # sou
 @click.option("--max-calls", type=click.IntRange(min=1), default=MAX_CALLS, show_default=True, help=_MAX_CALLS)
 @click.option("--show-service", is_flag=True, help="Also report the calls that an agent made on its own.")
 @click.option("--let-it-run", is_flag=True, help="Let an agent act on generated answers.")
-@click.option("--inspect", is_flag=True, help="Keep the server running until Ctrl-C, and print the address of its inspector.")
+@click.option(
+    "--inspect", is_flag=True, help="Keep the server running until Ctrl-C, and print the address of its inspector."
+)
 @add_setting_flags(*Settings.model_fields)
 def run_command(
     program: tuple[str, ...],
@@ -105,7 +107,10 @@ def run_command(
         if inspect:
             click.echo(f"mockserver: the inspector is at {running.address}{CONTROL}/", err=True)
         servers = list_mcp_servers(live.engine.servers, live.settings, live.player.recorded_servers)
-        environ = {**os.environ, **make_environment(running.address, live.settings, os.environ, servers)}
+        environ = {
+            **os.environ,
+            **make_environment(running.address, live.settings, environ=os.environ, servers=servers),
+        }
         for agent in led:
             address = f"{running.address}/ns/{agent.name}"
             environ = agent.settle(Path(homes, agent.name), address=address, environ=environ)
@@ -151,7 +156,7 @@ class Report(Struct):
     """Counts the exchanges of a server as they close, and keeps the first that nothing answered.
 
     `sizes`: the episodes of each cassette that was read at the start, by file. In a namespace with neither rules nor a
-    cassette, a generated answer is no miss.
+    cassette, a generated answer does not count as a miss.
     """
 
     live: Live

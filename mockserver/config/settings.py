@@ -433,7 +433,8 @@ class Settings(BaseTable, title="settings"):
     max_unsent: Size = field(
         256_000_000,
         ge=1,
-        description="How many bytes large requests and answers may take until clients have read them; beyond that, clients get a 503.",
+        description="How many bytes large requests and answers may take until clients have read them; beyond that, "
+        "clients get a 503.",
     )
     cassette: str | None = field(
         None, min_length=1, description="The cassette to replay if no rule matches, and to record into."

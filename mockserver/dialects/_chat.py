@@ -270,7 +270,7 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
     """Return the Call of a chat body; `chat` is that body as its request model read it, with only known keys."""
     messages = tuple([_read_message(message) for message in chat["messages"]])
     meaning = chat_fingerprint_fields(body, dialect)
-    return _call(http, dialect, chat, messages, _read_tools(chat), meaning, body)
+    return _call(http, dialect, chat=chat, messages=messages, tools=_read_tools(chat), meaning=meaning, raw=body)
 
 
 def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None:
@@ -320,7 +320,9 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
     raw: Any = LazyValue(_read_whole, (body, elsewhere))
     tools = _read_tools(fields) if "functions" in fields else offer.tools
     is_sound = not ordinals or _are_answered(messages)
-    call = _call(http, dialect, fields, tuple(messages), tools, meaning, raw, is_sound=is_sound)
+    call = _call(
+        http, dialect, chat=fields, messages=tuple(messages), tools=tools, meaning=meaning, raw=raw, is_sound=is_sound
+    )
     known = vars(call)
     known["fingerprint"] = digest(written)
     if not elsewhere:

@@ -77,7 +77,7 @@ def parse_completion(http: HttpRequest, dialect: str, elsewhere: Body, *, valida
     if validation is not Validation.OFF and not _CONFLICTING.isdisjoint(parsed):
         refuse_first(_find_conflicts(parsed), refuse)
     options = _USUAL if _ASKING.isdisjoint(parsed) else _read_options(parsed)
-    call = completion_call(http, body, parsed, options, dialect=dialect)
+    call = completion_call(http, body, parsed=parsed, options=options, dialect=dialect)
     if call.options.echo and (message := too_long(call)) is not None:
         raise refuse(custom_complaint(message, "echo"))
     if validation is Validation.LIVE:

@@ -461,12 +461,12 @@ def find_unsupported_feature(failure: Failure, call: Call) -> UnsupportedFeature
         case "json_schema":
             return UnsupportedFeature(("response_format", "type"), "response_format", "json_schema")
         case "reasoning" if call.operation == "responses":
-            return UnsupportedFeature(("reasoning", "effort"), "reasoning.effort", "parameter", _PARAMETER)
+            return UnsupportedFeature(("reasoning", "effort"), "reasoning.effort", message="parameter", code=_PARAMETER)
         case "reasoning":
             return _locate_parameter("reasoning_effort")
         case "max_output_tokens":
             name = next((key for key in _LIMITS if call.raw.get(key) is not None), _LIMITS[0])
-            return UnsupportedFeature((name,), name, "max_output_tokens", "invalid_value")
+            return UnsupportedFeature((name,), name, message="max_output_tokens", code="invalid_value")
     return _locate_sampling(failure.details["param"], call)
 
 
@@ -482,15 +482,15 @@ def value_at(body: Json, path: Path) -> Json:
 
 
 def _locate_parameter(name: str) -> UnsupportedFeature:
-    return UnsupportedFeature((name,), name, "parameter", _PARAMETER)
+    return UnsupportedFeature((name,), name, message="parameter", code=_PARAMETER)
 
 
 def _locate_sampling(name: str, call: Call) -> UnsupportedFeature:
     if name == "max_tokens":
-        return UnsupportedFeature((name,), name, "max_tokens", _PARAMETER)
+        return UnsupportedFeature((name,), name, message="max_tokens", code=_PARAMETER)
     if call.operation != "chat" or name in _WITHOUT_VALUE:
         return _locate_parameter(name)
-    return UnsupportedFeature((name,), name, "value", "unsupported_value")
+    return UnsupportedFeature((name,), name, message="value", code="unsupported_value")
 
 
 def _locate_image(call: Call) -> UnsupportedFeature:
@@ -545,4 +545,9 @@ def plain_errors(
     rows: Rows, messages: Messages, credential: Credential, unsupported: Messages = PLAIN_UNSUPPORTED_MESSAGES
 ) -> ErrorTable:
     """Return the errors of a provider of which only these messages are known; the others are OpenAI's."""
-    return ErrorTable(rows, {**OPENAI_MESSAGES, **PLAIN_PERMISSION_MESSAGES, **messages}, credential, unsupported)
+    return ErrorTable(
+        rows,
+        {**OPENAI_MESSAGES, **PLAIN_PERMISSION_MESSAGES, **messages},
+        credential=credential,
+        unsupported=unsupported,
+    )

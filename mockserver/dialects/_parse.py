@@ -182,7 +182,7 @@ def _choose_complaint(errors: Sequence[ErrorDetails], body: Json, start: int) ->
 def parse_models(dialect: str, http: HttpRequest, validation: Validation) -> Call:
     """Return the Call for all models, or for the one that the path names."""
     model = http.path_params.get("model", "")
-    return Call(dialect, "model" if model else "models", model, http, {"model": model})
+    return Call(dialect, "model" if model else "models", model=model, http=http, meaning={"model": model})
 
 
 def look_up(dialect: str, operation: str, name: str = "id", page: Page = WHOLE) -> Parse:
@@ -190,7 +190,7 @@ def look_up(dialect: str, operation: str, name: str = "id", page: Page = WHOLE) 
 
     def parse(http: HttpRequest, validation: Validation) -> Call:
         wanted = http.path_params.get(name, "")
-        return Call(dialect, operation, "", http, {"id": wanted}, id=wanted, page=page)
+        return Call(dialect, operation, model="", http=http, meaning={"id": wanted}, id=wanted, page=page)
 
     return parse
 

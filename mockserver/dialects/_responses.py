@@ -220,7 +220,7 @@ _SILENT = frozenset({"reasoning"})
 
 
 def responses_fingerprint_fields(body: Body, dialect: str) -> dict[str, Json]:
-    kept = fields_with_meaning(body, dialect, "responses", _BOOKKEEPING)
+    kept = fields_with_meaning(body, dialect, operation="responses", bookkeeping=_BOOKKEEPING)
     if isinstance(items := kept.get("input"), list):
         ordinals: dict[str, str] = {}
         kept["input"] = [replace_ids(item, ordinals, _IDS) for item in items]
@@ -279,7 +279,9 @@ def _make_openai_request(dialect: str, *, only_input: bool) -> ResponsesRequest:
     from mockserver.dialects import _responses_models as models  # slow: a hundred types, which chats do not need
 
     model = models.RESPONSE_INPUT if only_input else models.RESPONSE
-    return ResponsesRequest(dialect, model, responses_conflicts, _CONFLICTING, refuse, OPENAI_RESPONSE_IDS)
+    return ResponsesRequest(
+        dialect, model, conflicts=responses_conflicts, conflicting=_CONFLICTING, refuse=refuse, ids=OPENAI_RESPONSE_IDS
+    )
 
 
 def responses_call(http: HttpRequest, body: Body, parsed: Body, spec: ResponsesRequest) -> Call:

@@ -84,10 +84,10 @@ def stored_chats(
         model, page = http.query.get("model", ""), page_parameter(http, refuse, order="asc")
         found = ((_METADATA.fullmatch(name), value) for name, value in http.query.items())
         metadata = {match[1]: value for match, value in found if match}
-        return Call(dialect, "stored_chats", model, http, {}, {"metadata": metadata}, page=page)
+        return Call(dialect, "stored_chats", model=model, http=http, meaning={}, raw={"metadata": metadata}, page=page)
 
     def one_of(operation: str) -> Parse:
-        return look_up(dialect, operation, "completion_id", FIRST_PAGE)
+        return look_up(dialect, operation, name="completion_id", page=FIRST_PAGE)
 
     def parse_update(http: HttpRequest, validation: Validation) -> Call:
         update = read_object(http)
@@ -187,7 +187,7 @@ class StoredResponses(Struct, frozen=True):
         )
 
     def _look_up(self, operation: str) -> Parse:
-        return look_up(self.dialect, operation, "response_id", FIRST_PAGE)
+        return look_up(self.dialect, operation, name="response_id", page=FIRST_PAGE)
 
     def _parse_response(self, http: HttpRequest, validation: Validation) -> Call:
         integer_parameter(http, "starting_after", self.refuse)
@@ -219,12 +219,14 @@ class StoredResponses(Struct, frozen=True):
         include = (*(stored.call.raw.get("include") or ()), *_read_include(call.http))
         requested = replace(stored.call, stream=call.stream, raw={**stored.call.raw, "include": include})
         after = -1 if after is None else after
-        return responses_reply(requested, stored.answer, self.renderer, self.lines(call), after=after)
+        return responses_reply(requested, stored.answer, renderer=self.renderer, lines=self.lines(call), after=after)
 
     def _render_cancelled(self, call: Call, stored: Stored) -> Reply:
         if self.final and not stored.polls:
             raise Failure("not_cancellable")
-        return responses_reply(replace(stored.call, stream=False), stored.answer, self.renderer, self.lines(call))
+        return responses_reply(
+            replace(stored.call, stream=False), stored.answer, renderer=self.renderer, lines=self.lines(call)
+        )
 
     def _render_deleted(self, call: Call, stored: Stored) -> Reply:
         body = {"id": stored.answer.id, "object": "response", "deleted": True}

@@ -245,12 +245,12 @@ def credential(http: HttpRequest) -> str | None:
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     named = replace(outcome, model=outcome.model or EMBEDDING_MODEL)
     encoding, lines = call.raw.get("encoding_format"), _write_lines(call.http, call)
-    return embeddings_reply(named, encoding, lines, request_hex(call.http, call))
+    return embeddings_reply(named, encoding, lines=lines, identity=request_hex(call.http, call))
 
 
 def _parse_info(http: HttpRequest, validation: Validation) -> Call:
     check_version(http)
-    return Call(NAME, "info", "", http, {})
+    return Call(NAME, "info", model="", http=http, meaning={})
 
 
 def _refuse_info(http: HttpRequest, validation: Validation) -> Call:
@@ -348,10 +348,10 @@ MESSAGES: Mapping[str, str] = {
 UNSUPPORTED = {
     key: f"One of the parameters has an unsupported value. {words}" for key, words in PLAIN_UNSUPPORTED_MESSAGES.items()
 }
-ERRORS = plain_errors(ROWS, MESSAGES, credential, UNSUPPORTED)
+ERRORS = plain_errors(ROWS, MESSAGES, credential=credential, unsupported=UNSUPPORTED)
 
 QUERY = {"api-version": "2024-05-01-preview"}  # the default of its clients
-_CHAT = replace(chat_operation(_parse_chat, CHAT_LAYOUT, _write_lines, MODELS[0]), query=QUERY)
+_CHAT = replace(chat_operation(_parse_chat, CHAT_LAYOUT, lines=_write_lines, model=MODELS[0]), query=QUERY)
 
 _EMBEDDINGS = Operation(*("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings, QUERY))
 

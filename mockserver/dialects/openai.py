@@ -47,7 +47,7 @@ def _parse_deletion(http: HttpRequest, validation: Validation) -> Call:
     if not model.startswith("ft:") and ":ft-" not in model:
         message = f"You are not allowed to delete the model '{clip(model)}': only fine-tuned models can be deleted."
         raise Failure("forbidden", message, param="model")
-    return Call(NAME, "delete_model", model, http, {"model": model})
+    return Call(NAME, "delete_model", model=model, http=http, meaning={"model": model})
 
 
 def _render_deletion(call: Call, _: Models) -> Reply:

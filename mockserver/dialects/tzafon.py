@@ -369,7 +369,9 @@ def _make_salt_complaint() -> Complaint:
 
 
 _CONFLICTING = frozenset(("background", "previous_response_id", "cache_salt"))
-RESPONSES_REQUEST = ResponsesRequest(NAME, RESPONSE, _find_conflicts, _CONFLICTING, refuse, IdShape("resp_", 32, "hex"))
+RESPONSES_REQUEST = ResponsesRequest(
+    NAME, RESPONSE, conflicts=_find_conflicts, conflicting=_CONFLICTING, refuse=refuse, ids=IdShape("resp_", 32, "hex")
+)
 _CHAT_IDS = IdShape("chatcmpl-", 32, "hex")
 # Fields for the server only, and former fields of OpenAI that vLLM never read.
 _UNREAD = frozenset({"request_id", "priority", "cache_salt", "functions", "function_call"})
@@ -392,7 +394,7 @@ def _check_live(call: Call, validation: Validation) -> Call:
 
 
 def _render_responses(call: Call, outcome: Answer) -> Reply:
-    return responses_reply(call, outcome, RESPONSES, request_id_line(call.http, call))
+    return responses_reply(call, outcome, renderer=RESPONSES, lines=request_id_line(call.http, call))
 
 
 def _render_model(name: str, created: int) -> dict[str, Json]:
@@ -455,10 +457,15 @@ MESSAGES: Mapping[str, str] = {
     "not_cancellable": "Cannot cancel a synchronous response.",
 }
 UNSUPPORTED: Mapping[str, str] = {**PLAIN_UNSUPPORTED_MESSAGES, "vision": "{model} is not a multimodal model"}
-ERRORS = plain_errors(ROWS, MESSAGES, bearer, UNSUPPORTED)
+ERRORS = plain_errors(ROWS, MESSAGES, credential=bearer, unsupported=UNSUPPORTED)
 
 STORED = StoredResponses(
-    NAME, refuse, RESPONSES, lambda call: request_id_line(call.http, call), _parse_responses, final=True
+    NAME,
+    refuse,
+    renderer=RESPONSES,
+    lines=lambda call: request_id_line(call.http, call),
+    take=_parse_responses,
+    final=True,
 )
 DIALECT = Dialect(
     name=NAME,
@@ -473,7 +480,7 @@ DIALECT = Dialect(
             error=error_event,
             shows_reasoning=True,
         ),
-        chat_operation(_parse_chat, CHAT_LAYOUT, request_id_line, MODELS[0]),
+        chat_operation(_parse_chat, CHAT_LAYOUT, lines=request_id_line, model=MODELS[0]),
         *STORED.operations(),
         *model_operations(NAME, request_id_line, _render_model),
     ),

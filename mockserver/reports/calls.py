@@ -43,7 +43,7 @@ class ReceivedCall(Struct, frozen=True, eq=False):
     def unparsed(self) -> Call:
         """The request without what its body would say."""
         http = HttpRequest(self.method, self.path, {}, tuple(self.row.headers), self.row.body, self.row.namespace)
-        return Call(self.dialect, self.operation, "", http, ())
+        return Call(self.dialect, self.operation, model="", http=http, meaning=())
 
     @property
     def number(self) -> int:

@@ -170,7 +170,7 @@ def find_servers(document: Document, add: Add) -> Mapping[str, McpServer]:
 
         if _NAME.fullmatch(name) is None:
             add(_BAD_NAME.format(name=shown(name)), ("mcp", name), key=True)
-        checked = validate_table(McpServerSpec, spec, f'the MCP server "{name}"', add_here)
+        checked = validate_table(McpServerSpec, spec, whole=f'the MCP server "{name}"', add=add_here)
         if checked is not None:
             servers[name] = make_server(name, checked, add_here)
     return servers
@@ -220,7 +220,7 @@ def _make_list(value: Json) -> Sequence[Json]:
 
 def make_server(name: str, spec: McpServerSpec, add: Add) -> McpServer:
     """Return the server that a table describes; report mistakes in schemas and duplicate names to `add`."""
-    offer = _make_offer(spec.tools, spec.resources, spec.prompts, (), add)
+    offer = _make_offer(spec.tools, spec.resources, prompts=spec.prompts, path=(), add=add)
     changes = tuple(_make_change(change, ("changes", at), add) for at, change in enumerate(spec.changes or ()))
     _check_changes(offer, changes, add)
     auth = spec.auth
@@ -258,9 +258,11 @@ def _make_offer(
             _make_prompt(prompt, (*path, "prompts", *below, at), add) for at, prompt in enumerate(prompts or ())
         ),
     )
-    _refuse_double("tool", (*path, "tools", *below), [tool.name for tool in made.tools], add)
-    _refuse_double("resource", (*path, "resources", *below), [resource.uri for resource in made.resources], add)
-    _refuse_double("prompt", (*path, "prompts", *below), [prompt.name for prompt in made.prompts], add)
+    _refuse_double("tool", (*path, "tools", *below), names=[tool.name for tool in made.tools], add=add)
+    _refuse_double(
+        "resource", (*path, "resources", *below), names=[resource.uri for resource in made.resources], add=add
+    )
+    _refuse_double("prompt", (*path, "prompts", *below), names=[prompt.name for prompt in made.prompts], add=add)
     return made
 
 
@@ -269,9 +271,9 @@ def _make_change(spec: McpChangeSpec, path: Path, add: Add) -> McpChange:
     offer = _make_offer(
         tools.add if tools else None,
         resources.add if resources else None,
-        prompts.add if prompts else None,
-        path,
-        add,
+        prompts=prompts.add if prompts else None,
+        path=path,
+        add=add,
     )
     stated = {"tools": tools, "resources": resources, "prompts": prompts}
     removed = {kind: frozenset(change.remove or ()) for kind, change in stated.items() if change is not None}

@@ -125,7 +125,9 @@ class Journal:
             page = self._add_page(namespace)
         elif len(self._pages) > 1:
             self._pages.move_to_end(namespace)
-        exchange = Exchange(number, method, path, dialect, namespace, page, wall(), monotonic())
+        exchange = Exchange(
+            number, method, path=path, dialect=dialect, namespace=namespace, book=page, at=wall(), began=monotonic()
+        )
         self.tally.open += 1
         page.rows.append(exchange)
         if len(page.rows) > self.count:

@@ -444,7 +444,15 @@ class FaultMatrix(Struct, frozen=True):
         bad = bad or bool(also.keys() - {*self.allow, *(expected or ())})
         first = next(iter(run.hit or calls), None)
         asked = "" if first is None else "stream" if first.stream else "plain"
-        return FaultRow(test, case.name, asked, outcome, "; ".join([details, *also.values()]), bad, case.at)
+        return FaultRow(
+            test,
+            case.name,
+            asked=asked,
+            outcome=outcome,
+            details="; ".join([details, *also.values()]),
+            bad=bad,
+            at=case.at,
+        )
 
 
 def _read_limit(written: float | str) -> float:

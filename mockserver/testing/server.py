@@ -186,7 +186,9 @@ class MockServer(Assertions):
     @property
     def env(self) -> Mapping[str, str]:
         """The environment variables with which official clients connect to this server."""
-        return make_environment(self.url, self._live.settings, find_own_environ(), self._list_mcp_servers())
+        return make_environment(
+            self.url, self._live.settings, environ=find_own_environ(), servers=self._list_mcp_servers()
+        )
 
     def _list_mcp_servers(self) -> Sequence[str]:
         live = self._live
@@ -266,7 +268,7 @@ class MockServer(Assertions):
         A text is short for `last_user`: what the user says, with `*` as wildcard. Declared rules are tried before those
         of files, in order.
         """
-        declared = Declared(self, text, name, when)
+        declared = Declared(self, text, name=name, when=when)
         self._declared.append(declared)
         return declared
 

@@ -56,9 +56,9 @@ def apply_faults(
     head: bool = False,
     on_unchanged: Callable[[], None] = lambda: None,
 ) -> Iterable[Action]:
-    """The actions after all faults, of which each bends what the one before it left; `head`: only their head counts.
+    """Return the actions after all faults, each applied to what the one before it yields.
 
-    `on_unchanged` is called at the end if the faults have changed nothing.
+    `head`: only their head counts. `on_unchanged` is called at the end if the faults have changed nothing.
     """
     actions, intact = tee(actions)
     for fault in faults:
@@ -542,7 +542,7 @@ class Twice(Struct, frozen=True):
 
 
 class SessionLost(Struct, frozen=True):
-    """Refuse the session, which is over, with a 404 (MCP)."""
+    """Refuse the request with a 404, as its session is over (MCP)."""
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         yield from actions  # the server itself does it

@@ -60,7 +60,9 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
     asked = tuple(_parse_request(http, request["params"], validation=validation) for request in body["requests"])
     remarks = (remark for call in asked if isinstance(call, Call) for remark in call.remarks)
     unique = tuple(dict.fromkeys(remarks))
-    return Call(NAME, "create_batch", "", http, body, body, ids=_IDS, batch=asked, remarks=unique)
+    return Call(
+        NAME, "create_batch", model="", http=http, meaning=body, raw=body, ids=_IDS, batch=asked, remarks=unique
+    )
 
 
 def _parse_request(http: HttpRequest, params: Mapping[str, Json], *, validation: Validation) -> Call | Failure:

@@ -53,7 +53,9 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
                 raise
     meaning = {**raw, "sha256": sha256(sent.data).hexdigest()}
     kept = {**raw, "data": sent.data}
-    return Call(NAME, "create_file", "", http, meaning, kept, ids=_IDS, options=Options(store=True))
+    return Call(
+        NAME, "create_file", model="", http=http, meaning=meaning, raw=kept, ids=_IDS, options=Options(store=True)
+    )
 
 
 def _find_media_type(part: Part) -> str:

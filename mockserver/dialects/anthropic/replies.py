@@ -152,7 +152,9 @@ def refusal_of(failure: Failure, call: Call) -> Answer | None:
         return None
     named = call.ids.prefix + Seed().base58(call.ids.length, "refusal", call.fingerprint)
     choice = Choice((), "content_filter", safety=failure.details.get("safety", ()))
-    return Answer(named, 0, call.model, (choice,), Usage(call.prompt_tokens), headers=failure.headers)
+    return Answer(
+        named, 0, model=call.model, choices=(choice,), usage=Usage(call.prompt_tokens), headers=failure.headers
+    )
 
 
 def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[dict[str, Json], int]:
@@ -285,4 +287,4 @@ UNSUPPORTED: Mapping[str, str] = {
         "max_tokens: {asked} > {limit}, which is the maximum allowed number of output tokens for {model}"
     ),
 }
-ERRORS = ErrorTable(ROWS, MESSAGES, credential, UNSUPPORTED)
+ERRORS = ErrorTable(ROWS, MESSAGES, credential=credential, unsupported=UNSUPPORTED)

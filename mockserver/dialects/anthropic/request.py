@@ -284,7 +284,7 @@ def _reduce_to_meaning(body: Body, *, is_plain: bool) -> dict[str, Json]:
 
     `is_plain`: the messages are only texts.
     """
-    kept = fields_with_meaning(body, NAME, "chat", _BOOKKEEPING)
+    kept = fields_with_meaning(body, NAME, operation="chat", bookkeeping=_BOOKKEEPING)
     ordinals: dict[str, str] = {}
     if not is_plain:
         kept["messages"] = [

@@ -173,7 +173,7 @@ def parse_completion(http: HttpRequest, validation: Validation) -> Call:
     if (message := too_many(parsed)) is not None:
         raise refuse(Complaint("conflict", ("n",), got=parsed["n"], message=message))
     options = _USUAL if _ASKING.isdisjoint(parsed) else _read_options(parsed)
-    call = completion_call(http, body, parsed, options, dialect=NAME, ids=_IDS)
+    call = completion_call(http, body, parsed=parsed, options=options, dialect=NAME, ids=_IDS)
     if (field := _find_repeating_field(parsed)) is not None and (message := too_long(call)) is not None:
         raise refuse(Complaint("conflict", (field,), got=body[field], message=message))
     if _RESHAPED.isdisjoint(body):

@@ -132,7 +132,7 @@ def list_warnings(live: Live) -> Iterator[str]:
         yield f"{record} there is no cassette to record into; set --cassette NAME"
     elif live.player.choice.forwards and not settings.upstream:
         yield f"{record} no upstream is set; set --upstream DIALECT=URL"
-    if _records(live.player.choice) and not _is_writable(Path(settings.cassettes)):
+    if _may_record(live.player.choice) and not _is_writable(Path(settings.cassettes)):
         yield f"{record} {settings.cassettes} is not writable; set --cassettes FOLDER"
     if is_loopback(settings.host):
         return
@@ -142,7 +142,7 @@ def list_warnings(live: Live) -> Iterator[str]:
         yield f"  /__mockserver__ requires the header authorization: Bearer {live.control_token}"
 
 
-def _records(choice: CassetteChoice) -> bool:
+def _may_record(choice: CassetteChoice) -> bool:
     """Whether anything may be recorded; `once` records nothing into a cassette that has episodes."""
     return choice.name is not None and (choice.forwards or choice.record == "new_episodes")
 

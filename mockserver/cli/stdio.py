@@ -47,7 +47,6 @@ class _Message:
 
     def __init__(self, line: bytes, verb: str = "POST") -> None:
         self.line, self.verb = line, verb
-        self.reached = asyncio.Event()  # the server, whose answer begins
         try:
             content = json.loads(line) if line else {}
         except (ValueError, RecursionError):
@@ -113,10 +112,7 @@ class _Conversation:
             self._asked.pop(json.dumps(message.id), None)
         self._begin(message)
         if message.method == "notifications/initialized":
-            listening = _Message(b"", "GET")  # to what the server says by itself, if it has anything to say
-            self._begin(listening)
-            with suppress(TimeoutError):  # nothing may change before it listens
-                await asyncio.wait_for(listening.reached.wait(), _LONGEST_START)
+            self._begin(_Message(b"", "GET"))  # to listen to what the server says by itself, if it has anything to say
 
     def _begin(self, message: _Message) -> None:
         task = asyncio.get_running_loop().create_task(self._answer(message))
@@ -137,8 +133,6 @@ class _Conversation:
             self._write(_make_error(message, str(error)), message, task, loop)
         else:
             self._session = begun or self._session
-        finally:
-            message.reached.set()
 
     def _write(
         self, data: bytes, message: _Message, task: "asyncio.Task[None]", loop: asyncio.AbstractEventLoop
@@ -173,11 +167,10 @@ def _make_pipe(url: str, token: str | None) -> Talk:
     opener = build_opener(ProxyHandler({}))  # the server is on this machine, or named on purpose
     own = {} if token is None else {"authorization": f"Bearer {token}"}
 
-    def post(message: _Message, headers: Mapping[str, str], emit: Emit, begin: Callable[[], None]) -> str | None:
+    def post(message: _Message, headers: Mapping[str, str], emit: Emit) -> str | None:
         request = Request(url, message.line or None, {**headers, **own}, method=message.verb)  # noqa: S310  # of the user
         try:
             with opener.open(request) as answered:
-                begin()
                 session: str | None = answered.headers.get("mcp-session-id")
                 if answered.headers.get_content_type() == "text/event-stream":
                     for line in answered:
@@ -199,7 +192,7 @@ def _make_pipe(url: str, token: str | None) -> Talk:
 
         def run() -> None:
             try:
-                session = post(message, headers, emit, lambda: tell(lambda _: message.reached.set(), None))
+                session = post(message, headers, emit)
             except Exception as error:
                 tell(answered.set_exception, error)
             else:
@@ -245,7 +238,6 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
         visit = responder.admit(message.verb, path, request.namespace)
         visit.in_process = True
         response = await responder.respond(request, visit)
-        message.reached.set()
         if message.verb == "GET" and response.reply.status != 200:
             visit.end("complete")
             return None
@@ -277,5 +269,4 @@ def _emit_events(data: bytes, emit: Emit) -> None:
             emit(line.removeprefix(b"data:"))
 
 
-_LONGEST_START = 5.0  # seconds
 _LONGEST_WAIT = 10**8  # seconds: some three years, and less than timers take

@@ -147,9 +147,7 @@ class Process:
 @pytest.mark.parametrize("piped", [False, True])
 def test_what_a_server_says_besides_results_comes_as_lines(piped: bool, tmp_path: Path) -> None:
     file = tmp_path / "rules.yaml"
-    own = ("    auth: {bearer: sesame}\n", "    changes: [{after: 1, tools: {remove: [fail]}}]\n")
-    # Behind a pipe a change can come before the stream that tells of changes is open.
-    file.write_text(TALKATIVE.replace(own[0], "").replace(own[1], "") if piped else TALKATIVE)
+    file.write_text(TALKATIVE.replace("    auth: {bearer: sesame}\n", "") if piped else TALKATIVE)
     with MockServer(file) as server:
         environ = {"MOCKSERVER_URL": server.url, "MOCKSERVER_MCP_KEY": "sk-test"}
         environ = environ if piped else {"MOCKSERVER_URL": ""}
@@ -158,10 +156,10 @@ def test_what_a_server_says_besides_results_comes_as_lines(piped: bool, tmp_path
         assert process.hear()["result"]["protocolVersion"] == "2025-11-25"
         process.say({"method": "notifications/initialized"})
         process.say({"id": 2, "method": "tools/call", "params": {"name": "copy", "_meta": {"progressToken": "t"}}})
-        expected = ["notifications/message", "notifications/progress", "result"]
-        expected += [] if piped else ["notifications/tools/list_changed"]
-        heard = [process.hear() for _ in expected]
-        assert sorted(each.get("method", "result") for each in heard) == sorted(expected)
+        heard = [process.hear() for _ in range(4)]
+        methods = sorted(each.get("method", "result") for each in heard)
+        changed = "notifications/tools/list_changed"
+        assert methods == sorted(["notifications/message", "notifications/progress", changed, "result"])
         process.say({"id": 3, "method": "tools/call", "params": {"name": "book"}})
         asked = process.hear()
         assert asked["method"] == "elicitation/create"

@@ -57,7 +57,7 @@ from mockserver.kinds.mcp import SESSION, McpOperation
 from mockserver.kinds.objects import STATUS, Creation, LookUp, ObjectKind, References, Work
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
-from mockserver.rules.checks import explain_misfit
+from mockserver.rules.checks import explain_misfit, is_for_mcp
 from mockserver.rules.lint.contradictions import find_contradictions, recall_contradictions
 from mockserver.rules.load import ONLY_STUBS, Rule, select_answering
 from mockserver.rules.match.conditions import (
@@ -81,6 +81,9 @@ class CassettePlayer(Protocol):
     @property
     def is_empty(self) -> bool:
         """Return whether there is a cassette only for calls that name one."""
+
+    def has_upstream(self, call: Call) -> bool:
+        """Return whether a call can be passed on to where it is usually answered."""
 
     def knows_server(self, call: Call) -> bool:
         """Return whether there are, or will be, recordings of the MCP server that a call is for."""
@@ -201,15 +204,33 @@ class Engine:
         return plan
 
     async def _plan_mcp(self, call: Call, asked: Call, terms: Terms) -> Plan:
-        """Plan what a message to an MCP server gets: from recordings of the server, if there are any."""
-        if self._records_server(call):
-            is_session = call.operation == SESSION.name
-            played = await (self.replay(asked) if is_session else self._plan_conversation(call, asked, terms))
-            if played is not None:
-                return played
-            known = {call.model: McpServer(call.model), **self.servers}  # for what needs no recording
-            return await alter_engine(self, servers=known)._serve_mcp(call, asked, terms)
-        return await self._serve_mcp(call, asked, terms)
+        """Plan what a message to an MCP server gets: from the server itself or recordings of it, if there are any."""
+        is_recorded = self._records_server(call)
+        real = None if is_recorded else self._find_real_server(call)
+        if not is_recorded and real is None:
+            return await self._serve_mcp(call, asked, terms)
+        engine = alter_engine(self, servers={call.model: McpServer(call.model), **self.servers})
+        if call.operation != SESSION.name:
+            return await engine._plan_conversation(call, asked, terms)
+        if type(real) is Forward:
+            return Plan(real, FORWARDED)
+        played = await self.replay(asked, None if real is None else real.cassette)
+        return played or await engine._serve_mcp(call, asked, terms)  # which needs no recording
+
+    def _find_real_server(self, call: Call) -> Forward | PlayCassette | None:
+        """Return what answers handshakes and lists of an MCP server, if rules pass its calls on or play them.
+
+        Calls that are passed on need a session of the server that they reach; a defined server has its own cassettes'.
+        """
+        is_defined = call.model in self.servers
+        for rule in self.rules:
+            outcome = None if rule.then.known is None else rule.then.known.outcome
+            if not isinstance(outcome, Forward | PlayCassette) or not _is_for_server(rule, call):
+                continue
+            is_reached = type(outcome) is Forward and self.player is not None and self.player.has_upstream(call)
+            if is_reached or not is_defined:
+                return outcome
+        return None
 
     async def _serve_mcp(self, call: Call, asked: Call, terms: Terms) -> Plan:
         """Plan what a defined MCP server says to a message."""
@@ -598,6 +619,13 @@ class _TurnPlanner(Struct, frozen=True):
     async def write_text(self, call: Call) -> Plan:
         """Have the model without weights write the answer."""
         return await self.engine._generate(call, NO_OVERRIDES)
+
+
+def _is_for_server(rule: Rule, call: Call) -> bool:
+    """Whether a rule is for calls of the MCP server that a message goes to, whichever calls these are."""
+    if is_for_mcp(rule.when):
+        return all(result.ok for result in rule.when.explain(call) if result.field == "mcp")
+    return "path" in rule.when.uses and bool(rule.when.check(call))
 
 
 def _forwards(rule: Rule) -> bool:

@@ -408,7 +408,6 @@ MISTAKES = {
     "mcp: {files: {resources: [{name: a}]}}": '"uri"',
     "rules: [{when: {tool: a}, then: {tool_calls: [{name: b}]}}]": "tool_calls",
     "rules: [{when: {tool: a}, then: {steps: [{text: b}]}}]": "steps",
-    "rules: [{when: {tool: a}, then: {cassette: b.yaml}}]": "cassette",
     "rules: [{when: {resource: a}, then: {tool_error: b}}]": "tool_error",
     "mcp: {files: {tools: [{name: a, input: {$ref: 'http://127.0.0.1:1/b'}}]}}": "nothing is fetched",
     "rules: [{then: {tool_error: a, text: b}}]": 'use "text" or "tool_error", not both',

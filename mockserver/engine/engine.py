@@ -26,7 +26,7 @@ from mockserver.core.draft import (
 )
 from mockserver.core.json import Json
 from mockserver.core.lazy import Memo, lazy_property
-from mockserver.core.mcp_server import VERSIONS, McpServer
+from mockserver.core.mcp_server import VERSIONS, McpServer, McpTool
 from mockserver.core.plan import Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.state import Counters
@@ -44,7 +44,7 @@ from mockserver.engine.answer import (
 from mockserver.engine.call_objects import CallObjects
 from mockserver.engine.catalogue import LONGEST, Catalogue, Known, Model, apply_limits, limit_for_generator
 from mockserver.engine.counters import ScenarioState, find_attempt, name_ids_counter
-from mockserver.engine.hosted_mcp import HostedAnswer, find_hosted_servers
+from mockserver.engine.hosted_mcp import HostedAnswer, HostedServer, find_hosted_servers
 from mockserver.engine.mcp_answers import find_resource_draft, generate_mcp_result
 from mockserver.engine.mcp_service import McpService
 from mockserver.engine.mcp_streams import McpStreams
@@ -283,9 +283,9 @@ class Engine:
 
     async def _plan_answer(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
         """Plan a whole answer, with the calls that the provider makes of tools of MCP servers."""
-        hosted = find_hosted_servers(call, self.servers) if call.connectors else ()
-        if not hosted:
+        if not call.connectors:
             return await self._plan_conversation(call, asked, terms, lost=lost)
+        hosted = find_hosted_servers(call, self.servers)
         return await HostedAnswer(call, hosted, _TurnPlanner(self, call, asked, terms, lost)).plan()
 
     async def _plan_conversation(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
@@ -610,11 +610,18 @@ class _TurnPlanner(Struct, frozen=True):
         is_first = call.meaning is self.call.meaning
         return await self.engine._plan_conversation(call, self.asked if is_first else call, self.terms, lost=self.lost)
 
-    async def plan_tool(self, call: Call) -> Plan:
-        """Plan the result of a tool, whatever a client would have to do before it may call it."""
-        servers = self.engine.servers
-        open_ended = replace(servers[call.model], sessions=False, versions=VERSIONS)
-        return await alter_engine(self.engine, servers={**servers, call.model: open_ended}).plan(call)
+    async def plan_tool(self, call: Call, hosted: HostedServer) -> Plan:
+        """Plan the result of a tool, whatever a client would have to do before it may call it.
+
+        Of a server that is not defined, a result is made up where no rule states one.
+        """
+        server = replace(hosted.server, sessions=False, versions=VERSIONS)
+        policy = self.engine.policy
+        if not hosted.is_defined and call.mcp is not None:
+            server = replace(server, tools=(McpTool(call.mcp.target),))
+            policy = replace(policy, unmatched="generate")
+        servers = {**self.engine.servers, server.name: server}
+        return await alter_engine(self.engine, servers=servers, policy=policy).plan(call)
 
     async def write_text(self, call: Call) -> Plan:
         """Have the model without weights write the answer."""

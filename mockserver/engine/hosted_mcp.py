@@ -1,7 +1,7 @@
 """Tools of MCP servers that the provider calls itself: a model's turns, with the calls of tools between them.
 
-The servers are those of the rules files: nothing is fetched from the URLs of a request. Of other servers, rules may call
-any tool that the request allows, and results are made up where no rule states them.
+The servers are those of the rules files: nothing is fetched from the URLs of a request. Of other servers, rules may
+call any tool that the request allows, and results are made up where no rule states them.
 """
 
 from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, Sequence

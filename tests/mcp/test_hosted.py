@@ -215,12 +215,13 @@ def test_whose_tool_a_call_means(openai: OpenAI) -> None:
 
 
 def test_only_what_a_server_cannot_have_is_remarked_on() -> None:
-    with MockServer() as server:
+    with MockServer(lint="warn") as server:
         server.on("elsewhere").steps({"tool_calls": [{"name": "search", "arguments": {}}]}, "Done.")
         client = server.client()
         assert kinds(ask(client, "elsewhere", OTHER))[-1] == "message"
         assert kinds(ask(client, "elsewhere", {**OTHER, "allowed_tools": ["find"]})) == ["function_call"]
         remarks = [call.remarks for call in server.calls if call.operation == "responses"]
+        server.reset()
     assert remarks[0] == ()
     assert remarks[1][0].endswith('calls "search", a tool that the request does not offer')
 

@@ -134,12 +134,17 @@ def _check_call(call: Call, made: ToolCall, *, whole: bool) -> str | None:
 
 def _check_unknown_tool(call: Call, made: ToolCall) -> str | None:
     """Explain that a called tool is not offered, unless another tool or an MCP server may offer it."""
-    if any(each.kind in _NESTING for each in call.tools) or _may_be_hosted(call, made):
+    if any(map(_finds_others, call.tools)) or _may_be_hosted(call, made):
         return None
     name = f"{made.namespace}.{made.name}" if made.namespace else made.name
     names = [each.full_name for each in call.tools if each.kind in _CALLED]
     hint = did_you_mean(name, names) or (f"; it offers {', '.join(map(shown, names[:5]))}" if names else "")
     return f"calls {shown(name)}, a tool that the request does not offer{hint}"
+
+
+def _finds_others(tool: Tool) -> bool:
+    """Return whether a tool offers others, also by a search of the client's own, as Claude Code's `ToolSearch`."""
+    return tool.kind in _NESTING or tool.name.replace("_", "").lower() == "toolsearch"
 
 
 def _may_be_hosted(call: Call, made: ToolCall) -> bool:

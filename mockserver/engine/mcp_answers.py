@@ -53,7 +53,7 @@ def check_mcp_call(server: McpServer, request: McpRequest) -> Draft | None:
             tool = server.find_tool(request.target)
             if tool is None:
                 raise _refuse(f"Unknown tool: {request.target}", INVALID_PARAMS)
-            why = find_argument_mistake(tool, request.params.get("arguments", {}))
+            why = find_argument_mistake(tool, request.params.get("arguments") or {})
             if why is not None:
                 return fail_tool(f"Invalid arguments for tool {tool.name}: {why}")
         case "resources/read" | "resources/subscribe" if server.find_resource(request.target) is None:

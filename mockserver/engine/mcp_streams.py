@@ -47,8 +47,8 @@ class McpEvent(Struct, frozen=True):
 class _Channel:
     """A stream that a client has opened, until nobody reads it any more."""
 
-    def __init__(self, client: McpClient, wants: Callable[[McpEvent], bool]) -> None:
-        self.client, self.wants = client, wants
+    def __init__(self, client: McpClient, wants: Callable[[McpEvent], bool], *, has_wishes: bool) -> None:
+        self.client, self.wants, self.has_wishes = client, wants, has_wishes
         self.waiting: deque[McpEvent] = deque(maxlen=_MOST)
         self.is_over = False
 
@@ -78,7 +78,8 @@ class McpStreams:
 
     def open(self, client: McpClient, wants: Callable[[McpEvent], bool] | None = None) -> Iterator[McpEvent | float]:
         """Return what the client is told from now on, and since it came; numbers are seconds until the next look."""
-        channel = _Channel(client, wants or (lambda event: self._concerns(client, event)))
+        wishes = wants or (lambda event: self._concerns(client, event))
+        channel = _Channel(client, wishes, has_wishes=wants is not None)
         with self._lock:
             if wants is None:
                 channel.waiting.extend(self._unread.pop(client, ()))
@@ -92,10 +93,15 @@ class McpStreams:
             for client, unread in self._unread.items():
                 if client.is_of(namespace, server) and self._concerns(client, event):
                     unread.append(event)
-            for each in self._channels:
+            told = set[str]()  # of sessions that have opened several streams, only the last one tells them anything
+            for each in reversed(self._channels):
                 channel = each()
-                if channel is not None and channel.client.is_of(namespace, server) and channel.wants(event):
+                if channel is None or not channel.client.is_of(namespace, server) or not channel.wants(event):
+                    continue
+                session = None if channel.has_wishes else channel.client.session
+                if session not in told:
                     channel.waiting.append(event)
+                    told |= {session} if session is not None else set()
 
     def close(self, namespace: str, session: str | None = None) -> None:
         """End the streams of one of its sessions, or all of a namespace and what its clients have said."""

@@ -315,6 +315,36 @@ ERRORS: dict[str, tuple[Any, int, int, str]] = {
         -32602,
         "Missing required arguments: code",
     ),
+    "arguments that are no object": (
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "read_file", "arguments": "x"}},
+        200,
+        -32602,
+        'Invalid params: "arguments" must be an object.',
+    ),
+    "an argument of a prompt that is no text": (
+        {"jsonrpc": "2.0", "id": 1, "method": "prompts/get", "params": {"name": "review", "arguments": {"code": 3}}},
+        200,
+        -32602,
+        "Invalid params: the arguments of a prompt must be texts.",
+    ),
+    "a name that is no text": (
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": 3}},
+        200,
+        -32602,
+        'Invalid params: "name" must be a text.',
+    ),
+    "a handshake without a client": (
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "x", "capabilities": {}}},
+        200,
+        -32602,
+        'Invalid params: "clientInfo" is missing.',
+    ),
+    "a completion of nothing": (
+        {"jsonrpc": "2.0", "id": 1, "method": "completion/complete", "params": {"ref": 3}},
+        200,
+        -32602,
+        'Invalid params: "ref" must be an object.',
+    ),
     "a rule's error": (
         {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": READ_BROKEN},
         200,
@@ -364,6 +394,29 @@ def test_an_unknown_revision_in_the_header(server: MockServer) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     assert post(server, body, **{"mcp-protocol-version": "2025-06-18"}).json()["result"] == {}
     assert post(server, body, **{"mcp-protocol-version": "1999-01-01"}).status_code == 400
+
+
+def test_a_revision_that_only_the_header_names(server: MockServer) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    answered = post(server, body, **{"mcp-protocol-version": VERSION})
+    assert (answered.status_code, answered.json()["error"]["code"]) == (400, -32020)
+
+
+def test_what_a_client_accepts(server: MockServer) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    for accept in ("*/*", "application/json", "application/json, text/event-stream"):
+        assert post(server, body, accept=accept).json()["result"] == {}
+    streamed = post(server, body, accept="text/event-stream")
+    assert streamed.text == 'event: message\ndata: {"jsonrpc":"2.0","id":1,"result":{}}\n\n'
+    refused = post(server, body, accept="text/html")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (406, -32600)
+
+
+def test_what_is_not_called_json_is_refused(server: MockServer) -> None:
+    sent = '{"jsonrpc": "2.0", "id": 1, "method": "ping"}'
+    refused = post(server, sent, **{"content-type": "text/plain"})
+    assert (refused.status_code, refused.json()["id"]) == (415, 1)
+    assert refused.json()["error"]["message"].startswith("Invalid Content-Type header (text/plain), expected")
 
 
 def test_an_unknown_server_names_those_that_there_are(server: MockServer) -> None:

@@ -405,23 +405,25 @@ def _page(key: str, entries: Sequence[Entry], describe: Any, server: McpServer, 
 _CURSOR = "page-"
 
 
+# Descriptions are optional, but most servers send them, and some clients cannot do without.
 def _describe_tool(tool: McpTool) -> dict[str, Json]:
     return {
         "name": tool.name,
-        **_leave_out_none(title=tool.title, description=tool.description),
+        **_leave_out_none(title=tool.title),
+        "description": tool.description or "",
         "inputSchema": tool.input,
         **_leave_out_none(outputSchema=tool.output, annotations=tool.annotations),
     }
 
 
 def _describe_resource(resource: McpResource) -> dict[str, Json]:
-    more = _leave_out_none(description=resource.description, mimeType=resource.mime)
-    return {"uri": resource.uri, "name": resource.name, **more}
+    typed = _leave_out_none(mimeType=resource.mime)
+    return {"uri": resource.uri, "name": resource.name, "description": resource.description or "", **typed}
 
 
 def _describe_prompt(prompt: McpPrompt) -> dict[str, Json]:
     arguments = [{"name": name, "required": name in prompt.required} for name in prompt.arguments]
-    return {"name": prompt.name, **_leave_out_none(description=prompt.description), "arguments": arguments}
+    return {"name": prompt.name, "description": prompt.description or "", "arguments": arguments}
 
 
 def _leave_out_none(**fields: Json) -> dict[str, Json]:

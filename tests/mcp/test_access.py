@@ -211,9 +211,13 @@ def test_a_server_without_a_login_has_none_of_its_paths(path: str, server: MockS
     assert "error" in answered.json()
 
 
-def test_the_only_login_is_found_without_a_name(server: MockServer) -> None:
-    answered = httpx.get(f"{server.url}/.well-known/oauth-protected-resource").json()
-    assert answered["resource"] == f"{server.url}/mcp/login"
+def test_only_the_login_of_an_only_server_is_found_without_a_name(server: MockServer, tmp_path: Path) -> None:
+    place = "/.well-known/oauth-protected-resource"
+    assert httpx.get(f"{server.url}{place}").status_code == 404, "who looks for a login of another must not find it"
+    file = tmp_path / "rules.yaml"
+    file.write_text("version: 1\nmcp: {login: {auth: oauth, tools: [{name: a}]}}\n")
+    with MockServer(file) as alone:
+        assert httpx.get(f"{alone.url}{place}").json()["resource"] == f"{alone.url}/mcp/login"
 
 
 def test_the_only_server_needs_no_name(server: MockServer, tmp_path: Path) -> None:

@@ -123,6 +123,11 @@ RESULTS: dict[str, tuple[str, Mapping[str, Any], Any]] = {
             "isError": True,
         },
     ),
+    "an optional argument that is null": (
+        "tools/call",
+        {"name": "read_file", "arguments": {**READ, "lines": None}},
+        {"content": [{"type": "text", "text": NOTE_TEXT}], "structuredContent": NOTE, "isError": False},
+    ),
     "a missing argument": (
         "tools/call",
         {"name": "read_file"},
@@ -145,6 +150,7 @@ RESULTS: dict[str, tuple[str, Mapping[str, Any], Any]] = {
             "prompts": [
                 {
                     "name": "review",
+                    "description": "",
                     "arguments": [{"name": "code", "required": True}, {"name": "style", "required": False}],
                 }
             ]
@@ -165,8 +171,8 @@ RESULTS: dict[str, tuple[str, Mapping[str, Any], Any]] = {
         {},
         {
             "resources": [
-                {"uri": "file:///readme.md", "name": "readme.md", "mimeType": "text/markdown"},
-                {"uri": "file:///dot.png", "name": "dot.png", "mimeType": "image/png"},
+                {"uri": "file:///readme.md", "name": "readme.md", "description": "", "mimeType": "text/markdown"},
+                {"uri": "file:///dot.png", "name": "dot.png", "description": "", "mimeType": "image/png"},
             ]
         },
     ),

@@ -116,7 +116,10 @@ def _describe_recording(live: Live) -> Iterator[str]:
         size = plural(count, "episode") if live.player.store.exists(choice.name) else "does not exist yet"
         parts += [f"cassette {name_file(choice.name)}: {size}", f"record: {choice.record}"]
     if live.settings.upstream:
-        parts.append("upstream: " + ", ".join(f"{name}={url}" for name, url in live.settings.upstream.items()))
+        from mockserver.cassettes.redaction.find import CredentialFields  # slow, as are its patterns
+
+        shown = {name: CredentialFields().redact_url(url) for name, url in live.settings.upstream.items()}
+        parts.append("upstream: " + ", ".join(f"{name}={url}" for name, url in shown.items()))
     if parts:
         yield f"  {'; '.join(parts)}"
 

@@ -73,7 +73,7 @@ def custom_complaint(message: str, *path: str | int) -> Complaint:
 def read_object(http: HttpRequest) -> dict[str, Json]:
     """Return the JSON object of a body, with whole numbers at its top as ints. Raises Failure if it is invalid."""
     if http.fields.get(b"content-type") != b"application/json":
-        _refuse_other_media(http)
+        refuse_other_media(http)
     return object_of(http.body)
 
 
@@ -215,7 +215,8 @@ _KINDS: Mapping[type, str] = {
 }
 
 
-def _refuse_other_media(http: HttpRequest) -> None:
+def refuse_other_media(http: HttpRequest) -> None:
+    """Raise Failure for a body that calls itself something else than JSON."""
     media = http.header("content-type")
     if media and not essence(media).endswith("json"):
         hint = "(HINT: If you're using curl, you can pass -H 'Content-Type: application/json')"

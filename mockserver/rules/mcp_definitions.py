@@ -402,8 +402,14 @@ _BAD_NAME = (
 
 
 def find_argument_mistake(tool: McpTool, arguments: Json) -> str | None:
-    """Return why a tool does not accept arguments, or None if it does."""
-    return _find_mistake(tool.input, arguments)
+    """Return why a tool does not accept arguments, or None if it does; what may be left out may be null, too."""
+    mistake, required = _find_mistake(tool.input, arguments), tool.input.get("required")
+    if mistake is None or not isinstance(arguments, Mapping):
+        return mistake
+    needed = required if isinstance(required, list) else ()
+    return _find_mistake(
+        tool.input, {name: value for name, value in arguments.items() if value is not None or name in needed}
+    )
 
 
 def find_output_mistake(tool: McpTool, value: Json) -> str | None:

@@ -14,8 +14,9 @@ from mockserver.core.draft import ArtifactDraft, Draft, RuleOutcome
 from mockserver.core.episode import find_format
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
-from mockserver.kinds import ARTIFACTS, CONVERSATIONS, OPERATIONS, SERVED, THEN_KEYS, list_answered
+from mockserver.kinds import ARTIFACTS, CONVERSATIONS, CREATIONS, OPERATIONS, SERVED, THEN_KEYS, list_answered
 from mockserver.kinds.kind import OF_TOOLS
+from mockserver.kinds.objects import STATUS
 from mockserver.rules.match.conditions import All, Condition, find_pinned, mark_implied
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import ContentSpec, ThenSpec
@@ -157,6 +158,12 @@ class AnswerCheck:
         """Return the condition; if it names no operation or path, restrict it to operations that the answer suits."""
         if self._names_operation or self._names_path:
             return self._when
+        if stated := self._find_statuses():
+            path, named = stated
+            made = tuple([name for name in _PURPOSES[STATUS.key] if named <= set(CREATIONS[name].statuses)])
+            if not made:
+                self._context.at("then", *path).refuse_key(f"no object has the statuses {', '.join(sorted(named))}")
+            return All((self._when, _make_operations_condition(made)))
         names = {purpose.name for purpose in self._purposes}
         if self._names_mcp or find_pinned(self._when, "dialect") == frozenset(("mcp",)):
             names = {"mcp"}
@@ -175,6 +182,13 @@ class AnswerCheck:
                 self._context.at("then", *purpose.path).refuse_key(
                     f'"{purpose.path[-1]}" cannot answer the operation "{other}"; {able}'
                 )
+        if stated := self._find_statuses():
+            path, named = stated
+            for kind in [CREATIONS[name] for name in operations if name in CREATIONS]:
+                if kind.statuses and (odd := sorted(named - set(kind.statuses))):
+                    self._context.at("then", *path).refuse_key(
+                        f'what "{kind.name}" makes is never {odd[0]}; its statuses are {", ".join(kind.statuses)}'
+                    )
         for path, content in self._then.walk():
             for key in _select_keys(content, _WITHHELD):
                 if all(_withholds(name, key) for name in operations) and not self._is_chat_item(key, operations):
@@ -196,6 +210,12 @@ class AnswerCheck:
                 self._context.at("then", *path).refuse_key(
                     f'"when" requires the dialect "{lacking}", which cannot send {WORDS[feature]}{hint}'
                 )
+
+    def _find_statuses(self) -> tuple[Path, set[str]] | None:
+        """Return the statuses of a new object that the rule states, and where it does."""
+        stated = [(path, content.status) for path, content in self._then.walk() if content.status is not None]
+        named = {name for _, one in stated for name in ((one,) if isinstance(one, str) else one)}
+        return ((*stated[0][0], STATUS.key), named) if stated else None
 
     def _find_operations(self) -> Collection[Json]:
         if self._names_operation:

@@ -157,8 +157,11 @@ class ServerOptions(TypedDict, total=False):
     profiles: Mapping[str, Any]
     stored_answers: int
     background_polls: int
+    webhook_url: str
+    webhook_secret: str
     journal_calls: int
     max_body: int | str
+    max_upload: int | str
     max_unsent: int | str
     sockets: bool
     source_headers: bool

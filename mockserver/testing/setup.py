@@ -142,9 +142,7 @@ class Composer:
             self._cached[key] = compose(setup.sources, MemoryCounters())
         settings, engine = self._cached[key]
         store: MemoryValueStore[Kept] = MemoryValueStore(count=settings.stored_answers, size=settings.stored_bytes)
-        return settings, alter_engine(
-            engine, counters=MemoryCounters(), memory=Memory(store, settings.background_polls)
-        )
+        return settings, alter_engine(engine, counters=MemoryCounters(), memory=Memory(store, settings.polls))
 
 
 def load_rules(path: Path, profiles: Profiles | None) -> tuple[Rule, ...]:

@@ -71,6 +71,8 @@ FOR = {
     "{then: {steps: [{embedding: [1]}, {error: 429}]}}": {"embeddings"},
     "{when: {operation: [chat, embeddings]}, then: {raw: {}}}": {"chat", "embeddings"},
     "{when: {path: '*'}, then: {embedding: [1]}}": set(OPERATIONS),
+    "{then: {status: [validating, failed]}}": {"create_batch"},
+    "{then: {status: [queued, failed]}}": {"create_fine_tuning_job", "create_eval_run"},
 }
 
 
@@ -105,6 +107,32 @@ def test_an_answer_that_cannot_be_is_told_at_its_key(when, then, mistake):
     other = mistake.split('operation "')[1].split('"')[0]
     whole = mistake if mistake.endswith("[...]") or other not in hint else mistake + hint[other]
     assert mistakes(f"rules:\n  - when: {when}\n    then: {then}\n") == [f"3:12: {whole}"]
+
+
+@pytest.mark.parametrize(
+    ("when", "statuses", "told"),
+    [
+        (
+            "create_file",
+            "[uploaded, succeeded]",
+            'what "create_file" makes is never succeeded; its statuses are pending, uploaded, processed, error',
+        ),
+        (
+            *("[create_batch, create_eval_run]", "canceled"),
+            'what "create_batch" makes is never canceled; its statuses are validating, in_progress, finalizing, '
+            "completed, failed, expired, cancelling, cancelled",
+        ),
+    ],
+)
+def test_statuses_are_those_of_the_objects_that_a_rule_is_for(when, statuses, told):
+    rule = f"rules:\n  - when: {{operation: {when}}}\n    then: {{status: {statuses}}}\n"
+    assert mistakes(rule) == [f"3:12: {told}"]
+
+
+def test_no_object_has_these_statuses():
+    assert mistakes("rules: [{then: {status: [processed, failed]}}]") == [
+        "1:17: no object has the statuses failed, processed"
+    ]
 
 
 @pytest.mark.parametrize(

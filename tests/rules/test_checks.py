@@ -194,9 +194,13 @@ UNKNOWN = {
     "{not: {dialect: openia}}": '2:27: unknown dialect "openia"; did you mean "openai"?',
     "{dialect: zzz}": '2:21: unknown dialect "zzz"; choose one of openai, skytells, azure, plain',
     "{dialect: {equals: azur}}": '2:30: unknown dialect "azur"; did you mean "azure"?',
+    "{dialect: groq}": '2:21: unknown dialect "groq"; it is a host: write "host: groq"',
+    "{host: [acme, gorq]}": '2:25: unknown host "gorq"; did you mean "groq"?',
+    "{not: {host: zzz}}": '2:24: unknown host "zzz"; choose one of groq, acme',
+    "{any: [{host: azure}]}": '2:25: unknown host "azure"; it is a dialect: write "dialect: azure"',
 }
 
 
 @pytest.mark.parametrize(("when", "mistake"), UNKNOWN.items())
-def test_unknown_dialects(when, mistake):
+def test_unknown_dialects_and_hosts(when, mistake):
     assert wrong(when, "{text: a}") == [mistake]

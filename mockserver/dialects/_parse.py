@@ -237,12 +237,24 @@ def _refuse_other_media(http: HttpRequest) -> None:
     media = http.header("content-type")
     if media and not essence(media).endswith("json"):
         hint = "(HINT: If you're using curl, you can pass -H 'Content-Type: application/json')"
-        message = f"Invalid Content-Type header ({clip(media)}), expected application/json. {hint}"
+        message = f"{OTHER_MEDIA} ({clip(media)}), expected application/json. {hint}"
         raise Failure("unsupported_media_type", message=message)
 
 
 def _bad_json(why: str) -> Failure:
-    return Failure("bad_json", message=f"We could not parse the JSON body of your request: {why}")
+    return Failure("bad_json", message=f"{BAD_JSON}{why}")
+
+
+# How OpenAI's words begin.
+BAD_JSON, OTHER_MEDIA = "We could not parse the JSON body of your request: ", "Invalid Content-Type header"
+
+
+def reword_unreadable(failure: Failure, bad_json: str, other_media: str) -> Failure:
+    """Return the failure to read a body in a provider's words: `bad_json` and what is wrong, or `other_media`."""
+    message = failure.message or ""
+    if message.startswith(BAD_JSON):
+        return failure.changed(message=bad_json + message.removeprefix(BAD_JSON))
+    return failure.changed(message=other_media) if message.startswith(OTHER_MEDIA) else failure
 
 
 def _clearer(error: str, body: bytes) -> str:

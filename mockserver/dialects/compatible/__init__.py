@@ -97,6 +97,7 @@ _TEXT = TextRenderer(TEXT_LAYOUT)
 
 
 def _fail(host: Host, http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
+    failure = host.errors.reword(http, failure)
     resolved = host.errors.table.resolve(failure, http, call)
     body = host.errors.body(resolved, failure, f"req_{request_hex(http, call)}")
     lines = request_id_line(http, call) + retry_lines(failure)

@@ -3,6 +3,7 @@
 A host is mounted at its name, with and without `/v1`, and with what its own clients put between.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -19,6 +20,7 @@ from mockserver.dialects.compatible.errors import STYLES, ErrorStyle
 from mockserver.wire.chat import ChatExtras, ChatLayout
 
 History = Literal["ignore", "require", "refuse"]
+MAX_CHOICES = 128  # of an answer
 MAX_MODEL_LENGTH = 32_768  # tokens that vLLM's model takes
 
 
@@ -27,8 +29,9 @@ class Host(Struct, frozen=True):
 
     `prefixes` stand between its name and a route, if they are not those of `CLIENT_CONFIGS`. `history` is what it does
     with reasoning in a history: it may require that beside tool calls, or refuse the keys `refused`. `thinks` has the
-    starts of the names of models that think unless the request turns it off. `operations` are those besides chat and
-    models. `kin` is the built-in host whose models and other routes it has.
+    starts of the names of models that think unless the request turns it off. A request may ask for `most_choices`, and
+    for none of the fields `unsupported`; `live` refuses those of `unthinking` to models whose names match `reasons`.
+    `operations` are those besides chat and models. `kin` is the built-in host whose models and other routes it has.
     """
 
     name: str
@@ -39,6 +42,10 @@ class Host(Struct, frozen=True):
     history: History = "ignore"
     refused: tuple[str, ...] = ()
     thinks: tuple[str, ...] = ()
+    most_choices: int = MAX_CHOICES
+    unsupported: tuple[str, ...] = ()
+    unthinking: tuple[str, ...] = ()
+    reasons: re.Pattern[str] | None = None
     ids: IdShape = IdShape()
     call_ids: IdShape = IdShape("call_", 24)
     operations: frozenset[str] = frozenset({"completions", "embeddings"})
@@ -200,6 +207,8 @@ XAI = Host(
     ),
     errors=STYLES["xai"],
     models=("grok-4", "grok-4-fast-reasoning", "grok-3-mini"),
+    unthinking=("stop", "presence_penalty", "frequency_penalty"),
+    reasons=re.compile(r"grok-(?:3-mini|4(?!.*non-reasoning))"),
     ids=_UUID,
     call_ids=IdShape("call_", 8, "digits"),
     operations=frozenset(),
@@ -210,6 +219,7 @@ GROQ = Host(
     layout=_make_layout(
         *("usage_breakdown", "x_groq", "service_tier"),
         chunk=(*_CHUNK, "x_groq"),
+        whole_calls="apart",
         reasoning="reasoning",
         system_fingerprint=True,
         count=usage.count_groq,
@@ -219,6 +229,8 @@ GROQ = Host(
     models=("openai/gpt-oss-120b", "qwen/qwen3-32b", "llama-3.3-70b-versatile", "llama-3.1-8b-instant"),
     history="refuse",
     refused=("reasoning_content",),
+    most_choices=1,
+    unsupported=("logprobs", "top_logprobs", "logit_bias"),
     ids=_CHAT_UUID,
     call_ids=IdShape("", 9),
     operations=frozenset(),

@@ -37,10 +37,9 @@ from mockserver.dialects._fields import (
     text_or,
 )
 from mockserver.dialects._parse import Body, Complaint, custom_complaint, read_request, refuse_first
-from mockserver.dialects.compatible.hosts import Host
+from mockserver.dialects.compatible.hosts import MAX_CHOICES, Host
 
 NAME = "compatible"
-MAX_CHOICES = 128
 
 # Parts that some of the hosts take: vLLM and OpenRouter have videos, OpenRouter marks parts for its cache.
 _MEDIA = literal(
@@ -141,7 +140,7 @@ def make_parse_chat(host: Host) -> Callable[[HttpRequest, Validation], Call]:
         body, chat = read_request(CHAT, http, refuse, validation)
         if validation is not Validation.OFF:
             refuse_first(chat_conflicts(chat), refuse)
-            refuse_first(_find_own_conflicts(chat), refuse)
+            refuse_first(_find_own_conflicts(host, chat, validation), refuse)
         known = {**chat, "model": _find_model(chat)}
         if chat.get("tools"):
             known["tools"] = [tool for tool in chat["tools"] if tool["type"] in ("function", "custom")]
@@ -152,9 +151,18 @@ def make_parse_chat(host: Host) -> Callable[[HttpRequest, Validation], Call]:
     return parse
 
 
-def _find_own_conflicts(chat: Body) -> Iterator[Complaint]:
+def _find_own_conflicts(host: Host, chat: Body, validation: Validation) -> Iterator[Complaint]:
     if not _find_model(chat):
         yield Complaint("missing", ("model",))
+    if (chat.get("n") or 1) > host.most_choices:
+        yield Complaint("above", ("n",), got=chat["n"], bound=host.most_choices)
+    for key in host.unsupported:
+        if chat.get(key):
+            yield Complaint("unknown", (key,))
+    if validation is Validation.LIVE and host.reasons is not None and host.reasons.match(_find_model(chat)):
+        for key in host.unthinking:
+            if chat.get(key) is not None:
+                yield custom_complaint(f"Argument not supported on this model: {key}", key)
     if chat.get("reasoning_format") is not None and chat.get("include_reasoning") is not None:
         message = "cannot specify both `reasoning_format` and `include_reasoning`"
         yield custom_complaint(message, "reasoning_format")

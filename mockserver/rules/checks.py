@@ -96,8 +96,11 @@ _ENDING = frozenset(("finish", "content_filter", "annotate"))
 _BESIDE_CALLS = frozenset(("progress", "log", "ask"))  # of MCP
 # The keys that may go with each kind of answer.
 BESIDE: Mapping[str, frozenset[str]] = {
-    "content": _REPLY | _ENDING | _BESIDE_CALLS | {"reasoning", "annotations", "logprobs", "chunks", "failed"},
-    "parts": _REPLY | _ENDING | {"annotations", "logprobs", "chunks", "failed"},
+    "content": _REPLY
+    | _ENDING
+    | _BESIDE_CALLS
+    | {"reasoning", "citations", "annotations", "logprobs", "chunks", "failed"},
+    "parts": _REPLY | _ENDING | {"citations", "annotations", "logprobs", "chunks", "failed"},
     "choices": _REPLY | {"annotate"},
     "error": _SENT | {"retry_after", "headers", "progress", "log"},
     "content_filter": _SENT | {"annotate", "headers"},
@@ -360,8 +363,9 @@ WORDS: Mapping[str, str] = {
 }
 
 _NOT_KEYS = ("custom_tools", "call_pieces", "filter_annotations", "finish_error")
-# Keys of an answer that need a feature of the dialect, with the same name except one.
+# Keys of an answer that need a feature of the dialect, with the same name except two.
 FEATURE_OF: Mapping[str, str] = {
     **{name: name for name in WORDS if name not in _NOT_KEYS},
     "annotate": "filter_annotations",
+    "citations": "annotations",
 }

@@ -98,6 +98,12 @@ def _find_citations(answer: Answer) -> Mapping[str, Json]:
     return {"citations": [page["url"] for page in pages], "search_results": sources}
 
 
+def _find_addresses(answer: Answer) -> Mapping[str, Json]:
+    """Return the addresses of the sources, as xAI lists them where there are some."""
+    found = _find_citations(answer)["citations"]
+    return {"citations": found} if found else {}
+
+
 def _find_provider(answer: Answer) -> Mapping[str, Json]:
     """Return who served an answer of OpenRouter: the one whose model it is."""
     maker = answer.model.partition("/")[0]
@@ -199,11 +205,13 @@ OPENROUTER = Host(
 XAI = Host(
     name="xai",
     layout=_make_layout(
+        "citations",
         whole_calls="apart",
         stream_usage="last",
         count=usage.count_xai,
         system_fingerprint=True,
         unset={"refusal": None},
+        extras=ChatExtras(body=_find_addresses, ending=_find_addresses),
     ),
     errors=STYLES["xai"],
     models=("grok-4", "grok-4-fast-reasoning", "grok-3-mini"),

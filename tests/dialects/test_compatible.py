@@ -304,3 +304,15 @@ def test_only_some_hosts_rank() -> None:
     ranking = [name for name, host in hosts.items() if any(each.name == "rerank" for each in host.operations)]
     assert sorted(ranking) == ["together", "vllm"]
     assert [name for name, host in hosts.items() if "/rerank" not in host.missing] == ranking
+
+
+@pytest.mark.parametrize("name", [name for name, host in HOSTS.items() if "responses" in host.operations])
+def test_responses_of_hosts(name: str) -> None:
+    server = local("rules: [{when: {host: " + name + "}, then: {text: Hi!}}]")
+    whole = server.ask(f"/{name}/responses", {"model": "m", "input": "Hello"})
+    assert whole.json["output"][0]["content"][0]["text"] == "Hi!"
+    streamed = server.ask(f"/{name}/v1/responses", {"model": "m", "input": "Hello", "stream": True})
+    assert streamed.frames[-1]["response"]["output"] == whole.json["output"]
+    refused = server.ask(f"/{name}/responses", {"model": "m", "input": 5})
+    asked = server.ask(f"/{name}/chat/completions", {"model": "m", "messages": 5})
+    assert (refused.status, refused.json.keys()) == (400, asked.json.keys())

@@ -173,7 +173,7 @@ DEEPSEEK = Host(
     thinks=("deepseek-v4", "deepseek-reasoner"),
     ids=_UUID,
     call_ids=IdShape("call_00_", 24),
-    operations=frozenset({"completions"}),
+    operations=frozenset({"completions", "responses"}),
     kin="deepseek",
 )
 OPENROUTER = Host(
@@ -200,6 +200,7 @@ OPENROUTER = Host(
     errors=STYLES["openrouter"],
     models=("anthropic/claude-sonnet-4.5", "openai/gpt-5", "google/gemini-3-pro", "deepseek/deepseek-v4-flash"),
     ids=IdShape("gen-1700000000-", 20),
+    operations=frozenset({"completions", "embeddings", "responses"}),
     kin="openrouter",
 )
 XAI = Host(
@@ -219,7 +220,7 @@ XAI = Host(
     reasons=re.compile(r"grok-(?:3-mini|4(?!.*non-reasoning))"),
     ids=_UUID,
     call_ids=IdShape("call_", 8, "digits"),
-    operations=frozenset(),
+    operations=frozenset({"responses"}),
     kin="xai",
 )
 GROQ = Host(
@@ -241,7 +242,7 @@ GROQ = Host(
     unsupported=("logprobs", "top_logprobs", "logit_bias"),
     ids=_CHAT_UUID,
     call_ids=IdShape("", 9),
-    operations=frozenset(),
+    operations=frozenset({"responses"}),
     kin="groq",
 )
 TOGETHER = Host(
@@ -298,7 +299,7 @@ PERPLEXITY = Host(
     errors=STYLES["perplexity"],
     models=("sonar", "sonar-pro", "sonar-reasoning-pro", "sonar-deep-research"),
     ids=_UUID,
-    operations=frozenset(),
+    operations=frozenset({"responses"}),
     kin="perplexity",
 )
 VLLM = Host(
@@ -317,6 +318,7 @@ VLLM = Host(
     models=("Qwen/Qwen3-8B",),
     ids=IdShape("chatcmpl-", 32, "hex"),
     call_ids=IdShape("chatcmpl-tool-", 32, "hex"),
+    operations=frozenset({"completions", "embeddings", "responses"}),
     kin="vllm",
 )
 LMSTUDIO = Host(
@@ -328,6 +330,7 @@ LMSTUDIO = Host(
     models=("qwen/qwen3-8b", "openai/gpt-oss-20b", "text-embedding-nomic-embed-text-v1.5"),
     ids=IdShape("chatcmpl-", 22),
     call_ids=IdShape("", 9, "digits"),
+    operations=frozenset({"completions", "embeddings", "responses"}),
     kin="lmstudio",
 )
 _ROWS = (COMPATIBLE, CEREBRAS, DEEPSEEK, GROQ, LMSTUDIO, OPENROUTER, PERPLEXITY, TOGETHER, VLLM, XAI)

@@ -146,7 +146,7 @@ def make_parse_chat(host: Host) -> Callable[[HttpRequest, Validation], Call]:
             known["tools"] = [tool for tool in chat["tools"] if tool["type"] in ("function", "custom")]
         call = chat_call(http, body, known, dialect=NAME)
         options = replace(call.options, effort=_find_effort(host, chat))
-        return replace(_place(call, host), options=options, ids=host.ids, tool_call_ids=host.call_ids)
+        return replace(place_call(call, host), options=options, ids=host.ids, tool_call_ids=host.call_ids)
 
     return parse
 
@@ -201,19 +201,19 @@ def does_think(models: Sequence[str], chat: Body) -> bool | None:
 
 def make_parse_completion(host: Host) -> Callable[[HttpRequest, Validation], Call]:
     def parse(http: HttpRequest, validation: Validation) -> Call:
-        return _place(parse_completion(http, NAME, {}, validation=validation), host)
+        return place_call(parse_completion(http, NAME, {}, validation=validation), host)
 
     return parse
 
 
 def make_parse_embeddings(host: Host) -> Callable[[HttpRequest, Validation], Call]:
     def parse(http: HttpRequest, validation: Validation) -> Call:
-        return _place(parse_embeddings(http, NAME, {}, validation=validation), host)
+        return place_call(parse_embeddings(http, NAME, {}, validation=validation), host)
 
     return parse
 
 
-def _place(call: Call, host: Host) -> Call:
+def place_call(call: Call, host: Host) -> Call:
     """Return a call of a host: what one host says, another does not."""
     meaning = call.meaning if isinstance(call.meaning, Mapping) else {"said": call.meaning}
     return replace(call, host=host.name, meaning={"host": host.name, **meaning})

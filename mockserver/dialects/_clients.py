@@ -188,7 +188,7 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
     "tzafon": ClientConfig(
         mounts=("/tzafon/v1",), variables={"LIGHTCONE_BASE_URL": "{address}/tzafon", "TZAFON_API_KEY": "{key}"}
     ),
-    "voyage": ClientConfig(mounts=("/voyage",), variables={"VOYAGE_API_KEY": "{key}"}),
+    "voyage": ClientConfig(mounts=("/voyage/v1", "/voyage"), variables={"VOYAGE_API_KEY": "{key}"}),
     "vllm": ClientConfig(
         mounts=("/vllm/v1", "/vllm"),
         variables={"HOSTED_VLLM_API_BASE": "{address}/vllm/v1", "HOSTED_VLLM_API_KEY": "{key}"},

@@ -11,19 +11,9 @@ from mockserver.kinds.kind import OperationKind
 
 _WORDS_OF_MODELS = frozenset(
     (
-        *("refusal", "tool_calls", "items", "parts", "choices", "reasoning", "citations", "annotations"),
-        *(
-            "logprobs",
-            "finish",
-            "failed",
-            "usage",
-            "model",
-            "system_fingerprint",
-            "content_filter",
-            "annotate",
-            "chunks",
-        ),
-        *("steps", "cassette", "forward"),  # there are no turns, and nothing is recorded
+        *("refusal", "tool_calls", "items", "parts", "choices", "reasoning", "citations", "annotations", "logprobs"),
+        *("finish", "failed", "usage", "model", "system_fingerprint", "content_filter", "annotate", "chunks"),
+        "steps",  # as there are no turns
     )
 )
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Container, Iterator, Mapping
 
 from msgspec import Struct
 
+from mockserver.config.hosts import HOST_NAMES
 from mockserver.config.source import Path, suggest
 from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft, Draft, RuleOutcome
@@ -96,8 +97,11 @@ _ENDING = frozenset(("finish", "content_filter", "annotate"))
 _BESIDE_CALLS = frozenset(("progress", "log", "ask"))  # of MCP
 # The keys that may go with each kind of answer.
 BESIDE: Mapping[str, frozenset[str]] = {
-    "content": _REPLY | _ENDING | _BESIDE_CALLS | {"reasoning", "annotations", "logprobs", "chunks", "failed"},
-    "parts": _REPLY | _ENDING | {"annotations", "logprobs", "chunks", "failed"},
+    "content": _REPLY
+    | _ENDING
+    | _BESIDE_CALLS
+    | {"reasoning", "citations", "annotations", "logprobs", "chunks", "failed"},
+    "parts": _REPLY | _ENDING | {"citations", "annotations", "logprobs", "chunks", "failed"},
     "choices": _REPLY | {"annotate"},
     "error": _SENT | {"retry_after", "headers", "progress", "log"},
     "content_filter": _SENT | {"annotate", "headers"},
@@ -298,11 +302,17 @@ _OF_MCP = frozenset(  # fields that only requests to MCP servers have
 )
 
 
-def check_when(when: Json, context: CompileContext, known: Known) -> None:
-    """Refuse unknown dialects, and paths of the control API."""
+def check_when(when: Json, context: CompileContext, known: Known, hosts: Collection[str] | None) -> None:
+    """Refuse unknown dialects, hosts that are none of these, and paths of the control API."""
     for path, dialect in _find_texts("dialect", when, "equals", "in"):
         if "*" not in dialect and dialect not in known:
-            context.at("when", *path).refuse(f'unknown dialect "{dialect[:60]}"{suggest(dialect, known)}')
+            is_host = dialect in (HOST_NAMES if hosts is None else hosts)
+            hint = f'; it is a host: write "host: {dialect}"' if is_host else suggest(dialect, known)
+            context.at("when", *path).refuse(f'unknown dialect "{dialect[:60]}"{hint}')
+    for path, host in _find_texts("host", when, "equals", "in"):
+        if hosts is not None and "*" not in host and host not in hosts:
+            hint = f'; it is a dialect: write "dialect: {host}"' if host in known else suggest(host, hosts)
+            context.at("when", *path).refuse(f'unknown host "{host[:60]}"{hint}')
     for path, text in _find_texts("path", when, "equals", "in", "glob", "starts_with", "regex"):
         if f"/{text.lstrip('^/')}".startswith(CONTROL):
             context.at("when", *path).refuse(
@@ -316,7 +326,7 @@ def _find_texts(field: str, when: Json, *predicates: str) -> Iterator[tuple[Path
         if key in ("any", "all") and isinstance(value, list):
             for at, table in enumerate(value):
                 yield from (((key, at, *path), text) for path, text in _find_texts(field, table, *predicates))
-        elif key == "not" and field == "dialect":
+        elif key == "not" and field in ("dialect", "host"):
             yield from ((("not", *path), text) for path, text in _find_texts(field, value, *predicates))
         elif key == field:
             yield from (((field, *path), text) for path, text in _find_stated_texts(value, predicates))
@@ -378,8 +388,9 @@ WORDS: Mapping[str, str] = {
 }
 
 _NOT_KEYS = ("custom_tools", "call_pieces", "filter_annotations", "finish_error")
-# Keys of an answer that need a feature of the dialect, with the same name except one.
+# Keys of an answer that need a feature of the dialect, with the same name except two.
 FEATURE_OF: Mapping[str, str] = {
     **{name: name for name in WORDS if name not in _NOT_KEYS},
     "annotate": "filter_annotations",
+    "citations": "annotations",
 }

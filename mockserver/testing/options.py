@@ -219,6 +219,7 @@ class Then(TypedDict, total=False):
     parts: Sequence[Mapping[str, Any]]
     choices: Sequence[Mapping[str, Any]]
     reasoning: str
+    citations: Sequence[Mapping[str, Any]]
     annotations: Sequence[Mapping[str, Any]]
     logprobs: Sequence[float]
     finish: Literal["stop", "length", "tool_calls", "content_filter", "function_call", "error"]

@@ -22,20 +22,20 @@ _ARGUMENTS = frozenset(("arguments", "input", "args"))
 _LISTS = frozenset(("models", "model"))  # operations whose ids are names that anybody may use
 
 
-class Said(Struct, frozen=True):
+class AnswerParts(Struct, frozen=True):
     """What of an answer later requests may repeat: ids and texts, by their places in it."""
 
     ids: Mapping[str, str] = {}
     texts: Mapping[str, str] = {}
 
     @classmethod
-    def of(cls, episode: Episode) -> "Said":
+    def of(cls, episode: Episode) -> "AnswerParts":
         """Read it from an answer, without what its request names itself."""
         if episode.operation in _LISTS:
             return cls()
         reply, frames = episode.reply, episode.reply.frames
         values = [_parse(reply.body)] if frames is None else [event.json for event in parse_events(frames)]
-        known, ids = Asked.of(episode.request).written, defaultdict[str, dict[str, None]](dict)
+        known, ids = RequestParts.of(episode.request).written, defaultdict[str, dict[str, None]](dict)
         for value in values:
             for key, id in _list_ids(value):
                 if id not in known:
@@ -100,14 +100,14 @@ def _map_arguments(key: str, value: Json, change: Callable[[str], str]) -> Json:
     return _map_said(value, change)
 
 
-class Asked(Struct, frozen=True):
+class RequestParts(Struct, frozen=True):
     """What a request says: the texts that do not come from the user, and all of it as one text."""
 
     texts: frozenset[str]
     written: str
 
     @classmethod
-    def of(cls, sent: Sent) -> "Asked":
+    def of(cls, sent: Sent) -> "RequestParts":
         """Read it from a request."""
         texts = set[str]()
 
@@ -118,7 +118,7 @@ class Asked(Struct, frozen=True):
         _map_history(_parse(sent.body), note)
         return cls(frozenset(texts), f"{sent.path}?{sent.query} {sent.body.decode('utf-8', 'replace')}")
 
-    def repeats(self, said: Said) -> bool:
+    def repeats(self, said: AnswerParts) -> bool:
         """Return whether it repeats something of an answer."""
         return not self.texts.isdisjoint(said.texts.values()) or any(id in self.written for id in said.ids.values())
 
@@ -126,9 +126,9 @@ class Asked(Struct, frozen=True):
 def find_chains(episodes: Sequence[Episode]) -> tuple[tuple[int, ...], ...]:
     """Return the positions of the episodes of each chain; most are alone in theirs."""
     chain_of = list(range(len(episodes)))
-    asked = [Asked.of(episode.request) for episode in episodes]
+    asked = [RequestParts.of(episode.request) for episode in episodes]
     for at, episode in enumerate(episodes):
-        said = Said.of(episode)
+        said = AnswerParts.of(episode)
         for later in range(at + 1, len(episodes)):
             if chain_of[later] != chain_of[at] and asked[later].repeats(said):
                 joined, gone = sorted((chain_of[at], chain_of[later]))
@@ -141,15 +141,15 @@ class Renewal(Struct):
 
     ids: dict[str, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
-    lost: list[Said] = field(default_factory=list)  # what has no counterpart
+    lost: list[AnswerParts] = field(default_factory=list)  # what has no counterpart
 
     def learn(self, old: Episode, new: Episode) -> None:
         """Note what a new answer says in place of an old one."""
-        before, after = Said.of(old), Said.of(new)
+        before, after = AnswerParts.of(old), AnswerParts.of(new)
         self.ids |= {id: after.ids[place] for place, id in before.ids.items() if place in after.ids}
         self.texts |= {text: after.texts[place] for place, text in before.texts.items() if place in after.texts}
         self.lost.append(
-            Said(
+            AnswerParts(
                 {place: id for place, id in before.ids.items() if place not in after.ids},
                 {place: text for place, text in before.texts.items() if place not in after.texts},
             )
@@ -157,7 +157,7 @@ class Renewal(Struct):
 
     def apply(self, sent: Sent) -> Sent | None:
         """Return the request to send now; None if it repeats what no new answer has said."""
-        asked = Asked.of(sent)
+        asked = RequestParts.of(sent)
         if any(asked.repeats(said) for said in self.lost):
             return None
         tree = _parse(sent.body)

@@ -4,7 +4,7 @@ Status, kind of content, order of events, fields, their types, and the few texts
 finish reasons, models, names of called tools.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from difflib import SequenceMatcher
 
 from msgspec import Struct
@@ -17,7 +17,7 @@ from mockserver.core.json_diff import Pairs, find_differences, pair_names
 from mockserver.core.text import one_line, shown
 
 
-class Leaf(Struct, frozen=True):
+class ValueShape(Struct, frozen=True):
     """What is known of a value without parts: its types and, if it is a word of the protocol, which ones occur."""
 
     types: frozenset[str]
@@ -27,13 +27,13 @@ class Leaf(Struct, frozen=True):
         return " or ".join(sorted(self.words)) if self.words else " or ".join(sorted(self.types))
 
 
-class Items(Struct, frozen=True):
+class ListShape(Struct, frozen=True):
     """The shapes of a list's items by their kinds, such as `[text]`; of an empty list nothing is known."""
 
     kinds: dict[str, "Shape"]
 
 
-Shape = Leaf | Items | dict[str, "Shape"]  # a table by its names
+Shape = ValueShape | ListShape | dict[str, "Shape"]  # a table by its names
 
 
 def find_drift(old: Recorded, new: Recorded) -> Iterator[str]:
@@ -47,7 +47,8 @@ def find_drift(old: Recorded, new: Recorded) -> Iterator[str]:
         return
     if old.frames is not None and new.frames is not None:
         events = parse_events(old.frames), parse_events(new.frames)
-        yield from _compare_order(*map(list_kinds, events))
+        common = _find_common_names((*events[0], *events[1]))
+        yield from _compare_order(*(list_kinds(each, common) for each in events))
         shapes = [_find_shape_of_events(each) for each in events]
     else:
         shapes = [find_shape(_parse(old)), find_shape(_parse(new))]
@@ -65,22 +66,28 @@ def _parse(reply: Recorded) -> Json:
     return try_parse(text, otherwise=text)
 
 
-def find_shape(value: Json, name: str = "", parent: Mapping[str, Json] | None = None) -> Shape:
-    """Return the shape of a value; `name` is its key in a table, `parent`."""
+def find_shape(
+    value: Json, name: str = "", parent: Mapping[str, Json] | None = None, *, in_pieces: bool = False
+) -> Shape:
+    """Return the shape of a value; `name` is its key in a table, `parent`.
+
+    A text that holds a JSON object has its shape, unless it is `in_pieces`: where those of a stream end is chance.
+    """
     if isinstance(value, Mapping):
-        return {key: find_shape(inner, key, value) for key, inner in value.items()}
+        return {key: find_shape(inner, key, value, in_pieces=in_pieces) for key, inner in value.items()}
     if isinstance(value, list):
         kinds: dict[str, Shape] = {}
         for item in value:
             kind = item.get("type") if isinstance(item, Mapping) else None
             step = f"[{kind}]" if isinstance(kind, str) else "[]"
-            kinds[step] = merge_shapes(kinds.get(step), find_shape(item))
-        return Items(kinds)
+            kinds[step] = merge_shapes(kinds.get(step), find_shape(item, in_pieces=in_pieces))
+        return ListShape(kinds)
     if isinstance(value, str):
-        if value.startswith("{") and isinstance(inner := try_parse(value), Mapping):
-            return {f"{key} (JSON)": find_shape(value) for key, value in inner.items()}
-        return Leaf(frozenset(("text",)), frozenset((value,) if value and _is_word(name, parent or {}) else ()))
-    return Leaf(frozenset((_NAMES.get(type(value), "number"),)))
+        inner = try_parse(value) if value.startswith("{") and not in_pieces else None
+        if isinstance(inner, Mapping):
+            return {f"{key} (JSON)": find_shape(each) for key, each in inner.items()}
+        return ValueShape(frozenset(("text",)), frozenset((value,) if value and _is_word(name, parent or {}) else ()))
+    return ValueShape(frozenset((_NAMES.get(type(value), "number"),)))
 
 
 def _is_word(name: str, parent: Mapping[str, Json]) -> bool:
@@ -94,13 +101,13 @@ def merge_shapes(one: Shape | None, other: Shape) -> Shape:
     """Return the shape of two values of one kind: the fields of both, and all types that these have."""
     if one is None:
         return other
-    if isinstance(one, Leaf) and isinstance(other, Leaf):
-        return Leaf(one.types | other.types, one.words | other.words)
-    if isinstance(one, Items) and isinstance(other, Items):
-        return Items(_merge_tables(one.kinds, other.kinds))
+    if isinstance(one, ValueShape) and isinstance(other, ValueShape):
+        return ValueShape(one.types | other.types, one.words | other.words)
+    if isinstance(one, ListShape) and isinstance(other, ListShape):
+        return ListShape(_merge_tables(one.kinds, other.kinds))
     if isinstance(one, dict) and isinstance(other, dict):
         return _merge_tables(one, other)
-    return other if isinstance(one, Leaf) else one  # null, or a text, where other items have a table
+    return other if isinstance(one, ValueShape) else one  # null, or a text, where other items have a table
 
 
 def _merge_tables(one: dict[str, Shape], other: dict[str, Shape]) -> dict[str, Shape]:
@@ -108,22 +115,22 @@ def _merge_tables(one: dict[str, Shape], other: dict[str, Shape]) -> dict[str, S
 
 
 def _pair_shapes(one: Json, other: Json) -> Pairs | None:
-    if isinstance(one, Items) and isinstance(other, Items):
+    if isinstance(one, ListShape) and isinstance(other, ListShape):
         return pair_names(one.kinds, other.kinds) if one.kinds and other.kinds else ()
     return pair_names(one, other) if isinstance(one, dict) and isinstance(other, dict) else None
 
 
 def _fits(one: Json, other: Json) -> bool:
     """Return whether nothing new is said of a value without parts; that a type does not occur any more is chance."""
-    if not isinstance(one, Leaf) or not isinstance(other, Leaf):
+    if not isinstance(one, ValueShape) or not isinstance(other, ValueShape):
         return False
     return other.types <= one.types and one.words == other.words
 
 
 def _describe(shape: Json) -> str:
-    if isinstance(shape, Leaf):
+    if isinstance(shape, ValueShape):
         return shown(str(shape))[1:-1]
-    return "list" if isinstance(shape, Items) else "table"
+    return "list" if isinstance(shape, ListShape) else "table"
 
 
 def _write_step(step: str | int) -> str:
@@ -141,13 +148,11 @@ _NAMES = {bool: "boolean", type(None): "null"}
 # Streams.
 
 
-def list_kinds(events: Sequence[Event]) -> list[str]:
+def list_kinds(events: Sequence[Event], common: Set[str]) -> list[str]:
     """Return the kinds of events in their order, equal neighbours once, without what only keeps a connection open.
 
-    A chunk without a name or type is known by what it says that the others do not: `content`, `finish_reason`, `usage`.
+    A chunk without a name or type is known by what it says besides what is `common`: `content`, `finish_reason`.
     """
-    tables = [_list_names(event.json) for event in events if not _find_type(event) and event.json is not None]
-    common = _BOOKKEEPING | (set(tables[0]).intersection(*tables[1:]) if len(tables) > 1 else set())
     kinds = list[str]()
     for event in events:
         kind = _find_type(event)
@@ -157,6 +162,12 @@ def list_kinds(events: Sequence[Event]) -> list[str]:
         if kind not in ("", "ping") and kinds[-1:] != [kind]:
             kinds.append(kind)
     return kinds
+
+
+def _find_common_names(events: Sequence[Event]) -> Set[str]:
+    """Return what every chunk without a name or type says."""
+    names = [set(_list_names(event.json)) for event in events if not _find_type(event) and event.json is not None]
+    return _BOOKKEEPING | set.intersection(*names) if names else _BOOKKEEPING
 
 
 def _find_type(event: Event) -> str:
@@ -202,5 +213,5 @@ def _find_shape_of_events(events: Sequence[Event]) -> Shape:
     for event in events:
         if event.json is not None and (kind := _find_type(event)) != "ping":
             step = f"[{kind or 'chunk'}]"
-            found[step] = merge_shapes(found.get(step), find_shape(event.json))
+            found[step] = merge_shapes(found.get(step), find_shape(event.json, in_pieces=True))
     return found

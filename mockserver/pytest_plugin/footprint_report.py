@@ -37,7 +37,7 @@ _MAX_LISTED = 20  # tests
 _UPDATE = "--mockserver-footprint-update"
 
 
-class Options(msgspec.Struct, frozen=True):
+class FootprintOptions(msgspec.Struct, frozen=True):
     """What was asked for: only compare, `update` the file, or `prune` the entries of deleted tests as well."""
 
     update: bool
@@ -60,13 +60,13 @@ def make_footprint_report(config: pytest.Config) -> FootprintReport:
     except MockserverError as error:
         raise pytest.UsageError(f"mockserver_footprint_prices: {error}") from None
     texts = bool(config.getini("mockserver_footprint_texts"))
-    return FootprintReport(config, Options(update, prune, growth, texts, prices))
+    return FootprintReport(config, FootprintOptions(update, prune, growth, texts, prices))
 
 
 class FootprintReport:
     """The plugin for one run. Each process compares its own tests; the one that has all reports writes the file."""
 
-    def __init__(self, config: pytest.Config, options: Options) -> None:
+    def __init__(self, config: pytest.Config, options: FootprintOptions) -> None:
         self._options = options
         self._path = config.rootpath / (config.getini("mockserver_footprint") or FILE)
         self._recorded: dict[str, Footprint] = self._read()
@@ -157,10 +157,11 @@ class FootprintReport:
         output = getattr(session.config, "workeroutput", None)
         if output is not None:
             output[_MEASURED] = sorted(self._deleted)
-        elif self._options.update and not session.config.option.collectonly:
-            self._write()
+        elif self._options.update and not session.config.option.collectonly and not self._write():
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
-    def _write(self) -> None:
+    def _write(self) -> bool:
+        """Write the file, and return whether it could be written."""
         deleted = self._deleted if self._options.prune else frozenset[str]()
         wanted = {**self._recorded, **self._measured}
         text = write_footprints({test: calls for test, calls in wanted.items() if test not in deleted})
@@ -173,6 +174,8 @@ class FootprintReport:
                 self._message = f"{self._path.name} is up to date"
         except OSError as error:
             self._message = f"cannot write {self._path}: {error.strerror or error}"
+            return False
+        return True
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the totals of the tests that ran, what was recorded of them before, and what is to be done."""

@@ -88,6 +88,12 @@ def test_streams_of_other_words_do_not_differ() -> None:
     assert list(find_drift(old, new)) == []
 
 
+def test_where_the_pieces_of_a_text_end_is_chance() -> None:
+    assert (
+        list(find_drift(stream(chunk(content='{"a": 1}')), stream(chunk(content='{"a'), chunk(content='": 1}')))) == []
+    )
+
+
 def test_fields_and_order_of_chunks() -> None:
     old = stream(chunk(role="assistant", content=""), chunk(content="Hi"), chunk("stop"), "[DONE]")
     new = stream(

@@ -141,6 +141,8 @@ def test_mistakes(pytester: pytest.Pytester, options: list[str], complaint: str)
 
 
 def test_a_file_that_cannot_be_written(pytester: pytest.Pytester) -> None:
-    (pytester.path / "taken").write_text("")
-    options = ("--mockserver-footprint-update", "-k", "one", "-o", "mockserver_footprint=taken/size.yaml")
-    ran(pytester, TESTS, *options).stderr.fnmatch_lines(["ERROR: *taken/size.yaml: cannot be read: *"])
+    blocks = 'import os\n\ndef test_blocks():\n    os.mkdir("size.yaml.d"); os.rename("size.yaml.d", "size.yaml")\n'
+    options = ("--mockserver-footprint-update", "-o", "mockserver_footprint=size.yaml")
+    result = ran(pytester, TESTS, *options, "-k", "one or blocks", files={"test_blocks.py": blocks})
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["cannot write *size.yaml: Is a directory"])

@@ -16,6 +16,7 @@ from mockserver.config.errors import CassetteError, ConfigError
 from mockserver.config.settings import Settings
 from mockserver.core.episode import Episode, Sent
 from mockserver.core.validation import Validation
+from mockserver.dialects import client_configs
 from mockserver.engine.engine import alter_engine
 from mockserver.reports.calls import find_error_message
 from mockserver.server.cassette_store import CassetteStore, parse_episode
@@ -30,15 +31,16 @@ from mockserver.server.upstreams import name_key_variable
 if TYPE_CHECKING:
     from httpx import Client
 
-_FIRST_ERROR = 400  # status
+_FIRST_ERROR, _FIRST_FAULT = 400, 500  # statuses
+_PASSING = (408, 409, 425, 429)  # statuses of errors that the same request does not get again
 _SAFE = "/:@!$&'()*+,;=-._~"  # in a path
 
 
 class Resent(Struct, frozen=True):
     """What came of sending an episode's request again.
 
-    `new` is the new episode, None if there is no whole answer; `drift` says what differs in meaning; `failure` why the
-    old answer has to stay. `skipped`: it is of a kind that only a program can send.
+    `new` replaces the episode; without one, all of its chain stays. `drift` says what differs in meaning, `failure` why
+    the old answer stays. `skipped`: nothing was sent, as the answer would say nothing about the old one.
     """
 
     number: int
@@ -82,10 +84,10 @@ class Provider(Struct):
                     found[at] = Resent(at + 1, episodes[at], failure=f"not sent, {_FAILED.format(failed)}")
                     continue
                 found[at] = self._resend(at + 1, episodes[at], renewal)
-                failed = at + 1 if found[at].failure else 0
+                failed = at + 1 if found[at].new is None else 0
             if failed:
                 why = f"stays as it is, {_FAILED.format(failed)}"
-                found |= {at: replace(found[at], failure=found[at].failure or why) for at in chain}
+                found |= {at: replace(found[at], new=None, failure=found[at].failure or why) for at in chain}
         return tuple(found[at] for at in sorted(found))
 
     def _resend(self, number: int, old: Episode, renewal: Renewal) -> Resent:
@@ -98,16 +100,19 @@ class Provider(Struct):
         sent = renewal.apply(old.request)
         if sent is None:
             return Resent(number, old, failure=f"repeats an answer that is of another kind now; {_WITH_PROGRAM}")
+        if (status := old.reply.status) in _PASSING or status >= _FIRST_FAULT:
+            why, kept = f"skipped, as a {status} depends on the moment", replace(old, request=sent)
+            return Resent(number, old, old if sent == old.request else kept, failure=why, skipped=True)
         try:
             new = self._send(sent)
         except CassetteError as error:
             return Resent(number, old, failure=str(error))
-        drift, status = tuple(find_drift(old.reply, new.reply)), new.reply.status
+        status = new.reply.status
         if status >= _FIRST_ERROR and status != old.reply.status:
             why = "; ".join(filter(None, (find_error_message(new.reply.bytes), _advise(status, call.upstream))))
-            return Resent(number, old, new, drift, f"the provider answers {status}{': ' * bool(why)}{why}")
+            return Resent(number, old, failure=f"the provider answers {status}{': ' * bool(why)}{why}")
         renewal.learn(old, new)
-        return Resent(number, old, new, drift)
+        return Resent(number, old, new, tuple(find_drift(old.reply, new.reply)))
 
     def _send(self, sent: Sent) -> Episode:
         """Send a request; return the episode to record, scrubbed. Raises CassetteError if there is no whole answer."""
@@ -169,8 +174,10 @@ def open_provider(settings: Settings) -> Iterator[Provider]:
 
 def _find_client_keys(upstreams: Collection[str]) -> Mapping[str, str]:
     """Return the keys that the providers' own clients would send, as keys of the upstreams."""
+    configs = client_configs()
+    own = [name for name in upstreams if name in configs and "{key}" in configs[name].variables.values()]
     found = dict[str, str]()
-    for name in upstreams:
-        with suppress(KeyError, StopIteration):  # its client reads no key, or there is none
+    for name in own:  # not those that OpenAI's client speaks to: its key is another provider's
+        with suppress(KeyError):
             found[name_key_variable(name)] = find_key(os.environ, name)
     return found

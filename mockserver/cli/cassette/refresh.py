@@ -61,7 +61,7 @@ def _select(episodes: Sequence[Episode], number: int | None, max_age: float | No
 
 
 def _replace(cassette: CassetteFile, found: Sequence[Resent]) -> None:
-    news = {each.number: each for each in found if each.new is not None and not each.failure}
+    news = {each.number: each for each in found if each.new is not None}
 
     def change(episodes: tuple[Episode, ...]) -> tuple[Episode, ...]:
         if any(episodes[at - 1 : at] != (each.old,) for at, each in news.items()):

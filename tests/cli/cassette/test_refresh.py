@@ -37,7 +37,7 @@ class Provider:
                 url = f"http://127.0.0.1:{proxy.port}/openai/v1{path.format(id=self.id)}"
                 headers = {"authorization": f"Bearer {KEY}"}
                 answer = client.request("POST" if method == "UPLOAD" else method, url, headers=headers, **how)
-                self.id = answer.json()["id"] if "json" in answer.headers["content-type"] else ""
+                self.id = answer.json().get("id", "") if "json" in answer.headers["content-type"] else ""
         CassetteFile(self.place.folder / "chat.yaml").rewrite(lambda all_: tuple(replace(one, at=AT) for one in all_))
         self.server.reset(Setup.of(keys=[KEY], unmatched="generate", seed=2))  # other ids from now on
 
@@ -148,19 +148,22 @@ def test_files_and_polls_follow_their_new_ids(provider: Provider) -> None:
 def test_a_conversation_is_recorded_again_as_a_whole(provider: Provider) -> None:
     turns = [*CHAT["messages"], {"role": "assistant", "content": "Hello"}, {"role": "user", "content": "And?"}]
     provider.server.on(turn=0).reply("Hello")
+    provider.server.on().fail(429).times(1)
     provider.server.on().reply("Well")
-    provider.record(("POST", "/chat/completions", CHAT), ("POST", "/chat/completions", {**CHAT, "messages": turns}))
+    second = ("POST", "/chat/completions", {**CHAT, "messages": turns})
+    provider.record(("POST", "/chat/completions", CHAT), second, second)
     provider.server.on(turn=0).reply("Good day")
     broken = provider.server.on().fail(500)
     code, told = provider.run("refresh", "--write")
     assert code == 2
-    assert told[0] == "cassettes/chat.yaml#1: stays as it is, as #2 of the same conversation or object failed"
+    assert told[0] == "cassettes/chat.yaml#1: stays as it is, as #3 of the same conversation or object failed"
     assert "Good day" not in provider.file
     broken.remove()
     provider.server.on().reply("Well, well")
     assert provider.run("refresh", "--write")[0] == 0
-    _, second = provider.place.episodes("chat")
-    assert json.loads(second.request.body)["messages"][1]["content"] == "Good day"
+    _, *later = provider.place.episodes("chat")
+    assert [each.reply.status for each in later] == [429, 200]
+    assert [json.loads(each.request.body)["messages"][1]["content"] for each in later] == ["Good day"] * 2
 
 
 def test_without_an_upstream(place: Place) -> None:
@@ -182,6 +185,25 @@ def test_what_only_a_program_can_send_is_skipped(provider: Provider) -> None:
             "cassettes/tools.yaml: 0 of 1 episode sent again, 0 changed in meaning, 0 failed, 1 skipped",
         ],
     )
+
+
+def test_errors_of_a_moment_stay(provider: Provider) -> None:
+    provider.server.on().fail(429).times(1)
+    provider.server.on().reply("Hello")
+    provider.record(("POST", "/chat/completions", CHAT), ("POST", "/chat/completions", CHAT))
+    provider.server.on().reply("Good day")
+    code, told = provider.run("refresh", "--write")
+    assert (code, told[0]) == (0, "cassettes/chat.yaml#1: skipped, as a 429 depends on the moment")
+    assert [each.reply.status for each in provider.place.episodes("chat")] == [429, 200]
+    assert "Good day" in provider.file
+
+
+def test_the_key_of_the_providers_own_client(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+    provider.server.on().reply("Hello")
+    provider.record(("POST", "/chat/completions", CHAT))
+    monkeypatch.delenv("MOCKSERVER_UPSTREAM_KEY_OPENAI")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert provider.run("verify", "--live")[0] == 0
 
 
 def test_each_dialect_needs_its_upstream(provider: Provider) -> None:

@@ -47,8 +47,8 @@ def find_drift(old: Recorded, new: Recorded) -> Iterator[str]:
         return
     if old.frames is not None and new.frames is not None:
         events = parse_events(old.frames), parse_events(new.frames)
-        common = _find_common_names((*events[0], *events[1]))
-        yield from _compare_order(*(list_kinds(each, common) for each in events))
+        constant = _find_constant_names(events[0]) | _find_constant_names(events[1])
+        yield from _compare_order(*(list_kinds(each, constant | _BOOKKEEPING) for each in events))
         shapes = [_find_shape_of_events(each) for each in events]
     else:
         shapes = [find_shape(_parse(old)), find_shape(_parse(new))]
@@ -148,26 +148,26 @@ _NAMES = {bool: "boolean", type(None): "null"}
 # Streams.
 
 
-def list_kinds(events: Sequence[Event], common: Set[str]) -> list[str]:
+def list_kinds(events: Sequence[Event], constant: Set[str]) -> list[str]:
     """Return the kinds of events in their order, equal neighbours once, without what only keeps a connection open.
 
-    A chunk without a name or type is known by what it says besides what is `common`: `content`, `finish_reason`.
+    A chunk without a name or type is known by what it says besides what is `constant`: `content`, `finish_reason`.
     """
     kinds = list[str]()
     for event in events:
         kind = _find_type(event)
         if not kind:
-            names = [name for name in _list_names(event.json) if name not in common]
+            names = [name for name in _list_names(event.json) if name not in constant]
             kind = " ".join(names) if isinstance(event.json, Mapping) else event.text
         if kind not in ("", "ping") and kinds[-1:] != [kind]:
             kinds.append(kind)
     return kinds
 
 
-def _find_common_names(events: Sequence[Event]) -> Set[str]:
-    """Return what every chunk without a name or type says."""
+def _find_constant_names(events: Sequence[Event]) -> Set[str]:
+    """Return what every chunk without a name or type says: a field that all have got or lost is no other order."""
     names = [set(_list_names(event.json)) for event in events if not _find_type(event) and event.json is not None]
-    return _BOOKKEEPING | set.intersection(*names) if names else _BOOKKEEPING
+    return set.intersection(*names) if names else set()
 
 
 def _find_type(event: Event) -> str:

@@ -111,6 +111,13 @@ def test_fields_and_order_of_chunks() -> None:
     ]
 
 
+def test_a_field_that_all_chunks_have_got_is_no_other_order() -> None:
+    chunks = [chunk(role="assistant", content=""), chunk(content="Hi"), chunk("stop")]
+    assert list(find_drift(stream(*chunks), stream(*[{**each, "fee": 1} for each in chunks]))) == [
+        "[chunk].fee: added (number)"
+    ]
+
+
 def test_named_events_and_those_that_keep_alive() -> None:
     typed = [{"type": kind} for kind in ("message_start", "content_block_delta", "message_stop")]
     pinged = stream(typed[0], {"type": "ping"}, *typed[1:])

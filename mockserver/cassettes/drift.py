@@ -24,7 +24,8 @@ class ValueShape(Struct, frozen=True):
     words: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
-        return " or ".join(sorted(self.words)) if self.words else " or ".join(sorted(self.types))
+        types = self.types - {"text"} if self.words else self.types
+        return " or ".join((*sorted(types), *sorted(self.words)))
 
 
 class ListShape(Struct, frozen=True):

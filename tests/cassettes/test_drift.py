@@ -54,6 +54,7 @@ def chunk(finish: str | None = None, **delta: Any) -> dict[str, Any]:
         ({"output": [{"type": "text"}]}, {"output": [{"type": "call", "id": "a"}]}, None),
         (chat(tool_calls=[CALL]), chat(tool_calls=[{**CALL, "id": "call_2"}]), []),
         ([1, 2], [1, 2, 3], []),
+        ([{"status": "done"}], [{"status": "done"}, {"status": None}], ["[].status: done -> null or done"]),
         ({"code": "print(1)"}, {"code": "print(2)"}, []),
         ({"code": "a", "message": "No."}, {"code": "b", "message": "Never."}, ["code: a -> b"]),
     ],

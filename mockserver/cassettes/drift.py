@@ -23,10 +23,6 @@ class ValueShape(Struct, frozen=True):
     types: frozenset[str]
     words: frozenset[str] = frozenset()
 
-    def __str__(self) -> str:
-        types = self.types - {"text"} if self.words else self.types
-        return " or ".join((*sorted(types), *sorted(self.words)))
-
 
 class ListShape(Struct, frozen=True):
     """The shapes of a list's items by their kinds, such as `[text]`; of an empty list nothing is known."""
@@ -56,7 +52,7 @@ def find_drift(old: Recorded, new: Recorded) -> Iterator[str]:
     for found in find_differences(*shapes, pair=_pair_shapes, equal=_fits):
         where = one_line("".join(_write_step(step) for step in found.path).removeprefix(".")) or "the body"
         if found.kind == "changed":
-            yield f"{where}: {_describe(found.one)} -> {_describe(found.other)}"
+            yield f"{where}: {_describe(found.one, found.other)} -> {_describe(found.other, found.one)}"
         else:
             value = found.one if found.kind == "removed" else found.other
             yield f"{where}: {found.kind} ({_describe(value)})"
@@ -128,10 +124,13 @@ def _fits(one: Json, other: Json) -> bool:
     return other.types <= one.types and one.words == other.words
 
 
-def _describe(shape: Json) -> str:
-    if isinstance(shape, ValueShape):
-        return shown(str(shape))[1:-1]
-    return "list" if isinstance(shape, ListShape) else "table"
+def _describe(shape: Json, other: Json = None) -> str:
+    """Return a shape in words; of a value with words, only what its counterpart, the `other`, may not have, too."""
+    if not isinstance(shape, ValueShape):
+        return "list" if isinstance(shape, ListShape) else "table"
+    shared = other.types if isinstance(other, ValueShape) and other.words != shape.words else frozenset[str]()
+    types = shape.types - shared - {"text"} if shape.words else shape.types
+    return shown(" or ".join((*sorted(types), *sorted(shape.words))))[1:-1]
 
 
 def _write_step(step: str | int) -> str:

@@ -22,6 +22,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._errors import ProviderError, refuse
 from mockserver.dialects._fields import Model, integer, list_of, literal, optional, shape, text
 from mockserver.dialects._forms import nest_fields, parse_form
+from mockserver.dialects._media_files import check_picture
 from mockserver.dialects._parse import Body, Complaint, read_body, read_object, refuse_first, unknown_fields
 from mockserver.dialects._reply import STREAM_LINES, RequestLines, json_reply, merge_headers
 from mockserver.kinds.images import USUAL_SIZE, Images
@@ -175,15 +176,13 @@ def read_image_form(http: HttpRequest, validation: Validation) -> dict[str, Json
             body[name] = int(stated)
     if "stream" in body:
         body["stream"] = body["stream"] == "true"
+    masks = form.files("mask")
     for number, image in enumerate(images, 1):
-        if validation is Validation.LIVE and not image.data.startswith(_BEGINNINGS):
-            message = f"Invalid image file or mode for image {number}, please check your image file."
-            raise Failure("bad_parameter", message, kind="image_generation_user_error", code="invalid_image_file")
-    body["files"] = [sha256(part.data).hexdigest() for part in (*images, *form.files("mask"))]
+        check_picture(image, f"image {number}", validation)
+    for mask in masks:
+        check_picture(mask, "mask", validation)
+    body["files"] = [sha256(part.data).hexdigest() for part in (*images, *masks)]
     return body
-
-
-_BEGINNINGS = (b"\x89PNG", b"\xff\xd8", b"RIFF")
 
 
 def _find_files(body: Body) -> Body:

@@ -61,6 +61,10 @@ class Wave(Struct, frozen=True):
     samples: bytes
     bytes_a_second: int
 
+    @property
+    def seconds(self) -> float:
+        return len(self.samples) / self.bytes_a_second
+
 
 def find_wave(data: bytes) -> Wave | None:
     """Return the sound of a WAV file (RIFF), however long it says it is; None if it is no such file."""
@@ -82,7 +86,7 @@ def find_wave(data: bytes) -> Wave | None:
 def measure(data: bytes) -> float:
     """Return about how many seconds a file plays: exactly for WAV, others by 32 kbit/s."""
     wave = find_wave(data)
-    return len(data) / 4_000 if wave is None else len(wave.samples) / wave.bytes_a_second
+    return len(data) / 4_000 if wave is None else wave.seconds
 
 
 def write_wav(speech: Speech) -> bytes:

@@ -12,6 +12,9 @@ import openai
 import pytest
 from openai import OpenAI
 
+from mockserver.core.seed import Seed
+from mockserver.media.formats import write_jpeg, write_png
+from mockserver.media.picture import draw
 from tests.kit.served import Served, served
 
 RULES = """
@@ -22,6 +25,8 @@ rules:
   - {when: {operation: images, param.prompt: "*refused*"}, then: {error: content_filter}}
 """
 MODEL = "gpt-image-2"
+PICTURE = draw("A cat", 16, 16, Seed())
+CAT = write_png(PICTURE)
 
 
 @pytest.fixture(scope="module")
@@ -112,17 +117,39 @@ def test_a_url_leads_to_the_picture(client: OpenAI) -> None:
 
 def test_edits_take_one_image_or_several(client: OpenAI, tmp_path: Path) -> None:
     one, other = tmp_path / "one.png", tmp_path / "other.png"
-    one.write_bytes(b"\x89PNG 1")
-    other.write_bytes(b"\x89PNG 2")
+    one.write_bytes(CAT)
+    other.write_bytes(write_jpeg(PICTURE))
     with one.open("rb") as first, other.open("rb") as second:
         single = client.images.edit(model=MODEL, image=first, prompt="more blue", size="1024x1536")
-        several = client.images.edit(model=MODEL, image=[first, second], prompt="more blue", n=2, mask=b"\x89PNG")
+        several = client.images.edit(model=MODEL, image=[first, second], prompt="more blue", n=2, mask=CAT)
     assert decode(read((single.data or [])[0])) == ("png", (1024, 1536), (20, 60, 220, 255))
     assert len(several.data or []) == 2
     assert single.usage is not None
     assert single.usage.input_tokens_details.image_tokens == 272
-    events = list(client.images.edit(model=MODEL, image=b"\x89PNG", prompt="more blue", stream=True))
+    events = list(client.images.edit(model=MODEL, image=CAT, prompt="more blue", stream=True))
     assert [event.type for event in events] == ["image_edit.completed"]
+
+
+@pytest.mark.parametrize(
+    ("image", "code"),
+    [
+        (("cat.gif", b"GIF89a\x40\x01\xf0\x00\xf7\0\0"), "invalid_image_file"),
+        (("cat.png", b"no picture"), "invalid_image_file"),
+        (("cat.png", b"\x89PNG\r\n\x1a\n torn"), "invalid_image_file"),
+        (("upload", b"%PDF-1.7"), "invalid_image_file"),
+        (("cat.webp", b""), "invalid_image_file"),
+        (("notes.txt", b"words"), "unsupported_file_mimetype"),
+    ],
+)
+def test_what_is_no_picture_cannot_be_edited(client: OpenAI, image: tuple[str, bytes], code: str) -> None:
+    for how in ({"image": image}, {"image": [CAT, image]}, {"image": CAT, "mask": image}):
+        with pytest.raises(openai.BadRequestError) as caught:
+            client.images.edit(model=MODEL, prompt="more blue", **how)  # type: ignore[call-overload]
+        assert caught.value.code == code
+
+
+def test_a_placeholder_that_says_nothing_of_itself_is_taken_for_a_picture(client: OpenAI) -> None:
+    assert client.images.edit(model=MODEL, prompt="more blue", image=b"Example data").data
 
 
 @pytest.mark.parametrize(

@@ -54,16 +54,23 @@ _INSTEAD = "Use 'json' or 'text' instead."
 class AudioApi(Struct, frozen=True):
     """The operations on sounds of a dialect whose replies have these header lines.
 
-    `elsewhere` returns the fields that are in the path.
+    `elsewhere` returns the fields that are in the path. `tells_usage`: transcriptions say what they cost.
     """
 
     dialect: str
     lines: RequestLines
     elsewhere: Callable[[HttpRequest], Body] = lambda http: {}
+    tells_usage: bool = True
 
     def operations(self) -> tuple[Operation, ...]:
         return (
             Operation("speech", "POST", "/audio/speech", self._parse_speech, self._render_speech, error=error_event),
+            *self.hearing_operations(),
+        )
+
+    def hearing_operations(self) -> tuple[Operation, ...]:
+        """Return the operations on recordings."""
+        return (
             Operation(
                 *("transcriptions", "POST", "/audio/transcriptions", self._transcribe, self._render_transcript),
                 error=error_event,
@@ -151,7 +158,10 @@ class AudioApi(Struct, frozen=True):
             own = (("content-type", "text/plain; charset=utf-8"), ("content-length", str(len(data))))
             return Reply(200, merge_headers((*HeaderLines(lines), *own), outcome.headers), data)
         bodies = {"verbose_json": written.make_verbose, "diarized_json": written.make_diarized}
-        return json_reply(200, bodies.get(wanted, written.make_body)(), lines, outcome.headers)
+        body = bodies.get(wanted, written.make_body)()
+        if not self.tells_usage:
+            body = {key: value for key, value in body.items() if key != "usage"}
+        return json_reply(200, body, lines, outcome.headers)
 
 
 def count_tokens(seconds: float) -> int:

@@ -106,6 +106,17 @@ class Limiter:
             counts_tokens=any(rate.kind == "tokens" for rate in rates),
         )
 
+    async def count_handshake(self, namespace: str, key: str | None, rate_headers: RateHeaders) -> None:
+        """Count the handshake of a WebSocket as a request of a key, to no model. Raises Failure if it has none left."""
+        charge = self.charge(key, "")
+        if not charge.rates:
+            return
+        admission = await self.store.enter(namespace, charge.draws, Limits())
+        if admission.result == "empty":
+            left = rate_headers(_find_standings(charge.rates, admission.waits))
+            failure = _limit_failure(charge, charge.draws, admission.waits, left)
+            raise failure.changed(details={**failure.details, "model": "WebSocket connections"})
+
 
 _MOST_CHARGES = 1000  # pairs of a key and a model
 
@@ -237,11 +248,12 @@ class Reservation(Struct):
         waits: Sequence[float] = () if self._drawn is None else self._drawn[1]
         if charge.counts_tokens and spent != charge.needed:
             waits = await self.limiter.store.take(self.namespace, charge.more(spent - charge.needed))
-        if isinstance(outcome, (Failure, Raw)):  # a rule's error, for example, has the headers that it states
+        if type(outcome) is Failure or type(outcome) is Raw:  # a rule's error, for example, has those that it states
             stated = self._remaining(charge, waits)
         else:
             stated = getattr(outcome, "headers", ())
-        charge = charge.of(charge.needed, spent, frozenset([name.lower() for name, _ in stated]))
+        names = frozenset([name.lower() for name, _ in stated]) if stated else _NO_NAMES
+        charge = charge.of(charge.needed, spent, names)
         self._drawn, self._headers = (charge, waits), None
         return charge
 
@@ -287,11 +299,14 @@ def _find_standings(rates: Rates, waits: Sequence[float]) -> Standings:
 
 def _count_spent(outcome: Outcome, needed: int) -> int:
     """The tokens that an outcome takes: 0 if it is a failure, those of the prompt if it does not say."""
+    if type(outcome) is Answer:  # first, as most are; a match takes far longer
+        return outcome.usage.total
     match outcome:
-        case Answer():
-            return outcome.usage.total
         case Artifact(tokens=int(tokens)):
             return tokens
         case Failure():
             return 0
     return needed
+
+
+_NO_NAMES = frozenset[str]()

@@ -1,10 +1,10 @@
 """OpenAI's own client with images, over a real socket: the answers are pictures that another program decodes."""
 
 import io
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import av
 import httpx2
@@ -69,6 +69,23 @@ def test_a_picture_has_the_format_and_size_that_were_asked_for(
     assert pictures[0] != pictures[1]
     again = client.images.generate(model=MODEL, prompt="a cat", size="1536x1024", output_format=kind, n=2)
     assert [read(each) for each in again.data or ()] == pictures
+
+
+@pytest.mark.parametrize("quality", ["auto", "low", "medium", "high"])
+@pytest.mark.parametrize("size", ["auto", "1024x1024", "1024x1536", "1536x1024"])
+def test_every_size_quality_and_background_of_every_format_is_a_picture(
+    client: OpenAI, size: str, quality: Literal["auto", "low", "medium", "high"]
+) -> None:
+    forms: dict[str, str] = {"png": "png", "jpeg": "mjpeg", "webp": "webp"}
+    width, height = map(int, ("1024x1024" if size == "auto" else size).split("x"))
+    for kind, codec in forms.items():
+        for background in ("opaque", "auto") if kind == "jpeg" else ("opaque", "auto", "transparent"):
+            asked: Any = {"size": size, "quality": quality, "output_format": kind, "background": background}
+            made = client.images.generate(model=MODEL, prompt="a teal cat", **asked)
+            found, size_found, pixel = decode(read((made.data or [])[0]))
+            assert (found, size_found) == (codec, (width, height))
+            assert pixel[3] == (0 if background == "transparent" else 255)
+            assert (made.size, made.background) == (f"{width}x{height}", background.replace("auto", "opaque"))
 
 
 def test_a_rule_states_color_and_words(client: OpenAI) -> None:
@@ -148,6 +165,17 @@ def test_what_is_no_picture_cannot_be_edited(client: OpenAI, image: tuple[str, b
         assert caught.value.code == code
 
 
+@pytest.mark.parametrize("url", ["data:image/png;base64,no", "data:image/png;base64,Tm8=", "data:text/plain,No"])
+def test_what_is_no_picture_in_a_url_cannot_be_edited(server: Served, url: str) -> None:
+    place = f"{server.base('openai')}/images/edits"
+    picture = {"image_url": f"data:image/png;base64,{b64encode(CAT).decode()}"}
+    for body in ({"images": [picture, {"image_url": url}]}, {"images": [picture], "mask": {"image_url": url}}):
+        answer = httpx2.post(place, json={"prompt": "more blue", **body})
+        assert answer.status_code == 400
+        assert answer.json()["error"]["code"] in ("invalid_image_file", "unsupported_file_mimetype")
+    assert httpx2.post(place, json={"prompt": "more blue", "images": [picture]}).status_code == 200
+
+
 def test_a_placeholder_that_says_nothing_of_itself_is_taken_for_a_picture(client: OpenAI) -> None:
     assert client.images.edit(model=MODEL, prompt="more blue", image=b"Example data").data
 
@@ -160,6 +188,8 @@ def test_a_placeholder_that_says_nothing_of_itself_is_taken_for_a_picture(client
         ({"prompt": "a cat", "size": "0x10"}, "size"),
         ({"prompt": "a cat", "size": "٣x٣"}, "size"),
         ({"prompt": "a cat", "n": 11}, "n"),
+        ({"prompt": "a cat", "background": "transparent", "output_format": "jpeg"}, "background"),
+        ({"prompt": "a cat", "output_compression": 50}, "output_compression"),
         ({"prompt": "a" * 32_001}, "prompt"),
         ({}, "prompt"),
     ],

@@ -248,3 +248,11 @@ def test_a_long_text_takes_no_longer_than_its_length(server: Served, text: str, 
     sound = b"ID3" + Speech(text).mark
     answer = httpx2.post(url, files={"file": ("a.mp3", sound)}, data={"model": LISTENER, **how}, timeout=5)
     assert answer.status_code == 200
+
+
+def test_a_recording_needs_no_file_name(server: Served) -> None:
+    sound = write_wav(Speech("Hi"))
+    head = b'--b\r\nContent-Disposition: form-data; name="file"\r\nContent-Type: application/octet-stream\r\n\r\n'
+    how = {"content-type": "multipart/form-data; boundary=b"}
+    url = f"{server.base('openai')}/audio/transcriptions"
+    assert httpx2.post(url, content=head + sound + b"\r\n--b--\r\n", headers=how).json()["text"] == "Hi"

@@ -115,10 +115,11 @@ class Feed:
         changed = [row for row, told in self._open.values() if row.ended or _find_state(row) != told]
         changed = sorted(changed, key=lambda row: not row.ended)[:MOST_CHANGED]
         fresh = list[Exchange]()
-        if rows.journal.last > self._last:
+        last = rows.journal.last
+        if last > self._last:
             every = rows.select(self._request.namespaces)
             fresh = every[bisect_right(every, self._last, key=attrgetter("seq")) :]
-            self._last = rows.journal.last
+            self._last = fresh[-1].seq if fresh else last  # another thread may open a call meanwhile
         for row in (*changed, *fresh):
             self._open.pop(row.seq, None)
             if row.kept and not row.ended:  # last, so that with many open calls each has its turn

@@ -10,7 +10,7 @@ from msgspec import Struct
 from mockserver.core.call import Call, Tool
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.choosing import HANDOFF, blank_quotes
-from mockserver.model.closing import WHEN_DONE
+from mockserver.model.form import WHEN_DONE
 from mockserver.model.vocabulary import RULING, Keys, ends, keys, stem, weight, words
 
 

@@ -11,9 +11,8 @@ from mockserver.core.call import Call, Message, Tool
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.properties import alike
-from mockserver.model.choices import find_options
 from mockserver.model.choosing import HANDOFF, find_best, find_tool_requests
-from mockserver.model.triggers import is_triggered
+from mockserver.model.orders import find_options
 from mockserver.model.vocabulary import RULING, excerpt, folded, parts, vocabulary
 
 
@@ -81,8 +80,7 @@ def choose_speaker(call: Call) -> str | None:
     """Return the next of the roles that a prompt lists: the one addressed, or who did not speak yet."""
     ruling = (each for each in call.messages if each.role in RULING or each.text == call.last_user)
     orders = dict.fromkeys(excerpt(each.text) for each in (*call.messages[-1:], *ruling))
-    asking = (text for text in orders if is_triggered("next_speaker", text))
-    order, names = next(((text, names) for text in asking if (names := _roles(text))), ("", []))
+    order, names = next(((text, names) for text in orders if (names := _roles(text))), ("", []))
     ending = [name for name in names if _is_end(name, ("next",))]
     workers = [name for name in names if name not in ending]
     if not workers:

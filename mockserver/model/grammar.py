@@ -139,7 +139,7 @@ class _Grammar:
     @property
     def blank(self) -> str:
         """What may stand between any two tokens."""
-        names = [self.bodies.get(_first_token(tree).value, tree) for tree in self.ignored]
+        names: list[LarkTree] = [self.bodies.get(_first_token(tree).value, tree) for tree in self.ignored]
         patterns = [self.patterns.get(token.value) for tree in names for token in tree.scan_values(lambda _: True)]
         written = [_first_token(tree).value.strip('"') for tree in self.ignored]
         blanks = (" ", "\n", "\t")
@@ -227,7 +227,7 @@ class _Writer:
     def __init__(self, grammar: _Grammar, rng: Random, said: Mentions) -> None:
         self.grammar = grammar
         self.rng = rng
-        self.values = _find_phrases(said)[:_MAX_VALUES]
+        self.values = [*_find_phrases(said)][:_MAX_VALUES]
         self.words = {word.casefold() for word in _WORD.findall(said.text[:_MAX_PROMPT])}
         self.spare = _MAX_MORE  # what may be added to the smallest derivation
 

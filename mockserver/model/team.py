@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, Message, Tool
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.arguments.properties import alike
+from mockserver.model.arguments.evidence import alike
 from mockserver.model.choosing import HANDOFF, find_best, find_tool_requests
 from mockserver.model.orders import find_options
 from mockserver.model.vocabulary import RULING, excerpt, folded, parts, vocabulary

@@ -424,6 +424,6 @@ _ENDS = frozenset(".!?;\n()")
 _WIDE = frozenset(("pair", "member", "json"))
 _COUNTING = (" ", " of ", " x ", "x ", " × ")
 LISTED = lazy_pattern(  # what stands between the items of a list
-    r"(?i)\s{0,3}(?:,|;|&|\+|/|、|，|\b(?:and|or|und|et|y|e|plus|as well as)\b|\n\s{0,8}(?:[-*•]|\d{1,3}[.)]))[\s,]{0,3}"
-    r"(?:and |und |et |y |e |or )?(?:an? |the |some |to |in |for |from |with )?"
+    r"(?i)\s{0,3}(?:,|;|&|\+|/|、|，|\b(?:and|or|und|et|y|e|plus|as well as)\b|\n\s{0,8}(?:[-*•]|\d{1,3}[.)]))"
+    r"[\s,]{0,3}(?:and |und |et |y |e |or )?(?:an? |the |some |to |in |for |from |with )?"
 )

@@ -178,7 +178,7 @@ def _selects(selection: Json, tool: McpTool) -> bool:
     return is_named and (read_only is None or is_reading is read_only)
 
 
-class IdShape(Struct, frozen=True):
+class IdShape(Struct, frozen=True, cache_hash=True):
     """The shape of a provider's ids: a prefix and a number of letters and digits (`alnum`, `base58`), hex or
     decimal digits.
 

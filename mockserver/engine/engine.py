@@ -174,8 +174,8 @@ class Engine:
         they are `part_of` the call that cassettes record. Raises Failure if such a part is refused.
         """
         asked = call if part_of is None else part_of
-        if part_of is None:
-            REQUEST_WORK.set(RequestWork())
+        if part_of is None and REQUEST_WORK.get() is not None:  # that of an earlier request on this connection
+            REQUEST_WORK.set(None)
         terms = self.policy.terms[call.dialect, call.model]
         if terms.tokenizer is not call.tokenizer:
             call = use_tokenizer(call, terms.tokenizer)
@@ -466,6 +466,7 @@ class Engine:
             times = await self.counters.count(call.http.namespace, name_ids_counter(call))
             mark = str(times) if times > 1 or self.policy.unique_ids else ""
         within: list[Plan] = []
+        _share_work()
         plan = Plan(await work(self._open_objects(call, statuses, mark, within)), source or "stored")
         return attribute_plan(plan, [*([plan] if source else ()), *within]) if within else plan
 
@@ -532,6 +533,7 @@ class Engine:
 
     async def _plan_each(self, call: Call, asked: Call) -> Plan:
         """Plan each prompt of a call; the first failure ends the work and answers the whole call."""
+        _share_work()
         plans = list[Plan]()
         for single in split_prompts(call):
             plans.append(await self.plan(single, part_of=asked))
@@ -623,6 +625,12 @@ def _write_remarks(rule: Rule, whys: Sequence[str]) -> tuple[str, ...]:
 _MOST_AHEAD = 100  # rules that count
 
 
+def _share_work() -> None:
+    """Let all parts of a request share the work that it may cost, however many they are."""
+    if REQUEST_WORK.get() is None:
+        REQUEST_WORK.set(RequestWork())
+
+
 async def _find_open(ahead: list[FoundRule], scenario: ScenarioState) -> int | None:
     """Return the index of the first rule that may answer; count those that are tried."""
     last = len(ahead) - 1
@@ -634,6 +642,7 @@ async def _find_open(ahead: list[FoundRule], scenario: ScenarioState) -> int | N
 async def _plan_batch(engine: Engine, call: Call) -> Plan:
     """Answer each call of a batch, and keep the results for when they are looked up."""
     results, plans = list[tuple[Call, Outcome]](), list[Plan]()
+    _share_work()
     for asked in call.batch:
         if isinstance(asked, Failure):
             results.append((call, asked))

@@ -26,6 +26,7 @@ from mockserver.core.http import (
     is_everywhere,
     is_loopback,
     matches,
+    write_lines,
 )
 from mockserver.core.http import origin as canonical
 from mockserver.core.mcp_server import McpServer
@@ -348,14 +349,16 @@ class CorsMiddleware(_OnceOnly):
         else:
             await self._others(scope, receive, send)
 
-    def _headers_for(self, origin: str | None) -> Headers:
+    def _headers_for(self, origin: str | None) -> HeaderLines:
         """Return what it adds to an answer at a provider's path; `origin`: what the request says of it."""
         adds = self if self._others is None or origin is None or self.is_allowed_origin(origin) else self._others
         start: Message = {"type": "http.response.start", "headers": []}
         step = CORSMiddleware.send(adds, start, _pass, RequestHeaders({} if origin is None else {"origin": origin}))
         with suppress(StopIteration):
             step.send(None)  # which awaits nothing
-        return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in start["headers"])
+        return HeaderLines(
+            write_lines([(name.decode("latin-1"), value.decode("latin-1")) for name, value in start["headers"]])
+        )
 
 
 async def _pass(message: Message) -> None:
@@ -374,17 +377,18 @@ async def _answer_nothing(scope: Scope, receive: Receive, send: Send) -> None:
 
 def add_origin_headers(
     request: HttpRequest, reply: Headers | HeaderLines, origins: tuple[str, ...]
-) -> tuple[Headers | HeaderLines, Headers]:
+) -> tuple[Headers | HeaderLines, HeaderLines]:
     """Return a reply's own headers, and those for pages of other origins, which win over its own."""
-    origin = request.header("origin")
-    added = make_cors_middleware(origins).headers_for(origin)
+    added = make_cors_middleware(origins).headers_for(request.header("origin"))
+    if type(reply) is HeaderLines and "vary: " not in reply.lines and "access-control-" not in reply.lines:
+        return reply, added  # as most, and without looking at each header
     stated = [name.lower() for name, _ in reply]
     if not any(name == "vary" or name.startswith("access-control-") for name in stated):
         return reply, added
     names = {name for name, _ in added} - {"vary"}
     vary = ", ".join([value for name, value in (*reply, *added) if name.lower() == "vary"])
     own = [(name, value) for name, value in reply if name.lower() not in (*names, "vary")]
-    return tuple(own), (*[field for field in added if field[0] != "vary"], ("vary", vary))
+    return tuple(own), HeaderLines(write_lines([*[field for field in added if field[0] != "vary"], ("vary", vary)]))
 
 
 def is_control(path: str) -> bool:

@@ -237,11 +237,12 @@ class Reservation(Struct):
         waits: Sequence[float] = () if self._drawn is None else self._drawn[1]
         if charge.counts_tokens and spent != charge.needed:
             waits = await self.limiter.store.take(self.namespace, charge.more(spent - charge.needed))
-        if isinstance(outcome, (Failure, Raw)):  # a rule's error, for example, has the headers that it states
+        if type(outcome) is Failure or type(outcome) is Raw:  # a rule's error, for example, has those that it states
             stated = self._remaining(charge, waits)
         else:
             stated = getattr(outcome, "headers", ())
-        charge = charge.of(charge.needed, spent, frozenset([name.lower() for name, _ in stated]))
+        names = frozenset([name.lower() for name, _ in stated]) if stated else _NO_NAMES
+        charge = charge.of(charge.needed, spent, names)
         self._drawn, self._headers = (charge, waits), None
         return charge
 
@@ -287,11 +288,14 @@ def _find_standings(rates: Rates, waits: Sequence[float]) -> Standings:
 
 def _count_spent(outcome: Outcome, needed: int) -> int:
     """The tokens that an outcome takes: 0 if it is a failure, those of the prompt if it does not say."""
+    if type(outcome) is Answer:  # first, as most are; a match takes far longer
+        return outcome.usage.total
     match outcome:
-        case Answer():
-            return outcome.usage.total
         case Artifact(tokens=int(tokens)):
             return tokens
         case Failure():
             return 0
     return needed
+
+
+_NO_NAMES = frozenset[str]()

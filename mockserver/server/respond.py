@@ -407,21 +407,28 @@ class Responder(Struct, eq=False):
         if own is not reply.headers:
             response.reply = replace(reply, headers=own)
         row.plan, row.status = plan, reply.status
-        row.reply_headers = (*own, *limits) if limits else own
+        more = write_lines(limits) if limits else ""
+        if not limits:
+            row.reply_headers = own
+        elif type(own) is HeaderLines:
+            row.reply_headers = HeaderLines(own.lines + more, own.sized)
+        else:
+            row.reply_headers = (*own, *limits)
         call = response.call
         if plan is HOME:  # a look at the server is no call
             visit.journal.forget(row)
         if call is not None:
             row.call, row.model, row.operation = call, call.model, call.operation
-        more = write_lines(limits) if limits else ""
         if settings.source_headers:
             more += f"{_write_source_line(plan.source)}x-mockserver-call: {row.seq}\r\n"
             if self.live.fleet is not None and self.live.fleet.lost:
                 more += "x-mockserver-state: lost\r\n"
-        response.extra_headers = extra = HeaderLines(more)
         if settings.cors and response.forwarded is None:  # what an upstream answers is not known yet
-            own, across = add_origin_headers(request, own, settings.cors)
-            response.reply, response.extra_headers = replace(reply, headers=own), (*extra, *across)
+            merged, across = add_origin_headers(request, own, settings.cors)
+            if merged is not own:
+                response.reply = replace(reply, headers=merged)
+            more += across.lines
+        response.extra_headers = HeaderLines(more)
         return response
 
 

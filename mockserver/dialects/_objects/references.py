@@ -3,8 +3,8 @@
 Sources: https://platform.openai.com/docs/guides/conversation-state and /docs/guides/tools-file-search.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
@@ -25,7 +25,8 @@ from mockserver.kinds.objects import Objects
 from mockserver.wire.responses import list_output_items
 
 _FILE_SEARCH, _FILE_SEARCH_CALL = "file_search", "file_search_call"
-_NAMED = re.compile(rb'"(?:conversation|vector_store_ids|file_id)"')  # fields that refer to objects
+_RESPONSES = "responses"  # the operation that may go on with a conversation
+_read_parts = attrgetter("parts")
 
 
 class KeptReferences(Struct, frozen=True):
@@ -98,16 +99,18 @@ class KeptReferences(Struct, frozen=True):
 
 def refer_to_kept(call: Call, api: ObjectsApi) -> Call:
     """Return the call with its `References`, if its body names objects."""
-    if _NAMED.search(call.http.body) is None:  # as in most
+    searches = tuple([tool for tool in call.tools if tool.kind == _FILE_SEARCH]) if call.tools else ()
+    has_parts = any(map(_read_parts, call.messages))
+    conversation: Json = call.raw.get("conversation") if call.operation == _RESPONSES else None
+    if not (conversation or has_parts or searches):  # as in most
         return call
-    conversation: Json = call.raw.get("conversation")
     if isinstance(conversation, Mapping):
         conversation = conversation.get("id")
     references = KeptReferences(
         api=api,
         conversation=conversation if isinstance(conversation, str) else None,
-        files=tuple(_list_file_ids(call)),
-        searches=tuple([tool for tool in call.tools if tool.kind == _FILE_SEARCH]),
+        files=tuple(_list_file_ids(call)) if has_parts else (),
+        searches=searches,
     )
     if references.conversation is None and not references.files and not references.searches:
         return call

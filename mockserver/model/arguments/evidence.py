@@ -186,12 +186,17 @@ def _score_text(mention: Mention, prop: Property) -> int:
     if fitness is None:
         return near - 15 if kind in _NAMED_BY_NEIGHBOURS and near > 30 else 0
     preposition = points("preposition_points").get(prop.semantic_type, {}).get(mention.cue, 0)
-    features = sum(
-        weight
-        for weight, kinds, semantic_types, holds in _FEATURES
-        if kind in kinds and (not semantic_types or prop.semantic_type in semantic_types) and holds(mention, prop)
-    )
+    features = sum(weight for weight, holds in _list_features(kind, prop.semantic_type) if holds(mention, prop))
     return fitness + near + _score_role(mention, prop) + preposition + features
+
+
+@lru_cache(maxsize=1024)
+def _list_features(kind: str, semantic_type: str) -> Sequence[tuple[int, "Holds"]]:
+    return [
+        (weight, holds)
+        for weight, kinds, semantic_types, holds in _FEATURES
+        if kind in kinds and (not semantic_types or semantic_type in semantic_types)
+    ]
 
 
 def _refine_kind(mention: Mention, prop: Property) -> str:

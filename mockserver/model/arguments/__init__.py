@@ -21,8 +21,9 @@ from mockserver.model.arguments.assigning import (
     find_count_of_items,
     read_properties,
 )
-from mockserver.model.arguments.mentions import Mention, read
+from mockserver.model.arguments.mentions import read
 from mockserver.model.arguments.records import split_objects
+from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import ends, parts
 
 __all__ = ["NOTHING", "WHOLE", "Fits", "Mention", "Mentions", "mentions"]

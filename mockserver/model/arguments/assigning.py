@@ -22,7 +22,8 @@ from mockserver.model.arguments.evidence import (
     score,
 )
 from mockserver.model.arguments.free_text import find_announced, find_remainder
-from mockserver.model.arguments.mentions import LISTED, Mention, read
+from mockserver.model.arguments.mentions import LISTED, read
+from mockserver.model.arguments.values import Mention
 from mockserver.model.budget import spend
 from mockserver.model.vocabulary import heading_of, parts, singular, truth, vocabulary, word_list, word_set
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.arguments.mentions import Mention
+from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import (
     heading_of,
     is_verb,

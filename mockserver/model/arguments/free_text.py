@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.arguments.mentions import Mention
+from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import vocabulary, word_set
 
 Place = tuple[int, int]  # where something starts and ends

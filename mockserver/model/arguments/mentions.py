@@ -10,11 +10,12 @@ from contextlib import suppress
 from functools import cache, lru_cache
 from itertools import chain
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
+from mockserver.model.arguments import quantities
+from mockserver.model.arguments.values import Mention
 from mockserver.model.fillers import word_lists
 from mockserver.model.vocabulary import (
     language_of_prepositions,
@@ -26,30 +27,9 @@ from mockserver.model.vocabulary import (
 )
 
 
-class Mention(Struct, frozen=True):
-    """A value in a text, from `start` up to `end`; `key` is its name in the text, if it has one."""
-
-    kind: (
-        str  # number, money, quoted, date, time, datetime, duration, email, url, id, name, words, pair, member, json...
-    )
-    value: Json
-    start: int
-    end: int
-    key: str = ""
-    unit: str = ""  # of a number: a unit, a currency's code, "%", "#"; of words: "the", "lead", "label" or "counted"
-    cue: str = ""  # the preposition before it, in English
-    before: tuple[str, ...] = ()  # the words before it in its clause, in the singular, nearest first
-    after: tuple[str, ...] = ()  # the words after it
-
-    def overlaps(self, other: "Mention") -> bool:
-        return self.start < other.end and other.start < self.end
-
-
 @lru_cache(maxsize=64)
 def read(text: str) -> tuple[Mention, ...]:
     """Return what a text mentions, in order. Mentions may overlap: a pair and the number in it."""
-    from mockserver.model.arguments import quantities  # which knows mentions
-
     claimed, counts = bytearray(len(text)), quantities.may_have_quantities(text)
     strict = list(_claim(find_fragments(text), claimed))
     inner = [member for fragment in strict for member in _read_members(text, fragment)]
@@ -76,9 +56,7 @@ def _claim(found: Iterable[Mention], claimed: bytearray) -> Iterator[Mention]:
 
 
 def _read_numbers(text: str, whole: Mention) -> Iterator[Mention]:
-    from mockserver.model.arguments.quantities import find_numbers
-
-    for number in find_numbers(text[whole.start : whole.end]):
+    for number in quantities.find_numbers(text[whole.start : whole.end]):
         yield replace(number, start=number.start + whole.start, end=number.end + whole.start)
 
 

@@ -11,7 +11,7 @@ from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.assigning import Candidate, rank_candidates, read_properties
 from mockserver.model.arguments.evidence import Property
-from mockserver.model.arguments.mentions import Mention
+from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import parts, vocabulary
 
 Place = tuple[int, int]

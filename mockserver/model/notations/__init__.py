@@ -2,7 +2,7 @@
 
 Each module here is one notation. Its `read` finds the agent that a prompt describes: the prompt as a call that offers
 tools and holds the earlier steps as calls and results, and how the next calls and the last answer are written. Which
-tool is called, and with what, is decided as for all calls. Modules are found by being here; only `fields` answers
+tool is called, and with what, is decided as for all calls. Modules are found by being here; only `named_fields` answers
 itself, as its notation keeps values besides calls.
 """
 
@@ -51,7 +51,7 @@ Answer = Callable[[Call, Seed, Mapping[str, Json]], DraftChoice]  # in words
 
 def answer_in_notation(call: Call, seed: Seed, answer: Answer) -> DraftChoice | None:
     """Return the next calls of the agent that a prompt describes, or its last answer; None if it describes none."""
-    from mockserver.model.notations.fields import answer_in_fields
+    from mockserver.model.notations.named_fields import answer_in_fields
 
     if (fields := answer_in_fields(call, seed)) is not None:
         return fields

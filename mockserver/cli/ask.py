@@ -81,7 +81,7 @@ def ask_command(
 
 
 def _decode_argument(argument: str) -> str:
-    """Read as UTF-8 what the locale of the terminal, such as plain C, has no letters for."""
+    """Decode as UTF-8 what the locale of the terminal, such as plain C, cannot represent."""
     try:
         argument.encode()
     except UnicodeEncodeError:

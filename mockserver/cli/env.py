@@ -42,14 +42,14 @@ FORMATS: Mapping[str, Callable[[Variables], Iterator[str]]] = {
 @click.command(name="env")
 @click.option("--for", "name", required=True, metavar="|".join(AGENTS), help="The coding agent.")
 @click.option(
-    "--address", default="http://127.0.0.1:8000", show_default=True, metavar="URL", help="Where the server is."
+    "--address", default="http://127.0.0.1:8000", show_default=True, metavar="URL", help="The address of the server."
 )
 @click.option(
     "--home",
     type=click.Path(path_type=Path, file_okay=False),
     required=True,
     metavar="FOLDER",
-    help="The folder for the agent's own files; it is made.",
+    help="The folder for the agent's own files; created if it is missing.",
 )
 @click.option(
     "--format", "written", type=click.Choice(tuple(FORMATS)), default="shell", show_default=True, help="What to print."

@@ -106,10 +106,15 @@ class _Bench(Struct, frozen=True):
                 intact = ran.out
                 _check_without_faults(ran, calls, self.matrix.limit)
                 yield FaultRow(
-                    name, case.name, "stream" if calls[0].stream else "plain", "recovered", "passes", bad=False
+                    name,
+                    case.name,
+                    asked="stream" if calls[0].stream else "plain",
+                    outcome="recovered",
+                    details="passes",
+                    bad=False,
                 )
             else:
-                yield self.matrix.row(name, case, self._result(ran, intact), calls)
+                yield self.matrix.row(name, case, self._summarize_run(ran, intact), calls)
 
     def _run(self, case: FaultCase) -> tuple[Completed, Calls]:
         from mockserver.server.client_environment import make_environment
@@ -126,7 +131,7 @@ class _Bench(Struct, frozen=True):
             running.hang_up()  # the program has ended
         return ran, Calls.of_rows(tuple(live.journal))
 
-    def _result(self, ran: Completed, intact: str) -> RunResult:
+    def _summarize_run(self, ran: Completed, intact: str) -> RunResult:
         if ran.code is None:
             return RunResult("passed", hung=f"still running after {self.matrix.limit:g} s")
         if ran.code == 0:

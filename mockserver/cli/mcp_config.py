@@ -73,7 +73,7 @@ CLIENTS: Mapping[str, Callable[[Sequence[Reached]], str]] = {
 @click.argument("client", type=click.Choice(tuple(CLIENTS)))
 @rules_option
 @click.option("--stdio", is_flag=True, help="Let the client start `mockserver mcp NAME`, without a running server.")
-@click.option("--address", metavar="URL", help="Where the server is [host and port of the settings].")
+@click.option("--address", metavar="URL", help="The address of the server [host and port of the settings].")
 @add_setting_flags("host", "port")
 def config_command(client: str, rules: tuple[Path, ...], stdio: bool, address: str | None, **flags: Json) -> None:
     """Print what a client needs to reach the MCP servers of the rules files: those under mcp:, and recorded ones.

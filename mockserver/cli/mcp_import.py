@@ -154,6 +154,12 @@ class HttpConnection:
         """Send a message; return the response. Raises ConfigError."""
         return await asyncio.to_thread(self._post, message)
 
+    @property
+    def _shown(self) -> str:
+        from mockserver.cassettes.redaction.find import CredentialFields  # slow, as are its patterns
+
+        return CredentialFields().redact_url(self._url)
+
     def _post(self, message: Message) -> Message | None:
         from urllib.error import HTTPError, URLError
         from urllib.request import Request, urlopen
@@ -167,10 +173,10 @@ class HttpConnection:
                     self._headers["mcp-session-id"] = session
         except HTTPError as error:
             if error.code in (401, 403):
-                raise ConfigError(f"{self._url}: {error.code}: set a key with --header") from None
+                raise ConfigError(f"{self._shown}: {error.code}: set a key with --header") from None
             body, kind = error.read(), error.headers.get("content-type", "")
         except (URLError, OSError, ValueError) as error:
-            raise ConfigError(f"{self._url}: {getattr(error, 'reason', error)}") from None
+            raise ConfigError(f"{self._shown}: {getattr(error, 'reason', error)}") from None
         if "event-stream" in kind:
             events = [(0.0, event + b"\n\n") for event in body.replace(b"\r\n", b"\n").split(b"\n\n")]
             return find_response(Recorded(200, frames=tuple(events)))

@@ -25,6 +25,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
     """Check RULES (default: rules.yaml). The exit code is 2 if there is a mistake or no file, else 0."""
     from mockserver.cli.options import find_sources
     from mockserver.core.text import plural
+    from mockserver.rules.checks import is_for_mcp
     from mockserver.rules.lint.mcp_servers import find_unserved
     from mockserver.rules.lint.remarks import Remark, review
     from mockserver.rules.load import load_servers
@@ -44,14 +45,18 @@ def check_command(rules: tuple[Path, ...]) -> None:
     remarks = [*review(loaded), *find_unreachable(loaded, settings.dialect)]
     remarks += find_unserved(loaded, load_servers(given.documents()))
     if not settings.upstream:
-        remarks += [Remark(rule, _NO_UPSTREAM) for rule in loaded if "forward" in rule.spec.get("then", ())]
+        forwarding = [rule for rule in loaded if "forward" in rule.spec.get("then", ())]
+        remarks += [Remark(rule, _NO_UPSTREAM[is_for_mcp(rule.when)]) for rule in forwarding]
     for remark in remarks:
         click.echo(f"{remark.rule.where}: rule{remark.rule.quoted_name} {remark.text}")
     checked = ", ".join(map(str, given.files))
     click.echo(f"{checked}: {plural(len(loaded), 'rule')}, no mistakes, {plural(len(remarks), 'remark')}")
 
 
-_NO_UPSTREAM = "forwards, but no upstream is set; set --upstream DIALECT=URL when you serve it"
+_NO_UPSTREAM = {
+    is_mcp: f"forwards, but no upstream is set; set --upstream {name}=URL when you serve it"
+    for is_mcp, name in ((False, "DIALECT"), (True, "mcp/NAME"))
+}
 
 
 def _check_files(given: "Sources") -> "tuple[Settings, Sequence[Rule]]":

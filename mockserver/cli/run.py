@@ -44,7 +44,7 @@ from mockserver.server.player import CassetteChoice, Player
 from mockserver.server.programs import find_command, read_exit_code
 
 MAX_REPORTED = 10  # calls that are explained, and reasons that are listed
-_FOR = "Run a coding agent: lead it here, keep it quiet, and answer what it asks for itself; repeatable."
+_FOR = "Run a coding agent: point it here, switch off its telemetry, and answer what it asks on its own; repeatable."
 _MAX_CALLS = "How many calls an agent may make before it is stopped."
 _WITHOUT_RULES = frozenset(("generated", "invalid", "limited", "stored"))  # sources that need neither rule nor cassette
 
@@ -54,9 +54,11 @@ _WITHOUT_RULES = frozenset(("generated", "invalid", "limited", "stored"))  # sou
 @rules_option
 @click.option("--for", "agents", multiple=True, metavar="|".join(AGENTS), help=_FOR)
 @click.option("--max-calls", type=click.IntRange(min=1), default=MAX_CALLS, show_default=True, help=_MAX_CALLS)
-@click.option("--show-service", is_flag=True, help="Report the calls, too, that an agent made for itself.")
-@click.option("--let-it-run", is_flag=True, help="Let an agent do what answers say that are made up.")
-@click.option("--inspect", is_flag=True, help="Keep the server until Ctrl-C, and print where its inspector is.")
+@click.option("--show-service", is_flag=True, help="Also report the calls that an agent made on its own.")
+@click.option("--let-it-run", is_flag=True, help="Let an agent act on generated answers.")
+@click.option(
+    "--inspect", is_flag=True, help="Keep the server running until Ctrl-C, and print the address of its inspector."
+)
 @add_setting_flags(*Settings.model_fields)
 def run_command(
     program: tuple[str, ...],
@@ -105,7 +107,10 @@ def run_command(
         if inspect:
             click.echo(f"mockserver: the inspector is at {running.address}{CONTROL}/", err=True)
         servers = list_mcp_servers(live.engine.servers, live.settings, live.player.recorded_servers)
-        environ = {**os.environ, **make_environment(running.address, live.settings, os.environ, servers)}
+        environ = {
+            **os.environ,
+            **make_environment(running.address, live.settings, environ=os.environ, servers=servers),
+        }
         for agent in led:
             address = f"{running.address}/ns/{agent.name}"
             environ = agent.settle(Path(homes, agent.name), address=address, environ=environ)
@@ -151,7 +156,7 @@ class Report(Struct):
     """Counts the exchanges of a server as they close, and keeps the first that nothing answered.
 
     `sizes`: the episodes of each cassette that was read at the start, by file. In a namespace with neither rules nor a
-    cassette, a generated answer is no miss.
+    cassette, a generated answer does not count as a miss.
     """
 
     live: Live
@@ -220,7 +225,7 @@ class Report(Struct):
         for source, count in self.service.items() if self.shows_service else ():
             yield f"{source}: {plural(count, 'call')}"
         yield from (f"{name}: {budget.explain()}" for name, budget in self.live.budgets.items() if budget.refused)
-        yield from self._cassettes()
+        yield from self._describe_cassettes()
         for why, count in self.unrecorded.most_common(MAX_REPORTED):
             yield f"{plural(count, 'answer')} not recorded: {why}"
         for remark, count in self.remarks.most_common(MAX_REPORTED):
@@ -243,7 +248,7 @@ class Report(Struct):
             counts.append(plural(lookups, _LOOKUP))
         return f": {', '.join(counts)}" if counts else ""
 
-    def _cassettes(self) -> Iterator[str]:
+    def _describe_cassettes(self) -> Iterator[str]:
         choice, store = self.live.player.choice, self.live.player.store
         targets = {*self.targets, *((name_file(choice.name),) if choice.name and choice.forwards else ())}
         for file in dict.fromkeys((*self.sizes, *self.recorded, *sorted(targets))):

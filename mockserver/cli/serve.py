@@ -116,7 +116,10 @@ def _describe_recording(live: Live) -> Iterator[str]:
         size = plural(count, "episode") if live.player.store.exists(choice.name) else "does not exist yet"
         parts += [f"cassette {name_file(choice.name)}: {size}", f"record: {choice.record}"]
     if live.settings.upstream:
-        parts.append("upstream: " + ", ".join(f"{name}={url}" for name, url in live.settings.upstream.items()))
+        from mockserver.cassettes.redaction.find import CredentialFields  # slow, as are its patterns
+
+        shown = {name: CredentialFields().redact_url(url) for name, url in live.settings.upstream.items()}
+        parts.append("upstream: " + ", ".join(f"{name}={url}" for name, url in shown.items()))
     if parts:
         yield f"  {'; '.join(parts)}"
 
@@ -132,7 +135,7 @@ def list_warnings(live: Live) -> Iterator[str]:
         yield f"{record} there is no cassette to record into; set --cassette NAME"
     elif live.player.choice.forwards and not settings.upstream:
         yield f"{record} no upstream is set; set --upstream DIALECT=URL"
-    if _records(live.player.choice) and not _is_writable(Path(settings.cassettes)):
+    if _may_record(live.player.choice) and not _is_writable(Path(settings.cassettes)):
         yield f"{record} {settings.cassettes} is not writable; set --cassettes FOLDER"
     if is_loopback(settings.host):
         return
@@ -142,7 +145,7 @@ def list_warnings(live: Live) -> Iterator[str]:
         yield f"  /__mockserver__ requires the header authorization: Bearer {live.control_token}"
 
 
-def _records(choice: CassetteChoice) -> bool:
+def _may_record(choice: CassetteChoice) -> bool:
     """Whether anything may be recorded; `once` records nothing into a cassette that has episodes."""
     return choice.name is not None and (choice.forwards or choice.record == "new_episodes")
 

@@ -20,6 +20,7 @@ from mockserver.core.mcp_server import INTERNAL_ERROR, McpServer
 
 ADDRESS, KEY = "MOCKSERVER_URL", "MOCKSERVER_MCP_KEY"
 _META = "io.modelcontextprotocol/protocolVersion"
+Enter = Callable[[str | None], None]  # takes the session that an answer begins, if it does
 Emit = Callable[[bytes], None]  # takes each message of the server
 
 
@@ -47,7 +48,6 @@ class _Message:
 
     def __init__(self, line: bytes, verb: str = "POST") -> None:
         self.line, self.verb = line, verb
-        self.reached = asyncio.Event()  # the server, whose answer begins
         try:
             content = json.loads(line) if line else {}
         except (ValueError, RecursionError):
@@ -78,8 +78,8 @@ class _Message:
         return headers
 
 
-# Sends a message with its headers, hands over what is answered, and returns the session that has begun, if one has.
-Talk = Callable[[_Message, Mapping[str, str], Emit], Awaitable[str | None]]
+# Sends a message with its headers, and hands over the session that begins before what is answered.
+Talk = Callable[[_Message, Mapping[str, str], Enter, Emit], Awaitable[None]]
 
 
 class _Conversation:
@@ -113,10 +113,7 @@ class _Conversation:
             self._asked.pop(json.dumps(message.id), None)
         self._begin(message)
         if message.method == "notifications/initialized":
-            listening = _Message(b"", "GET")  # to what the server says by itself, if it has anything to say
-            self._begin(listening)
-            with suppress(TimeoutError):  # nothing may change before it listens
-                await asyncio.wait_for(listening.reached.wait(), _LONGEST_START)
+            self._begin(_Message(b"", "GET"))  # to listen to what the server says by itself, if it has anything to say
 
     def _begin(self, message: _Message) -> None:
         task = asyncio.get_running_loop().create_task(self._answer(message))
@@ -129,16 +126,19 @@ class _Conversation:
         loop = asyncio.get_running_loop()
         session = {} if self._session is None else {"mcp-session-id": self._session}
         try:
-            begun = await self._talk(
-                message, {**message.headers, **session}, lambda data: self._write(data, message, task, loop)
+            await self._talk(
+                message,
+                {**message.headers, **session},
+                self._enter,
+                lambda data: self._write(data, message, task, loop),
             )
         except ConfigError as error:
             print(f"mockserver: {error}", file=sys.stderr, flush=True)
             self._write(_make_error(message, str(error)), message, task, loop)
-        else:
-            self._session = begun or self._session
-        finally:
-            message.reached.set()
+
+    def _enter(self, session: str | None) -> None:
+        """Send what comes from now on in this session."""
+        self._session = session or self._session
 
     def _write(
         self, data: bytes, message: _Message, task: "asyncio.Task[None]", loop: asyncio.AbstractEventLoop
@@ -173,44 +173,41 @@ def _make_pipe(url: str, token: str | None) -> Talk:
     opener = build_opener(ProxyHandler({}))  # the server is on this machine, or named on purpose
     own = {} if token is None else {"authorization": f"Bearer {token}"}
 
-    def post(message: _Message, headers: Mapping[str, str], emit: Emit, begin: Callable[[], None]) -> str | None:
+    def post(message: _Message, headers: Mapping[str, str], enter: Enter, emit: Emit) -> None:
         request = Request(url, message.line or None, {**headers, **own}, method=message.verb)  # noqa: S310  # of the user
         try:
             with opener.open(request) as answered:
-                begin()
-                session: str | None = answered.headers.get("mcp-session-id")
+                enter(answered.headers.get("mcp-session-id"))
                 if answered.headers.get_content_type() == "text/event-stream":
                     for line in answered:
                         if line.startswith(b"data:"):
                             emit(line.removeprefix(b"data:"))
                 else:
                     emit(answered.read())
-                return session
         except HTTPError as error:
             if message.verb == "POST":
                 emit(error.read())
         except (URLError, OSError, HTTPException) as error:
             raise ConfigError(f"{ADDRESS}: no server answers at {url}: {getattr(error, 'reason', error)}") from error
-        return None
 
-    async def talk(message: _Message, headers: Mapping[str, str], emit: Emit) -> str | None:
+    async def talk(message: _Message, headers: Mapping[str, str], enter: Enter, emit: Emit) -> None:
         loop = asyncio.get_running_loop()
-        answered: asyncio.Future[str | None] = loop.create_future()
+        answered: asyncio.Future[None] = loop.create_future()
 
         def run() -> None:
             try:
-                session = post(message, headers, emit, lambda: tell(lambda _: message.reached.set(), None))
+                post(message, headers, enter, emit)
             except Exception as error:
                 tell(answered.set_exception, error)
             else:
-                tell(answered.set_result, session)
+                tell(answered.set_result, None)
 
         def tell(settle: Callable[..., None], value: object) -> None:
             with suppress(RuntimeError):  # the loop is over
                 loop.call_soon_threadsafe(lambda: None if answered.done() else settle(value))
 
         Thread(target=run, daemon=True).start()  # a pool would let slow calls keep others waiting
-        return await answered
+        await answered
 
     return talk
 
@@ -239,16 +236,19 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
     responder = Responder(live, DIALECT, operations)
     path = f"{DIALECT.mounts[0]}/{name}"
 
-    async def talk(message: _Message, headers: Mapping[str, str], emit: Emit) -> str | None:
+    async def talk(message: _Message, headers: Mapping[str, str], enter: Enter, emit: Emit) -> None:
         fields = [(key.encode(), value.encode()) for key, value in headers.items()]
         request = HttpRequest(message.verb, path, headers=fields, body=message.line, path_params={"server": name})
         visit = responder.admit(message.verb, path, request.namespace)
         visit.in_process = True
         response = await responder.respond(request, visit)
-        message.reached.set()
+        if response.forwarded is not None:
+            visit.end("complete")
+            raise ConfigError(_NO_RELAY)
         if message.verb == "GET" and response.reply.status != 200:
             visit.end("complete")
-            return None
+            return
+        enter(dict(response.reply.headers).get("mcp-session-id"))
         pieces: list[bytes] = []
         for action in list_actions(responder, response, visit):
             if isinstance(action, Wait):
@@ -266,7 +266,6 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
         else:
             emit(rest)
         visit.end("complete")
-        return dict(response.reply.headers).get("mcp-session-id")
 
     return talk
 
@@ -277,5 +276,5 @@ def _emit_events(data: bytes, emit: Emit) -> None:
             emit(line.removeprefix(b"data:"))
 
 
-_LONGEST_START = 5.0  # seconds
+_NO_RELAY = f"a rule passes this message on; run mockserver serve, and name its address in {ADDRESS}"
 _LONGEST_WAIT = 10**8  # seconds: some three years, and less than timers take

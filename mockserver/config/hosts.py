@@ -24,9 +24,9 @@ class HostSettings(BaseTable, title="host"):
     """A host that speaks OpenAI's chat API in its own way. Whatever is not stated is as in the host that it is like."""
 
     like: HostName | None = field(
-        None, description="The built-in host that it resembles. Default: the one of its own name, or compatible."
+        None, description="The built-in host that it behaves like. Default: the one of the same name, else compatible."
     )
-    prefixes: Several = field((), description="What may stand between its name and a route, besides nothing and /v1.")
+    prefixes: Several = field((), description="What may come between its name and a route, other than nothing and /v1.")
     reasoning: Annotated[str, field(min_length=1)] | None = field(
         None,
         description="The key of reasoning in messages and deltas, such as reasoning_content or reasoning; "
@@ -44,7 +44,7 @@ class HostSettings(BaseTable, title="host"):
     comment: Annotated[str, field(min_length=1)] | None = field(
         None, description="An SSE comment at the start of streams."
     )
-    errors: HostName | None = field(None, description="The built-in host whose error bodies it has.")
+    errors: HostName | None = field(None, description="The built-in host whose error bodies it uses.")
     statuses: Mapping[str, Annotated[int, field(ge=400, le=599)]] = field(
         default_factory=dict, description="The status of an error where it differs, such as {model_not_found: 400}."
     )

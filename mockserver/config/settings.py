@@ -433,7 +433,8 @@ class Settings(BaseTable, title="settings"):
     max_unsent: Size = field(
         256_000_000,
         ge=1,
-        description="How many bytes large requests and answers may take until clients have read them; beyond it, 503.",
+        description="How many bytes large requests and answers may take until clients have read them; beyond that, "
+        "clients get a 503.",
     )
     cassette: str | None = field(
         None, min_length=1, description="The cassette to replay if no rule matches, and to record into."
@@ -484,7 +485,7 @@ class Settings(BaseTable, title="settings"):
     )
     inspector: bool = field(True, description="Serve the inspector, a page that shows the calls, at /__mockserver__/.")
     inspector_writes: bool = field(False, description="Let the inspector change rules in the rules files.")
-    sockets: bool = field(True, description="Serve Responses over a WebSocket, too; without, clients get a 426 there.")
+    sockets: bool = field(True, description="Serve Responses over WebSockets, too; if false, clients get a 426 there.")
     source_headers: bool = field(True, description="Add x-mockserver-source and x-mockserver-call to answers.")
     reload: bool = field(True, description="Watch rules files and cassettes, and apply valid changes at once.")
     log: Literal["none", "text", "json"] = field("none", description="Log a line for each request, as text or JSON.")

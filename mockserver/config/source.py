@@ -205,7 +205,7 @@ def _make_place(file: str, lines: tuple[str, ...], line: int, column: int) -> So
     text = lines[line]
     if len(text) > _SHOWN:
         text = text[:_SHOWN] + "…" if column < _SHOWN else ""
-    return SourceLocation(file, line + 1, column + 1, text)
+    return SourceLocation(file, line + 1, column=column + 1, text=text)
 
 
 def _decode(text: str | bytes) -> tuple[str, Problem | None]:

@@ -53,7 +53,7 @@ def find_mistakes(error: ValidationError, model: type[BaseTable], wording: Wordi
 
 
 def validate_table(table: type[Checked], value: Json, whole: str, add: Callable[..., None]) -> Checked | None:
-    """Return the value as a table; if it is none, tell `add` (as of Mistakes) what is wrong, and return None.
+    """Return the value as a table; if it is not one, report why to `add` (as of Mistakes), and return None.
 
     `whole` is what to call the value in messages.
     """

@@ -145,7 +145,7 @@ class McpConnector(Struct, frozen=True):
 
     `allowed` selects its tools, None all of them, and `refused` names some; `approval` says which calls the client
     must approve: `always`, `never`, or selections by these words. A selection is a list of names, or
-    `{tool_names: [...], read_only: true}`. `headers` go to the server.
+    `{tool_names: [...], read_only: true}`. `headers` go to the server. If it `is_defined`, its tools are known.
     """
 
     label: str
@@ -154,6 +154,7 @@ class McpConnector(Struct, frozen=True):
     refused: tuple[str, ...] = ()
     approval: Json = "never"
     headers: tuple[tuple[bytes, bytes], ...] = ()
+    is_defined: bool = False
 
     def allows(self, tool: McpTool) -> bool:
         return tool.name not in self.refused and (self.allowed is None or _selects(self.allowed, tool))

@@ -192,13 +192,13 @@ def write_event(frame: Frame | FrameRun | bytes) -> bytes:
 def _write_messages(frame: Frame | FrameRun) -> bytes:
     """Return an event, or a run of them, as messages of Amazon's event streams."""
     if frame.framing == "chunk":
-        return write_chunks(*_parts_of(frame))
+        return write_chunks(*_split_event(frame))
     if type(frame) is Frame:
         return write_event_message(frame.event or "", frame.data)
-    return write_event_messages(frame.event or "", *_parts_of(frame))
+    return write_event_messages(frame.event or "", *_split_event(frame))
 
 
-def _parts_of(frame: Frame | FrameRun) -> tuple[bytes, Sequence[bytes], bytes]:
+def _split_event(frame: Frame | FrameRun) -> tuple[bytes, Sequence[bytes], bytes]:
     return (b"", (frame.data,), b"") if isinstance(frame, Frame) else (frame.before, frame.pieces, frame.after)
 
 

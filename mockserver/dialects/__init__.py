@@ -192,8 +192,9 @@ def discover_all(stated: Mapping[str, HostSettings] | None = None) -> Mapping[st
     written = repr(hosts)
     found = _FOUND.get(written)
     if found is None:
+        served = {*HOST_NAMES, *hosts}
         names = dict.fromkeys((*discover(), *HOST_NAMES, *hosts))
-        found = LazyMapping(names, lambda name: _find_host(name, hosts) if _is_host(name, hosts) else discover()[name])
+        found = LazyMapping(names, lambda name: _find_host(name, hosts) if name in served else discover()[name])
         _FOUND.keep(written, found, len(written))
     return found
 
@@ -204,10 +205,6 @@ def list_hosts(dialect: str, stated: Mapping[str, HostSettings] | None = None) -
         return {dialect: discover()[dialect]} if dialect in discover() else {}
     everything = discover_all(stated)
     return {name: everything[name] for name in (*HOST_NAMES, *(stated or {}))}
-
-
-def _is_host(name: str, stated: Mapping[str, HostSettings]) -> bool:
-    return name in HOST_NAMES or name in stated
 
 
 def _find_host(name: str, stated: Mapping[str, HostSettings]) -> Dialect:

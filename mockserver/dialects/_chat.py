@@ -133,7 +133,7 @@ StreamOptions = shape(include_usage=optional(bool), include_obfuscation=optional
 Audio = shape(voice=text_or("<an object>", AudioId), format=literal("wav", "aac", "mp3", "flac", "opus", "pcm16"))
 
 
-def _first_refused_bias(value: Any) -> Any:
+def _select_refused_bias(value: Any) -> Any:
     """Return only the first bias that will be refused, so that a large table gives one complaint."""
     entries = value.items() if isinstance(value, dict) else ()
     return next(({key: bias} for key, bias in entries if not _is_bias(bias)), value)
@@ -143,7 +143,7 @@ def _is_bias(value: Any) -> bool:
     return type(value) in (int, float) and -100 <= value <= 100 and value == int(value)
 
 
-def _few_pairs(value: Any) -> Any:
+def _limit_pairs(value: Any) -> Any:
     if isinstance(value, dict) and len(value) > MAX_METADATA_PAIRS:
         limits = {"field_type": "Dictionary", "max_length": MAX_METADATA_PAIRS, "actual_length": len(value)}
         raise PydanticKnownError("too_long", limits)
@@ -154,10 +154,10 @@ MAX_METADATA_PAIRS = 16
 Penalty = number(-2, 2)
 # A JSON integer may be written 5.0.
 _Bias = mapping(number(-100, 100, multiple_of=1))
-Biases = usually(_Bias, BeforeValidator(_first_refused_bias)(_Bias))
+Biases = usually(_Bias, BeforeValidator(_select_refused_bias)(_Bias))
 Stops = text_or("<an array of strings>", list_of(str, 1, 4))
 _Pairs = mapping(text(most=512), keys=text(most=64))
-Metadata = usually({**_Pairs, "max_length": MAX_METADATA_PAIRS}, BeforeValidator(_few_pairs)(_Pairs))
+Metadata = usually({**_Pairs, "max_length": MAX_METADATA_PAIRS}, BeforeValidator(_limit_pairs)(_Pairs))
 # Fields that chats and responses share, besides the conversation.
 ACCOUNT_FIELDS = {
     "user": optional(str),
@@ -268,9 +268,9 @@ class ChatParser(Struct, frozen=True):
 
 def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Call:
     """Return the Call of a chat body; `chat` is that body as its request model read it, with only known keys."""
-    messages = tuple([_message(message) for message in chat["messages"]])
+    messages = tuple([_read_message(message) for message in chat["messages"]])
     meaning = chat_fingerprint_fields(body, dialect)
-    return _call(http, dialect, chat, messages, _tools(chat), meaning, body)
+    return _call(http, dialect, chat=chat, messages=messages, tools=_read_tools(chat), meaning=meaning, raw=body)
 
 
 def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None:
@@ -296,7 +296,7 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
         return None
     if offered is not UNSET:
         fields["tools"] = offer.fields
-    if not _CONFLICTING.isdisjoint(fields) and any(_conflicts_of_fields(fields)):
+    if not _CONFLICTING.isdisjoint(fields) and any(_find_conflicts_of_fields(fields)):
         return None
     ordinals: dict[str, str] = {}
     messages = _read_messages(given, ordinals)
@@ -306,7 +306,7 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
         fields["messages"] = given
         meaning, left = fields, 0
     else:
-        meaning = _meaning_of(fields, given, offer.meaning, dialect)
+        meaning = _reduce_to_meaning(fields, given, offer.meaning, dialect)
         left = len(fields) + 1 - len(meaning)
     # Tools are written as they were before: this takes most of the time for them.
     canonical_meaning = {**meaning, "tools": offer.written} if offer.tools else meaning
@@ -318,9 +318,11 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
     if not is_whole:
         return None
     raw: Any = LazyValue(_read_whole, (body, elsewhere))
-    tools = _tools(fields) if "functions" in fields else offer.tools
+    tools = _read_tools(fields) if "functions" in fields else offer.tools
     is_sound = not ordinals or _are_answered(messages)
-    call = _call(http, dialect, fields, tuple(messages), tools, meaning, raw, is_sound=is_sound)
+    call = _call(
+        http, dialect, chat=fields, messages=tuple(messages), tools=tools, meaning=meaning, raw=raw, is_sound=is_sound
+    )
     known = vars(call)
     known["fingerprint"] = digest(written)
     if not elsewhere:
@@ -351,7 +353,7 @@ def _read_messages(given: Sequence[Any], ordinals: dict[str, str]) -> list[Messa
             calls = _read_calls(message.tool_calls, ordinals) if message.tool_calls else ()
             messages.append(Message(role, content or "", (), calls))
         else:
-            messages.append(_message(to_builtins(message)))
+            messages.append(_read_message(to_builtins(message)))
             _renumber(message, ordinals)
     return messages
 
@@ -397,8 +399,8 @@ class _Offers(Memo[bytes, _Offer | None]):
         fields = to_builtins(offered)
         if is_deep(fields) or not _TYPED_TOOLS.is_whole(offered, body, encode(offered)):
             return None
-        meaning = _meaning_of_tools(fields["tools"])
-        offer = _Offer(Toolset(_tools(fields)), fields["tools"], meaning, Raw(encode_sorted(meaning)))
+        meaning = _reduce_tools_to_meaning(fields["tools"])
+        offer = _Offer(Toolset(_read_tools(fields)), fields["tools"], meaning, Raw(encode_sorted(meaning)))
         return self.keep(written, offer, _SIZE_IN_MEMORY * len(written))
 
 
@@ -425,14 +427,14 @@ def _call(
         raw=raw,
         messages=messages,
         tools=tools,
-        tool_choice=_tool_choice(chat, tools) if tools or not _CHOICES.isdisjoint(chat) else _NONE,
+        tool_choice=_read_tool_choice(chat, tools) if tools or not _CHOICES.isdisjoint(chat) else _NONE,
         stream=chat.get("stream") is True,
-        options=_USUAL if _ASKING.isdisjoint(chat) else _options(chat),
+        options=_USUAL if _ASKING.isdisjoint(chat) else _read_options(chat),
         is_sound=is_sound,
     )
 
 
-def _options(chat: Body) -> Options:
+def _read_options(chat: Body) -> Options:
     bare, stop = _is_deprecated_functions(chat), chat.get("stop")
     response_format, schema, strict = _format(chat.get("response_format"))
     return Options(
@@ -493,54 +495,54 @@ def max_tokens(chat: Body) -> int | None:
     return None if most is None else max(most, 0)
 
 
-def _message(message: Body) -> Message:
+def _read_message(message: Body) -> Message:
     role, content = message["role"], message.get("content")
     if isinstance(content, str) and role in ("user", "system", "developer"):
         return Message(role, content, name=message.get("name"))
     text: str | None = content
     parts: tuple[Body, ...] = ()
     if isinstance(content, list):
-        text = "".join([_text(part) for part in content])
-        parts = tuple([_plain_image(part) for part in content if part["type"] not in _TEXTUAL])
+        text = "".join([_read_text(part) for part in content])
+        parts = tuple([_simplify_image(part) for part in content if part["type"] not in _TEXTUAL])
     return Message(
         role,
         text or message.get("refusal") or "",
         parts=parts,
-        tool_calls=() if _CALLING.isdisjoint(message) else _earlier_calls(message),
+        tool_calls=() if _CALLING.isdisjoint(message) else _list_earlier_calls(message),
         tool_call_id=message.get("tool_call_id"),
         name=message.get("name"),
     )
 
 
-def _text(part: Body) -> str:
+def _read_text(part: Body) -> str:
     if part["type"] not in _TEXTUAL:
         return ""
     text: str = part.get("text") or part.get("refusal") or part.get("content") or ""
     return text
 
 
-def _plain_image(part: Body) -> Body:
+def _simplify_image(part: Body) -> Body:
     if "content" not in part:
         return part
     image = {"url": part["content"], "detail": part.get("detail")}
     return {"type": "image_url", "image_url": {key: value for key, value in image.items() if value is not None}}
 
 
-def _earlier_calls(message: Body) -> tuple[ToolCall, ...]:
-    calls = [_earlier_call(call) for call in message.get("tool_calls") or ()]
+def _list_earlier_calls(message: Body) -> tuple[ToolCall, ...]:
+    calls = [_read_earlier_call(call) for call in message.get("tool_calls") or ()]
     if old := message.get("function_call"):
         calls.append(ToolCall("", old["name"], old["arguments"]))
     return tuple(calls)
 
 
-def _earlier_call(call: Body) -> ToolCall:
+def _read_earlier_call(call: Body) -> ToolCall:
     if call["type"] == "custom":
         return ToolCall(call["id"], call["custom"]["name"], call["custom"]["input"], kind="custom")
     function = call["function"]
     return ToolCall(call.get("id") or "", function["name"], function["arguments"])
 
 
-def _tools(body: Body) -> tuple[Tool, ...]:
+def _read_tools(body: Body) -> tuple[Tool, ...]:
     offered, functions = body.get("tools"), body.get("functions")
     if not offered and not functions:
         return ()
@@ -556,11 +558,11 @@ def tool_of(kind: str, tool: Body) -> Tool:
         parameters=parameters if isinstance(parameters, dict) else None,
         kind=kind,
         strict=tool.get("strict") is True,
-        grammar=_grammar(tool.get("format")),
+        grammar=_read_grammar(tool.get("format")),
     )
 
 
-def _grammar(form: Json) -> tuple[str, str] | None:
+def _read_grammar(form: Json) -> tuple[str, str] | None:
     match form:
         case {"type": "grammar", "grammar": {"syntax": str(syntax), "definition": str(definition)}} | {
             "type": "grammar",
@@ -575,7 +577,7 @@ def _is_deprecated_functions(body: Body) -> bool:
     return bool(body.get("functions")) and not body.get("tools")
 
 
-def _tool_choice(body: Body, tools: tuple[Tool, ...]) -> ToolChoice:
+def _read_tool_choice(body: Body, tools: tuple[Tool, ...]) -> ToolChoice:
     choice = body.get("tool_choice")
     if choice is None:
         choice = body.get("function_call")
@@ -612,10 +614,10 @@ def chat_fingerprint_fields(body: Body, dialect: str) -> dict[str, Json]:
 
     JSON Schemas become text, as a model writes keys in their order.
     """
-    return _meaning_of(body, _number_ids(body["messages"]), _meaning_of_tools(body.get("tools")), dialect)
+    return _reduce_to_meaning(body, _number_ids(body["messages"]), _reduce_tools_to_meaning(body.get("tools")), dialect)
 
 
-def _meaning_of(fields: Body, messages: list[Any], tools: Json, dialect: str) -> dict[str, Json]:
+def _reduce_to_meaning(fields: Body, messages: list[Any], tools: Json, dialect: str) -> dict[str, Json]:
     kept = fields_with_meaning(fields, dialect, "chat")
     kept["messages"] = messages
     if tools:
@@ -628,11 +630,11 @@ def _meaning_of(fields: Body, messages: list[Any], tools: Json, dialect: str) ->
     return kept
 
 
-def _meaning_of_tools(tools: Sequence[Body] | None) -> list[Body]:
-    return [_tool_with_schema_as_text(tool) for tool in tools or ()]
+def _reduce_tools_to_meaning(tools: Sequence[Body] | None) -> list[Body]:
+    return [_write_schema_of_tool(tool) for tool in tools or ()]
 
 
-def _tool_with_schema_as_text(tool: Body) -> Body:
+def _write_schema_of_tool(tool: Body) -> Body:
     if tool["type"] != "function":
         return tool
     return {**tool, "function": schema_as_text(tool["function"], "parameters")}
@@ -669,14 +671,14 @@ def replace_ids(holder: Body, ordinals: dict[str, str], keys: Iterable[str] = _I
 
 def chat_conflicts(body: Body) -> Iterator[Complaint]:
     if not _CONFLICTING.isdisjoint(body):
-        yield from _conflicts_of_fields(body)
+        yield from _find_conflicts_of_fields(body)
     yield from empty_messages(body["messages"])
 
 
 _CONFLICTING = frozenset({"stream_options", "top_logprobs", "max_completion_tokens", "tool_choice", "function_call"})
 
 
-def _conflicts_of_fields(body: Body) -> Iterator[Complaint]:
+def _find_conflicts_of_fields(body: Body) -> Iterator[Complaint]:
     yield from unmet_stream_options(body)
     if body.get("top_logprobs") is not None and not body.get("logprobs"):
         yield custom_complaint("'top_logprobs' is only allowed when 'logprobs' is true.", "top_logprobs")
@@ -695,10 +697,10 @@ def unmet_stream_options(body: Body) -> Iterator[Complaint]:
 def unmet_tool_choice(body: Body) -> Iterator[Complaint]:
     choice = body.get("tool_choice")
     if choice is not None and choice not in ("none", "auto"):
-        yield from _unmet_choice(body, "tool_choice", "tools", _list_chosen_names(choice))
+        yield from _find_unmet_choice(body, "tool_choice", "tools", _list_chosen_names(choice))
     old = body.get("function_call")
     if isinstance(old, dict):
-        yield from _unmet_choice(body, "function_call", "functions", (tool_name(old),))
+        yield from _find_unmet_choice(body, "function_call", "functions", (tool_name(old),))
 
 
 def _list_chosen_names(choice: Json) -> tuple[str, ...]:
@@ -709,7 +711,7 @@ def _list_chosen_names(choice: Json) -> tuple[str, ...]:
     return (tool_name(choice),)
 
 
-def _unmet_choice(body: Body, field: str, offers: str, wanted: Iterable[str]) -> Iterator[Complaint]:
+def _find_unmet_choice(body: Body, field: str, offers: str, wanted: Iterable[str]) -> Iterator[Complaint]:
     why = f"'{field}' is only allowed when '{offers}' are specified." if not body.get(offers) else None
     names = {tool_name(tool) for tool in body.get(offers) or ()}
     for name in wanted:
@@ -735,7 +737,7 @@ def chat_live_only(body: Body) -> Iterator[Complaint]:
         yield custom_complaint("you must provide a model parameter", "model")
     yield from complaints_of(LIVE_CHAT, body)
     if body.get("tool_choice") == "auto" and not body.get("tools"):
-        yield from _unmet_choice(body, "tool_choice", "tools", ())
+        yield from _find_unmet_choice(body, "tool_choice", "tools", ())
     yield from find_unanswered_calls(body["messages"])
 
 

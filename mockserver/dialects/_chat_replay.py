@@ -23,14 +23,14 @@ def _find_empty_calls(call: Call, history: _History) -> Problems:
     for at, message in enumerate(history.messages):
         if message.get("tool_calls") == []:
             found = Complaint("short", ("messages", at, "tool_calls"), got=[], bound=1)
-            yield _problem(found, "leave out `tool_calls` if the message has no calls")
+            yield _make_problem(found, "leave out `tool_calls` if the message has no calls")
 
 
 def _find_long_ids(call: Call, history: _History) -> Problems:
     for at, index, made in history.calls:
         if isinstance(name := made.get("id"), str) and len(name) > MAX_CALL_ID:
             found = Complaint("long", ("messages", at, "tool_calls", index, "id"), got=name, bound=MAX_CALL_ID)
-            yield _problem(found, "send the ids of calls back unchanged")
+            yield _make_problem(found, "send the ids of calls back unchanged")
 
 
 def _find_nameless_calls(call: Call, history: _History) -> Problems:
@@ -39,12 +39,12 @@ def _find_nameless_calls(call: Call, history: _History) -> Problems:
         if isinstance(function, dict) and function.get("name") == "":
             path = ("messages", at, "tool_calls", index, "function", "name")
             keep = "send the name of each call; a stream has it only in the call's first chunk"
-            yield _problem(Complaint("short", path, got="", bound=1), keep)
+            yield _make_problem(Complaint("short", path, got="", bound=1), keep)
 
 
 def _find_unanswered(call: Call, history: _History) -> Problems:
     for found in find_unanswered_calls(history.messages) if call.is_checked else ():
-        yield _problem(found, "right after `tool_calls`, send a `tool` message with the id of each call")
+        yield _make_problem(found, "right after `tool_calls`, send a `tool` message with the id of each call")
 
 
 def _read_history(call: Call) -> _History | None:
@@ -68,7 +68,7 @@ def _read_history(call: Call) -> _History | None:
 _OF_CALLS = frozenset({"tool_calls", "tool_call_id"})
 
 
-def _problem(found: Complaint, keep: str) -> HistoryProblem:
+def _make_problem(found: Complaint, keep: str) -> HistoryProblem:
     return HistoryProblem(refuse(found), found.where, keep)
 
 

@@ -75,9 +75,9 @@ def parse_completion(http: HttpRequest, dialect: str, elsewhere: Body, *, valida
     """Return the Call of a body; `elsewhere` has fields that are in the path or query."""
     body, parsed = read_request(COMPLETION, http, refuse, validation, elsewhere)
     if validation is not Validation.OFF and not _CONFLICTING.isdisjoint(parsed):
-        refuse_first(_conflicts(parsed), refuse)
-    options = _USUAL if _ASKING.isdisjoint(parsed) else _options(parsed)
-    call = completion_call(http, body, parsed, options, dialect=dialect)
+        refuse_first(_find_conflicts(parsed), refuse)
+    options = _USUAL if _ASKING.isdisjoint(parsed) else _read_options(parsed)
+    call = completion_call(http, body, parsed=parsed, options=options, dialect=dialect)
     if call.options.echo and (message := too_long(call)) is not None:
         raise refuse(custom_complaint(message, "echo"))
     if validation is Validation.LIVE:
@@ -108,7 +108,7 @@ def completion_call(
     )
 
 
-def _options(parsed: Body) -> Options:
+def _read_options(parsed: Body) -> Options:
     most = parsed.get("max_tokens")
     return Options(
         include_usage=bool((parsed.get("stream_options") or {}).get("include_usage")),
@@ -135,11 +135,11 @@ def parse_prompts(prompt: Json) -> tuple[Prompt, ...]:
         case str():
             return tuple(map(Prompt, prompt))
         case int():
-            return (_numbers(prompt),)
-    return tuple(map(_numbers, prompt))
+            return (_read_numbers(prompt),)
+    return tuple(map(_read_numbers, prompt))
 
 
-def _numbers(numbers: Sequence[int]) -> Prompt:
+def _read_numbers(numbers: Sequence[int]) -> Prompt:
     return Prompt("".join(APPROX.read(numbers)), tuple(numbers))
 
 
@@ -165,7 +165,7 @@ def too_long(call: Call) -> str | None:
     return f"You requested {tokens} tokens of prompts to be repeated, but at most {MAX_ECHOED_TOKENS} can be at once."
 
 
-def _conflicts(parsed: Body) -> Iterator[Complaint]:
+def _find_conflicts(parsed: Body) -> Iterator[Complaint]:
     n, best_of = parsed.get("n") or 1, parsed.get("best_of")
     yield from unmet_stream_options(parsed)
     if best_of is not None and best_of < n:

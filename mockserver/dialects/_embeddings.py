@@ -44,23 +44,23 @@ MAX_INPUTS = 2048
 MAX_DIMENSIONS = 4096  # more than any model has
 
 
-def _embedding_input_tag(value: Any) -> str:
+def _tag_input(value: Any) -> str:
     first = value[0] if isinstance(value, list) and value else None
     return {int: "<numbers>", list: "<arrays>"}.get(type(first), "<strings>")
 
 
-def _few(kind: Any) -> Any:
+def _limit_items(kind: Any) -> Any:
     return list_of(kind, 1, MAX_INPUTS)
 
 
-Tokens = _few(integer(0))
+Tokens = _limit_items(integer(0))
 Inputs = usually(
-    _few(str),
+    _limit_items(str),
     union_by(
-        _embedding_input_tag,
-        label_member("<strings>", _few(str)),
+        _tag_input,
+        label_member("<strings>", _limit_items(str)),
         label_member("<numbers>", Tokens),
-        label_member("<arrays>", _few(Tokens)),
+        label_member("<arrays>", _limit_items(Tokens)),
     ),
 )
 Dimensions = optional(integer(1, MAX_DIMENSIONS))
@@ -75,7 +75,7 @@ EmbeddingBody = shape(
 )
 # The same of Azure's own API.
 AzureEmbeddingBody = shape(
-    input=_few(str),
+    input=_limit_items(str),
     model=optional(str),
     encoding_format=optional(literal("base64", "binary", "float", "int8", "ubinary", "uint8")),
     dimensions=Dimensions,

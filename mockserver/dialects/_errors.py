@@ -60,10 +60,10 @@ class ErrorTable(Struct, frozen=True):
             failure = word_schema_failure(failure, call, coded=coded)
         return ProviderError(
             status=row.status if failure.status is None else failure.status,
-            message=self._message(reason, failure, http, call) if failure.message is None else failure.message,
+            message=self._find_message(reason, failure, http, call) if failure.message is None else failure.message,
             kind=row.kind if failure.kind is None else failure.kind,
             code=row.code if failure.code is None else failure.code,
-            param=_param(row, call) if failure.param is None else failure.param,
+            param=_find_param(row, call) if failure.param is None else failure.param,
         )
 
     def word_unsupported(self, failure: Failure, call: Call) -> Failure:
@@ -77,21 +77,21 @@ class ErrorTable(Struct, frozen=True):
         place = {"loc": ("body", *map(str, steps)), "value": value}
         return failure.changed(message=message, param=found.param, code=code, details={**failure.details, **place})
 
-    def _message(self, reason: str, failure: Failure, http: HttpRequest, call: Call | None) -> str:
+    def _find_message(self, reason: str, failure: Failure, http: HttpRequest, call: Call | None) -> str:
         if "completion" in failure.details:  # the prompt fits, but not the completion after it
             template = self.messages.get("completion_too_long", COMPLETION_TOO_LONG)
         else:
             template = self.messages[reason]
         if not failure.details and call is not None:
-            usual = _usual_message(template, clip(call.model), failure.retry_after or 1.0)
+            usual = _write_usual_message(template, clip(call.model), failure.retry_after or 1.0)
             if usual is not None:
                 return usual
         message = template.format_map(_Facts(failure, http, call, self.credential))
-        return "".join((message, *_hints(message, failure.details)))
+        return "".join((message, *_list_hints(message, failure.details)))
 
 
 @lru_cache(maxsize=1024)
-def _usual_message(template: str, model: str, wait: float) -> str | None:
+def _write_usual_message(template: str, model: str, wait: float) -> str | None:
     """Return the message of a failure without details; None if it depends on more than the request's model."""
     try:
         return template.format_map({**_USUAL, "model": model, "wait": duration(wait), "seconds": f"{wait:g}"})
@@ -107,13 +107,13 @@ class _Facts(dict[str, str]):
 
     def __missing__(self, name: str) -> str:
         if name in ("key", "rate"):
-            return clip(self._key() if name == "key" else self._rate())
+            return clip(self._show_key() if name == "key" else self._rate())
         details = self._failure.details
         if name in details:
             return clip(str(details[name]))
-        return _USUAL.get(name) or clip(self._known(name))
+        return _USUAL.get(name) or clip(self._show_known(name))
 
-    def _key(self) -> str:
+    def _show_key(self) -> str:
         details = self._failure.details
         return mask_key(str(details["key"] if "key" in details else self._credential(self._http) or ""))
 
@@ -121,7 +121,7 @@ class _Facts(dict[str, str]):
         reached = {**_REACHED, **self._failure.details}
         return _RATES.get((reached["kind"], reached["window"]), _RATES["requests", "minute"])
 
-    def _known(self, name: str) -> str:
+    def _show_known(self, name: str) -> str:
         failure, call = self._failure, self._call
         match name:
             case "model":
@@ -129,7 +129,7 @@ class _Facts(dict[str, str]):
             case "id":
                 return call.previous_response_id or call.id if call is not None else ""
             case "object":
-                return _missing_object(call)
+                return _name_missing_object(call)
             case "place":
                 return "messages" if call is not None and call.operation == "chat" else "prompt"
             case "method":
@@ -143,7 +143,7 @@ class _Facts(dict[str, str]):
         raise KeyError(name)
 
 
-def _hints(message: str, details: Mapping[str, Json]) -> Iterator[str]:
+def _list_hints(message: str, details: Mapping[str, Json]) -> Iterator[str]:
     """Yield what to add to the message about an unknown path."""
     end = "" if message.endswith(".") else "."
     if "rule" in details:
@@ -154,13 +154,13 @@ def _hints(message: str, details: Mapping[str, Json]) -> Iterator[str]:
         yield f"\n{details['report']}"
 
 
-def _param(row: ErrorRow, call: Call | None) -> str | None:
+def _find_param(row: ErrorRow, call: Call | None) -> str | None:
     if call is None or row.param != "messages" or call.operation not in CONVERSATIONS:
         return row.param
     return CONVERSATIONS[call.operation].body_key
 
 
-def _missing_object(call: Call | None) -> str:
+def _name_missing_object(call: Call | None) -> str:
     if call is None or not call.id:
         return "The requested object was"
     return f"{'Chat completion' if 'chat' in call.operation else 'Response'} with id '{clip(call.id)}'"
@@ -407,7 +407,7 @@ def word_schema_failure(failure: Failure, call: Call | None, *, coded: bool) -> 
 def _find_in_format(call: Call, schema: Json) -> tuple[str, str, str | None] | None:
     if call.options.schema is not schema:
         return None
-    chat, responses = _within(call.raw, "response_format", "json_schema"), _within(call.raw, "text", "format")
+    chat, responses = _find_table(call.raw, "response_format", "json_schema"), _find_table(call.raw, "text", "format")
     name = clip(str(chat.get("name") or responses.get("name") or ""))
     what = f"response_format '{name}'" if name else "response_format"
     return (what, "text.format.schema", "invalid_json_schema") if responses else (what, "response_format", None)
@@ -417,15 +417,15 @@ def _find_in_tools(call: Call, schema: Json) -> tuple[str, str, str] | None:
     for at, tool in enumerate(call.tools):
         if tool.parameters is schema:
             what = f"function '{clip(tool.name)}'"
-            return what, _PLACES.get(_spelling(call.raw), _CHAT).format(at), "invalid_function_parameters"
+            return what, _PLACES.get(_find_schema_key(call.raw), _CHAT).format(at), "invalid_function_parameters"
     return None
 
 
-def _spelling(raw: Mapping[str, Json]) -> str:
+def _find_schema_key(raw: Mapping[str, Json]) -> str:
     return next((key for key in ("functions", "input", "previous_response_id") if key in raw), "")
 
 
-def _within(found: Json, *keys: str) -> Mapping[str, Json]:
+def _find_table(found: Json, *keys: str) -> Mapping[str, Json]:
     for key in keys:
         found = found.get(key) if isinstance(found, Mapping) else None
     return found if isinstance(found, Mapping) else {}
@@ -453,21 +453,21 @@ class UnsupportedFeature(Struct, frozen=True):
 def find_unsupported_feature(failure: Failure, call: Call) -> UnsupportedFeature:
     match failure.details["feature"]:
         case "tools":
-            return _parameter("tools" if call.raw.get("tools") else "functions")
+            return _locate_parameter("tools" if call.raw.get("tools") else "functions")
         case "vision":
-            return _image(call)
+            return _locate_image(call)
         case "json_schema" if call.operation == "responses":
             return UnsupportedFeature(("text", "format", "type"), "text.format", "json_schema")
         case "json_schema":
             return UnsupportedFeature(("response_format", "type"), "response_format", "json_schema")
         case "reasoning" if call.operation == "responses":
-            return UnsupportedFeature(("reasoning", "effort"), "reasoning.effort", "parameter", _PARAMETER)
+            return UnsupportedFeature(("reasoning", "effort"), "reasoning.effort", message="parameter", code=_PARAMETER)
         case "reasoning":
-            return _parameter("reasoning_effort")
+            return _locate_parameter("reasoning_effort")
         case "max_output_tokens":
             name = next((key for key in _LIMITS if call.raw.get(key) is not None), _LIMITS[0])
-            return UnsupportedFeature((name,), name, "max_output_tokens", "invalid_value")
-    return _sampling(failure.details["param"], call)
+            return UnsupportedFeature((name,), name, message="max_output_tokens", code="invalid_value")
+    return _locate_sampling(failure.details["param"], call)
 
 
 def value_at(body: Json, path: Path) -> Json:
@@ -481,29 +481,29 @@ def value_at(body: Json, path: Path) -> Json:
     return body
 
 
-def _parameter(name: str) -> UnsupportedFeature:
-    return UnsupportedFeature((name,), name, "parameter", _PARAMETER)
+def _locate_parameter(name: str) -> UnsupportedFeature:
+    return UnsupportedFeature((name,), name, message="parameter", code=_PARAMETER)
 
 
-def _sampling(name: str, call: Call) -> UnsupportedFeature:
+def _locate_sampling(name: str, call: Call) -> UnsupportedFeature:
     if name == "max_tokens":
-        return UnsupportedFeature((name,), name, "max_tokens", _PARAMETER)
+        return UnsupportedFeature((name,), name, message="max_tokens", code=_PARAMETER)
     if call.operation != "chat" or name in _WITHOUT_VALUE:
-        return _parameter(name)
-    return UnsupportedFeature((name,), name, "value", "unsupported_value")
+        return _locate_parameter(name)
+    return UnsupportedFeature((name,), name, message="value", code="unsupported_value")
 
 
-def _image(call: Call) -> UnsupportedFeature:
+def _locate_image(call: Call) -> UnsupportedFeature:
     """Return the first image of the body; only its field if an earlier answer has the image."""
     field = "input" if call.operation == "responses" else "messages"
-    path = next(_images(call.raw.get(field), (field,)), None)
+    path = next(_find_images(call.raw.get(field), (field,)), None)
     if path is None:
         return UnsupportedFeature((field,), field, "vision")
     within = "".join(f".[{step}]" if isinstance(step, int) else f".{step}" for step in path[1:])
     return UnsupportedFeature(path, field + within if field == "messages" else field, "vision")
 
 
-def _images(messages: Json, before: Path) -> Iterator[Path]:
+def _find_images(messages: Json, before: Path) -> Iterator[Path]:
     for at, message in enumerate(messages if isinstance(messages, list) else ()):
         content = message.get("content") if isinstance(message, Mapping) else None
         for index, part in enumerate(content if isinstance(content, list) else ()):
@@ -545,4 +545,9 @@ def plain_errors(
     rows: Rows, messages: Messages, credential: Credential, unsupported: Messages = PLAIN_UNSUPPORTED_MESSAGES
 ) -> ErrorTable:
     """Return the errors of a provider of which only these messages are known; the others are OpenAI's."""
-    return ErrorTable(rows, {**OPENAI_MESSAGES, **PLAIN_PERMISSION_MESSAGES, **messages}, credential, unsupported)
+    return ErrorTable(
+        rows,
+        {**OPENAI_MESSAGES, **PLAIN_PERMISSION_MESSAGES, **messages},
+        credential=credential,
+        unsupported=unsupported,
+    )

@@ -133,7 +133,7 @@ def _admit_new_names(schema: Schema) -> Schema:
             admitting["config"] = {**schema["config"], "extra_fields_behavior": "allow"}
         case "tagged-union":
             admitting["choices"][_NEW] = {"type": "any"}
-            admitting["discriminator"] = _tag_or_new(schema["discriminator"], schema["choices"])
+            admitting["discriminator"] = _tag_known_or_new(schema["discriminator"], schema["choices"])
     return admitting
 
 
@@ -153,7 +153,9 @@ def _change_within(schema: Schema, change: Callable[[Schema], Schema]) -> Schema
 _INNER = ("schema", "items_schema", "keys_schema", "values_schema")
 
 
-def _tag_or_new(discriminator: str | Callable[[Any], str | None], known: Collection[str]) -> Callable[[Any], Json]:
+def _tag_known_or_new(
+    discriminator: str | Callable[[Any], str | None], known: Collection[str]
+) -> Callable[[Any], Json]:
     """Return a discriminator that passes unknown tags to the member that accepts anything."""
 
     def tag_of(value: Any) -> Json:
@@ -178,7 +180,11 @@ _NAMES: Mapping[Any, str] = {Any: "any", **{kind: kind.__name__ for kind in (str
 
 def shape(others: str = "ignore", /, **fields: Type) -> Schema:
     config = {"strict": True, "extra_fields_behavior": others}
-    return {"type": "typed-dict", "fields": {name: _field(kind) for name, kind in fields.items()}, "config": config}
+    return {
+        "type": "typed-dict",
+        "fields": {name: _read_field(kind) for name, kind in fields.items()},
+        "config": config,
+    }
 
 
 def open_shape(**fields: Type) -> Schema:
@@ -189,7 +195,7 @@ def closed_shape(**fields: Type) -> Schema:
     return shape("forbid", **fields)
 
 
-def _field(kind: Type) -> Schema:
+def _read_field(kind: Type) -> Schema:
     schema: Schema = schema_of(kind)
     return schema if schema["type"] == "typed-dict-field" else {**not_null(schema), "required": True}
 

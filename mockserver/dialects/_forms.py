@@ -35,15 +35,13 @@ class Form(Struct, frozen=True):
 
     def files(self, *names: str) -> tuple[Part, ...]:
         """Return the files of these fields, which may be written as arrays: `image`, `image[]`, `image[0]`."""
-        return tuple([part for part in self.parts if part.file_name is not None and _drop_index(part.name) in names])
+        return tuple(
+            [part for part in self.parts if part.file_name is not None and part.name.partition("[")[0] in names]
+        )
 
     def fields(self) -> Iterator[tuple[str, str]]:
         """Yield the name and the text of each field that is no file."""
         return ((part.name, part.text) for part in self.parts if part.file_name is None)
-
-
-def _drop_index(name: str) -> str:
-    return name.partition("[")[0]
 
 
 def read_form(content_type: str, body: bytes) -> Form:

@@ -17,7 +17,7 @@ def item_type(item: Body) -> str:
 def misshapen_item(index: int, item: Body) -> Iterator[Complaint]:
     """Yield ids and names that are invalid for their item, and parts that the item cannot have."""
     kind = item_type(item)
-    yield from _wrong_id(item.get("id"), _ID_PREFIXES.get(kind, ""), index)
+    yield from _find_wrong_id(item.get("id"), _ID_PREFIXES.get(kind, ""), index)
     name = item.get("name")
     if kind == "function_call" and isinstance(name, str) and not re.fullmatch(NAME_PATTERN, name):
         path = ("input", index, "name")
@@ -26,12 +26,12 @@ def misshapen_item(index: int, item: Body) -> Iterator[Complaint]:
         else:
             yield Complaint("short", path, name, bound=1)
     if kind == "message":
-        yield from _wrong_parts(item.get("content"), item.get("role"), ("input", index, "content"))
+        yield from _find_wrong_parts(item.get("content"), item.get("role"), ("input", index, "content"))
     elif kind in ("function_call_output", "custom_tool_call_output"):
-        yield from _wrong_parts(item.get("output"), "tool", ("input", index, "output"))
+        yield from _find_wrong_parts(item.get("output"), "tool", ("input", index, "output"))
 
 
-def _wrong_id(name: Json, prefix: str, index: int) -> Iterator[Complaint]:
+def _find_wrong_id(name: Json, prefix: str, index: int) -> Iterator[Complaint]:
     if not isinstance(name, str):
         return
     if not _ID.fullmatch(name):
@@ -45,7 +45,7 @@ def find_unprefixed_id(index: int, item: Body, prefix: str) -> Iterator[Complain
     """Yield ids that are valid except for their prefix."""
     name = item.get("id")
     if isinstance(name, str) and _ID.fullmatch(name):
-        yield from _wrong_id(name, prefix, index)
+        yield from _find_wrong_id(name, prefix, index)
 
 
 def _complain_of_id(name: str, expected: str, index: int) -> Complaint:
@@ -56,12 +56,12 @@ def _complain_of_id(name: str, expected: str, index: int) -> Complaint:
 def find_input_texts_of_assistant(index: int, item: Body) -> Iterator[Complaint]:
     """Yield parts in an assistant message that have the type of a user's."""
     if item_type(item) == "message" and item.get("role") == "assistant":
-        for found in _wrong_parts(item.get("content"), "assistant", ("input", index, "content")):
+        for found in _find_wrong_parts(item.get("content"), "assistant", ("input", index, "content")):
             if found.got == "input_text":
                 yield found
 
 
-def _wrong_parts(parts: Json, speaker: Json, path: tuple[str | int, ...]) -> Iterator[Complaint]:
+def _find_wrong_parts(parts: Json, speaker: Json, path: tuple[str | int, ...]) -> Iterator[Complaint]:
     """Yield parts of an unknown type, or of one that this role cannot use: the path then ends at the part."""
     allowed = _OWN_PARTS.get(str(speaker), _PARTS_OF_OTHERS)
     for index, part in enumerate(parts if isinstance(parts, list) else ()):

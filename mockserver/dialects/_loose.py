@@ -13,16 +13,16 @@ Body = Mapping[str, Json]
 
 def read_messages(given: Json) -> list[dict[str, Json]]:
     """Return the messages of a chat."""
-    found = (_message(each) for each in ([given] if isinstance(given, str) else read_list(given)))
+    found = (_read_message(each) for each in ([given] if isinstance(given, str) else read_list(given)))
     return [message for message in found if message is not None]
 
 
-def _message(given: Json) -> dict[str, Json] | None:
+def _read_message(given: Json) -> dict[str, Json] | None:
     if isinstance(given, str):
         return {"role": "user", "content": given}
     if not isinstance(given, Mapping):
         return None
-    role, content = read_role(given), read_content(given.get("content"), _part)
+    role, content = read_role(given), read_content(given.get("content"), _read_part)
     calls = [made for each in read_list(given.get("tool_calls")) if (made := read_tool_call(each)) is not None]
     function = read_function(given.get("function_call"))
     if role is None and content is None and not calls:
@@ -46,7 +46,7 @@ def read_content(given: Json, read: Callable[[Json], Json]) -> Json:
     return [part for part in parts if part is not None] or None
 
 
-def _part(given: Json) -> Json:
+def _read_part(given: Json) -> Json:
     if isinstance(given, str):
         return {"type": "text", "text": given}
     match given:
@@ -68,7 +68,7 @@ def read_tool_call(given: Json) -> dict[str, Json] | None:
     identity = name if isinstance(name, str) else ""
     custom = given.get("custom")
     if isinstance(custom, Mapping) and isinstance(custom.get("name"), str):
-        made = {"name": custom["name"], "input": _text(custom.get("input"))}
+        made = {"name": custom["name"], "input": _write_text(custom.get("input"))}
         return {"id": identity, "type": "custom", "custom": made}
     function = read_function(given.get("function", given))
     return function and {"id": identity, "type": "function", "function": function}
@@ -77,19 +77,19 @@ def read_tool_call(given: Json) -> dict[str, Json] | None:
 def read_function(given: Json) -> dict[str, Json] | None:
     if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
         return None
-    return {"name": given["name"], "arguments": _text(given.get("arguments"))}
+    return {"name": given["name"], "arguments": _write_text(given.get("arguments"))}
 
 
-def _text(value: Json) -> str:
+def _write_text(value: Json) -> str:
     return value if isinstance(value, str) else "" if value is None else compact(value)
 
 
 def read_tools(given: Json) -> Json:
     """Return functions with their type and in their own table, as in chats, and other tools unchanged."""
-    return [_tool(tool) for tool in read_list(given)]
+    return [_read_tool(tool) for tool in read_list(given)]
 
 
-def _tool(given: Json) -> Json:
+def _read_tool(given: Json) -> Json:
     match given:
         case {"function": {"name": str()} as function}:
             return {"type": "function", "function": function}
@@ -125,10 +125,10 @@ def read_format(given: Json) -> Json:
 
 def read_items(given: Json) -> list[dict[str, Json]]:
     """Return the input items of a response."""
-    return list(_items([given] if isinstance(given, str) else read_list(given)))
+    return list(_read_each_item([given] if isinstance(given, str) else read_list(given)))
 
 
-def _items(given: Iterable[Json]) -> Iterator[dict[str, Json]]:
+def _read_each_item(given: Iterable[Json]) -> Iterator[dict[str, Json]]:
     for each in given:
         if isinstance(each, str):
             yield {"type": "message", "role": "user", "content": each}
@@ -137,17 +137,17 @@ def _items(given: Iterable[Json]) -> Iterator[dict[str, Json]]:
             if isinstance(kind, str) and kind and kind != "message":
                 yield dict(each)
             else:
-                yield from _items_of_message(each)
+                yield from _split_message(each)
 
 
-def _items_of_message(given: Body) -> Iterator[dict[str, Json]]:
+def _split_message(given: Body) -> Iterator[dict[str, Json]]:
     """Yield a message; one of a chat with tool calls or results becomes the items of Responses for them."""
-    message = _message(given)
+    message = _read_message(given)
     if message is None:
         if isinstance(given.get("id"), str):
             yield {"type": "item_reference", "id": given["id"]}
         return
-    content = read_content(given.get("content"), _item_part)
+    content = read_content(given.get("content"), _read_item_part)
     if message["role"] == "tool":
         yield {"type": "function_call_output", "call_id": message.get("tool_call_id", ""), "output": content}
         return
@@ -158,13 +158,13 @@ def _items_of_message(given: Body) -> Iterator[dict[str, Json]]:
         yield {"type": "function_call", "call_id": call["id"], **made}
 
 
-def _item_part(given: Json) -> Json:
+def _read_item_part(given: Json) -> Json:
     match given:
         case {"type": "input_image" | "input_file" | "input_audio"}:
             return given
         case {"image_url": str(url) | {"url": str(url)}}:
             return {"type": "input_image", "image_url": url}
-    part = _part(given)
+    part = _read_part(given)
     return {"type": "input_text", "text": part["text"]} if part and part["type"] == "text" else part
 
 

@@ -25,6 +25,7 @@ from mockserver.core.mcp_server import (
     LEGACY,
     META,
     METHOD_NOT_FOUND,
+    MODERN,
     OPEN_STREAM,
     PARSE_ERROR,
     REPLY,
@@ -46,7 +47,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._mcp_login import list_login_operations, render_document
 from mockserver.dialects._mcp_recorded import readdress
-from mockserver.dialects._parse import bearer, read_json
+from mockserver.dialects._parse import bearer, read_json, refuse_other_media
 from mockserver.dialects._reply import STREAM_LINES, data_reply, merge_headers
 from mockserver.kinds.mcp import ANSWERED, SESSION, make_mcp_call
 
@@ -63,6 +64,8 @@ Entry = TypeVar("Entry")
 
 
 def _parse(http: HttpRequest, validation: Validation) -> Call:
+    if validation is not Validation.OFF:
+        refuse_other_media(http)
     try:
         body = read_json(http.body)
     except Failure as failure:
@@ -129,8 +132,8 @@ def _find_problem(http: HttpRequest, request: McpRequest, validation: Validation
     """Return why a server refuses a request, whatever it offers."""
     method = request.method
     known = _MODERN_METHODS if request.is_modern else _LEGACY_METHODS
-    if request.is_modern and validation is not Validation.OFF:
-        mismatch = _check_headers(http, method, request.params, request.version)
+    if validation is not Validation.OFF:
+        mismatch = _check_headers(http, request)
         if mismatch is not None:
             return mismatch
     if request.id is not None and method not in known and method not in ANSWERED:
@@ -138,13 +141,40 @@ def _find_problem(http: HttpRequest, request: McpRequest, validation: Validation
     if method in _WITH_TARGET and not request.target:
         needed = "uri" if method.startswith("resources/") else "name"
         return _refuse(f'Invalid params: "{needed}" is missing.', INVALID_PARAMS, status=200)
-    if request.id is not None and _streams(method) and not _takes_stream(http):
-        return _refuse(_NOT_ACCEPTABLE, INVALID_REQUEST, status=406)
+    if validation is not Validation.OFF and (why := _find_bad_param(request)) is not None:
+        return _refuse(f"Invalid params: {why}.", INVALID_PARAMS, status=200)
+    if request.id is not None and not _takes_stream(http):
+        if _streams(method):
+            return _refuse(_NOT_ACCEPTABLE, INVALID_REQUEST, status=406)
+        if validation is not Validation.OFF and not _takes_json(http):
+            return _refuse(_NOTHING_ACCEPTABLE, INVALID_REQUEST, status=406)
     return None
+
+
+def _find_bad_param(request: McpRequest) -> str | None:
+    """Return what is wrong with the parameters of a method whose values have fixed types, or None."""
+    for name, kind in _PARAMS.get(request.method, {}).items():
+        value = request.params.get(name)
+        if not isinstance(value, kind) and not (name == "arguments" and value is None):
+            expected = "a text" if kind is str else "an object"
+            return f'"{name}" is missing' if name not in request.params else f'"{name}" must be {expected}'
+    if request.method == "prompts/get" and not all(isinstance(value, str) for value in request.arguments.values()):
+        return "the arguments of a prompt must be texts"
+    return None
+
+
+_PARAMS: Mapping[str, Mapping[str, type]] = {
+    "initialize": {"protocolVersion": str, "capabilities": Mapping, "clientInfo": Mapping},
+    "tools/call": {"name": str, "arguments": Mapping},
+    "prompts/get": {"name": str, "arguments": Mapping},
+    "resources/read": {"uri": str},
+    "completion/complete": {"ref": Mapping, "argument": Mapping},
+}
 
 
 _WITH_TARGET = frozenset((*ANSWERED, "resources/subscribe", "resources/unsubscribe"))
 _NOT_ACCEPTABLE = "Not Acceptable: Client must accept text/event-stream"
+_NOTHING_ACCEPTABLE = "Not Acceptable: Client must accept both application/json and text/event-stream"
 
 
 def _streams(method: str) -> bool:
@@ -153,15 +183,28 @@ def _streams(method: str) -> bool:
 
 def _takes_stream(http: HttpRequest) -> bool:
     """Return whether a client takes a stream of events; one that does not say what it takes does."""
+    return _accepts(http, "text/event-stream", "text/*")
+
+
+def _takes_json(http: HttpRequest) -> bool:
+    return _accepts(http, "application/json", "application/*")
+
+
+def _accepts(http: HttpRequest, *kinds: str) -> bool:
     accept = http.header("accept")
-    return accept is None or any(kind in accept for kind in ("text/event-stream", "text/*", "*/*"))
+    return accept is None or any(kind in accept for kind in (*kinds, "*/*"))
 
 
-def _check_headers(http: HttpRequest, method: str, params: Mapping[str, Json], version: str) -> Failure | None:
-    """Return the refusal of a message without a handshake whose headers contradict its body."""
-    stated = {"mcp-protocol-version": version, "mcp-method": method}
-    if method in ANSWERED:
-        stated["mcp-name"] = str(params.get("uri" if method == "resources/read" else "name", ""))
+def _check_headers(http: HttpRequest, request: McpRequest) -> Failure | None:
+    """Return the refusal of a message whose headers contradict its body."""
+    if not request.is_modern:
+        if request.id is None or request.version not in MODERN:
+            return None
+        why = f"is {request.version!r}, but the body has no {META}protocolVersion in _meta"
+        return _refuse(f"Header mismatch: mcp-protocol-version {why}.", HEADER_MISMATCH, status=400)
+    stated = {"mcp-protocol-version": request.version, "mcp-method": request.method}
+    if request.method in ANSWERED:
+        stated["mcp-name"] = request.target
     for name, value in stated.items():
         header = _decode_header(http.header(name) or "")
         if header != value:
@@ -220,7 +263,8 @@ def _reply(
     http: HttpRequest, body: Mapping[str, Json], status: int, extras: McpExtras, lines: str, headers: Headers
 ) -> Reply:
     """Return a message as JSON, or as the last event of a stream with what is to be notified before it."""
-    is_stream = bool(extras.sse or extras.notices) and status == 200 and _takes_stream(http)
+    wants_stream = bool(extras.sse or extras.notices) or not _takes_json(http)
+    is_stream = wants_stream and status == 200 and _takes_stream(http)
     if not is_stream:
         return data_reply(status, to_json(body), lines, headers)
     notices = [_write_notice(f"notifications/{notice.kind}", notice.params) for notice in extras.notices]
@@ -361,23 +405,25 @@ def _page(key: str, entries: Sequence[Entry], describe: Any, server: McpServer, 
 _CURSOR = "page-"
 
 
+# Descriptions are optional, but most servers send them, and some clients cannot do without.
 def _describe_tool(tool: McpTool) -> dict[str, Json]:
     return {
         "name": tool.name,
-        **_leave_out_none(title=tool.title, description=tool.description),
+        **_leave_out_none(title=tool.title),
+        "description": tool.description or "",
         "inputSchema": tool.input,
         **_leave_out_none(outputSchema=tool.output, annotations=tool.annotations),
     }
 
 
 def _describe_resource(resource: McpResource) -> dict[str, Json]:
-    more = _leave_out_none(description=resource.description, mimeType=resource.mime)
-    return {"uri": resource.uri, "name": resource.name, **more}
+    typed = _leave_out_none(mimeType=resource.mime)
+    return {"uri": resource.uri, "name": resource.name, "description": resource.description or "", **typed}
 
 
 def _describe_prompt(prompt: McpPrompt) -> dict[str, Json]:
     arguments = [{"name": name, "required": name in prompt.required} for name in prompt.arguments]
-    return {"name": prompt.name, **_leave_out_none(description=prompt.description), "arguments": arguments}
+    return {"name": prompt.name, "description": prompt.description or "", "arguments": arguments}
 
 
 def _leave_out_none(**fields: Json) -> dict[str, Json]:

@@ -39,12 +39,12 @@ def drop_defaults(fields: Fields, defaults: Fields, bookkeeping: Set[str] = froz
     return kept
 
 
-def _auto_with(offers: str) -> Callable[[Fields], str]:
+def _make_auto_default(offers: str) -> Callable[[Fields], str]:
     return lambda body: "auto" if body.get(offers) else "none"
 
 
 _SAMPLING = {"temperature": 1, "top_p": 1, "n": 1, "frequency_penalty": 0, "presence_penalty": 0}
-_CHOICES = {"tool_choice": _auto_with("tools"), "function_call": _auto_with("functions")}
+_CHOICES = {"tool_choice": _make_auto_default("tools"), "function_call": _make_auto_default("functions")}
 _TOOLS = {**_CHOICES, "parallel_tool_calls": True}
 _CHAT = {
     **_SAMPLING,

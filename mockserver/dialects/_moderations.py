@@ -63,7 +63,7 @@ def parse_moderations(dialect: str, http: HttpRequest, validation: Validation) -
     body, parsed = read_request(MODERATION, http, refuse, validation)
     if validation is Validation.LIVE:
         refuse_first(unknown_fields(body, MODERATION.fields), refuse)
-    messages = _messages(parsed["input"])
+    messages = _read_messages(parsed["input"])
     texts = [message.text for message in messages]
     meaning = {"input": parsed["input"] if messages[0].parts else texts[0] if len(texts) == 1 else texts}
     return Call(
@@ -87,7 +87,7 @@ def list_input_types(call: Call) -> tuple[str, ...]:
     return ("text",)
 
 
-def _messages(given: Json) -> tuple[Message, ...]:
+def _read_messages(given: Json) -> tuple[Message, ...]:
     if isinstance(given, str):
         return (Message("user", given),)
     if given and isinstance(given[0], str):
@@ -101,11 +101,11 @@ def moderations(outcome: Moderations, inputs: Sequence[str]) -> dict[str, Json]:
     return {
         "id": outcome.id,
         "model": outcome.model,
-        "results": map_lazily(lambda result: _result(result, inputs), outcome.results),
+        "results": map_lazily(lambda result: _render_result(result, inputs), outcome.results),
     }
 
 
-def _result(result: Judgement, inputs: Sequence[str]) -> Mapping[str, Json]:
+def _render_result(result: Judgement, inputs: Sequence[str]) -> Mapping[str, Json]:
     applied = {name: [kind for kind in inputs if kind == "text" or name in _OF_IMAGES] for name in CATEGORIES}
     return {
         "flagged": bool(result.flagged),

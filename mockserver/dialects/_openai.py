@@ -83,9 +83,11 @@ class OpenAIApi(Struct, frozen=True, dict=True):
         return (turns.turn_operation(), *connections.operations())
 
     def account_operations(self) -> tuple[Operation, ...]:
-        lines = self._own_lines
+        lines = self._write_own_lines
         return (
-            *StoredResponses(self.dialect, refuse, RESPONSES, lines, self._parse_input).operations(),
+            *StoredResponses(
+                self.dialect, refuse, renderer=RESPONSES, lines=lines, take=self._parse_input
+            ).operations(),
             *stored_chats(
                 self.dialect,
                 lambda call, answer: make_completion(answer, self.chat.layout, call.options.service_tier),
@@ -94,7 +96,7 @@ class OpenAIApi(Struct, frozen=True, dict=True):
             ),
         )
 
-    def _own_lines(self, call: Call) -> str:
+    def _write_own_lines(self, call: Call) -> str:
         return self.lines(call.http, call)
 
     def object_operations(self, answering: Sequence[Operation]) -> tuple[Operation, ...]:
@@ -108,7 +110,7 @@ class OpenAIApi(Struct, frozen=True, dict=True):
 
     @lazy_property
     def chats(self) -> ChatParser:
-        return ChatParser(self.dialect, refuse, chat_live_only, self.elsewhere)
+        return ChatParser(self.dialect, refuse, live_only=chat_live_only, elsewhere=self.elsewhere)
 
     def _parse_chat(self, http: HttpRequest, validation: Validation) -> Call:
         return self._refer(self.chats.parse(http, validation))
@@ -138,7 +140,7 @@ class OpenAIApi(Struct, frozen=True, dict=True):
 
     def _render_responses(self, call: Call, outcome: Answer) -> Reply:
         lines = self.lines(call.http, call) + self.rate_limits(outcome.usage.prompt)
-        return responses_reply(call, outcome, RESPONSES, lines)
+        return responses_reply(call, outcome, renderer=RESPONSES, lines=lines)
 
     def _parse_embeddings(self, http: HttpRequest, validation: Validation) -> Call:
         return parse_embeddings(http, self.dialect, self._read_elsewhere(http), validation=validation)
@@ -147,7 +149,7 @@ class OpenAIApi(Struct, frozen=True, dict=True):
         lines = self.lines(call.http, call) + self.rate_limits(outcome.prompt_tokens)
         is_mistral = "mistral" in (call.http.header("user-agent") or "").lower()
         identity = request_hex(call.http, call) if is_mistral else ""  # its clients require one; OpenAI sends none
-        return embeddings_reply(outcome, call.raw.get("encoding_format"), lines, identity)
+        return embeddings_reply(outcome, call.raw.get("encoding_format"), lines=lines, identity=identity)
 
 
 # Endpoints that these providers have and mockserver does not, with the `then` of a rule that answers each.

@@ -73,7 +73,7 @@ def custom_complaint(message: str, *path: str | int) -> Complaint:
 def read_object(http: HttpRequest) -> dict[str, Json]:
     """Return the JSON object of a body, with whole numbers at its top as ints. Raises Failure if it is invalid."""
     if http.fields.get(b"content-type") != b"application/json":
-        _refuse_other_media(http)
+        refuse_other_media(http)
     return object_of(http.body)
 
 
@@ -81,7 +81,7 @@ def object_of(body: bytes) -> dict[str, Json]:
     """Return the JSON object in these bytes, whatever their content type."""
     value = read_json(body)
     if not isinstance(value, dict):
-        raise _bad_json(f"expected an object, but got {json_type(value)} instead.")
+        raise _make_json_failure(f"expected an object, but got {json_type(value)} instead.")
     return make_integers(value)
 
 
@@ -98,7 +98,7 @@ def read_json(body: bytes) -> Json:
     try:
         value = parse_json(body)
     except ValueError as error:
-        raise _bad_json(_clearer(str(error), body)) from None
+        raise _make_json_failure(_explain_json_error(str(error), body)) from None
     if _holds_endless([value], MAX_DEPTH):
         _refuse_endless_numbers(body)
     return value
@@ -116,7 +116,7 @@ def read_body(model: Model, body: Body, refuse: Refuse, validation: Validation =
     try:
         return model.read(body, validation)
     except ValidationError as error:
-        raise refuse(_worst(error.errors(include_url=False), body, 0)) from None
+        raise refuse(_choose_complaint(error.errors(include_url=False), body, 0)) from None
 
 
 def read_request(
@@ -154,7 +154,7 @@ def complaints_of(model: Model, body: Json) -> Iterator[Complaint]:
     try:
         model.validate(body)
     except ValidationError as error:
-        yield _worst(error.errors(include_url=False), body, 0)
+        yield _choose_complaint(error.errors(include_url=False), body, 0)
 
 
 def refuse_first(complaints: Iterable[Complaint], refuse: Refuse) -> None:
@@ -163,26 +163,26 @@ def refuse_first(complaints: Iterable[Complaint], refuse: Refuse) -> None:
         raise refuse(complaint)
 
 
-def _worst(errors: Sequence[ErrorDetails], body: Json, start: int) -> Complaint:
+def _choose_complaint(errors: Sequence[ErrorDetails], body: Json, start: int) -> Complaint:
     """Return the first complaint, or, if steps from `start` on have labels, that of the member that was meant."""
     first = errors[0]
     labelled = next((i for i, step in enumerate(first["loc"]) if i >= start and is_label(step)), None)
     if labelled is None:
-        return _single(first, body)
+        return _make_complaint(first, body)
     union = first["loc"][:labelled]
     members = [error for error in errors if error["loc"][:labelled] == union]
     inside = [error for error in members if len(members) == 1 or not _is_other_type(error, labelled)]
     if inside:
         meant = max(inside, key=lambda error: _rank_member(error, labelled))["loc"][labelled]
-        return _worst([error for error in inside if error["loc"][labelled] == meant], body, labelled + 1)
+        return _choose_complaint([error for error in inside if error["loc"][labelled] == meant], body, labelled + 1)
     expected = tuple(str(error["loc"][labelled]).strip("<>") for error in members)
-    return Complaint("type", _path(union, first, body), got=first["input"], expected=expected)
+    return Complaint("type", _find_path(union, first, body), got=first["input"], expected=expected)
 
 
 def parse_models(dialect: str, http: HttpRequest, validation: Validation) -> Call:
     """Return the Call for all models, or for the one that the path names."""
     model = http.path_params.get("model", "")
-    return Call(dialect, "model" if model else "models", model, http, {"model": model})
+    return Call(dialect, "model" if model else "models", model=model, http=http, meaning={"model": model})
 
 
 def look_up(dialect: str, operation: str, name: str = "id", page: Page = WHOLE) -> Parse:
@@ -190,7 +190,7 @@ def look_up(dialect: str, operation: str, name: str = "id", page: Page = WHOLE) 
 
     def parse(http: HttpRequest, validation: Validation) -> Call:
         wanted = http.path_params.get(name, "")
-        return Call(dialect, operation, "", http, {"id": wanted}, id=wanted, page=page)
+        return Call(dialect, operation, model="", http=http, meaning={"id": wanted}, id=wanted, page=page)
 
     return parse
 
@@ -215,7 +215,8 @@ _KINDS: Mapping[type, str] = {
 }
 
 
-def _refuse_other_media(http: HttpRequest) -> None:
+def refuse_other_media(http: HttpRequest) -> None:
+    """Raise Failure for a body that calls itself something else than JSON."""
     media = http.header("content-type")
     if media and not essence(media).endswith("json"):
         hint = "(HINT: If you're using curl, you can pass -H 'Content-Type: application/json')"
@@ -223,11 +224,11 @@ def _refuse_other_media(http: HttpRequest) -> None:
         raise Failure("unsupported_media_type", message=message)
 
 
-def _bad_json(why: str) -> Failure:
+def _make_json_failure(why: str) -> Failure:
     return Failure("bad_json", message=f"We could not parse the JSON body of your request: {why}")
 
 
-def _clearer(error: str, body: bytes) -> str:
+def _explain_json_error(error: str, body: bytes) -> str:
     if not body.strip():
         return "the body is empty."
     if error.startswith("recursion limit"):
@@ -270,7 +271,7 @@ def _holds_endless(value: Json, levels: int) -> bool:
             continue
         if kind is dict or kind is list:
             if not levels:
-                raise _bad_json(_TOO_DEEP)
+                raise _make_json_failure(_TOO_DEEP)
             found = _holds_endless(inner, levels - 1) or found
         elif kind is float and isinf(inner):
             found = True
@@ -289,7 +290,7 @@ def _refuse_endless_numbers(body: bytes) -> None:
         if text[0] != ord('"') and float(text) in (float("inf"), float("-inf")):
             line = body.count(b"\n", 0, found.start()) + 1
             column = found.start() - body.rfind(b"\n", 0, found.start())
-            raise _bad_json(f"number out of range at line {line} column {column}.")
+            raise _make_json_failure(f"number out of range at line {line} column {column}.")
 
 
 def is_label(step: str | int) -> bool:
@@ -309,29 +310,31 @@ def _rank_member(error: ErrorDetails, labelled: int) -> tuple[bool, int]:
     return error["type"] not in _TYPES, step if isinstance(step, int) else -1
 
 
-def _path(loc: Sequence[str | int], error: ErrorDetails, body: Json) -> Path:
+def _find_path(loc: Sequence[str | int], error: ErrorDetails, body: Json) -> Path:
     """Return the keys of a location, without the labels and tags of unions: the path to the refused value.
 
     A tag can have the name of a key (`{"type": "function", "function": ...}`), so there are several ways to read it.
     """
-    readings = list(_readings(loc, body))
+    readings = list(_list_readings(loc, body))
     missing = int(error["type"] == "missing")  # then the refused value is the object around
-    return next((path for path in readings if _at(body, path[: len(path) - missing]) is error["input"]), readings[0])
+    return next(
+        (path for path in readings if _find_value(body, path[: len(path) - missing]) is error["input"]), readings[0]
+    )
 
 
-def _readings(loc: Sequence[str | int], at: Json) -> Iterator[Path]:
+def _list_readings(loc: Sequence[str | int], at: Json) -> Iterator[Path]:
     if not loc:
         yield ()
         return
     step, rest = loc[0], loc[1:]
     if is_label(step) or step == "[key]" or (isinstance(at, dict) and step in (at.get("role"), at.get("type"))):
-        yield from _readings(rest, at)
+        yield from _list_readings(rest, at)
     if not is_label(step):
-        inner = _at(at, (step,))
-        yield from ((step, *path) for path in _readings(rest, inner))
+        inner = _find_value(at, (step,))
+        yield from ((step, *path) for path in _list_readings(rest, inner))
 
 
-def _at(value: Json, path: Path) -> Json:
+def _find_value(value: Json, path: Path) -> Json:
     for step in path:
         try:
             value = value[step]
@@ -340,8 +343,8 @@ def _at(value: Json, path: Path) -> Json:
     return value
 
 
-def _single(error: ErrorDetails, body: Json) -> Complaint:
-    kind, path, got, limits = error["type"], _path(error["loc"], error, body), error["input"], error.get("ctx", {})
+def _make_complaint(error: ErrorDetails, body: Json) -> Complaint:
+    kind, path, got, limits = error["type"], _find_path(error["loc"], error, body), error["input"], error.get("ctx", {})
     if kind in _TYPES:
         return Complaint("type", path, got=got, expected=(_TYPES[kind],))
     if kind.startswith("union_tag"):

@@ -49,9 +49,9 @@ def json_reply(
     A large body is serialised while it is sent; others have a content length. `indent` spreads a small body over lines.
     """
     long = [value for value in body.values() if type(value) is list and len(value) > FEW]
-    data = None if long else _small(body, indent)
+    data = None if long else _write_whole(body, indent)
     if data is None:
-        several = join_batches(_pieces(body), LARGE_BODY)
+        several = join_batches(_write_pieces(body), LARGE_BODY)
         data, more = next(several), next(several, None)
         if more is not None:
             pieces = chain((data, more), several)
@@ -68,21 +68,21 @@ def data_reply(
     return Reply(status, merge_headers(own, stated) if stated else own, data, tokens=tokens)
 
 
-def _pieces(value: Json, depth: int = 0) -> Iterator[bytes]:
+def _write_pieces(value: Json, depth: int = 0) -> Iterator[bytes]:
     """Yield JSON bytes in pieces: serialising a long list at once would block other threads, or fill the memory."""
     if not _has_long(value, depth):
         yield _write_json(value, list)
     elif type(value) is dict:
         for at, (key, inner) in enumerate(value.items()):
             yield (b"," if at else b"{") + to_json(key) + b":"
-            yield from _pieces(inner, depth + 1)
+            yield from _write_pieces(inner, depth + 1)
         yield b"}"
     else:
         yield b"["
         for at, each in enumerate(value):
             if at:
                 yield b","
-            yield from _pieces(each, depth + 1)
+            yield from _write_pieces(each, depth + 1)
         yield b"]"
 
 
@@ -97,7 +97,7 @@ def _has_long(value: Json, depth: int) -> bool:
     return depth < MAX_DEPTH and type(value) is list and any(_has_long(inner, depth + 1) for inner in value)
 
 
-def _small(body: Mapping[str, Json], indent: int | None) -> bytes | None:
+def _write_whole(body: Mapping[str, Json], indent: int | None) -> bytes | None:
     """Return the whole body; None if a part of it is made while it is sent."""
     try:
         return _write_json(body, _refuse) if indent is None else to_json(body, indent=indent) + b"\n"
@@ -202,7 +202,7 @@ def request_uuid(http: HttpRequest, call: Call | None) -> str:
 
 def openai_rate_limit_headers(standings: Standings) -> Headers:
     """Return limit, remaining amount and reset time of requests and tokens, if they are limited."""
-    return _three("requests", standings.requests) + _three("tokens", standings.tokens)
+    return _make_three_headers("requests", standings.requests) + _make_three_headers("tokens", standings.tokens)
 
 
 def remaining_rate_limit_headers(standings: Standings) -> Headers:
@@ -210,7 +210,7 @@ def remaining_rate_limit_headers(standings: Standings) -> Headers:
     return tuple((f"x-ratelimit-remaining-{kind}", str(one.left)) for kind, one in kinds if one is not None)
 
 
-def _three(kind: str, standing: Standing | None) -> Headers:
+def _make_three_headers(kind: str, standing: Standing | None) -> Headers:
     if standing is None:
         return ()
     limit, left, reset = standing

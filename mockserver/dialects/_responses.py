@@ -52,10 +52,10 @@ from mockserver.wire.responses import ResponseLayout, ResponseOptions, ResponseR
 def input_messages(given: Json) -> tuple[Message, ...]:
     if given is None:
         return ()
-    return (Message("user", given),) if isinstance(given, str) else tuple(_turns(given))
+    return (Message("user", given),) if isinstance(given, str) else tuple(_read_turns(given))
 
 
-def _turns(items: Iterable[Body]) -> Iterator[Message]:
+def _read_turns(items: Iterable[Body]) -> Iterator[Message]:
     turn = _Turn()
     for item in items:
         if _is_of_model(item):
@@ -63,7 +63,7 @@ def _turns(items: Iterable[Body]) -> Iterator[Message]:
             continue
         yield from turn.message()
         turn = _Turn()
-        yield from _other_messages(item)
+        yield from _read_other_item(item)
     yield from turn.message()
 
 
@@ -80,12 +80,12 @@ def _is_tool_result(kind: str) -> bool:
     return kind.endswith(("_output", "_response"))
 
 
-def _other_messages(item: Body) -> Iterator[Message]:
+def _read_other_item(item: Body) -> Iterator[Message]:
     kind = item_type(item)
     if kind == "message":
         yield message_of(item["role"], item["content"])
     elif _is_tool_result(kind):
-        yield _RESULTS.get(kind, _result)(item)
+        yield _RESULTS.get(kind, _read_result)(item)
 
 
 def message_of(role: str, content: Json) -> Message:
@@ -93,21 +93,21 @@ def message_of(role: str, content: Json) -> Message:
         return Message(role, content)
     given = content if isinstance(content, list) else ()
     parts: Sequence[Body] = [part for part in given if isinstance(part, Mapping)]
-    others = tuple(_neutral(part) for part in parts if _text_key(part) is None)
-    return Message(role, "".join(map(_text, parts)), parts=others)
+    others = tuple(_neutralize_part(part) for part in parts if _find_text_key(part) is None)
+    return Message(role, "".join(map(_read_text, parts)), parts=others)
 
 
-def _text(part: Body) -> str:
-    key = _text_key(part)
+def _read_text(part: Body) -> str:
+    key = _find_text_key(part)
     return write_text(part.get(key)) if key else ""
 
 
-def _text_key(part: Body) -> str | None:
+def _find_text_key(part: Body) -> str | None:
     kind = part.get("type")
     return _TEXTS.get(kind) if isinstance(kind, str) else None
 
 
-def _neutral(part: Body) -> Body:
+def _neutralize_part(part: Body) -> Body:
     match part.get("type"):
         case "input_image" | "computer_screenshot":
             image = {"url": part.get("image_url"), "file_id": part.get("file_id"), "detail": part.get("detail")}
@@ -133,7 +133,7 @@ class _Turn(Struct):
             self.texts.append(message.text)
             self.parts += message.parts
         elif kind in _CALLS:
-            self.calls.append(_client_tool_call(kind, item))
+            self.calls.append(_read_client_tool_call(kind, item))
         elif kind not in _SILENT:
             self.parts.append(item)
 
@@ -142,7 +142,7 @@ class _Turn(Struct):
             yield Message("assistant", "\n".join(self.texts), parts=tuple(self.parts), tool_calls=tuple(self.calls))
 
 
-def _client_tool_call(kind: str, item: Body) -> ToolCall:
+def _read_client_tool_call(kind: str, item: Body) -> ToolCall:
     name, argument = _CALLS[kind]
     tool = write_text(item.get("name")) if name is None else name
     of = {"function_call": "function", "custom_tool_call": "custom"}.get(kind, kind)
@@ -150,7 +150,7 @@ def _client_tool_call(kind: str, item: Body) -> ToolCall:
     return ToolCall(call_id, tool, write_text(item.get(argument)), of, write_text(item.get("namespace")))
 
 
-def _result(item: Body) -> Message:
+def _read_result(item: Body) -> Message:
     output = item.get("output")
     if isinstance(output, list):
         message = message_of("tool", output)
@@ -158,16 +158,16 @@ def _result(item: Body) -> Message:
     return Message("tool", write_text(output), tool_call_id=_find_call_id(item))
 
 
-def _screenshot(item: Body) -> Message:
+def _read_screenshot(item: Body) -> Message:
     output = item.get("output")
-    parts = (_neutral({**output, "type": "computer_screenshot"}),) if isinstance(output, Mapping) else ()
+    parts = (_neutralize_part({**output, "type": "computer_screenshot"}),) if isinstance(output, Mapping) else ()
     return Message("tool", parts=parts, tool_call_id=_find_call_id(item))
 
 
-def _shell_result(item: Body) -> Message:
+def _read_shell_result(item: Body) -> Message:
     output = item.get("output")
     if not isinstance(output, list):
-        return _result(item)
+        return _read_result(item)
     written = (write_text(step.get(stream)) for step in output if isinstance(step, Mapping) for stream in _STREAMS)
     return Message("tool", "".join(written), tool_call_id=_find_call_id(item))
 
@@ -176,7 +176,7 @@ def _patch_result(item: Body) -> Message:
     return Message("tool", write_text(item.get("output") or item.get("status")), tool_call_id=_find_call_id(item))
 
 
-def _approval(item: Body) -> Message:
+def _read_approval(item: Body) -> Message:
     answered = {key: item[key] for key in ("approve", "reason") if item.get(key) is not None}
     return Message("tool", write_text(answered), tool_call_id=write_text(item.get("approval_request_id")))
 
@@ -206,10 +206,10 @@ _CALLS: Mapping[str, tuple[str | None, str]] = {
 }
 # Results that are more than an `output` of text or parts.
 _RESULTS: Mapping[str, Callable[[Body], Message]] = {
-    "computer_call_output": _screenshot,
-    "shell_call_output": _shell_result,
+    "computer_call_output": _read_screenshot,
+    "shell_call_output": _read_shell_result,
     "apply_patch_call_output": _patch_result,
-    "mcp_approval_response": _approval,
+    "mcp_approval_response": _read_approval,
 }
 # Items that bring tools with them.
 _WITH_TOOLS = frozenset({"additional_tools", "tool_search_output"})
@@ -220,21 +220,21 @@ _SILENT = frozenset({"reasoning"})
 
 
 def responses_fingerprint_fields(body: Body, dialect: str) -> dict[str, Json]:
-    kept = fields_with_meaning(body, dialect, "responses", _BOOKKEEPING)
+    kept = fields_with_meaning(body, dialect, operation="responses", bookkeeping=_BOOKKEEPING)
     if isinstance(items := kept.get("input"), list):
         ordinals: dict[str, str] = {}
         kept["input"] = [replace_ids(item, ordinals, _IDS) for item in items]
     if tools := kept.get("tools"):
-        kept["tools"] = [_tool_with_schemas_as_text(tool) for tool in tools]
+        kept["tools"] = [_write_schemas_of_tool(tool) for tool in tools]
     text = kept.get("text")
     if text and text.get("format"):
         kept["text"] = {**text, "format": schema_as_text(text["format"], "schema")}
     return kept
 
 
-def _tool_with_schemas_as_text(tool: Body) -> Body:
+def _write_schemas_of_tool(tool: Body) -> Body:
     if tool.get("type") == "namespace" and isinstance(inner := tool.get("tools"), list):
-        return {**tool, "tools": [_tool_with_schemas_as_text(each) for each in inner if isinstance(each, dict)]}
+        return {**tool, "tools": [_write_schemas_of_tool(each) for each in inner if isinstance(each, dict)]}
     return schema_as_text(tool, "parameters")
 
 
@@ -267,7 +267,7 @@ def parse_openai_responses(
     http: HttpRequest, dialect: str, *, validation: Validation, only_input: bool = False
 ) -> Call:
     """Return the Call of a body; `only_input`: it asks about its input, not for a response."""
-    spec = _openai_request(dialect, only_input=only_input)
+    spec = _make_openai_request(dialect, only_input=only_input)
     call = parse_responses(http, spec, validation)
     if validation is Validation.LIVE:
         refuse_first(responses_live_only(call.raw, spec.body.fields), refuse)
@@ -275,17 +275,19 @@ def parse_openai_responses(
 
 
 @cache
-def _openai_request(dialect: str, *, only_input: bool) -> ResponsesRequest:
+def _make_openai_request(dialect: str, *, only_input: bool) -> ResponsesRequest:
     from mockserver.dialects import _responses_models as models  # slow: a hundred types, which chats do not need
 
     model = models.RESPONSE_INPUT if only_input else models.RESPONSE
-    return ResponsesRequest(dialect, model, responses_conflicts, _CONFLICTING, refuse, OPENAI_RESPONSE_IDS)
+    return ResponsesRequest(
+        dialect, model, conflicts=responses_conflicts, conflicting=_CONFLICTING, refuse=refuse, ids=OPENAI_RESPONSE_IDS
+    )
 
 
 def responses_call(http: HttpRequest, body: Body, parsed: Body, spec: ResponsesRequest) -> Call:
     given, instructions, choice = parsed.get("input"), parsed.get("instructions"), parsed.get("tool_choice")
     messages = input_messages(given)
-    tools = tuple(_tools(parsed)) if type(given) is list or "tools" in parsed else ()
+    tools = tuple(_read_tools(parsed)) if type(given) is list or "tools" in parsed else ()
     return Call(
         dialect=spec.dialect,
         operation="responses",
@@ -297,11 +299,11 @@ def responses_call(http: HttpRequest, body: Body, parsed: Body, spec: ResponsesR
         has_instructions=bool(instructions),
         tools=tools,
         connectors=_list_connectors(tools) if tools else (),
-        tool_choice=_NO_CHOICE if choice is None and not tools else _tool_choice(choice, tools),
+        tool_choice=_NO_CHOICE if choice is None and not tools else _read_tool_choice(choice, tools),
         stream=parsed.get("stream") is True,
         ids=spec.ids,
         previous_response_id=parsed.get("previous_response_id"),
-        options=_USUAL if _ASKING.isdisjoint(parsed) else _options(parsed),
+        options=_USUAL if _ASKING.isdisjoint(parsed) else _read_options(parsed),
         is_sound=type(given) is str,
     )
 
@@ -332,7 +334,7 @@ def _list_headers(options: Body) -> Iterator[tuple[bytes, bytes]]:
         yield b"authorization", b"Bearer " + token.encode("latin-1", "replace")
 
 
-def _options(parsed: Body) -> Options:
+def _read_options(parsed: Body) -> Options:
     text = parsed.get("text") or {}
     form = text.get("format") or {"type": "text"}
     return Options(
@@ -341,7 +343,7 @@ def _options(parsed: Body) -> Options:
         max_tool_calls=parsed.get("max_tool_calls"),
         overflow="truncate" if parsed.get("truncation") == "auto" else "error",
         logprobs=(parsed.get("top_logprobs") or 0) if INCLUDE_LOGPROBS in (parsed.get("include") or ()) else None,
-        effort=_effort(parsed.get("reasoning") or {}),
+        effort=_read_effort(parsed.get("reasoning") or {}),
         verbosity=text.get("verbosity"),
         response_format=form["type"],
         schema=form.get("schema"),
@@ -361,16 +363,16 @@ _ASKING = frozenset(  # fields that make options unusual
 _NO_CHOICE = ToolChoice("none")
 
 
-def _effort(reasoning: Body) -> str | None:
+def _read_effort(reasoning: Body) -> str | None:
     summary = reasoning.get("summary") or reasoning.get("generate_summary")
     return reasoning.get("effort") or ("medium" if summary else None)
 
 
-def _tools(parsed: Body) -> Iterator[Tool]:
+def _read_tools(parsed: Body) -> Iterator[Tool]:
     """Yield the offered tools, including those in namespaces, each once, even if a search has found it again."""
     seen = set()
     for namespace, tool in _list_offered_tools(parsed):
-        made = replace(_tool(tool), namespace=namespace)
+        made = replace(_read_tool(tool), namespace=namespace)
         if not namespace or made.full_name not in seen:
             yield made
         seen.add(made.full_name)
@@ -395,22 +397,22 @@ def _unpack_tools(tools: Json, namespace: str = "") -> Iterator[tuple[str, Body]
             yield namespace, tool
 
 
-def _tool(tool: Body) -> Tool:
+def _read_tool(tool: Body) -> Tool:
     kind = tool["type"]
     if kind not in ("function", "custom"):
         return Tool(kind, kind=kind, options=tool)
     return tool_of(kind, tool)
 
 
-def _tool_choice(choice: Json, tools: tuple[Tool, ...]) -> ToolChoice:
+def _read_tool_choice(choice: Json, tools: tuple[Tool, ...]) -> ToolChoice:
     match choice:
         case None:
             return ToolChoice("auto" if tools else "none")
         case str():
             return ToolChoice(choice)
         case {"type": "allowed_tools", "mode": mode, "tools": allowed}:
-            return ToolChoice(mode, tuple(_find_names(allowed, tools)), tuple(_servers(allowed)))
-    return ToolChoice("named", tuple(_find_names((choice,), tools)), tuple(_servers((choice,))))
+            return ToolChoice(mode, tuple(_find_names(allowed, tools)), tuple(_list_servers(allowed)))
+    return ToolChoice("named", tuple(_find_names((choice,), tools)), tuple(_list_servers((choice,))))
 
 
 def _find_names(chosen: Iterable[Body], offered: tuple[Tool, ...]) -> Iterator[str]:
@@ -424,7 +426,7 @@ def _find_names(chosen: Iterable[Body], offered: tuple[Tool, ...]) -> Iterator[s
             yield name
 
 
-def _servers(tools: Iterable[Body]) -> Iterator[tuple[str, str]]:
+def _list_servers(tools: Iterable[Body]) -> Iterator[tuple[str, str]]:
     for tool in tools:
         if tool.get("type") == "mcp" and isinstance(label := tool.get("server_label"), str):
             name = tool.get("name")
@@ -454,16 +456,16 @@ def responses_live_only(body: Body, known: frozenset[str]) -> Iterator[Complaint
     if not any(body.get(key) for key in _SUBJECTS):
         yield custom_complaint(_NO_SUBJECT, "input")
     yield from complaints_of(LIVE_RESPONSE, {key: value for key, value in body.items() if value is not None})
-    yield from _unmet_tool_choice(body)
+    yield from _find_unmet_tool_choice(body)
     if isinstance(body.get("input"), list):
         for index, item in enumerate(body["input"]):
             yield from misshapen_item(index, item)
-        yield from _incomplete_items(body["input"])
+        yield from _find_incomplete_items(body["input"])
         if not body.get("previous_response_id") and not body.get("conversation"):
             yield from (complaint for _, complaint in find_unpaired_calls(body["input"]))
 
 
-def _unmet_tool_choice(body: Body) -> Iterator[Complaint]:
+def _find_unmet_tool_choice(body: Body) -> Iterator[Complaint]:
     """Yield a complaint if a tool choice needs tools that are not offered, and no stored prompt may offer."""
     choice = body.get("tool_choice")
     if choice in (None, "none", "auto") or body.get("prompt"):
@@ -481,7 +483,7 @@ def _offers(tools: Iterable[Body], choice: Body) -> bool:
     return any(tool["type"] == choice["type"] and tool.get(key) == choice.get(key) for tool in tools)
 
 
-def _incomplete_items(items: Iterable[Body]) -> Iterator[Complaint]:
+def _find_incomplete_items(items: Iterable[Body]) -> Iterator[Complaint]:
     for index, item in enumerate(items):
         for key in _NEEDED.get(item.get("type") or "", ()):
             if item.get(key) is None:

@@ -41,7 +41,7 @@ from mockserver.dialects._fields import (
 from mockserver.dialects._loose import read_flat_tools, read_items
 
 
-def _part_tag(part: Any) -> str:
+def _tag_part(part: Any) -> str:
     kind = part.get("type") if isinstance(part, dict) else None
     return _PART_TAGS.get(kind, "<a part>") if isinstance(kind, str) else "<a part>"
 
@@ -52,7 +52,7 @@ _Text, _Refusal = open_shape(type=literal(*_TEXTUAL), text=str), open_shape(type
 Part = usually(
     tag_union("type", _Text, _Refusal, open_shape(type=literal("input_image", "input_audio", "input_file"))),
     union_by(
-        _part_tag,
+        _tag_part,
         label_member("<a text>", _Text),
         label_member("<a refusal>", _Refusal),
         label_member("<a part>", open_shape(type=str)),
@@ -60,7 +60,7 @@ Part = usually(
 )
 
 
-def _item_tag(item: Any) -> str:
+def _tag_item(item: Any) -> str:
     kind = item.get("type") if isinstance(item, dict) else None
     if kind not in (None, "message"):
         return "<an item>"
@@ -78,7 +78,7 @@ def items_of(part: Any, **fields: Any) -> Any:
     content = text_or("<an array of objects>", list_of(part))
     role = literal("user", "assistant", "system", "developer")
     item = union_by(
-        _item_tag,
+        _tag_item,
         label_member("<a message>", open_shape(role=role, content=content, **fields)),
         label_member("<an item>", open_shape(type=str)),
         label_member("<a reference>", open_shape(id=str)),

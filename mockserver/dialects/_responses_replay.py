@@ -54,10 +54,10 @@ def _find_long_ids(call: Call, items: Items) -> Problems:
 def _find_duplicates(call: Call, items: Items) -> Problems:
     seen = set[str]()
     for at, item in items:
-        name = _id(item)
+        name = _read_id(item)
         if name in seen:
             text = f"Duplicate item found with id {clip(name)}. Remove duplicate items from your input and try again."
-            yield _problem(text, at, "send each item once, in full or as a reference")
+            yield _make_problem(text, at, "send each item once, in full or as a reference")
         if name:
             seen.add(name)
 
@@ -69,11 +69,11 @@ def _find_unkept_items(call: Call, items: Items) -> Problems:
         bare = item_type(item) == "item_reference" or (_is_reasoning(item) and not item.get("encrypted_content"))
         if bare and known is not None and not known.stored:
             text = (
-                f"Item with id '{_id(item)}' not found. Items are not persisted when `store` is set to false. "
+                f"Item with id '{_read_id(item)}' not found. Items are not persisted when `store` is set to false. "
                 "Try again with `store` set to true, or remove this item from your input."
             )
             keep = 'with `store: false`, include "reasoning.encrypted_content" and send back whole items'
-            yield _problem(text, at, keep, status=404)
+            yield _make_problem(text, at, keep, status=404)
 
 
 def _find_unverified(call: Call, items: Items) -> Problems:
@@ -84,7 +84,7 @@ def _find_unverified(call: Call, items: Items) -> Problems:
         try:
             ENCRYPTED_CONTENT.open(content)
         except SealError:
-            what = f"for item {clip(_id(item))}" if _id(item) else clip(f"{content[:4]}...{content[-4:]}")
+            what = f"for item {clip(_read_id(item))}" if _read_id(item) else clip(f"{content[:4]}...{content[-4:]}")
             text = (
                 f"The encrypted content {what} could not be verified. "
                 "Reason: Encrypted content could not be decrypted or parsed."
@@ -97,21 +97,25 @@ def _find_unverified(call: Call, items: Items) -> Problems:
 def _find_lonely_reasoning(call: Call, items: Items) -> Problems:
     """Yield reasoning that no item of the model follows."""
     for (at, item), (_, after) in zip(items, [*items[1:], (0, _END)], strict=False):
-        if _is_reasoning(item) and _id(item) and _is_of_others(after):
-            text = f"Item '{clip(_id(item))}' of type 'reasoning' was provided without its required following item."
-            yield _problem(text, at, "send reasoning together with the call or message that follows it, or neither")
+        if _is_reasoning(item) and _read_id(item) and _is_of_others(after):
+            text = (
+                f"Item '{clip(_read_id(item))}' of type 'reasoning' was provided without its required following item."
+            )
+            yield _make_problem(
+                text, at, "send reasoning together with the call or message that follows it, or neither"
+            )
 
 
 def _find_calls_without_reasoning(call: Call, items: Items) -> Problems:
-    names = {None, *(_id(item) for _, item in items)}
+    names = {None, *(_read_id(item) for _, item in items)}
     for at, item in items:
         known = _read_own_id(item) if item_type(item) in _CALLS else None
         if known is not None and known.stored and known.reasoning_id not in names:
             text = (
-                f"Item '{_id(item)}' of type '{item_type(item)}' was provided without its required 'reasoning' item: "
-                f"'{known.reasoning_id}'."
+                f"Item '{_read_id(item)}' of type '{item_type(item)}' was provided without its required "
+                f"'reasoning' item: '{known.reasoning_id}'."
             )
-            yield _problem(text, at, "send a call together with the reasoning item before it, or without its id")
+            yield _make_problem(text, at, "send a call together with the reasoning item before it, or without its id")
 
 
 def _find_unpaired(call: Call, items: Items) -> Problems:
@@ -132,7 +136,7 @@ def unless_continued(check: Callable[[Call, Items], Problems]) -> Callable[[Call
     return check_unless_continued
 
 
-def _items(call: Call) -> Items | None:
+def _read_items(call: Call) -> Items | None:
     """Return the items, each with its place, unless all are messages with only a role and a text."""
     given: Json = call.body.get("input")
     if not isinstance(given, list):
@@ -147,13 +151,13 @@ def _is_item(value: Json) -> bool:
     return isinstance(value, dict) and isinstance(value.get("type", ""), str | None)
 
 
-def _id(item: Body) -> str:
+def _read_id(item: Body) -> str:
     name = item.get("id")
     return name if isinstance(name, str) else ""
 
 
 def _read_own_id(item: Body) -> OutputItemId | None:
-    return read_item_id(_id(item))
+    return read_item_id(_read_id(item))
 
 
 def _is_reasoning(item: Body) -> bool:
@@ -165,7 +169,7 @@ def _is_of_others(item: Body) -> bool:
     return item.get("role") != "assistant" if kind == "message" else kind.endswith("_output")
 
 
-def _problem(text: str, at: int, keep: str, status: int | None = None) -> HistoryProblem:
+def _make_problem(text: str, at: int, keep: str, status: int | None = None) -> HistoryProblem:
     failure = Failure("bad_parameter", text, status=status, param="input")
     return HistoryProblem(failure, f"input[{at}]", keep)
 
@@ -179,7 +183,7 @@ _KEEP_PARTS = "send the assistant's text back as `output_text`"
 _REASONS = re.compile(r"(?!gpt-[34]|chatgpt)")  # any other name may be a model that reasons
 
 RESPONSES_HISTORY = make_history_check(
-    _items,
+    _read_items,
     ReplayRule(_find_made_up_ids, modes=IF_PUBLISHED),
     ReplayRule(_find_input_texts, modes=IF_PUBLISHED),
     ReplayRule(_find_long_ids, modes=IF_PUBLISHED),

@@ -84,10 +84,10 @@ def stored_chats(
         model, page = http.query.get("model", ""), page_parameter(http, refuse, order="asc")
         found = ((_METADATA.fullmatch(name), value) for name, value in http.query.items())
         metadata = {match[1]: value for match, value in found if match}
-        return Call(dialect, "stored_chats", model, http, {}, {"metadata": metadata}, page=page)
+        return Call(dialect, "stored_chats", model=model, http=http, meaning={}, raw={"metadata": metadata}, page=page)
 
     def one_of(operation: str) -> Parse:
-        return look_up(dialect, operation, "completion_id", FIRST_PAGE)
+        return look_up(dialect, operation, name="completion_id", page=FIRST_PAGE)
 
     def parse_update(http: HttpRequest, validation: Validation) -> Call:
         update = read_object(http)
@@ -114,24 +114,24 @@ def stored_chats(
 def _show_stored_chat(call: Call, outcome: Stored | Listing, completion: Render) -> dict[str, Json]:
     if isinstance(outcome, Listing):
         return list_body(
-            map_lazily(lambda each: _completion(each, completion), outcome.entries, few=0), more=outcome.more
+            map_lazily(lambda each: _render_completion(each, completion), outcome.entries, few=0), more=outcome.more
         )
     if call.operation == "delete_chat":
         return {"object": "chat.completion.deleted", "id": outcome.answer.id, "deleted": True}
     if call.operation == "chat_messages":
-        shown, more = call.page.of(tuple(_messages(outcome)), lambda message: message["id"])
+        shown, more = call.page.of(tuple(_list_messages(outcome)), lambda message: message["id"])
         return list_body(shown, more=more)
-    return _completion(outcome, completion)
+    return _render_completion(outcome, completion)
 
 
-def _completion(stored: Stored, completion: Render) -> dict[str, Json]:
+def _render_completion(stored: Stored, completion: Render) -> dict[str, Json]:
     requested = stored.call.raw
     repeated = {key: requested.get(key, default) for key, default in _REQUEST_DEFAULTS.items()}
     own = {"metadata": requested.get("metadata") or {}, "request_id": f"req_{stored.call.fingerprint}"}
     return {**completion(stored.call, stored.answer), **own, "input_user": requested.get("user"), **repeated}
 
 
-def _messages(stored: Stored) -> Iterator[Mapping[str, Json]]:
+def _list_messages(stored: Stored) -> Iterator[Mapping[str, Json]]:
     for number, message in enumerate(stored.call.raw.get("messages") or ()):
         content = message.get("content")
         parts = content if isinstance(content, list) else None
@@ -183,11 +183,11 @@ class StoredResponses(Struct, frozen=True):
             Operation(
                 "cancel_response", "POST", f"{one}/cancel", self._look_up("cancel_response"), self._render_cancelled
             ),
-            Operation("input_items", "GET", f"{one}/input_items", self._parse_items, self._items),
+            Operation("input_items", "GET", f"{one}/input_items", self._parse_items, self._render_items),
         )
 
     def _look_up(self, operation: str) -> Parse:
-        return look_up(self.dialect, operation, "response_id", FIRST_PAGE)
+        return look_up(self.dialect, operation, name="response_id", page=FIRST_PAGE)
 
     def _parse_response(self, http: HttpRequest, validation: Validation) -> Call:
         integer_parameter(http, "starting_after", self.refuse)
@@ -201,10 +201,10 @@ class StoredResponses(Struct, frozen=True):
         )
 
     def _parse_count(self, http: HttpRequest, validation: Validation) -> Call:
-        return _about(self.take(http, validation), "input_tokens")
+        return _make_look_up(self.take(http, validation), "input_tokens")
 
     def _parse_compact(self, http: HttpRequest, validation: Validation) -> Call:
-        call = _about(self.take(http, validation), "compact_response")
+        call = _make_look_up(self.take(http, validation), "compact_response")
         if not call.model:
             raise self.refuse(Complaint("missing", ("model",)))
         return call
@@ -219,18 +219,20 @@ class StoredResponses(Struct, frozen=True):
         include = (*(stored.call.raw.get("include") or ()), *_read_include(call.http))
         requested = replace(stored.call, stream=call.stream, raw={**stored.call.raw, "include": include})
         after = -1 if after is None else after
-        return responses_reply(requested, stored.answer, self.renderer, self.lines(call), after=after)
+        return responses_reply(requested, stored.answer, renderer=self.renderer, lines=self.lines(call), after=after)
 
     def _render_cancelled(self, call: Call, stored: Stored) -> Reply:
         if self.final and not stored.polls:
             raise Failure("not_cancellable")
-        return responses_reply(replace(stored.call, stream=False), stored.answer, self.renderer, self.lines(call))
+        return responses_reply(
+            replace(stored.call, stream=False), stored.answer, renderer=self.renderer, lines=self.lines(call)
+        )
 
     def _render_deleted(self, call: Call, stored: Stored) -> Reply:
         body = {"id": stored.answer.id, "object": "response", "deleted": True}
         return json_reply(200, body, self.lines(call))
 
-    def _items(self, call: Call, stored: Stored) -> Reply:
+    def _render_items(self, call: Call, stored: Stored) -> Reply:
         shown, more = call.page.of(tuple(input_items(stored)), lambda item: item["id"])
         return json_reply(200, list_body(shown, more=more), self.lines(call))
 
@@ -270,7 +272,7 @@ def complete_item(item: Body, name: str) -> dict[str, Json]:
     head: dict[str, Json] = {"id": name, "type": kind}
     if kind not in _WITHOUT_STATUS:
         head["status"] = "completed"
-    body = {**item, "content": _parts(item)} if kind == "message" else item
+    body = {**item, "content": _read_parts(item)} if kind == "message" else item
     return {**head, **{key: value for key, value in body.items() if value is not None}}
 
 
@@ -295,7 +297,7 @@ def list_compacted_items(stored: Stored) -> Iterator[Body]:
     )
 
 
-def _about(call: Call, operation: str) -> Call:
+def _make_look_up(call: Call, operation: str) -> Call:
     return replace(
         call, operation=operation, stream=False, options=replace(call.options, store=False, background=False)
     )
@@ -308,7 +310,7 @@ def _read_include(http: HttpRequest) -> Iterator[str]:
             yield from value.split(",")
 
 
-def _parts(item: Body) -> Json:
+def _read_parts(item: Body) -> Json:
     content = item.get("content")
     if not isinstance(content, str):
         return content

@@ -26,7 +26,7 @@ class TypedModel:
 
     @lazy_property
     def _type(self) -> type[Struct]:
-        return _struct_of(self._schema, texts=self._texts)
+        return _make_struct(self._schema, texts=self._texts)
 
     @lazy_property
     def _decode(self) -> Callable[[bytes], Any]:
@@ -81,8 +81,8 @@ def _refuse_other(kind: type, value: Any) -> Any:
     raise ValidationError(f"no {kind}")
 
 
-def _type_of(schema: Mapping[str, Any]) -> Any:
-    schema = _usual_form(schema)
+def _make_type(schema: Mapping[str, Any]) -> Any:
+    schema = _find_usual_form(schema)
     kind = schema["type"]
     match kind:
         case "str" | "int" | "bool":
@@ -95,36 +95,36 @@ def _type_of(schema: Mapping[str, Any]) -> Any:
         case "literal":
             return Literal[tuple(schema["expected"])]
         case "nullable":
-            return Union[_type_of(schema["schema"]), None]  # noqa: UP007
+            return Union[_make_type(schema["schema"]), None]  # noqa: UP007
         case "typed-dict-field":
-            return _type_of(schema["schema"])
+            return _make_type(schema["schema"])
         case "list":
-            return _limit_type(list[_type_of(schema["items_schema"])], schema)  # type: ignore[misc]
+            return _limit_type(list[_make_type(schema["items_schema"])], schema)  # type: ignore[misc]
         case "dict":
-            return _limit_type(dict[_type_of(schema["keys_schema"]), _type_of(schema["values_schema"])], schema)  # type: ignore[misc]
+            return _limit_type(dict[_make_type(schema["keys_schema"]), _make_type(schema["values_schema"])], schema)  # type: ignore[misc]
         case "typed-dict":
-            return _struct_of(schema)
+            return _make_struct(schema)
         case "union":
-            return _union_of([member for member, _ in schema["choices"]])
+            return _make_union([member for member, _ in schema["choices"]])
         case "tagged-union" if callable(schema["discriminator"]):
-            return _union_of([*schema["choices"].values()])
+            return _make_union([*schema["choices"].values()])
         case "tagged-union":
-            tagged = partial(_struct_of, tag_field=schema["discriminator"])
+            tagged = partial(_make_struct, tag_field=schema["discriminator"])
             return Union[tuple(tagged(member, tag=tag) for tag, member in schema["choices"].items())]  # noqa: UP007
     return _Other
 
 
-def _usual_form(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def _find_usual_form(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     usual: Mapping[str, Any] = schema.get("metadata", {}).get("usual", schema)
     return usual
 
 
-def _union_of(members: Sequence[Mapping[str, Any]]) -> Any:
+def _make_union(members: Sequence[Mapping[str, Any]]) -> Any:
     """Return a union of members that JSON itself distinguishes: a function that chooses one can use nothing else."""
-    kinds = [_JSON_TYPES.get(_usual_form(member)["type"]) for member in members]
+    kinds = [_JSON_TYPES.get(_find_usual_form(member)["type"]) for member in members]
     if None in kinds or len({*kinds}) < len(kinds):
         return _Other
-    types = [kind for kind in map(_type_of, members) if kind is not _Other]
+    types = [kind for kind in map(_make_type, members) if kind is not _Other]
     return Union[tuple(types)] if types else _Other  # noqa: UP007
 
 
@@ -148,7 +148,7 @@ _LARGE = 2**63 - 1
 _LIMITS = ("ge", "le", "multiple_of", "min_length", "max_length", "pattern")
 
 
-def _struct_of(
+def _make_struct(
     schema: Mapping[str, Any], *, tag_field: str | None = None, tag: str | None = None, texts: Collection[str] = ()
 ) -> type[Struct]:
     known = _STRUCTS.get((id(schema), tag, *texts))
@@ -158,7 +158,7 @@ def _struct_of(
     for name, field in schema["fields"].items():
         if name == tag_field:
             continue
-        kind = Raw if name in texts else _type_of(field)
+        kind = Raw if name in texts else _make_type(field)
         fields.append((name, kind) if field["required"] else (name, Union[kind, UnsetType], UNSET))  # noqa: UP007
     constant: dict[str, Any] = {} if tag_field is None else {tag_field: tag}
     checks = {"__post_init__": schema["metadata"]["check"]} if "check" in schema.get("metadata", {}) else {}

@@ -138,7 +138,7 @@ def _parse_chat(http: HttpRequest, validation: Validation) -> Call:  # the extra
     check_version(http)
     usual = _read_usual(AZURE_CHAT, http, validation)
     if usual is not None:
-        refuse_first((*unmet_tool_choice(usual), *_contents(usual["messages"])), refuse_as_azure)
+        refuse_first((*unmet_tool_choice(usual), *_find_wrong_contents(usual["messages"])), refuse_as_azure)
         return replace(chat_call(http, usual, usual, dialect=NAME), ids=_IDS)
     given = read_passing_extras(http, AZURE_CHAT.fields, validation)
     extras = {key: given[key] for key in PASSED.fields.intersection(given)}
@@ -147,7 +147,7 @@ def _parse_chat(http: HttpRequest, validation: Validation) -> Call:  # the extra
     body = {**{key: value for key, value in own.body.items() if key not in extras}, **passed.body}
     chat: Body = {**own.parsed, **passed.parsed}
     if validation is not Validation.OFF:
-        refuse_first((*unmet_tool_choice(chat), *_contents(chat["messages"])), refuse_as_azure)
+        refuse_first((*unmet_tool_choice(chat), *_find_wrong_contents(chat["messages"])), refuse_as_azure)
     return replace(chat_call(http, body, chat, dialect=NAME), ids=_IDS)
 
 
@@ -217,7 +217,7 @@ def read_passing_extras(http: HttpRequest, known: frozenset[str], validation: Va
     raise Failure("bad_parameter", message, param="extra-parameters")
 
 
-def _contents(messages: Iterable[Body]) -> Iterator[Complaint]:
+def _find_wrong_contents(messages: Iterable[Body]) -> Iterator[Complaint]:
     for at, message in enumerate(messages):
         content = message.get("content")
         if type(content) is str:
@@ -244,13 +244,13 @@ def credential(http: HttpRequest) -> str | None:
 
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     named = replace(outcome, model=outcome.model or EMBEDDING_MODEL)
-    encoding, lines = call.raw.get("encoding_format"), _lines(call.http, call)
-    return embeddings_reply(named, encoding, lines, request_hex(call.http, call))
+    encoding, lines = call.raw.get("encoding_format"), _write_lines(call.http, call)
+    return embeddings_reply(named, encoding, lines=lines, identity=request_hex(call.http, call))
 
 
 def _parse_info(http: HttpRequest, validation: Validation) -> Call:
     check_version(http)
-    return Call(NAME, "info", "", http, {})
+    return Call(NAME, "info", model="", http=http, meaning={})
 
 
 def _refuse_info(http: HttpRequest, validation: Validation) -> Call:
@@ -262,7 +262,7 @@ def _refuse_info(http: HttpRequest, validation: Validation) -> Call:
 def _render_info(call: Call, outcome: Models) -> Reply:
     name = outcome.names[0] if outcome.names else MODELS[0]
     body = {"model_name": name, "model_type": "chat_completion", "model_provider_name": "mockserver"}
-    return json_reply(200, body, _lines(call.http, call))
+    return json_reply(200, body, _write_lines(call.http, call))
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -270,30 +270,30 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
         failure = ERRORS.word_unsupported(failure, call)
     resolved = ERRORS.resolve(failure, http, call)
     if failure.reason == "unmatched" and failure.status is not None:  # by the setting `unmatched`
-        row = _row(failure.status)
+        row = _make_row(failure.status)
         resolved = replace(resolved, kind=failure.kind or row.kind, code=failure.code or row.code)
     # Its client retries every answer with retry-after, which only a rule may want.
     again = "" if "window" in failure.details else retry_lines(failure)
-    lines = f"{_lines(http, call)}x-ms-error-code: {_token(str(resolved.code))}\r\n{again}"
-    return json_reply(resolved.status, _body(resolved, failure, call), lines, failure.headers)
+    lines = f"{_write_lines(http, call)}x-ms-error-code: {_write_token(str(resolved.code))}\r\n{again}"
+    return json_reply(resolved.status, _render_error(resolved, failure, call), lines, failure.headers)
 
 
-def _body(resolved: ProviderError, failure: Failure, call: Call | None) -> Mapping[str, Json]:
+def _render_error(resolved: ProviderError, failure: Failure, call: Call | None) -> Mapping[str, Json]:
     error = {"error": resolved.kind, "message": resolved.message}
     match resolved.status:
         case 401 | 404 | 429:
             return {**error, "status": resolved.status}
         case 422:
-            detail = _detail(failure, resolved, call)
+            detail = _find_detail(failure, resolved, call)
             return {"code": str(resolved.code), "detail": detail, **error, "status": resolved.status}
     return {"code": str(resolved.code), **error, "param": resolved.param or "", "status": resolved.status}
 
 
-def _row(status: int) -> ErrorRow:
+def _make_row(status: int) -> ErrorRow:
     return ErrorRow(status, reason_phrase(status), reason_phrase(status).replace(" ", ""))
 
 
-def _detail(failure: Failure, resolved: ProviderError, call: Call | None) -> Mapping[str, Json]:
+def _find_detail(failure: Failure, resolved: ProviderError, call: Call | None) -> Mapping[str, Json]:
     """Return the place and value of the parameter; if a rule names one, the request's own value."""
     if "loc" in failure.details:
         loc, value = failure.details["loc"], show_value(failure.details["value"])
@@ -304,14 +304,14 @@ def _detail(failure: Failure, resolved: ProviderError, call: Call | None) -> Map
     return {"loc": list(loc), "value": value, "input": value}
 
 
-def _lines(http: HttpRequest, call: Call | None) -> str:
+def _write_lines(http: HttpRequest, call: Call | None) -> str:
     name = request_uuid(http, call)
     own = f"x-ms-request-id: {name}\r\napim-request-id: {name}\r\n"
-    echoed = _token(http.header("x-ms-client-request-id") or "")
+    echoed = _write_token(http.header("x-ms-client-request-id") or "")
     return f"{own}x-ms-client-request-id: {echoed}\r\n" if echoed else own
 
 
-def _token(text: str) -> str:
+def _write_token(text: str) -> str:
     return "".join(char for char in text if char.isascii() and char.isprintable())
 
 
@@ -327,7 +327,7 @@ CHAT_LAYOUT = ChatLayout(
 _BAD_REQUEST = ErrorRow(400, "Bad Request", "BadRequest")
 _NOT_SUPPORTED = ErrorRow(422, "Unprocessable Entity", "parameter_not_supported")
 ROWS = error_rows(
-    _row,
+    _make_row,
     content_filter=replace(_BAD_REQUEST, code="content_filter", param="messages"),
     context_length=replace(_BAD_REQUEST, code="context_length_exceeded", param="messages"),
     unprocessable=_NOT_SUPPORTED,
@@ -348,10 +348,10 @@ MESSAGES: Mapping[str, str] = {
 UNSUPPORTED = {
     key: f"One of the parameters has an unsupported value. {words}" for key, words in PLAIN_UNSUPPORTED_MESSAGES.items()
 }
-ERRORS = plain_errors(ROWS, MESSAGES, credential, UNSUPPORTED)
+ERRORS = plain_errors(ROWS, MESSAGES, credential=credential, unsupported=UNSUPPORTED)
 
 QUERY = {"api-version": "2024-05-01-preview"}  # the default of its clients
-_CHAT = replace(chat_operation(_parse_chat, CHAT_LAYOUT, _lines, MODELS[0]), query=QUERY)
+_CHAT = replace(chat_operation(_parse_chat, CHAT_LAYOUT, lines=_write_lines, model=MODELS[0]), query=QUERY)
 
 _EMBEDDINGS = Operation(*("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings, QUERY))
 

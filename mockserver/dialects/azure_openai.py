@@ -55,11 +55,11 @@ def _add_deployment(http: HttpRequest, body: Body) -> Body:
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = ERRORS.resolve(failure, http, call)
-    lines = _lines(http, call) + retry_lines(failure, in_ms=True)
-    return json_reply(resolved.status, {"error": _error(resolved, failure)}, lines, failure.headers)
+    lines = _write_lines(http, call) + retry_lines(failure, in_ms=True)
+    return json_reply(resolved.status, {"error": _render_error(resolved, failure)}, lines, failure.headers)
 
 
-def _error(resolved: ProviderError, failure: Failure) -> Mapping[str, Json]:
+def _render_error(resolved: ProviderError, failure: Failure) -> Mapping[str, Json]:
     four = {"message": resolved.message, "type": resolved.kind, "param": resolved.param, "code": resolved.code}
     if failure.reason == "content_filter":
         seen = prompt_filter(failure.details.get("safety", ()))["content_filter_results"]
@@ -70,7 +70,7 @@ def _error(resolved: ProviderError, failure: Failure) -> Mapping[str, Json]:
     return four
 
 
-def _lines(http: HttpRequest, call: Call | None) -> str:
+def _write_lines(http: HttpRequest, call: Call | None) -> str:
     name = request_uuid(http, call)
     return f"apim-request-id: {name}\r\nx-request-id: {name}\r\nx-ms-region: Mock Server\r\n"
 
@@ -83,7 +83,7 @@ def _rate_limit_lines(tokens: int) -> str:
     )
 
 
-def _at(base: str, operations: Iterable[Operation]) -> Iterator[Operation]:
+def _mount(base: str, operations: Iterable[Operation]) -> Iterator[Operation]:
     return (replace(operation, path=base + operation.path, unify=_add_deployment) for operation in operations)
 
 
@@ -195,14 +195,14 @@ API = OpenAIApi(
     chat=ChatRenderer(CHAT_LAYOUT),
     text=TextRenderer(TEXT_LAYOUT),
     elsewhere=_read_deployment,
-    lines=_lines,
+    lines=_write_lines,
     fail=_fail,
     rate_limits=_rate_limit_lines,
 )
 _OF_DEPLOYMENTS = (
     *API.inference_operations(),
-    *ImagesApi(NAME, _lines, _read_deployment).operations(),
-    *AudioApi(NAME, _lines, _read_deployment).operations(),
+    *ImagesApi(NAME, _write_lines, _read_deployment).operations(),
+    *AudioApi(NAME, _write_lines, _read_deployment).operations(),
 )
 _ANSWERING = (*_OF_DEPLOYMENTS, API.responses_operation())
 _OF_RESOURCE = (
@@ -210,7 +210,7 @@ _OF_RESOURCE = (
     *API.realtime_operations(),
     *API.account_operations(),
     *API.object_operations(_ANSWERING),
-    *model_operations(NAME, _lines),
+    *model_operations(NAME, _write_lines),
 )
 
 _BASES = ("/openai/v1", "/openai/deployments/*", "/openai")
@@ -218,11 +218,11 @@ DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
-        *_at("/openai/v1", (*_OF_DEPLOYMENTS, *_OF_RESOURCE)),
-        *_require_versions(_at("/openai/deployments/{deployment}", _OF_DEPLOYMENTS)),
-        *_require_versions(_at("/openai", _OF_RESOURCE)),
+        *_mount("/openai/v1", (*_OF_DEPLOYMENTS, *_OF_RESOURCE)),
+        *_require_versions(_mount("/openai/deployments/{deployment}", _OF_DEPLOYMENTS)),
+        *_require_versions(_mount("/openai", _OF_RESOURCE)),
         # Where the class AzureOpenAI goes when its base URL ends in /openai/v1.
-        *_at("/openai/v1/deployments/{deployment}", _OF_DEPLOYMENTS),
+        *_mount("/openai/v1/deployments/{deployment}", _OF_DEPLOYMENTS),
     ),
     credential=credential,
     fail=_fail,

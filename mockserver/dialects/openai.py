@@ -47,29 +47,29 @@ def _parse_deletion(http: HttpRequest, validation: Validation) -> Call:
     if not model.startswith("ft:") and ":ft-" not in model:
         message = f"You are not allowed to delete the model '{clip(model)}': only fine-tuned models can be deleted."
         raise Failure("forbidden", message, param="model")
-    return Call(NAME, "delete_model", model, http, {"model": model})
+    return Call(NAME, "delete_model", model=model, http=http, meaning={"model": model})
 
 
 def _render_deletion(call: Call, _: Models) -> Reply:
     body = {"id": call.model, "object": "model", "deleted": True}
-    return json_reply(200, body, _lines(call.http, call))
+    return json_reply(200, body, _write_lines(call.http, call))
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = word_image_error(ERRORS.resolve(failure, http, call), failure, call)
     if failure.details.get("kind") == "tokens" and failure.kind is None:
         resolved = replace(resolved, kind="tokens")
-    lines = _lines(http, call) + _retry_lines(failure, resolved.status)
-    return data_reply(resolved.status, _error_body(resolved), lines, failure.headers)
+    lines = _write_lines(http, call) + _retry_lines(failure, resolved.status)
+    return data_reply(resolved.status, _write_error_body(resolved), lines, failure.headers)
 
 
 @lru_cache(maxsize=256)
-def _error_body(error: ProviderError) -> bytes:
+def _write_error_body(error: ProviderError) -> bytes:
     stated = {"message": error.message, "type": error.kind, "param": error.param, "code": error.code}
     return to_json({"error": stated})
 
 
-def _lines(http: HttpRequest, call: Call | None) -> str:
+def _write_lines(http: HttpRequest, call: Call | None) -> str:
     name = call.fingerprint if call is not None else request_hex(http, None)
     return (
         f"x-request-id: req_{name}\r\nopenai-organization: mockserver\r\n"
@@ -94,7 +94,7 @@ def _rate_limit_lines(tokens: int) -> str:
 
 
 @lru_cache(maxsize=256)
-def _used_up_lines(reset: str) -> str:
+def _write_used_up_lines(reset: str) -> str:
     return (
         f"{_LIMITS}x-ratelimit-remaining-requests: 0\r\nx-ratelimit-remaining-tokens: 0\r\n"
         f"x-ratelimit-reset-requests: {reset}\r\nx-ratelimit-reset-tokens: {reset}\r\n"
@@ -107,7 +107,7 @@ def _retry_lines(failure: Failure, status: int) -> str:
         return again
     if "window" in failure.details:  # the failure names the limit that was reached
         return again + _rate_limit_lines(0)
-    return again + _used_up_lines(duration(failure.retry_after or 1.0))
+    return again + _write_used_up_lines(duration(failure.retry_after or 1.0))
 
 
 CHAT_LAYOUT = ChatLayout(
@@ -143,16 +143,16 @@ API = OpenAIApi(
     dialect=NAME,
     chat=ChatRenderer(CHAT_LAYOUT),
     text=TextRenderer(TEXT_LAYOUT),
-    lines=_lines,
+    lines=_write_lines,
     fail=_fail,
     rate_limits=_rate_limit_lines,
 )
 ANSWERING = (
     *API.inference_operations(),
     API.responses_operation(),
-    moderation_operation(NAME, _lines),
-    *ImagesApi(NAME, _lines).operations(),
-    *AudioApi(NAME, _lines).operations(),
+    moderation_operation(NAME, _write_lines),
+    *ImagesApi(NAME, _write_lines).operations(),
+    *AudioApi(NAME, _write_lines).operations(),
     *API.realtime_operations(),
 )
 DIALECT = Dialect(
@@ -162,7 +162,7 @@ DIALECT = Dialect(
         *ANSWERING,
         *API.account_operations(),
         *API.object_operations(ANSWERING),
-        *model_operations(NAME, _lines),
+        *model_operations(NAME, _write_lines),
         Operation("delete_model", "DELETE", "/models/{model:path}", _parse_deletion, _render_deletion),
     ),
     credential=bearer,

@@ -50,13 +50,13 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
         "status": resolved.status,
         "param": resolved.param,
         "request_id": f"req_{request_hex(http, call)}",
-        "details": _details(failure, resolved.status),
+        "details": _find_details(failure, resolved.status),
     }
     lines = request_id_line(http, call) + retry_lines(failure)
     return json_reply(resolved.status, {"error": error}, lines, failure.headers)
 
 
-def _details(failure: Failure, status: int) -> Mapping[str, Json]:
+def _find_details(failure: Failure, status: int) -> Mapping[str, Json]:
     details: dict[str, Json] = {"category": _CATEGORIES.get(status, "server" if status >= 500 else "request")}
     if failure.reason == "content_filter":
         details = {

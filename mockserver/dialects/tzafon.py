@@ -170,7 +170,7 @@ RESPONSE = responses_model(
 )
 
 
-def _part_tag(part: Any) -> str:
+def _tag_part(part: Any) -> str:
     kind = part.get("type") if isinstance(part, dict) else None
     return kind if kind in ("text", "refusal") else "<a string>" if isinstance(part, str) else "<an object>"
 
@@ -179,7 +179,7 @@ def _part_tag(part: Any) -> str:
 ChatPart = usually(
     tag_union("type", TextPart, RefusalPart, open_shape(type=literal("image_url", "input_audio", "file"))),
     union_by(
-        _part_tag,
+        _tag_part,
         STRING,
         label_member("text", TextPart),
         label_member("refusal", RefusalPart),
@@ -245,7 +245,7 @@ CONTEXT = 32_768  # tokens of prompt and answer together
 
 def parse_response(http: HttpRequest, validation: Validation) -> Call:
     call = parse_responses(http, RESPONSES_REQUEST, validation)
-    earlier = tuple(_earlier(call.raw.get("previous_input_messages") or ()))
+    earlier = tuple(_read_earlier(call.raw.get("previous_input_messages") or ()))
     own = int(call.has_instructions)
     call = replace(
         call, messages=(*call.messages[:own], *earlier, *call.messages[own:]), id=call.raw.get("request_id") or ""
@@ -256,7 +256,7 @@ def parse_response(http: HttpRequest, validation: Validation) -> Call:
     return call.limit_tokens(max(call.options.max_tokens, 0))
 
 
-def _earlier(given: Iterable[Body]) -> Iterator[Message]:
+def _read_earlier(given: Iterable[Body]) -> Iterator[Message]:
     for message in map(_flatten_author, given):
         if isinstance(message.get("role"), str):
             yield message_of(message["role"], message.get("content"))
@@ -273,9 +273,9 @@ def _flatten_author(message: Body) -> Body:
 def parse_chat(http: HttpRequest, validation: Validation) -> Call:
     body, chat = read_request(CHAT, http, refuse, validation)
     if validation is not Validation.OFF:
-        refuse_first(_lonely(chat), refuse)
+        refuse_first(_find_lonely(chat), refuse)
     plain = {key: value for key, value in body.items() if key not in _UNREAD}
-    plain["messages"] = [_plain_message(message, index) for index, message in enumerate(body["messages"])]
+    plain["messages"] = [_simplify_message(message, index) for index, message in enumerate(body["messages"])]
     if body.get("tools"):
         typed = ({"type": "function", **tool} for tool in body["tools"])
         plain["tools"] = [tool for at, tool in enumerate(typed) if _has_name(tool, at, validation)]
@@ -294,16 +294,16 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
     )
 
 
-def _plain_message(message: Body, index: int) -> Body:
+def _simplify_message(message: Body, index: int) -> Body:
     message = _flatten_author(message)
     if not isinstance(message.get("role"), str):
         raise refuse(Complaint("missing", ("messages", index, "role")))
     if not isinstance(message.get("content"), list):
         return message
-    return {**message, "content": [_plain_part(part) for part in message["content"]]}
+    return {**message, "content": [_simplify_part(part) for part in message["content"]]}
 
 
-def _plain_part(part: str | Body) -> Body:
+def _simplify_part(part: str | Body) -> Body:
     if isinstance(part, str):
         return {"type": "text", "text": part}
     if isinstance(part.get("image_url"), str):
@@ -330,23 +330,23 @@ def refuse(complaint: Complaint) -> Failure:
     return failure.changed(kind=None if complaint.kind == "conflict" else "Bad Request")
 
 
-def _conflicts(body: Body) -> Iterator[Complaint]:
+def _find_conflicts(body: Body) -> Iterator[Complaint]:
     if body.get("background") and body.get("store") is False:
         yield custom_complaint("background can only be used when `store` is true", "background")
     if body.get("previous_response_id") is not None and body.get("previous_input_messages") is not None:
         message = "Only one of `previous_input_messages` and `previous_response_id` can be set."
         yield custom_complaint(message, "previous_input_messages")
     if body.get("cache_salt") == "":
-        yield _no_salt()
+        yield _make_salt_complaint()
 
 
-def _lonely(body: Body) -> Iterator[Complaint]:
+def _find_lonely(body: Body) -> Iterator[Complaint]:
     if body.get("stream_options") is not None and not body.get("stream"):
         yield custom_complaint("Stream options can only be defined when `stream=True`.", "stream_options")
     if body.get("top_logprobs") and not body.get("logprobs"):
         yield custom_complaint("when using `top_logprobs`, `logprobs` must be set to true.", "top_logprobs")
     if body.get("cache_salt") == "":
-        yield _no_salt()
+        yield _make_salt_complaint()
     choice, tools = body.get("tool_choice"), body.get("tools")
     if choice not in (None, "none", "auto") and not tools:
         yield custom_complaint("When using `tool_choice`, `tools` must be set.", "tool_choice")
@@ -364,12 +364,14 @@ def vllm_live_only(body: Body) -> Iterator[Complaint]:
         yield custom_complaint("Got priority but priority scheduling is not enabled.", "priority")
 
 
-def _no_salt() -> Complaint:
+def _make_salt_complaint() -> Complaint:
     return custom_complaint("Parameter 'cache_salt' must be a non-empty string if provided.", "cache_salt")
 
 
 _CONFLICTING = frozenset(("background", "previous_response_id", "cache_salt"))
-RESPONSES_REQUEST = ResponsesRequest(NAME, RESPONSE, _conflicts, _CONFLICTING, refuse, IdShape("resp_", 32, "hex"))
+RESPONSES_REQUEST = ResponsesRequest(
+    NAME, RESPONSE, conflicts=_find_conflicts, conflicting=_CONFLICTING, refuse=refuse, ids=IdShape("resp_", 32, "hex")
+)
 _CHAT_IDS = IdShape("chatcmpl-", 32, "hex")
 # Fields for the server only, and former fields of OpenAI that vLLM never read.
 _UNREAD = frozenset({"request_id", "priority", "cache_salt", "functions", "function_call"})
@@ -392,10 +394,10 @@ def _check_live(call: Call, validation: Validation) -> Call:
 
 
 def _render_responses(call: Call, outcome: Answer) -> Reply:
-    return responses_reply(call, outcome, RESPONSES, request_id_line(call.http, call))
+    return responses_reply(call, outcome, renderer=RESPONSES, lines=request_id_line(call.http, call))
 
 
-def _model(name: str, created: int) -> dict[str, Json]:
+def _render_model(name: str, created: int) -> dict[str, Json]:
     return {**model_object(name, created), "root": name, "parent": None, "max_model_len": CONTEXT, "permission": []}
 
 
@@ -455,10 +457,15 @@ MESSAGES: Mapping[str, str] = {
     "not_cancellable": "Cannot cancel a synchronous response.",
 }
 UNSUPPORTED: Mapping[str, str] = {**PLAIN_UNSUPPORTED_MESSAGES, "vision": "{model} is not a multimodal model"}
-ERRORS = plain_errors(ROWS, MESSAGES, bearer, UNSUPPORTED)
+ERRORS = plain_errors(ROWS, MESSAGES, credential=bearer, unsupported=UNSUPPORTED)
 
 STORED = StoredResponses(
-    NAME, refuse, RESPONSES, lambda call: request_id_line(call.http, call), _parse_responses, final=True
+    NAME,
+    refuse,
+    renderer=RESPONSES,
+    lines=lambda call: request_id_line(call.http, call),
+    take=_parse_responses,
+    final=True,
 )
 DIALECT = Dialect(
     name=NAME,
@@ -473,9 +480,9 @@ DIALECT = Dialect(
             error=error_event,
             shows_reasoning=True,
         ),
-        chat_operation(_parse_chat, CHAT_LAYOUT, request_id_line, MODELS[0]),
+        chat_operation(_parse_chat, CHAT_LAYOUT, lines=request_id_line, model=MODELS[0]),
         *STORED.operations(),
-        *model_operations(NAME, request_id_line, _model),
+        *model_operations(NAME, request_id_line, _render_model),
     ),
     credential=bearer,
     fail=_fail,

@@ -26,7 +26,7 @@ from mockserver.core.draft import (
 )
 from mockserver.core.json import Json
 from mockserver.core.lazy import Memo, lazy_property
-from mockserver.core.mcp_server import VERSIONS, McpServer
+from mockserver.core.mcp_server import VERSIONS, McpServer, McpTool
 from mockserver.core.plan import Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.state import Counters
@@ -44,7 +44,7 @@ from mockserver.engine.answer import (
 from mockserver.engine.call_objects import CallObjects
 from mockserver.engine.catalogue import LONGEST, Catalogue, Known, Model, apply_limits, limit_for_generator
 from mockserver.engine.counters import ScenarioState, find_attempt, name_ids_counter
-from mockserver.engine.hosted_mcp import HostedAnswer, find_hosted_servers
+from mockserver.engine.hosted_mcp import HostedAnswer, HostedServer, find_hosted_servers
 from mockserver.engine.mcp_answers import find_resource_draft, generate_mcp_result
 from mockserver.engine.mcp_service import McpService
 from mockserver.engine.mcp_streams import McpStreams
@@ -57,7 +57,7 @@ from mockserver.kinds.mcp import SESSION, McpOperation
 from mockserver.kinds.objects import STATUS, Creation, LookUp, ObjectKind, References, Work
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
-from mockserver.rules.checks import explain_misfit
+from mockserver.rules.checks import explain_misfit, is_for_mcp
 from mockserver.rules.lint.contradictions import find_contradictions, recall_contradictions
 from mockserver.rules.load import ONLY_STUBS, Rule, select_answering
 from mockserver.rules.match.conditions import (
@@ -81,6 +81,9 @@ class CassettePlayer(Protocol):
     @property
     def is_empty(self) -> bool:
         """Return whether there is a cassette only for calls that name one."""
+
+    def has_upstream(self, call: Call) -> bool:
+        """Return whether a call can be passed on to where it is usually answered."""
 
     def knows_server(self, call: Call) -> bool:
         """Return whether there are, or will be, recordings of the MCP server that a call is for."""
@@ -201,15 +204,33 @@ class Engine:
         return plan
 
     async def _plan_mcp(self, call: Call, asked: Call, terms: Terms) -> Plan:
-        """Plan what a message to an MCP server gets: from recordings of the server, if there are any."""
-        if self._records_server(call):
-            is_session = call.operation == SESSION.name
-            played = await (self.replay(asked) if is_session else self._plan_conversation(call, asked, terms))
-            if played is not None:
-                return played
-            known = {call.model: McpServer(call.model), **self.servers}  # for what needs no recording
-            return await alter_engine(self, servers=known)._serve_mcp(call, asked, terms)
-        return await self._serve_mcp(call, asked, terms)
+        """Plan what a message to an MCP server gets: from the server itself or recordings of it, if there are any."""
+        is_recorded = self._records_server(call)
+        real = None if is_recorded else self._find_real_server(call)
+        if not is_recorded and real is None:
+            return await self._serve_mcp(call, asked, terms)
+        engine = alter_engine(self, servers={call.model: McpServer(call.model), **self.servers})
+        if call.operation != SESSION.name:
+            return await engine._plan_conversation(call, asked, terms)
+        if type(real) is Forward:
+            return Plan(real, FORWARDED)
+        played = await self.replay(asked, None if real is None else real.cassette)
+        return played or await engine._serve_mcp(call, asked, terms)  # which needs no recording
+
+    def _find_real_server(self, call: Call) -> Forward | PlayCassette | None:
+        """Return what answers handshakes and lists of an MCP server, if rules pass its calls on or play them.
+
+        Calls that are passed on need a session of the server that they reach; a defined server has its own cassettes'.
+        """
+        is_defined = call.model in self.servers
+        for rule in self.rules:
+            outcome = None if rule.then.known is None else rule.then.known.outcome
+            if not isinstance(outcome, Forward | PlayCassette) or not _is_for_server(rule, call):
+                continue
+            is_reached = type(outcome) is Forward and self.player is not None and self.player.has_upstream(call)
+            if is_reached or not is_defined:
+                return outcome
+        return None
 
     async def _serve_mcp(self, call: Call, asked: Call, terms: Terms) -> Plan:
         """Plan what a defined MCP server says to a message."""
@@ -262,9 +283,9 @@ class Engine:
 
     async def _plan_answer(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
         """Plan a whole answer, with the calls that the provider makes of tools of MCP servers."""
-        hosted = find_hosted_servers(call, self.servers) if call.connectors else ()
-        if not hosted:
+        if not call.connectors:
             return await self._plan_conversation(call, asked, terms, lost=lost)
+        hosted = find_hosted_servers(call, self.servers)
         return await HostedAnswer(call, hosted, _TurnPlanner(self, call, asked, terms, lost)).plan()
 
     async def _plan_conversation(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
@@ -591,15 +612,29 @@ class _TurnPlanner(Struct, frozen=True):
         is_first = call.meaning is self.call.meaning
         return await self.engine._plan_conversation(call, self.asked if is_first else call, self.terms, lost=self.lost)
 
-    async def plan_tool(self, call: Call) -> Plan:
-        """Plan the result of a tool, whatever a client would have to do before it may call it."""
-        servers = self.engine.servers
-        open_ended = replace(servers[call.model], sessions=False, versions=VERSIONS)
-        return await alter_engine(self.engine, servers={**servers, call.model: open_ended}).plan(call)
+    async def plan_tool(self, call: Call, hosted: HostedServer) -> Plan:
+        """Plan the result of a tool, whatever a client would have to do before it may call it.
+
+        Of a server that is not defined, a result is made up where no rule states one.
+        """
+        server = replace(hosted.server, sessions=False, versions=VERSIONS)
+        policy = self.engine.policy
+        if not hosted.is_defined and call.mcp is not None:
+            server = replace(server, tools=(McpTool(call.mcp.target),))
+            policy = replace(policy, unmatched="generate")
+        servers = {**self.engine.servers, server.name: server}
+        return await alter_engine(self.engine, servers=servers, policy=policy).plan(call)
 
     async def write_text(self, call: Call) -> Plan:
         """Have the model without weights write the answer."""
         return await self.engine._generate(call, NO_OVERRIDES)
+
+
+def _is_for_server(rule: Rule, call: Call) -> bool:
+    """Whether a rule is for calls of the MCP server that a message goes to, whichever calls these are."""
+    if is_for_mcp(rule.when):
+        return all(result.ok for result in rule.when.explain(call) if result.field == "mcp")
+    return "path" in rule.when.uses and bool(rule.when.check(call))
 
 
 def _forwards(rule: Rule) -> bool:

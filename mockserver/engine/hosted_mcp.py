@@ -1,9 +1,10 @@
 """Tools of MCP servers that the provider calls itself: a model's turns, with the calls of tools between them.
 
-The servers are those of the rules files: nothing is fetched from the URLs of a request.
+The servers are those of the rules files: nothing is fetched from the URLs of a request. Of other servers, rules may
+call any tool that the request allows, and results are made up where no rule states them.
 """
 
-from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 from urllib.parse import unquote
 
@@ -42,11 +43,28 @@ VERSION = "2026-07-28"  # in which the provider asks
 
 
 class HostedServer(Struct, frozen=True):
-    """An MCP server that a request names, and what models may call of it, by name."""
+    """An MCP server that a request names, and what models may call of it, by name.
+
+    One that is not `is_defined` may have any tools besides those.
+    """
 
     connector: McpConnector
     server: McpServer
     tools: Mapping[str, McpTool]
+    is_defined: bool = True
+
+    @property
+    def label(self) -> str:
+        return self.connector.label
+
+    def find_tool(self, name: str) -> McpTool | None:
+        """Return the tool of a name that models may call, or None."""
+        if self.is_defined:
+            return self.tools.get(name)
+        allowed = self.connector.allowed
+        is_reading = isinstance(allowed, Mapping) and allowed.get("read_only") is True
+        tool = McpTool(name, annotations={"readOnlyHint": True} if is_reading else None)
+        return tool if self.connector.allows(tool) else None
 
 
 class ToolResult(Struct, frozen=True):
@@ -71,12 +89,14 @@ def describe_error(error: Json) -> str:
 
 
 def find_hosted_servers(call: Call, servers: Mapping[str, McpServer]) -> tuple[HostedServer, ...]:
-    """Return the servers that a request names and the rules define: by name, or by the URL of one here."""
+    """Return the servers that a request names; the rules define them by that name, or by the URL of one here."""
     taken = {tool.name for tool in call.tools if tool.kind in ("function", "custom")}
     found: list[HostedServer] = []
     for connector in call.connectors:
         server = servers.get(connector.label) or servers.get(_find_name(connector.url))
-        if server is not None:
+        if server is None:
+            found.append(HostedServer(connector, McpServer(connector.label), {}, is_defined=False))
+        else:
             allowed = [tool for tool in server.tools if connector.allows(tool) and tool.name not in taken]
             taken |= {tool.name for tool in allowed}
             found.append(HostedServer(connector, server, {tool.name: tool for tool in allowed}))
@@ -97,7 +117,7 @@ class Planner(Protocol):
     def plan_turn(self, call: Call) -> Awaitable[Plan]:
         """Plan one turn of the model, by rules, cassettes or generators."""
 
-    def plan_tool(self, call: Call) -> Awaitable[Plan]:
+    def plan_tool(self, call: Call, hosted: HostedServer) -> Awaitable[Plan]:
         """Plan the result of a tool of an MCP server."""
 
     def write_text(self, call: Call) -> Awaitable[Plan]:
@@ -112,6 +132,8 @@ class HostedAnswer:
         self._parts: list[Part] = []
         self._carried: list[CarriedOut] = []
         self._made: set[tuple[str, str]] = set()  # names and arguments of calls that the model made
+        self._used: dict[str, list[str]] = {}  # names of tools, by the labels of their servers
+        self._own = {tool.name for tool in call.tools if tool.kind in ("function", "custom")}  # of the client
 
     async def plan(self) -> Plan:
         """Plan the answer: turns of the model until it waits for the client, or says something last."""
@@ -130,6 +152,8 @@ class HostedAnswer:
             first = first or answer
             spent, thought = spent + answer.usage.completion, thought + answer.usage.reasoning
             following = await self._take_turn(turn, answer.choices[0])
+            if not self._used and not any(each.is_defined for each in self._hosted):
+                return plan  # as it has nothing to do with a server
             if following is None:
                 usage = replace(first.usage, completion=spent, reasoning=thought)
                 return self._finish(plan, replace(answer, id=first.id, usage=usage), sources)
@@ -153,9 +177,11 @@ class HostedAnswer:
         earlier = [part for message in self._call.messages for part in message.parts if part.get("type") == _LIST]
         known = {part.get("server_label") for part in earlier}
         for hosted in self._hosted:
-            if hosted.connector.label not in known:
-                tools = [_describe_tool(name, tool) for name, tool in hosted.tools.items()]
-                yield make_item(_LIST, {"server_label": hosted.connector.label, "tools": tools})
+            used = self._used.get(hosted.label, ())
+            if hosted.label not in known and (hosted.is_defined or used):
+                offered = hosted.tools if hosted.is_defined else {name: McpTool(name) for name in used}
+                tools = [_describe_tool(name, tool) for name, tool in offered.items()]
+                yield make_item(_LIST, {"server_label": hosted.label, "tools": tools})
 
     async def _take_turn(self, turn: Call, choice: Choice) -> Call | None:
         """Add a turn to the answer, and carry out its calls; return the next turn, None if this is the last."""
@@ -171,9 +197,11 @@ class HostedAnswer:
                 said += [part.text] if type(part) is Text else []
             elif type(part) is ToolUse:
                 hosted, made = used, part.call
-                if hosted.connector.needs_approval(hosted.tools[made.name]):
-                    asked = {"server_label": hosted.connector.label, "name": made.name, "arguments": made.arguments}
+                tool = hosted.find_tool(made.name)
+                if tool is not None and hosted.connector.needs_approval(tool):
+                    asked = {"server_label": hosted.label, "name": made.name, "arguments": made.arguments}
                     self._parts.append(make_item("mcp_approval_request", asked))
+                    self._note_use(hosted, made)
                     waits = True
                 elif self._has_calls_left():
                     self._made.add((made.name, made.arguments))
@@ -190,12 +218,20 @@ class HostedAnswer:
     def _find_tool(self, part: Part) -> HostedServer | None:
         """Return the server that a part of an answer asks to call a tool; None if it is none of those."""
         if type(part) is ToolUse:
-            is_function = part.call.kind == "function" and not part.call.namespace
-            return next((each for each in self._hosted if is_function and part.call.name in each.tools), None)
+            made = part.call
+            if made.kind != "function" or (not made.namespace and made.name in self._own):
+                return None
+            meant = [each for each in self._hosted if made.namespace in ("", each.label)]
+            return _find_server(meant, made)
         if type(part) is Item and part.kind == _CALL and part.body.get("output") is None and not part.body.get("error"):
             label = part.body.get("server_label")
-            return next((each for each in self._hosted if each.connector.label == label), None)
+            return next((each for each in self._hosted if each.label == label), None)
         return None
+
+    def _note_use(self, hosted: HostedServer, made: ToolCall) -> None:
+        used = self._used.setdefault(hosted.label, [])
+        if made.name not in used:
+            used.append(made.name)
 
     def _has_calls_left(self) -> bool:
         most = self._call.options.max_tool_calls
@@ -211,42 +247,56 @@ class HostedAnswer:
         exchanged: list[tuple[ToolCall, ToolResult]] = []
         for answered in list_recent_approvals(turn):
             made = answered.made
-            hosted = next((each for each in self._hosted if made.name in each.tools), None)
+            hosted = _find_server(self._hosted, made)
             if hosted is not None and answered.approved:
                 approved = ToolCall(f"{made.id}_call", made.name, made.arguments)
                 self._made.add((made.name, made.arguments))
                 exchanged.append((approved, await self._carry_out(hosted, approved, approval=made.id)))
-        return _continue_turn(turn, "", exchanged) if exchanged else turn
+        if not exchanged:
+            return turn
+        tools = tuple(_mark_served(turn.tools, self._used))  # which the model would call once more
+        return _continue_turn(replace(turn, tools=tools), "", exchanged)
 
     async def _carry_out(self, hosted: HostedServer, made: ToolCall, approval: str | None = None) -> ToolResult:
         """Have a server answer a call, and add the call with its result to the answer."""
+        self._note_use(hosted, made)
         asked = _ask_server(hosted, made, self._call)
-        plan = await self._planner.plan_tool(asked)
+        plan = await self._planner.plan_tool(asked, hosted)
         self._carried.append(CarriedOut(asked, plan))
         result = _read_result(plan.outcome)
-        given = {"server_label": hosted.connector.label, "name": made.name, "arguments": made.arguments}
+        given = {"server_label": hosted.label, "name": made.name, "arguments": made.arguments}
         told = {"output": result.output, "error": result.error, "approval_request_id": approval}
         self._parts.append(make_item(_CALL, {**given, **told}))
         return result
 
 
+def _find_server(servers: Sequence[HostedServer], made: ToolCall) -> HostedServer | None:
+    """Return the server that has the tool of a call: a defined one, else one that may have it, named in full first."""
+    able = [each for each in servers if each.find_tool(made.name) is not None]
+    return min(able, key=lambda each: (not each.is_defined, each.connector.allowed is None), default=None)
+
+
 def _offer_tools(call: Call, hosted: Sequence[HostedServer]) -> Call:
     """Return the call as a model sees it: with the tools of servers as functions."""
-    labels = {each.connector.label for each in hosted}
-    kept = [
-        replace(tool, kind=SERVED_MCP) if tool.kind == "mcp" and tool.options.get("server_label") in labels else tool
-        for tool in call.tools
-    ]
+    labels = {each.label for each in hosted if each.is_defined}
     offered = [Tool(name, tool.description or "", tool.input) for each in hosted for name, tool in each.tools.items()]
     choice = call.tool_choice
     if choice.names and (choice.servers or "mcp" in choice.names):
         chosen = [name for name in choice.names if name != "mcp"]
         wanted = dict(choice.servers)
         for each in hosted:
-            tool = wanted.get(each.connector.label)
+            tool = wanted.get(each.label)
             chosen += [] if tool is None else [name for name in each.tools if tool in ("", name)]
         choice = ToolChoice(choice.mode, tuple(chosen))
-    return replace(call, tools=(*kept, *offered), tool_choice=choice)
+    connectors = tuple([replace(each, is_defined=each.label in labels) for each in call.connectors])
+    return replace(call, tools=(*_mark_served(call.tools, labels), *offered), connectors=connectors, tool_choice=choice)
+
+
+def _mark_served(tools: Iterable[Tool], labels: Collection[str]) -> Iterator[Tool]:
+    """Yield the tools of a request, those that stand for these servers as such that the model does not use itself."""
+    for tool in tools:
+        is_served = tool.kind == "mcp" and tool.options.get("server_label") in labels
+        yield replace(tool, kind=SERVED_MCP) if is_served else tool
 
 
 def _continue_turn(turn: Call, said: str, exchanged: Sequence[tuple[ToolCall, ToolResult]]) -> Call:

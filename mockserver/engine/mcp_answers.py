@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.draft import Draft, DraftChoice
-from mockserver.core.mcp_server import INVALID_PARAMS, LOGIN, UNKNOWN_RESOURCE, McpRequest, McpServer
+from mockserver.core.mcp_server import INVALID_PARAMS, UNKNOWN_RESOURCE, McpRequest, McpServer
 from mockserver.core.plan import TOOL_ERROR, Failure, Item, Text
 from mockserver.core.seed import Seed
 from mockserver.model import GENERATORS
@@ -20,12 +20,9 @@ def name_only_server(servers: Servers, call: Call) -> Call:
     request = call.mcp
     if request is None or request.server or not isinstance(call.meaning, Mapping):
         return call
-    named = [*servers]
-    if request.method.startswith(LOGIN):
-        named = [name for name, server in servers.items() if server.login is not None and server.login.token is None]
-    if len(named) != 1:
+    if len(servers) != 1:
         return call
-    (name,) = named
+    (name,) = servers
     batch = tuple([name_only_server(servers, each) if isinstance(each, Call) else each for each in call.batch])
     meaning = {**call.meaning, "server": name}
     return replace(call, model=name, meaning=meaning, mcp=replace(request, server=name), batch=batch)
@@ -53,7 +50,7 @@ def check_mcp_call(server: McpServer, request: McpRequest) -> Draft | None:
             tool = server.find_tool(request.target)
             if tool is None:
                 raise _refuse(f"Unknown tool: {request.target}", INVALID_PARAMS)
-            why = find_argument_mistake(tool, request.params.get("arguments", {}))
+            why = find_argument_mistake(tool, request.params.get("arguments") or {})
             if why is not None:
                 return fail_tool(f"Invalid arguments for tool {tool.name}: {why}")
         case "resources/read" | "resources/subscribe" if server.find_resource(request.target) is None:

@@ -150,7 +150,9 @@ class McpService(Struct, frozen=True):
             return answer_login(server, call, self.seed)
         match request.method:
             case "initialize":
-                return McpState(await self._change(server, call), await self._begin_session(server, call))
+                session = await self._begin_session(server, call)
+                self.streams.greet(replace(client, session=session))
+                return McpState(await self._change(server, call), session)
             case "server/discover" if not any(version in MODERN for version in server.versions):
                 raise _refuse_version(server, request.version)
             case str() as method if method == REPLY:

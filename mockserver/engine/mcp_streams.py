@@ -26,6 +26,9 @@ class McpClient(Struct, frozen=True):
     server: str
     session: str | None = None
 
+    def is_of(self, namespace: str, server: str) -> bool:
+        return (self.namespace, self.server) == (namespace, server)
+
 
 class McpEvent(Struct, frozen=True):
     """What clients may be told: that a list has changed, or the content of the resource of a `uri`."""
@@ -44,8 +47,8 @@ class McpEvent(Struct, frozen=True):
 class _Channel:
     """A stream that a client has opened, until nobody reads it any more."""
 
-    def __init__(self, client: McpClient, wants: Callable[[McpEvent], bool]) -> None:
-        self.client, self.wants = client, wants
+    def __init__(self, client: McpClient, wants: Callable[[McpEvent], bool], *, has_wishes: bool) -> None:
+        self.client, self.wants, self.has_wishes = client, wants, has_wishes
         self.waiting: deque[McpEvent] = deque(maxlen=_MOST)
         self.is_over = False
 
@@ -62,15 +65,24 @@ class McpStreams:
 
     def __init__(self) -> None:
         self._channels: list[ref[_Channel]] = []
+        self._unread: OrderedDict[McpClient, deque[McpEvent]] = OrderedDict()  # of who has not opened a stream yet
         self._pending: dict[tuple[str, str, str], ref[PendingReply]] = {}
         self._levels: OrderedDict[McpClient, str] = OrderedDict()
         self._subscribed: OrderedDict[McpClient, frozenset[str]] = OrderedDict()
         self._lock = Lock()
 
-    def open(self, client: McpClient, wants: Callable[[McpEvent], bool] | None = None) -> Iterator[McpEvent | float]:
-        """Return what the client is told from now on; numbers are seconds until the next look."""
-        channel = _Channel(client, wants or (lambda event: event.uri is None or self._is_subscribed(client, event.uri)))
+    def greet(self, client: McpClient) -> None:
+        """Keep what a client that has just come would be told, until it opens its stream."""
         with self._lock:
+            _keep(self._unread, client, deque[McpEvent](maxlen=_MOST))
+
+    def open(self, client: McpClient, wants: Callable[[McpEvent], bool] | None = None) -> Iterator[McpEvent | float]:
+        """Return what the client is told from now on, and since it came; numbers are seconds until the next look."""
+        wishes = wants or (lambda event: self._concerns(client, event))
+        channel = _Channel(client, wishes, has_wishes=wants is not None)
+        with self._lock:
+            if wants is None:
+                channel.waiting.extend(self._unread.pop(client, ()))
             self._channels = [each for each in self._channels if each() is not None]
             self._channels.append(ref(channel))
         return _follow(channel)
@@ -78,11 +90,18 @@ class McpStreams:
     def publish(self, namespace: str, server: str, event: McpEvent) -> None:
         """Tell all who listen to a server."""
         with self._lock:
-            channels = [channel for each in self._channels if (channel := each()) is not None]
-        for channel in channels:
-            is_meant = (channel.client.namespace, channel.client.server) == (namespace, server)
-            if is_meant and channel.wants(event):
-                channel.waiting.append(event)
+            for client, unread in self._unread.items():
+                if client.is_of(namespace, server) and self._concerns(client, event):
+                    unread.append(event)
+            told = set[str]()  # of sessions that have opened several streams, only the last one tells them anything
+            for each in reversed(self._channels):
+                channel = each()
+                if channel is None or not channel.client.is_of(namespace, server) or not channel.wants(event):
+                    continue
+                session = None if channel.has_wishes else channel.client.session
+                if session not in told:
+                    channel.waiting.append(event)
+                    told |= {session} if session is not None else set()
 
     def close(self, namespace: str, session: str | None = None) -> None:
         """End the streams of one of its sessions, or all of a namespace and what its clients have said."""
@@ -92,9 +111,9 @@ class McpStreams:
             if channel.client.namespace == namespace and session in (None, channel.client.session):
                 channel.is_over = True
         if session is None:
-            for client in [each for each in (*self._levels, *self._subscribed) if each.namespace == namespace]:
-                self._levels.pop(client, None)
-                self._subscribed.pop(client, None)
+            for kept in (self._levels, self._subscribed, self._unread):
+                for client in [each for each in kept if each.namespace == namespace]:
+                    del kept[client]
 
     def end(self) -> None:
         """End all streams."""
@@ -129,8 +148,9 @@ class McpStreams:
     def unsubscribe(self, client: McpClient, uri: str) -> None:
         _keep(self._subscribed, client, self._subscribed.get(client, frozenset()) - {uri})
 
-    def _is_subscribed(self, client: McpClient, uri: str) -> bool:
-        return uri in self._subscribed.get(client, ())
+    def _concerns(self, client: McpClient, event: McpEvent) -> bool:
+        """Return whether a client without wishes of its own is told of an event."""
+        return event.uri is None or event.uri in self._subscribed.get(client, ())
 
 
 def _follow(channel: _Channel) -> Iterator[McpEvent | float]:

@@ -13,7 +13,7 @@ _WORDS_OF_MODELS = frozenset(
     (
         *("refusal", "tool_calls", "items", "parts", "choices", "reasoning", "annotations", "logprobs", "finish"),
         *("failed", "usage", "model", "system_fingerprint", "content_filter", "annotate", "chunks"),
-        *("steps", "cassette", "forward"),  # there are no turns, and nothing is recorded
+        "steps",  # as there are no turns
     )
 )
 

@@ -95,7 +95,7 @@ class RuleCoverage:
         self._partial = self._partial or ours or _is_interrupted(session)
         if hasattr(config, "workeroutput"):
             config.workeroutput[_OUTPUT] = {"watch": self._watch.as_dict(), "partial": self._partial}
-        elif self._unused == "fail" and exitstatus == pytest.ExitCode.OK and self._unused_rules(config):
+        elif self._unused == "fail" and exitstatus == pytest.ExitCode.OK and self._list_unused_rules(config):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -103,7 +103,7 @@ class RuleCoverage:
         terminalreporter.ensure_newline()
         for kind, path in self._reports:
             _write_report(terminalreporter, kind, path, self._watch.coverage(str(config.rootpath)))
-        if unused := self._unused_rules(config):
+        if unused := self._list_unused_rules(config):
             failing, were = self._unused == "fail", "was" if len(unused) == 1 else "were"
             title = f"mockserver: {plural(len(unused), 'rule')} {were} never used"
             terminalreporter.section(title, red=failing, yellow=not failing)
@@ -112,7 +112,7 @@ class RuleCoverage:
             if failing:
                 terminalreporter.write_line("the run fails because of mockserver_unused = fail")
 
-    def _unused_rules(self, config: pytest.Config) -> list[str]:
+    def _list_unused_rules(self, config: pytest.Config) -> list[str]:
         if self._unused == "ignore" or self._partial or self._watch.empty or _is_filtered(config):
             return []
         whole, found = not _selects_part(config), list_unused_rules(self._watch.coverage(str(config.rootpath)))

@@ -62,7 +62,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 def _run_intact(item: pytest.Item, case: FaultCase) -> Generator[None, object, object]:
     """Run the test without a fault, the first row of its matrix."""
-    row = FaultRow(_name_test(item, case), case.name, "", "recovered", "passes", bad=False)
+    row = FaultRow(_name_test(item, case), case.name, asked="", outcome="recovered", details="passes", bad=False)
     try:
         result = yield
     except _NOT_JUDGED:

@@ -87,7 +87,7 @@ def add_cassette(item: pytest.Item, config: Config) -> Config:
 
 
 def find_absent_cassette(item: pytest.Item, config: Config) -> Iterator[Problem]:
-    """That a test has no cassette, if other parameters or an earlier form of it have: perhaps one was renamed."""
+    """Say that a test has no cassette, if other parameters or an earlier form of it have one: it may be renamed."""
     shared = config.get("cassettes")
     file = Path(
         shared or item.path.parent / FOLDER, f"{name_cassette(_split_name(item, with_folders=shared is not None))}.yaml"

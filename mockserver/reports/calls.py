@@ -43,7 +43,7 @@ class ReceivedCall(Struct, frozen=True, eq=False):
     def unparsed(self) -> Call:
         """The request without what its body would say."""
         http = HttpRequest(self.method, self.path, {}, tuple(self.row.headers), self.row.body, self.row.namespace)
-        return Call(self.dialect, self.operation, "", http, ())
+        return Call(self.dialect, self.operation, model="", http=http, meaning=())
 
     @property
     def number(self) -> int:
@@ -143,19 +143,19 @@ class ReceivedCall(Struct, frozen=True, eq=False):
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a live provider would not do, without credentials: give the rule's answer, or take the history."""
-        return self._shown(self.row.remarks)
+        return self._select_shown(self.row.remarks)
 
     @property
     def answer_remarks(self) -> tuple[str, ...]:
         """Why no model could give the rule's answer (`lint`); empty if one could."""
-        return self._shown(() if self.row.plan is None else self.row.plan.remarks)
+        return self._select_shown(() if self.row.plan is None else self.row.plan.remarks)
 
     @property
     def history_remarks(self) -> tuple[str, ...]:
         """Why a live provider would refuse the history of the request (`replay`); empty if it would not."""
-        return self._shown(() if self.row.plan is None else self.row.plan.history_remarks)
+        return self._select_shown(() if self.row.plan is None else self.row.plan.history_remarks)
 
-    def _shown(self, remarks: Sequence[str]) -> tuple[str, ...]:
+    def _select_shown(self, remarks: Sequence[str]) -> tuple[str, ...]:
         return tuple(map(self.secrets.mask_text, remarks)) if remarks else ()
 
     @property

@@ -95,9 +95,9 @@ class Budget(Struct, frozen=True):
             head = f"{plural(len(calls), 'call')} received, {allowed} allowed; first one over: {over}"
             yield make_problem(head, _list_around(calls, allowed))
         if self.max_tokens is not None:
-            yield from self._tokens(calls, self.max_tokens)
+            yield from self._check_tokens(calls, self.max_tokens)
 
-    def _tokens(self, calls: Sequence[ReceivedCall], allowed: int) -> Iterator[Problem]:
+    def _check_tokens(self, calls: Sequence[ReceivedCall], allowed: int) -> Iterator[Problem]:
         total, over, lines = 0, None, list[str]()
         for call in calls:
             used = 0 if call.usage is None else call.usage.total

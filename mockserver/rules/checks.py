@@ -132,6 +132,11 @@ class _Purpose(Struct, frozen=True):
     path: Path
 
 
+def is_for_mcp(when: Condition) -> bool:
+    """Return whether a condition can hold for requests to MCP servers only, by the fields that it names."""
+    return not _OF_MCP.isdisjoint(field.partition(".")[0] for field in when.uses)
+
+
 class AnswerCheck:
     """Checks whether the answer of a rule suits the requests that its condition selects."""
 
@@ -140,7 +145,7 @@ class AnswerCheck:
         self._purposes = list(_find_purposes(then))
         self._names_operation = "operation" in when.uses
         self._names_path = "path" in when.uses
-        self._names_mcp = not _OF_MCP.isdisjoint(field.partition(".")[0] for field in when.uses)
+        self._names_mcp = is_for_mcp(when)
 
     @property
     def is_stub(self) -> bool:

@@ -151,11 +151,11 @@ class _Loader:
                 return
             self.count += 1
             yield from self._load_rule(
-                spec, CompileContext(mistakes, self.templates, f"rule {self.count}", ("rules", index))
+                spec, CompileContext(mistakes, self.templates, rule=f"rule {self.count}", path=("rules", index))
             )
         for each in list_rules_beside(document):  # last, so that every rule of the file can answer in their place
             name = f"mcp {' '.join(each.names)}"
-            context = CompileContext(mistakes, self.templates, name, each.path, depth=len(each.path))
+            context = CompileContext(mistakes, self.templates, rule=name, path=each.path, depth=len(each.path))
             for rule in self._load_rule(each.spec, context):
                 yield replace(rule, when=All((rule.when, require_calls(each.after)))) if each.after else rule
 
@@ -170,7 +170,7 @@ class _Loader:
                 yield rule
 
     def _compile(self, spec: Json, context: CompileContext) -> Rule | None:
-        model = validate_table(RuleSpec, spec, "a rule", context.add)
+        model = validate_table(RuleSpec, spec, whole="a rule", add=context.add)
         raw = spec if isinstance(spec, Mapping) else {}
         written: Condition = All()
         if (when := raw.get("when")) is not None:
@@ -186,8 +186,8 @@ class _Loader:
         then_context = CompileContext(
             context.mistakes,
             context.templates,
-            name,
-            (*context.path, "then"),
+            rule=name,
+            path=(*context.path, "then"),
             depth=context.depth,
             groups=frozenset(group for pattern in patterns for group in _GROUP.findall(pattern)),
             profiles=self.profiles,
@@ -233,7 +233,7 @@ def _list_rules(document: Document, mistakes: Mistakes) -> Sequence[Json]:
     rules = content.get("rules") if isinstance(content, Mapping) else None
     if isinstance(rules, list | tuple):
         # The rules are checked one by one, as a mistake in one must not hide those in others.
-        validate_table(RulesHead, {**content, "rules": []}, "a rules file", mistakes.add)
+        validate_table(RulesHead, {**content, "rules": []}, whole="a rules file", add=mistakes.add)
         return rules
-    validate_table(RulesHead, content, "a rules file", mistakes.add)
+    validate_table(RulesHead, content, whole="a rules file", add=mistakes.add)
     return ()

@@ -78,8 +78,8 @@ class McpToolsChange(Table):
 
     example = "{remove: [read_file]}"
 
-    add: list[McpToolSpec] | None = field(None, description="tools that are added, or take the place of others")
-    remove: list[str] | None = field(None, description="names of tools that are removed", examples=[["read_file"]])
+    add: list[McpToolSpec] | None = field(None, description="tools to add or to replace")
+    remove: list[str] | None = field(None, description="names of tools to remove", examples=[["read_file"]])
 
 
 class McpResourcesChange(Table):
@@ -87,8 +87,8 @@ class McpResourcesChange(Table):
 
     example = "{add: [{uri: 'file:///readme.md', text: '# New'}]}"
 
-    add: list[McpResourceSpec] | None = field(None, description="resources that are added, or have a new content")
-    remove: list[str] | None = field(None, description="URIs of resources that are removed", examples=[["file:///a"]])
+    add: list[McpResourceSpec] | None = field(None, description="resources to add or to replace")
+    remove: list[str] | None = field(None, description="URIs of resources to remove", examples=[["file:///a"]])
 
 
 class McpPromptsChange(Table):
@@ -96,8 +96,8 @@ class McpPromptsChange(Table):
 
     example = "{remove: [review]}"
 
-    add: list[McpPromptSpec] | None = field(None, description="prompts that are added, or take the place of others")
-    remove: list[str] | None = field(None, description="names of prompts that are removed", examples=[["review"]])
+    add: list[McpPromptSpec] | None = field(None, description="prompts to add or to replace")
+    remove: list[str] | None = field(None, description="names of prompts to remove", examples=[["review"]])
 
 
 class McpChangeSpec(Table):
@@ -137,7 +137,7 @@ class McpServerSpec(Table):
     prompts: list[McpPromptSpec] | None = field(None, description="its prompts")
     page: int | None = field(None, ge=1, description="entries per page of a list (default: all)", examples=[2])
     versions: list[Literal[VERSIONS]] | None = field(  # type: ignore[valid-type]
-        None, min_length=1, description="revisions of MCP that it knows (default: all)", examples=[["2025-06-18"]]
+        None, min_length=1, description="revisions of MCP that it supports (default: all)", examples=[["2025-06-18"]]
     )
     sessions: bool | None = field(
         None, description="whether clients must repeat a session id (default: if there are changes)"
@@ -170,7 +170,7 @@ def find_servers(document: Document, add: Add) -> Mapping[str, McpServer]:
 
         if _NAME.fullmatch(name) is None:
             add(_BAD_NAME.format(name=shown(name)), ("mcp", name), key=True)
-        checked = validate_table(McpServerSpec, spec, f'the MCP server "{name}"', add_here)
+        checked = validate_table(McpServerSpec, spec, whole=f'the MCP server "{name}"', add=add_here)
         if checked is not None:
             servers[name] = make_server(name, checked, add_here)
     return servers
@@ -196,14 +196,14 @@ def list_rules_beside(document: Document) -> Iterator[LocatedRule]:
 def _list_entries(spec: Json, kind: str) -> Iterator[tuple[Mapping[str, Json], Path]]:
     """Yield the tools or prompts of a server as written, those that the latest changes add first, with their paths."""
     stated = spec if isinstance(spec, Mapping) else {}
-    changes = [*enumerate(_as_list(stated.get("changes")))]
+    changes = [*enumerate(_make_list(stated.get("changes")))]
     for number, change in sorted(changes, key=_find_after, reverse=True):
         changed = change.get(kind) if isinstance(change, Mapping) else None
         added = changed.get("add") if isinstance(changed, Mapping) else None
-        for at, entry in enumerate(_as_list(added)):
+        for at, entry in enumerate(_make_list(added)):
             if isinstance(entry, Mapping):
                 yield entry, ("changes", number, kind, "add", at)
-    for at, entry in enumerate(_as_list(stated.get(kind))):
+    for at, entry in enumerate(_make_list(stated.get(kind))):
         if isinstance(entry, Mapping):
             yield entry, (kind, at)
 
@@ -214,13 +214,13 @@ def _find_after(change: tuple[int, Json]) -> tuple[int, int]:
     return (after if isinstance(after, int) else 0, number)
 
 
-def _as_list(value: Json) -> Sequence[Json]:
+def _make_list(value: Json) -> Sequence[Json]:
     return value if isinstance(value, list | tuple) else ()
 
 
 def make_server(name: str, spec: McpServerSpec, add: Add) -> McpServer:
     """Return the server that a table describes; report mistakes in schemas and duplicate names to `add`."""
-    offer = _make_offer(spec.tools, spec.resources, spec.prompts, (), add)
+    offer = _make_offer(spec.tools, spec.resources, prompts=spec.prompts, path=(), add=add)
     changes = tuple(_make_change(change, ("changes", at), add) for at, change in enumerate(spec.changes or ()))
     _check_changes(offer, changes, add)
     auth = spec.auth
@@ -258,9 +258,11 @@ def _make_offer(
             _make_prompt(prompt, (*path, "prompts", *below, at), add) for at, prompt in enumerate(prompts or ())
         ),
     )
-    _refuse_double("tool", (*path, "tools", *below), [tool.name for tool in made.tools], add)
-    _refuse_double("resource", (*path, "resources", *below), [resource.uri for resource in made.resources], add)
-    _refuse_double("prompt", (*path, "prompts", *below), [prompt.name for prompt in made.prompts], add)
+    _refuse_double("tool", (*path, "tools", *below), names=[tool.name for tool in made.tools], add=add)
+    _refuse_double(
+        "resource", (*path, "resources", *below), names=[resource.uri for resource in made.resources], add=add
+    )
+    _refuse_double("prompt", (*path, "prompts", *below), names=[prompt.name for prompt in made.prompts], add=add)
     return made
 
 
@@ -269,9 +271,9 @@ def _make_change(spec: McpChangeSpec, path: Path, add: Add) -> McpChange:
     offer = _make_offer(
         tools.add if tools else None,
         resources.add if resources else None,
-        prompts.add if prompts else None,
-        path,
-        add,
+        prompts=prompts.add if prompts else None,
+        path=path,
+        add=add,
     )
     stated = {"tools": tools, "resources": resources, "prompts": prompts}
     removed = {kind: frozenset(change.remove or ()) for kind, change in stated.items() if change is not None}
@@ -400,8 +402,14 @@ _BAD_NAME = (
 
 
 def find_argument_mistake(tool: McpTool, arguments: Json) -> str | None:
-    """Return why a tool does not accept arguments, or None if it does."""
-    return _find_mistake(tool.input, arguments)
+    """Return why a tool does not accept arguments, or None if it does; what may be left out may be null, too."""
+    mistake, required = _find_mistake(tool.input, arguments), tool.input.get("required")
+    if mistake is None or not isinstance(arguments, Mapping):
+        return mistake
+    needed = required if isinstance(required, list) else ()
+    return _find_mistake(
+        tool.input, {name: value for name, value in arguments.items() if value is not None or name in needed}
+    )
 
 
 def find_output_mistake(tool: McpTool, value: Json) -> str | None:

@@ -496,7 +496,7 @@ class RuleSpec(Table):
     then: ThenSpec = field(description="the answer")
     times: int | None = field(None, ge=1, description="how many calls the rule answers")
     state: StateSpec | None = field(None, description="the scenario state that the rule requires and changes")
-    service: bool = field(False, description="answers what a program asks for itself; its calls are hidden")
+    service: bool = field(False, description="answers what a program asks on its own; its calls are hidden")
 
 
 class RulesHead(Table):

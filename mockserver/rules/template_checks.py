@@ -79,7 +79,7 @@ class TemplateChecker:
             instead = "use the filter replace" if name == "replace" else "join texts with ~"
             yield f'the method "{name}" is not supported; {instead}', name
         for tag in dict.fromkeys(_LOADS.findall(source)):
-            yield f'"{tag}" is not supported: a template cannot load others', tag
+            yield f'"{tag}" is not supported: a template cannot load other templates', tag
         for call in dict.fromkeys(_FAKE_CALL.findall(code)):
             yield f'"{call}" is a value, not a function; remove the parentheses', call
 
@@ -326,7 +326,9 @@ def _read_calls_at(
         arguments = _read_arguments(tokens, index + 2)
     if before[-1:] == ["|"] or before == ["filter"]:
         if arguments is not None:
-            yield TemplateCall("filter", token.text, arguments, token.offset, subject=_read_subject(tokens, index - 1))
+            yield TemplateCall(
+                "filter", token.text, arguments=arguments, offset=token.offset, subject=_read_subject(tokens, index - 1)
+            )
     elif before[-1:] == ["is"] or before[-2:] == ["is", "not"]:
         if follows and follows not in _AFTER_TEST:
             argument = tokens[index + 1]
@@ -334,14 +336,16 @@ def _read_calls_at(
             if argument.text in ("-", "+", "*"):  # the test's argument, or the rest of the expression
                 return
         if arguments is not None:
-            yield TemplateCall("test", token.text, arguments, token.offset)
+            yield TemplateCall("test", token.text, arguments=arguments, offset=token.offset)
     elif follows == "(" and arguments is not None:
         if before[-1:] == ["."]:
-            yield TemplateCall("method", token.text, arguments, token.offset)
+            yield TemplateCall("method", token.text, arguments=arguments, offset=token.offset)
         elif token.text in headers and token.text not in assigned:
-            yield TemplateCall("macro", token.text, arguments, token.offset, header=headers[token.text])
+            yield TemplateCall(
+                "macro", token.text, arguments=arguments, offset=token.offset, header=headers[token.text]
+            )
         elif token.text not in headers and token.text not in assigned:
-            yield TemplateCall("function", token.text, arguments, token.offset)
+            yield TemplateCall("function", token.text, arguments=arguments, offset=token.offset)
 
 
 def _read_arguments(tokens: Sequence[_Token], start: int) -> tuple[Argument, ...] | None:

@@ -95,7 +95,14 @@ class CompileContext(Struct, frozen=True):
         """Return the context below this one. Rules make many of them, and `replace` is three times slower."""
         path = (*self.path, *steps)
         return CompileContext(
-            self.mistakes, self.templates, self.rule, path, self.depth, self.groups, self.profiles, self.faults
+            self.mistakes,
+            self.templates,
+            rule=self.rule,
+            path=path,
+            depth=self.depth,
+            groups=self.groups,
+            profiles=self.profiles,
+            faults=self.faults,
         )
 
     @property

@@ -106,6 +106,17 @@ class Limiter:
             counts_tokens=any(rate.kind == "tokens" for rate in rates),
         )
 
+    async def count_handshake(self, namespace: str, key: str | None, rate_headers: RateHeaders) -> None:
+        """Count the handshake of a WebSocket as a request of a key, to no model. Raises Failure if it has none left."""
+        charge = self.charge(key, "")
+        if not charge.rates:
+            return
+        admission = await self.store.enter(namespace, charge.draws, Limits())
+        if admission.result == "empty":
+            left = rate_headers(_find_standings(charge.rates, admission.waits))
+            failure = _limit_failure(charge, charge.draws, admission.waits, left)
+            raise failure.changed(details={**failure.details, "model": "WebSocket connections"})
+
 
 _MOST_CHARGES = 1000  # pairs of a key and a model
 

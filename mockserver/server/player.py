@@ -66,13 +66,17 @@ class Player(Struct, frozen=True):
         models = () if self.cassette is None else self.cassette.models
         return sorted([model for dialect, model in models if dialect == "mcp"])
 
+    def has_upstream(self, call: Call) -> bool:
+        """Return whether there is an upstream that can answer a call."""
+        return call.upstream in self.upstreams
+
     def knows_server(self, call: Call) -> bool:
         """Return whether the cassette has recordings of the MCP server that a call is for, or is to get some."""
         if self.choice.name is None:
             return False
         cassette = self.cassette
         is_recorded = cassette is not None and (call.dialect, call.model) in cassette.models
-        return is_recorded or (self.choice.record != "none" and call.upstream in self.upstreams)
+        return is_recorded or (self.choice.record != "none" and self.has_upstream(call))
 
     async def play(self, call: Call, counters: Counters, cassette: str | None = None) -> Plan | None:
         """Plan the recorded answer to a call, a Forward, or a Failure that says what is nearest.
@@ -137,10 +141,10 @@ class Player(Struct, frozen=True):
 
     def _reaches_server(self, call: Call, choice: CassetteChoice) -> bool:
         """Return whether calls may go to the MCP server itself."""
-        return (choice.forwards or choice.record == "new_episodes") and call.upstream in self.upstreams
+        return (choice.forwards or choice.record == "new_episodes") and self.has_upstream(call)
 
     def _forward(self, call: Call, choice: CassetteChoice) -> Plan:
-        if call.upstream not in self.upstreams:
+        if not self.has_upstream(call):
             why = _NO_UPSTREAM.format(dialect=call.upstream, name=choice.name, record=choice.record)
             return self._fail(why, str(choice.name))
         return Plan(Forward(choice.name), "forwarded")

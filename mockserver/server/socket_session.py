@@ -15,10 +15,11 @@ from starlette.types import Message, Receive, Scope, Send
 from mockserver.core.action import NO_CLOSE_FRAME
 from mockserver.core.http import HttpRequest, SocketTurn
 from mockserver.core.plan import Failure
+from mockserver.core.state import StateLostError
 from mockserver.delivery.drive import WIRE, ClientConnection, PacedStream, Wire
 from mockserver.server.deliver import serve
 from mockserver.server.limits import estimate_parsed_size
-from mockserver.server.respond import LARGE, Responder, Response, Visit
+from mockserver.server.respond import LARGE, STATE_LOST, Responder, Response, Visit
 
 STOPPING, CUT_SHORT, EXPIRED, FAILED = 1012, 1000, 1001, 1011  # codes with which connections are closed (RFC 6455, 7.4)
 FAREWELL = 1.0  # seconds that answers get to notice that their client has left
@@ -87,8 +88,16 @@ class SocketSession:
         self._began = responder.live.now()
 
     async def run(self) -> None:
-        """Accept the client, and take what it sends until it leaves, the server stops or the session is too old."""
+        """Accept the client, and take what it sends until it leaves, the server stops or the session is too old.
+
+        A client that has no requests left is refused over HTTP.
+        """
         await self._receive()  # websocket.connect
+        try:
+            await self._count_handshake()
+        except (Failure, StateLostError) as error:
+            await self._refuse_handshake(error if isinstance(error, Failure) else STATE_LOST)
+            return
         await self._send({"type": "websocket.accept", "subprotocol": self.subprotocol})
         code: int | None = None
         try:
@@ -102,6 +111,24 @@ class SocketSession:
             await self.say_expired()
         if code is not None:
             await self.close(code, self.expiry if code == EXPIRED else "")
+
+    async def _count_handshake(self) -> None:
+        responder, limiter = self.responder, self.responder.live.limiter
+        if limiter is not None:
+            dialect, handshake = responder.dialect, self.handshake
+            key = dialect.credential(handshake)
+            await limiter.count_handshake(handshake.namespace, key, dialect.rate_limit_headers)
+
+    async def _refuse_handshake(self, failure: Failure) -> None:
+        """Answer over HTTP in place of a WebSocket, by ASGI's extension for that."""
+
+        async def send(message: Message) -> None:
+            await self.send({**message, "type": f"websocket.{message['type']}"})
+
+        visit = self.admit(self.handshake)
+        response = self.refuse(self.handshake, failure, visit)
+        client = ClientConnection(visit.receive, send)
+        await serve(self.responder, response, visit, client, self._make_scope(visit))
 
     @property
     def subprotocol(self) -> str | None:
@@ -172,9 +199,12 @@ class SocketSession:
     async def answer(self, response: Awaitable[Response], visit: Visit, send: Send) -> None:
         """Send the response to a request, as the messages of ASGI that HTTP has, until its visitor leaves."""
         client = ClientConnection(visit.receive, send, self._wire)
-        scope = {**self._scope, "type": "http", "method": visit.row.method, "http_version": "1.1"}
         with self._note_answering():
-            await serve(self.responder, response, visit, client, scope)
+            await serve(self.responder, response, visit, client, self._make_scope(visit))
+
+    def _make_scope(self, visit: Visit) -> Scope:
+        """Return the scope of a request over HTTP."""
+        return {**self._scope, "type": "http", "method": visit.row.method, "http_version": "1.1"}
 
     async def refuse(self, request: HttpRequest, failure: Failure, visit: Visit) -> Response:
         return self.responder.finish(self.responder.refuse(request, failure), request, visit)

@@ -22,7 +22,7 @@ class MemoryCounters:
         self._max_namespaces, self._max_keys = max_namespaces, max_keys
 
     async def open(self, namespace: str, preconditions: Sequence[Precondition], found: str | None) -> int | None:
-        space = self._space(namespace)
+        space = self._find_space(namespace)
         for index, (counter, times, state, becomes) in enumerate(preconditions):
             if state is not None and (found or space.get(STATE, START)) != state:
                 continue
@@ -34,13 +34,13 @@ class MemoryCounters:
         return None
 
     async def count(self, namespace: str, name: str) -> int:
-        return self._count_up(self._space(namespace), name)
+        return self._count_up(self._find_space(namespace), name)
 
     async def entries(self, namespace: str) -> Mapping[str, str]:
         return dict(self._spaces.get(namespace, {}))
 
     async def set_state(self, namespace: str, state: str) -> None:
-        self._keep(self._space(namespace), STATE, state)
+        self._keep(self._find_space(namespace), STATE, state)
 
     async def forget(self, namespace: str, names: Sequence[str]) -> None:
         if namespace in self._spaces:
@@ -51,7 +51,7 @@ class MemoryCounters:
         self._spaces.pop(namespace, None)
 
     def filled(self, namespace: str, entries: Mapping[str, str]) -> "MemoryCounters":
-        self._space(namespace).update(entries)
+        self._find_space(namespace).update(entries)
         return self
 
     def _count_up(self, space: OrderedDict[str, str], name: str) -> int:
@@ -59,7 +59,7 @@ class MemoryCounters:
         self._keep(space, name, str(value))
         return value
 
-    def _space(self, namespace: str) -> OrderedDict[str, str]:
+    def _find_space(self, namespace: str) -> OrderedDict[str, str]:
         space = self._spaces.get(namespace)
         if space is None:
             space = self._spaces[namespace] = OrderedDict()
@@ -207,11 +207,11 @@ class MemoryValueStore(Generic[Value]):
         self._whole = 0  # bytes of all namespaces
 
     async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
-        entry = self._space(namespace).entries.get(key) if namespace in self._spaces else None
+        entry = self._find_space(namespace).entries.get(key) if namespace in self._spaces else None
         return None if entry is None else (entry[0], entry[1])
 
     def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
-        space = self._space(namespace)
+        space = self._find_space(namespace)
         before, entries = space.size, space.entries
         if key in entries:  # the newest is the last
             space.size -= entries.pop(key)[2]
@@ -229,7 +229,7 @@ class MemoryValueStore(Generic[Value]):
         found = await self.get(namespace, key)
         if found is None or found[1] != value[1]:
             return False
-        space = self._space(namespace)
+        space = self._find_space(namespace)
         before = space.size
         space.change(key, value[0], size)
         self._drop_oldest(space)
@@ -240,7 +240,7 @@ class MemoryValueStore(Generic[Value]):
     async def values(self, namespace: str) -> tuple[Value, ...]:
         if namespace not in self._spaces:
             return ()
-        return tuple([value for value, _, _ in self._space(namespace).entries.values()])
+        return tuple([value for value, _, _ in self._find_space(namespace).entries.values()])
 
     async def count(self, namespace: str) -> int:
         return len(self._spaces[namespace].entries) if namespace in self._spaces else 0
@@ -253,7 +253,7 @@ class MemoryValueStore(Generic[Value]):
         while len(space.entries) > self._count or space.size > self._size:
             space.size -= space.entries.popitem(last=False)[1][2]
 
-    def _space(self, namespace: str) -> _Space[Value]:
+    def _find_space(self, namespace: str) -> _Space[Value]:
         space = self._spaces.get(namespace)
         if space is None:
             space = self._spaces[namespace] = _Space()

@@ -52,7 +52,7 @@ class Tally:
         plan, elapsed = row.plan, row.elapsed
         sums = self.ways.get((row.dialect, row.operation, row.status, "" if plan is None else plan.source, row.ended))
         if sums is None:
-            sums = self._sums_of(row)
+            sums = self._find_sums(row)
         sums.elapsed += elapsed
         sums.durations[bisect_left(BOUNDS, elapsed)] += 1
         if row.size:
@@ -67,7 +67,7 @@ class Tally:
         for fault in plan.faults:
             self.faults[fault.name] += 1
 
-    def _sums_of(self, row: Exchange) -> Sums:
+    def _find_sums(self, row: Exchange) -> Sums:
         """Return where a row is counted whose source, as it stands, is not counted yet."""
         source = row.source
         if source.startswith("cassette "):
@@ -125,7 +125,9 @@ class Journal:
             page = self._add_page(namespace)
         elif len(self._pages) > 1:
             self._pages.move_to_end(namespace)
-        exchange = Exchange(number, method, path, dialect, namespace, page, wall(), monotonic())
+        exchange = Exchange(
+            number, method, path=path, dialect=dialect, namespace=namespace, book=page, at=wall(), began=monotonic()
+        )
         self.tally.open += 1
         page.rows.append(exchange)
         if len(page.rows) > self.count:
@@ -178,9 +180,8 @@ class Journal:
             page.hits.pop(source, None)
 
     def find(self, number: int) -> Exchange | None:
-        pages = self._pages.values()
-        page = next((page for page in pages if any(row.seq == number for row in page.rows)), None)
-        return None if page is None else next(row for row in page.rows if row.seq == number)
+        newest_first = (row for page in self._pages.values() for row in reversed(page.rows))
+        return next((row for row in newest_first if row.seq == number), None)
 
     def clear(self, namespace: str) -> None:
         self.forget_calls(namespace)

@@ -110,7 +110,7 @@ class Declared:
         thread of the server; it returns a text (sent as it is) or a table like `then`.
         """
         if callable(text):
-            return self._answer({"json": "", **then}, self._calling(text, then))  # JSON suits every path
+            return self._answer({"json": "", **then}, self._make_responder(text, then))  # JSON suits every path
         if text is not None and not isinstance(text, str):
             self.remove()
             raise ConfigError(
@@ -173,7 +173,7 @@ class Declared:
         source = None if self.rule is None else self.rule.source
         return self._server.calls.of(lambda call: source in (*list_sources(call), *call.modified_by))
 
-    def _calling(self, function: Function, more: Mapping[str, Any]) -> Responder:
+    def _make_responder(self, function: Function, more: Mapping[str, Any]) -> Responder:
         """A responder that calls a function; if it raises, the answer is a 500."""
 
         def respond(scope: RenderContext) -> RuleAnswer:

@@ -294,7 +294,7 @@ class _Run(Struct, frozen=True):
             return "truncated", _describe_accepted(short)
         if result.how == "failed":
             return "failed", f"failed: {result.details}{after}"
-        if why := self._unaffected():
+        if why := self._explain_unaffected():
             return "unaffected", f"unaffected: {why}"
         return "recovered", f"recovered{after}{', but its output differs' if result.same is False else ''}"
 
@@ -313,7 +313,7 @@ class _Run(Struct, frozen=True):
                 yield "ignored_retry_after", f"ignored Retry-After: retried {when}, not after {advertised:g} s"
                 return
 
-    def _unaffected(self) -> str:
+    def _explain_unaffected(self) -> str:
         """Why the fault could not be injected; empty if it was."""
         if self.case.rule is None:
             return ""
@@ -444,7 +444,15 @@ class FaultMatrix(Struct, frozen=True):
         bad = bad or bool(also.keys() - {*self.allow, *(expected or ())})
         first = next(iter(run.hit or calls), None)
         asked = "" if first is None else "stream" if first.stream else "plain"
-        return FaultRow(test, case.name, asked, outcome, "; ".join([details, *also.values()]), bad, case.at)
+        return FaultRow(
+            test,
+            case.name,
+            asked=asked,
+            outcome=outcome,
+            details="; ".join([details, *also.values()]),
+            bad=bad,
+            at=case.at,
+        )
 
 
 def _read_limit(written: float | str) -> float:

@@ -44,7 +44,7 @@ def find_caller() -> SourceLocation:
     frame = _find_calling_frame()
     file, line = frame.f_code.co_filename, frame.f_lineno
     text = linecache.getline(file, line).rstrip("\n")
-    return SourceLocation(shorten_path(file), line, len(text) - len(text.lstrip()) + 1, text)
+    return SourceLocation(shorten_path(file), line, column=len(text) - len(text.lstrip()) + 1, text=text)
 
 
 def resolve_path(path: str | Path) -> Path:

@@ -186,7 +186,9 @@ class MockServer(Assertions):
     @property
     def env(self) -> Mapping[str, str]:
         """The environment variables with which official clients connect to this server."""
-        return make_environment(self.url, self._live.settings, find_own_environ(), self._list_mcp_servers())
+        return make_environment(
+            self.url, self._live.settings, environ=find_own_environ(), servers=self._list_mcp_servers()
+        )
 
     def _list_mcp_servers(self) -> Sequence[str]:
         live = self._live
@@ -266,7 +268,7 @@ class MockServer(Assertions):
         A text is short for `last_user`: what the user says, with `*` as wildcard. Declared rules are tried before those
         of files, in order.
         """
-        declared = Declared(self, text, name, when)
+        declared = Declared(self, text, name=name, when=when)
         self._declared.append(declared)
         return declared
 
@@ -383,14 +385,14 @@ class MockServer(Assertions):
     @property
     def calls(self) -> Calls:
         """All calls since the last reset in order of arrival, including those still being answered."""
-        return Calls.of_rows(self._settled_rows())
+        return Calls.of_rows(self._list_settled_rows())
 
     @property
     def service_calls(self) -> Calls:
         """The calls that rules with `service: true` answered, which `calls` leaves out."""
-        return Calls.of_rows(self._settled_rows(), service=True)
+        return Calls.of_rows(self._list_settled_rows(), service=True)
 
-    def _settled_rows(self) -> tuple[Exchange, ...]:
+    def _list_settled_rows(self) -> tuple[Exchange, ...]:
         self._check_here()
         if self._running is not None:
             self._running.settle()

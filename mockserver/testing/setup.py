@@ -152,7 +152,7 @@ def load_rules(path: Path, profiles: Profiles | None) -> tuple[Rule, ...]:
     documents = Setup((path,)).sources.documents()
     for document in documents:
         if isinstance(document.data, Mapping) and document.data.get("settings"):
-            why = "the server has its own; to use them, name the file in the mark (rules=...) or in MockServer(...)"
+            why = "the server has its own; to use these, name the file in the mark (rules=...) or in MockServer(...)"
             warnings.warn(MockServerWarning(f"the settings of {document.file} are ignored: {why}"), stacklevel=3)
     return compile_rules(documents, profiles)
 

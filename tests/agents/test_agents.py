@@ -1,11 +1,15 @@
 """Each coding agent answers, uses its tools, survives an error, and tells what no rule answers."""
 
+import json
 import subprocess
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from mockserver.testing import CodingAgent, MockServer
+
+pytestmark = pytest.mark.timeout(600)  # several runs of programs that take their time
 
 SECONDS = 90.0
 ROOT = Path(__file__).parents[2]
@@ -89,3 +93,44 @@ def test_it_follows_the_ready_rules(name: str, agent: CodingAgent, folder: Path,
     found = {prompt: words in said[prompt] for prompt, words in PROMPTS.items()}
     assert all(found.values()), said
     assert (folder / "note.txt").read_text() == "grey heron\n"
+
+
+def write_json(path: Path, content: object) -> tuple[str, ...]:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(content))
+    return ()
+
+
+# How each agent reaches an MCP server "notes": the arguments that name its URL, or files that do.
+CONNECT: dict[str, Callable[[str, Path], Sequence[str]]] = {
+    "claude-code": lambda url, folder: (
+        *("--strict-mcp-config", "--allowedTools", "mcp__notes__find_note", "--mcp-config"),
+        json.dumps({"mcpServers": {"notes": {"type": "http", "url": url}}}),
+    ),
+    "codex": lambda url, folder: (
+        *("-c", f'mcp_servers.notes.url="{url}"', "-c", 'mcp_servers.notes.default_tools_approval_mode="approve"'),
+    ),
+    "gemini-cli": lambda url, folder: write_json(
+        folder / ".gemini" / "settings.json", {"mcpServers": {"notes": {"httpUrl": url, "trust": True}}}
+    ),
+    "opencode": lambda url, folder: write_json(
+        folder / "opencode.json", {"mcp": {"notes": {"type": "remote", "url": url}}}
+    ),
+}
+FIND = {
+    "claude-code": {"name": "mcp__notes__find_note"},
+    "codex": {"name": "find_note", "namespace": "mcp__notes"},
+    "gemini-cli": {"name": "mcp_notes_find_note"},
+    "opencode": {"name": "notes_find_note"},
+}
+
+
+def test_it_calls_a_tool_of_an_mcp_server(name: str, agent: CodingAgent, folder: Path, mockserver: MockServer) -> None:
+    notes = mockserver.mcp("notes")
+    notes.tool("find_note", description="Finds a note.", input={"about": str}).reply("grey heron")
+    call = {**FIND[name], "arguments": {"about": "birds"}}
+    mockserver.on("*find the note*").steps({"tool_calls": [call]}, "It says {{ tool_result.text }}.")
+    ran = agent.run("find the note", *CONNECT[name](notes.url, folder), timeout=SECONDS)
+    assert ran.code == 0, ran.log
+    assert "grey heron" in ran.text, ran.log
+    notes.assert_called_once(tool="find_note", arguments={"about": "birds"})

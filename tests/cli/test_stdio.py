@@ -72,6 +72,17 @@ def test_an_unknown_server(rules: Path) -> None:
     assert done.returncode == 2
 
 
+def test_a_rule_passes_a_call_on(rules: Path) -> None:
+    with rules.open("a") as file:
+        file.write("rules: [{when: {tool: slow}, then: {forward: true}}]\n")
+    done = run(rules, call(1, "slow"), call(2, "read_file", path="a.txt"))
+    why = "a rule passes this message on; run mockserver serve, and name its address in MOCKSERVER_URL"
+    answers = sorted(map(json.loads, done.stdout.splitlines()), key=lambda answer: str(answer["id"]))
+    assert answers[0]["error"] == {"code": -32603, "message": why}
+    assert answers[1]["result"]["content"][0]["text"] == "contents of a.txt"
+    assert done.stderr == f"mockserver: {why}\n"
+
+
 def test_a_server_that_runs_answers_and_has_the_calls(tmp_path: Path) -> None:
     with MockServer() as server:
         files = server.mcp("files")
@@ -131,14 +142,17 @@ class Process:
         assert self._process.stdout is not None
         return json.loads(self._process.stdout.readline())
 
-    def kill(self) -> None:
+    def __enter__(self) -> "Process":
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._process.kill()
         self.end()
 
     def end(self) -> int:
         assert self._process.stdin is not None
         self._process.stdin.close()
-        ended = self._process.wait(20)
+        ended = self._process.wait(60)
         assert self._process.stdout is not None
         self._process.stdout.close()
         return ended
@@ -147,44 +161,40 @@ class Process:
 @pytest.mark.parametrize("piped", [False, True])
 def test_what_a_server_says_besides_results_comes_as_lines(piped: bool, tmp_path: Path) -> None:
     file = tmp_path / "rules.yaml"
-    own = ("    auth: {bearer: sesame}\n", "    changes: [{after: 1, tools: {remove: [fail]}}]\n")
-    # Behind a pipe a change can come before the stream that tells of changes is open.
-    file.write_text(TALKATIVE.replace(own[0], "").replace(own[1], "") if piped else TALKATIVE)
+    file.write_text(TALKATIVE.replace("    auth: {bearer: sesame}\n", "") if piped else TALKATIVE)
     with MockServer(file) as server:
         environ = {"MOCKSERVER_URL": server.url, "MOCKSERVER_MCP_KEY": "sk-test"}
         environ = environ if piped else {"MOCKSERVER_URL": ""}
-        process = Process(tmp_path, **environ)
-        process.say({"id": 1, "method": "initialize", "params": BEGIN})
-        assert process.hear()["result"]["protocolVersion"] == "2025-11-25"
-        process.say({"method": "notifications/initialized"})
-        process.say({"id": 2, "method": "tools/call", "params": {"name": "copy", "_meta": {"progressToken": "t"}}})
-        expected = ["notifications/message", "notifications/progress", "result"]
-        expected += [] if piped else ["notifications/tools/list_changed"]
-        heard = [process.hear() for _ in expected]
-        assert sorted(each.get("method", "result") for each in heard) == sorted(expected)
-        process.say({"id": 3, "method": "tools/call", "params": {"name": "book"}})
-        asked = process.hear()
-        assert asked["method"] == "elicitation/create"
-        process.say({"id": asked["id"], "result": {"action": "accept", "content": {"city": "Paris"}}})
-        assert process.hear()["result"]["content"][0]["text"] == "Booked Paris"
-        process.say({"id": 4, "method": "tools/call", "params": {"name": "book"}})
-        assert process.hear()["method"] == "elicitation/create"
-        assert process.end() == 0  # although a question is open
+        with Process(tmp_path, **environ) as process:
+            process.say({"id": 1, "method": "initialize", "params": BEGIN})
+            assert process.hear()["result"]["protocolVersion"] == "2025-11-25"
+            process.say({"method": "notifications/initialized"})
+            process.say({"id": 2, "method": "tools/call", "params": {"name": "copy", "_meta": {"progressToken": "t"}}})
+            heard = [process.hear() for _ in range(4)]
+            methods = sorted(each.get("method", "result") for each in heard)
+            changed = "notifications/tools/list_changed"
+            assert methods == sorted(["notifications/message", "notifications/progress", changed, "result"]), heard
+            process.say({"id": 3, "method": "tools/call", "params": {"name": "book"}})
+            asked = process.hear()
+            assert asked["method"] == "elicitation/create"
+            process.say({"id": asked["id"], "result": {"action": "accept", "content": {"city": "Paris"}}})
+            assert process.hear()["result"]["content"][0]["text"] == "Booked Paris"
+            process.say({"id": 4, "method": "tools/call", "params": {"name": "book"}})
+            assert process.hear()["method"] == "elicitation/create"
+            assert process.end() == 0  # although a question is open
 
 
 def test_many_slow_calls_at_once_do_not_keep_others_waiting(tmp_path: Path) -> None:
     file = tmp_path / "rules.yaml"
     file.write_text(
-        "version: 1\nmcp: {files: {tools: [{name: slow, then: {text: a, timing: {total: 30s}}}, {name: fast}]}}\n"
+        "version: 1\nmcp: {files: {tools: [{name: slow, then: {text: a, timing: {total: 600s}}}, {name: fast}]}}\n"
         "rules: [{when: {tool: fast}, then: {text: b}}]\n"
     )
-    with MockServer(file, timing=True) as server:
-        process = Process(tmp_path, MOCKSERVER_URL=server.url)
+    with MockServer(file, timing=True) as server, Process(tmp_path, MOCKSERVER_URL=server.url) as process:
         for number in range(40):
             process.say(call(number, "slow"))
         process.say(call(99, "fast"))
         assert process.hear()["id"] == 99
-        process.kill()
 
 
 def test_a_cancelled_call_is_not_answered(rules: Path) -> None:

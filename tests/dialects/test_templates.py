@@ -21,6 +21,7 @@ from mockserver.model.logprobs import logprobs
 from mockserver.wire.chat import ChatRenderer
 from mockserver.wire.template import Outline, Renderer
 from tests.dialects.conftest import Speaker
+from tests.fuzz.amount import thrown
 
 PROMPTS: Mapping[str, Mapping[str, Any]] = {"completions": {"prompt": "hi"}, "responses": {"input": "hi"}}
 OPERATIONS = [
@@ -125,6 +126,7 @@ def wire(name: str, operation: str, answer: Answer, body: Mapping[str, Any]) -> 
 
 @pytest.mark.parametrize(("name", "operation"), OPERATIONS)
 @given(answer=ANSWERS, other=ANSWERS, wanted=WANTED, stream=st.booleans())
+@thrown(30)
 def test_bytes_are_those_of_the_renderer(
     name: str, operation: str, answer: Answer, other: Answer, wanted: Mapping[str, Any], stream: bool
 ) -> None:

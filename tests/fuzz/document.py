@@ -4,7 +4,7 @@ A new operation is in it by itself; one with a body needs its model named in BOD
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -42,6 +42,7 @@ from mockserver.dialects.gemini.proto import Enum, MapOf, Message, Repeated
 from mockserver.dialects.tzafon import CHAT as TZAFON_CHAT
 from mockserver.dialects.tzafon import RESPONSE as TZAFON_RESPONSE
 from mockserver.kinds import CREATIONS, LOOK_UPS
+from tests.fuzz.amount import TIMES
 
 Json = Any
 
@@ -70,6 +71,16 @@ def every_place() -> Iterator[Place]:
         for mount in dialect.mounts:
             for operation in dialect.operations:
                 yield Place(dialect.name, operation, mount + _KIND.sub("", operation.usual(operation.path)))
+
+
+def select_tried(places: Iterable[Place]) -> Iterator[Place]:
+    """Yield each operation of a dialect at one of its paths, as all lead to the same code; `make fuzz` tries all."""
+    seen = set[tuple[str, str, str]]()
+    for place in places:
+        operation = place.dialect, place.operation.name, place.operation.method
+        if operation not in seen or TIMES > 1:
+            yield place
+        seen.add(operation)
 
 
 _KIND = re.compile(r"(?<=\w):\w+(?=\})")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.fuzz.amount import thrown
 from tests.fuzz.bodies import odd, spoilt
-from tests.fuzz.document import Place, every_place
+from tests.fuzz.document import Place, every_place, select_tried
 from tests.fuzz.judge import checked, judged, refused
 from tests.fuzz.wire import Connection, Request
 from tests.kit.raw import RawResponse
@@ -24,13 +24,9 @@ EXTRAS: tuple[list[tuple[bytes, bytes]], ...] = (
 
 
 def with_body() -> Iterator[Any]:
-    """Every operation that has a body; only `make slow` asks for one at all its paths in a dialect."""
-    seen = set[tuple[str, str]]()
-    for place in every_place():
+    for place in select_tried(every_place()):
         if place.schema is not None:
-            known = (place.dialect, place.operation.name) in seen
-            seen.add((place.dialect, place.operation.name))
-            yield pytest.param(place, id=place.path, marks=[pytest.mark.slow] * known)
+            yield pytest.param(place, id=place.path)
 
 
 named = pytest.mark.parametrize("place", list(with_body()))

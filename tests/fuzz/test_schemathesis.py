@@ -10,8 +10,8 @@ import schemathesis
 from hypothesis import given
 from schemathesis import Case, GenerationMode
 
-from tests.fuzz.amount import TIMES, thrown
-from tests.fuzz.document import Place, document, every_place
+from tests.fuzz.amount import thrown
+from tests.fuzz.document import Place, document, every_place, select_tried
 from tests.fuzz.judge import judged
 from tests.fuzz.wire import Connection, Request
 
@@ -23,13 +23,8 @@ MODES = {"fitting": GenerationMode.POSITIVE, "unfitting": GenerationMode.NEGATIV
 
 
 def _both() -> Iterator[Any]:
-    """Every operation at each of its paths, and with unfitting bodies at one; `make fuzz` sends these to all."""
-    seen = set[tuple[str, str]]()
-    for place in PLACES:
-        operation = place.dialect, place.operation.name
-        is_unfitting = place.schema is not None and (operation not in seen or TIMES > 1)
-        seen.add(operation)
-        for mode in MODES if is_unfitting else ["fitting"]:
+    for place in select_tried(PLACES):
+        for mode in MODES if place.schema is not None else ["fitting"]:
             yield pytest.param(place, mode, id=f"{place.operation.method} {place.path} {mode}")
 
 

@@ -2,8 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,7 +17,7 @@ from mockserver.delivery.script import write_event
 from mockserver.dialects import discover_all
 from mockserver.server.live import Live, start
 from mockserver.server.respond import Responder
-from mockserver.server.routes import find_endpoint, list_endpoints
+from mockserver.server.routes import Endpoint, FoundEndpoint, find_endpoint, list_endpoints
 from mockserver.server.sources import Sources
 
 
@@ -58,9 +59,11 @@ class Local:
         namespace: str = "default",
     ) -> Answered:
         url = urlsplit(path)
-        found = find_endpoint(
-            url.path, list_endpoints(discover_all(self.live.settings.hosts), self.live.settings.dialect)
-        )
+        settings = self.live.settings
+        if settings.hosts:
+            found = find_endpoint(url.path, list_endpoints(discover_all(settings.hosts), settings.dialect))
+        else:
+            found = _find_usual_endpoint(url.path, settings.dialect)
         assert found is not None, f"nothing stands at {path}"
         place, params = found.endpoint, found.params
         http = HttpRequest(
@@ -74,6 +77,16 @@ class Local:
         )
         response = asyncio.run(Responder(self.live, place.dialect, place.operations).respond(http))
         return _answered(response.reply, response.plan)
+
+
+@cache
+def _find_usual_endpoint(path: str, dialect: str) -> FoundEndpoint | None:
+    return find_endpoint(path, _list_usual_endpoints(dialect))
+
+
+@cache
+def _list_usual_endpoints(dialect: str) -> Sequence[Endpoint]:
+    return list_endpoints(discover_all(), dialect)
 
 
 def local(rules: str = "", **settings: Any) -> Local:

@@ -10,7 +10,7 @@ from typing import Any
 
 _STATUS = re.compile(r"HTTP/1\.1 [0-9]{3} [ -~]*")
 _FIELD = re.compile(r"[!#-'*+.0-9A-Z^-z|~-]+: ?[\t -~\x80-\xff]*")
-PATIENCE = 20  # seconds for what takes far less than one on an idle machine
+PATIENCE = 60  # seconds for what takes far less than one on an idle machine
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from websockets.sync.client import ClientConnection, connect
 
-from tests.kit.raw import Raw
+from tests.kit.raw import PATIENCE, Raw
 
 LAST = ("response.completed", "response.failed", "response.incomplete", "error")
 
@@ -31,7 +31,7 @@ class Socket:
 
     def receive(self) -> Any:
         """The next frame, parsed."""
-        return json.loads(self.connection.recv(timeout=10))
+        return json.loads(self.connection.recv(timeout=PATIENCE))
 
     def answer(self) -> list[Any]:
         """The next frames, up to the last one of an answer."""
@@ -94,12 +94,37 @@ class RawSocket:
 
     def receive(self) -> tuple[int, bytes]:
         """The next frame: its opcode and its data. Raises EOFError at the end of the connection."""
-        head = self._exactly(2)
-        assert head[0] & 0x80, "the server splits no message"
-        size = head[1]
-        if size > 125:
-            size = int.from_bytes(self._exactly(2 if size == 126 else 8), "big")
-        return head[0] & 0x0F, self._exactly(size)
+        while (ends := _find_ends(self.held)) is None or ends[1] > len(self.held):
+            if not (piece := self.line.socket.recv(65536)):
+                raise EOFError
+            self.held += piece
+        frame, self.held = self.held[: ends[1]], self.held[ends[1] :]
+        assert frame[0] & 0x80, "the server splits no message"
+        return frame[0] & 0x0F, frame[ends[0] :]
+
+    def receive_text(self) -> bytes:
+        """The next message; pings before it are answered."""
+        while (frame := self.receive())[0] != TEXT:
+            assert frame[0] in (PING, PONG), frame
+            if frame[0] == PING:
+                self.send(write_frame(PONG, frame[1]))
+        return frame[1]
+
+    def answer_pings(self) -> None:
+        """Answer the pings that have come by now, and keep what else has."""
+        self.line.socket.setblocking(False)
+        with suppress(BlockingIOError):
+            while piece := self.line.socket.recv(65536):
+                self.held += piece
+        self.line.socket.settimeout(PATIENCE)
+        kept, rest = b"", self.held
+        while (ends := _find_ends(rest)) is not None and ends[1] <= len(rest):
+            frame, rest = rest[: ends[1]], rest[ends[1] :]
+            if frame[0] & 0x0F == PING:
+                self.send(write_frame(PONG, frame[ends[0] :]))
+            else:
+                kept += frame
+        self.held = kept + rest
 
     def receive_close(self) -> int:
         """The code of the close frame, which comes next, before the connection ends."""
@@ -109,13 +134,15 @@ class RawSocket:
             raise AssertionError(self.receive())
         return int.from_bytes(data[:2], "big")
 
-    def _exactly(self, size: int) -> bytes:
-        while len(self.held) < size:
-            if not (piece := self.line.socket.recv(65536)):
-                raise EOFError
-            self.held += piece
-        taken, self.held = self.held[:size], self.held[size:]
-        return taken
+
+def _find_ends(data: bytes) -> tuple[int, int] | None:
+    """Where the head of the first frame ends, and where all of it; None if more of its head is to come."""
+    if len(data) < 2:
+        return None
+    head = 2 + {126: 2, 127: 8}.get(data[1], 0)
+    if len(data) < head:
+        return None
+    return head, head + (data[1] if head == 2 else int.from_bytes(data[2:head], "big"))
 
 
 @contextmanager

@@ -211,9 +211,13 @@ def test_a_server_without_a_login_has_none_of_its_paths(path: str, server: MockS
     assert "error" in answered.json()
 
 
-def test_the_only_login_is_found_without_a_name(server: MockServer) -> None:
-    answered = httpx.get(f"{server.url}/.well-known/oauth-protected-resource").json()
-    assert answered["resource"] == f"{server.url}/mcp/login"
+def test_only_the_login_of_an_only_server_is_found_without_a_name(server: MockServer, tmp_path: Path) -> None:
+    place = "/.well-known/oauth-protected-resource"
+    assert httpx.get(f"{server.url}{place}").status_code == 404, "who looks for a login of another must not find it"
+    file = tmp_path / "rules.yaml"
+    file.write_text("version: 1\nmcp: {login: {auth: oauth, tools: [{name: a}]}}\n")
+    with MockServer(file) as alone:
+        assert httpx.get(f"{alone.url}{place}").json()["resource"] == f"{alone.url}/mcp/login"
 
 
 def test_the_only_server_needs_no_name(server: MockServer, tmp_path: Path) -> None:
@@ -362,6 +366,14 @@ def test_an_output_schema_of_another_type_is_a_schema(tmp_path: Path) -> None:
     assert schemas["named"]["properties"] == {"type": {"type": "string"}, "size": {"type": "integer"}}
 
 
+def check(file: Path) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "mockserver", "check", file.name],
+        cwd=file.parent, capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    return done.stdout.splitlines()
+
+
 def test_check_remarks_on_rules_that_no_server_can_use(tmp_path: Path) -> None:
     file = tmp_path / "rules.yaml"
     file.write_text(
@@ -374,16 +386,21 @@ def test_check_remarks_on_rules_that_no_server_can_use(tmp_path: Path) -> None:
         "  - {when: {tool: 're*'}, then: {text: a}}\n"
         "  - {when: {tool: [later, other]}, then: {text: a}}\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "mockserver", "check", "rules.yaml"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
-    assert done.stdout.splitlines() == [
+    assert check(file) == [
         'rules.yaml:4: rule never answers: there is no MCP server "file"; did you mean "files"?',
         'rules.yaml:5: rule never answers: there is no tool "reed"; did you mean "read"?',
         'rules.yaml:6: rule never answers: there is no prompt "p"',
         "rules.yaml: 5 rules, no mistakes, 3 remarks",
     ]
+    with file.open("a") as more:
+        more.write(
+            "  - {when: {mcp: real, tool: any}, then: {text: a}}\n  - {when: {mcp: real}, then: {forward: true}}\n"
+        )
+    assert check(file) == [
+        'rules.yaml:4: rule never answers: there is no MCP server "file"; did you mean "files"?',
+        "rules.yaml:10: rule forwards, but no upstream is set; set --upstream mcp/NAME=URL when you serve it",
+        "rules.yaml: 7 rules, no mistakes, 2 remarks",
+    ], "a real server may have what others do not"
 
 
 def test_the_page_of_the_server_lists_addresses(server: MockServer) -> None:

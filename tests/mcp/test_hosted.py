@@ -44,6 +44,18 @@ rules:
   - name: both
     when: {last_user: "*both*"}
     then: {tool_calls: [{name: read_file, arguments: {path: a.txt}}, {name: own, arguments: {}}]}
+  - name: elsewhere
+    when: {last_user: "*elsewhere*"}
+    then:
+      steps:
+        - tool_calls: [{name: search, arguments: {q: herons}}]
+        - text: "Found: {{ tool_result.text }}"
+  - name: named
+    when: {last_user: "*of the second*"}
+    then: {tool_calls: [{name: search, namespace: second, arguments: {q: herons}}]}
+  - name: known result
+    when: {mcp: second, tool: search}
+    then: {text: two herons}
   - name: stated
     when: {last_user: "*stated*"}
     then:
@@ -171,6 +183,73 @@ def test_unknown_servers_stay_as_they_were(openai: OpenAI, server: MockServer) -
     other = {**TOOL, "server_label": "other", "allowed_tools": ["search"]}
     assert kinds(ask(openai, "Search for herons", other, tool_choice="required")) == ["mcp_call", "message"]
     assert [call.operation for call in server.calls] == ["responses"]
+
+
+OTHER: dict[str, Any] = {**TOOL, "server_label": "other", "server_url": "https://other.test/mcp"}
+
+
+def test_a_rule_calls_a_tool_of_a_server_that_no_rule_defines(server: MockServer) -> None:
+    response = ask(server.client(), "elsewhere", OTHER)
+    listed, call, message = response.output
+    assert (listed.type, [tool.name for tool in listed.tools]) == ("mcp_list_tools", ["search"])
+    assert (call.type, call.server_label, call.name, call.status) == ("mcp_call", "other", "search", "completed")
+    assert (json.loads(call.arguments), call.error) == ({"q": "herons"}, None)
+    assert call.output
+    assert response.output_text == f"Found: {call.output}"
+    assert message.type == "message"
+    assert [each.source.partition(" ")[0] for each in server.calls] == ["rule", "generated"]
+
+
+def test_whose_tool_a_call_means(openai: OpenAI) -> None:
+    second = {**OTHER, "server_label": "second"}
+
+    def labels(*tools: Any, text: str = "elsewhere") -> list[Any]:
+        output = ask(openai, text, *tools).output
+        return [getattr(item, "server_label", item.type) for item in output if "call" in item.type]
+
+    assert labels(TOOL, OTHER, second) == ["other"]
+    assert labels(OTHER, {**second, "allowed_tools": ["search"]}) == ["second"], "it names the tool"
+    assert labels({**OTHER, "allowed_tools": ["find"]}) == ["function_call"], "it has no such tool"
+    assert labels(OTHER, {**OWN, "name": "search"}) == ["function_call"], "the client has it"
+    assert labels(OTHER, second, text="of the second") == ["second"]
+
+
+def test_only_what_a_server_cannot_have_is_remarked_on() -> None:
+    with MockServer(lint="warn") as server:
+        server.on("elsewhere").steps({"tool_calls": [{"name": "search", "arguments": {}}]}, "Done.")
+        client = server.client()
+        assert kinds(ask(client, "elsewhere", OTHER))[-1] == "message"
+        assert kinds(ask(client, "elsewhere", {**OTHER, "allowed_tools": ["find"]})) == ["function_call"]
+        remarks = [call.remarks for call in server.calls if call.operation == "responses"]
+        server.reset()
+    assert remarks[0] == ()
+    assert remarks[1][0].endswith('calls "search", a tool that the request does not offer')
+
+
+def test_a_rule_states_the_result_of_a_server_that_no_rule_defines(openai: OpenAI, server: MockServer) -> None:
+    second = {**OTHER, "server_label": "second"}
+    assert ask(openai, "elsewhere", second).output_text == "Found: two herons"
+    assert [call.source.partition(" ")[0] for call in server.calls] == ["rule", "rule"]
+
+
+def test_a_call_of_a_server_that_no_rule_defines_waits_for_approval(openai: OpenAI) -> None:
+    tool = {**OTHER, "require_approval": "always"}
+    asked = ask(openai, "elsewhere", tool)
+    assert kinds(asked) == ["mcp_list_tools", "mcp_approval_request"]
+    said = {"type": "mcp_approval_response", "approval_request_id": asked.output[1].id, "approve": True}
+    done = ask(openai, [said], tool, previous_response_id=asked.id)
+    assert kinds(done) == ["mcp_call", "message"]
+    assert (done.output[0].name, json.loads(done.output[0].arguments)) == ("search", {"q": "herons"})
+    assert done.output_text == f"Found: {done.output[0].output}"
+
+
+def test_anthropics_connector_to_a_server_that_no_rule_defines(anthropic: Anthropic) -> None:
+    toolset = {"type": "mcp_toolset", "mcp_server_name": "other"}
+    message = connect(anthropic, "elsewhere", tools=[toolset], server={"name": "other"})
+    use, result, text = message.content
+    assert (use.type, use.name, use.server_name, use.input) == ("mcp_tool_use", "search", "other", {"q": "herons"})
+    assert (result.type, result.is_error) == ("mcp_tool_result", False)
+    assert text.text == f"Found: {result.content[0].text}"
 
 
 def test_a_choice_of_a_tool_is_obeyed_once(openai: OpenAI) -> None:

@@ -34,10 +34,12 @@ def plain() -> Iterator[str]:
 
 
 @contextmanager
-def serving(folder: Path, record: str = "none", rules: str = "", **upstream: str) -> Iterator[str]:
+def serving(
+    folder: Path, record: str = "none", rules: str = "", cassette: str | None = "notes", **upstream: str
+) -> Iterator[str]:
     file = folder / "rules.yaml"
     file.write_text(rules or "version: 1")
-    settings = {"port": 0, "cassettes": str(folder), "cassette": "notes", "record": record}
+    settings = {"port": 0, "cassettes": str(folder), "cassette": cassette, "record": record}
     named = {f"mcp/{name}": url for name, url in upstream.items()}
     with Running(start(Sources((file,), {**settings, "upstream": named}))) as running:
         yield running.address
@@ -150,6 +152,46 @@ def test_a_rule_answers_before_the_recording(streaming: str, tmp_path: Path) -> 
         use(address, "auto")
     with serving(tmp_path, rules=rules) as address:
         assert (True, "all is well") in use(address, "auto")
+
+
+WELL = [(True, "all is well") if isinstance(each, tuple) and each[0] is True else each for each in SEEN]
+
+
+@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.parametrize("defined", [False, True])
+def test_a_rule_passes_calls_on(defined: bool, mode: str, streaming: str, tmp_path: Path) -> None:
+    rules = "version: 1\nrules:\n- {when: {mcp: notes, tool: fail}, then: {tool_error: all is well}}\n"
+    rules += "- {when: {mcp: notes}, then: {forward: true}}\n"
+    rules += "mcp: {notes: {tools: [{name: other}]}}\n" if defined else ""
+    with serving(tmp_path, rules=rules, cassette=None, notes=streaming) as address:
+        assert use(address, mode) == WELL
+        assert {call["source"].partition(" ")[0] for call in list_calls(address)} == {"forwarded", "rule"}
+    assert not (tmp_path / "notes.yaml").exists()
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_a_rule_plays_a_cassette(mode: str, streaming: str, tmp_path: Path) -> None:
+    with serving(tmp_path, "once", notes=streaming) as address:
+        use(address, "auto")
+    rules = "version: 1\nrules:\n- {when: {mcp: notes, tool: fail}, then: {tool_error: all is well}}\n"
+    rules += "- {when: {mcp: notes}, then: {cassette: notes}}\n"
+    with serving(tmp_path, rules=rules, cassette=None) as address:
+        assert use(address, mode) == WELL
+    rules += "mcp: {notes: {tools: [{name: add, input: {a: integer, b: integer}}]}}\n"
+    with serving(tmp_path, rules=rules, cassette=None) as address:
+        tools = post(address, "tools/list").json()["result"]["tools"]
+        assert [tool["name"] for tool in tools] == ["add"], "a definition has its own lists"
+        known = post(address, "tools/call", params={"name": "add", "arguments": {"a": 1, "b": 2}})
+        assert '"result":3' in known.text
+        missed = post(address, "tools/call", params={"name": "add", "arguments": {"a": 1, "b": 7}}).json()["error"]
+        assert missed["message"].startswith("no episode of notes.yaml answers this request; the nearest:")
+
+
+def test_a_rule_passes_calls_on_to_nowhere(tmp_path: Path) -> None:
+    rules = "version: 1\nrules: [{when: {mcp: notes, tool: add}, then: {forward: true}}]\n"
+    with serving(tmp_path, rules=rules, cassette=None) as address:
+        refused = post(address, "initialize").json()["error"]["message"]
+        assert refused == "No upstream is set for mcp/notes; set one, such as --upstream mcp/notes=https://..."
 
 
 def post(address: str, method: str, number: Any = 1, **more: Any) -> httpx.Response:

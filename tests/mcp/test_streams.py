@@ -363,6 +363,35 @@ def test_news_with_a_handshake_comes_on_the_open_stream(server: MockServer) -> N
     assert ask("a") == "Session not found"
 
 
+def test_news_since_the_handshake_waits_for_the_stream(server: MockServer) -> None:
+    session, other = begin(server, "changing"), begin(server, "changing")
+    url, changed = f"{server.url}/mcp/changing", "notifications/tools/list_changed"
+    for _ in range(2):
+        assert post(server, call("tools/call", name="a"), "changing", **session).status_code == 200
+    first = Listener("GET", url, headers=session)
+    assert [event["method"] for event in first.wait(1)] == [changed]
+    assert post(server, call("tools/call", name="a"), "changing", **session).status_code == 200
+    assert [event["method"] for event in first.wait(2)] == [changed, changed]
+    second = Listener("GET", url, headers=other)
+    assert [event["method"] for event in second.wait(2)] == [changed, changed]
+    again = Listener("GET", url, headers=session)
+    assert httpx.delete(url, headers=session).status_code == 200
+    again.wait_for_end()
+    assert again.events == [], "nothing is told twice"
+
+
+def test_only_one_stream_of_a_session_tells_of_a_change(server: MockServer) -> None:
+    session = begin(server, "changing")
+    url = f"{server.url}/mcp/changing"
+    first, last = Listener("GET", url, headers=session), Listener("GET", url, headers=session)
+    for _ in range(2):
+        assert post(server, call("tools/call", name="a"), "changing", **session).status_code == 200
+    assert [event["method"] for event in last.wait(1)] == ["notifications/tools/list_changed"]
+    assert httpx.delete(url, headers=session).status_code == 200
+    first.wait_for_end()
+    assert first.events == []
+
+
 def test_news_without_a_handshake_comes_to_those_who_listen(server: MockServer) -> None:
     wanted = {"toolsListChanged": True, "promptsListChanged": False, "resourceSubscriptions": ["file:///a"]}
     sent = call("subscriptions/listen", "l", modern=True, notifications=wanted)

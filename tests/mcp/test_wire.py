@@ -123,6 +123,11 @@ RESULTS: dict[str, tuple[str, Mapping[str, Any], Any]] = {
             "isError": True,
         },
     ),
+    "an optional argument that is null": (
+        "tools/call",
+        {"name": "read_file", "arguments": {**READ, "lines": None}},
+        {"content": [{"type": "text", "text": NOTE_TEXT}], "structuredContent": NOTE, "isError": False},
+    ),
     "a missing argument": (
         "tools/call",
         {"name": "read_file"},
@@ -145,6 +150,7 @@ RESULTS: dict[str, tuple[str, Mapping[str, Any], Any]] = {
             "prompts": [
                 {
                     "name": "review",
+                    "description": "",
                     "arguments": [{"name": "code", "required": True}, {"name": "style", "required": False}],
                 }
             ]
@@ -165,8 +171,8 @@ RESULTS: dict[str, tuple[str, Mapping[str, Any], Any]] = {
         {},
         {
             "resources": [
-                {"uri": "file:///readme.md", "name": "readme.md", "mimeType": "text/markdown"},
-                {"uri": "file:///dot.png", "name": "dot.png", "mimeType": "image/png"},
+                {"uri": "file:///readme.md", "name": "readme.md", "description": "", "mimeType": "text/markdown"},
+                {"uri": "file:///dot.png", "name": "dot.png", "description": "", "mimeType": "image/png"},
             ]
         },
     ),
@@ -315,6 +321,36 @@ ERRORS: dict[str, tuple[Any, int, int, str]] = {
         -32602,
         "Missing required arguments: code",
     ),
+    "arguments that are no object": (
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "read_file", "arguments": "x"}},
+        200,
+        -32602,
+        'Invalid params: "arguments" must be an object.',
+    ),
+    "an argument of a prompt that is no text": (
+        {"jsonrpc": "2.0", "id": 1, "method": "prompts/get", "params": {"name": "review", "arguments": {"code": 3}}},
+        200,
+        -32602,
+        "Invalid params: the arguments of a prompt must be texts.",
+    ),
+    "a name that is no text": (
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": 3}},
+        200,
+        -32602,
+        'Invalid params: "name" must be a text.',
+    ),
+    "a handshake without a client": (
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "x", "capabilities": {}}},
+        200,
+        -32602,
+        'Invalid params: "clientInfo" is missing.',
+    ),
+    "a completion of nothing": (
+        {"jsonrpc": "2.0", "id": 1, "method": "completion/complete", "params": {"ref": 3}},
+        200,
+        -32602,
+        'Invalid params: "ref" must be an object.',
+    ),
     "a rule's error": (
         {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": READ_BROKEN},
         200,
@@ -366,6 +402,29 @@ def test_an_unknown_revision_in_the_header(server: MockServer) -> None:
     assert post(server, body, **{"mcp-protocol-version": "1999-01-01"}).status_code == 400
 
 
+def test_a_revision_that_only_the_header_names(server: MockServer) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    answered = post(server, body, **{"mcp-protocol-version": VERSION})
+    assert (answered.status_code, answered.json()["error"]["code"]) == (400, -32020)
+
+
+def test_what_a_client_accepts(server: MockServer) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    for accept in ("*/*", "application/json", "application/json, text/event-stream"):
+        assert post(server, body, accept=accept).json()["result"] == {}
+    streamed = post(server, body, accept="text/event-stream")
+    assert streamed.text == 'event: message\ndata: {"jsonrpc":"2.0","id":1,"result":{}}\n\n'
+    refused = post(server, body, accept="text/html")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (406, -32600)
+
+
+def test_what_is_not_called_json_is_refused(server: MockServer) -> None:
+    sent = '{"jsonrpc": "2.0", "id": 1, "method": "ping"}'
+    refused = post(server, sent, **{"content-type": "text/plain"})
+    assert (refused.status_code, refused.json()["id"]) == (415, 1)
+    assert refused.json()["error"]["message"].startswith("Invalid Content-Type header (text/plain), expected")
+
+
 def test_an_unknown_server_names_those_that_there_are(server: MockServer) -> None:
     answered = post(server, {"jsonrpc": "2.0", "id": 1, "method": "ping"}, "mail")
     assert answered.status_code == 404
@@ -408,7 +467,6 @@ MISTAKES = {
     "mcp: {files: {resources: [{name: a}]}}": '"uri"',
     "rules: [{when: {tool: a}, then: {tool_calls: [{name: b}]}}]": "tool_calls",
     "rules: [{when: {tool: a}, then: {steps: [{text: b}]}}]": "steps",
-    "rules: [{when: {tool: a}, then: {cassette: b.yaml}}]": "cassette",
     "rules: [{when: {resource: a}, then: {tool_error: b}}]": "tool_error",
     "mcp: {files: {tools: [{name: a, input: {$ref: 'http://127.0.0.1:1/b'}}]}}": "nothing is fetched",
     "rules: [{then: {tool_error: a, text: b}}]": 'use "text" or "tool_error", not both',

@@ -127,14 +127,15 @@ def test_two_servers_lose_nothing(up: Upstream, tmp_path: Path, record: str) -> 
 
 def test_what_a_request_says_of_mcp_servers_is_kept_nowhere(tmp_path: Path) -> None:
     secret = "aB3dE6gH9"
-    tool = {"type": "mcp", "server_label": "a", "server_url": f"https://me:{secret}1@h/?api_key={secret}2"}
+    address = f"https://me:{secret}1@h/s/{secret}jK0l/mcp?api_key={secret}2"
+    tool = {"type": "mcp", "server_label": "a", "server_url": address}
     body = {"model": "gpt-4o", "input": "hi", "tools": [{**tool, "headers": {"X-Foo": f"{secret}3"}}]}
     upstream = Running(start(Sources((), {"port": 0, "unmatched": "generate"})))
     with upstream, recording(tmp_path, f"{upstream.address}/v1") as port, Raw(port) as raw:
         answered = raw.send(post(json.dumps(body).encode(), path="/v1/responses")).receive()
-        assert json.dumps(answered.json).count(secret) == 3  # it echoes the tools
+        assert json.dumps(answered.json).count(secret) == 4  # it echoes the tools
         noted(port)  # and is over
         shown = json.dumps(control(port, "calls/1"))
     text = (tmp_path / "chat.yaml").read_text()
-    assert "https://me:<API_KEY>@h/?api_key=<API_KEY>" in text
+    assert "https://me:<API_KEY>@h/s/<API_KEY>/mcp?api_key=<API_KEY>" in text
     assert [secret in each for each in (text, shown)] == [False, False]

@@ -167,6 +167,7 @@ def test_what_no_model_could_answer(then: Mapping[str, Any], body: Mapping[str, 
         ({"json": {}}, {"response_format": LOOSE}),
         ({"tool_calls": [{"name": "c", "input": "x"}]}, {"tools": [{"type": "custom", "custom": {"name": "c"}}]}),
         ({"tool_calls": [PARIS], "finish": "function_call"}, {"functions": [{"name": "get_weather"}]}),
+        ({"tool_calls": [PARIS]}, {"tools": [function("ToolSearch")]}),  # which finds others
         ({"tool_calls": [PARIS], "faults": ["unknown_tool"]}, TOOLS),
         ({"tool_calls": [PARIS], "faults": [{"bad_tool_arguments": {"how": "wrong_types"}}]}, TOOLS),
         ({"tool_calls": [PARIS]}, {**TOOLS, "max_tokens": 2}),

@@ -209,7 +209,7 @@ BROKEN = {
     "{{ [1, 2]|slice(1000000000) }}": 'unknown filter "slice"',
     "{{ last_user.replace('a', last_user) }}": 'the method "replace" is not supported; use the filter replace',
     "{{ '{:>1000000000}'.format(1) }}": 'the method "format" is not supported; join texts with ~',
-    "{% include last_user %}": '"include" is not supported: a template cannot load others',
+    "{% include last_user %}": '"include" is not supported: a template cannot load other templates',
     "{{ '\ud800' }}": "this template contains half of a character (a lone surrogate)",
 }
 

@@ -11,7 +11,7 @@ import pytest
 from pydantic_core import to_json
 
 from mockserver.core.lazy import LazySequence
-from mockserver.dialects._reply import LARGE_BODY, _pieces, json_reply
+from mockserver.dialects._reply import LARGE_BODY, _write_pieces, json_reply
 from mockserver.testing import MockServer
 from tests.kit.raw import GET, Raw, RawResponse, post
 from tests.kit.served import Served, served
@@ -169,7 +169,7 @@ def test_a_recorded_large_body_is_the_same(server: Served, tmp_path: Path) -> No
 
 def test_numbers_of_a_vector_are_written_at_once() -> None:
     entries = LazySequence(lambda: ({"embedding": [0.5] * 3072} for _ in range(100)), 100)
-    assert len(list(_pieces({"data": entries}))) < 5 * len(entries)
+    assert len(list(_write_pieces({"data": entries}))) < 5 * len(entries)
 
 
 @pytest.mark.parametrize("size", [0, 1, 17, 60_000])

@@ -186,7 +186,7 @@ ASKED: Mapping[tuple[str, str], str] = {
     **{(name, "rerank"): f"/{name}/v1/rerank" for name in ("jina", "voyage")},
     ("gemini", "chat"): GEMINI.format(model="gemini-2.5-flash"),
 }
-EACH = 60  # mutated bodies of each
+EACH = 20  # mutated bodies of each
 
 
 def mutate(body: Json, random: Random) -> bytes:

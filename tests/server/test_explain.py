@@ -132,7 +132,7 @@ def test_prompts_are_explained_one_by_one_and_leave_nothing(server: ControlledSe
     [
         ({"call": "7"}, 400, 'the body must be {"call": 7}, with the number of a call in the journal'),
         ({"call": 7}, 404, "there is no call 7 in the journal"),
-        ({"call": 1}, 400, "call 1 cannot be explained: no operation is at its path"),
+        ({"call": 1}, 400, "call 1 cannot be explained: there is no operation at its path"),
         ({"call": 2}, 400, "call 2 cannot be explained: its body was too large to be kept whole (11000"),
         ({"dialect": "opena", "body": {}}, 400, 'unknown dialect "opena"; known: anthropic,'),
         ({"path": "/v1/chat/c", "body": {}}, 400, "no operation at /v1/chat/c; nearest: POST /v1/chat/completions"),

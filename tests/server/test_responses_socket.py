@@ -423,6 +423,31 @@ def test_limits_count_each_answer(rules: Path) -> None:
     assert refused["headers"] == refused["error"]["headers"]
 
 
+def test_limits_count_handshakes(rules: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with MockServer(rules, limits={"requests_per_minute": 1}) as server:
+        with socket(server.url, key="sk-a") as client:
+            assert client.ask("hello")[-1]["type"] == "response.completed"
+        with pytest.raises(InvalidStatus) as refused, socket(server.url, key="sk-a"):
+            pass
+        answer = refused.value.response
+        over_http = httpx.post(
+            f"{server.url}/v1/responses", json={"model": "gpt-4o"}, headers={"authorization": "Bearer sk-a"}
+        )
+        with socket(server.url, key="sk-b") as client:
+            assert client.ask("hello")[-1]["type"] == "response.completed"
+        row = server.calls[1]
+    assert (answer.status_code, json.loads(answer.body)["error"]["code"]) == (429, "rate_limit_exceeded")
+    assert json.loads(answer.body)["error"]["message"].startswith("Rate limit reached for WebSocket connections in org")
+    ours = {name.lower() for name in answer.headers}
+    assert {name for name in over_http.headers if name.startswith(("x-ratelimit", "retry-after"))} <= ours
+    assert (answer.headers["x-ratelimit-limit-requests"], answer.headers["x-ratelimit-remaining-requests"]) == (
+        "1",
+        "0",
+    )
+    assert (row.method, row.status, row.source, row.ended) == ("GET", 429, "limited", "complete")
+    assert not caplog.records
+
+
 def test_what_is_no_websocket_closes_the_connection(server: MockServer) -> None:
     port = int(server.url.rpartition(":")[2])
     head = (

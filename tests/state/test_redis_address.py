@@ -48,7 +48,7 @@ START = "start Redis there, or leave --state out"
         (f"redis://:{SECRET}@127.0.0.1:1/0", f"connection refused; {START}"),
         ("redis://nowhere.invalid/0", "unknown host"),
         ("unix:///nowhere/s", f"there is no such socket; {START}"),
-        ("sentinel://127.0.0.1:1/name/0", "no Sentinel answers there, or none knows a primary of this name"),
+        ("sentinel://127.0.0.1:1/name/0", "no Sentinel answers there, or none knows a primary with this name"),
         ("http://127.0.0.1", "must be memory, redis://HOST:6379/0, rediss://, unix:// or sentinel://"),
         ("redis://[", NO_URL),
         (f"redis://:a#{SECRET}@h/0", NO_URL),
@@ -68,7 +68,7 @@ def test_what_cannot_be_reached_or_read(url: str, why: str) -> None:
 
 
 def test_a_redis_without_such_a_database(start_redis: Callable[..., RedisServer]) -> None:
-    assert refusal(f"{start_redis().url}?db=99") == "Redis has no database of this number"
+    assert refusal(f"{start_redis().url}?db=99") == "Redis has no database with this number"
 
 
 def test_a_redis_that_is_no_sentinel(start_redis: Callable[..., RedisServer]) -> None:

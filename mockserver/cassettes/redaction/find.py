@@ -17,6 +17,7 @@ from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
 from msgspec import Struct
 
+from mockserver.cassettes.redaction.random_text import is_random
 from mockserver.cassettes.redaction.stated_servers import (
     TextMember,
     edit_members,
@@ -81,7 +82,7 @@ class CredentialFields(Struct, frozen=True):
             def change(member: TextMember) -> bytes | None:
                 if member in servers.headers:
                     return json.dumps(self.instead(member.value)).encode()
-                left = self._redact_url(member.value) if member in servers.urls else member.value
+                left = self.redact_url(member.value) if member in servers.urls else member.value
                 return None if left == member.value else json.dumps(left).encode()
 
             body = edit_members(body, change)
@@ -98,13 +99,19 @@ class CredentialFields(Struct, frozen=True):
     def redact_query(self, query: bytes) -> bytes:
         return b"&".join(map(self._redact_pair, query.split(b"&"))) if b"=" in query else query
 
-    def _redact_url(self, url: str) -> str:
-        """Return an address without a password, and without parameters that hold credentials."""
+    def redact_url(self, url: str) -> str:
+        """Return an address without a password, and without what its path and parameters hold of keys."""
         whole, mark, fragment = url.partition("#")
         place, question, query = whole.partition("?")
         place = _USER.sub(lambda found: found[1] + self.instead(unquote(found[2])), place, count=1)
         query = self.redact_query(query.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+        place, query = (_OF_ADDRESS.sub(self._redact_piece, part) for part in (place, query))
         return f"{place}{question}{query}{mark}{fragment}"
+
+    def _redact_piece(self, found: re.Match[str]) -> str:
+        text = unquote(found[2])
+        is_key = _UUID.search(text) is not None or any(map(is_random, _LETTERS_OF_KEY.findall(text)))
+        return found[1] + self.instead(text) if is_key else found[0]
 
     def _redact_field(self, found: re.Match[bytes]) -> bytes:
         name = found[1].split(b'"')[1]
@@ -192,6 +199,9 @@ _OF_SIGNATURE = re.compile(rb"\b(?:Credential|Signature)=([^/,\s]{8,200})")
 _SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9_-]{0,30}")
 _COOKIE = re.compile(rb"((?:^|;)[^=;]*+=)([^;]*+)")
 _USER = re.compile(r"(://(?:[^/@:]*:)?)([^/]+)(?=@)")  # the password, or a user without one
+_OF_ADDRESS = re.compile(r"((?<![/:])/|=)([^/=&?]+)")  # a segment of a path, or the value of a parameter
+_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_LETTERS_OF_KEY = re.compile(r"[A-Za-z0-9]{12,}")  # of letters that are long enough for a key
 _FORM = re.compile(rb"\s{0,20}[A-Za-z_][\w.%-]{0,99}=")
 
 _VARIABLE = re.compile(

@@ -169,11 +169,17 @@ def read_recorded_calls(episode: Episode, source: str) -> Iterator[RecordedCall]
     response = parse_response(episode.reply, episode.format)
     retry_after = join_header(episode.reply.headers, "retry-after")
     if episode.operation != "completions" or not call.prompts:
-        yield RecordedCall(source, episode.dialect, _read_fields(call), response, retry_after)
+        yield RecordedCall(
+            source, episode.dialect, fields=_read_fields(call), response=response, retry_after=retry_after
+        )
         return
     for at, single in enumerate(split_prompts(call)):
         yield RecordedCall(
-            source, episode.dialect, _read_fields(single), _select_prompt(response, at, call), retry_after
+            source,
+            episode.dialect,
+            fields=_read_fields(single),
+            response=_select_prompt(response, at, call),
+            retry_after=retry_after,
         )
 
 

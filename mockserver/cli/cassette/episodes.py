@@ -176,7 +176,7 @@ def _verify(folder: CassetteFolder, name: str, checks: Checks) -> tuple[int, Seq
 
 
 def explain_unplayable(episode: Episode) -> Iterator[str]:
-    """Yield why the episode can never be replayed, or what it says wrongly of its request."""
+    """Yield why the episode can never be replayed, or what it states wrongly about its request."""
     dialect, sent = episode.dialect, episode.request
     if find_dialect(dialect) is None:
         yield f'can never be replayed: unknown dialect "{dialect}"{did_you_mean(dialect, discover())}'

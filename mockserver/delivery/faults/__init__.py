@@ -56,9 +56,9 @@ def apply_faults(
     head: bool = False,
     on_unchanged: Callable[[], None] = lambda: None,
 ) -> Iterable[Action]:
-    """The actions after all faults, of which each bends what the one before it left; `head`: only their head counts.
+    """Return the actions after all faults, each applied to what the one before it yields.
 
-    `on_unchanged` is called at the end if the faults have changed nothing.
+    `head`: only their head counts. `on_unchanged` is called at the end if the faults have changed nothing.
     """
     actions, intact = tee(actions)
     for fault in faults:
@@ -165,14 +165,14 @@ class WrongContentLength(Struct, frozen=True):
         stated = max(size + self.by, 0)
         ended = known and isinstance(known[-1], Cut)
         last = known[-1] if ended else Cut("end")
-        for action in self._stated(known[:-1] if ended else known, stated):
+        for action in self._limit_to_stated_length(known[:-1] if ended else known, stated):
             yield state_length(action, stated) if isinstance(action, Head) else action
         if stated > size and last == Cut("end"):
             yield from (Wait(self.for_), Cut("close")) if self.for_ else (Cut("close"),)
         elif ended:
             yield last
 
-    def _stated(self, actions: Iterable[Action], size: int) -> Iterator[Action]:
+    def _limit_to_stated_length(self, actions: Iterable[Action], size: int) -> Iterator[Action]:
         """The actions, of which only so many bytes stay within the message."""
         left = size
         for action in actions:
@@ -209,11 +209,11 @@ class Slow(Struct, frozen=True):
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         for action, past in flag_past(actions, self.at, scene, exact=True):
             if past and isinstance(action, Write):
-                yield from self._pieces(action)
+                yield from self._split_write(action)
             else:
                 yield action
 
-    def _pieces(self, write: Write) -> Iterator[Action]:
+    def _split_write(self, write: Write) -> Iterator[Action]:
         size = max(1, int(self.bytes_per_second * TICK))
         for start in range(0, len(write.data), size):
             piece = write.data[start : start + size]
@@ -233,9 +233,9 @@ class KeepAlive(Struct, frozen=True):
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         sign = Write(write_comment("keepalive") if scene.streamed else b"\n")
         ordered = actions if scene.streamed else _put_head_first(actions)
-        return state_true_length(self._alive(flag_past(ordered, self.at, scene), sign))
+        return state_true_length(self._keep_alive(flag_past(ordered, self.at, scene), sign))
 
-    def _alive(self, actions: Iterable[tuple[Action, bool]], sign: Write) -> Iterator[Action]:
+    def _keep_alive(self, actions: Iterable[tuple[Action, bool]], sign: Write) -> Iterator[Action]:
         silent = False  # in a stream of messages, which has no comments
         for action, past in actions:
             if isinstance(action, Head):
@@ -245,13 +245,13 @@ class KeepAlive(Struct, frozen=True):
             if not past or silent:
                 yield action
             elif isinstance(action, Wait) and self.every:
-                yield from self._during(action.seconds, self.every, sign)
+                yield from self._keep_alive_for(action.seconds, self.every, sign)
             elif isinstance(action, Write) and self.every is None:
                 yield from (sign, action)
             else:
                 yield action
 
-    def _during(self, seconds: float, every: float, sign: Write) -> Iterator[Action]:
+    def _keep_alive_for(self, seconds: float, every: float, sign: Write) -> Iterator[Action]:
         signs = MOST_SIGNS if math.isinf(seconds) else min(math.ceil(seconds / every) - 1, MOST_SIGNS)
         for _ in range(signs):
             yield from (Wait(every), sign)
@@ -542,7 +542,7 @@ class Twice(Struct, frozen=True):
 
 
 class SessionLost(Struct, frozen=True):
-    """Refuse the session, which is over, with a 404 (MCP)."""
+    """Refuse the request with a 404, as its session is over (MCP)."""
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         yield from actions  # the server itself does it

@@ -39,11 +39,13 @@ _COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
 def operations() -> tuple[Operation, ...]:
     one = _PATH + "/{id}"
     return (
-        Operation("create_batch", "POST", _PATH, _parse, _render, own_urls=_own_urls, history=_check_histories),
-        Operation("batches", "GET", _PATH, look_up(NAME, "batches"), _render_list, own_urls=_own_urls),
-        Operation("batch", "GET", one, look_up(NAME, "batch"), _render, own_urls=_own_urls),
+        Operation("create_batch", "POST", _PATH, _parse, _render, own_urls=_replace_urls, history=_check_histories),
+        Operation("batches", "GET", _PATH, look_up(NAME, "batches"), _render_list, own_urls=_replace_urls),
+        Operation("batch", "GET", one, look_up(NAME, "batch"), _render, own_urls=_replace_urls),
         Operation("delete_batch", "DELETE", one, look_up(NAME, "delete_batch"), _render_deletion),
-        Operation("cancel_batch", "POST", f"{one}/cancel", look_up(NAME, "cancel_batch"), _render, own_urls=_own_urls),
+        Operation(
+            "cancel_batch", "POST", f"{one}/cancel", look_up(NAME, "cancel_batch"), _render, own_urls=_replace_urls
+        ),
         Operation("batch_results", "GET", f"{one}/results", look_up(NAME, "batch_results"), _render_results),
     )
 
@@ -58,7 +60,9 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
     asked = tuple(_parse_request(http, request["params"], validation=validation) for request in body["requests"])
     remarks = (remark for call in asked if isinstance(call, Call) for remark in call.remarks)
     unique = tuple(dict.fromkeys(remarks))
-    return Call(NAME, "create_batch", "", http, body, body, ids=_IDS, batch=asked, remarks=unique)
+    return Call(
+        NAME, "create_batch", model="", http=http, meaning=body, raw=body, ids=_IDS, batch=asked, remarks=unique
+    )
 
 
 def _parse_request(http: HttpRequest, params: Mapping[str, Json], *, validation: Validation) -> Call | Failure:
@@ -81,20 +85,20 @@ def _check_histories(call: Call, validation: Validation) -> list[HistoryProblem]
 
 
 def _render(call: Call, stored: Stored) -> Reply:
-    return json_reply(200, _batch(call, stored), request_id_line(call.http, call))
+    return json_reply(200, _render_batch(call, stored), request_id_line(call.http, call))
 
 
 def _render_list(call: Call, outcome: Listing) -> Reply:
-    listed = [_batch(call, stored) for stored in outcome.entries]
+    listed = [_render_batch(call, stored) for stored in outcome.entries]
     return json_reply(200, page(listed, call.http), request_id_line(call.http, call))
 
 
-def _batch(call: Call, stored: Stored) -> dict[str, Json]:
+def _render_batch(call: Call, stored: Stored) -> dict[str, Json]:
     answer, cancelled = stored.answer, stored.answer.phase == "cancelled"
     status = (
         "canceling" if call.operation == "cancel_batch" and cancelled else "in_progress" if stored.polls else "ended"
     )
-    kinds = Counter(_kind(_word_refusal(*result), cancelled=cancelled) for result in stored.results)
+    kinds = Counter(_name_kind(_word_refusal(*result), cancelled=cancelled) for result in stored.results)
     counts = kinds if status == "ended" else {"processing": len(stored.results)}
     return {
         "id": answer.id,
@@ -106,17 +110,17 @@ def _batch(call: Call, stored: Stored) -> dict[str, Json]:
         "ended_at": moment(answer.created) if status == "ended" else None,
         "archived_at": None,
         "cancel_initiated_at": moment(answer.created) if cancelled else None,
-        "results_url": f"{_base(call.http)}/{answer.id}/results" if status == "ended" else None,
+        "results_url": f"{_find_base_url(call.http)}/{answer.id}/results" if status == "ended" else None,
     }
 
 
-def _base(http: HttpRequest) -> str:
+def _find_base_url(http: HttpRequest) -> str:
     """Return the URL of the batches, as the client reached them."""
     return http.server_url + http.path.partition(_PATH)[0] + _PATH
 
 
-def _own_urls(http: HttpRequest, body: bytes) -> bytes:
-    own = _base(http).encode("utf-8", "replace")
+def _replace_urls(http: HttpRequest, body: bytes) -> bytes:
+    own = _find_base_url(http).encode("utf-8", "replace")
     return _RESULTS_URL.sub(lambda found: found[1] + own + found[2], body)
 
 
@@ -124,7 +128,7 @@ def _word_refusal(call: Call, outcome: Outcome) -> Outcome:
     return (refusal_of(outcome, call) if isinstance(outcome, Failure) else None) or outcome
 
 
-def _kind(outcome: Outcome, *, cancelled: bool = False) -> str:
+def _name_kind(outcome: Outcome, *, cancelled: bool = False) -> str:
     return "canceled" if cancelled else "succeeded" if isinstance(outcome, Answer) else "errored"
 
 
@@ -141,7 +145,7 @@ def _render_results(call: Call, kept: Stored) -> Reply:
     cancelled = kept.answer.phase == "cancelled"
     names = [request["custom_id"] for request in kept.call.raw.get("requests", ())]
     lines = [
-        to_json({"custom_id": name, "result": _result(asked, result, cancelled=cancelled)}) + b"\n"
+        to_json({"custom_id": name, "result": _render_result(asked, result, cancelled=cancelled)}) + b"\n"
         for name, (asked, result) in zip(names, kept.results, strict=True)
     ]
     body = b"".join(lines)
@@ -149,9 +153,9 @@ def _render_results(call: Call, kept: Stored) -> Reply:
     return Reply(200, (*HeaderLines(request_id_line(call.http, call)), *typed), body)
 
 
-def _result(call: Call, outcome: Outcome, *, cancelled: bool) -> dict[str, Json]:
+def _render_result(call: Call, outcome: Outcome, *, cancelled: bool) -> dict[str, Json]:
     outcome = _word_refusal(call, outcome)
-    match _kind(outcome, cancelled=cancelled), outcome:
+    match _name_kind(outcome, cancelled=cancelled), outcome:
         case "succeeded" as kind, Answer() as answer:
             options = message_options(call)
             batched = replace(options, usage={**options.usage, "service_tier": "batch"})

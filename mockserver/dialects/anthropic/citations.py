@@ -12,7 +12,7 @@ def citable_places(messages: Iterable[Body]) -> Citable:
     """Return the places in blocks with citations enabled, counting documents and search results separately."""
     found: dict[int, Mapping[str, Sequence[Body]]] = {}
     counts = {"document": 0, "search_result": 0}
-    for block in _sources(messages):
+    for block in _list_sources(messages):
         if (block.get("citations") or {}).get("enabled"):
             places = _PLACES[block["type"]](block, counts[block["type"]])
             found[id(block)] = {"citable": tuple(places)}
@@ -20,7 +20,7 @@ def citable_places(messages: Iterable[Body]) -> Citable:
     return found
 
 
-def _sources(messages: Iterable[Body]) -> Iterator[Body]:
+def _list_sources(messages: Iterable[Body]) -> Iterator[Body]:
     for message in messages:
         for block in content if isinstance(content := message.get("content"), list) else ():
             inner = block.get("content") if block["type"] == "tool_result" else None

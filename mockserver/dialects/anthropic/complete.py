@@ -43,7 +43,7 @@ def _ask(text: str) -> dict[str, Json]:
 def _parse(http: HttpRequest, validation: Validation) -> Call:
     version_of(http, validation=validation)
     body = read_as_anthropic(COMPLETE, read_object(http), validation=validation)
-    stops, messages = tuple(body.get("stop_sequences") or ()), tuple(_messages(body["prompt"]))
+    stops, messages = tuple(body.get("stop_sequences") or ()), tuple(_split_prompt(body["prompt"]))
     if validation is Validation.LIVE and any(not stop.strip() for stop in stops):
         raise refuse(BLANK_STOP)
     return Call(
@@ -64,7 +64,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
     )
 
 
-def _messages(prompt: str) -> Iterator[Message]:
+def _split_prompt(prompt: str) -> Iterator[Message]:
     """Yield the turns of a prompt; text before the first is the system's, and the last may be empty."""
     before, *turns = _TURN.split(prompt)
     if before.strip():

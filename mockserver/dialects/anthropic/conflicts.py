@@ -19,13 +19,13 @@ Blocks = list[tuple[int, int, str, Body]]  # place and role of each block
 
 def conflicts(body: Body, version: str, betas: Sequence[str]) -> Messages:
     """Yield the mistakes in a body that has the right types."""
-    blocks = _blocks(body["messages"])
+    blocks = _list_blocks(body["messages"])
     if version != VERSIONS[0]:
         yield from (f"{key}: Extra inputs are not permitted" for key in _SAMPLING if key in body)
-        yield from _only_formerly(blocks)
+        yield from _find_outdated(blocks)
     if not body["messages"]:
         yield NO_MESSAGES
-    yield from _empty(body, blocks)
+    yield from _find_empty(body, blocks)
     if "tools" in body or "tool_choice" in body:
         yield from _check_tools(body)
     if "thinking" in body:
@@ -43,7 +43,7 @@ def output_format(body: Body) -> Body | None:
     return found
 
 
-def _only_formerly(blocks: Blocks) -> Messages:
+def _find_outdated(blocks: Blocks) -> Messages:
     for at, index, role, block in blocks:
         if role == "assistant" and block["type"] == "document":
             yield f"messages.{at}.content.{index}: `document` blocks are not permitted in assistant messages"
@@ -51,7 +51,7 @@ def _only_formerly(blocks: Blocks) -> Messages:
             yield f"messages.{at}.content.{index}.text.citations: Extra inputs are not permitted"
 
 
-def _blocks(messages: Iterable[Body]) -> Blocks:
+def _list_blocks(messages: Iterable[Body]) -> Blocks:
     """Return the blocks of all messages, each with its place and role."""
     return [
         (at, index, message["role"], block)
@@ -61,7 +61,7 @@ def _blocks(messages: Iterable[Body]) -> Blocks:
     ]
 
 
-def _empty(body: Body, blocks: Blocks) -> Messages:
+def _find_empty(body: Body, blocks: Blocks) -> Messages:
     last = len(body["messages"]) - 1
     for at, message in enumerate(body["messages"]):
         configures = "content" not in message and message.get("output_config")  # a system message
@@ -130,7 +130,7 @@ def _find_cache_controls(body: Body, blocks: Blocks) -> Iterator[tuple[str, Body
     held = [(f"tools.{at}", tool) for at, tool in enumerate(body.get("tools") or ())]
     system = body.get("system")
     held += [(f"system.{at}", block) for at, block in enumerate(system if isinstance(system, list) else ())]
-    held += _places(blocks)
+    held += _locate_blocks(blocks)
     yield from ((place, block["cache_control"]) for place, block in held if block.get("cache_control"))
 
 
@@ -141,7 +141,7 @@ def find_unpaired(body: Body, *, first: bool = False) -> Messages:
     """
     if (body.get("thread") or {}).get("type") == "continue":
         return
-    turns = list(_turns(body["messages"]))
+    turns = list(_merge_turns(body["messages"]))
     for (role, blocks), (_, after) in zip(turns, [*turns[1:], ("", [])], strict=False):
         calls: dict[str, int] = {}  # of this turn: later ones may use an id again
         for at, index, block in blocks:
@@ -167,7 +167,7 @@ def _is_result(entry: tuple[int, int, Body]) -> bool:
     return bool(entry[2]["type"] == "tool_result")
 
 
-def _turns(messages: Iterable[Body]) -> Iterator[tuple[str, list[tuple[int, int, Body]]]]:
+def _merge_turns(messages: Iterable[Body]) -> Iterator[tuple[str, list[tuple[int, int, Body]]]]:
     """Merge consecutive messages of one role, and yield the role with its blocks, each with its place."""
     role = ""
     blocks: list[tuple[int, int, Body]] = []
@@ -196,7 +196,7 @@ def live_only(body: Body) -> Messages:
     """Yield what only the live provider refuses: depending on the model, on policy, or not in its reference."""
     if any(not stop.strip() for stop in body.get("stop_sequences") or ()):
         yield BLANK_STOP
-    yield from _check_caching(body, _blocks(body["messages"]))
+    yield from _check_caching(body, _list_blocks(body["messages"]))
     if form := output_format(body):
         yield from (f"output_config.format.schema: {why}" for why in _find_unsupported(form["schema"]))
     for at, tool in enumerate(body.get("tools") or ()):
@@ -205,10 +205,10 @@ def live_only(body: Body) -> Messages:
     yield from _check_model(body)
     if (text := prefill(body["messages"])) != text.rstrip():
         yield "messages: final assistant content cannot end with trailing whitespace"
-    for place, block in _places(_blocks(body["messages"])):
+    for place, block in _locate_blocks(_list_blocks(body["messages"])):
         if block["type"] == "image" and block["source"]["type"] == "base64":
             yield from _check_image(f"{place}.image.source.base64", block["source"]["data"])
-    yield from _unthinking(body)
+    yield from _find_unthinking_turn(body)
     yield from find_unpaired(body, first=True)
 
 
@@ -225,7 +225,7 @@ def _check_model(body: Body) -> Messages:
             yield _ADAPTIVE
 
 
-def _places(blocks: Blocks) -> Iterator[tuple[str, Body]]:
+def _locate_blocks(blocks: Blocks) -> Iterator[tuple[str, Body]]:
     """Yield each block with its place, including those in tool results."""
     for at, index, _, block in blocks:
         place = f"messages.{at}.content.{index}"
@@ -244,11 +244,11 @@ def _check_image(place: str, data: str) -> Messages:
         yield f"{place}: Could not process image"
 
 
-def _unthinking(body: Body) -> Messages:
+def _find_unthinking_turn(body: Body) -> Messages:
     """Yield the last turn of the assistant if thinking is enabled, but the turn calls tools without thinking first."""
     if (body.get("thinking") or {}).get("type") != "enabled":
         return
-    turns = [blocks for role, blocks in _turns(body["messages"]) if role == "assistant" and blocks]
+    turns = [blocks for role, blocks in _merge_turns(body["messages"]) if role == "assistant" and blocks]
     last = turns[-1] if turns else []
     for at, index, first in last[:1]:
         if "thinking" not in first["type"] and any(block["type"] == "tool_use" for *_, block in last):

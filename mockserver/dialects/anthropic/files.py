@@ -53,7 +53,9 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
                 raise
     meaning = {**raw, "sha256": sha256(sent.data).hexdigest()}
     kept = {**raw, "data": sent.data}
-    return Call(NAME, "create_file", "", http, meaning, kept, ids=_IDS, options=Options(store=True))
+    return Call(
+        NAME, "create_file", model="", http=http, meaning=meaning, raw=kept, ids=_IDS, options=Options(store=True)
+    )
 
 
 def _find_media_type(part: Part) -> str:
@@ -66,11 +68,11 @@ _MEDIA_TYPE = re.compile(r"[!-~]+/[ -~]*")
 
 
 def _render(call: Call, kept: Stored) -> Reply:
-    return json_reply(200, _file(kept), request_id_line(call.http, call))
+    return json_reply(200, _render_file(kept), request_id_line(call.http, call))
 
 
 def _render_list(call: Call, outcome: Listing) -> Reply:
-    http, listed = call.http, [_file(entry) for entry in outcome.entries]
+    http, listed = call.http, [_render_file(entry) for entry in outcome.entries]
     if FILES in betas_of(http):  # which has another shape of lists
         return json_reply(200, page(listed, http), request_id_line(http, call))
     if (wanted := http.query.get("ids[]")) is not None:
@@ -83,7 +85,7 @@ def _render_list(call: Call, outcome: Listing) -> Reply:
     return json_reply(200, {"data": shown["data"], "next_page": following}, request_id_line(http, call))
 
 
-def _file(kept: Stored) -> dict[str, Json]:
+def _render_file(kept: Stored) -> dict[str, Json]:
     raw, created = kept.call.raw, kept.answer.created
     expires = raw.get("expires_in_seconds")
     return {
@@ -91,14 +93,14 @@ def _file(kept: Stored) -> dict[str, Json]:
         "type": "file",
         "filename": raw.get("filename", "file.txt"),
         "mime_type": raw.get("mime_type", "text/plain"),
-        "size_bytes": len(_data(kept)),
+        "size_bytes": len(_read_contents(kept)),
         "created_at": moment(created),
         "downloadable": False,
         "expires_at": None if expires is None else moment(created + expires),
     }
 
 
-def _data(kept: Stored) -> bytes:
+def _read_contents(kept: Stored) -> bytes:
     """Return the contents of a file; for one that was not uploaded to this server, a text that names it."""
     data: bytes = kept.call.raw.get("data", f"This is the file {kept.answer.id}.\n".encode())
     return data
@@ -109,6 +111,6 @@ def _render_deletion(call: Call, kept: Stored) -> Reply:
 
 
 def _render_content(call: Call, kept: Stored) -> Reply:
-    raw, data = kept.call.raw, _data(kept)
+    raw, data = kept.call.raw, _read_contents(kept)
     typed = (("content-type", str(raw.get("mime_type", "text/plain"))), ("content-length", str(len(data))))
     return Reply(200, (*HeaderLines(request_id_line(call.http, call)), *typed), data)

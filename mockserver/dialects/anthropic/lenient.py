@@ -23,7 +23,7 @@ def _turn(given: Json) -> Body | None:
         return {"role": "user", "content": given}
     if not isinstance(given, Mapping):
         return None
-    role, content, calls = read_role(given), read_blocks(given.get("content")), list(_calls(given))
+    role, content, calls = read_role(given), read_blocks(given.get("content")), list(_list_calls(given))
     if role is None and content is None and not calls:
         return None
     if role in ("tool", "function"):
@@ -39,22 +39,22 @@ def _turn(given: Json) -> Body | None:
     return {**turn, "content": [] if content is None else content}
 
 
-def _calls(given: Body) -> Iterator[Body]:
+def _list_calls(given: Body) -> Iterator[Body]:
     """Yield the calls of a chat's message as blocks."""
     made = [read_tool_call(each) for each in read_list(given.get("tool_calls"))]
     for call in filter(None, made):
         custom = call.get("custom")
         called = {"name": custom["name"], "arguments": custom["input"]} if custom else call["function"]
-        yield _tool_use(call["id"], called)
+        yield _make_tool_use(call["id"], called)
     if old := read_function(given.get("function_call")):
-        yield _tool_use("", old)
+        yield _make_tool_use("", old)
 
 
-def _tool_use(identity: str, called: Body) -> Body:
-    return {"type": "tool_use", "id": identity, "name": called["name"], "input": _arguments(called["arguments"])}
+def _make_tool_use(identity: str, called: Body) -> Body:
+    return {"type": "tool_use", "id": identity, "name": called["name"], "input": _read_arguments(called["arguments"])}
 
 
-def _arguments(given: Json) -> Body:
+def _read_arguments(given: Json) -> Body:
     """Return the arguments of a call, which may be JSON text; a value that is not an object is one argument."""
     value = try_parse(given, given) if isinstance(given, str) else given
     return value if isinstance(value, Mapping) else {} if value in (None, "") else {"input": value}
@@ -74,18 +74,18 @@ def _block(given: Json) -> Json:
             return {
                 **given,
                 "id": identity if isinstance(identity, str) else "",
-                "input": _arguments(given.get("input")),
+                "input": _read_arguments(given.get("input")),
             }
         case {"type": "tool_result"}:
-            return _result(given)
+            return _read_result(given)
         case {"image_url": str(url) | {"url": str(url)}}:
-            return _image(url)
+            return _make_image(url)
         case {"refusal": str(text)} | {"text": str(text)} if given.get("type") != "text":
             return {"type": "text", "text": text}
     return given if isinstance(given, Mapping) else None
 
 
-def _result(given: Body) -> Body:
+def _read_result(given: Body) -> Body:
     """Return the result of a tool: an object that is not a block becomes text."""
     named, content = given.get("tool_use_id"), given.get("content")
     if isinstance(content, Mapping) and "type" not in content:
@@ -93,7 +93,7 @@ def _result(given: Body) -> Body:
     return {**given, "tool_use_id": named if isinstance(named, str) else "", "content": read_blocks(content)}
 
 
-def _image(url: str) -> Body:
+def _make_image(url: str) -> Body:
     found = _DATA_URL.fullmatch(url)
     if found is None:
         return {"type": "image", "source": {"type": "url", "url": url}}
@@ -102,10 +102,10 @@ def _image(url: str) -> Body:
 
 def read_offers(given: Json) -> Json:
     """Return the tools, with functions in Anthropic's format; other tools unchanged."""
-    return [_offer(tool) for tool in read_list(given)]
+    return [_read_offer(tool) for tool in read_list(given)]
 
 
-def _offer(given: Json) -> Json:
+def _read_offer(given: Json) -> Json:
     match given:
         case {"function": {"name": str()} as about}:
             pass

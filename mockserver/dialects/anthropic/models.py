@@ -48,7 +48,7 @@ def read_as_anthropic(model: Model, body: Body, *, validation: Validation, toler
             return body
         found = error.errors(include_url=False)
         refused = next((each for each in found if not (tolerant and each["type"] in _OF_NAMES)), found[0])
-        raise _refusal(refused, body) from None
+        raise _make_refusal(refused, body) from None
 
 
 def new_places(model: Model, body: Body) -> tuple[str, ...]:
@@ -56,7 +56,9 @@ def new_places(model: Model, body: Body) -> tuple[str, ...]:
     try:
         model.validate(body)
     except ValidationError as error:
-        return tuple(".".join(clip(str(step)) for step in _steps(each)) for each in error.errors(include_url=False))
+        return tuple(
+            ".".join(clip(str(step)) for step in _drop_labels(each)) for each in error.errors(include_url=False)
+        )
     return ()
 
 
@@ -67,8 +69,8 @@ def refuse(message: str) -> Failure:
     return Failure("bad_parameter", message)
 
 
-def _refusal(error: ErrorDetails, body: Body) -> Failure:
-    steps = _steps(error)
+def _make_refusal(error: ErrorDetails, body: Body) -> Failure:
+    steps = _drop_labels(error)
     if steps[0] == "tools" and len(steps) > 2 and steps[2] in _DATED:
         steps[2] = body["tools"][steps[1]]["type"]
     message = _MESSAGES.get(error["type"], error["msg"])
@@ -86,7 +88,7 @@ def _refusal(error: ErrorDetails, body: Body) -> Failure:
     return refuse(f"{'.'.join(clip(str(step)) for step in steps)}: {message}")
 
 
-def _steps(error: ErrorDetails) -> list[str | int]:
+def _drop_labels(error: ErrorDetails) -> list[str | int]:
     """Return the path without the labels of unions, which the name of an unknown key may resemble."""
     *path, last = error["loc"]
     label_member = is_label(last) and error["type"] != "extra_forbidden"
@@ -110,7 +112,7 @@ Share = usually(number(0, 1), BeforeValidator(_check_range)(number()))
 CacheControl = closed_shape(type=literal("ephemeral"), ttl=not_null(literal("5m", "1h")), scope=optional(str))
 
 
-def _text_or_list(kind: Type) -> Type:
+def _make_text_or_list(kind: Type) -> Type:
     """Return a type for a text or a list; any other value is refused as not a text."""
     return union_by(
         lambda value: "<a list>" if isinstance(value, list) else "<a string>",
@@ -119,7 +121,7 @@ def _text_or_list(kind: Type) -> Type:
     )
 
 
-def _text_or_object(kind: Type) -> Type:
+def _make_text_or_object(kind: Type) -> Type:
     """Return the same with an object."""
     return union_by(
         lambda value: "<an object>" if isinstance(value, dict) else "<a string>",
@@ -155,7 +157,7 @@ Document = _block(
         "type",
         _make_block_type("base64", media_type=literal("application/pdf"), data=str),
         _make_block_type("text", media_type=literal("text/plain"), data=str),
-        _make_block_type("content", content=_text_or_list(tag_union("type", Text, Image))),
+        _make_block_type("content", content=_make_text_or_list(tag_union("type", Text, Image))),
         _URL,
         _FILE,
     ),
@@ -176,7 +178,7 @@ ToolResult = _block(
     "tool_result",
     **_RESULT_ID,
     content=optional(
-        _text_or_list(
+        _make_text_or_list(
             tag_union(
                 "type",
                 *(Text, Image, Document, SearchResult, ToolReference),
@@ -210,10 +212,10 @@ Block = tag_union(
     open_shape(type=literal(*_BETA)),
 )
 _EFFORT = {"effort": optional(literal("low", "medium", "high", "xhigh", "max"))}
-Turn = closed_shape(role=literal("user", "assistant"), content=_text_or_list(Block))
+Turn = closed_shape(role=literal("user", "assistant"), content=_make_text_or_list(Block))
 SystemMessage = closed_shape(
     role=literal("system"),
-    content=not_null(_text_or_list(Block)),
+    content=not_null(_make_text_or_list(Block)),
     output_config=optional(closed_shape(**_EFFORT)),
     clear_at=optional(literal("next_user_message", "never")),
 )
@@ -290,7 +292,7 @@ def is_toolset(kind: str) -> bool:
     return kind.startswith(_WITHOUT_NAME)
 
 
-def _tool_tag(tool: Any) -> str | None:
+def _tag_tool(tool: Any) -> str | None:
     kind = tool.get("type") if isinstance(tool, dict) else None
     if kind is None or not isinstance(kind, str) or kind == "custom":
         return "custom"
@@ -302,7 +304,7 @@ def _tool_tag(tool: Any) -> str | None:
 Tool = usually(
     Custom,
     union_by(
-        _tool_tag,
+        _tag_tool,
         label_member("custom", Custom),
         *(label_member(name, closed_shape(type=str, **own, **_OPTIONS)) for name, own in _DATED.items()),
         label_member("<a toolset>", Object),
@@ -330,11 +332,11 @@ Thinking = tag_union(
 OutputFormat = _make_block_type("json_schema", schema=Object)
 Thread = tag_union("type", _make_block_type("create"), _make_block_type("continue", previous_message_id=str))
 _SKILL = closed_shape(skill_id=str, type=literal("anthropic", "custom"), version=not_null(str))
-Container = _text_or_object(closed_shape(id=optional(str), skills=optional(list_of(_SKILL))))
+Container = _make_text_or_object(closed_shape(id=optional(str), skills=optional(list_of(_SKILL))))
 
 # What counting tokens takes, too.
 _COUNTED: dict[str, Type] = {
-    "system": not_null(_text_or_list(Text)),
+    "system": not_null(_make_text_or_list(Text)),
     "tools": not_null(list_of(Tool)),
     "tool_choice": not_null(ToolChoice),
     "thinking": not_null(Thinking),
@@ -370,7 +372,7 @@ _REST: dict[str, Type] = {
     # of betas
     "fallbacks": optional(Any),
     "fallback_credit_token": optional(
-        _text_or_object(closed_shape(token=str, mode=not_null(literal("strict", "best_effort"))))
+        _make_text_or_object(closed_shape(token=str, mode=not_null(literal("strict", "best_effort"))))
     ),
     "thread": optional(Thread),
 }

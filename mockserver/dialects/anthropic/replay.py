@@ -26,10 +26,10 @@ def defer_prefix(call: Call) -> Callable[[], Prefix] | None:
     if not _BINDS.match(call.model) or not call.is_checked or call.raw.get("thread"):
         return None
     messages = call.raw.get("messages") or ({"role": "assistant"},)
-    return None if messages[-1]["role"] == "assistant" else partial(_prefix, call.raw)
+    return None if messages[-1]["role"] == "assistant" else partial(_read_prefix, call.raw)
 
 
-def _prefix(body: Body) -> Prefix:
+def _read_prefix(body: Body) -> Prefix:
     prefix = Prefix(body)
     for message in body["messages"]:
         prefix.add_message(message)
@@ -51,7 +51,7 @@ class _Thought(Struct, frozen=True):
         return bool(text) and self.claims is not None and self.claims.text != claim_text(str(text))
 
 
-def _thoughts(call: Call) -> Sequence[_Thought] | None:
+def _list_thoughts(call: Call) -> Sequence[_Thought] | None:
     """Return the thinking blocks of the assistant, if messages have more than texts."""
     messages: Json = call.body.get("messages")
     held, latest = list[tuple[int, list[Json]]](), -1
@@ -166,7 +166,7 @@ _SETTING = f" That setting requires the `{_BETA}` value in the `anthropic-beta` 
 _BINDS = re.compile(r"claude-fable-(?:5-[1-9][0-9]?|[6-9]|[1-9][0-9])(?![0-9])")
 
 HISTORY = make_history_check(
-    _thoughts,
+    _list_thoughts,
     ReplayRule(_find_unsigned, modes=IF_OFF),
     ReplayRule(_find_forged),
     ReplayRule(_find_modified),

@@ -57,7 +57,7 @@ def message_options(call: Call) -> MessageOptions:
     if raw.get("diagnostics") is not None:
         extra["diagnostics"] = {"cache_miss_reason": None}
     if raw.get("container") is not None:
-        extra["container"] = _container(raw["container"], call)
+        extra["container"] = _render_container(raw["container"], call)
     if raw.get("context_management") is not None:
         extra["context_management"] = {"applied_edits": []}
     prefix = defer_prefix(call)
@@ -69,7 +69,7 @@ def message_options(call: Call) -> MessageOptions:
     return MessageOptions(shown, usage, extra, toolset, names, prefix)
 
 
-def _container(stated: Json, call: Call) -> Body:
+def _render_container(stated: Json, call: Call) -> Body:
     table: Body = {"id": stated} if isinstance(stated, str) else stated
     made = f"container_01{Seed().base58(22, 'container', call.fingerprint)}"
     skills = [{"version": "latest", **skill} for skill in table.get("skills") or ()] or None
@@ -114,12 +114,12 @@ def render_models(call: Call, outcome: Models) -> Reply:
     if not _LIFECYCLES.issuperset(wanted):
         raise refuse("lifecycle: Input should be 'active', 'deprecated' or 'retired'")
     known = zip(outcome.names, outcome.limits, strict=True) if call.operation == "model" or "active" in wanted else ()
-    listed = [_model(name, outcome.created, *limits) for name, limits in known]
+    listed = [_render_model(name, outcome.created, *limits) for name, limits in known]
     body = listed[0] if call.operation == "model" else page(listed, call.http)
     return json_reply(200, body, request_id_line(call.http, call))
 
 
-def _model(name: str, created: int, window: int | None, output: int | None) -> dict[str, Json]:
+def _render_model(name: str, created: int, window: int | None, output: int | None) -> dict[str, Json]:
     words = name.split("-")
     named = [*(word.capitalize() for word in words if not word.isdigit()), ".".join(filter(str.isdigit, words))]
     return {
@@ -152,7 +152,9 @@ def refusal_of(failure: Failure, call: Call) -> Answer | None:
         return None
     named = call.ids.prefix + Seed().base58(call.ids.length, "refusal", call.fingerprint)
     choice = Choice((), "content_filter", safety=failure.details.get("safety", ()))
-    return Answer(named, 0, call.model, (choice,), Usage(call.prompt_tokens), headers=failure.headers)
+    return Answer(
+        named, 0, model=call.model, choices=(choice,), usage=Usage(call.prompt_tokens), headers=failure.headers
+    )
 
 
 def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[dict[str, Json], int]:
@@ -285,4 +287,4 @@ UNSUPPORTED: Mapping[str, str] = {
         "max_tokens: {asked} > {limit}, which is the maximum allowed number of output tokens for {model}"
     ),
 }
-ERRORS = ErrorTable(ROWS, MESSAGES, credential, UNSUPPORTED)
+ERRORS = ErrorTable(ROWS, MESSAGES, credential=credential, unsupported=UNSUPPORTED)

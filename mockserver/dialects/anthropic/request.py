@@ -112,40 +112,40 @@ def version_of(http: HttpRequest, *, validation: Validation) -> str:
 def _call(http: HttpRequest, body: Body, said: list[Message] | None, *, validation: Validation) -> Call:
     """Return the Call of a body; `said` are its messages, if they are only texts."""
     messages, choice = body["messages"], body.get("tool_choice")
-    tools = tuple(_tools(body["tools"])) if body.get("tools") else ()
+    tools = tuple(_read_tools(body["tools"])) if body.get("tools") else ()
     is_sound = said is not None
     if said is None:
         citable = citable_places(messages)
-        said = [one for each in messages for one in _messages(each, citable)]
+        said = [one for each in messages for one in _read_messages(each, citable)]
     if system := body.get("system"):
-        said.insert(0, _system(system))
+        said.insert(0, _read_system(system))
     return Call(
         dialect=NAME,
         operation="chat",
         model=body["model"],
         http=http,
-        meaning=_meaning(body, is_plain=is_sound),
+        meaning=_reduce_to_meaning(body, is_plain=is_sound),
         raw=body,
         messages=tuple(said),
         tools=tools,
         connectors=tuple(list_connectors(body)) if body.get("mcp_servers") else (),
-        tool_choice=_tool_choice(choice) if choice else _AUTO if tools or body.get("mcp_servers") else _NONE,
+        tool_choice=_read_tool_choice(choice) if choice else _AUTO if tools or body.get("mcp_servers") else _NONE,
         stream=body.get("stream") is True,
         ids=MESSAGE_IDS,
         tool_call_ids=TOOL_CALL_IDS,
         finishes=FINISHES,
         part_tokens=part_tokens,
         previous_response_id=(body.get("thread") or {}).get("previous_message_id"),
-        options=_options(body, validation),
+        options=_read_options(body, validation),
         is_sound=is_sound,
     )
 
 
-def _tool_choice(choice: Body) -> ToolChoice:
+def _read_tool_choice(choice: Body) -> ToolChoice:
     return ToolChoice(_MODES.get(choice["type"], "auto"), (choice["name"],) if choice["type"] == "tool" else ())
 
 
-def _options(body: Body, validation: Validation) -> Options:
+def _read_options(body: Body, validation: Validation) -> Options:
     lenient, most = validation is not Validation.LIVE, body.get("max_tokens")
     if _ASKING.isdisjoint(body) and body["messages"][-1]["role"] != "assistant":
         return Options(max_tokens=most, lenient_schema=lenient)
@@ -155,7 +155,7 @@ def _options(body: Body, validation: Validation) -> Options:
         max_tokens=most,
         stop=tuple(stops or ()),
         prefill=prefill(body["messages"]),
-        effort=_effort(body),
+        effort=_find_effort(body),
         response_format="json_schema" if form else "text",
         schema=usable_schema(form["schema"]) if form else None,
         lenient_schema=lenient,
@@ -163,18 +163,18 @@ def _options(body: Body, validation: Validation) -> Options:
     )
 
 
-def _effort(body: Body) -> str | None:
+def _find_effort(body: Body) -> str | None:
     """Return the latest effort: that of the request, or of the turns since a system message."""
     kind = (body.get("thinking") or {}).get("type", "disabled")
     asked = (each.get("output_config") or {} for each in (*reversed(body["messages"]), body))
     return None if kind == "disabled" else next((each["effort"] for each in asked if each.get("effort")), "medium")
 
 
-def _system(system: str | list[Body]) -> Message:
+def _read_system(system: str | list[Body]) -> Message:
     return Message("system", system if isinstance(system, str) else "\n".join(block["text"] for block in system))
 
 
-def _messages(message: Body, citable: Citable) -> Iterator[Message]:
+def _read_messages(message: Body, citable: Citable) -> Iterator[Message]:
     """Yield the results of a turn, each as a message, then its other content; texts added in tags come first."""
     role, content = message["role"], message.get("content")
     if content is None:  # a system message that only configures
@@ -193,12 +193,12 @@ def _messages(message: Body, citable: Citable) -> Iterator[Message]:
             case "tool_use":
                 calls.append(ToolCall(block["id"], block["name"], to_json(block["input"]).decode()))
             case "tool_result":
-                text, parts = _content(block.get("content") or "", citable)
+                text, parts = _read_content(block.get("content") or "", citable)
                 results.append(Message("tool", text, parts, tool_call_id=block["tool_use_id"]))
             case "thinking" | "redacted_thinking":
                 pass
             case _:
-                others.append(_part(block, citable))
+                others.append(_read_part(block, citable))
     for at, result in enumerate(results):
         if _LOADED in map(str.strip, texts) and any(part["type"] == "tool_reference" for part in result.parts):
             results[at] = replace(result, text=result.text + _LOADED)
@@ -215,36 +215,36 @@ def _is_added(text: str) -> bool:
     return found is not None and text.rstrip().endswith(f"</{found['tag']}>")
 
 
-def _content(content: str | list[Body], citable: Citable) -> tuple[str, tuple[Body, ...]]:
+def _read_content(content: str | list[Body], citable: Citable) -> tuple[str, tuple[Body, ...]]:
     if isinstance(content, str):
         return content, ()
     texts = (block["text"] for block in content if block["type"] == "text")
-    return "".join(texts), tuple(_part(block, citable) for block in content if block["type"] != "text")
+    return "".join(texts), tuple(_read_part(block, citable) for block in content if block["type"] != "text")
 
 
-def _part(block: Body, citable: Citable) -> Body:
+def _read_part(block: Body, citable: Citable) -> Body:
     """Return an image or a document as chats have it; other blocks unchanged."""
     match block:
         case {"type": "image", "source": source}:
-            place = {"url": _data_url(source)} if source["type"] == "base64" else source
+            place = {"url": _make_data_url(source)} if source["type"] == "base64" else source
             return {"type": "image_url", "image_url": {key: place[key] for key in ("url", "file_id") if key in place}}
         case {"type": "document", "source": source}:
             named = {"filename": block["title"]} if block.get("title") else {}
-            return {"type": "file", "file": {**named, **_file(source), **citable.get(id(block), {})}}
+            return {"type": "file", "file": {**named, **_make_file(source), **citable.get(id(block), {})}}
         case {"type": "search_result", "content": content}:
             text = "".join(inner["text"] for inner in content)
             return {"type": "file", "file": {"filename": block["title"], "text": text, **citable.get(id(block), {})}}
     return block
 
 
-def _data_url(source: Body) -> str:
+def _make_data_url(source: Body) -> str:
     return f"data:{source['media_type']};base64,{source['data']}"
 
 
-def _file(source: Body) -> Body:
+def _make_file(source: Body) -> Body:
     match source["type"]:
         case "base64":
-            return {"file_data": _data_url(source)}
+            return {"file_data": _make_data_url(source)}
         case "url":
             return {"file_url": source["url"]}
         case "file":
@@ -263,7 +263,7 @@ def part_tokens(part: Body) -> int:
     return APPROX.count(json.dumps(part, ensure_ascii=False))
 
 
-def _tools(tools: Iterable[Body]) -> Iterator[Tool]:
+def _read_tools(tools: Iterable[Body]) -> Iterator[Tool]:
     for tool in tools:
         kind, name = "custom" if tool.get("type") is None else tool["type"], tool.get("name")
         for member, schema in TOOLSETS.get(kind.partition("_toolset")[0], {}).items() if is_toolset(kind) else ():
@@ -279,22 +279,22 @@ def _tools(tools: Iterable[Body]) -> Iterator[Tool]:
             yield Tool(name, parameters=SCHEMAS.get(known or "", {"type": "object"}))
 
 
-def _meaning(body: Body, *, is_plain: bool) -> dict[str, Json]:
+def _reduce_to_meaning(body: Body, *, is_plain: bool) -> dict[str, Json]:
     """Return what could change the answer: no transport, bookkeeping, ids or caching; schemas as text, in their order.
 
     `is_plain`: the messages are only texts.
     """
-    kept = fields_with_meaning(body, NAME, "chat", _BOOKKEEPING)
+    kept = fields_with_meaning(body, NAME, operation="chat", bookkeeping=_BOOKKEEPING)
     ordinals: dict[str, str] = {}
     if not is_plain:
         kept["messages"] = [
-            {**message, "content": _plain(content, ordinals)}
+            {**message, "content": _simplify_content(content, ordinals)}
             if isinstance(content := message.get("content"), list)
             else message
             for message in body["messages"]
         ]
     if type(kept.get("system")) is list:
-        kept["system"] = _plain(kept["system"], ordinals)
+        kept["system"] = _simplify_content(kept["system"], ordinals)
     if tools := kept.get("tools"):
         kept["tools"] = [schema_as_text(_drop_caching(tool), "input_schema") for tool in tools]
     if kept.get("output_format"):
@@ -304,18 +304,18 @@ def _meaning(body: Body, *, is_plain: bool) -> dict[str, Json]:
     return kept
 
 
-def _plain(content: Json, ordinals: dict[str, str]) -> Json:
+def _simplify_content(content: Json, ordinals: dict[str, str]) -> Json:
     """Return the content with ordinals for ids, and without fields that cannot change an answer."""
     if not isinstance(content, list):
         return content
-    return [_plain_block(block, ordinals) if isinstance(block, dict) else block for block in content]
+    return [_simplify_block(block, ordinals) if isinstance(block, dict) else block for block in content]
 
 
-def _plain_block(block: Body, ordinals: dict[str, str]) -> dict[str, Json]:
+def _simplify_block(block: Body, ordinals: dict[str, str]) -> dict[str, Json]:
     plain: dict[str, Json] = {}
     for key, value in block.items():
         if key == "content":
-            plain[key] = _plain(value, ordinals)
+            plain[key] = _simplify_content(value, ordinals)
         elif key in ("id", "tool_use_id") and isinstance(value, str):
             plain[key] = ordinals.setdefault(value, f"#{len(ordinals)}")
         elif key not in _UNSAID:

@@ -41,17 +41,21 @@ def _restore_schema(schema: Json) -> Json:
         case Mapping():
             whole = {key: value if key in _DATA else _restore_schema(value) for key, value in schema.items()}
             said = schema.get("description")
-            return {**_constraints(said, schema), **whole} if isinstance(said, str) and said.endswith("}") else whole
+            return (
+                {**_describe_constraints(said, schema), **whole}
+                if isinstance(said, str) and said.endswith("}")
+                else whole
+            )
     return schema
 
 
-def _constraints(description: str, schema: Schema) -> Schema:
+def _describe_constraints(description: str, schema: Schema) -> Schema:
     """Return the constraints after a description: `{minimum: 1, maximum: 9}`, on a line of their own."""
     text = description.rpartition("\n\n")[2]
     if not text.startswith("{"):
         return {}
     entries = (entry.partition(": ") for entry in _BETWEEN.split(text[1:-1]))
-    found = ((key, _value(key, value)) for key, _, value in entries if key in _RESTORED and key not in schema)
+    found = ((key, _read_value(key, value)) for key, _, value in entries if key in _RESTORED and key not in schema)
     return {key: value for key, value in found if _is_sound(key, value)}
 
 
@@ -65,7 +69,7 @@ def _is_sound(key: str, value: Json) -> bool:
     return False
 
 
-def _value(key: str, text: str) -> Json:
+def _read_value(key: str, text: str) -> Json:
     if key in _TEXTS:
         return text
     try:
@@ -86,11 +90,11 @@ _DATA = ("enum", "const", "default", "examples", "required", "description")
 _KEYWORDS = frozenset(("type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const", "properties", "items", "$defs"))
 
 
-def _object(required: str, **properties: Json) -> Schema:
+def _make_object(required: str, **properties: Json) -> Schema:
     return {"type": "object", "properties": properties, "required": required.split()}
 
 
-def _one_of(*words: str) -> Schema:
+def _make_one_of(*words: str) -> Schema:
     return {"type": "string", "enum": list(words)}
 
 
@@ -100,23 +104,23 @@ _EDITED = {"path": _TEXT, "view_range": _PAIR, "file_text": _TEXT, "old_str": _T
 _NOTHING: Schema = {"type": "object", "properties": {}}
 # The tools of a toolset that this server calls by itself, each with its input.
 TOOLSETS: Mapping[str, Mapping[str, Schema]] = {
-    "computer": {"screenshot": _NOTHING, "left_click": _object("coordinate", coordinate=_PAIR)},
-    "browser": {"screenshot": _NOTHING, "navigate": _object("url", url={"type": "string", "format": "uri"})},
+    "computer": {"screenshot": _NOTHING, "left_click": _make_object("coordinate", coordinate=_PAIR)},
+    "browser": {"screenshot": _NOTHING, "navigate": _make_object("url", url={"type": "string", "format": "uri"})},
 }
 # The input of tools that the client runs, by family.
 SCHEMAS: Mapping[str, Schema] = {
-    "bash": _object("command", command=_TEXT),
-    "text_editor": _object(
+    "bash": _make_object("command", command=_TEXT),
+    "text_editor": _make_object(
         "command path",
-        command=_one_of("view", "create", "str_replace", "insert"),
+        command=_make_one_of("view", "create", "str_replace", "insert"),
         **_EDITED,
         insert_line=_NUMBER,
         insert_text=_TEXT,
     ),
-    "memory": _object(
-        "command path", command=_one_of("view", "create", "str_replace", "insert", "delete", "rename"), path=_TEXT
+    "memory": _make_object(
+        "command path", command=_make_one_of("view", "create", "str_replace", "insert", "delete", "rename"), path=_TEXT
     ),
-    "computer": _object(
-        "action", action=_one_of("screenshot", "left_click", "type", "key"), coordinate=_PAIR, text=_TEXT
+    "computer": _make_object(
+        "action", action=_make_one_of("screenshot", "left_click", "type", "key"), coordinate=_PAIR, text=_TEXT
     ),
 }

@@ -53,13 +53,13 @@ def _render_chat(call: Call, outcome: Answer) -> Reply:
 
 
 def _answer_lines(call: Call, answer: Answer) -> str:
-    own = request_id_line(call.http, call) + _tokens_left(answer.usage.prompt, answer.usage.completion)
+    own = request_id_line(call.http, call) + _count_tokens_left(answer.usage.prompt, answer.usage.completion)
     if call.stream:
         return own
     body = call.raw
-    speculated = _metric_lines(speculation_metrics(body, answer))
+    speculated = _write_metric_lines(speculation_metrics(body, answer))
     sampling = "{}" if _SAMPLING.isdisjoint(body) else _show_sampling(body)
-    return f"{own}{_usual_metric_lines(answer.usage)}{speculated}fireworks-sampling-options: {sampling}\r\n"
+    return f"{own}{_write_usual_metric_lines(answer.usage)}{speculated}fireworks-sampling-options: {sampling}\r\n"
 
 
 def _show_sampling(body: Mapping[str, Json]) -> str:
@@ -67,26 +67,26 @@ def _show_sampling(body: Mapping[str, Json]) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _usual_metric_lines(usage: Usage) -> str:
-    return _metric_lines(usual_metrics(usage))
+def _write_usual_metric_lines(usage: Usage) -> str:
+    return _write_metric_lines(usual_metrics(usage))
 
 
-def _metric_lines(metrics: Mapping[str, Json]) -> str:
+def _write_metric_lines(metrics: Mapping[str, Json]) -> str:
     return "".join([f"fireworks-{name}: {value}\r\n" for name, value in metrics.items()])
 
 
 @lru_cache(maxsize=4096)
-def _tokens_left(prompt: int, generated: int) -> str:
+def _count_tokens_left(prompt: int, generated: int) -> str:
     sent = (TOKENS_OF_PROMPTS, max(TOKENS_OF_PROMPTS - prompt, 0))
-    return write_lines(_remaining(sent, (TOKENS_GENERATED, max(TOKENS_GENERATED - generated, 0))))
+    return write_lines(_list_remaining(sent, (TOKENS_GENERATED, max(TOKENS_GENERATED - generated, 0))))
 
 
 def _rate_limit_headers(standings: Standings) -> Headers:
     tokens = standings.tokens
-    return () if tokens is None else _remaining((tokens.limit, tokens.left), (tokens.limit, tokens.left))
+    return () if tokens is None else _list_remaining((tokens.limit, tokens.left), (tokens.limit, tokens.left))
 
 
-def _remaining(sent: tuple[int, int], generated: tuple[int, int]) -> Headers:
+def _list_remaining(sent: tuple[int, int], generated: tuple[int, int]) -> Headers:
     (limit, left), (most, rest) = map(str, sent), map(str, generated)
     return (
         ("x-ratelimit-limit-tokens-prompt", limit),
@@ -103,12 +103,12 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     lines = request_id_line(http, call) + retry_lines(failure)
     if resolved.status == 429:
         used_up = "window" not in failure.details  # else the failure names the limit that was reached
-        lines += _tokens_left(TOKENS_OF_PROMPTS * used_up, TOKENS_GENERATED * used_up)
-    body = _body(resolved, failure, f"req_{request_hex(http, call)}")
+        lines += _count_tokens_left(TOKENS_OF_PROMPTS * used_up, TOKENS_GENERATED * used_up)
+    body = _render_error(resolved, failure, f"req_{request_hex(http, call)}")
     return json_reply(resolved.status, body, lines, failure.headers)
 
 
-def _body(resolved: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
+def _render_error(resolved: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
     if failure.reason in ("route_not_found", "method_not_allowed"):
         return {"detail": resolved.message}
     if resolved.status == 422:

@@ -40,7 +40,7 @@ from mockserver.dialects._fields import (
 def read_integer(value: Any) -> Any:
     """Return a whole number as an int. Refuse texts and fractions; leave any other value for the type to refuse."""
     if isinstance(value, str):
-        raise PydanticKnownError("int_type" if _reads_as(int, value) else "int_parsing")
+        raise PydanticKnownError("int_type" if _can_read_as(int, value) else "int_parsing")
     if isinstance(value, float):
         if not value.is_integer():
             raise PydanticKnownError("int_from_float")
@@ -48,15 +48,15 @@ def read_integer(value: Any) -> Any:
     return value
 
 
-def _number(value: Any) -> Any:
+def _read_number(value: Any) -> Any:
     if isinstance(value, str):
-        raise PydanticKnownError("float_type" if _reads_as(float, value) else "float_parsing")
+        raise PydanticKnownError("float_type" if _can_read_as(float, value) else "float_parsing")
     if isinstance(value, bool):
         raise PydanticKnownError("float_type")
     return value
 
 
-def _truth(value: Any) -> Any:
+def _read_truth(value: Any) -> Any:
     if isinstance(value, str):
         raise PydanticKnownError("bool_type" if value.lower() in _TRUTHS else "bool_parsing")
     if isinstance(value, int) and not isinstance(value, bool):
@@ -64,7 +64,7 @@ def _truth(value: Any) -> Any:
     return value
 
 
-def _reads_as(kind: type[int] | type[float], text: str) -> bool:
+def _can_read_as(kind: type[int] | type[float], text: str) -> bool:
     try:
         kind(text)
     except ValueError:
@@ -72,7 +72,7 @@ def _reads_as(kind: type[int] | type[float], text: str) -> bool:
     return True
 
 
-def _one_refused(value: Any) -> Any:
+def _select_refused(value: Any) -> Any:
     """Keep only the first entry that will be refused, so that a large object gives one error, not thousands."""
     if not isinstance(value, Mapping) or len(value) <= _MANY:
         return value
@@ -86,7 +86,7 @@ _MANY = 64
 
 def integer(least: int | None = None, most: int | None = None) -> Any:
     """Return the type of an integer; complaints about its bounds show the value as written."""
-    read = AfterValidator(partial(_within, least, most))(BeforeValidator(read_integer)(schema_of(int)))
+    read = AfterValidator(partial(_check_bounds, least, most))(BeforeValidator(read_integer)(schema_of(int)))
     usual = _fields.integer(-_LARGEST if least is None else least, _LARGEST if most is None else most)
     return label_member("int", usually(usual, read))
 
@@ -94,7 +94,7 @@ def integer(least: int | None = None, most: int | None = None) -> Any:
 _LARGEST = 2**53  # of the integers that are not looked at more closely
 
 
-def _within(least: int | None, most: int | None, value: int) -> int:
+def _check_bounds(least: int | None, most: int | None, value: int) -> int:
     if least is not None and value < least:
         raise PydanticKnownError("greater_than_equal", {"ge": least})
     if most is not None and value > most:
@@ -104,18 +104,18 @@ def _within(least: int | None, most: int | None, value: int) -> int:
 
 def number(least: float | None = None, most: float | None = None) -> Any:
     usual = _fields.number(least, most)
-    return usually(usual, BeforeValidator(_number)(usual))
+    return usually(usual, BeforeValidator(_read_number)(usual))
 
 
 Int = integer()
 Number = number()
-Bool = label_member("bool", usually(bool, BeforeValidator(_truth)(schema_of(bool))))
+Bool = label_member("bool", usually(bool, BeforeValidator(_read_truth)(schema_of(bool))))
 Text = label_member("str", str)
 Texts = label_member("list[str]", list_of(str))
 Ints = label_member("list[int]", list_of(Int))
-Pairs = usually(mapping(str), BeforeValidator(_one_refused)(mapping(str)))
+Pairs = usually(mapping(str), BeforeValidator(_select_refused)(mapping(str)))
 Bias = number(-100.0, 100.0)
-Biases = usually(mapping(Bias), BeforeValidator(_one_refused)(mapping(Bias)))
+Biases = usually(mapping(Bias), BeforeValidator(_select_refused)(mapping(Bias)))
 Share, FromZeroToTwo, Penalty = number(0.0, 1.0), number(0.0, 2.0), number(-2.0, 2.0)
 FewInt = integer(0, 5)
 

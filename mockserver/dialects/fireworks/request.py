@@ -41,7 +41,7 @@ def invalid_body(*details: Body) -> Failure:
 
 
 def refuse(complaint: Complaint) -> Failure:
-    detail = _detail(_VALUE, complaint.path, f"Value error, {complaint.message}", complaint.got)
+    detail = _make_detail(_VALUE, complaint.path, f"Value error, {complaint.message}", complaint.got)
     return invalid_body({**detail, "ctx": {"error": {}}})
 
 
@@ -57,7 +57,7 @@ def read_or_detail(model: Model, body: Body, validation: Validation) -> Reading:
         few = dict(islice(body.items(), _MAX_QUOTED_ITEMS * 2))
         return Reading(body, model.read(few, validation).parsed)
     except ValidationError as error:
-        raise invalid_body(*map(_detail_of_error, error.errors(include_url=False)[:_MAX_QUOTED_ITEMS])) from None
+        raise invalid_body(*map(_make_detail_of_error, error.errors(include_url=False)[:_MAX_QUOTED_ITEMS])) from None
 
 
 def _read_request(model: Model, http: HttpRequest, validation: Validation) -> tuple[Body, Body]:
@@ -70,22 +70,22 @@ def read(http: HttpRequest) -> dict[str, Json]:
     try:
         return read_object(http)
     except Failure as failure:
-        raise _unread(http, failure) from None
+        raise _refuse_unread(http, failure) from None
 
 
-def _unread(http: HttpRequest, failure: Failure) -> Failure:
+def _refuse_unread(http: HttpRequest, failure: Failure) -> Failure:
     if failure.reason == "unsupported_media_type":
-        return invalid_body(_detail(_NO_OBJECT, (), _NO_OBJECT_SAID, http.body.decode("utf-8", "replace")))
+        return invalid_body(_make_detail(_NO_OBJECT, (), _NO_OBJECT_SAID, http.body.decode("utf-8", "replace")))
     if not http.body.strip():
-        return invalid_body(_detail("missing", (), "Field required", None))
+        return invalid_body(_make_detail("missing", (), "Field required", None))
     why = (failure.message or "").partition(": ")[2].rstrip(".")
     if why.startswith("expected an object"):
-        return invalid_body(_detail(_NO_OBJECT, (), _NO_OBJECT_SAID, from_json(http.body)))
-    detail = _detail("json_invalid", (_offset(why, http.body),), "JSON decode error", {})
-    return invalid_body({**detail, "ctx": {"error": _json_words(why)}})
+        return invalid_body(_make_detail(_NO_OBJECT, (), _NO_OBJECT_SAID, from_json(http.body)))
+    detail = _make_detail("json_invalid", (_find_offset(why, http.body),), "JSON decode error", {})
+    return invalid_body({**detail, "ctx": {"error": _word_json_error(why)}})
 
 
-def _offset(why: str, body: bytes) -> int:
+def _find_offset(why: str, body: bytes) -> int:
     found = re.search(r"line (\d+) column (\d+)$", why)
     if found is None:
         return 0
@@ -96,15 +96,15 @@ def _offset(why: str, body: bytes) -> int:
     return len(body[:before].decode("utf-8", "replace"))
 
 
-def _json_words(why: str) -> str:
+def _word_json_error(why: str) -> str:
     return next((words for start, words in _JSON_WORDS.items() if why.startswith(start)), clip(why, 200))
 
 
-def _detail_of_error(error: ErrorDetails) -> Body:
+def _make_detail_of_error(error: ErrorDetails) -> Body:
     kind, message = error["type"], error["msg"]
     if kind == "dict_type" and error["loc"][-1] not in _MAPPINGS:
         kind, message = _NO_OBJECT, _NO_OBJECT_SAID
-    detail = _detail(kind, tuple(map(_step, error["loc"])), message, error["input"])
+    detail = _make_detail(kind, tuple(map(_name_step, error["loc"])), message, error["input"])
     if "ctx" not in error:
         return detail
     return {
@@ -113,12 +113,12 @@ def _detail_of_error(error: ErrorDetails) -> Body:
     }
 
 
-def _step(step: str | int) -> str | int:
+def _name_step(step: str | int) -> str | int:
     """Return a step of a location as FastAPI names it; the labels of OpenAI's models become plain text."""
     return _LABELS.get(step, step.strip("<>")) if isinstance(step, str) else step
 
 
-def _detail(kind: str, path: Sequence[str | int], message: str, value: Json) -> dict[str, Json]:
+def _make_detail(kind: str, path: Sequence[str | int], message: str, value: Json) -> dict[str, Json]:
     steps = (clip(step) if isinstance(step, str) else step for step in path)
     return {"loc": ["body", *steps], "msg": message, "type": kind, "input": shorten(value)}
 
@@ -172,9 +172,9 @@ def parse_completion(http: HttpRequest, validation: Validation) -> Call:
         _refuse_conflicts(parsed)
     if (message := too_many(parsed)) is not None:
         raise refuse(Complaint("conflict", ("n",), got=parsed["n"], message=message))
-    options = _USUAL if _ASKING.isdisjoint(parsed) else _options(parsed)
-    call = completion_call(http, body, parsed, options, dialect=NAME, ids=_IDS)
-    if (field := _repeating(parsed)) is not None and (message := too_long(call)) is not None:
+    options = _USUAL if _ASKING.isdisjoint(parsed) else _read_options(parsed)
+    call = completion_call(http, body, parsed=parsed, options=options, dialect=NAME, ids=_IDS)
+    if (field := _find_repeating_field(parsed)) is not None and (message := too_long(call)) is not None:
         raise refuse(Complaint("conflict", (field,), got=body[field], message=message))
     if _RESHAPED.isdisjoint(body):
         return call
@@ -183,22 +183,22 @@ def parse_completion(http: HttpRequest, validation: Validation) -> Call:
     return replace(
         call,
         messages=messages,
-        meaning=_fingerprint_fields(call.meaning, messages, schema),
+        meaning=_select_fingerprint_fields(call.meaning, messages, schema),
         options=replace(options, response_format=response_format, schema=schema),
     )
 
 
-def _options(parsed: Body) -> Options:
+def _read_options(parsed: Body) -> Options:
     return Options(
         include_usage=bool((parsed.get("stream_options") or {}).get("include_usage")),
         n=parsed.get("n") or 1,
         max_tokens=max_tokens(parsed),
-        usual_tokens=_max_endless_tokens(parsed, count_choices(parsed)),
+        usual_tokens=_count_max_endless_tokens(parsed, count_choices(parsed)),
         overflow=parsed.get("context_length_exceeded_behavior", "truncate"),
         ignore_eos=parsed.get("ignore_eos") is True,
         echo=WHOLE_PROMPT if parsed.get("echo") else max(parsed.get("echo_last") or 0, 0),
         stop=stop_sequences(parsed.get("stop")),
-        logprobs=_alternatives(parsed),
+        logprobs=_count_alternatives(parsed),
         seed=parsed.get("seed"),
     )
 
@@ -216,7 +216,9 @@ _IDS = IdShape("cmpl-", 24, "hex")
 def parse_chat(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = _read_request(CHAT, http, validation)
     if validation is Validation.LIVE and (strangers := unknown_keys(body, CHAT.fields)):
-        details = (_detail("extra_forbidden", (key,), "Extra inputs are not permitted", body[key]) for key in strangers)
+        details = (
+            _make_detail("extra_forbidden", (key,), "Extra inputs are not permitted", body[key]) for key in strangers
+        )
         raise invalid_body(*islice(details, _MAX_QUOTED_ITEMS))
     if validation is not Validation.OFF:
         _refuse_conflicts(parsed)
@@ -229,17 +231,17 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
         raw=body,
         options=replace(
             call.options,
-            usual_tokens=_max_endless_tokens(parsed, call.options.n),
+            usual_tokens=_count_max_endless_tokens(parsed, call.options.n),
             overflow=parsed.get("context_length_exceeded_behavior", "truncate"),
             ignore_eos=parsed.get("ignore_eos") is True,
-            logprobs=_alternatives(parsed),
-            effort=_effort(parsed),
+            logprobs=_count_alternatives(parsed),
+            effort=_read_effort(parsed),
             strict_schema=True,
         ),
     )
 
 
-def _effort(parsed: Body) -> str | None:
+def _read_effort(parsed: Body) -> str | None:
     wanted = _find_effort(parsed)
     return next(name for most, name in _BUDGETS if wanted <= most) if isinstance(wanted, int) else wanted
 
@@ -262,7 +264,7 @@ def completion_options(call: Call, answer: Answer) -> CompletionOptions:
         raw_output=body.get("raw_output") is True,
         perf_metrics=perf_metrics(body, answer) if body.get("perf_metrics_in_response") is True else None,
         images=_list_images(call.messages) if "images" in body else (),
-        grammar=_grammar(body.get("response_format"), options.schema),
+        grammar=_read_grammar(body.get("response_format"), options.schema),
     )
 
 
@@ -332,19 +334,19 @@ def _refuse_conflicts(parsed: Body) -> None:
         raise Failure("bad_parameter", f"Invalid reasoning effort: {effort}", param="reasoning_effort")
 
 
-def _repeating(parsed: Body) -> str | None:
+def _find_repeating_field(parsed: Body) -> str | None:
     """Return the field that asks for whole prompts, as text or numbers; log probabilities of the end need all."""
     for field in _REPEATING:
-        if parsed.get(field) and (field != "echo_last" or _alternatives(parsed) is not None):
+        if parsed.get(field) and (field != "echo_last" or _count_alternatives(parsed) is not None):
             return field
     return None
 
 
-def _max_endless_tokens(parsed: Body, choices: int) -> int | None:
+def _count_max_endless_tokens(parsed: Body, choices: int) -> int | None:
     return MAX_ENDLESS_TOKENS // choices if parsed.get("ignore_eos") is True else None
 
 
-def _alternatives(parsed: Body) -> int | None:
+def _count_alternatives(parsed: Body) -> int | None:
     """Return how many alternatives each token has: `top_logprobs` if it is given, else an integer `logprobs`."""
     logprobs, top = parsed.get("logprobs"), parsed.get("top_logprobs")
     if logprobs is None or logprobs is False:
@@ -386,7 +388,7 @@ def _name_as_openai(response_format: str, schema: Json) -> Json:
     return None if response_format == "text" else {"type": response_format}
 
 
-def _grammar(answer: Json, schema: Json) -> str | None:
+def _read_grammar(answer: Json, schema: Json) -> str | None:
     if schema is not None:
         return to_json(schema).decode()
     return answer.get("grammar") if isinstance(answer, Mapping) else None
@@ -405,7 +407,7 @@ def _add_images(messages: Sequence[Message], images: Json) -> tuple[Message, ...
     )
 
 
-def _fingerprint_fields(fields: Body, messages: Sequence[Message], schema: Json) -> dict[str, Json]:
+def _select_fingerprint_fields(fields: Body, messages: Sequence[Message], schema: Json) -> dict[str, Json]:
     """Return what could change the answer, not its presentation; schemas as text, as key order counts."""
     kept = {key: value for key, value in fields.items() if key not in _SHOWN}
     if schema is not None:

@@ -333,7 +333,9 @@ def _compile_message(message: MessageSpec, cut: Chunks, context: CompileContext)
     if (message.text is None) == (message.content is None):
         context.refuse("a message needs either text or content")
     elif message.text is not None:
-        yield _compile_item_text(message.text, message.annotations, partial(Text, chunks=cut, apart=True), context)
+        yield _compile_item_text(
+            message.text, message.annotations, make=partial(Text, chunks=cut, apart=True), context=context
+        )
     if message.annotations and message.content is not None:
         context.at("annotations").refuse_key('"annotations" belong to a text; put them into its part')
     for at, part in enumerate(message.content or ()):
@@ -341,7 +343,9 @@ def _compile_message(message: MessageSpec, cut: Chunks, context: CompileContext)
         if part.type == "refusal":
             yield here.at("refusal").compile_text(part.refusal).map(partial(Refusal, chunks=cut))
         else:
-            yield _compile_item_text(part.text, part.annotations, partial(Text, chunks=cut, apart=apart), here)
+            yield _compile_item_text(
+                part.text, part.annotations, make=partial(Text, chunks=cut, apart=apart), context=here
+            )
 
 
 def _compile_item_text(

@@ -180,7 +180,7 @@ def _check_table(name: str, fault: Any, stated: Json, context: CompileContext) -
     if isinstance(stated, Mapping) and (misplaced := _find_misplaced(name, fault, stated)):
         context.at(misplaced[0]).refuse_key(misplaced[1])
         return None
-    return validate_table(make_fault_table(name, fault), stated, f'"{name}"', context.add)
+    return validate_table(make_fault_table(name, fault), stated, whole=f'"{name}"', add=context.add)
 
 
 def _find_misplaced(name: str, fault: Any, stated: Mapping[str, Json]) -> tuple[str, str] | None:

@@ -79,9 +79,9 @@ def _compile_question(name: str, question: QuestionSpec, context: CompileContext
     ways = [way for way in ("user", "model", "roots") if getattr(question, way) is not None]
     if len(ways) != 1:
         context.refuse("a question needs one of user, model and roots")
-        return constant(McpQuestion(name, "roots/list", {}, "roots"))
+        return constant(McpQuestion(name, "roots/list", params={}, needs="roots"))
     if question.roots:
-        return constant(McpQuestion(name, "roots/list", {}, "roots"))
+        return constant(McpQuestion(name, "roots/list", params={}, needs="roots"))
     if question.model is not None:
         return _compile_prompt(name, question, context)
     fixed: dict[str, Json] = {}
@@ -92,7 +92,9 @@ def _compile_question(name: str, question: QuestionSpec, context: CompileContext
     else:
         fixed = {"requestedSchema": make_schema(question.schema_ or {}, (), context.at("schema").add)}
     message = context.at("user").compile_text(question.user or "")
-    return message.map(lambda text: McpQuestion(name, "elicitation/create", {"message": text, **fixed}, "elicitation"))
+    return message.map(
+        lambda text: McpQuestion(name, "elicitation/create", params={"message": text, **fixed}, needs="elicitation")
+    )
 
 
 def _compile_prompt(name: str, question: QuestionSpec, context: CompileContext) -> Compiled[McpQuestion]:
@@ -100,7 +102,7 @@ def _compile_prompt(name: str, question: QuestionSpec, context: CompileContext) 
         messages: Json = [{"role": "user", "content": {"type": "text", "text": prompt}}]
         more = {} if system is None else {"systemPrompt": system}
         params = {"messages": messages, **more, "maxTokens": question.max_tokens}
-        return McpQuestion(name, "sampling/createMessage", params, "sampling")
+        return McpQuestion(name, "sampling/createMessage", params=params, needs="sampling")
 
     prompt = context.at("model").compile_text(question.model or "")
     if question.system is None:

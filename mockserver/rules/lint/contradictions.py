@@ -12,6 +12,7 @@ from mockserver.config.source import did_you_mean
 from mockserver.core.call import Call, Tool, ToolCall, Toolset
 from mockserver.core.draft import Draft, DraftChoice
 from mockserver.core.json import Json, try_parse
+from mockserver.core.mcp_server import McpTool
 from mockserver.core.plan import OWN_FINISHES, Item, Part, Reasoning, Refusal, Text, ToolUse
 from mockserver.core.text import one_line, shown, truncate
 
@@ -132,13 +133,26 @@ def _check_call(call: Call, made: ToolCall, *, whole: bool) -> str | None:
 
 
 def _check_unknown_tool(call: Call, made: ToolCall) -> str | None:
-    """Explain that a called tool is not offered, unless another tool may offer it."""
-    if any(each.kind in _NESTING for each in call.tools):
+    """Explain that a called tool is not offered, unless another tool or an MCP server may offer it."""
+    if any(map(_finds_others, call.tools)) or _may_be_hosted(call, made):
         return None
     name = f"{made.namespace}.{made.name}" if made.namespace else made.name
     names = [each.full_name for each in call.tools if each.kind in _CALLED]
     hint = did_you_mean(name, names) or (f"; it offers {', '.join(map(shown, names[:5]))}" if names else "")
     return f"calls {shown(name)}, a tool that the request does not offer{hint}"
+
+
+def _finds_others(tool: Tool) -> bool:
+    """Return whether a tool offers others, also by a search of the client's own, as Claude Code's `ToolSearch`."""
+    return tool.kind in _NESTING or tool.name.replace("_", "").lower() == "toolsearch"
+
+
+def _may_be_hosted(call: Call, made: ToolCall) -> bool:
+    """Return whether an MCP server of the request may have a tool; of those that rules define, all are offered."""
+    named = [each for each in call.connectors if made.kind == "function" and made.namespace in ("", each.label)]
+    return any(each.allows(McpTool(made.name)) for each in named if not each.is_defined) or (
+        made.namespace != "" and bool(named) and bool(call.find_tools(made.name))
+    )
 
 
 def _check_arguments(tool: Tool, arguments: str) -> str | None:

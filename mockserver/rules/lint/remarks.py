@@ -99,7 +99,7 @@ def _write(value: Json) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def _all_follow(wanted: Iterable[_Criterion], given: Sequence[_Criterion]) -> bool:
+def _do_all_follow(wanted: Iterable[_Criterion], given: Sequence[_Criterion]) -> bool:
     return all(any(criterion.follows_from(other) for other in given) for criterion in wanted)
 
 
@@ -144,7 +144,7 @@ class _EarlierRules:
                     if pattern.match(text):
                         candidates += self._by_criterion[wildcards]
         for other in candidates:
-            if _all_follow(_list_criteria(other), given) and _answers_operations_of(other, rule):
+            if _do_all_follow(_list_criteria(other), given) and _answers_operations_of(other, rule):
                 return other
         return None
 
@@ -188,7 +188,7 @@ class _ToolRounds:
     def _find_caller(self, tool: str, rule: Rule) -> Rule | None:
         wanted = [criterion for criterion in _list_criteria(rule) if criterion.field != "tool_result"]
         for caller in islice(reversed(self._callers[tool]), _MOST_COMPARED):
-            if _all_follow(wanted, caller.criteria) and _answers_operations_of(rule, caller.rule):
+            if _do_all_follow(wanted, caller.criteria) and _answers_operations_of(rule, caller.rule):
                 others = reversed(self._later[: caller.preceding])
                 return None if any(_may_hold(other.when, tool) for other in others) else caller.rule
         return None

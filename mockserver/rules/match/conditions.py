@@ -80,7 +80,17 @@ class Leaf(_Node, frozen=True):
         predicate = f"not {self.predicate}" if self.negative else self.predicate
         ignoring = ("ignore_case",) * self.lens.fold + ("ignore_space",) * self.lens.squeeze
         nested = "" if ok or actual is not None else find_nested_param(self.field.name, call)
-        return (ConditionResult(self.field.name, predicate, self.expected, actual, ok, ignoring, nested),)
+        return (
+            ConditionResult(
+                self.field.name,
+                predicate,
+                expected=self.expected,
+                actual=actual,
+                ok=ok,
+                ignoring=ignoring,
+                elsewhere=nested,
+            ),
+        )
 
     def count_held(self, call: Call) -> tuple[int, int]:
         """Return how many conditions hold, and how many there are."""

@@ -141,7 +141,7 @@ def _parse_tests(field: Field, spec: Json, report: Report) -> Iterator[Condition
         report("a value is missing here; to match an absent field, write {exists: false}", ())
     else:
         name = _choose_predicate(field, spec)
-        yield from _make_leaf(field, name, {name: spec}, report)
+        yield from _make_leaf(field, name, table={name: spec}, report=report)
 
 
 def _choose_predicate(field: Field, spec: Json) -> str:
@@ -158,7 +158,7 @@ def _parse_predicates(field: Field, table: Mapping[str, Json], report: Report) -
     if not names:
         report(f'"{field.name}" needs a predicate, such as {_list_predicates(field)}', ())
     for name in names:
-        yield from _make_leaf(field, name, table, _report_below(report, name))
+        yield from _make_leaf(field, name, table=table, report=_report_below(report, name))
     if table.get("exists") is False and len(names) > 1:
         report('if "exists" is false, no other predicate can hold; remove the others', ("exists",))
 

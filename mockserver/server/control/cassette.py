@@ -58,7 +58,7 @@ async def play_cassette(request: ControlRequest) -> Response:
 
 def _choose(player: Player, name: str | None, record: Record) -> Player:
     if name is not None and record == "none" and not player.store.exists(name):
-        raise CassetteError(player.store.explain_missing(name, 'to record it, say "record": "once" as well'))
+        raise CassetteError(player.store.explain_missing(name, 'to record it, also send "record": "once"'))
     return player.choose(name, record)
 
 

@@ -86,23 +86,23 @@ class Feed:
     def look(self) -> Iterator[bytes]:
         rows = self._request.rows
         if rows is not self._rows:  # this is the first look, or the server has begun anew
-            yield self._hello(rows)
-        yield from self._gone()
-        yield from self._calls(rows)
-        yield from self._changes()
+            yield self._write_hello(rows)
+        yield from self._write_gone()
+        yield from self._write_calls(rows)
+        yield from self._write_changes()
 
-    def _hello(self, rows: Rows) -> bytes:
+    def _write_hello(self, rows: Rows) -> bytes:
         last = rows.journal.last
         since = self._since if self._rows is None and 0 < self._since <= last else last
         self._rows, self._last = rows, since
         kept = [row for row in rows.select(self._request.namespaces) if row.seq <= since]
         self._open = {row.seq: (row, _find_state(row)) for row in kept if not row.ended}
         self._first = {} if since == last else dict.fromkeys(self._request.namespaces, 1)
-        self._rules, self._problem = self._all_rules(), self._request.live.reloading.problem
+        self._rules, self._problem = self._list_all_rules(), self._request.live.reloading.problem
         content = {"boot": rows.boot, "version": __version__, "since": since, "last": last, "rules": self._count()}
         return _write_event("hello", {**content, "first": kept[0].seq if kept else None, "open": list(self._open)})
 
-    def _gone(self) -> Iterator[bytes]:
+    def _write_gone(self) -> Iterator[bytes]:
         """Which calls are no longer kept: those before the oldest one of their namespace."""
         journal, before = self._request.live.journal, self._first
         self._first = {name: journal.first(name) or 0 for name in self._request.namespaces}
@@ -111,7 +111,7 @@ class Feed:
             if first and now > first:
                 yield _write_event("gone", {"namespace": name, "before": now})
 
-    def _calls(self, rows: Rows) -> Iterator[bytes]:
+    def _write_calls(self, rows: Rows) -> Iterator[bytes]:
         changed = [row for row, told in self._open.values() if row.ended or _find_state(row) != told]
         changed = sorted(changed, key=lambda row: not row.ended)[:MOST_CHANGED]
         fresh = list[Exchange]()
@@ -130,8 +130,8 @@ class Feed:
             more = b',"more":%b' % encode([later[0].seq, later[-1].seq]) if later else b""
             yield write_event(Frame(b'{"rows":[%b]%b}' % (listed, more), "calls"))
 
-    def _changes(self) -> Iterator[bytes]:
-        rules, live = self._all_rules(), self._request.live
+    def _write_changes(self) -> Iterator[bytes]:
+        rules, live = self._list_all_rules(), self._request.live
         if len(rules) != len(self._rules) or any(one is not other for one, other in zip(rules, self._rules)):  # noqa: B905
             self._rules = rules
             yield _write_event("rules", {"count": self._count()})
@@ -143,7 +143,7 @@ class Feed:
         live = self._request.live
         return len(live.engine.rules) + sum(len(live.namespaces.get(name).rules) for name in self._request.namespaces)
 
-    def _all_rules(self) -> tuple[object, ...]:
+    def _list_all_rules(self) -> tuple[object, ...]:
         live = self._request.live
         added = (live.namespaces.get(name).rules for name in self._request.namespaces)
         return live.engine, *filter(None, added)

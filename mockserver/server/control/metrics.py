@@ -80,7 +80,7 @@ class JournalCollector:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
         tally = self._journal.tally
-        for name, words, labels, found in _counts(tally):
+        for name, words, labels, found in _list_counters(tally):
             counter = CounterMetricFamily(f"mockserver_{name}", words, labels=labels)
             totals = Counter[Labels]()
             for values, count in found:
@@ -99,14 +99,14 @@ class JournalCollector:
                 histogram.add_metric(values, list(zip(_BUCKETS, map(float, counts), strict=True)), sum(seconds))
             yield histogram
         for name, words, value in (
-            ("open_requests", "Requests that are being answered now.", tally.open),
+            ("open_requests", "Requests that are being answered.", tally.open),
             ("journal_calls", "Calls that the journal keeps.", len(self._journal)),
-            ("journal_bytes", "Bytes that they take, about.", self._journal.held),
+            ("journal_bytes", "Bytes that these calls take, approximately.", self._journal.held),
         ):
             yield GaugeMetricFamily(f"mockserver_{name}", words, value=value)
 
 
-def _counts(tally: Tally) -> "Iterator[tuple[str, str, Labels, Iterable[tuple[Labels, int]]]]":
+def _list_counters(tally: Tally) -> "Iterator[tuple[str, str, Labels, Iterable[tuple[Labels, int]]]]":
     """The name of each counter, its words, the names of its labels, and what is counted for their values."""
     ways, sums = tally.ways.items(), tally.ways.values()
     kinds = [
@@ -114,7 +114,7 @@ def _counts(tally: Tally) -> "Iterator[tuple[str, str, Labels, Iterable[tuple[La
         for (dialect, operation, status, source, _), each in ways
     ]
     labels = ("dialect", "operation", "status", "source")
-    yield "requests", "Requests that were answered, by where the answer came from.", labels, kinds
+    yield "requests", "Answered requests, by the source of the answer.", labels, kinds
     yield "ended", "How answers ended.", ("ended",), [((way[-1],), sums.count) for way, sums in ways]
     yield "faults", "Faults of answers.", ("fault",), [((name,), count) for name, count in tally.faults.items()]
     hits = [((way[3].removeprefix("rule "),), sums.count) for way, sums in ways if _find_kind(way[3]) == "rule"]

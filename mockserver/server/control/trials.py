@@ -110,7 +110,7 @@ def _find_earlier(number: Json, request: ControlRequest) -> tuple[Reached, dict[
     row = request.find_call(number)
     reached = find_target(row, request.live)
     if reached is None:
-        why = "no operation is at its path"
+        why = "there is no operation at its path"
         if row.received > len(row.body):
             why = f"its body was too large to be kept whole ({row.received} bytes)"
         raise RefusedError(400, f"call {number} cannot be explained: {why}")
@@ -277,11 +277,11 @@ class _Trial(Struct, frozen=True):
             if call is None:
                 continue
             try:
-                answering = next(self._answering(row, call), None)
+                answering = next(self._find_answering(row, call), None)
                 held = any(id(rule) in self.drafts and rule.when.holds(call) is not None for rule in self.rules)
             except RuleError:  # a pattern that takes too long
                 continue
-            now = answering.source if answering is not None else self._otherwise(row)
+            now = answering.source if answering is not None else self._find_other_source(row)
             if answering is not None and id(answering) in self.drafts:
                 yield row, "answers", {"was": row.source, "now": now}
             elif held and answering is not None:
@@ -289,14 +289,14 @@ class _Trial(Struct, frozen=True):
             elif before is not None and row.source == before:
                 yield row, "lost", {"was": row.source, "now": now}
 
-    def _answering(self, row: Exchange, call: Call) -> Iterator[Rule]:
+    def _find_answering(self, row: Exchange, call: Call) -> Iterator[Rule]:
         """The rules that would answer; one that counts calls does if it did."""
         for rule in select_suited(self.rules, call):
             open_then = id(rule) in self.drafts or not rule.counts or rule.source == row.source
             if open_then and any(rule.then.answers) and rule.when.holds(call) is not None:
                 yield rule
 
-    def _otherwise(self, row: Exchange) -> str:
+    def _find_other_source(self, row: Exchange) -> str:
         """What answers if no rule does."""
         if is_unmatched(row) or not row.source.startswith("rule "):
             return row.source

@@ -87,6 +87,8 @@ class SocketProtocol(WebSocketsSansIOProtocol):
 
     async def send(self, message: Any) -> None:
         await super().send(message)
+        if message["type"] == "websocket.http.response.body" and not message.get("more_body"):
+            self.handshake_complete, self._early, self._dropped = True, b"", 0  # as the client is refused
         if self._early and self.handshake_complete:
             early, self._early = self._early, b""
             if len(early) > MAX_EARLY:

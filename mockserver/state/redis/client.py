@@ -354,7 +354,7 @@ def _explain_failure(error: Exception) -> str:
     for kinds, pattern, reason in (
         (exceptions.AuthenticationError | exceptions.NoPermissionError, "", _LOGIN),
         (exceptions.ResponseError, "WRONGPASS|NOAUTH|NOPERM|invalid username|AUTH", _LOGIN),
-        (exceptions.ResponseError, "DB index", "Redis has no database of this number"),
+        (exceptions.ResponseError, "DB index", "Redis has no database with this number"),
         (exceptions.ResponseError, "(?i)unknown command.*sentinel", "what listens there is not a Sentinel"),
         (exceptions.InvalidResponse, "", "what listens there does not speak Redis"),
         (exceptions.RedisError, "(?i)protocol error", "what listens there does not speak Redis"),
@@ -372,5 +372,5 @@ def _explain_failure(error: Exception) -> str:
 
 _START = "start Redis there, or leave --state out"
 _NO_URL = "this is not a URL; in a user or password, write / ? # [ ] @ as %2F %3F %23 %5B %5D %40"
-_NO_PRIMARY = "no Sentinel answers there, or none knows a primary of this name"
+_NO_PRIMARY = "no Sentinel answers there, or none knows a primary with this name"
 _LOGIN = "the user or the password is wrong; give them as redis://USER:PASSWORD@HOST"

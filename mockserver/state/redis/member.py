@@ -66,7 +66,7 @@ class Member:
     async def _renew(self) -> None:
         before, known, (last, files) = boottime(), self.rev, self._says()
         used = [self.client.key("own", name) for name, at in self.used.items() if at >= self._renewed_at]
-        keys = [*map(self._key, _GLOBAL), *used]
+        keys = [*map(self._make_key, _GLOBAL), *used]
         words = self.slot, self._token, int(LEASE * 1000), known, last, files, self.client.epoch
         try:
             reply = await self.client.run(RENEW, keys, *words)
@@ -110,7 +110,7 @@ class Member:
         self.until, self._failed, self.rev, self.changed = 0.0, -math.inf, 0, {}
 
     def _acknowledge(self) -> None:
-        self.client.send("HSET", self._key("acks"), self.slot, self.rev)
+        self.client.send("HSET", self._make_key("acks"), self.slot, self.rev)
 
     @asynccontextmanager
     async def listen(self) -> AsyncIterator[None]:
@@ -128,7 +128,7 @@ class Member:
             await asyncio.wait(tasks)
             self.until = 0.0
             with suppress(StateLostError):
-                await self.client.run(LEAVE, [self._key("fleet"), self._key("slots")], self.slot, self._token)
+                await self.client.run(LEAVE, [self._make_key("fleet"), self._make_key("slots")], self.slot, self._token)
 
     async def _keep(self) -> None:
         while True:
@@ -169,7 +169,7 @@ class Member:
     async def change(self, namespace: str, read_at: int, content: Json, forgotten: Iterable[str] = ()) -> int:
         """Change what a namespace has of its own; return the rev, or 0 if it has changed since it was read."""
         counters = [self.client.key(name, namespace) for name in "cmn"]
-        keys = [self.client.key("own", namespace), *counters, self._key("rev"), self._key("changed")]
+        keys = [self.client.key("own", namespace), *counters, self._make_key("rev"), self._make_key("changed")]
         words = namespace, read_at, json.dumps(content), self._channel, self.client.prefix, MAX_NAMESPACES
         rev: int = await self.client.run(CHANGE, keys, *words, *forgotten)
         return rev
@@ -182,7 +182,9 @@ class Member:
             delay = min(2 * delay, 0.05)
 
     async def _find_behind(self, rev: int) -> list[int]:
-        found: list[int] = await self.client.run(BEHIND, [self._key(name) for name in ("fleet", "acks", "rev")], rev)
+        found: list[int] = await self.client.run(
+            BEHIND, [self._make_key(name) for name in ("fleet", "acks", "rev")], rev
+        )
         return found
 
     async def find_kept(self) -> set[str]:
@@ -197,7 +199,7 @@ class Member:
 
     async def count_reload(self) -> int:
         """Count that all read their files again; a member that does not hear of it does so before it goes on."""
-        number: int = await self.client.send("INCR", self._key("reloads"))
+        number: int = await self.client.send("INCR", self._make_key("reloads"))
         return number
 
     async def find_members(self) -> list[int]:
@@ -232,7 +234,7 @@ class Member:
             self.client.send("RPUSH", question["reply"], b"%d %b" % (self.slot, answer if fits else b""))
             self.client.send("EXPIRE", question["reply"], 30)
 
-    def _key(self, name: str) -> str:
+    def _make_key(self, name: str) -> str:
         return f"{self.client.prefix}:{name}"
 
 

@@ -26,17 +26,17 @@ class RedisCounters:
         self._client, self._recent = client, recent
 
     async def open(self, namespace: str, preconditions: Sequence[Precondition], found: str | None) -> int | None:
-        words = list[Argument]([_state(found)])
+        words = list[Argument]([_encode_state(found)])
         for counter, times, state, becomes in preconditions:
-            words += counter, "" if times is None else times, _state(state), _state(becomes)
+            words += counter, "" if times is None else times, _encode_state(state), _encode_state(becomes)
         index = await self._client.run(_OPEN, (self._client.key("c", namespace),), *words)
         return None if index < 0 else int(index)
 
     async def count(self, namespace: str, name: str) -> int:
-        return int(await self._client.run(_COUNT, self._keys(namespace)[1:], name, self._recent))
+        return int(await self._client.run(_COUNT, self._list_keys(namespace)[1:], name, self._recent))
 
     async def entries(self, namespace: str) -> Mapping[str, str]:
-        words = await self._client.run(_ENTRIES, self._keys(namespace)[::-1])
+        words = await self._client.run(_ENTRIES, self._list_keys(namespace)[::-1])
         texts = [word.decode("utf-8", "surrogatepass") for word in words]
         return dict(zip(texts[::2], texts[1::2], strict=True))
 
@@ -48,17 +48,17 @@ class RedisCounters:
 
     async def forget(self, namespace: str, names: Sequence[str]) -> None:
         if names:
-            await asyncio.gather(*[self._client.send("HDEL", key, *names) for key in self._keys(namespace)])
+            await asyncio.gather(*[self._client.send("HDEL", key, *names) for key in self._list_keys(namespace)])
 
     async def clear(self, namespace: str) -> None:
-        await self._client.send("DEL", *self._keys(namespace))
+        await self._client.send("DEL", *self._list_keys(namespace))
 
-    def _keys(self, namespace: str) -> tuple[str, ...]:
+    def _list_keys(self, namespace: str) -> tuple[str, ...]:
         """The keys of the counters of rules, of others, and of those before them."""
         return tuple([self._client.key(name, namespace) for name in "cmn"])
 
 
-def _state(state: str | None) -> str:
+def _encode_state(state: str | None) -> str:
     return "" if state is None else f"={state}"
 
 
@@ -87,23 +87,23 @@ class RedisValueStore(Generic[Value]):
         return await self._keep(namespace, key, self._encode(value[0]), str(value[1]), size)
 
     async def values(self, namespace: str) -> tuple[Value, ...]:
-        found = await self._client.run(_VALUES, self._keys(namespace)[:2])
+        found = await self._client.run(_VALUES, self._list_keys(namespace)[:2])
         return tuple([self._decode_entry(each)[0] for each in found])
 
     async def count(self, namespace: str) -> int:
         return int(await self._client.send("ZCARD", self._client.key("o", namespace)))
 
     async def clear(self, namespace: str) -> None:
-        await self._client.send("DEL", *self._keys(namespace))
+        await self._client.send("DEL", *self._list_keys(namespace))
 
     async def _keep(self, namespace: str, *words: Argument) -> bool:
-        return bool(await self._client.run(_KEEP, self._keys(namespace), *words, self._count, self._size))
+        return bool(await self._client.run(_KEEP, self._list_keys(namespace), *words, self._count, self._size))
 
     def _decode_entry(self, found: bytes) -> tuple[Value, int]:
         version, _, value = found.partition(b" ")
         return self._decode(value), int(version)
 
-    def _keys(self, namespace: str) -> tuple[str, ...]:
+    def _list_keys(self, namespace: str) -> tuple[str, ...]:
         return tuple([self._client.key(name, namespace) for name in "aoz"])
 
 

@@ -10,8 +10,8 @@ import pytest
 from mockserver.cassettes.redaction.detect import (
     DETECTORS,
     Detector,
-    is_random,
 )
+from mockserver.cassettes.redaction.random_text import is_random
 
 
 def found(text: bytes) -> Iterator[bytes]:

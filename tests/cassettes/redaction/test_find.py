@@ -110,6 +110,11 @@ BODIES = [
             ("https://me:p@ss@h/é", "https://me:p...(masked)@h/é"),
             (f"https://{quote(KEY, safe='')}@h", f"https://{MASKED}@h"),
             ("https://h/a@b?page=2",) * 2,
+            ("https://h/api/mcp/s/OGEwZjE3Y2MtNTk0/mcp", "https://h/api/mcp/s/OGEw...(masked)/mcp"),
+            ("https://h/mcp/3f2504e0-4f89-11d3-9a0c-0305e82c3301?v=2", "https://h/mcp/3f25...(masked)?v=2"),
+            ("https://h/@acme/mcp?config=eyJhIjoic2VjcmV0In0%3D", "https://h/@acme/mcp?config=eyJh...(masked)"),
+            ("https://mcp1a2b3c4d5e6.h:8443/servers/notes-v2/2026-07-28/gpt-4o-mini/mcp",) * 2,
+            ("not a URL: aB3dE6gH9kL2mN5",) * 2,
         )
     ),
     (

@@ -346,10 +346,13 @@ def took(path: str, body: Json) -> float:
 
 @pytest.mark.parametrize("name", many(1))
 def test_long_histories_take_time_in_proportion(name: str) -> None:
-    """Eight times as many calls take eight times as long, and 64 times where each is compared with each."""
-    short, long = many(2500)[name], many(20_000)[name]
+    """Eight times as many calls take eight times as long, and 64 times where each is compared with each.
+
+    Whatever else the processor does may make one comparison look worse, but not three.
+    """
+    short, long = many(800)[name], many(6400)[name]
     took(*short)  # which imports what it needs
-    assert took(*long) < 20 * took(*short)
+    assert any(took(*long) < 20 * took(*short) for _ in range(3))
 
 
 def test_values_that_may_be_anything() -> None:

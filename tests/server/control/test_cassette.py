@@ -91,7 +91,7 @@ def test_a_reload_reads_what_namespaces_play(tmp_path: Path) -> None:
         ({"name": "chat", "mode": "once"}, 'unknown key "mode"; this takes "name", "record"'),
         (
             {"name": "none"},
-            'there is no cassette "none" in FOLDER; there are chat; to record it, say "record": "once" as well',
+            'there is no cassette "none" in FOLDER; there are chat; to record it, also send "record": "once"',
         ),
     ],
 )

@@ -19,6 +19,7 @@ from mockserver.model.arguments.assigning import (
     assign,
     assign_required,
     find_count_of_items,
+    rank_candidates,
     read_properties,
 )
 from mockserver.model.arguments.mentions import read
@@ -57,11 +58,12 @@ class Mentions(Struct, frozen=True):
         properties = _take_first(properties)
         assignment = Assignment(self.text, fits, used=list(self.used))
         props = read_properties(properties, required)
-        assign(assignment, self.found, props, props)
+        ranked = rank_candidates(self.text, self.found, props, props)
+        assign(assignment, ranked, props)
         later = tuple(other._add_more(properties, assignment) for other in self.later)
         missing = tuple(prop for prop in props if prop.required and prop.name not in assignment.given)
         if missing:  # only now: clear values of a later text are better than weak ones of the first
-            assign_required(assignment, _list_left(self.found, assignment.used), missing, props)
+            assign_required(assignment, ranked, missing)
         assignment.sort_similar(props)
         return assignment.given, replace(self._without(assignment.used), later=later)
 
@@ -73,7 +75,8 @@ class Mentions(Struct, frozen=True):
 
         rest = {name: schema for name, schema in properties.items() if name not in earlier.given}
         own = Assignment(self.text, fits, used=list(self.used))
-        assign(own, self.found, read_properties(rest), read_properties(properties))
+        props = read_properties(rest)
+        assign(own, rank_candidates(self.text, self.found, props, read_properties(properties)), props)
         earlier.given |= own.given
         return self._without(own.used)
 

@@ -118,11 +118,9 @@ def _read_properties(properties: Mapping[str, Json], required: frozenset[str]) -
         yield read_property(name, schema, order, required=name in required)
 
 
-def assign(
-    assignment: Assignment, found: Sequence[Mention], props: Sequence[Property], among: Sequence[Property]
-) -> None:
-    """Fill properties, which may be some `among` others, with what the mentions say clearly."""
-    for match in rank_candidates(assignment.text, found, props, among):
+def assign(assignment: Assignment, ranked: Sequence[Candidate], props: Sequence[Property]) -> None:
+    """Fill properties with what the mentions say clearly, the best candidates first."""
+    for match in ranked:
         if match.points >= ENOUGH:
             assignment.take(match)
     for prop in props:
@@ -136,11 +134,10 @@ def assign(
             assignment.take_text(prop, find_announced(assignment.text, _kind_of_text(prop), assignment.used))
 
 
-def assign_required(
-    assignment: Assignment, found: Sequence[Mention], props: Sequence[Property], among: Sequence[Property]
-) -> None:
+def assign_required(assignment: Assignment, ranked: Sequence[Candidate], props: Sequence[Property]) -> None:
     """Fill properties that are required on weaker evidence too, down to the phrase that is left."""
-    ranked = rank_candidates(assignment.text, found, props, among)
+    names = {prop.name for prop in props}
+    ranked = [match for match in ranked if match.prop.name in names]
     for match in ranked:
         if match.points >= ENOUGH_FOR_REQUIRED:
             assignment.take(match)
@@ -274,12 +271,13 @@ def _find_choice(text: str, choice: str) -> Iterator[tuple[int, tuple[int, int]]
         yield from ((50, place) for place in _find_runs(text, parts(other) if other[0].isalnum() else (other,)))
 
 
-def _other_names(choice: str) -> Iterator[str]:
+@lru_cache(maxsize=4096)
+def _other_names(choice: str) -> Sequence[str]:
     lowered = choice.lower()
-    yield from word_list("choices").get(lowered, ())
-    yield from (name for name, code in heading_of("language_codes").items() if lowered in (code, f"{code}-{code}"))
-    if len(choice) == 3 and choice.isupper():
-        yield from (name for name, code in heading_of("currencies").items() if code == choice)
+    languages = [name for name, code in heading_of("language_codes").items() if lowered in (code, f"{code}-{code}")]
+    is_currency = len(choice) == 3 and choice.isupper()
+    coins = [name for name, code in heading_of("currencies").items() if code == choice] if is_currency else []
+    return (*word_list("choices").get(lowered, ()), *languages, *coins)
 
 
 def find_boolean(text: str, prop: Property) -> bool | None:

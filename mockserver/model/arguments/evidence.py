@@ -38,15 +38,13 @@ class Property(Struct, frozen=True):
     role: str
     choices: tuple[Json, ...]  # the allowed values, where the schema lists them
     hints: frozenset[str]  # examples in the description, in lower case
+    telling: tuple[str, ...]  # the words by which neighbours of a mention name it
+    numeric: bool
     required: bool = False
 
     @property
     def format(self) -> str:
         return str(self.schema.get("format") or "")
-
-    @property
-    def numeric(self) -> bool:
-        return bool(self.types) and set(self.types) <= {"integer", "number", "null"}
 
     @property
     def takes_text(self) -> bool:
@@ -69,6 +67,8 @@ def read_property(name: str, schema: Json, order: int, *, required: bool = False
         role=next(filter(None, map(roles.get, words)), ""),
         choices=_list_choices(flat),
         hints=frozenset(_find_hints(described)),
+        telling=tuple(word for word in words if word not in UNTOLD) or tuple(words),
+        numeric=bool(types) and set(types) <= {"integer", "number", "null"},
         required=required,
     )
 
@@ -218,15 +218,17 @@ def _refine_kind(mention: Mention, prop: Property) -> str:
 
 
 def _score_neighbours(mention: Mention, prop: Property) -> int:
-    telling, best = tuple(word for word in prop.words if word not in UNTOLD) or prop.words, 0
+    best = 0
     for near, step, top in ((mention.before, 10, 42), (mention.after, 14, 40)):
-        for distance, word in enumerate(near):
+        for word in near:
             if near is mention.after and _parts_clauses(word):
                 break  # what follows is about something else
-            best = max(best, int((top - step * distance) * _hit(word, telling)))
+            best = max(best, int(top * _hit(word, prop.telling)))
+            top -= step
     return best
 
 
+@lru_cache(maxsize=4096)
 def _parts_clauses(word: str) -> bool:
     return word in ("and", "or", "but") or (word in prepositions_of("en") and word not in ("as", "of", "to", "per"))
 

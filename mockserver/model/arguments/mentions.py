@@ -79,8 +79,11 @@ def _scanners() -> Sequence[tuple[str, re.Pattern[str]]]:
 
 def find_literals(text: str, *, sure: bool) -> Iterator[Mention]:
     """The values that their form shows, kind by kind; those that are `sure` are read before dates and durations."""
+    has_digit = _DIGIT.search(text) is not None
     for kind, scanner in _scanners():
-        if (kind in _SURE) != sure or not any(mark in text for mark in _NEEDS.get(kind, "0123456789")):
+        if (kind in _SURE) != sure:
+            continue
+        if not (any(map(text.__contains__, _NEEDS[kind])) if kind in _NEEDS else has_digit):
             continue
         for found in scanner.finditer(text):
             value = found[0].rstrip(".,;:!?)]}'" if kind == "url" else " ")
@@ -352,6 +355,7 @@ _QUOTED = lazy_pattern(
     r"|[„“]([^„“”]{1,4000})[“”]|«([^«»]{1,4000})»|「([^「」]{1,4000})」|『([^『』]{1,4000})』"
 )
 _QUOTES = frozenset("`\"'‘„“«「『")
+_DIGIT = lazy_pattern(r"[0-9]")
 _DATED = lazy_pattern(r"\d{4}-\d{2}-\d{2}|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}-\d{1,2}-\d{4}")
 _SURE = frozenset(("url", "email", "uuid", "path"))
 # Signs without which a text has none of the kind; all others need a digit.

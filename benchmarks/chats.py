@@ -7,6 +7,7 @@ from load import post
 
 SYSTEM = {"role": "system", "content": "You are a helpful assistant."}
 INSTRUCTIONS = "You help the customers of a shop. Be kind, be short, and never promise what you cannot know. " * 86
+CLAUDE = "anthropic.claude-sonnet-4-5-20250929-v1%3A0"  # as boto3 writes it in a path
 PIXELS = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
@@ -51,6 +52,20 @@ def ask_anthropic(text: str, **more: object) -> bytes:
     """Ask Anthropic's API."""
     body = {"model": "claude-sonnet-4-5", "max_tokens": 500, "system": SYSTEM["content"], "messages": [user(text)]}
     return post("/v1/messages", json.dumps({**body, **more}).encode(), **{"anthropic-version": "2023-06-01"})
+
+
+def ask_bedrock(text: str, *, stream: bool = False) -> bytes:
+    """Ask Bedrock's Converse."""
+    said = {"role": "user", "content": [{"text": text}]}
+    body = {"messages": [said], "system": [{"text": SYSTEM["content"]}], "inferenceConfig": {"maxTokens": 500}}
+    return post(f"/bedrock/model/{CLAUDE}/{'converse-stream' if stream else 'converse'}", json.dumps(body).encode())
+
+
+def invoke_claude(text: str, *, stream: bool = False) -> bytes:
+    """Ask Claude by Bedrock's InvokeModel."""
+    body = {"anthropic_version": "bedrock-2023-05-31", "max_tokens": 500, "system": SYSTEM["content"]}
+    verb = "invoke-with-response-stream" if stream else "invoke"
+    return post(f"/bedrock/model/{CLAUDE}/{verb}", json.dumps({**body, "messages": [user(text)]}).encode())
 
 
 def ask_cohere(text: str, **more: object) -> bytes:

@@ -196,8 +196,12 @@ def list_dialects() -> Iterator[Kind]:
         "Responses": chats.ask_responses,
         "Anthropic": chats.ask_anthropic,
         "Gemini": chats.ask_gemini,
+        "Bedrock Converse": chats.ask_bedrock,
+        "Bedrock InvokeModel": chats.invoke_claude,
         "Ollama": chats.ask_ollama,
         "Cohere": chats.ask_cohere,
+        "Mistral": chat_at("/mistral/v1/chat/completions"),
+        "DeepSeek": chat_at("/deepseek/v1/chat/completions"),
         "Azure OpenAI": chat_at("/azure-openai/openai/v1/chat/completions"),
         "Azure AI Inference": chat_at("/azure/models/chat/completions?api-version=2024-05-01-preview"),
         "Fireworks completions": partial(chats.complete, path="/fireworks/inference/v1/completions"),
@@ -207,7 +211,8 @@ def list_dialects() -> Iterator[Kind]:
         beside = partial(Kind, name=name, at_most=1.4)
         yield beside(ask=api, beside="constant text")
         yield beside(ask=api, text="template {}", answer="template {}", beside="template")
-        yield beside(ask=partial(api, stream=True), answer="Hello", beside="stream of a constant text")
+        held = '"bytes":"' if api is chats.invoke_claude else "Hello"  # whose text is in base64
+        yield beside(ask=partial(api, stream=True), answer=held, beside="stream of a constant text")
 
 
 LISTED: Sequence[Kind] = (*list_chats(), *list_others(), *list_dialects())
@@ -289,7 +294,7 @@ def ask_once(port: int, kind: Kind, number: int) -> None:
             answer += piece
     held = kind.answer.replace("{}", str(number))
     if int(answer[9:12]) not in kind.statuses or held.encode() not in answer:
-        raise RuntimeError(f"the answer to {kind.name} is not {sorted(kind.statuses)} with {held!r}: {answer.decode()}")
+        raise RuntimeError(f"the answer to {kind.name} is not {sorted(kind.statuses)} with {held!r}: {answer!r}")
 
 
 def measure_kinds(

@@ -94,6 +94,7 @@ export interface Content {
   items?: (Table & { type: string })[];
   parts?: Table[];
   reasoning?: string;
+  citations?: (Table & { url: string })[];
   annotations?: Table[];
   logprobs?: number[];
   finish?: string;

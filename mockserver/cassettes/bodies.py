@@ -11,7 +11,7 @@ from binascii import Error
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from json import JSONDecoder, JSONEncoder
 from json.encoder import encode_basestring, encode_basestring_ascii
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -71,6 +71,29 @@ class Style(Struct, frozen=True):
 COMPACT = Style()
 
 
+FEWEST_ATTACHED = 4_096  # bytes of an answer that is no text, from which on it has a file of its own
+
+
+class Attachments(Protocol):
+    """The files beside a cassette, with answers that are no text."""
+
+    def save(self, data: bytes, media_type: str) -> str:
+        """Keep bytes in a file, and return its name. Raises CassetteError."""
+
+    def load(self, name: str) -> bytes:
+        """Return what is in a file. Raises ValueError that says what is wrong."""
+
+
+def belongs_in_file(body: bytes) -> bool:
+    """Return whether the body of an answer is no text, and large."""
+    if len(body) < FEWEST_ATTACHED:
+        return False
+    try:
+        return bool(_ODD.search(body.decode("utf-8")))
+    except UnicodeDecodeError:
+        return True
+
+
 def write_body(body: bytes, *, plain: bool = False) -> Mapping[str, Json]:
     """Return a body as a table: json and its style, text, or base64; `plain`: never as JSON."""
     try:
@@ -94,10 +117,15 @@ def parse_json(text: str) -> tuple[Json, Style] | None:
     return None
 
 
-def read_body(node: Node) -> bytes:
-    """Return the bytes of a body. Raises Refused."""
-    kind = read_kind(node, "a body", _KINDS)
+def read_body(node: Node, files: "Attachments | None" = None) -> bytes:
+    """Return the bytes of a body, which may be in a file. Raises Refused."""
+    kind = read_kind(node, "a body", _KINDS if files is None else {**_KINDS, "file": ()})
     value = node.value[kind]
+    if kind == "file" and files is not None:
+        try:
+            return files.load(read_text(value))
+        except ValueError as why:
+            raise Refused(str(why), value.spot) from None
     if kind == "base64":
         return read_base64(value)
     text = read_text(value) if kind == "text" else read_style(node.value.get("style")).write(read_json(value))

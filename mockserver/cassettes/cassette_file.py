@@ -12,6 +12,7 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from shutil import copymode
@@ -21,6 +22,7 @@ from typing import Annotated, NamedTuple
 from msgspec import Meta, MsgspecError, Struct
 from msgspec.json import decode, encode
 
+from mockserver.cassettes.bodies import belongs_in_file
 from mockserver.cassettes.format import HEAD, EpisodeDocument, read_documents, write_document
 from mockserver.config.errors import CassetteError
 from mockserver.config.source import did_you_mean
@@ -44,6 +46,7 @@ class CassetteFile:
         self.written_stamp = Stamp()  # the state of the file after the last write here
         self._count = 0  # of its episodes at that time
         self._note = AppendNote(path)
+        self.attachments = AttachedFiles(path)
         self._turn = Lock()
 
     @property
@@ -73,7 +76,7 @@ class CassetteFile:
 
     def append(self, episode: Episode) -> int:
         """Append an episode durably and return its number, from 1. Raises CassetteError."""
-        added = write_document(episode).encode("utf-8")
+        added = write_document(episode, self.attachments).encode("utf-8")
         with self._turn, self._open_exclusively() as file:
             count, size = self._count_episodes(file), file.status.st_size
             if size == 0:
@@ -96,7 +99,8 @@ class CassetteFile:
             data = file.read(0)
             found = self._parse(data)
             wanted = change(tuple(document.episode for document in found))
-            fresh = "".join((_find_head(data, found), *_write_documents(found, wanted))).encode("utf-8")
+            documents = _write_documents(found, wanted, self.attachments)
+            fresh = "".join((_find_head(data, found), *documents)).encode("utf-8")
             self._check_size(len(fresh))
             try:
                 self.written_stamp = replace_file(self.path, fresh, file)
@@ -104,13 +108,14 @@ class CassetteFile:
                 raise explain_system_error(self.path, "replaced", error) from None
             _sync_folder(self.path.parent)
             self._count = len(wanted)
+            self.attachments.keep_only([episode.reply.body for episode in wanted])
             return wanted
 
     def _parse(self, data: bytes) -> tuple[EpisodeDocument, ...]:
         if not data:
             return ()
         known = _remember_documents(self.path)
-        found = read_documents(data, str(self.path), known)
+        found = read_documents(data, str(self.path), known, self.attachments)
         known.clear()
         known.update((document.text, document) for document in found)
         return found
@@ -163,6 +168,66 @@ class CassetteFile:
             )
 
 
+class AttachedFiles:
+    """The files beside a cassette, in a folder of its name: `speech.files/0123456789abcdef.mp3` of `speech.yaml`.
+
+    Each is named by the hash of what is in it.
+    """
+
+    def __init__(self, cassette: Path) -> None:
+        self.folder = cassette.with_suffix(".files")
+
+    def save(self, data: bytes, media_type: str) -> str:
+        """Keep bytes in a file, and return its name. Raises CassetteError."""
+        ending = _ENDINGS.get(media_type.partition(";")[0].strip().lower(), "bin")
+        name = f"{sha256(data).hexdigest()[:_DIGITS]}.{ending}"
+        path = self.folder / name
+        try:
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            if not path.exists():
+                replace_file(path, data)
+        except OSError as error:
+            raise explain_system_error(path, "written", error) from None
+        return name
+
+    def load(self, name: str) -> bytes:
+        """Return what is in a file. Raises ValueError that says what is wrong."""
+        if not _ATTACHED.fullmatch(name):
+            raise ValueError(f"write the name of a file in {self.folder.name}, such as 0123456789abcdef.mp3")
+        try:
+            data = (self.folder / name).read_bytes()
+        except OSError as error:
+            raise ValueError(f"{self.folder.name}/{name} cannot be read: {error.strerror}") from None
+        if not sha256(data).hexdigest().startswith(name.partition(".")[0]):
+            raise ValueError(f"{self.folder.name}/{name} was changed: its hash is another one")
+        return data
+
+    def keep_only(self, bodies: Sequence[bytes]) -> None:
+        """Remove the files with none of these bodies."""
+        if self.folder.is_dir():
+            kept = {sha256(body).hexdigest()[:_DIGITS] for body in bodies if belongs_in_file(body)}
+            for file in self.folder.iterdir():
+                if _ATTACHED.fullmatch(file.name) and file.stem not in kept:
+                    file.unlink(missing_ok=True)
+
+
+_DIGITS = 16  # of the hash
+_ATTACHED = re.compile(rf"[0-9a-f]{{{_DIGITS}}}\.[a-z0-9]+")
+_ENDINGS = {
+    "audio/mpeg": "mp3",
+    "audio/wav": "wav",
+    "audio/flac": "flac",
+    "audio/aac": "aac",
+    "audio/opus": "opus",
+    "audio/pcm": "pcm",
+    "image/png": "png",
+    "image/jpeg": "jpg",
+    "image/webp": "webp",
+    "application/zip": "zip",
+    "application/pdf": "pdf",
+}
+
+
 @lru_cache(maxsize=4)
 def _remember_documents(path: Path) -> dict[str, EpisodeDocument]:
     """Return the documents that were last read from a file, by their texts, for whoever reads it to keep up to date.
@@ -173,10 +238,12 @@ def _remember_documents(path: Path) -> dict[str, EpisodeDocument]:
     return {}
 
 
-def _write_documents(found: Sequence[EpisodeDocument], wanted: Sequence[Episode]) -> Iterator[str]:
+def _write_documents(
+    found: Sequence[EpisodeDocument], wanted: Sequence[Episode], files: "AttachedFiles"
+) -> Iterator[str]:
     existing = {id(document.episode): document.text for document in found if not document.is_edited}
     for episode in wanted:
-        text = existing.get(id(episode)) or write_document(episode)
+        text = existing.get(id(episode)) or write_document(episode, files)
         yield text if text.endswith("\n") else text + "\n"
 
 

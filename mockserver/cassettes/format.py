@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import PurePath
 from types import MappingProxyType
@@ -19,7 +20,9 @@ from msgspec.structs import replace
 
 from mockserver.cassettes.bodies import (
     LINE_ENDS,
+    Attachments,
     EventLayout,
+    belongs_in_file,
     find_layout,
     parse_milliseconds,
     read_body,
@@ -67,11 +70,14 @@ class EpisodeDocument(Struct, frozen=True):
 
 
 def read_documents(
-    data: bytes, file: str, known: Mapping[str, EpisodeDocument] = MappingProxyType({})
+    data: bytes,
+    file: str,
+    known: Mapping[str, EpisodeDocument] = MappingProxyType({}),
+    files: Attachments | None = None,
 ) -> tuple[EpisodeDocument, ...]:
     """Return the episodes of a file with their documents. Those that are `known`, by their text, are not parsed again.
 
-    Raises CassetteError, with the place of each mistake.
+    `files` has the answers that are in files beside it. Raises CassetteError, with the place of each mistake.
     """
     sections = tuple(_split(_decode(data, file), file))
     found: list[EpisodeDocument] = []
@@ -79,7 +85,7 @@ def read_documents(
     with pause_collector():
         for number, section in enumerate(sections[_check_head(sections) :], 1):
             try:
-                document = known.get(section.text) or _read_document(section.text)
+                document = known.get(section.text) or _read_document(section.text, files)
                 found.append(_add_source(document, f"cassette {PurePath(file).name}#{number}"))
             except Refused as refused:
                 mistakes.append(section.locate(refused))
@@ -90,10 +96,10 @@ def read_documents(
     return tuple(found)
 
 
-def read_episode(text: str) -> Episode:
+def read_episode(text: str, files: Attachments | None = None) -> Episode:
     """Return the episode of one document, parsed as YAML without the fast way for events. Raises CassetteError."""
     try:
-        return _read_episode(parse(text))[0]
+        return _read_episode(parse(text), files)[0]
     except Refused as refused:
         raise CassetteError(_Section(text, 0, "").locate(refused)) from None
 
@@ -180,28 +186,30 @@ class _EventLines(Struct, frozen=True):
     texts: Sequence[str]
 
 
-def _read_document(text: str) -> EpisodeDocument:
+def _read_document(text: str, files: Attachments | None) -> EpisodeDocument:
     """Parse an episode: its events line by line, or as YAML if they are not laid out as we write them."""
     if found := _FRAMES.search(text):
         lines = _EventLines(text.count("\n", 0, found.start()), found[1].split("\n")[:-1])
         with suppress(Refused):
             node = parse(f"{text[: found.start()]}  frames: []\n{text[found.end() :]}")
-            episode, stated_hash = _read_episode(node, lines)
+            episode, stated_hash = _read_episode(node, files, lines)
             if episode.reply.frames:
                 return EpisodeDocument(episode, text, stated_hash)
-    episode, stated_hash = _read_episode(parse(text))
+    episode, stated_hash = _read_episode(parse(text), files)
     return EpisodeDocument(episode, text, stated_hash)
 
 
 _BEGIN = f'"version: {VERSION}"'
 
 
-def _read_episode(node: Node | None, events: _EventLines | None = None) -> tuple[Episode, str]:
+def _read_episode(
+    node: Node | None, files: Attachments | None, events: _EventLines | None = None
+) -> tuple[Episode, str]:
     """Return the episode, and the stated hash of its answer's body. Raises Refused."""
     if node is None:
         raise Refused("an episode is missing here: was the file cut off?", (0, 0))
     table = _read_table(node, "an episode", _EPISODE, ("dialect", "request", "reply"))
-    reply, stated = _read_reply(table["reply"], events)
+    reply, stated = _read_reply(table["reply"], files, events)
     names = {name: read_text(table[name]) for name in ("dialect", "operation", "model") if name in table}
     at = _read_optional(table.get("at"), _read_time, 0.0)
     request = _read_request(table["request"])
@@ -219,7 +227,7 @@ def _read_request(node: Node) -> Sent:
     )
 
 
-def _read_reply(node: Node, events: _EventLines | None) -> tuple[Recorded, str]:
+def _read_reply(node: Node, files: Attachments | None, events: _EventLines | None) -> tuple[Recorded, str]:
     table = _read_table(node, "a reply", _REPLY, ("status",))
     hashed = table.get("sha256")
     if hashed is None:
@@ -230,7 +238,7 @@ def _read_reply(node: Node, events: _EventLines | None) -> tuple[Recorded, str]:
     reply = Recorded(
         status=_read_status(table["status"]),
         headers=_read_optional(table.get("headers"), _read_headers, ()),
-        body=_read_optional(table.get("body"), read_body, b""),
+        body=_read_optional(table.get("body"), partial(read_body, files=files), b""),
         frames=_read_frames(table["frames"], layout, events) if "frames" in table else None,
         took=_read_optional(table.get("took"), read_seconds, 0.0),
     )
@@ -364,12 +372,12 @@ def _shorten(text: str) -> str:
     return line if len(line) <= MAX_SUMMARY and len(text) <= 4 * MAX_SUMMARY else line[: MAX_SUMMARY - 1] + "…"
 
 
-def write_document(episode: Episode) -> str:
+def write_document(episode: Episode, files: Attachments | None = None) -> str:
     """Return the YAML document of an episode, from `---` on. Raises CassetteError if it cannot be written."""
     episode = round_times(episode)
     for plain in (False, True):
-        text = _write(episode, plain=plain)
-        if _is_restorable(text, episode):
+        text = _write(episode, files, plain=plain)
+        if _is_restorable(text, episode, files):
             return text
     raise CassetteError(
         f"a call to {episode.dialect} cannot be recorded: its path, query or headers are not valid text "
@@ -389,14 +397,14 @@ def _round_time(seconds: float) -> float:
     return parse_milliseconds(write_milliseconds(seconds))
 
 
-def _is_restorable(text: str, episode: Episode) -> bool:
+def _is_restorable(text: str, episode: Episode, files: Attachments | None) -> bool:
     try:
-        return read_episode(text) == episode and len(text.encode()) > 0
+        return read_episode(text, files) == episode and len(text.encode()) > 0
     except (CassetteError, UnicodeEncodeError):
         return False
 
 
-def _write(episode: Episode, *, plain: bool) -> str:
+def _write(episode: Episode, files: Attachments | None, *, plain: bool) -> str:
     at = datetime.fromtimestamp(episode.at, UTC).isoformat(timespec="milliseconds")
     table = {
         "call": summarize(episode),
@@ -405,7 +413,7 @@ def _write(episode: Episode, *, plain: bool) -> str:
         "operation": episode.operation,
         "model": episode.model,
         "request": _write_request(episode.request, plain=plain),
-        "reply": _write_reply(episode.reply, plain=plain),
+        "reply": _write_reply(episode.reply, files, plain=plain),
     }
     return "\n".join(("---", *write_yaml(table), ""))
 
@@ -421,12 +429,14 @@ def _write_request(sent: Sent, *, plain: bool) -> Mapping[str, Json]:
     return table
 
 
-def _write_reply(reply: Recorded, *, plain: bool) -> Mapping[str, Json]:
+def _write_reply(reply: Recorded, files: Attachments | None, *, plain: bool) -> Mapping[str, Json]:
     table: dict[str, Json] = {"status": Verbatim(str(reply.status))}
     if reply.headers:
         table["headers"] = _write_headers(reply.headers, plain=plain)
     table["took"] = Verbatim(write_milliseconds(reply.took))
-    if reply.body:
+    if files is not None and belongs_in_file(reply.body):
+        table["body"] = {"file": files.save(reply.body, dict(reply.headers).get("content-type", ""))}
+    elif reply.body:
         table["body"] = write_body(reply.body, plain=plain)
     if reply.frames is not None:
         layout = find_layout(reply.frames)

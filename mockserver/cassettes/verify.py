@@ -316,5 +316,5 @@ _SHAPES: Mapping[str, Any] = {
     "model": {"id": str},
     "named_models": {"models?": ([_NAMED], None), "publisherModels?": ([_NAMED], None)},
     "named_model": _NAMED,
-    **{name: kind.wire for name, kind in ARTIFACTS.items()},
+    **{name: kind.wire for name, kind in ARTIFACTS.items() if kind.wire},
 }

@@ -23,13 +23,19 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("host", "port", "workers", "reload", "log", "cors", "allowed_hosts", "control_token"),
         *("inspector", "inspector_writes", "source_headers", "sockets"),
     ),
-    "Answers": ("unmatched", "lint", "seed", "clock", "ids", "tokenizer", "timing", "profiles", "background_polls"),
+    "Answers": (
+        *("unmatched", "lint", "seed", "clock", "ids", "tokenizer", "timing", "profiles", "background_polls"),
+        *("webhook_url", "webhook_secret"),
+    ),
     "Provider": ("dialect", "hosts", "models", "known_models", "keys", "limits", "validation", "strict", "replay"),
     "Record and replay": (
         *("cassette", "cassettes", "record", "record_errors", "upstream", "upstream_timeout"),
         *("match", "scrub", "allow_secrets", "replay_speed"),
     ),
-    "Memory": ("state", "stored_answers", "stored_bytes", "journal_calls", "journal_bytes", "max_body", "max_unsent"),
+    "Memory": (
+        *("state", "stored_answers", "stored_bytes", "journal_calls", "journal_bytes"),
+        *("max_body", "max_upload", "max_unsent"),
+    ),
 }
 
 

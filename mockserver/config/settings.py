@@ -1,5 +1,6 @@
 """The settings: every one with its type, default and description."""
 
+from base64 import b64decode
 from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, ClassVar, Literal, Self
 from urllib.parse import urlsplit
@@ -36,6 +37,7 @@ from mockserver.config.types import (
     parse_json_path,
     split_texts,
 )
+from mockserver.core.http import is_loopback
 from mockserver.core.json import Json
 from mockserver.core.mcp_server import is_upstream_name
 from mockserver.core.plan import Timing
@@ -297,6 +299,26 @@ def _check_addresses(upstreams: Mapping[str, str]) -> Mapping[str, str]:
 MCP_ADDRESS = "MOCKSERVER_MCP_"  # plus the name of an MCP server: the variable of its URL, for programs
 UPSTREAM_KEY = "MOCKSERVER_UPSTREAM_KEY_"  # plus a dialect: the variable of the key to send upstream
 
+
+def _check_webhook_url(url: str | None) -> str | None:
+    parts = urlsplit(url or "http://localhost")
+    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.fragment:
+        raise PydanticCustomError("expected", "an http(s) address such as http://localhost:3000/webhooks")
+    if not is_loopback(parts.hostname):
+        raise PydanticCustomError(
+            "refused", "webhooks are sent to this machine only: use localhost, and forward them from there"
+        )
+    return url
+
+
+def _check_webhook_secret(secret: str) -> str:
+    try:
+        b64decode(secret.removeprefix("whsec_") if secret.startswith("whsec_") else "", validate=True)
+    except ValueError:
+        raise PydanticCustomError("expected", "base64 after whsec_, as in whsec_c2VjcmV0") from None
+    return secret
+
+
 _URLS = {"type": "object", "additionalProperties": {"type": "string", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://[^@?#]+$"}}
 Upstreams = Annotated[
     Mapping[str, str],
@@ -304,6 +326,12 @@ Upstreams = Annotated[
     AfterValidator(_check_addresses),
     WithJsonSchema(lambda: {"anyOf": [_URLS, {"type": ["array", "string"], "items": {"type": "string"}}]}),
 ]
+WebhookUrl = Annotated[
+    str | None,
+    AfterValidator(_check_webhook_url),
+    WithJsonSchema(lambda: {"type": "string", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://[^@#]+$"}),
+]
+WebhookSecret = Annotated[str, AfterValidator(_check_webhook_secret)]
 Scrubs = Annotated[tuple[Scrub, ...], BeforeValidator(_read_scrubs)]
 
 
@@ -421,6 +449,18 @@ class Settings(BaseTable, title="settings"):
     background_polls: int = field(
         1, ge=0, description="How many retrievals find a background response in progress before it is complete."
     )
+    webhook_url: WebhookUrl = field(
+        None,
+        description="Where to send webhooks that tell how batches, jobs, evals and background responses end: a URL on "
+        "this machine. These then end by themselves, not after look-ups.",
+        examples=["http://localhost:3000/webhooks"],
+    )
+    webhook_secret: WebhookSecret = field(
+        "whsec_bW9ja3NlcnZlci13ZWJob29rLXNlY3JldA==",
+        repr=False,
+        min_length=1,
+        description="The secret that signs webhooks, which the receiver knows, too: whsec_ and base64.",
+    )
     journal_calls: int = field(
         1000, ge=0, description="How many calls the journal keeps for each namespace; the oldest go first."
     )
@@ -430,6 +470,11 @@ class Settings(BaseTable, title="settings"):
         description="How many bytes of calls the journal keeps for each namespace; the oldest go first.",
     )
     max_body: Size = field(10_000_000, ge=1, description="The largest request body, in bytes or as 10MB.")
+    max_upload: Size = field(
+        512_000_000,
+        ge=1,
+        description="The largest request with files, such as an upload; what is over 1 MB is kept on disk.",
+    )
     max_unsent: Size = field(
         256_000_000,
         ge=1,
@@ -489,6 +534,11 @@ class Settings(BaseTable, title="settings"):
     source_headers: bool = field(True, description="Add x-mockserver-source and x-mockserver-call to answers.")
     reload: bool = field(True, description="Watch rules files and cassettes, and apply valid changes at once.")
     log: Literal["none", "text", "json"] = field("none", description="Log a line for each request, as text or JSON.")
+
+    @property
+    def polls(self) -> int:
+        """How many retrievals find a background response in progress: none where webhooks tell how it ends."""
+        return 0 if self.webhook_url else self.background_polls
 
     def find_validation(self, dialect: str) -> Validation:
         return find_validation(dialect, self.validation)

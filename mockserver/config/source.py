@@ -150,7 +150,6 @@ _SAME: Mapping[str, str] = {
     "stopreason": "finish",
     "finish_reason": "finish",
     "finishreason": "finish",
-    "citations": "annotations",
     "input_tokens": "prompt_tokens",
     "prompttokencount": "prompt_tokens",
     "output_tokens": "completion_tokens",

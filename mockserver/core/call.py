@@ -107,20 +107,30 @@ Entry = TypeVar("Entry")
 
 
 class Page(Struct, frozen=True):
-    """At most `limit` entries after the one named `after`; `backwards`: newest first."""
+    """At most `limit` entries after the one named `after`, or the last ones before that named `before`.
+
+    `backwards`: newest first.
+    """
 
     after: str | None = None
     limit: int = 20
     backwards: bool = False
+    before: str | None = None
 
     def of(self, entries: Sequence[Entry], name: Callable[[Entry], str]) -> tuple[tuple[Entry, ...], bool]:
-        """Return the entries of this page, and whether others follow. Nothing follows an unknown name."""
+        """Return the entries of this page, and whether there are others beyond it.
+
+        Nothing is after an unknown name, or before it.
+        """
         ordered = entries[::-1] if self.backwards else entries
-        start = 0
+        start, end = 0, len(ordered)
         if self.after is not None:
-            start = next((at + 1 for at, entry in enumerate(ordered) if name(entry) == self.after), len(ordered))
-        end = start + self.limit
-        return tuple(ordered[start:end]), len(ordered) > end
+            start = next((at + 1 for at, entry in enumerate(ordered) if name(entry) == self.after), end)
+        if self.before is not None:
+            end = next((at for at, entry in enumerate(ordered) if name(entry) == self.before), start)
+        if self.before is not None and self.after is None:
+            return tuple(ordered[max(start, end - self.limit) : end]), end - start > self.limit
+        return tuple(ordered[start : min(start + self.limit, end)]), end - start > self.limit
 
 
 FIRST_PAGE = Page()
@@ -259,6 +269,7 @@ class Call(Struct, frozen=True, dict=True):
     previous_response_id: str | None = None  # of the response that this call continues
     page: Page = FIRST_PAGE  # the requested part of a list
     batch: "tuple[Call | Exception, ...]" = ()  # what a batch asks for, or why it is refused
+    custom_id: str = ""  # the name that the batch gives it of which it is a part
     tokenizer: Tokenizer = APPROX  # of the model
     part_tokens: Callable[[Mapping[str, Json]], int] = part_tokens  # of an image, a file, ... as the provider counts
     message_tokens: int = 3  # that the provider counts for each message, and for the conversation

@@ -131,6 +131,18 @@ _write_short_event = lru_cache(maxsize=1024)(_write_event)
 _write_short_run = lru_cache(maxsize=512)(_write_run)
 
 
+def write_chunk(data: bytes) -> bytes:
+    """Return the chunk that holds these bytes."""
+    return _write_short_chunk(data) if len(data) <= _SHORT_EVENT else _write_chunk(data)
+
+
+def _write_chunk(data: bytes) -> bytes:
+    return _write_event(CHUNK, close_chunk(data))
+
+
+_write_short_chunk = lru_cache(maxsize=1024)(_write_chunk)
+
+
 def write_chunks(before: bytes, pieces: Sequence[bytes], after: bytes) -> bytes:
     """Return the chunks that hold these pieces, each between `before` and `after`."""
     if len(pieces) <= _FEW and sum(map(len, pieces)) <= _SHORT_TEXT:

@@ -206,6 +206,7 @@ class Exchange(Struct, eq=False):
     unrecorded: str = ""  # why it was not recorded although it should be
     asked: float | None = None  # when the request was complete, by `monotonic`
     is_socket: bool = False  # the client made the request over a WebSocket
+    part_of: str = ""  # what it is a part of, as no request of its own: `line 3 of batch_1, custom_id "a"`
     unaffected: bool = False  # what its faults would change is not in the answer
     size: int = 0  # of a paced stream that goes on: 0, and `written` knows
     unkept: int = 0  # frames sent but not kept

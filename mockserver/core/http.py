@@ -192,6 +192,7 @@ class HttpRequest(Struct, frozen=True, dict=True):
     namespace: str = "default"
     path_params: Mapping[str, str] = {}
     turn: SocketTurn | None = None  # on a WebSocket
+    form: Any = None  # `FormReader` in dialects/_forms: what has read the body, if it is too large to be kept in `body`
 
     __repr__, __rich_repr__ = make_reprs("headers")
 

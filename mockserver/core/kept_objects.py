@@ -4,6 +4,7 @@ Their bodies are in the provider's shape from the start: a dialect makes and cha
 """
 
 from collections.abc import Mapping
+from typing import BinaryIO, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,6 +12,21 @@ from msgspec.structs import replace
 from mockserver.core.http import Headers
 from mockserver.core.json import Json
 
+
+class LargeData(Protocol):
+    """The bytes of a file that are too many to be kept in memory."""
+
+    @property
+    def sha256(self) -> str:
+        """Return the hash of the bytes."""
+
+    def __len__(self) -> int: ...
+
+    def open(self) -> BinaryIO:
+        """Open the bytes for reading."""
+
+
+Data = bytes | LargeData
 BARE_SIZE = 2_000  # bytes of an object beside its texts
 
 
@@ -19,8 +35,8 @@ class KeptObject(Struct, frozen=True):
 
     `made_by` is the operation that makes objects of its kind. `owner` is the id of the object that it belongs to.
     `ahead` are its statuses before the last one: the first is that of now, and each retrieval drops one. `data` are the
-    bytes of a file. `members` are the ids of objects that it groups. `gone`: it was deleted. `invented`: nobody made
-    it, so it is not kept.
+    bytes of a file. `members` are the ids of objects that it groups. `model` is the name of the model that a job makes.
+    `gone`: it was deleted. `invented`: nobody made it, so it is not kept.
     """
 
     dialect: str
@@ -29,8 +45,9 @@ class KeptObject(Struct, frozen=True):
     body: Mapping[str, Json]
     owner: str = ""
     ahead: tuple[str, ...] = ()
-    data: bytes = b""
+    data: Data = b""
     members: tuple[str, ...] = ()
+    model: str = ""
     gone: bool = False
     invented: bool = False
 
@@ -41,15 +58,19 @@ class KeptObject(Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """Return about how many bytes it takes."""
-        return (
-            BARE_SIZE + len(self.data) + 60 * len(self.members) + sum([len(str(value)) for value in self.body.values()])
-        )
+        """Return about how many bytes of memory it takes."""
+        held = len(self.data) if isinstance(self.data, bytes) else 0
+        return BARE_SIZE + held + 60 * len(self.members) + sum([len(str(value)) for value in self.body.values()])
 
     @property
     def status(self) -> str:
         """Return its status; objects of most kinds have none."""
         return self.ahead[0] if self.ahead else str(self.body.get("status") or "")
+
+    @property
+    def made_model(self) -> str:
+        """Return the name of the model that exists because of it, if one does."""
+        return self.model if self.status == "succeeded" else ""
 
     def change(self, **fields: Json) -> "KeptObject":
         """Return it with other values of some fields."""
@@ -65,5 +86,5 @@ class ObjectView(Struct, frozen=True):
     """What a call about objects is answered with: a JSON object, or the bytes of a file with their header fields."""
 
     body: Mapping[str, Json] = {}
-    data: bytes | None = None
+    data: Data | None = None
     headers: Headers = ()

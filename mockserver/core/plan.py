@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mockserver.core.action import Fault
 from mockserver.core.call import TOOL_NAME, Call, Message, ToolCall
 from mockserver.core.episode import Recorded
-from mockserver.core.http import Frame, Headers
+from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, ObjectView, make_key
 from mockserver.core.mcp_server import McpDocument, McpExtras, McpState, McpStream
@@ -424,7 +424,9 @@ class Plan(Struct, frozen=True, gc=False):
     trace: tuple[str, ...] = ()  # steps, branches and faults of rules: `rule rules.yaml:14 weather: steps[1]`
     remarks: tuple[str, ...] = ()  # those on the call, and why no model could answer so, with the rule's place
     history_remarks: tuple[str, ...] = ()  # why the live provider would refuse the history of its call
-    carried_out: "tuple[CarriedOut, ...]" = ()  # calls of MCP servers that the provider makes for the answer
+    carried_out: "tuple[CarriedOut, ...]" = ()  # other calls that were answered for this one
+    events: "tuple[WebhookEvent, ...]" = ()  # what a webhook tells because of the call
+    release: Callable[[], None] | None = None  # gives back, once the answer is sent, what no other call may use
 
     @property
     def is_service(self) -> bool:
@@ -434,14 +436,35 @@ class Plan(Struct, frozen=True, gc=False):
     @property
     def rendered(self) -> "Plan":
         """Return the plan as it is kept after rendering."""
-        left = self.outcome.usage if type(self.outcome) is Answer else None
+        if type(self.outcome) is Answer:
+            left: Usage | None = self.outcome.usage
+        else:
+            left = self.outcome if type(self.outcome) is Usage else None
         return Plan(  # by position, as names take longer
             left, self.source, UNTIMED, self.faults, self.modified_by, self.trace, self.remarks, self.history_remarks
         )
 
 
-class CarriedOut(Struct, frozen=True):
-    """A call that the provider makes for an answer, such as of a tool of an MCP server, and its own plan."""
+class WebhookEvent(Struct, frozen=True):
+    """Something that has happened to an object, `about` whose id webhooks tell: its `kind` is `batch.completed`, ..."""
 
-    call: Call
+    dialect: str
+    id: str
+    created: int
+    kind: str
+    about: str
+
+
+class CarriedOut(Struct, frozen=True):
+    """A call that was answered for another one, and its own plan: of a tool of an MCP server, or a line of a batch.
+
+    `call` is None if its request was refused, and `operation` what that asked for. `reply` is what it got, if that is
+    rendered already. `part_of` says which part of what it is: `line 3 of batch_1, custom_id "a"`.
+    """
+
+    http: HttpRequest
+    call: Call | None
     plan: Plan
+    operation: str = ""
+    reply: Reply | None = None
+    part_of: str = ""

@@ -1,7 +1,7 @@
 """A reply and its pace become actions; time is a number in a Wait. The only place that puts events into a framing."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain, islice, repeat
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.action import Action, Flush, Head, Wait, Write
-from mockserver.core.event_stream import write_chunks, write_event_message, write_event_messages
+from mockserver.core.event_stream import write_chunk, write_chunks, write_event_message, write_event_messages
 from mockserver.core.http import WITHOUT_BODY, Frame, FrameRun, Frames, HeaderLines, Headers, Parts, Reply
 from mockserver.core.lazy import join_batches
 from mockserver.core.plan import Timing
@@ -191,15 +191,11 @@ def write_event(frame: Frame | FrameRun | bytes) -> bytes:
 
 def _write_messages(frame: Frame | FrameRun) -> bytes:
     """Return an event, or a run of them, as messages of Amazon's event streams."""
-    if frame.framing == "chunk":
-        return write_chunks(*_split_event(frame))
+    holds_chunks, name = frame.framing == "chunk", frame.event or ""
     if type(frame) is Frame:
-        return write_event_message(frame.event or "", frame.data)
-    return write_event_messages(frame.event or "", *_split_event(frame))
-
-
-def _split_event(frame: Frame | FrameRun) -> tuple[bytes, Sequence[bytes], bytes]:
-    return (b"", (frame.data,), b"") if isinstance(frame, Frame) else (frame.before, frame.pieces, frame.after)
+        return write_chunk(frame.data) if holds_chunks else write_event_message(name, frame.data)
+    around = frame.before, frame.pieces, frame.after
+    return write_chunks(*around) if holds_chunks else write_event_messages(name, *around)
 
 
 @lru_cache(maxsize=256)

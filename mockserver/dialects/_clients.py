@@ -92,7 +92,7 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
         variables={"DEEPSEEK_API_BASE": "{address}/deepseek", "DEEPSEEK_API_KEY": "{key}"},
     ),
     "fireworks": ClientConfig(
-        mounts=("/fireworks/inference/v1", "/fireworks/v1"),
+        mounts=("/fireworks/inference/v1", "/fireworks/inference/v1/v1", "/fireworks/v1"),  # LangChain adds a /v1
         variables={
             "FIREWORKS_BASE_URL": "{address}/fireworks/inference",
             "FIREWORKS_API_KEY": "{key}",
@@ -188,7 +188,7 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
     "tzafon": ClientConfig(
         mounts=("/tzafon/v1",), variables={"LIGHTCONE_BASE_URL": "{address}/tzafon", "TZAFON_API_KEY": "{key}"}
     ),
-    "voyage": ClientConfig(mounts=("/voyage",), variables={"VOYAGE_API_KEY": "{key}"}),
+    "voyage": ClientConfig(mounts=("/voyage/v1", "/voyage"), variables={"VOYAGE_API_KEY": "{key}"}),
     "vllm": ClientConfig(
         mounts=("/vllm/v1", "/vllm"),
         variables={"HOSTED_VLLM_API_BASE": "{address}/vllm/v1", "HOSTED_VLLM_API_KEY": "{key}"},

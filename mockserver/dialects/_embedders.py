@@ -12,7 +12,7 @@ from mockserver.core.lazy import FEW, LazySequence
 from mockserver.core.plan import Failure
 from mockserver.dialects._embeddings import ENCODINGS
 from mockserver.dialects._errors import ErrorTable, retry_lines
-from mockserver.dialects._parse import Body
+from mockserver.dialects._parse import BAD_JSON, OTHER_MEDIA, Body
 from mockserver.dialects._reply import json_reply, request_id_line
 from mockserver.kinds.embeddings import Embeddings, Vector
 
@@ -72,6 +72,8 @@ def detail_fail(errors: ErrorTable) -> Callable[[HttpRequest, Failure, Call | No
     """Return what makes a failure an error of one text, `{"detail": ...}`."""
 
     def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
+        if (failure.message or "").startswith((BAD_JSON, OTHER_MEDIA)):  # which is OpenAI's
+            failure = failure.changed(message=None)
         resolved = errors.resolve(failure, http, call)
         lines = request_id_line(http, call) + retry_lines(failure)
         return json_reply(resolved.status, {"detail": resolved.message}, lines, failure.headers)

@@ -1,6 +1,8 @@
 """Multipart bodies (RFC 7578): the fields and files of a form."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from logging import CRITICAL, Logger
 from typing import Any
 
@@ -8,8 +10,10 @@ from msgspec import Struct
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, try_parse
+from mockserver.core.kept_objects import Data
 from mockserver.core.plan import Failure
 from mockserver.dialects._parse import clip
+from mockserver.media.large_data import DataWriter, read_data
 
 MAX_PARTS = 10_000
 _SILENT = Logger("forms", CRITICAL)  # the parser would log each broken body that a client sends
@@ -19,9 +23,14 @@ class Part(Struct, frozen=True):
     """One part of a form: a field, or a file if it has a file name."""
 
     name: str
-    data: bytes
+    content: Data
     file_name: str | None = None
     media_type: str | None = None
+
+    @property
+    def data(self) -> bytes:
+        """Return the whole content, which may be large."""
+        return read_data(self.content)
 
     @property
     def text(self) -> str:
@@ -44,56 +53,97 @@ class Form(Struct, frozen=True):
         return ((part.name, part.text) for part in self.parts if part.file_name is None)
 
 
-def read_form(content_type: str, body: bytes) -> Form:
-    """Return the form in a body of this `Content-Type`. Raises ValueError that says what is wrong with it."""
-    from python_multipart.exceptions import FormParserError  # few requests need it, and it takes 20 ms
-    from python_multipart.multipart import MultipartParser, parse_options_header
-
-    media, options = parse_options_header(content_type)
-    if media.lower() != b"multipart/form-data":
-        raise ValueError("the content type is not multipart/form-data")
-    boundary = options.get(b"boundary")
-    if not boundary:
-        raise ValueError("the content type has no boundary")
-    reader = _Reader()
-    try:
-        parser = MultipartParser(boundary, reader.callbacks)
-        parser.logger = _SILENT
-        parser.write(body)
-        parser.finalize()
-    except FormParserError as error:
-        raise ValueError(str(error)) from None
-    if not reader.ended:
-        raise ValueError("the body ends before its last boundary")
-    return Form(tuple(reader.parts))
+def write_form(fields: Mapping[str, Json | bytes]) -> tuple[str, bytes]:
+    """Return the `Content-Type` and the body of a form; bytes are files."""
+    boundary = sha256(repr(fields).encode()).hexdigest()
+    parts = list[bytes]()
+    for name, value in fields.items():
+        if isinstance(value, bytes):
+            ending = "wav" if value.startswith(b"RIFF") else "png"
+            head, content = f'name="{name}"; filename="{name}.{ending}"', value
+        else:
+            text = value if isinstance(value, str) else json.dumps(value)
+            head, content = f'name="{name}"', text.encode()
+        parts.append(f"--{boundary}\r\ncontent-disposition: form-data; {head}\r\n\r\n".encode() + content + b"\r\n")
+    return f"multipart/form-data; boundary={boundary}", b"".join((*parts, f"--{boundary}--\r\n".encode()))
 
 
-class _Reader:
-    """Collects what the parser finds."""
+def read_form(http: HttpRequest) -> Form:
+    """Return the form in a request. Raises ValueError that says what is wrong with it."""
+    if http.form is not None:
+        form: Form = http.form.finish()
+        return form
+    reader = FormReader(http.header("content-type") or "")
+    reader.write(http.body)
+    return reader.finish()
 
-    def __init__(self) -> None:
-        self.parts: list[Part] = []
-        self.ended = False
-        self._data = bytearray()
+
+class FormReader:
+    """Reads the body of a form piece by piece; files that are large are kept on disk.
+
+    Raises ValueError for a `Content-Type` that is of no form.
+    """
+
+    def __init__(self, content_type: str) -> None:
+        from python_multipart.multipart import MultipartParser, parse_options_header  # it takes 20 ms, and few need it
+
+        media, options = parse_options_header(content_type)
+        if media.lower() != b"multipart/form-data":
+            raise ValueError("the content type is not multipart/form-data")
+        boundary = options.get(b"boundary")
+        if not boundary:
+            raise ValueError("the content type has no boundary")
+        self._parts: list[Part] = []
+        self._problem = ""
+        self._ended = False
+        self._writer = DataWriter()
         self._header: tuple[bytearray, bytearray] = (bytearray(), bytearray())
         self._headers: dict[bytes, bytes] = {}
-        self.callbacks: Any = {
+        callbacks: Any = {
             "on_part_begin": self._begin,
             "on_part_data": self._add_data,
             "on_part_end": self._end,
             "on_header_field": self._add_name,
             "on_header_value": self._add_value,
             "on_header_end": self._end_header,
-            "on_end": self._finish,
+            "on_end": self._end_form,
         }
+        self._parser: Any = MultipartParser(boundary, callbacks)
+        self._parser.logger = _SILENT
+
+    def write(self, piece: bytes) -> None:
+        """Read the next piece of the body; what is wrong with it is told at its end."""
+        from python_multipart.exceptions import FormParserError
+
+        if self._problem:
+            return
+        try:
+            self._parser.write(piece)
+        except (FormParserError, ValueError) as error:
+            self.close(str(error))
+
+    def finish(self) -> Form:
+        """Return the form. Raises ValueError that says what is wrong with the body."""
+        if not self._problem:
+            self.close("" if self._ended else "the body ends before its last boundary")
+        if self._problem:
+            raise ValueError(self._problem)
+        return Form(tuple(self._parts))
+
+    def close(self, problem: str) -> None:
+        """Read no more; if there is a problem, nothing of what was read is kept."""
+        self._problem, self._parser = problem, None  # which refers to this
+        if problem:
+            self._parts.clear()
+            self._writer.discard()
 
     def _begin(self) -> None:
-        if len(self.parts) >= MAX_PARTS:
+        if len(self._parts) >= MAX_PARTS:
             raise ValueError(f"the body has more than {MAX_PARTS:,} parts")
-        self._data, self._headers = bytearray(), {}
+        self._writer, self._headers = DataWriter(), {}
 
     def _add_data(self, data: bytes, start: int, end: int) -> None:
-        self._data += memoryview(data)[start:end]
+        self._writer.write(memoryview(data)[start:end])
 
     def _add_name(self, data: bytes, start: int, end: int) -> None:
         self._header[0].extend(data[start:end])
@@ -112,18 +162,19 @@ class _Reader:
         _, options = parse_options_header(self._headers.get(b"content-disposition", b""))
         name, file_name = options.get(b"name"), options.get(b"filename")
         media_type = self._headers.get(b"content-type")
+        content = self._writer.finish()
         if name is not None:
-            self.parts.append(
+            self._parts.append(
                 Part(
                     name=name.decode("utf-8", "replace"),
-                    data=bytes(self._data),
+                    content=content,
                     file_name=None if file_name is None else file_name.decode("utf-8", "replace"),
                     media_type=None if media_type is None else media_type.decode("latin-1"),
                 )
             )
 
-    def _finish(self) -> None:
-        self.ended = True
+    def _end_form(self) -> None:
+        self._ended = True
 
 
 def nest_fields(form: Form) -> dict[str, Json]:
@@ -160,7 +211,7 @@ def parse_form(http: HttpRequest) -> Form:
     """Return the form in a request. Raises Failure if it has none."""
     content_type = http.header("content-type") or ""
     try:
-        return read_form(content_type, http.body)
+        return read_form(http)
     except ValueError as why:
         if "multipart/form-data" not in content_type.lower():
             message = f"Invalid Content-Type header ({clip(content_type)}), expected multipart/form-data."

@@ -23,7 +23,7 @@ from mockserver.dialects._errors import ProviderError, refuse
 from mockserver.dialects._fields import Model, integer, list_of, literal, optional, shape, text
 from mockserver.dialects._forms import nest_fields, parse_form
 from mockserver.dialects._parse import Body, Complaint, read_body, read_object, refuse_first, unknown_fields
-from mockserver.dialects._reply import STREAM_LINES, RequestLines, json_reply, merge_headers
+from mockserver.dialects._reply import STREAM_LINES, RequestLines, file_reply, json_reply, merge_headers
 from mockserver.kinds.images import USUAL_SIZE, Images
 from mockserver.kinds.objects import Objects
 from mockserver.media.formats import FORMATS
@@ -147,9 +147,7 @@ class ImagesApi(Struct, frozen=True):
         return replace(call, work=partial(_show_content, shown))
 
     def _render_content(self, call: Call, outcome: ObjectView) -> Reply:
-        lines = HeaderLines(self.lines(call.http, call))
-        data = outcome.data or b""
-        return Reply(200, (*lines, *outcome.headers, ("content-length", str(len(data)))), data)
+        return file_reply(outcome.data or b"", self.lines(call.http, call), outcome.headers)
 
 
 _BOOKKEEPING = ("stream", "user", "safety_identifier")

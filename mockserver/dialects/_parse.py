@@ -7,8 +7,8 @@ from math import isinf
 from typing import Any
 
 from jiter import from_json
-from msgspec import Struct
-from msgspec.json import encode
+from msgspec import MsgspecError, Raw, Struct
+from msgspec.json import Decoder, encode
 from pydantic_core import ErrorDetails, ValidationError
 
 from mockserver.core.call import Call, Page
@@ -149,6 +149,24 @@ def read_usual(model: TypedModel, http: HttpRequest) -> dict[str, Json] | None:
 _LEAST_DEEP = 2 * MAX_DEPTH  # characters
 
 
+_decode_fields = Decoder(dict[str, Raw]).decode
+
+
+def read_fields(body: bytes) -> dict[str, Raw] | None:
+    """Return the fields of an object, their values as they were written; None if this cannot be certain.
+
+    No field occurs twice; what is wrong within a value may be found later.
+    """
+    try:
+        fields = _decode_fields(body)
+    except (MsgspecError, ValueError, RecursionError):
+        return None
+    written = encode(fields)  # each key has a colon: a body with one that is stated twice has one more
+    return (
+        fields if len(written.replace(b":", b"")) - len(written) == len(body.replace(b":", b"")) - len(body) else None
+    )
+
+
 def complaints_of(model: Model, body: Json) -> Iterator[Complaint]:
     """Yield the first complaint of a model about a body, if there is one."""
     try:
@@ -220,12 +238,24 @@ def refuse_other_media(http: HttpRequest) -> None:
     media = http.header("content-type")
     if media and not essence(media).endswith("json"):
         hint = "(HINT: If you're using curl, you can pass -H 'Content-Type: application/json')"
-        message = f"Invalid Content-Type header ({clip(media)}), expected application/json. {hint}"
+        message = f"{OTHER_MEDIA} ({clip(media)}), expected application/json. {hint}"
         raise Failure("unsupported_media_type", message=message)
 
 
 def _make_json_failure(why: str) -> Failure:
-    return Failure("bad_json", message=f"We could not parse the JSON body of your request: {why}")
+    return Failure("bad_json", message=f"{BAD_JSON}{why}")
+
+
+# How OpenAI's words begin.
+BAD_JSON, OTHER_MEDIA = "We could not parse the JSON body of your request: ", "Invalid Content-Type header"
+
+
+def reword_unreadable(failure: Failure, bad_json: str, other_media: str) -> Failure:
+    """Return the failure to read a body in a provider's words: `bad_json` and what is wrong, or `other_media`."""
+    message = failure.message or ""
+    if message.startswith(BAD_JSON):
+        return failure.changed(message=bad_json + message.removeprefix(BAD_JSON))
+    return failure.changed(message=other_media) if message.startswith(OTHER_MEDIA) else failure
 
 
 def _explain_json_error(error: str, body: bytes) -> str:

@@ -15,6 +15,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
+from mockserver.core.kept_objects import Data
 from mockserver.core.lazy import FEW, LazySequence, join_batches
 from mockserver.core.plan import Answer, Models
 from mockserver.core.rates import Standing, Standings
@@ -22,6 +23,7 @@ from mockserver.core.seed import group_as_uuid
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import duration
 from mockserver.dialects._parse import parse_models
+from mockserver.media.large_data import split_data
 from mockserver.wire.template import Renderer
 
 LARGE_BODY = 1 << 18  # bytes; larger bodies are serialised while they are sent
@@ -58,6 +60,12 @@ def json_reply(
             headers = merge_headers(HeaderLines(json_type + lines), stated)
             return Reply(status, headers, tokens=tokens, pieces=pieces)
     return data_reply(status, data, lines, stated, tokens=tokens, json_type=json_type)
+
+
+def file_reply(data: Data, lines: str, stated: Headers) -> Reply:
+    """Return a reply with the bytes of a file, which are read while they are sent if they are many."""
+    headers = (*HeaderLines(lines), *stated, ("content-length", str(len(data))))
+    return Reply(200, headers, data) if isinstance(data, bytes) else Reply(200, headers, pieces=split_data(data))
 
 
 def data_reply(

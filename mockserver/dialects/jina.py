@@ -111,6 +111,8 @@ def _render_ranking(call: Call, outcome: Ranking) -> Reply:
 
 
 MESSAGES: Mapping[str, str] = {
+    "bad_json": "The request body is not valid JSON.",
+    "unsupported_media_type": "The content type must be application/json.",
     "invalid_key": "Invalid API key",
     "missing_key": "No API key provided",
     "model_not_found": "Model {model} not found",

@@ -1,10 +1,11 @@
 """Voyage: embeddings and rerank (https://docs.voyageai.com/reference)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
@@ -12,14 +13,26 @@ from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._embedders import (
     MAX_DIMENSIONS,
     MAX_INPUTS,
+    Write,
     detail_fail,
     embedding_reply,
     find_writer,
     make_embedding_call,
 )
 from mockserver.dialects._errors import ErrorRow, error_rows, plain_errors
-from mockserver.dialects._fields import Model, integer, list_of, literal, optional, shape, text_or
+from mockserver.dialects._fields import (
+    Model,
+    integer,
+    list_of,
+    literal,
+    open_shape,
+    optional,
+    shape,
+    tag_union,
+    text_or,
+)
 from mockserver.dialects._parse import (
+    Body,
     Complaint,
     bearer,
     clip,
@@ -45,6 +58,30 @@ EMBED = Model(
         output_dimension=optional(integer(1, MAX_DIMENSIONS)),
         output_dtype=optional(literal("float", "int8", "uint8", "binary", "ubinary")),
         encoding_format=optional(literal("base64")),
+    )
+)
+_IMAGES = ("image_url", "image_base64", "video_url", "video_base64")
+_SEGMENT = tag_union(
+    "type",
+    open_shape(type=literal("text"), text=str),
+    *(open_shape(type=literal(kind), **{kind: str}) for kind in _IMAGES),
+)
+_KINDS_OF_VECTORS = {
+    key: EMBED.schema["fields"][key] for key in ("input_type", "output_dimension", "output_dtype", "encoding_format")
+}
+# `POST /multimodalembeddings` and `POST /contextualizedembeddings`.
+MULTIMODAL = Model(
+    open_shape(
+        inputs=list_of(open_shape(content=list_of(_SEGMENT, 1)), 1, MAX_INPUTS),
+        model=str,
+        **_KINDS_OF_VECTORS,
+    )
+)
+CONTEXTUALIZED = Model(
+    open_shape(
+        inputs=list_of(text_or("<an array>", list_of(str, 1)), 1, MAX_INPUTS),
+        model=str,
+        **_KINDS_OF_VECTORS,
     )
 )
 RERANK = Model(
@@ -101,9 +138,55 @@ def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
 
 
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
+    return embedding_reply(call, outcome, _find_writer(call), {"total_tokens": outcome.prompt_tokens})
+
+
+def _parse_multimodal(http: HttpRequest, validation: Validation) -> Call:
+    body, parsed = read_request(MULTIMODAL, http, _refuse, validation)
+    inputs = [_join_segments(each["content"]) for each in parsed["inputs"]]
+    return make_embedding_call(http, NAME, body, inputs, dimensions=parsed.get("output_dimension"))
+
+
+def _join_segments(content: Sequence[Body]) -> Body:
+    """Return an input of texts and pictures as one of both."""
+    images = [segment[segment["type"]] for segment in content if segment["type"] != "text"]
+    text = "\n".join(segment["text"] for segment in content if segment["type"] == "text")
+    return {"text": text, "image": images[0] if images else None}
+
+
+def _render_multimodal(call: Call, outcome: Embeddings) -> Reply:
+    counts = {"text_tokens": outcome.prompt_tokens, "image_pixels": 0, "video_pixels": 0}
+    return embedding_reply(call, outcome, _find_writer(call), {**counts, "total_tokens": outcome.prompt_tokens})
+
+
+def _parse_contextualized(http: HttpRequest, validation: Validation) -> Call:
+    body, parsed = read_request(CONTEXTUALIZED, http, _refuse, validation)
+    chunks = [chunk for document in parsed["inputs"] for chunk in _list_chunks(document)]
+    return make_embedding_call(http, NAME, body, chunks, dimensions=parsed.get("output_dimension"))
+
+
+def _list_chunks(document: Json) -> Sequence[str]:
+    """Return the chunks of a document; one that came whole is one."""
+    return [document] if isinstance(document, str) else document
+
+
+def _render_contextualized(call: Call, outcome: Embeddings) -> Reply:
+    vectors, write = iter(outcome.vectors), _find_writer(call)
+    documents: list[Json] = []
+    for number, document in enumerate(call.raw["inputs"]):
+        data = []
+        for index, chunk in enumerate(_list_chunks(document)):
+            told = {"text": chunk} if isinstance(document, str) else {}
+            data.append({"object": "embedding", "embedding": write(next(vectors)), "index": index, **told})
+        documents.append({"object": "list", "data": data, "index": number})
+    usage = {"total_tokens": outcome.prompt_tokens}
+    body = {"object": "list", "data": documents, "model": outcome.model, "usage": usage}
+    return json_reply(200, body, request_id_line(call.http, call), outcome.headers)
+
+
+def _find_writer(call: Call) -> Write:
     raw = call.raw
-    write = find_writer(raw.get("output_dtype") or "float", is_coded=raw.get("encoding_format") == "base64")
-    return embedding_reply(call, outcome, write, {"total_tokens": outcome.prompt_tokens})
+    return find_writer(raw.get("output_dtype") or "float", is_coded=raw.get("encoding_format") == "base64")
 
 
 def _render_ranking(call: Call, outcome: Ranking) -> Reply:
@@ -125,6 +208,7 @@ _INVALID = "The request body is not valid JSON, or some arguments were not speci
 _NO_MODEL = f"Model {{model}} is not supported. Supported models are {[*MODELS]}.".replace("'", '"')
 MESSAGES: Mapping[str, str] = {
     "bad_json": _INVALID,
+    "unsupported_media_type": _INVALID,
     "bad_parameter": _INVALID,
     "invalid_key": "Provided API key is invalid.",
     "missing_key": "Provided API key is invalid.",
@@ -141,13 +225,14 @@ ERRORS = plain_errors(error_rows(ErrorRow, model_not_found=ErrorRow(400)), MESSA
 DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,
-    omissible="/v1",
     operations=(
-        Operation("embeddings", "POST", "/v1/embeddings", _parse_embeddings, _render_embeddings),
+        Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
+        Operation("embeddings", "POST", "/multimodalembeddings", _parse_multimodal, _render_multimodal),
+        Operation("embeddings", "POST", "/contextualizedembeddings", _parse_contextualized, _render_contextualized),
         Operation(
             "rerank",
             "POST",
-            "/v1/rerank",
+            "/rerank",
             partial(parse_rerank, dialect=NAME, model=RERANK, refuse=_refuse),
             _render_ranking,
         ),
@@ -156,5 +241,4 @@ DIALECT = Dialect(
     fail=detail_fail(ERRORS),
     models=MODELS,
     variables=CLIENT_CONFIGS[NAME].variables,
-    missing=dict.fromkeys(("/v1/multimodalembeddings", "/v1/contextualizedembeddings"), "{json: {}}"),
 )

@@ -35,6 +35,7 @@ from mockserver.core.plan import (
     Text,
     ToolUse,
     Usage,
+    WebhookEvent,
     count_tokens,
     tokens_of,
     words_of,
@@ -49,6 +50,9 @@ from mockserver.model.logprobs import each_logprob
 T = TypeVar("T")
 Parts = tuple[Part, ...]
 Written = Text | Reasoning | Refusal | ToolUse  # parts written token by token
+
+
+_EVENT_IDS = IdShape("evt_", 32, "hex")
 
 
 class Author(Struct, frozen=True, dict=True):
@@ -66,6 +70,10 @@ class Author(Struct, frozen=True, dict=True):
     def system_fingerprint(self) -> Callable[[str], str]:
         """Return the function that draws the fingerprint of a model's system."""
         return lru_cache(maxsize=64)(partial(self.seed.hex, 10, "system fingerprint"))
+
+    def make_event(self, dialect: str, kind: str, about: str, created: int) -> WebhookEvent:
+        """Return what webhooks tell of an object by its id."""
+        return WebhookEvent(dialect, self.drawer(_EVENT_IDS, "event")(f"{kind} {about}"), created, kind, about)
 
     def _drawer(self, shape: IdShape, purpose: str) -> Callable[[str], str]:
         return self.seed.drawer(shape.prefix, shape.alphabet, shape.length, purpose)

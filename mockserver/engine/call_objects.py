@@ -6,20 +6,30 @@ from msgspec import Struct
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.kept_objects import KeptObject, make_key
-from mockserver.core.plan import Kept, Outcome
+from mockserver.core.plan import CarriedOut, Failure, Kept, Plan, WebhookEvent
 from mockserver.core.seed import Seed
 from mockserver.core.state import ValueStore
 from mockserver.engine.answer import Author
 
+LARGE = 1_000_000  # bytes of a file for which there may be no room
+
 
 class CallObjects(Struct, frozen=True):
-    """The `Objects` of one call. `mark` makes its ids unique; `answers` answers another call."""
+    """The `Objects` of one call. `mark` makes its ids unique; `answers` answers another call, `done` has those.
+
+    `locks` are the namespaces and names of what calls hold, and `held` those of this one; None: nothing is held.
+    """
 
     call: Call
     store: ValueStore[Kept]
     author: Author
-    answers: Callable[[Call], Awaitable[Outcome]]
+    answers: Callable[[Call], Awaitable[Plan]]
+    done: list[CarriedOut]
+    events: list[WebhookEvent]
+    held: list[tuple[str, str]]
+    locks: set[tuple[str, str]] | None = None
     invents: bool = True
+    announces: bool = False
     statuses: Sequence[str] = ()
     mark: str = ""
 
@@ -48,8 +58,11 @@ class CallObjects(Struct, frozen=True):
         ]
 
     async def keep(self, made: KeptObject) -> None:
+        """Keep an object. Raises Failure if its file is larger than all that there is room for."""
         if (kept := self.store.put(self._namespace, made.key, made, size=made.size)) is not None:
             await kept
+        if len(made.data) > LARGE and await self.store.get(self._namespace, made.key) is None:
+            raise Failure("too_large", f"A file of {len(made.data)} bytes is not kept; stored_bytes allows more.")
 
     async def change(
         self, kept: KeptObject, change: Callable[[KeptObject], KeptObject]
@@ -64,8 +77,29 @@ class CallObjects(Struct, frozen=True):
                 return before, after
         return kept, change(kept)
 
-    async def answer(self, call: Call) -> Outcome:
+    async def answer(self, call: Call) -> Plan:
         return await self.answers(call)
+
+    def note(self, done: CarriedOut) -> None:
+        self.done.append(done)
+
+    def hold(self, name: str) -> bool:
+        key = (self._namespace, name)
+        if self.locks is None:
+            return True
+        if key in self.locks:
+            return False
+        self.locks.add(key)
+        self.held.append(key)
+        return True
+
+    def release(self) -> None:
+        """Give back what the call holds."""
+        if self.locks is not None:
+            self.locks.difference_update(self.held)
+
+    def announce(self, kind: str, about: str) -> None:
+        self.events.append(self.author.make_event(self.call.dialect, kind, about, self.now))
 
     @property
     def _namespace(self) -> str:

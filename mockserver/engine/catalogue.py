@@ -85,7 +85,12 @@ _OF_BEDROCK = re.compile(
 
 
 def _list_bare_names(name: str) -> Sequence[str]:
-    """Return Bedrock's id of a model without its ARN and geography, and without its vendor; of other names nothing."""
+    """Return the other names under which a model is known.
+
+    They are the base of a fine-tuned one, and of Bedrock's ids those without ARN and geography, and without vendor.
+    """
+    if name.startswith("ft:"):
+        return (name.split(":")[1],)
     base = name.rpartition("/")[2] if name.startswith("arn:") else name
     found = _OF_BEDROCK.match(base)
     if found is None:

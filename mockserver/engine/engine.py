@@ -4,6 +4,7 @@ Knows no wire shape and opens no connection.
 """
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import cycle, islice
@@ -27,7 +28,7 @@ from mockserver.core.draft import (
 from mockserver.core.json import Json
 from mockserver.core.lazy import Memo, lazy_property
 from mockserver.core.mcp_server import VERSIONS, McpServer, McpTool
-from mockserver.core.plan import Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
+from mockserver.core.plan import Answer, CarriedOut, Failure, Forward, Models, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.state import Counters
 from mockserver.core.tokens import APPROX, Tokenizer
@@ -35,7 +36,6 @@ from mockserver.engine.answer import (
     ALONE,
     Author,
     answer,
-    attribute_plan,
     finish_artifact,
     join_plans,
     split_prompts,
@@ -101,6 +101,7 @@ class Policy(Struct, frozen=True, dict=True):
     unmatched: Literal["generate", "error"] = "generate"
     error: Mapping[str, Json] = {}  # what that error states beside its reason
     unique_ids: bool = False
+    announces: bool = False  # webhooks tell how objects of the background end
     lints: bool = True  # adds remarks: on the call, and on answers of rules that no model could give
     models: Catalogue = Catalogue()
     timing: Timing = Timing()
@@ -162,12 +163,14 @@ class Engine:
     streams: McpStreams = field(default_factory=McpStreams)
     _index: Index = field(init=False)
     _counts_attempts: bool = field(init=False)
+    forwards: bool = field(init=False)  # whether a rule passes calls on
     stubs: bool = field(init=False)  # whether a rule names a path, which may be one that no dialect knows
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_index", RuleIndex([rule.when for rule in self.rules]))
         uses = frozenset[str]().union(*[rule.when.uses for rule in self.rules])
         object.__setattr__(self, "_counts_attempts", "attempt" in uses)
+        object.__setattr__(self, "forwards", any(map(_forwards, self.rules)))
         object.__setattr__(self, "stubs", "path" in uses)
 
     async def plan(self, call: Call, part_of: Call | None = None) -> Plan:
@@ -194,7 +197,7 @@ class Engine:
             else:
                 plan = await (self._plan_answer if call.connectors else self._plan_conversation)(call, asked, terms)
                 if call.options.store or call.operation in _ABOUT_KEPT or call.http.turn is not None:
-                    plan = await self.memory.leave(call, plan)
+                    plan = self._announce(call, await self.memory.leave(call, plan))
         except Failure as refusal:
             if part_of is not None:
                 raise
@@ -247,28 +250,43 @@ class Engine:
 
     async def _plan_referring(self, call: Call, asked: Call, terms: Terms) -> Plan:
         """Plan the answer to a call that refers to kept objects, such as the conversation before it."""
+        objects = self._open_objects(call, locks=self.memory.locks if self.policy.unmatched == "error" else None)
         try:
-            call = await self.recall(call)
+            call = await self.recall(call, objects)
         except Failure as refusal:
             forward = self._find_forward(call)  # the provider may know what this server does not
             return await self._replay_despite(refusal, call, asked) if forward is None else Plan(forward, FORWARDED)
-        if call.previous_response_id is not None:
-            return await self._plan_continuation(call, asked, terms)
-        plan = await self._leave(call, await self._plan_answer(call, asked, terms))
-        outcome = plan.outcome
-        return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
+        try:
+            if call.previous_response_id is not None:
+                plan = await self._plan_continuation(call, asked, terms)
+            else:
+                plan = await self._leave(call, await self._plan_answer(call, asked, terms))
+                if isinstance(plan.outcome, Answer):
+                    plan = replace(plan, outcome=replace(plan.outcome, prompt=call.messages))
+        except BaseException:
+            objects.release()
+            raise
+        return replace(plan, release=objects.release) if objects.held else plan
 
-    async def recall(self, call: Call) -> Call:
+    async def recall(self, call: Call, objects: CallObjects | None = None) -> Call:
         """Return a call after the conversation that it refers to. Raises Failure if something does not exist."""
         references: References = call.references
-        history = await references.read(call, self._open_objects(call))
+        history = await references.read(call, objects or self._open_objects(call))
         return continue_conversation(call, tuple(history)) if history else call
 
     async def _leave(self, call: Call, plan: Plan) -> Plan:
         """Return the plan for a call, and keep what it adds to objects, and what later calls may look up."""
         if call.references is not None and type(plan.outcome) is Answer:
             plan = replace(plan, outcome=await call.references.write(call, plan.outcome, self._open_objects(call)))
-        return await self.memory.leave(call, plan)
+        return self._announce(call, await self.memory.leave(call, plan))
+
+    def _announce(self, call: Call, plan: Plan) -> Plan:
+        """Return the plan for a call, with what webhooks tell of a response of the background."""
+        outcome = plan.outcome
+        if not (self.policy.announces and call.options.background and type(outcome) is Answer):
+            return plan
+        event = self.policy.author.make_event(call.dialect, _find_event(outcome), outcome.id, outcome.created)
+        return replace(plan, events=(event,))
 
     async def _plan_continuation(self, call: Call, asked: Call, terms: Terms) -> Plan:
         """Plan the answer to a call that continues a kept conversation."""
@@ -486,34 +504,39 @@ class Engine:
         if call.operation in CREATIONS:
             times = await self.counters.count(call.http.namespace, name_ids_counter(call))
             mark = str(times) if times > 1 or self.policy.unique_ids else ""
-        within: list[Plan] = []
         _share_work()
-        plan = Plan(await work(self._open_objects(call, statuses, mark, within)), source or "stored")
-        return attribute_plan(plan, [*([plan] if source else ()), *within]) if within else plan
+        objects = self._open_objects(call, statuses, mark)
+        view = await work(objects)
+        return Plan(view, source or "stored", carried_out=tuple(objects.done), events=tuple(objects.events))
 
     def _open_objects(
-        self, call: Call, statuses: Sequence[str] = (), mark: str = "", within: list[Plan] | None = None
+        self, call: Call, statuses: Sequence[str] = (), mark: str = "", locks: set[tuple[str, str]] | None = None
     ) -> CallObjects:
-        """Return the kept objects of a call's namespace; a `mark` makes new ids unique.
-
-        The plans for calls within it are added to those `within`.
-        """
-
-        async def answer(part: Call) -> Outcome:
-            plan = await self.plan(part, part_of=part)
-            if within is not None:
-                within.append(plan.rendered)
-            return plan.outcome
-
+        """Return the kept objects of a call's namespace; a `mark` makes new ids unique."""
         return CallObjects(
             call=call,
             store=self.memory.store,
             author=self.policy.author,
-            answers=answer,
+            answers=self._plan_part,
+            done=[],
+            events=[],
+            held=[],
+            locks=locks,
+            announces=self.policy.announces,
             invents=self.policy.unmatched == "generate",
             statuses=statuses,
             mark=mark,
         )
+
+    async def _plan_part(self, part: Call) -> Plan:
+        """Plan a part of a batch as if it had come by itself; what refuses it is its result."""
+        try:
+            plan = await self.plan(part, part_of=part)
+        except Failure as refusal:
+            return Plan(refusal, "invalid")
+        if plan.release is not None:
+            plan.release()
+        return replace(plan, outcome=_NOT_FORWARDED) if type(plan.outcome) is Forward else plan
 
     async def _plan_without_rule(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         if call.work is not None:
@@ -523,8 +546,9 @@ class Engine:
         if call.operation == OTHER:
             return Plan(Failure("route_not_found", details=await self._why_no_stub(call)), "unmatched")
         match OPERATIONS[call.operation]:
-            case ModelListing():
-                return Plan(self._models(call), "generated")
+            case ModelListing(deletes=deletes):
+                made = await self.memory.list_made_models(call, delete=deletes)
+                return Plan(self._models(call, made), "generated")
             case Creation(holds_calls=True):
                 return await _plan_batch(self, call)
             case Creation() | Question(silent=True):
@@ -591,11 +615,20 @@ class Engine:
         terms = self.policy.terms[call.dialect, call.model]
         return self._plan_outcome(call, call, outcome, "generated", terms, large=is_large(call))
 
-    def _models(self, call: Call) -> Models:
-        names = self.policy.models.list_names(call.model, self.listed.get(call.dialect, ()))
+    def _models(self, call: Call, made: Sequence[str] = ()) -> Models:
+        """Return the model that a call asks for, or all: those of the settings or the dialect, and those `made`."""
+        names = self.policy.models.list_names(call.model, (*self.listed.get(call.dialect, ()), *made))
+        names = names if call.model else tuple(dict.fromkeys((*names, *made)))
         known = map(self.policy.models.find_properties, names)
         limits = tuple((model.context_window, model.max_output_tokens) for model in known)
         return Models(names, self.policy.clock.now(), limits)
+
+
+def _find_event(answer: Answer) -> str:
+    """Return which event tells how a response ended."""
+    if answer.broken is not None:
+        return "response.failed"
+    return "response.incomplete" if answer.choices[0].finish in ("length", "content_filter") else "response.completed"
 
 
 class _TurnPlanner(Struct, frozen=True):
@@ -676,20 +709,24 @@ async def _find_open(ahead: list[FoundRule], scenario: ScenarioState) -> int | N
 
 async def _plan_batch(engine: Engine, call: Call) -> Plan:
     """Answer each call of a batch, and keep the results for when they are looked up."""
-    results, plans = list[tuple[Call, Outcome]](), list[Plan]()
     _share_work()
-    for asked in call.batch:
-        if isinstance(asked, Failure):
-            results.append((call, asked))
-        elif isinstance(asked, Call):
-            plan = await engine.plan(asked, part_of=asked)
-            results.append((asked, plan.outcome))
-            plans.append(plan.rendered)
-        await asyncio.sleep(0)
     plan = await engine._plan_generated(call, _SILENCE)
     assert isinstance(plan.outcome, Answer)  # noqa: S101  # of a draft
+    results, done = list[tuple[Call, Outcome]](), list[CarriedOut]()
+    for number, asked in enumerate(call.batch, 1):
+        part_of = f"request {number} of {plan.outcome.id}"
+        if isinstance(asked, Failure):
+            results.append((call, asked))
+            http = replace(call.http, body=b"")
+            done.append(CarriedOut(http=http, call=None, plan=Plan(asked, "invalid"), part_of=part_of))
+        elif isinstance(asked, Call):
+            planned = await engine._plan_part(asked)
+            results.append((asked, planned.outcome))
+            part_of += f", custom_id {json.dumps(asked.custom_id)}"
+            done.append(CarriedOut(http=asked.http, call=asked, plan=planned, part_of=part_of))
+        await asyncio.sleep(0)
     stored = await engine.memory.keep_batch(call, plan.outcome, tuple(results))
-    return attribute_plan(Plan(stored, "generated"), plans)
+    return Plan(stored, "generated", carried_out=tuple(done))
 
 
 async def generate_draft(call: Call, seed: Seed) -> Draft | ArtifactDraft:
@@ -733,6 +770,9 @@ _LIMITED_BY_MODEL = frozenset(name for name, kind in OPERATIONS.items() if kind.
 _ABOUT_KEPT = frozenset((*LOOK_UPS, *CREATIONS, *QUESTIONS))  # the answer is about what is kept, whether it is or not
 _FEWEST_CHOICES, _MOST_READ = 8, 1_000_000  # bytes read, over all choices
 _SILENCE = Draft((DraftChoice(()),))
+_NOT_FORWARDED = Failure(
+    "unsupported", "Parts of a batch cannot be forwarded: forward the batch, or write what the answer is.", status=400
+)
 _WARM_UP = "warm up"  # tells the id of its answer from that of the answer to the same call
 
 
@@ -749,6 +789,7 @@ def put_rules_before(engine: Engine, rules: Sequence[Rule]) -> Engine:
         rules=(*rules, *engine.rules),
         _index=JoinedIndex(front, len(rules), engine._index),
         _counts_attempts=engine._counts_attempts or "attempt" in uses,
+        forwards=engine.forwards or any(map(_forwards, rules)),
         stubs=engine.stubs or "path" in uses,
     )
 

@@ -262,7 +262,7 @@ class HostedAnswer:
         self._note_use(hosted, made)
         asked = _ask_server(hosted, made, self._call)
         plan = await self._planner.plan_tool(asked, hosted)
-        self._carried.append(CarriedOut(asked, plan))
+        self._carried.append(CarriedOut(http=asked.http, call=asked, plan=plan))
         result = _read_result(plan.outcome)
         given = {"server_label": hosted.label, "name": made.name, "arguments": made.arguments}
         told = {"output": result.output, "error": result.error, "approval_request_id": approval}

@@ -6,12 +6,13 @@ Knows calls and answers, no wire shape; how much there is room for is the store'
 import json
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mockserver.core.call import APPROVAL_REQUEST, CLIENT_RUN_TOOLS, Call, Message, ToolCall, fingerprint
+from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
-from mockserver.core.kept_objects import make_key
+from mockserver.core.kept_objects import KeptObject, make_key
 from mockserver.core.plan import (
     Answer,
     Failure,
@@ -40,6 +41,7 @@ class Memory(Struct, frozen=True):
 
     store: ValueStore[Kept]
     polls: int = 1
+    locks: set[tuple[str, str]] = field(default_factory=set)  # namespaces and names of what calls of this server hold
 
     async def resume(self, call: Call) -> Call | Failure | None:
         """Return the call with the conversation it continues in front, or None if that is unknown."""
@@ -98,7 +100,7 @@ class Memory(Struct, frozen=True):
         return stored
 
     async def keep_batch(self, call: Call, answer: Answer, results: tuple[tuple[Call, Outcome], ...]) -> Stored:
-        asked = replace(call, http=replace(call.http, headers=(), body=b"", turn=None), batch=())
+        asked = replace(call, http=_strip(call.http), batch=())
         size = BARE_SIZE * (1 + len(results)) + 2 * len(call.http.body)
         await self._put(Stored(asked, answer, polls=1, size=size, results=results))
         return Stored(call, answer, polls=1, results=results)
@@ -145,6 +147,19 @@ class Memory(Struct, frozen=True):
         now = objects.acts[call.operation](call, stored)
         return now if isinstance(now, Failure) else now.seen
 
+    async def list_made_models(self, call: Call, *, delete: bool = False) -> Sequence[str]:
+        """Return the names of the models that jobs have made; `delete` that of the call's model."""
+        namespace, names = call.http.namespace, list[str]()
+        for kept in await self.store.values(namespace):
+            if not isinstance(kept, KeptObject) or kept.gone or kept.dialect != call.dialect or not kept.made_model:
+                continue
+            if not (delete and kept.made_model == call.model):
+                names.append(kept.made_model)
+            elif (found := await self.store.get(namespace, kept.key)) is not None:
+                without = replace(kept, model="")
+                await self.store.change(namespace, kept.key, (without, found[1]), size=without.size)
+        return names
+
     async def _find(self, call: Call, operation: str, name: str) -> Stored | None:
         found = await self.store.get(call.http.namespace, make_key(call.dialect, operation, name))
         return found[0] if found is not None and isinstance(found[0], Stored) else None
@@ -162,13 +177,18 @@ class Memory(Struct, frozen=True):
         return Listing(*call.page.of(fitting, lambda stored: stored.answer.id))
 
 
+def _strip(http: HttpRequest) -> HttpRequest:
+    """Return what is kept of a request: not what came with it."""
+    return replace(http, headers=(), body=b"", turn=None, form=None)
+
+
 def _make_stored(call: Call, answer: Answer, *, polls: int = 0) -> Stored:
     """Return what is kept of an answer and its call: not what came with the request."""
     size = BARE_SIZE + len(call.http.body)
     for choice in answer.choices:
         for part in choice.parts:
             size += _measure_part(part)
-    asked = replace(call, http=replace(call.http, headers=(), body=b"", turn=None), references=None)
+    asked = replace(call, http=_strip(call.http), references=None)
     return Stored(asked, replace(answer, headers=()) if answer.headers else answer, polls=polls, size=size)
 
 

@@ -13,7 +13,7 @@ from mockserver.core.http import Headers
 from mockserver.core.plan import Artifact
 from mockserver.core.seed import Seed
 from mockserver.kinds.kind import ArtifactKind, Origins, ReadFile, ThenKey
-from mockserver.media.sound_files import SOUND_FORMATS, Speech
+from mockserver.media.sound_files import SOUND_FORMATS, Speech, write_wav
 from mockserver.media.tone import measure_speech
 
 BESIDE = frozenset(("timing", "faults", "usage", "headers"))
@@ -167,6 +167,8 @@ def _make_transcription(name: str) -> ArtifactKind:
         model_word="transcribe",
         wire={"text": str},
         finish=_write_down,
+        files={"file": lambda text: write_wav(Speech(text))},
+        takes_files=True,
     )
 
 

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.plan import Stored
-from mockserver.kinds.objects import STATUS, Creation, Found, ObjectKind, cancel, delete, show
+from mockserver.kinds.objects import Creation, Found, ObjectKind, cancel, delete, show
 
 
 def _end(call: Call, stored: Stored) -> Found:
@@ -24,4 +24,11 @@ BATCHES = ObjectKind(
     listed_by="batches",
     acts={"batch": _end, "delete_batch": _delete_ended, "cancel_batch": cancel, "batch_results": show},
 )
-OPERATIONS = (Creation(name=BATCHES.made_by, then=STATUS, holds_calls=True, takes_text=False), *BATCHES.look_ups)
+STATUSES = (
+    *("validating", "in_progress", "finalizing", "completed", "failed", "expired"),
+    *("cancelling", "cancelled"),
+)
+OPERATIONS = (
+    Creation(name=BATCHES.made_by, statuses=STATUSES, holds_calls=True, takes_text=False),
+    *BATCHES.look_ups,
+)

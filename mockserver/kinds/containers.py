@@ -7,5 +7,6 @@ FILES = name_objects(
     "container_file",
     *("container_file", "delete_container_file", "container_file_content"),
     plural="container_files",
+    takes_files=True,
 )
 OPERATIONS = list_object_kinds(CONTAINERS, FILES)

@@ -7,6 +7,6 @@ RUNS = name_objects(
     "eval_run",
     *("eval_run", "delete_eval_run", "cancel_eval_run", "eval_output_items", "eval_output_item"),
     plural="eval_runs",
-    has_statuses=True,
+    statuses=("queued", "in_progress", "completed", "failed", "canceled"),
 )
 OPERATIONS = list_object_kinds(EVALS, RUNS)

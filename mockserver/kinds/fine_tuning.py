@@ -8,7 +8,7 @@ JOBS = name_objects(
     *("fine_tuning_job", "cancel_fine_tuning_job", "pause_fine_tuning_job", "resume_fine_tuning_job"),
     *("fine_tuning_events", "fine_tuning_checkpoints"),
     plural="fine_tuning_jobs",
-    has_statuses=True,
+    statuses=("validating_files", "queued", "running", "paused", "succeeded", "failed", "cancelled"),
 )
 PERMISSIONS = name_objects("checkpoint_permission", "delete_checkpoint_permission", plural="checkpoint_permissions")
 GRADERS = tuple(

@@ -12,7 +12,9 @@ from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft
 from mockserver.core.http import Headers
 from mockserver.core.plan import Artifact
+from mockserver.core.seed import Seed
 from mockserver.kinds.kind import ArtifactKind, OperationKind, Origins, ReadFile, ThenKey
+from mockserver.media.formats import write_png
 from mockserver.media.picture import Color, Picture, draw, find_color
 
 USUAL_SIZE = (1024, 1024)  # pixels
@@ -122,6 +124,8 @@ def _make_kind(name: str) -> ArtifactKind:
         model_word="image",
         wire={"data": [{"b64_json?": str | None, "url?": str | None}]},
         finish=_finish,
+        files={} if name == "images" else {"image": lambda text: write_png(draw(text, *USUAL_SIZE, Seed()))},
+        takes_files=name != "images",
     )
 
 

@@ -21,10 +21,11 @@ class OperationKind(Struct, frozen=True, kw_only=True):
 
     `names_model`: its requests name a model, which must exist. `is_limited`: it draws from the rate limits.
     `takes_text`: the text of a rule can answer it, except for the `withheld` keys of `then`. `advice` is added to
-    messages about keys that cannot answer it.
+    messages about keys that cannot answer it. `takes_files`: its requests are forms with files, which may be large.
     """
 
     name: str
+    takes_files: bool = False
     names_model: bool = True
     is_limited: bool = False
     takes_text: bool = True
@@ -85,7 +86,8 @@ class ArtifactKind(OperationKind, frozen=True, kw_only=True):
     """An operation whose successes are artifacts of its own.
 
     `then` is the key of `then` that answers it; operations may share one. `body(text)` is a request about a text,
-    without its model; `model_word` in the name of a model identifies the operation if the body does not. `wire` has
+    without its model, and `files` are the files in it, by their fields; `model_word` in the name of a model identifies
+    the operation if the body does not. `wire` has
     the keys that clients need in an answer, for `cassette verify`.
 
     `finish(call, draft, origins)` makes the artifact of a draft, and generates what the draft does not state.
@@ -96,13 +98,15 @@ class ArtifactKind(OperationKind, frozen=True, kw_only=True):
     model_word: str
     wire: Mapping[str, Any]
     finish: Callable[[Call, ArtifactDraft, Origins], Artifact]
+    files: Mapping[str, Callable[[str], bytes]] = {}
     is_limited: bool = True
     takes_text: bool = False
 
 
 class ModelListing(OperationKind, frozen=True, kw_only=True):
-    """An operation on the models that exist."""
+    """An operation on the models that exist; if it `deletes` one, that of a fine-tuning job is gone."""
 
+    deletes: bool = False
     takes_text: bool = False
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mockserver.config.tables import AsList, ByShape, Tag, field
 from mockserver.core.call import Call, IdShape, Message
 from mockserver.core.kept_objects import KeptObject, ObjectView
-from mockserver.core.plan import Answer, Failure, Outcome, Stored
+from mockserver.core.plan import Answer, CarriedOut, Failure, Plan, Stored
 from mockserver.core.seed import Seed
 from mockserver.kinds.kind import OperationKind, ThenKey
 
@@ -51,8 +51,8 @@ class ObjectKind(Struct, frozen=True, kw_only=True):
 
     `acts` are the operations on one object, each with its effect; `listed_by` is the operation that lists objects in
     the order of their creation. If answers are generated, an unknown object is invented, unless it `must_exist`, or a
-    look-up in `ends` asks to end it: then it is still in progress. If it `has_statuses`, a rule can state those of a
-    new object.
+    look-up in `ends` asks to end it: then it is still in progress. `statuses` are those that a rule can state of a new
+    object.
     """
 
     made_by: str
@@ -60,7 +60,8 @@ class ObjectKind(Struct, frozen=True, kw_only=True):
     listed_by: str | None = None
     must_exist: bool = False
     ends: frozenset[str] = frozenset()
-    has_statuses: bool = False
+    statuses: tuple[str, ...] = ()
+    takes_files: bool = False  # whether the request that makes one is a form with a file
 
     @property
     def look_ups(self) -> "tuple[LookUp, ...]":
@@ -73,15 +74,25 @@ def list_object_kinds(*kinds: ObjectKind) -> tuple[OperationKind, ...]:
     """Return the operations of several kinds of objects."""
     found: list[OperationKind] = []
     for kind in kinds:
-        then = STATUS if kind.has_statuses else None
-        found += [Creation(name=kind.made_by, then=then, takes_text=False), *kind.look_ups]
+        made = Creation(name=kind.made_by, statuses=kind.statuses, takes_files=kind.takes_files, takes_text=False)
+        found += [made, *kind.look_ups]
     return tuple(found)
 
 
-def name_objects(name: str, *acts: str, plural: str | None = None, has_statuses: bool = False) -> ObjectKind:
+def name_objects(
+    name: str,
+    *acts: str,
+    plural: str | None = None,
+    statuses: tuple[str, ...] = (),
+    takes_files: bool = False,
+) -> ObjectKind:
     """Return the kind of the objects that `create_<name>` makes, and that the operations in `acts` show or change."""
     return ObjectKind(
-        made_by=f"create_{name}", listed_by=plural, acts=dict.fromkeys(acts, show), has_statuses=has_statuses
+        made_by=f"create_{name}",
+        listed_by=plural,
+        acts=dict.fromkeys(acts, show),
+        statuses=statuses,
+        takes_files=takes_files,
     )
 
 
@@ -99,12 +110,17 @@ class LookUp(OperationKind, frozen=True, kw_only=True):
 class Creation(OperationKind, frozen=True, kw_only=True):
     """An operation that creates an object from its request alone. If it `holds_calls`, these are answered, too.
 
-    `then` is the key of `then` that says something of the object.
+    `statuses` are those that a rule can state of the object.
     """
 
-    then: ThenKey | None = None
+    statuses: tuple[str, ...] = ()
     holds_calls: bool = False
     names_model: bool = False
+
+    @property
+    def then(self) -> ThenKey | None:
+        """Return the key of `then` that says something of the object."""
+        return STATUS if self.statuses else None
 
 
 def show(call: Call, stored: Stored) -> Found:
@@ -138,11 +154,15 @@ def update(call: Call, stored: Stored) -> Found:
 class Objects(Protocol):
     """The objects of one namespace, while one call is answered.
 
-    `invents`: an unknown object is answered as if it existed. `statuses` are those that a rule gives the new object.
+    `invents`: an unknown object is answered as if it existed. `announces`: webhooks tell how objects end, which then do
+    so by themselves. `statuses` are those that a rule gives the new object.
     """
 
     @property
     def invents(self) -> bool: ...
+
+    @property
+    def announces(self) -> bool: ...
 
     @property
     def statuses(self) -> Sequence[str]: ...
@@ -172,8 +192,17 @@ class Objects(Protocol):
     ) -> tuple[KeptObject, KeptObject]:
         """Change an object in one step; return how it was and how it is now. One that nobody made stays as it was."""
 
-    async def answer(self, call: Call) -> Outcome:
+    async def answer(self, call: Call) -> Plan:
         """Answer a call as if it had come by itself, such as a line of a batch."""
+
+    def hold(self, name: str) -> bool:
+        """Keep other calls from something until the call is answered; return whether no other has kept this one."""
+
+    def announce(self, kind: str, about: str) -> None:
+        """Have a webhook tell that something has happened to an object: `batch.completed`, and its id."""
+
+    def note(self, done: CarriedOut) -> None:
+        """Note such a call for the journal, where it gets a row of its own."""
 
 
 class References(Protocol):

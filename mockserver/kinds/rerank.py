@@ -4,6 +4,7 @@ Without a rule, the score follows from the likeness of the embeddings that this 
 and the scores to seven digits: they are the same on every machine.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import fsum
 from operator import mul
@@ -58,7 +59,7 @@ class StatedRanking(Struct, frozen=True):
         if self.scores:
             lowest = min(0.0, *self.scores)
             return [*self.scores[:count], *[lowest] * (count - len(self.scores))]
-        named = [index for index in dict.fromkeys(self.order) if index < count]
+        named = [index for index in self.order if index < count]
         order = dict.fromkeys((*named, *range(count)))
         place = {index: at for at, index in enumerate(order)}
         return [round((count - place[index]) / (count + 1), _DIGITS) for index in range(count)]
@@ -83,6 +84,8 @@ def rank(scores: Sequence[float], top: int | None = None) -> tuple[RankedDocumen
 
 def _compile(stated: "Sequence[float] | OrderSpec", read_file: ReadFile) -> StatedRanking:
     if isinstance(stated, OrderSpec):
+        if (twice := next((place for place, count in Counter(stated.order).items() if count > 1), None)) is not None:
+            raise ValueError(f"the order names document {twice} more than once")
         return StatedRanking(order=tuple(stated.order))
     return StatedRanking(tuple(map(float, stated)))
 

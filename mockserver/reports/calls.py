@@ -111,6 +111,11 @@ class ReceivedCall(Struct, frozen=True, eq=False):
         return self.row.is_socket
 
     @property
+    def part_of(self) -> str:
+        """Of a line of a batch, which one: `line 3 of batch_1, custom_id "a"`; empty for a request of its own."""
+        return self.row.part_of
+
+    @property
     def headers(self) -> Mapping[str, str]:
         """The request's headers, with names in lower case."""
         return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in self.row.headers}
@@ -221,16 +226,23 @@ def describe_call(call: ReceivedCall) -> str:
     request = mask_line(call.operation or f"{call.method} {call.path}".lstrip(), secrets)
     more = (mask_line(call.model, secrets), call.subject)
     source = f"{call.source} ({call.status})" if call.source in REJECTED else call.source
-    return f"call {call.number}: {' '.join(filter(None, (request, *more)))} -> {one_line(source) or 'open'}"
+    said = " ".join(filter(None, (request, *more)))
+    return f"call {call.number}{_name_part(call)}: {said} -> {one_line(source) or 'open'}"
 
 
 def name_call(call: ReceivedCall) -> str:
     """A call in a headline: `"hello" (call 2)`, or its path."""
+    number = f"(call {call.number}{_name_part(call)})"
     if not call.last_user:
-        return f"{mask_line(f'{call.method} {call.path}', call.secrets)} (call {call.number})"
+        return f"{mask_line(f'{call.method} {call.path}', call.secrets)} {number}"
     if call.asked is not None and call.asked.mcp is not None:
-        return f"{call.subject} of {mask_line(call.model, call.secrets)} (call {call.number})"
-    return f"{shown(call.secrets.mask_text(call.last_user[:_MAX_SCANNED]), _MAX_NAME)} (call {call.number})"
+        return f"{call.subject} of {mask_line(call.model, call.secrets)} {number}"
+    return f"{shown(call.secrets.mask_text(call.last_user[:_MAX_SCANNED]), _MAX_NAME)} {number}"
+
+
+def _name_part(call: ReceivedCall) -> str:
+    """Say which part of a batch a call is."""
+    return f", {mask_line(call.part_of, call.secrets)}" if call.part_of else ""
 
 
 def mask_line(text: str, secrets: "Secrets") -> str:
@@ -253,9 +265,9 @@ def list_sources(call: ReceivedCall) -> tuple[str, ...]:
 
 
 def list_requests(call: ReceivedCall) -> tuple[Call, ...]:
-    """The request of a call, and those of a batch."""
+    """The request of a call, and those in an array of MCP; those of a batch are calls of their own."""
     asked = call.asked or call.unparsed
-    return (asked, *(each for each in asked.batch if isinstance(each, Call)))
+    return (asked, *(each for each in asked.batch if isinstance(each, Call) and each.mcp is not None))
 
 
 def describe_rejected(calls: Sequence[ReceivedCall]) -> Iterator[str]:

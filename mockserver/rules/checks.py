@@ -8,14 +8,16 @@ from collections.abc import Collection, Container, Iterator, Mapping
 
 from msgspec import Struct
 
+from mockserver.config.hosts import HOST_NAMES
 from mockserver.config.source import Path, suggest
 from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft, Draft, RuleOutcome
 from mockserver.core.episode import find_format
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
-from mockserver.kinds import ARTIFACTS, CONVERSATIONS, OPERATIONS, SERVED, THEN_KEYS, list_answered
+from mockserver.kinds import ARTIFACTS, CONVERSATIONS, CREATIONS, OPERATIONS, SERVED, THEN_KEYS, list_answered
 from mockserver.kinds.kind import OF_TOOLS
+from mockserver.kinds.objects import STATUS
 from mockserver.rules.match.conditions import All, Condition, find_pinned, mark_implied
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import ContentSpec, ThenSpec
@@ -95,8 +97,11 @@ _ENDING = frozenset(("finish", "content_filter", "annotate"))
 _BESIDE_CALLS = frozenset(("progress", "log", "ask"))  # of MCP
 # The keys that may go with each kind of answer.
 BESIDE: Mapping[str, frozenset[str]] = {
-    "content": _REPLY | _ENDING | _BESIDE_CALLS | {"reasoning", "annotations", "logprobs", "chunks", "failed"},
-    "parts": _REPLY | _ENDING | {"annotations", "logprobs", "chunks", "failed"},
+    "content": _REPLY
+    | _ENDING
+    | _BESIDE_CALLS
+    | {"reasoning", "citations", "annotations", "logprobs", "chunks", "failed"},
+    "parts": _REPLY | _ENDING | {"citations", "annotations", "logprobs", "chunks", "failed"},
     "choices": _REPLY | {"annotate"},
     "error": _SENT | {"retry_after", "headers", "progress", "log"},
     "content_filter": _SENT | {"annotate", "headers"},
@@ -157,6 +162,12 @@ class AnswerCheck:
         """Return the condition; if it names no operation or path, restrict it to operations that the answer suits."""
         if self._names_operation or self._names_path:
             return self._when
+        if stated := self._find_statuses():
+            path, named = stated
+            made = tuple([name for name in _PURPOSES[STATUS.key] if named <= set(CREATIONS[name].statuses)])
+            if not made:
+                self._context.at("then", *path).refuse_key(f"no object has the statuses {', '.join(sorted(named))}")
+            return All((self._when, _make_operations_condition(made)))
         names = {purpose.name for purpose in self._purposes}
         if self._names_mcp or find_pinned(self._when, "dialect") == frozenset(("mcp",)):
             names = {"mcp"}
@@ -175,6 +186,13 @@ class AnswerCheck:
                 self._context.at("then", *purpose.path).refuse_key(
                     f'"{purpose.path[-1]}" cannot answer the operation "{other}"; {able}'
                 )
+        if stated := self._find_statuses():
+            path, named = stated
+            for kind in [CREATIONS[name] for name in operations if name in CREATIONS]:
+                if kind.statuses and (odd := sorted(named - set(kind.statuses))):
+                    self._context.at("then", *path).refuse_key(
+                        f'what "{kind.name}" makes is never {odd[0]}; its statuses are {", ".join(kind.statuses)}'
+                    )
         for path, content in self._then.walk():
             for key in _select_keys(content, _WITHHELD):
                 if all(_withholds(name, key) for name in operations) and not self._is_chat_item(key, operations):
@@ -196,6 +214,12 @@ class AnswerCheck:
                 self._context.at("then", *path).refuse_key(
                     f'"when" requires the dialect "{lacking}", which cannot send {WORDS[feature]}{hint}'
                 )
+
+    def _find_statuses(self) -> tuple[Path, set[str]] | None:
+        """Return the statuses of a new object that the rule states, and where it does."""
+        stated = [(path, content.status) for path, content in self._then.walk() if content.status is not None]
+        named = {name for _, one in stated for name in ((one,) if isinstance(one, str) else one)}
+        return ((*stated[0][0], STATUS.key), named) if stated else None
 
     def _find_operations(self) -> Collection[Json]:
         if self._names_operation:
@@ -278,11 +302,17 @@ _OF_MCP = frozenset(  # fields that only requests to MCP servers have
 )
 
 
-def check_when(when: Json, context: CompileContext, known: Known) -> None:
-    """Refuse unknown dialects, and paths of the control API."""
+def check_when(when: Json, context: CompileContext, known: Known, hosts: Collection[str] | None) -> None:
+    """Refuse unknown dialects, hosts that are none of these, and paths of the control API."""
     for path, dialect in _find_texts("dialect", when, "equals", "in"):
         if "*" not in dialect and dialect not in known:
-            context.at("when", *path).refuse(f'unknown dialect "{dialect[:60]}"{suggest(dialect, known)}')
+            is_host = dialect in (HOST_NAMES if hosts is None else hosts)
+            hint = f'; it is a host: write "host: {dialect}"' if is_host else suggest(dialect, known)
+            context.at("when", *path).refuse(f'unknown dialect "{dialect[:60]}"{hint}')
+    for path, host in _find_texts("host", when, "equals", "in"):
+        if hosts is not None and "*" not in host and host not in hosts:
+            hint = f'; it is a dialect: write "dialect: {host}"' if host in known else suggest(host, hosts)
+            context.at("when", *path).refuse(f'unknown host "{host[:60]}"{hint}')
     for path, text in _find_texts("path", when, "equals", "in", "glob", "starts_with", "regex"):
         if f"/{text.lstrip('^/')}".startswith(CONTROL):
             context.at("when", *path).refuse(
@@ -296,7 +326,7 @@ def _find_texts(field: str, when: Json, *predicates: str) -> Iterator[tuple[Path
         if key in ("any", "all") and isinstance(value, list):
             for at, table in enumerate(value):
                 yield from (((key, at, *path), text) for path, text in _find_texts(field, table, *predicates))
-        elif key == "not" and field == "dialect":
+        elif key == "not" and field in ("dialect", "host"):
             yield from ((("not", *path), text) for path, text in _find_texts(field, value, *predicates))
         elif key == field:
             yield from (((field, *path), text) for path, text in _find_stated_texts(value, predicates))
@@ -358,8 +388,9 @@ WORDS: Mapping[str, str] = {
 }
 
 _NOT_KEYS = ("custom_tools", "call_pieces", "filter_annotations", "finish_error")
-# Keys of an answer that need a feature of the dialect, with the same name except one.
+# Keys of an answer that need a feature of the dialect, with the same name except two.
 FEATURE_OF: Mapping[str, str] = {
     **{name: name for name in WORDS if name not in _NOT_KEYS},
     "annotate": "filter_annotations",
+    "citations": "annotations",
 }

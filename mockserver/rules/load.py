@@ -1,7 +1,7 @@
 """Loads rules files: checks and compiles their rules, and reports the mistakes of all files at once."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -91,13 +91,19 @@ class Rule(Struct, frozen=True, dict=True):
 
 
 def load(
-    documents: Sequence[Document], known: Known, *, faults: Faults = _NONE, profiles: Profiles | None = PROFILES
+    documents: Sequence[Document],
+    known: Known,
+    *,
+    faults: Faults = _NONE,
+    profiles: Profiles | None = PROFILES,
+    hosts: Collection[str] | None = None,
 ) -> tuple[Rule, ...]:
     """Load the rules of several files, in order; `known` maps dialects to their features.
 
-    `faults` are those of delivery, `profiles` the named timings. Raises RuleError with every mistake of every file.
+    `faults` are those of delivery, `profiles` the named timings, `hosts` the names of those of the dialect
+    `compatible`; None: any will do. Raises RuleError with every mistake of every file.
     """
-    loader = _Loader(known, faults, profiles)
+    loader = _Loader(known, faults, profiles, hosts)
     with pause_collector():
         rules = [rule for document in documents for rule in loader.load_rules(document)]
     raise_if_any(loader.mistakes, RuleError)
@@ -135,8 +141,8 @@ def select_suited(rules: Sequence[Rule], call: Call) -> Sequence[Rule]:
 class _Loader:
     """Loads the rules of several files, whose names must differ across the files."""
 
-    def __init__(self, known: Known, faults: Faults, profiles: Profiles | None) -> None:
-        self.known, self.faults, self.profiles = known, faults, profiles
+    def __init__(self, known: Known, faults: Faults, profiles: Profiles | None, hosts: Collection[str] | None) -> None:
+        self.known, self.faults, self.profiles, self.hosts = known, faults, profiles, hosts
         self.templates = Templates()
         self.names: dict[str, CompileContext] = {}  # and where each is defined
         self.mistakes: list[Mistakes] = []
@@ -175,7 +181,7 @@ class _Loader:
         written: Condition = All()
         if (when := raw.get("when")) is not None:
             written = compile_when(when, partial(context.at("when").add, key=True))
-            check_when(when, context, self.known)
+            check_when(when, context, self.known, self.hosts)
         if model is None:
             return None
         check = AnswerCheck(written, model.then, context)

@@ -171,6 +171,18 @@ class PartSpec(Table):
     chunks: Chunks | None = field(None, description="how to split this part when streaming")
 
 
+class CitationSpec(Table):
+    """A source of an answer, as every dialect that has citations shows it."""
+
+    example = '{url: "https://example.org", title: Example}'
+
+    url: str = field(description="the address of the source")
+    title: str | None = field(None, description="its title", examples=["Example"])
+    text: str | None = field(
+        None, description="the words of the answer that it is for; default: all of it", examples=["nine"]
+    )
+
+
 class FilterSpec(Table):
     """A content filter that trips."""
 
@@ -237,7 +249,8 @@ class ContentSpec(Table):
     )
     parts: list[PartSpec] | None = field(None, min_length=1, description="reasoning, texts and calls, in this order")
     reasoning: str | None = field(None, description="reasoning before the answer")
-    annotations: list[dict[str, Any]] | None = field(None, description="annotations (citations), in the API's form")
+    citations: list[CitationSpec] | None = field(None, description="sources of the answer, in every API's form")
+    annotations: list[dict[str, Any]] | None = field(None, description="annotations (citations), in one API's form")
     logprobs: list[Annotated[float, field(le=0, allow_inf_nan=False)]] | None = field(
         None, description="log probabilities, one for each token of the text"
     )

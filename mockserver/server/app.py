@@ -4,22 +4,28 @@ import re
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cache
+from math import inf
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 from mockserver.config.settings import Settings
+from mockserver.core.exchange import MOST_KEPT
 from mockserver.core.http import CONTROL, Fields, HeaderTable, HttpRequest, weigh
 from mockserver.core.lazy import Memo
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import IN_PROCESS, WIRE, ClientConnection
 from mockserver.dialects import Dialect, discover_all
+from mockserver.dialects._forms import FormReader
 from mockserver.dialects._parse import clip
+from mockserver.kinds import OPERATIONS
+from mockserver.media.large_data import LARGE as LARGEST_IN_MEMORY
 from mockserver.server.access import OPEN, Guard
 from mockserver.server.deliver import serve
 from mockserver.server.limits import estimate_parsed_size
@@ -37,7 +43,16 @@ from mockserver.server.routes import (
     list_own_endpoints,
     tidy,
 )
-from mockserver.server.snapshot import find_path, make_request, parse_query, read_body
+from mockserver.server.snapshot import (
+    ClientLeftError,
+    find_codings,
+    find_length,
+    find_path,
+    make_request,
+    parse_query,
+    read_body,
+    receive_pieces,
+)
 
 if TYPE_CHECKING:
     from mockserver.server.socket_session import SocketSession
@@ -366,14 +381,55 @@ class AsgiEntrance(Struct, eq=False):
         await serve(self.responder, self._respond(scope, receive, visit), visit, client, scope)
 
     async def _respond(self, scope: Scope, receive: Receive, visit: Visit) -> Response:
-        live, row = self.responder.live, visit.row
+        live, row, headers = self.responder.live, visit.row, scope["headers"]
+        form: FormReader | None = None
         try:
-            body = await read_body(receive, live.settings.max_body, scope["headers"], visit.take)
+            if self._is_large_form(headers, visit):
+                body, form = b"", await self._read_form(headers, receive, visit)
+            elif visit.operation is not None and OPERATIONS[visit.operation.name].takes_files:
+                body = await read_body(receive, live.settings.max_upload, headers, visit.take, setting="max_upload")
+            else:
+                body = await read_body(receive, live.settings.max_body, headers, visit.take)
             if len(body) > LARGE or live.unsent.held > live.settings.max_unsent:
                 visit.take(estimate_parsed_size(body))
         except Failure as failure:
             request = make_request(scope, b"", row.namespace)
             return self.responder.finish(self.responder.refuse(request, failure), request, visit)
         row.asked = monotonic()
-        row.take(body)
-        return await self.responder.respond(make_request(scope, body, row.namespace), visit)
+        request = make_request(scope, body, row.namespace)
+        if form is None:
+            row.take(body)
+        else:
+            request = replace(request, form=form)
+        return await self.responder.respond(request, visit)
+
+    def _is_large_form(self, headers: Fields, visit: Visit) -> bool:
+        """Whether the files of a request may go to disk: not if the request may have to be sent to an upstream."""
+        operation, length = visit.operation, find_length(headers)
+        if operation is None or not OPERATIONS[operation.name].takes_files or (length or inf) <= LARGEST_IN_MEMORY:
+            return False
+        media = next((value for name, value in headers if name == b"content-type"), b"").lower()
+        is_form = media.startswith(b"multipart/form-data") and not find_codings(headers)
+        live = self.responder.live
+        return is_form and live.settings.record == "none" and not live.find_engine(visit.row.namespace).forwards
+
+    async def _read_form(self, headers: Fields, receive: Receive, visit: Visit) -> FormReader | None:
+        """Read a form while it comes; None if its type does not say where its parts end. Raises like `read_body`."""
+        try:
+            reader = FormReader(dict(headers)[b"content-type"].decode("latin-1"))
+        except ValueError:
+            return None
+        start, received = bytearray(), 0
+        limit = self.responder.live.settings.max_upload
+        try:
+            async for piece in receive_pieces(receive, limit, headers, setting="max_upload"):
+                reader.write(piece)
+                received += len(piece)
+                if len(start) < MOST_KEPT:
+                    start += piece
+        except (Failure, ClientLeftError):
+            reader.close("the body was not read to its end")
+            raise
+        visit.row.take(bytes(start))
+        visit.row.received = received
+        return reader

@@ -21,6 +21,7 @@ from mockserver.core.state import START, STATE, name_times_counter
 from mockserver.core.text import shown, truncate
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation, discover_all
+from mockserver.dialects._forms import write_form
 from mockserver.engine.answer import split_prompts, use_tokenizer
 from mockserver.engine.counters import find_next_attempt
 from mockserver.engine.engine import Engine, alter_engine
@@ -102,7 +103,12 @@ def make_usual_request(dialect: str, operation: str, model: str, text: str, *, s
     body = BODIES[operation](text) if found.body is None else found.body(text)
     named = {} if "{model}" in found.path else {"model": model}
     streamed = {"stream": True} if stream and found.streams is None else {}
-    return RequestFile(_write_path(found, dialect, model), {**named, **body, **streamed})
+    path, asked = _write_path(found, dialect, model), {**named, **body, **streamed}
+    if operation not in ARTIFACTS or not ARTIFACTS[operation].files:
+        return RequestFile(path, asked)
+    files = {name: write(text) for name, write in ARTIFACTS[operation].files.items()}
+    media_type, form = write_form({**asked, **files})
+    return RequestFile(path, form, headers={"content-type": media_type})
 
 
 def _find_operation(dialect: str, name: str, *, stream: bool = False) -> Operation:

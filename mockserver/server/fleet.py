@@ -155,7 +155,7 @@ class Fleet:
         if added:
             document = Document.from_data({"rules": [spec for _, spec in added]}, ADDED)
             try:
-                rules = await on_thread(compile_rules, (document,), live.settings.profiles)
+                rules = await on_thread(compile_rules, (document,), live.settings)
             except MockserverError as error:
                 words = f"the rules that were added to {namespace!a} cannot be read here: {error.mistakes[0]}"
                 log.error("%s", words)

@@ -248,7 +248,7 @@ def compose(sources: Sources, counters: Counters, before: "Live | None" = None) 
         rules=loaded.rules,
         policy=make_policy(settings),
         counters=counters,
-        memory=Memory(answers, settings.background_polls),
+        memory=Memory(answers, settings.polls),
         listed=listed,
         thinking=thinking,
         player=player,
@@ -276,6 +276,7 @@ def make_policy(settings: Settings) -> Policy:
         unmatched=settings.unmatched if isinstance(settings.unmatched, str) else "error",
         error={} if isinstance(settings.unmatched, str) else _state_failure(settings.unmatched),
         unique_ids=settings.ids == "unique",
+        announces=settings.webhook_url is not None,
         lints=settings.lint != "off",
         models=catalogue,
         timing=settings.timing,
@@ -322,6 +323,7 @@ def show_settings(settings: Settings) -> dict[str, Json]:
 _SHOWN_SETTINGS = (
     *("host", "port", "workers", "dialect", "unmatched", "seed", "ids", "tokenizer", "timing", "known_models"),
     *("validation", "lint", "replay", "journal_calls", "journal_bytes", "stored_answers", "stored_bytes", "max_body"),
+    "max_upload",
     *("cassette", "cassettes", "record", "record_errors", "replay_speed", "limits"),
     *("cors", "allowed_hosts", "reload", "log", "inspector_writes"),
 )

@@ -6,7 +6,7 @@ application (`app.py`), and the transport without a connection (`testing/transpo
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from traceback import format_exception
 from typing import TypeVar
@@ -21,7 +21,7 @@ from mockserver.core.episode import Recorded
 from mockserver.core.exchange import COMPLETE, Exchange
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, write_lines
 from mockserver.core.json import Json
-from mockserver.core.plan import UNTIMED, Answer, CarriedOut, Failure, Forward, Outcome, Plan, Raw, Usage
+from mockserver.core.plan import UNTIMED, Answer, Failure, Forward, Outcome, Plan, Raw, Usage
 from mockserver.core.seed import Seed
 from mockserver.core.state import StateLostError
 from mockserver.core.text import escape_line, lines
@@ -118,6 +118,7 @@ class Visit(Struct, eq=False):
     request: HttpRequest = HttpRequest("GET", "/")  # without its content codings, once these are undone
     settings: Settings = Settings()  # those that it is answered by: a reload is for the next request
     call: Call | None = None  # of the request, once that is read
+    release: Callable[[], None] | None = None  # gives back what its call holds
 
     async def listen(self) -> Message:
         """Return the next message of the client, as ASGI has it; `receive` may become known after the start."""
@@ -132,6 +133,8 @@ class Visit(Struct, eq=False):
         """Give back what the request held, and close its row: it was sent whole, or ended otherwise."""
         if self.reservation is not None:
             self.reservation.release()
+        if self.release is not None:
+            self.release()
         if self.row.held:
             self.live.unsent.release(self.row)
         self.journal.close(self.row, how)
@@ -218,9 +221,13 @@ class Responder(Struct, eq=False):
                 plan = await engine.plan(call)
             else:
                 plan = await self._plan_within_limits(engine, call, visit)
-        visit.call = call
-        for each in plan.carried_out:
-            _note_carried_out(visit, each)
+        visit.call, visit.release = call, plan.release
+        if plan.carried_out:
+            self._note_carried_out(visit, plan)
+        if plan.events and settings.webhook_url is not None and not visit.in_process:
+            from mockserver.server.webhook_delivery import send_events  # few servers need it
+
+            send_events(live, visit.journal, plan.events, namespace)
         if live.budgets and namespace in live.budgets:
             plan = live.budgets[namespace].spend(plan)
         if type(plan.outcome) is Forward:
@@ -381,6 +388,31 @@ class Responder(Struct, eq=False):
             reply = _prepare(reply, pace, plan)
         return Response(plan.rendered, reply, call, pace)
 
+    def _note_carried_out(self, visit: Visit, plan: Plan) -> None:
+        """Note the calls in the journal that were answered for the one of this visit."""
+        for done in plan.carried_out:
+            http, call, outcome = done.http, done.call, done.plan.outcome
+            dialect = MCP if call is not None and call.mcp is not None else self.dialect
+            row = visit.journal.open(http.method, http.path, dialect.name, http.namespace)
+            row.headers, row.operation, row.part_of = http.headers, done.operation, done.part_of
+            row.take(http.body)
+            if done.reply is not None:
+                reply = done.reply
+            elif isinstance(outcome, Failure):
+                reply = dialect.fail(http, outcome, call)
+            elif call is None or call.mcp is not None:
+                reply = Reply(200, ())
+            else:
+                operation = next(each for each in dialect.operations if each.name == call.operation)
+                reply = self._render(operation, call, done.plan, timed=False).reply
+            row.rules, row.plan = visit.row.rules, done.plan.rendered
+            row.status, row.reply_headers = reply.status, reply.headers
+            if reply.body:
+                row.note(reply.body)
+            if call is not None:
+                row.call, row.model, row.operation = call, call.model, call.operation
+            visit.journal.close(row, COMPLETE)
+
     def _use_own_urls(self, operation: Operation, reply: Reply, request: HttpRequest) -> Reply:
         """Return a recorded reply with this server's URLs where clients request them next."""
         own_urls = operation.own_urls
@@ -430,18 +462,6 @@ class Responder(Struct, eq=False):
             more += across.lines
         response.extra_headers = HeaderLines(more)
         return response
-
-
-def _note_carried_out(visit: Visit, done: CarriedOut) -> None:
-    """Note a call in the journal that the provider makes itself for an answer."""
-    call, plan = done.call, done.plan
-    row = visit.journal.open(call.http.method, call.http.path, call.dialect, call.http.namespace)
-    row.headers = call.http.headers
-    row.take(call.http.body)
-    reply = MCP.fail(call.http, plan.outcome, call) if isinstance(plan.outcome, Failure) else None
-    row.rules, row.plan, row.status = visit.row.rules, plan.rendered, 200 if reply is None else reply.status
-    row.call, row.model, row.operation = call, call.model, call.operation
-    visit.journal.close(row, COMPLETE)
 
 
 async def _decode(request: HttpRequest, visit: Visit, settings: Settings) -> HttpRequest:

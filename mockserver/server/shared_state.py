@@ -16,6 +16,7 @@ from mockserver.config.errors import ConfigError
 from mockserver.core import call, episode, http, kept_objects, plan
 from mockserver.core.plan import Failure, Kept
 from mockserver.core.tokens import Tokenizer
+from mockserver.media.large_data import DataOnDisk, read_data
 from mockserver.server.fleet import Fleet
 from mockserver.server.live import Live
 from mockserver.state.redis.client import Address, RedisClient, UnusableStateError, open_client, read_address
@@ -72,6 +73,8 @@ def _simplify(value: Any) -> Any:
         return [_TEXT, value.encode("utf-8", "surrogatepass")]
     if value is None or isinstance(value, str | int | float | bytes):
         return value
+    if isinstance(value, DataOnDisk):
+        return read_data(value)
     if isinstance(value, Struct):
         names = value.__struct_fields__
     elif isinstance(value, Failure):

@@ -5,7 +5,7 @@ A small body can decode to a huge one, or to a hundred thousand empty ones: neit
 
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl
@@ -62,23 +62,47 @@ async def read_body(
     limit: int,
     headers: Iterable[tuple[bytes, bytes]] = (),
     take: Callable[[int], None] = lambda size: None,
+    *,
+    setting: str = "max_body",
 ) -> bytes:
-    """The whole body; `take` is called with the size of each part. Raises Failure (`too_large`), ClientLeftError."""
-    too_large = f"The request body is larger than {limit} bytes."
-    for name, value in headers:
-        if name == b"content-length" and value.isdigit() and len(value) < 20 and int(value) > limit:
-            raise Failure("too_large", too_large)
-    pieces, size = list[bytes](), 0
+    """The whole body, up to a limit that a setting states; `take` is called with the size of each part.
+
+    Raises Failure (`too_large`), ClientLeftError.
+    """
+    pieces = list[bytes]()
+    async for piece in receive_pieces(receive, limit, headers, setting=setting):
+        if pieces:
+            take(len(pieces[-1]))
+        pieces.append(piece)
+    return b"".join(pieces) if len(pieces) > 1 else pieces[0]
+
+
+async def receive_pieces(
+    receive: Receive, limit: int, headers: Iterable[tuple[bytes, bytes]], *, setting: str
+) -> AsyncIterator[bytes]:
+    """Yield a body in the pieces in which it comes. Raises like `read_body`."""
+    too_large = f"The request body is larger than {limit} bytes; the setting {setting} allows more."
+    stated = find_length(headers)
+    if stated is not None and stated > limit:
+        raise Failure("too_large", too_large)
+    size = 0
     while (message := await receive())["type"] != "http.disconnect":
         piece: bytes = message.get("body", b"")
         size += len(piece)
         if size > limit:
             raise Failure("too_large", too_large)
+        yield piece
         if not message.get("more_body"):
-            return b"".join([*pieces, piece]) if pieces else piece
-        pieces.append(piece)
-        take(len(piece))
+            return
     raise ClientLeftError
+
+
+def find_length(headers: Iterable[tuple[bytes, bytes]]) -> int | None:
+    """Return the size of a body that its headers state."""
+    for name, value in headers:
+        if name == b"content-length" and value.isdigit() and len(value) < 20:
+            return int(value)
+    return None
 
 
 MAX_CODINGS = 3  # stacked on one body
@@ -100,7 +124,8 @@ def decode_body(http: HttpRequest, limit: int) -> HttpRequest:
         plain = b"".join([decoding.feed(body[at : at + _PIECE]) for at in range(0, len(body), _PIECE)])
         whole = decoding.whole
     except DecodedTooLargeError:
-        raise Failure("too_large", f"The request body is larger than {limit} bytes once it is decoded.") from None
+        message = f"The request body is larger than {limit} bytes once it is decoded; the setting max_body allows more."
+        raise Failure("too_large", message) from None
     except Exception:  # each library has its own
         whole = False
     if not whole:

@@ -8,10 +8,11 @@ from typing import TypeVar
 from msgspec import Struct
 
 from mockserver.config.errors import ConfigError, MockserverError
+from mockserver.config.hosts import HOST_NAMES
 from mockserver.config.layers import assemble_valid
 from mockserver.config.settings import Settings
 from mockserver.config.source import Document, read
-from mockserver.config.timing import PROFILES, Profiles
+from mockserver.config.timing import PROFILES
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazyMapping
 from mockserver.core.mcp_server import McpServer
@@ -60,7 +61,7 @@ class Sources(Struct, frozen=True):
         settings, mistaken = assemble_valid(self.flags, self.environ, documents, dialects=discover_all())
         if mistaken:
             errors.found.append(ConfigError(*mistaken))
-        rules = errors.attempt(partial(compile_rules, documents, None if mistaken else settings.profiles))
+        rules = errors.attempt(partial(compile_rules, documents, None if mistaken else settings))
         servers = errors.attempt(partial(load_servers, documents))
         return Loaded(documents, settings, rules or (), servers or {}, errors)
 
@@ -95,13 +96,19 @@ class Loaded(Struct, frozen=True):
         return self.settings.cassette is not None or any(any(find_cassettes(rule.get("then"))) for rule in rules)
 
 
-def compile_rules(documents: Sequence[Document], profiles: Profiles | None) -> tuple[Rule, ...]:
-    """The rules of documents; `profiles` None: any timing profile is known. Raises RuleError with every mistake."""
+def compile_rules(documents: Sequence[Document], settings: Settings | None) -> tuple[Rule, ...]:
+    """The rules of documents; `settings` None: any timing profile and any host is known.
+
+    Raises RuleError with every mistake.
+    """
     # Only rules for a dialect need them.
     features = LazyMapping(
         (*discover(), MCP.name), lambda name: (MCP if name == MCP.name else discover()[name]).features
     )
-    return load(documents, features, faults=FAULTS, profiles=None if profiles is None else PROFILES | profiles)
+    if settings is None:
+        return load(documents, features, faults=FAULTS, profiles=None)
+    hosts = (*HOST_NAMES, *settings.hosts)
+    return load(documents, features, faults=FAULTS, profiles=PROFILES | settings.profiles, hosts=hosts)
 
 
 def find_rules(document: Document) -> Sequence[Json]:

@@ -9,7 +9,7 @@ from typing import Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.config.timing import PROFILES
+from mockserver.config.settings import Settings
 from mockserver.core.draft import RenderContext
 from mockserver.rules.load import Rule
 from mockserver.server.agents import RULES, Agent
@@ -23,7 +23,7 @@ __tracebackhide__ = True  # pytest shows the line of the test instead
 @cache
 def load_service_rules() -> tuple[Rule, ...]:
     """Load the rules that answer what coding agents ask for themselves."""
-    return compile_rules(Sources((RULES,)).documents(), PROFILES)
+    return compile_rules(Sources((RULES,)).documents(), Settings())
 
 
 class AgentEnvironment(dict[str, str]):

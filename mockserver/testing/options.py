@@ -157,8 +157,11 @@ class ServerOptions(TypedDict, total=False):
     profiles: Mapping[str, Any]
     stored_answers: int
     background_polls: int
+    webhook_url: str
+    webhook_secret: str
     journal_calls: int
     max_body: int | str
+    max_upload: int | str
     max_unsent: int | str
     sockets: bool
     source_headers: bool
@@ -216,6 +219,7 @@ class Then(TypedDict, total=False):
     parts: Sequence[Mapping[str, Any]]
     choices: Sequence[Mapping[str, Any]]
     reasoning: str
+    citations: Sequence[Mapping[str, Any]]
     annotations: Sequence[Mapping[str, Any]]
     logprobs: Sequence[float]
     finish: Literal["stop", "length", "tool_calls", "content_filter", "function_call", "error"]

@@ -314,7 +314,7 @@ class MockServer(Assertions):
         Raises MockserverError.
         """
         try:
-            self._loaded += load_rules(resolve_path(path), self._live.settings.profiles)
+            self._loaded += load_rules(resolve_path(path), self._live.settings)
         except MockserverError as error:
             raise error.with_traceback(None) from None
         self.update_rules()
@@ -480,7 +480,7 @@ class MockServer(Assertions):
     def compile_rule(self, rule: Mapping[str, Json], place: SourceLocation) -> Rule:
         """A rule declared at a place of a program. Raises RuleError."""
         document = Document.from_place({"rules": [rule]}, place)
-        return compile_rules((document,), self._live.settings.profiles)[0]
+        return compile_rules((document,), self._live.settings)[0]
 
     def update_rules(self) -> None:
         """Use the rules that are declared now."""

@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from mockserver.config.layers import Keywords
 from mockserver.config.settings import UPSTREAM_KEY, Settings
-from mockserver.config.timing import Profiles
 from mockserver.core.json import Json
 from mockserver.core.plan import Kept
 from mockserver.engine.engine import Engine, alter_engine
@@ -142,19 +141,17 @@ class Composer:
             self._cached[key] = compose(setup.sources, MemoryCounters())
         settings, engine = self._cached[key]
         store: MemoryValueStore[Kept] = MemoryValueStore(count=settings.stored_answers, size=settings.stored_bytes)
-        return settings, alter_engine(
-            engine, counters=MemoryCounters(), memory=Memory(store, settings.background_polls)
-        )
+        return settings, alter_engine(engine, counters=MemoryCounters(), memory=Memory(store, settings.polls))
 
 
-def load_rules(path: Path, profiles: Profiles | None) -> tuple[Rule, ...]:
+def load_rules(path: Path, settings: Settings | None) -> tuple[Rule, ...]:
     """The rules of an additional file, without its settings. Raises MockserverError."""
     documents = Setup((path,)).sources.documents()
     for document in documents:
         if isinstance(document.data, Mapping) and document.data.get("settings"):
             why = "the server has its own; to use these, name the file in the mark (rules=...) or in MockServer(...)"
             warnings.warn(MockServerWarning(f"the settings of {document.file} are ignored: {why}"), stacklevel=3)
-    return compile_rules(documents, profiles)
+    return compile_rules(documents, settings)
 
 
 def _find_version(path: Path) -> object:

@@ -33,10 +33,12 @@ def wrap_events(frames: Iterable[Frame | bytes], usage: Usage) -> Frames:
 
 
 def _wrap_event(frame: Frame | FrameRun, usage: Usage) -> Frame | FrameRun:
-    if isinstance(frame, Frame) and (frame.event == "message_stop" or (frame.event, frame.part) == _ENDED):
-        data = to_json({**from_json(frame.data), METRICS: make_metrics(usage)})
-        return replace(frame, data=data, event="chunk", part="end", framing="chunk")
-    return replace(frame, event="chunk", framing="chunk")
+    if type(frame) is FrameRun:
+        return replace(frame, event="chunk", framing="chunk")
+    if frame.event == "message_stop" or (frame.event, frame.part) == _ENDED:
+        metrics = to_json({METRICS: make_metrics(usage)})
+        return Frame(frame.data[:-1] + b"," + metrics[1:], "chunk", frame.tokens, "end", "chunk")
+    return Frame(frame.data, "chunk", frame.tokens, frame.part, "chunk")
 
 
 _ENDED = ("completion", "finish")  # the last event of a text completion

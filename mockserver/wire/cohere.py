@@ -55,7 +55,7 @@ class MessageLayout(Struct, frozen=True):
         start = 0
         for part in (part for block in self.blocks if block.kind == "text" for part in block.parts):
             for note in part.annotations if type(part) is Text else ():
-                found += cite(note, _join((part,)), start)
+                found += cite(note, _join((part,)), start, len(found))
             start += len(_join((part,)))
         return found
 
@@ -142,11 +142,11 @@ def make_usage(usage: Usage) -> dict[str, Json]:
     return {"billed_units": counts, "tokens": counts, "cached_tokens": usage.cached}
 
 
-def cite(note: Body, text: str, start: int = 0) -> Iterator[Body]:
+def cite(note: Body, text: str, start: int = 0, number: int = 0) -> Iterator[Body]:
     """Yield the citation that a rule's annotation is: Cohere's own, or another provider's of an address or a document.
 
-    `start`: where the text of the annotation begins in that of the message. An annotation without a place is found by
-    its words.
+    `start`: where the text of the annotation begins in that of the message; `number`: of the citation, and so of the
+    document that an address becomes. An annotation without a place is found by its words.
     """
     inner = note.get("url_citation")
     cited = {**note, **(inner if isinstance(inner, Mapping) else {})}
@@ -156,7 +156,7 @@ def cite(note: Body, text: str, start: int = 0) -> Iterator[Body]:
     end = _find_place(cited, ("end", "end_index"), begin + len(words) if isinstance(words, str) else len(text))
     sources = cited.get("sources")
     if not isinstance(sources, list | tuple):
-        sources = [_make_source(cited)] if "url" in cited or "cited_text" in cited else []
+        sources = [_make_source(cited, number)] if "url" in cited or "cited_text" in cited else []
     yield {
         "start": start + begin,
         "end": start + end,
@@ -170,13 +170,13 @@ def _find_place(cited: Body, keys: Sequence[str], usual: int) -> int:
     return next((at for key in keys if isinstance(at := cited.get(key), int)), usual)
 
 
-def _make_source(cited: Body) -> Body:
+def _make_source(cited: Body, number: int) -> Body:
     """Return the source that another provider's citation names: an address, or a document of the request."""
     title = cited.get("title") or cited.get("document_title") or cited.get("url") or ""
     about = {"title": str(title), "text": str(cited.get("cited_text") or "")}
     if cited.get("url"):
         about["url"] = str(cited["url"])
-    name = f"doc:{cited.get('document_index', cited.get('search_result_index', 0))}"
+    name = f"doc:{cited.get('document_index', cited.get('search_result_index', number))}"
     return {"type": "document", "id": name, "document": {"id": name, **about}}
 
 

@@ -79,7 +79,8 @@ def _list_citations(choice: Choice) -> list[Body]:
     start = 0
     for part in choice.parts:
         if isinstance(part, Text):
-            found += [_write_citation(each) for note in part.annotations for each in cite(note, part.text, start)]
+            for note in part.annotations:
+                found += map(_write_citation, cite(note, part.text, start, len(found)))
             start += len(part.text)
     return found
 

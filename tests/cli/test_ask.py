@@ -17,6 +17,7 @@ RULES = """rules:
   - {name: fight, when: {last_user: fight}, then: {moderation: [violence, hate]}}
   - {name: half, when: {last_user: half}, then: {text: Half, failed: {message: Broken.}}}
   - {name: cut, when: {last_user: cut}, then: {text: Half, finish: length}}
+  - {name: heard, when: {operation: transcriptions, last_user: listen}, then: {transcript: Listened}}
   - {name: raw, when: {last_user: raw}, then: {raw: {status: 200, body: bytes}}}
 """
 
@@ -41,12 +42,20 @@ def rules(tmp_path: Path) -> Path:
         ("responses", "half", "Half\n(breaks off) server_error: Broken.\n"),
         ("embeddings", "north", "[0, 1]\n"),
         ("moderations", "fight", "flagged: hate, violence\n"),
+        ("transcriptions", "listen", "Listened\n"),
     ],
 )
 def test_the_answer_is_printed(rules: Path, operation: str, text: str, printed: str) -> None:
     ran = run("ask", text, "-r", rules, "--operation", operation)
     assert (ran.code, ran.out) == (0, printed)
     assert ran.err.startswith(f"(rule {rules}:")
+
+
+def test_what_is_said_is_heard_and_pictures_are_sent() -> None:
+    assert run("ask", "Hello there", "--operation", "transcriptions").out == "Hello there\n"
+    for operation in ("image_edits", "image_variations", "translations"):
+        ran = run("ask", "Hello there", "--operation", operation)
+        assert (ran.code, ran.err) == (0, "(generated)\n")
 
 
 @pytest.mark.parametrize(("dialect", "model"), [("anthropic", "claude"), ("gemini", "gemini"), ("openai", "gpt-4o")])

@@ -57,6 +57,9 @@ def test_a_stream_says_what_the_whole_answer_says(name: str, feature: str, shown
     path = f"/{name}/chat/completions"
     body = {"model": feature, "messages": [{"role": "user", "content": PROMPT}], **FEATURES[feature].body}
     whole, streamed = shown.ask(path, body), shown.ask(path, {**body, "stream": True})
+    if name == "groq" and (body.get("n", 1) > 1 or body.get("logprobs")):  # which has neither
+        assert (whole.status, streamed.status) == (400, 400)
+        return
     assert (whole.status, streamed.status) == (200, 200), whole.body
     said = {choice["index"]: say(choice["message"]) for choice in whole.json["choices"]}
     assert join(streamed.frames) == said
@@ -301,3 +304,15 @@ def test_only_some_hosts_rank() -> None:
     ranking = [name for name, host in hosts.items() if any(each.name == "rerank" for each in host.operations)]
     assert sorted(ranking) == ["together", "vllm"]
     assert [name for name, host in hosts.items() if "/rerank" not in host.missing] == ranking
+
+
+@pytest.mark.parametrize("name", [name for name, host in HOSTS.items() if "responses" in host.operations])
+def test_responses_of_hosts(name: str) -> None:
+    server = local("rules: [{when: {host: " + name + "}, then: {text: Hi!}}]")
+    whole = server.ask(f"/{name}/responses", {"model": "m", "input": "Hello"})
+    assert whole.json["output"][0]["content"][0]["text"] == "Hi!"
+    streamed = server.ask(f"/{name}/v1/responses", {"model": "m", "input": "Hello", "stream": True})
+    assert streamed.frames[-1]["response"]["output"] == whole.json["output"]
+    refused = server.ask(f"/{name}/responses", {"model": "m", "input": 5})
+    asked = server.ask(f"/{name}/chat/completions", {"model": "m", "messages": 5})
+    assert (refused.status, refused.json.keys()) == (400, asked.json.keys())

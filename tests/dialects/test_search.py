@@ -1,9 +1,11 @@
 """What one search in a vector store costs, and that others have their turn meanwhile."""
 
 import asyncio
+from unittest.mock import Mock
 
 import pytest
 
+from mockserver.dialects._objects import search
 from mockserver.dialects._objects.search import Source, rank_chunks
 
 SMALL_CHUNKS = {"static": {"max_chunk_size_tokens": 100, "chunk_overlap_tokens": 0}}
@@ -29,3 +31,15 @@ def test_other_requests_run_while_a_long_file_is_searched() -> None:
 def test_only_the_first_queries_and_letters_are_read(queries: list[str], score: float) -> None:
     (found,) = asyncio.run(rank_chunks(Source("f", "f.txt", "dogs", {}, {}), {"queries": queries}))
     assert found.score == score
+
+
+def test_a_text_is_split_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    split = Mock(wraps=search.split_chunks)
+    monkeypatch.setattr(search, "split_chunks", split)
+    text = " ".join(f"unique{number}" for number in range(2_000))
+    for query in ("unique1", "unique1999"):
+        [best, *_] = asyncio.run(rank_chunks(Source("f", "f.txt", text, {}, SMALL_CHUNKS), {"queries": [query]}))
+        assert (best.score, query in best.text) == (1, True)
+    assert split.call_count == 1
+    asyncio.run(rank_chunks(Source("f", "f.txt", text, {}, {}), {"queries": ["unique1"]}))
+    assert split.call_count == 2

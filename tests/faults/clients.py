@@ -3,15 +3,17 @@
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import boto3
 import openai
 from anthropic import Anthropic
 from azure.ai.inference import ChatCompletionsClient
 from azure.ai.inference.models import UserMessage
 from azure.core.credentials import AzureKeyCredential
+from botocore.config import Config
 from crazyrouter import Crazyrouter
 from fireworks import Fireworks
 from google import genai
@@ -127,6 +129,21 @@ def content(part: types.GenerateContentResponse, seen: Seen) -> None:
         seen.finish = bool(candidate.finish_reason)
 
 
+def converse(part: Any, seen: Seen) -> None:
+    """An answer of Bedrock's Converse or an event of its stream."""
+    for block in part.get("output", {}).get("message", {}).get("content", ()):
+        seen.text += block.get("text", "")
+        if used := block.get("toolUse"):
+            seen.calls.append(used["name"] + json.dumps(used["input"], separators=(",", ":")))
+    if begun := part.get("contentBlockStart"):
+        seen.calls.append(begun["start"]["toolUse"]["name"])
+    delta = part.get("contentBlockDelta", {}).get("delta", {})
+    seen.text += delta.get("text", "")
+    seen.calls.append(delta.get("toolUse", {}).get("input", ""))
+    seen.finish = seen.finish or bool(part.get("stopReason") or part.get("messageStop"))
+    seen.usage = seen.usage or bool(part.get("usage") or part.get("metadata", {}).get("usage"))
+
+
 @dataclass(frozen=True)
 class Asked:
     """What is said to a server: a prompt, the header that asks for a fault, and how long to wait for anything."""
@@ -235,6 +252,29 @@ def _genai(server: Served, stream: bool) -> Iterator[Ask]:
         yield lambda asked: _seen(content, lambda: ask(asked), stream)
 
 
+@contextmanager
+def _boto3(server: Served, stream: bool) -> Iterator[Ask]:
+    session = boto3.Session(aws_access_key_id="k", aws_secret_access_key="k", region_name="us-east-1")
+    config = Config(retries={"total_max_attempts": 1}, read_timeout=3)
+    client = session.client("bedrock-runtime", endpoint_url=server.base("bedrock"), config=config)
+    headers: dict[str, str] = {}
+    client.meta.events.register("before-call", lambda params, **_: params["headers"].update(headers))
+
+    def ask(asked: Asked) -> Any:
+        headers.clear()
+        headers.update(asked.headers)
+        said = {"modelId": "m", "messages": [{"role": "user", "content": [{"text": asked.prompt}]}]}
+        return _close_after(client.converse_stream(**said)["stream"]) if stream else client.converse(**said)
+
+    yield lambda asked: _seen(converse, lambda: ask(asked), stream)
+    client.close()
+
+
+def _close_after(events: Any) -> Iterator[Any]:
+    with closing(events):
+        yield from events
+
+
 def _seen(read: Read, ask: Callable[[], Any], stream: bool) -> Seen:
     seen = Seen()
     try:
@@ -270,4 +310,5 @@ CLIENTS: Mapping[str, Callable[[Served, bool], AbstractContextManager[Ask]]] = {
     "`tzafon`": _tzafon,
     "`anthropic`": _anthropic,
     "`google-genai`": _genai,
+    "`boto3`": _boto3,
 }

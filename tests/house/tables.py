@@ -339,6 +339,16 @@ def _errors() -> str:
     return markdown_table(("short form", "status", *(dialect.name for dialect in spoken)), rows)
 
 
+def _errors_of_bedrock() -> str:
+    """What a short form is for AWS's clients, each of which names its exceptions so."""
+    bedrock = discover()["bedrock"]
+    rows = []
+    for name in filter(_is_short, REASONS):
+        reply = bedrock.fail(HttpRequest("POST", "/model/m/converse"), Failure(name), None)
+        rows.append((f"`{name}`", str(reply.status), f"`{_code(reply)}`", json.loads(reply.body)["message"]))
+    return markdown_table(("short form", "status", "exception", "message"), rows)
+
+
 def _statuses() -> str:
     return ", ".join(f"{status} `{name}`" for status, name in REASON_OF_STATUS.items()) + "."
 
@@ -370,7 +380,11 @@ def _error_bodies() -> str:
 def _code(reply: Reply) -> str:
     """What a client can tell the failure by: its code or type, Azure's header, or what little there is."""
     body: Mapping[str, Any] = json.loads(reply.body)
-    match body.get("error", body.get("detail")):
+    match body.get("error", body.get("detail", body)):
+        case {"message": _, **others} if not others:  # Bedrock's
+            return dict(reply.headers).get("x-amzn-errortype", "no type").partition(":")[0]
+        case {"type": kind, "code": str()} if kind in body.values():  # Mistral's, whose codes are numbers
+            return str(kind)
         case {"code": int(), "type": kind} | {"code": int(), "status": kind}:  # the status again
             return str(kind)
         case {"code": code, "type": kind}:
@@ -528,6 +542,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "error": _of_rules(ErrorSpec),
     "error-bodies": _error_bodies,
     "errors": _errors,
+    "errors-bedrock": _errors_of_bedrock,
     "failed": _of_rules(FailedSpec),
     "faults": _faults,
     "features": _features,

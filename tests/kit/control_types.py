@@ -148,6 +148,7 @@ class CallBase(Part, kw_only=True):
         Maybe[str], about("why it could not be recorded; the client got it anyway, so look here in tests that record")
     ] = UNSET
     websocket: Annotated[Maybe[bool], about("whether it came over a WebSocket")] = UNSET
+    part_of: Annotated[Maybe[str], about('which part of a batch it is: `line 3 of batch_1, custom_id "a"`')] = UNSET
     frames: Annotated[Maybe[int], about("how many events of a stream were sent")] = UNSET
     said: Annotated[Maybe[str], about("with `digest`: the start of what was said last")] = UNSET
     answered: Annotated[Maybe[str], about("with `digest`: the start of what was answered")] = UNSET

@@ -48,8 +48,8 @@ def test_exactly_one_answer_and_what_goes_with_it(then, mistake):
 
 GOOD = (
     "{faults: [cut], timing: {}}",
-    "{text: a, reasoning: b, annotations: [], logprobs: [-1], finish: stop, usage: {}, model: m, headers: {},"
-    " chunks: char, timing: {}, annotate: {}, content_filter: {on: completion}}",
+    "{text: a, reasoning: b, citations: [], annotations: [], logprobs: [-1], finish: stop, usage: {}, model: m,"
+    " headers: {}, chunks: char, timing: {}, annotate: {}, content_filter: {on: completion}}",
     "{json: null}",
     "{refusal: a, tool_calls: [{name: b}]}",
     "{parts: [{text: a}], annotations: [], logprobs: [-1], finish: stop, chunks: char}",
@@ -71,6 +71,8 @@ FOR = {
     "{then: {steps: [{embedding: [1]}, {error: 429}]}}": {"embeddings"},
     "{when: {operation: [chat, embeddings]}, then: {raw: {}}}": {"chat", "embeddings"},
     "{when: {path: '*'}, then: {embedding: [1]}}": set(OPERATIONS),
+    "{then: {status: [validating, failed]}}": {"create_batch"},
+    "{then: {status: [queued, failed]}}": {"create_fine_tuning_job", "create_eval_run"},
 }
 
 
@@ -105,6 +107,32 @@ def test_an_answer_that_cannot_be_is_told_at_its_key(when, then, mistake):
     other = mistake.split('operation "')[1].split('"')[0]
     whole = mistake if mistake.endswith("[...]") or other not in hint else mistake + hint[other]
     assert mistakes(f"rules:\n  - when: {when}\n    then: {then}\n") == [f"3:12: {whole}"]
+
+
+@pytest.mark.parametrize(
+    ("when", "statuses", "told"),
+    [
+        (
+            "create_file",
+            "[uploaded, succeeded]",
+            'what "create_file" makes is never succeeded; its statuses are pending, uploaded, processed, error',
+        ),
+        (
+            *("[create_batch, create_eval_run]", "canceled"),
+            'what "create_batch" makes is never canceled; its statuses are validating, in_progress, finalizing, '
+            "completed, failed, expired, cancelling, cancelled",
+        ),
+    ],
+)
+def test_statuses_are_those_of_the_objects_that_a_rule_is_for(when, statuses, told):
+    rule = f"rules:\n  - when: {{operation: {when}}}\n    then: {{status: {statuses}}}\n"
+    assert mistakes(rule) == [f"3:12: {told}"]
+
+
+def test_no_object_has_these_statuses():
+    assert mistakes("rules: [{then: {status: [processed, failed]}}]") == [
+        "1:17: no object has the statuses failed, processed"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -172,6 +200,7 @@ USES = {
     "{text: a, finish: error}": "3:21: " + CANNOT + "the finish reason error",
     "{refusal: a}": "3:12: " + CANNOT + "a refusal; openai can",
     "{text: a, annotations: [{}]}": "3:21: " + CANNOT + "annotations; openai can",
+    "{text: a, citations: [{url: b}]}": "3:21: " + CANNOT + "annotations; openai can",
     "{text: a, annotate: {prompt: {hate: low}}}": "3:21: " + CANNOT + "filter severities; skytells can",
     "{parts: [{text: a}, {item: {type: message, text: a}}]}": ("3:32: " + CANNOT + "response items; openai can"),
     "{text: a, failed: true}": "3:21: " + CANNOT + "an answer that breaks off; openai can",
@@ -194,9 +223,13 @@ UNKNOWN = {
     "{not: {dialect: openia}}": '2:27: unknown dialect "openia"; did you mean "openai"?',
     "{dialect: zzz}": '2:21: unknown dialect "zzz"; choose one of openai, skytells, azure, plain',
     "{dialect: {equals: azur}}": '2:30: unknown dialect "azur"; did you mean "azure"?',
+    "{dialect: groq}": '2:21: unknown dialect "groq"; it is a host: write "host: groq"',
+    "{host: [acme, gorq]}": '2:25: unknown host "gorq"; did you mean "groq"?',
+    "{not: {host: zzz}}": '2:24: unknown host "zzz"; choose one of groq, acme',
+    "{any: [{host: azure}]}": '2:25: unknown host "azure"; it is a dialect: write "dialect: azure"',
 }
 
 
 @pytest.mark.parametrize(("when", "mistake"), UNKNOWN.items())
-def test_unknown_dialects(when, mistake):
+def test_unknown_dialects_and_hosts(when, mistake):
     assert wrong(when, "{text: a}") == [mistake]

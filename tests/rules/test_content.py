@@ -29,6 +29,15 @@ MADE = {
         use("f", "{}"),
         use("g", "free hello", kind="custom"),
     ),
+    "{text: 'hi {{ last_user }}!', citations: [{url: b, text: '{{ last_user }}'}, {url: c, title: d}]}": (
+        Text(
+            "hi hello!",
+            annotations=(
+                {"type": "url_citation", "start_index": 3, "end_index": 8, "title": "b", "url": "b"},
+                {"type": "url_citation", "start_index": 0, "end_index": 9, "title": "d", "url": "c"},
+            ),
+        ),
+    ),
     "{text: hi, annotations: [{type: x, url: '{{ last_user }}'}]}": (
         Text("hi", annotations=({"type": "x", "url": "hello"},)),
     ),

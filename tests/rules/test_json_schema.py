@@ -86,7 +86,7 @@ def test_every_example_of_a_condition_and_of_an_answer_loads() -> None:
 def loaded(content: Json) -> None:
     """Check a rules file as `mockserver check` does. Raises MockserverError."""
     document = Document.from_data(content, "r.yaml")
-    load([document], KNOWN, faults=FAULTS)
+    load([document], KNOWN, faults=FAULTS, hosts=("groq", "acme"))
     assemble({}, {}, [document], dialects=tuple(discover()))
 
 
@@ -152,7 +152,7 @@ NOT_SAID: Mapping[str, tuple[str, ...]] = {
         "invalid JMESPath",
     ),
     "it does not evaluate conditions, such as any, all and wildcards": ("cannot answer the operation",),
-    "it compares no name with names elsewhere": ("is already", "unknown profile", "starts from itself"),
+    "it compares no name with names elsewhere": ("is already", "unknown profile", "unknown host", "starts from itself"),
     "it compares numbers, but not in texts": ('not "120%"',),
 }
 

@@ -112,7 +112,10 @@ def test_a_body_that_is_too_large_is_not_asked_for(line: Raw) -> None:
     line.send(post(b"", "expect: 100-continue", "content-length: 1001"))
     received = line.receive()
     assert (received.status, received.headers["connection"]) == (413, "close")
-    assert received.json["error"]["message"] == "The request body is larger than 1000 bytes."
+    assert (
+        received.json["error"]["message"]
+        == "The request body is larger than 1000 bytes; the setting max_body allows more."
+    )
     assert line.rest() == b""
 
 

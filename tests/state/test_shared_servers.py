@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx2 as httpx
 import pytest
+from openai import APIStatusError, OpenAI
 
 from mockserver.core.seed import monotonic
 from mockserver.server.live import start
@@ -171,6 +172,43 @@ def test_servers_know_the_objects_of_each_other(shared: RedisServer, tmp_path: P
         assert one.client.get(f"/v1/vector_stores/{store['id']}").status_code == 404
         again = one.client.post("/v1/files", **form).json()
         assert again["id"] not in (file["id"], store["id"])
+
+
+def test_servers_share_files_batches_conversations_stores_and_evals(shared: RedisServer, tmp_path: Path) -> None:
+    rules = [rule("Hi!", when={"last_user": "hi"})]
+    with served(shared, tmp_path, rules) as one, served(shared, tmp_path, rules) as other:
+        first, second = (OpenAI(base_url=f"{each.address}/ns/team/v1", api_key="any") for each in (one, other))
+        body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+        line = {"custom_id": "a", "method": "POST", "url": "/v1/chat/completions", "body": body}
+        data = json.dumps(line).encode() + b"\n" * 2_000_000  # so that it is on disk before it is shared
+        file = first.files.create(file=("in.jsonl", data), purpose="batch")
+        assert second.files.content(file.id).content == data
+        made = second.batches.create(input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h")
+        assert [each.batches.retrieve(made.id).status for each in (first, second)] == ["in_progress", "completed"]
+        done = first.batches.retrieve(made.id)
+        assert '"content":"Hi!"' in first.files.content(done.output_file_id or "").text
+        conversation = first.conversations.create().id
+        second.responses.create(model="m", input="hi", conversation=conversation)
+        assert len(first.conversations.items.list(conversation).data) == 2
+        store = first.vector_stores.create(name="docs").id
+        second.vector_stores.files.create_and_poll(file.id, vector_store_id=store)
+        assert [each.id for each in first.vector_stores.files.list(store)] == [file.id]
+        check = second.evals.create(data_source_config={"type": "custom", "item_schema": {}}, testing_criteria=[])
+        assert [each.id for each in first.evals.list()] == [check.id]
+        other.control("POST", "reset?namespace=team")
+        assert (first.files.list().data, second.batches.list().data) == ([], [])
+
+
+def test_files_that_redis_has_no_room_for_are_refused(shared: RedisServer, tmp_path: Path) -> None:
+    with (
+        served(shared, tmp_path, stored_bytes="3MB") as one,
+        OpenAI(base_url=f"{one.address}/v1", api_key="any", max_retries=0) as client,
+    ):
+        with pytest.raises(APIStatusError, match="stored_bytes allows more") as caught:
+            client.files.create(file=("a.txt", b"a" * 4_000_000), purpose="user_data")
+        assert caught.value.status_code == 413
+        made = [client.files.create(file=("a.txt", b"a" * 1_800_000), purpose="user_data").id for _ in range(2)]
+        assert [each.id for each in client.files.list()] == made[1:]
 
 
 def test_a_slot_of_another_server_is_waited_for(shared: RedisServer, tmp_path: Path) -> None:

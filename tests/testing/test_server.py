@@ -1,5 +1,6 @@
 """A running server for tests: rules, calls, what a test fails for."""
 
+import json
 import socket
 import threading
 from pathlib import Path
@@ -93,15 +94,36 @@ def test_requests_of_a_batch_count_as_calls(server: MockServer) -> None:
 
     greeting = server.on("hi *").reply("Hello").times(2)
     ask("hi a", "hi b")
-    assert (server.problems(), len(greeting.calls)) == ((), 1)
+    assert (server.problems(), len(greeting.calls)) == ((), 2)
     server.assert_called(last_user="hi b")
     server.assert_not_called(last_user="bye")
     server.reset()
     server.on("hi *").reply("Hello").times(2)
     ask("hi a", "bye")
     [unmatched, unmet] = [problem.headline for problem in server.problems()]
-    assert unmatched.startswith('no rule answered "bye" (call 1); nearest tests/testing/test_server.py:')
+    assert unmatched.startswith('no rule answered "bye" (call 3, request 2 of msgbatch_')
+    assert ', custom_id "r1"); nearest tests/testing/test_server.py:' in server.problems()[0].text
     assert "answered 1 of 2 expected calls" in unmet
+
+
+def test_an_unmatched_line_of_a_batch_is_reported_like_a_call(server: MockServer) -> None:
+    server.on("hi *").reply("Hello")
+    lines = [
+        {"custom_id": name, "method": "POST", "url": "/v1/chat/completions", "body": body}
+        for name, body in (("a", {"model": "gpt-4o", "messages": [{"role": "user", "content": "bye"}]}), ("b", {}))
+    ]
+    with OpenAI(base_url=server.base_url("openai"), api_key="any") as client:
+        file = client.files.create(file=("in.jsonl", "\n".join(map(json.dumps, lines)).encode()), purpose="batch")
+        batch = client.batches.create(input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h")
+    assert [call.part_of for call in server.calls] == [
+        *("", ""),
+        f'line 1 of {batch.id}, custom_id "a"',
+        f'line 2 of {batch.id}, custom_id "b"',
+    ]
+    [unmatched] = server.problems()
+    assert unmatched.text.startswith(f'no rule answered "bye" (call 3, line 1 of {batch.id}, custom_id "a"); nearest')
+    assert "MISS  last_user" in unmatched.text
+    server.assert_called_once(last_user="bye")
 
 
 def test_a_function_that_fails_late_is_no_problem_of_the_next_test(server: MockServer) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
@@ -15,13 +16,13 @@ from mockserver.core.episode import Recorded
 from mockserver.core.http import Fields, HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.kept_objects import KeptObject, ObjectView
-from mockserver.core.plan import Failure, Raw
+from mockserver.core.plan import Answer, Artifact, CarriedOut, Failure, Plan, Raw, Usage
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import Metadata
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import Model, Object, optional, shape
-from mockserver.dialects._objects.files import Files, read_rows
+from mockserver.dialects._fields import Model, literal, optional, shape
+from mockserver.dialects._objects.files import EXPIRY, Files, Row, read_rows
 from mockserver.dialects._objects.resource import New, Resource
 from mockserver.dialects._parse import Body, Complaint
 from mockserver.kinds.objects import Objects
@@ -33,18 +34,20 @@ _COUNTS = ("total", "completed", "failed")
 
 
 class Line(Struct, frozen=True):
-    """One request of the input file, by its number, and its result: a status and a body."""
+    """One request of the input file, by its number, and its result: a status, a body, and the tokens that it took."""
 
     number: int
     name: str
     model: Json
     status: int
-    body: Json
+    body: bytes
+    usage: Usage
 
     def write(self, batch: str) -> bytes:
         """Return it as a line of the output file."""
         request = fingerprint(batch, "line", self.number)
-        response = {"status_code": self.status, "request_id": request, "body": self.body}
+        body = try_parse(self.body.decode("utf-8", "replace"))
+        response = {"status_code": self.status, "request_id": request, "body": body}
         line = {"id": f"batch_req_{request}", "custom_id": self.name, "response": response, "error": None}
         return to_json(line) + b"\n"
 
@@ -58,12 +61,13 @@ class Batches(Resource):
         shape(
             input_file_id=str,
             endpoint=str,
-            completion_window=str,
+            completion_window=literal("24h"),
             metadata=optional(Metadata),
-            output_expires_after=optional(Object),
+            output_expires_after=optional(EXPIRY),
         )
     )
     statuses = ("validating", "in_progress")
+    events = MappingProxyType({status: f"batch.{status}" for status in FINAL})
 
     def operations(self) -> tuple[Operation, ...]:
         created, listed, retrieved, *_ = super().operations()  # nothing deletes a batch
@@ -72,10 +76,8 @@ class Batches(Resource):
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
         new = super().read(http, validation)
-        endpoint, window = new.fields.get("endpoint"), new.fields.get("completion_window")
-        if validation is Validation.LIVE and window != "24h":
-            raise refuse(Complaint("value", ("completion_window",), got=window, expected=("24h",)))
-        if validation is Validation.LIVE and self._find_operation(endpoint) is None:
+        endpoint = new.fields.get("endpoint")
+        if validation is not Validation.OFF and self._find_operation(endpoint) is None:
             raise refuse(Complaint("value", ("endpoint",), got=endpoint, expected=self._list_endpoints()))
         return new
 
@@ -136,43 +138,66 @@ class Batches(Resource):
         if mistakes:
             return (), mistakes
         lines = list[Line]()
-        for number, request in enumerate(requests):
-            lines.append(await self._answer_line(number, request, new, objects))
+        for row in requests:
+            done = await self._answer_line(row, new, objects)
+            objects.note(done)
+            assert done.reply is not None  # noqa: S101  # a line gets one
+            lines.append(
+                Line(
+                    number=row.number,
+                    name=row.value["custom_id"],
+                    model=row.value["body"].get("model"),
+                    status=done.reply.status,
+                    body=done.reply.body,
+                    usage=done.plan.outcome if isinstance(done.plan.outcome, Usage) else Usage(),
+                )
+            )
             await asyncio.sleep(0)  # let other requests run
         return lines, ()
 
-    async def _answer_line(self, number: int, request: Mapping[str, Any], new: New, objects: Objects) -> Line:
-        sent = json.dumps({key: value for key, value in request["body"].items() if key != "stream"}).encode()
-        http = replace(new.http, path=request["url"], headers=_drop_form(new.http.headers), body=sent, path_params={})
-        reply = await self._answer(http, new, objects)
-        data = reply.body if reply.pieces is None else b"".join(reply.pieces)
-        return Line(
-            number=number,
-            name=request["custom_id"],
-            model=request["body"].get("model"),
-            status=reply.status,
-            body=try_parse(data.decode("utf-8", "replace")),
+    async def _answer_line(self, row: Row, new: New, objects: Objects) -> CarriedOut:
+        """Return what a line gets as a request of its own."""
+        sent = {key: value for key, value in row.value["body"].items() if key != "stream"}
+        operation = self._find_operation(row.value["url"])
+        mount = new.http.path.removesuffix(self.path)
+        http = replace(
+            new.http,
+            path=row.value["url"] if operation is None else mount + operation.path,
+            headers=_drop_form(new.http.headers),
+            body=to_json(sent),
+            path_params={},
         )
-
-    async def _answer(self, http: HttpRequest, new: New, objects: Objects) -> Reply:
-        """Return the reply that a line would get as a request of its own."""
-        operation, call = self._find_operation(http.path), None
-        try:
-            if operation is None:
-                raise Failure("route_not_found")
-            call = operation.call(http, new.validation)
-            outcome: Any = await objects.answer(call)
-        except Failure as failure:
-            outcome = failure
+        call, plan = None, Plan(Failure("route_not_found"), "invalid")
+        if operation is not None:
+            try:
+                call = replace(operation.call(http, new.validation), custom_id=row.value["custom_id"])
+                plan = await objects.answer(call)
+            except Failure as refusal:
+                plan = Plan(refusal, "invalid")
+        outcome: Any = plan.outcome
         if isinstance(outcome, Failure):
-            return self.api.fail(http, outcome, call)
-        if isinstance(outcome, Raw):
-            return Reply(outcome.status, outcome.headers, outcome.body)
-        if isinstance(outcome, Recorded):
-            return outcome.reply
-        assert operation is not None  # noqa: S101  # as there is an outcome
-        assert call is not None  # noqa: S101
-        return operation.render(call, outcome)
+            if outcome.reason == "unmatched":
+                place = f"line {row.number} of {new.fields['input_file_id']}"
+                outcome = outcome.changed(message=f"{outcome.message}\n({place})")
+            reply = self.api.fail(http, outcome, call)
+        elif isinstance(outcome, Raw):
+            reply = Reply(outcome.status, outcome.headers, outcome.body)
+        elif isinstance(outcome, Recorded):
+            reply = outcome.reply
+        else:
+            assert operation is not None  # noqa: S101  # as there is an outcome
+            assert call is not None  # noqa: S101
+            reply = operation.render(call, outcome)
+            if reply.pieces is not None:
+                reply = replace(reply, body=b"".join(reply.pieces), pieces=None)
+        return CarriedOut(
+            http=http,
+            call=call,
+            plan=replace(plan.rendered, outcome=_find_usage(plan.outcome)),
+            operation="" if operation is None else operation.name,
+            reply=reply,
+            part_of=f"line {row.number} of {new.id}, custom_id {json.dumps(row.value['custom_id'])}",
+        )
 
     async def _write_file(self, what: str, lines: Sequence[Line], new: New, objects: Objects) -> str | None:
         """Keep the file with these lines and return its id; None if it would be empty."""
@@ -186,26 +211,20 @@ class Batches(Resource):
 
     async def _cancel(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
-        before, now = await objects.change(kept, _end_as_cancelled)
+        before, now = await self.end_early(kept, "cancelled", objects)
         if before is now and not objects.invents:
             raise Failure("conflict", message=f"Cannot cancel a batch with status '{kept.status}'.")
         return ObjectView(self.show(replace(now, ahead=("cancelling",)) if now.status == "cancelled" else now))
 
 
-def _end_as_cancelled(kept: KeptObject) -> KeptObject:
-    if kept.status in FINAL:
-        return kept
-    return replace(kept, ahead=()).change(status="cancelled")
-
-
-def find_mistakes(requests: Sequence[Json], endpoint: str) -> Iterator[Body]:
+def find_mistakes(rows: Sequence[Row], endpoint: str) -> Iterator[Body]:
     """Yield the mistakes in the lines of an input file, as `errors` of a batch has them."""
-    if not requests:
+    if not rows:
         yield _make_mistake("empty_file", "The input file is empty.", None)
-    if len(requests) > MOST_LINES:
+    if len(rows) > MOST_LINES:
         yield _make_mistake("too_many_tasks", f"The input file has more than {MOST_LINES:,} lines.", None)
-    names = Counter(str(request.get("custom_id")) for request in requests if isinstance(request, dict))
-    for number, request in enumerate(requests, 1):
+    names = Counter(str(row.value.get("custom_id")) for row in rows if isinstance(row.value, dict))
+    for number, request in [(row.number, row.value) for row in rows]:
         if not isinstance(request, dict):
             yield _make_mistake("invalid_json_line", "This line is not parseable as valid JSON.", number)
             continue
@@ -236,20 +255,22 @@ def _make_mistake(code: str, message: str, line: int | None) -> Body:
 
 
 def _add_usage(lines: Sequence[Line]) -> Body:
-    """Return the tokens of all lines; chats and responses name theirs differently."""
-    read = written = 0
-    for line in lines:
-        usage = line.body.get("usage") if isinstance(line.body, dict) else None
-        if isinstance(usage, dict):
-            read += usage.get("input_tokens") or usage.get("prompt_tokens") or 0
-            written += usage.get("output_tokens") or usage.get("completion_tokens") or 0
+    """Return the tokens of all lines."""
+    read, written = (sum([getattr(line.usage, name) for line in lines]) for name in ("prompt", "completion"))
     return {
         "input_tokens": read,
-        "input_tokens_details": {"cached_tokens": 0},
+        "input_tokens_details": {"cached_tokens": sum([line.usage.cached for line in lines])},
         "output_tokens": written,
-        "output_tokens_details": {"reasoning_tokens": 0},
+        "output_tokens_details": {"reasoning_tokens": sum([line.usage.reasoning for line in lines])},
         "total_tokens": read + written,
     }
+
+
+def _find_usage(outcome: Any) -> Usage | None:
+    """Return the tokens that an answer took."""
+    if isinstance(outcome, Answer):
+        return outcome.usage
+    return Usage(prompt=outcome.tokens) if isinstance(outcome, Artifact) and outcome.tokens is not None else None
 
 
 def _drop_form(headers: Fields) -> Fields:

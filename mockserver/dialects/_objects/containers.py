@@ -8,7 +8,7 @@ from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import Model, Object, list_of, optional, shape
+from mockserver.dialects._fields import Model, Object, integer, list_of, literal, optional, shape
 from mockserver.dialects._forms import parse_form
 from mockserver.dialects._objects.files import Files
 from mockserver.dialects._objects.resource import New, Resource
@@ -28,8 +28,8 @@ class Containers(Resource):
         shape(
             name=str,
             file_ids=optional(list_of(str)),
-            expires_after=optional(Object),
-            memory_limit=optional(str),
+            expires_after=optional(shape(anchor=literal("last_active_at"), minutes=integer())),
+            memory_limit=optional(literal("1g", "4g", "16g", "64g")),
             network_policy=optional(Object),
             skills=optional(list_of(Object)),
         )
@@ -71,7 +71,7 @@ class ContainerFiles(Resource):
         form = parse_form(http)
         files = form.files("file")
         if files:
-            return New(data=files[0].data, file_name=files[0].file_name or "upload")
+            return New(data=files[0].content, file_name=files[0].file_name or "upload")
         named = dict(form.fields()).get("file_id")
         if named is None and validation is Validation.LIVE:
             raise refuse(Complaint("missing", ("file",)))

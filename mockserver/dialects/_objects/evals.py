@@ -3,9 +3,9 @@
 No grader runs: every item passes. Output items are not kept, as they follow from the run.
 """
 
-from collections.abc import Iterator, Mapping
-
-from msgspec.structs import replace
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import ClassVar
 
 from mockserver.core.call import Call, IdShape, fingerprint
 from mockserver.core.json import Json
@@ -42,6 +42,7 @@ class Evals(Resource):
         )
     )
     updates = Model(shape(name=optional(str), metadata=optional(Metadata)))
+    words: ClassVar[Mapping[str, Sequence[str]]] = {**Resource.words, "order_by": ("created_at", "updated_at")}
 
     async def make(self, new: New, objects: Objects) -> Body:
         config = new.fields.get("data_source_config") or {"type": "custom"}
@@ -70,6 +71,10 @@ class EvalRuns(Resource):
     fields = Model(shape(data_source=Object, name=optional(str), metadata=optional(Metadata)))
     parent = Evals
     statuses = ("queued",)
+    events = MappingProxyType(
+        {"completed": "eval.run.succeeded", "failed": "eval.run.failed", "canceled": "eval.run.canceled"}
+    )
+    words: ClassVar[Mapping[str, Sequence[str]]] = {**Resource.words, "status": ("queued", "in_progress", *FINAL)}
 
     def operations(self) -> tuple[Operation, ...]:
         one = f"{self.path}/{{id}}"
@@ -127,13 +132,13 @@ class EvalRuns(Resource):
         content: Json = stated.get("content")
         if stated.get("type") == "file_id":
             file = await Files(self.api).find(objects, str(stated.get("id")))
-            content = read_rows(file.data, MOST_ITEMS)
+            content = [row.value for row in read_rows(file.data, MOST_ITEMS)]
         rows = [row for row in content if isinstance(row, dict)] if isinstance(content, list) else []
         return [row["item"] if isinstance(row.get("item"), dict) else row for row in rows[:MOST_ITEMS]]
 
     async def _cancel(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
-        _, now = await objects.change(kept, _end_as_canceled)
+        _, now = await self.end_early(kept, "canceled", objects)
         return ObjectView(self.show(now))
 
     async def _list_items(self, call: Call, objects: Objects) -> ObjectView:
@@ -201,7 +206,3 @@ def _show_criterion(criterion: Body) -> Body:
 
 def _show_message(message: Body) -> Body:
     return message if message.get("role") in _ROLES else {**message, "role": "user"}
-
-
-def _end_as_canceled(kept: KeptObject) -> KeptObject:
-    return kept if kept.status in FINAL else replace(kept, ahead=()).change(status="canceled")

@@ -1,24 +1,28 @@
 """Files that clients upload (https://platform.openai.com/docs/api-reference/files)."""
 
-import io
 from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
-from mockserver.core.kept_objects import KeptObject, ObjectView
+from mockserver.core.kept_objects import Data, KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import Model, Object, optional, shape
+from mockserver.dialects._fields import Model, integer, literal, optional, shape
 from mockserver.dialects._forms import nest_fields, parse_form
 from mockserver.dialects._objects.resource import New, Resource
 from mockserver.dialects._parse import Body, Complaint, clip, read_body, read_json
 from mockserver.kinds.objects import Objects
+from mockserver.media.large_data import list_lines
 
 PURPOSES = ("fine-tune", "assistants", "batch", "user_data", "vision", "evals")
 _MONTH = 2_592_000  # seconds, after which a file of a batch expires
+EXPIRY = shape(anchor=literal("created_at"), seconds=integer())
 
 
 class Files(Resource):
@@ -26,7 +30,7 @@ class Files(Resource):
     type, deleted = "file", "file"
     ids = IdShape("file-", 22)
     unknown = "No such File object: {id}"
-    fields = Model(shape(purpose=str, expires_after=optional(Object)))
+    fields = Model(shape(purpose=str, expires_after=optional(EXPIRY)))
     page_size = largest_page = 10_000
 
     def operations(self) -> tuple[Operation, ...]:
@@ -42,9 +46,12 @@ class Files(Resource):
         if "purpose" not in body and validation is not Validation.OFF:
             raise Failure("bad_parameter", message="'purpose' is a required property")
         _, parsed = read_body(self.fields, {"purpose": "user_data", **body}, refuse, validation)
-        new = New(fields=parsed, data=files[0].data, file_name=files[0].file_name or "upload")
-        if validation is Validation.LIVE:
-            _refuse_as_live(new)
+        new = New(fields=parsed, data=files[0].content, file_name=files[0].file_name or "upload")
+        purpose = new.fields["purpose"]
+        if purpose not in PURPOSES and validation is not Validation.OFF:
+            raise Failure("bad_parameter", message=f"{clip(purpose)!r} is not one of {list(PURPOSES)} - 'purpose'")
+        if purpose == "batch" and not new.file_name.endswith(".jsonl") and validation is Validation.LIVE:
+            raise Failure("bad_parameter", message="Invalid file format for Batch API. Must be .jsonl")
         return new
 
     async def make(self, new: New, objects: Objects) -> Body:
@@ -71,16 +78,23 @@ class Files(Resource):
         return ObjectView(data=kept.data, headers=headers)
 
 
-def read_rows(data: bytes, most: int) -> list[Json]:
-    """Return the values of at most so many lines of JSON; None for a line that no request body could be."""
-    rows = list[Json]()
-    for row in io.BytesIO(data):
-        if not row.strip():
+class Row(Struct, frozen=True):
+    """A line of JSON in a file, by its number from 1; its value is None if no request could have it as a body."""
+
+    number: int
+    value: Any
+
+
+def read_rows(data: Data, most: int) -> list[Row]:
+    """Return at most so many lines of JSON; those that are empty are left out."""
+    rows = list[Row]()
+    for number, line in enumerate(list_lines(data), 1):
+        if not line.strip():
             continue
         try:
-            rows.append(read_json(row))
+            rows.append(Row(number, read_json(line)))
         except Failure:
-            rows.append(None)
+            rows.append(Row(number, None))
         if len(rows) == most:
             break
     return rows
@@ -96,12 +110,3 @@ def find_expiry(fields: Mapping[str, Json], created: int, *, usual: int | None =
 def quote_file_name(name: str) -> str:
     """Return a file name as a header field can have it between quotes."""
     return "".join([each if " " <= each <= "~" and each not in '"\\' else "_" for each in name])
-
-
-def _refuse_as_live(new: New) -> None:
-    """Raise Failure for what the live API refuses."""
-    purpose = new.fields["purpose"]
-    if purpose not in PURPOSES:
-        raise Failure("bad_parameter", message=f"{clip(purpose)!r} is not one of {list(PURPOSES)} - 'purpose'")
-    if purpose == "batch" and not new.file_name.endswith(".jsonl"):
-        raise Failure("bad_parameter", message="Invalid file format for Batch API. Must be .jsonl")

@@ -5,22 +5,25 @@ Events and checkpoints are not kept: they follow from the job.
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
+from typing import ClassVar
 
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, IdShape, fingerprint
 from mockserver.core.json import Json, try_parse
-from mockserver.core.kept_objects import KeptObject, ObjectView
+from mockserver.core.kept_objects import Data, KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import Metadata
-from mockserver.dialects._fields import Model, Object, integer, list_of, optional, shape, text
+from mockserver.dialects._fields import Model, Object, integer, list_of, literal, open_shape, optional, shape, text
 from mockserver.dialects._objects.files import Files
 from mockserver.dialects._objects.resource import New, Resource, turn_to_page
 from mockserver.dialects._parse import Body, clip
 from mockserver.dialects._stored import list_body
 from mockserver.kinds.objects import Objects
+from mockserver.media.large_data import list_lines
 
 FINAL = ("succeeded", "failed", "cancelled")
 FEWEST_EXAMPLES = 10
@@ -42,13 +45,14 @@ class FineTuningJobs(Resource):
             validation_file=optional(str),
             suffix=optional(text(1, 64)),
             seed=optional(integer()),
-            method=optional(Object),
+            method=optional(open_shape(type=literal("supervised", "dpo", "reinforcement"))),
             hyperparameters=optional(Object),
             integrations=optional(list_of(Object)),
             metadata=optional(Metadata),
         )
     )
     statuses = ("validating_files", "running")
+    events = MappingProxyType({status: f"fine_tuning.job.{status}" for status in FINAL})
 
     def operations(self) -> tuple[Operation, ...]:
         created, listed, retrieved, *_ = super().operations()  # nothing deletes a job
@@ -87,6 +91,10 @@ class FineTuningJobs(Resource):
             "metadata": fields.get("metadata"),
             "method": method,
         }
+
+    async def finish(self, new: New, objects: Objects) -> KeptObject:
+        made = await super().finish(new, objects)
+        return replace(made, model=made.body["fine_tuned_model"] or "")
 
     def show(self, kept: KeptObject) -> Body:
         """Return a job in its present status: what is not known yet is empty."""
@@ -138,7 +146,7 @@ class FineTuningJobs(Resource):
 
     async def _cancel(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
-        before, now = await objects.change(kept, _end_as_cancelled)
+        before, now = await self.end_early(kept, "cancelled", objects)
         if before is now and not objects.invents:
             message = f"Job has already completed: {kept.id}"
             raise Failure("bad_parameter", message=message, code="invalid_cancel_request")
@@ -180,6 +188,7 @@ class CheckpointPermissions(Resource):
     unknown = "No permission found with id '{id}' for checkpoint '{owner}'."
     fields = Model(shape(project_ids=list_of(str)))
     page_size = 10
+    words: ClassVar[Mapping[str, Sequence[str]]] = {"order": ("ascending", "descending")}
 
     def operations(self) -> tuple[Operation, ...]:
         created, listed, _, deleted = super().operations()  # nothing retrieves a single one
@@ -231,13 +240,13 @@ class Graders(Resource):
         return ObjectView({"grader": call.raw["grader"]})
 
 
-def find_mistake(data: bytes, *, few: bool) -> str | None:
+def find_mistake(data: Data, *, few: bool) -> str | None:
     """Return what is wrong with the examples of a training file; `few`: too few of them are a mistake."""
-    rows = [row for row in data.decode("utf-8", "replace").splitlines() if row.strip()]
-    if not rows or (few and len(rows) < FEWEST_EXAMPLES):
-        return f"Training file has {len(rows)} example(s), but must have at least {FEWEST_EXAMPLES} examples"
-    for number, row in enumerate(rows, 1):
-        example = try_parse(row)
+    count = sum(1 for row in islice(list_lines(data), FEWEST_EXAMPLES) if row.strip())
+    if not count or (few and count < FEWEST_EXAMPLES):
+        return f"Training file has {count} example(s), but must have at least {FEWEST_EXAMPLES} examples"
+    for number, row in enumerate(filter(bytes.strip, list_lines(data)), 1):
+        example = try_parse(row.decode("utf-8", "replace"))
         if not isinstance(example, dict):
             return f"Invalid file format. Line {number} is not a dictionary"
         messages = example.get("messages")
@@ -314,12 +323,6 @@ def _read_hyperparameters(stated: Json, method: Body) -> Body:
     usual = {"n_epochs": _EPOCHS, "batch_size": 1, "learning_rate_multiplier": 1.0}
     given = {**(own if isinstance(own, Mapping) else {}), **(stated if isinstance(stated, Mapping) else {})}
     return {key: value if given.get(key) in (None, "auto") else given[key] for key, value in usual.items()}
-
-
-def _end_as_cancelled(kept: KeptObject) -> KeptObject:
-    if kept.status in FINAL:
-        return kept
-    return replace(kept, ahead=()).change(status="cancelled")
 
 
 _STOPPED: Body = {"code": "server_error", "message": "The job failed due to an internal error.", "param": None}

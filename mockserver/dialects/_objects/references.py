@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Tool
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Item, Part, Text
+from mockserver.core.plan import Answer, Failure, Item, Part, Text
 from mockserver.dialects._input_items import item_type
 from mockserver.dialects._objects.conversations import ConversationItems
 from mockserver.dialects._objects.files import Files
@@ -24,6 +24,7 @@ from mockserver.dialects._responses import RESPONSE_LAYOUT, input_messages, resp
 from mockserver.kinds.objects import Objects
 from mockserver.wire.responses import list_output_items
 
+_LOCKED = "Another process is currently operating on this conversation. Please retry in a few seconds."
 _FILE_SEARCH, _FILE_SEARCH_CALL = "file_search", "file_search_call"
 _RESPONSES = "responses"  # the operation that may go on with a conversation
 _read_parts = attrgetter("parts")
@@ -47,6 +48,8 @@ class KeptReferences(Struct, frozen=True):
             return ()
         items = ConversationItems(self.api)
         await items.find_parent(objects, self.conversation)
+        if not objects.hold(f"conversation {self.conversation}"):
+            raise Failure("bad_parameter", message=_LOCKED, param="conversation", code="conversation_locked")
         return input_messages([kept.body for kept in await items.list_all(self.conversation, objects)])
 
     async def write(self, call: Call, answer: Answer, objects: Objects) -> Answer:

@@ -7,15 +7,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, IdShape, Page
-from mockserver.core.http import HeaderLines, HttpRequest, Reply
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.kept_objects import KeptObject, ObjectView
+from mockserver.core.kept_objects import Data, KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
@@ -31,9 +32,10 @@ from mockserver.dialects._parse import (
     refuse_first,
     unknown_fields,
 )
-from mockserver.dialects._reply import RequestLines, json_reply
-from mockserver.dialects._stored import list_body
+from mockserver.dialects._reply import RequestLines, file_reply, json_reply
+from mockserver.dialects._stored import ORDERS, list_body
 from mockserver.kinds.objects import Objects
+from mockserver.media.large_data import hash_data
 
 MAX_PAGE_SIZE = 10_000
 POLL_AFTER = ("openai-poll-after-ms", "10")  # helpers of the clients wait so long between two look-ups, not a second
@@ -59,7 +61,7 @@ class New(Struct, frozen=True):
     created: int = 0
     fields: Mapping[str, Json] = {}
     owner: str = ""
-    data: bytes = b""
+    data: Data = b""
     file_name: str = ""
     http: HttpRequest = HttpRequest("POST", "/")  # the request
     validation: Validation = Validation.PUBLISHED  # of what else it brings, such as the lines of a batch
@@ -72,7 +74,9 @@ class Resource:
     `name` and `plural` name the operations, as `kinds/` has them. `path` is that of the list, with the id of the
     `parent`, if objects belong to another one. `type` is what a body has in `object`, and `deleted` the same after a
     deletion. `unknown` is the message about an id that nobody made. `statuses` are those that an object has before its
-    last one, one after each retrieval, unless a rule states others.
+    last one, one after each retrieval, unless a rule states others; `events` are what webhooks
+    tell of an object with such a last one. `words` are the values that parameters of the list
+    can have.
     """
 
     name: ClassVar[str]
@@ -86,8 +90,10 @@ class Resource:
     parent: "ClassVar[ResourceClass | None]" = None
     updates: ClassVar[Model | None] = None
     statuses: ClassVar[Sequence[str]] = ()
+    events: ClassVar[Mapping[str, str]] = MappingProxyType({})
     page_size: ClassVar[int] = 20
     largest_page: ClassVar[int] = 100
+    words: ClassVar[Mapping[str, Sequence[str]]] = {"order": ORDERS}
 
     def __init__(self, api: ObjectsApi) -> None:
         self.api = api
@@ -168,8 +174,8 @@ class Resource:
 
         def parse(http: HttpRequest, validation: Validation) -> Call:
             check_path(http, validation)
-            if operation == self.plural and validation is Validation.LIVE:
-                check_limit(http, self.largest_page)
+            if operation == self.plural:
+                self.check_query(http, validation)
             return self.make_call(operation, http, {}, work)
 
         return parse
@@ -188,13 +194,21 @@ class Resource:
         )
         return replace(call, work=partial(work, call))
 
+    def check_query(self, http: HttpRequest, validation: Validation) -> None:
+        """Raise Failure for a list that the published API does not have, or a page larger than the live API's."""
+        for name, words in () if validation is Validation.OFF else self.words.items():
+            stated = http.query.get(name)
+            if stated is not None and stated not in words:
+                raise refuse(Complaint("value", (name,), got=stated, expected=tuple(words)))
+        if validation is Validation.LIVE:
+            check_limit(http, self.largest_page)
+
     def render(self, call: Call, outcome: ObjectView) -> Reply:
         """Return the reply: JSON, or the bytes of a file."""
         lines = self.api.lines(call.http, call)
         if outcome.data is None:
             return json_reply(200, outcome.body, lines, outcome.headers)
-        sized = (("content-length", str(len(outcome.data))),)
-        return Reply(200, (*HeaderLines(lines), *outcome.headers, *sized), outcome.data)
+        return file_reply(outcome.data, lines, outcome.headers)
 
     def _parse_creation(self, http: HttpRequest, validation: Validation) -> Call:
         check_path(http, validation)
@@ -220,7 +234,11 @@ class Resource:
             made = replace(made.change(status=last), ahead=tuple(ahead))
         else:
             made = replace(made, ahead=tuple(self.statuses))
-        await objects.keep(made)
+        if made.ahead and objects.announces and (event := self.events.get(str(made.body.get("status")))):
+            await objects.keep(replace(made, ahead=()))
+            objects.announce(event, made.id)
+        else:
+            await objects.keep(made)
         return made
 
     async def finish(self, new: New, objects: Objects) -> KeptObject:
@@ -296,6 +314,17 @@ class Resource:
         _, now = await objects.change(kept, lambda found: found.change(**call.raw))
         return ObjectView(await self.view(now, objects))
 
+    async def end_early(self, kept: KeptObject, last: str, objects: Objects) -> tuple[KeptObject, KeptObject]:
+        """Give an object its last status, unless it has ended; return how it was and how it is now."""
+
+        def end(found: KeptObject) -> KeptObject:
+            return found if found.status in self.events else replace(found, ahead=()).change(status=last)
+
+        before, now = await objects.change(kept, end)
+        if before is not now and objects.announces:
+            objects.announce(self.events[last], now.id)
+        return before, now
+
     async def _delete(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
         await objects.change(kept, forget)
@@ -341,8 +370,9 @@ def turn_to_page(
     Raises Failure for an unknown cursor, unless unknown ids are taken for known ones.
     """
     page = read_page(query, usual=usual)
-    if page.after is not None and not objects.invents and page.after not in map(name, entries):
-        raise Failure("bad_parameter", message=f"Invalid 'after': there is no '{clip(page.after)}'.", param="after")
+    for which, cursor in (("after", page.after), ("before", page.before)):
+        if cursor is not None and not objects.invents and cursor not in map(name, entries):
+            raise Failure("bad_parameter", message=f"Invalid '{which}': there is no '{clip(cursor)}'.", param=which)
     return page.of(entries, name)
 
 
@@ -368,11 +398,10 @@ def read_page(query: Mapping[str, str], *, usual: int) -> Page:
     """Return the page that a query asks for; what makes no sense in it counts as not stated."""
     stated = query.get("limit", "")
     limit = min(int(stated), MAX_PAGE_SIZE) if stated.isdecimal() and len(stated) < 9 else usual
-    return Page(query.get("after"), limit or usual, backwards=query.get("order", "desc") != "asc")
+    backwards = not query.get("order", "desc").startswith("asc")
+    return Page(query.get("after"), limit or usual, backwards, query.get("before"))
 
 
 def digest_file(new: New) -> Body:
     """Return what tells one uploaded file from another."""
-    from hashlib import sha256
-
-    return {"filename": new.file_name, "sha256": sha256(new.data).hexdigest()}
+    return {"filename": new.file_name, "sha256": hash_data(new.data)}

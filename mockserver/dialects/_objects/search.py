@@ -6,12 +6,17 @@ tell which chunk is the best one. Filters are exact (https://platform.openai.com
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from array import array
+from codecs import getincrementaldecoder
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from heapq import nlargest
+from itertools import accumulate
 
 from msgspec import Struct
 
 from mockserver.core.json import Json
+from mockserver.core.lazy import Memo
 from mockserver.core.tokens import APPROX
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._parse import Body, Complaint
@@ -22,8 +27,9 @@ MOST_QUERIES = 32  # of one search
 _MOST_ASKED = 4_096  # characters of a query that are read
 _TURN = 50  # chunks that are looked at before other requests have their turn
 _WORD = re.compile(r"\w+")
+_WORD_SIZE = 250  # bytes that a word takes, with the numbers of its chunks
 _READABLE = re.compile(rb"[\t\n\r -~]{4,}")
-_MOST_READ = 1_000_000  # characters of a file
+MOST_READ = 1_000_000  # bytes of a file
 
 
 class Source(Struct, frozen=True):
@@ -35,16 +41,52 @@ class Source(Struct, frozen=True):
     attributes: Mapping[str, Json]
     chunking: Mapping[str, Json]
 
-    def chunks(self) -> Iterator[str]:
-        """Yield the parts of the text, which overlap."""
+    async def open(self) -> "Chunks":
+        """Return the parts of the text, which overlap; they are found once for equal texts."""
         stated = self.chunking.get("static")
         sizes = stated if isinstance(stated, Mapping) else {}
         size = _read_number(sizes.get("max_chunk_size_tokens"), usual=800, least=100, most=4096)
         overlap = _read_number(sizes.get("chunk_overlap_tokens"), usual=400, least=0, most=size // 2)
-        tokens = APPROX.split(self.text)
-        step = max(1, size - overlap)
-        for start in range(0, max(1, len(tokens) - overlap), step):
-            yield "".join(tokens[start : start + size])
+        key = (self.text, size, overlap)
+        return _OPENED.get(key) or _OPENED.keep(key, *await split_chunks(self.text, size=size, overlap=overlap))
+
+
+class Chunks(Struct, frozen=True):
+    """The parts of a text, and for each word the numbers of those that have it."""
+
+    text: str
+    spans: Sequence[tuple[int, int]]
+    places: Mapping[str, Sequence[int]]
+
+    def read(self, number: int) -> str:
+        """Return the text of one part."""
+        return self.text[slice(*self.spans[number])]
+
+    def score(self, queries: Sequence[frozenset[str]]) -> list[float]:
+        """Return the share of a query's words that each part has: that of the query of which it has most."""
+        scores = [0.0] * len(self.spans)
+        for query in queries:
+            shared = Counter(number for word in query for number in self.places.get(word, ()))
+            for number, count in shared.items():
+                scores[number] = max(scores[number], round(count / len(query), 4))
+        return scores
+
+
+async def split_chunks(text: str, *, size: int, overlap: int) -> tuple[Chunks, int]:
+    """Return the parts of a text, of so many tokens each, and about how many bytes they take."""
+    tokens = APPROX.split(text)
+    starts = range(0, max(1, len(tokens) - overlap), max(1, size - overlap))
+    ends = [0, *accumulate(map(len, tokens))]
+    spans = list[tuple[int, int]]()
+    places: dict[str, array[int]] = {}
+    for number, start in enumerate(starts[:MOST_CHUNKS]):
+        if number % _TURN == 0:
+            await asyncio.sleep(0)  # let other requests run
+        spans.append((ends[start], ends[min(start + size, len(tokens))]))
+        for word in _list_words(text[slice(*spans[-1])]):
+            places.setdefault(word, array("H")).append(number)
+    taken = sum([_WORD_SIZE + 2 * len(found) for found in places.values()])
+    return Chunks(text, spans, places), len(text) + 200 * len(spans) + taken
 
 
 class Found(Struct, frozen=True):
@@ -76,7 +118,7 @@ class Found(Struct, frozen=True):
 
 
 async def rank_chunks(source: Source, asked: Body) -> Sequence[Found]:
-    """Return the chunks of a file that a search may show, by the fields of a request: `queries`, `filters`, ...
+    """Return the best chunks of a file for a search, by the fields of a request: `queries`, `filters`, ...
 
     Only the first queries and the first letters of each are read: what one search costs is bounded.
     """
@@ -86,15 +128,10 @@ async def rank_chunks(source: Source, asked: Body) -> Sequence[Found]:
     begun = [query[:_MOST_ASKED] for query in asked["queries"][:MOST_QUERIES]]
     queries = [words for query in begun if (words := _list_words(query))]
     least = _read_share(ranking.get("score_threshold")) if isinstance(ranking, Mapping) else 0.0
-    found = list[Found]()
-    for number, text in enumerate(islice(source.chunks(), MOST_CHUNKS), 1):
-        if number % _TURN == 0:
-            await asyncio.sleep(0)  # let other requests run
-        words = _list_words(text)
-        score = round(max([len(query & words) / len(query) for query in queries], default=0.0), 4)
-        if score >= least:
-            found.append(Found(source, score, text))
-    return found
+    chunks = await source.open()
+    scores = chunks.score(queries)
+    best = nlargest(MOST_RESULTS, range(len(scores)), key=lambda number: (scores[number], -number))
+    return [Found(source, scores[number], chunks.read(number)) for number in best if scores[number] >= least]
 
 
 def select_best(found: Sequence[Found], asked: Body) -> Sequence[Found]:
@@ -108,10 +145,10 @@ def read_text(data: bytes, name: str) -> str:
     for mark, encoding in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"", "utf-8-sig")):
         if data.startswith(mark) and not data.startswith(b"%PDF"):
             try:
-                return data.decode(encoding)[:_MOST_READ]
+                return getincrementaldecoder(encoding)().decode(data)  # which may end within a letter
             except UnicodeDecodeError:
                 break
-    parts = [part.decode("ascii") for part in _READABLE.findall(data[:_MOST_READ])]
+    parts = [part.decode("ascii") for part in _READABLE.findall(data)]
     return "\n".join((name, *parts))
 
 
@@ -166,3 +203,6 @@ def _read_share(stated: Json) -> float:
 
 def _read_number(stated: Json, *, usual: int, least: int, most: int) -> int:
     return min(max(stated, least), most) if isinstance(stated, int) else usual
+
+
+_OPENED: Memo[tuple[str, int, int], Chunks] = Memo(most=100_000_000)

@@ -1,23 +1,26 @@
 """Uploads: files that come in parts (https://platform.openai.com/docs/api-reference/uploads)."""
 
+import asyncio
 from collections.abc import Sequence
+from hashlib import md5
 
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
-from mockserver.core.kept_objects import KeptObject, ObjectView
+from mockserver.core.kept_objects import Data, KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import Model, Object, list_of, optional, shape
+from mockserver.dialects._fields import Model, integer, list_of, literal, optional, shape
 from mockserver.dialects._forms import parse_form
-from mockserver.dialects._objects.files import Files
+from mockserver.dialects._objects.files import EXPIRY, PURPOSES, Files
 from mockserver.dialects._objects.resource import New, Resource, forget
 from mockserver.dialects._parse import Body, Complaint, clip
 from mockserver.kinds.objects import Objects
+from mockserver.media.large_data import DataWriter, split_data
 
 _HOUR = 3_600  # seconds, after which an upload expires
 _COMPLETION = Model(shape(part_ids=list_of(str), md5=optional(str)))
@@ -28,7 +31,9 @@ class Uploads(Resource):
     type, deleted = "upload", "upload"
     ids = IdShape("upload_", 32, "hex")
     unknown = "No upload found with id '{id}'."
-    fields = Model(shape(bytes=int, filename=str, mime_type=str, purpose=str, expires_after=optional(Object)))
+    fields = Model(
+        shape(bytes=integer(0), filename=str, mime_type=str, purpose=literal(*PURPOSES), expires_after=optional(EXPIRY))
+    )
 
     def operations(self) -> tuple[Operation, ...]:
         created, *_ = super().operations()  # nothing lists, retrieves or deletes an upload
@@ -60,9 +65,7 @@ class Uploads(Resource):
     async def _complete(self, call: Call, objects: Objects) -> ObjectView:
         upload = await self.find_pending(objects, call.http.path_params["id"])
         parts = [await self._find_part(objects, upload, name) for name in call.raw["part_ids"]]
-        data = b"".join([part.data for part in parts])
-        if not upload.invented:
-            _check_data(data, upload, call.raw.get("md5"))
+        data = await _join_parts(parts, upload, call.raw.get("md5"))
         fields = {"purpose": upload.body["purpose"], **_expiry(upload.body)}
         name = objects.draw_id(Files.ids, "uploaded file")
         new = New(id=name, fields=fields, data=data, file_name=upload.body["filename"], invented=upload.invented)
@@ -105,7 +108,7 @@ class UploadParts(Resource):
         parts = [part for part in parse_form(http).parts if part.name == "data"]
         if not parts:
             raise refuse(Complaint("missing", ("data",)))
-        return New(data=parts[0].data, file_name=parts[0].file_name or "upload")
+        return New(data=parts[0].content, file_name=parts[0].file_name or "upload")
 
     async def create(self, new: New, objects: Objects, statuses: Sequence[str] = ()) -> KeptObject:
         await Uploads(self.api).find_pending(objects, new.owner)
@@ -119,12 +122,19 @@ def _expiry(fields: Body) -> Body:
     return {"expires_after": fields["expires_after"]} if fields.get("expires_after") else {}
 
 
-def _check_data(data: bytes, upload: KeptObject, md5: Json) -> None:
-    """Raise Failure if the parts of an upload are not what it announced."""
-    from hashlib import md5 as hash_md5
-
-    if len(data) != upload.body["bytes"]:
-        message = f"The parts have {len(data)} bytes in total, but the upload announced {upload.body['bytes']}."
+async def _join_parts(parts: Sequence[KeptObject], upload: KeptObject, stated: Json) -> Data:
+    """Return the bytes of all parts. Raises Failure if they are not what the upload announced."""
+    size = sum([len(part.data) for part in parts])
+    if size != upload.body["bytes"] and not upload.invented:
+        message = f"The parts have {size} bytes in total, but the upload announced {upload.body['bytes']}."
         raise Failure("bad_parameter", message=message, param="part_ids")
-    if isinstance(md5, str) and md5.lower() != hash_md5(data, usedforsecurity=False).hexdigest():
+    joined, checksum = DataWriter(), md5(usedforsecurity=False)
+    for part in parts:
+        for piece in split_data(part.data):
+            joined.write(piece)
+            checksum.update(piece)
+            await asyncio.sleep(0)  # let other requests run
+    if isinstance(stated, str) and stated.lower() != checksum.hexdigest() and not upload.invented:
+        joined.discard()
         raise Failure("bad_parameter", message="The MD5 checksum does not match the uploaded parts.", param="md5")
+    return joined.finish()

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar
 
 from msgspec.structs import replace
 
@@ -12,20 +13,44 @@ from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import Metadata
-from mockserver.dialects._fields import Model, Object, integer, list_of, nullable, number, optional, shape, text_or
+from mockserver.dialects._fields import (
+    Model,
+    Object,
+    integer,
+    list_of,
+    literal,
+    nullable,
+    number,
+    optional,
+    shape,
+    tag_union,
+    text_or,
+)
 from mockserver.dialects._objects.files import Files
 from mockserver.dialects._objects.resource import New, Resource
-from mockserver.dialects._objects.search import MOST_QUERIES, Found, Source, rank_chunks, read_text, select_best
+from mockserver.dialects._objects.search import (
+    MOST_QUERIES,
+    MOST_READ,
+    Found,
+    Source,
+    rank_chunks,
+    read_text,
+    select_best,
+)
 from mockserver.dialects._parse import Body
 from mockserver.kinds.objects import Objects
+from mockserver.kinds.vector_stores import FILE_STATUSES
+from mockserver.media.large_data import read_data
 
 DAY = 86_400  # seconds
-_COUNTED = ("in_progress", "completed", "failed", "cancelled")
+RANKERS = ("none", "auto", "default-2024-11-15")
 _CHUNKS = {"type": "static", "static": {"max_chunk_size_tokens": 800, "chunk_overlap_tokens": 400}}
 _BROKEN = {"code": "server_error", "message": "An internal error occurred."}
 _UNKNOWN_FILE = {"code": "invalid_file", "message": "The file could not be found."}
-_Expiry = shape(anchor=optional(str), days=optional(integer()))
-_NewFile = shape(file_id=str, attributes=optional(Object), chunking_strategy=optional(Object))
+_Expiry = shape(anchor=literal("last_active_at"), days=integer())
+_Static = shape(max_chunk_size_tokens=integer(), chunk_overlap_tokens=integer())
+_Chunking = tag_union("type", shape(type=literal("auto")), shape(type=literal("static"), static=_Static))
+_NewFile = shape(file_id=str, attributes=optional(Object), chunking_strategy=optional(_Chunking))
 
 
 class VectorStores(Resource):
@@ -39,7 +64,7 @@ class VectorStores(Resource):
             description=optional(str),
             file_ids=optional(list_of(str)),
             expires_after=optional(_Expiry),
-            chunking_strategy=optional(Object),
+            chunking_strategy=optional(_Chunking),
             metadata=optional(Metadata),
         )
     )
@@ -49,7 +74,7 @@ class VectorStores(Resource):
             query=text_or("<an array of strings>", list_of(str, most=MOST_QUERIES)),
             max_num_results=optional(integer()),
             rewrite_query=optional(bool),
-            ranking_options=optional(shape(ranker=optional(str), score_threshold=optional(number()))),
+            ranking_options=optional(shape(ranker=optional(literal(*RANKERS)), score_threshold=optional(number()))),
             filters=optional(Object),
         )
     )
@@ -132,6 +157,7 @@ class VectorStoreFiles(Resource):
     updates = Model(shape(attributes=nullable(Object)))
     parent = VectorStores
     statuses = ("in_progress",)
+    words: ClassVar[Mapping[str, Sequence[str]]] = {**Resource.words, "filter": FILE_STATUSES}
 
     def operations(self) -> tuple[Operation, ...]:
         path = f"{self.path}/{{id}}/content"
@@ -183,7 +209,7 @@ class VectorStoreFiles(Resource):
         if file is None or file.gone:
             return Source(kept.id, "", "", kept.body["attributes"], kept.body["chunking_strategy"])
         name = str(file.body["filename"])
-        text = read_text(file.data, name)
+        text = read_text(read_data(file.data, MOST_READ), name)
         return Source(kept.id, name, text, kept.body["attributes"], kept.body["chunking_strategy"])
 
     async def _show_content(self, call: Call, objects: Objects) -> ObjectView:
@@ -267,7 +293,7 @@ class FileBatches(Resource):
 def count_files(statuses: Iterable[str]) -> dict[str, Json]:
     """Return how many files have which status, as stores and batches show it."""
     counted = Counter(statuses)
-    return {**{status: counted[status] for status in _COUNTED}, "total": counted.total()}
+    return {**{status: counted[status] for status in FILE_STATUSES}, "total": counted.total()}
 
 
 def _cancel_file(kept: KeptObject) -> KeptObject:

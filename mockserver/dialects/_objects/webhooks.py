@@ -1,4 +1,7 @@
-"""Webhook endpoints. Their URLs are kept and never called (https://platform.openai.com/docs/guides/webhooks)."""
+"""Webhook endpoints (https://platform.openai.com/docs/guides/webhooks).
+
+Their URLs are kept and never called: webhooks go to the URL of the settings, and to no other.
+"""
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.kept_objects import KeptObject, ObjectView
@@ -50,10 +53,12 @@ class WebhookEndpoints(Resource):
 
     async def _test(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
+        kind = call.raw["event_type"]
+        objects.announce(kind, f"{kind.partition('.')[0]}_test")
         return ObjectView(
             {
                 "object": "webhook_endpoint.test",
-                "event_type": call.raw["event_type"],
+                "event_type": kind,
                 "status_code": 200,
                 "success": True,
                 "webhook_endpoint_id": kept.id,

@@ -25,6 +25,7 @@ from mockserver.dialects._realtime.sessions import SESSION, make_session, update
 from mockserver.dialects._reply import RequestLines, json_reply
 from mockserver.kinds.objects import Objects
 from mockserver.kinds.realtime import CALLS, CLIENT_SECRET, TRANSLATION_SECRET
+from mockserver.media.large_data import read_data
 
 SECRETS = IdShape("ek_", 32, "hex")
 _SESSIONS, _CALLS = IdShape("sess_", 21), IdShape("rtc_", 32, "hex")
@@ -133,7 +134,7 @@ class ConnectionsApi(Struct, frozen=True):
         return json_reply(200, outcome.body, self.lines(call.http, call), outcome.headers)
 
     def _render_answer(self, call: Call, outcome: ObjectView) -> Reply:
-        data = outcome.data or b""
+        data = read_data(outcome.data or b"")
         own = (*outcome.headers, ("content-type", "application/sdp"), ("content-length", str(len(data))))
         return Reply(201, (*HeaderLines(self.lines(call.http, call)), *own), data)
 

@@ -57,7 +57,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
     twice = next((name for name, count in named.items() if count > 1), None)
     if twice is not None and validation is not Validation.OFF:
         raise refuse(f"requests: custom_id must be unique; found duplicate custom_id: {twice}")
-    asked = tuple(_parse_request(http, request["params"], validation=validation) for request in body["requests"])
+    asked = tuple([_parse_request(http, request, validation=validation) for request in body["requests"]])
     remarks = (remark for call in asked if isinstance(call, Call) for remark in call.remarks)
     unique = tuple(dict.fromkeys(remarks))
     return Call(
@@ -65,11 +65,14 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
     )
 
 
-def _parse_request(http: HttpRequest, params: Mapping[str, Json], *, validation: Validation) -> Call | Failure:
+def _parse_request(http: HttpRequest, request: Mapping[str, Json], *, validation: Validation) -> Call | Failure:
+    """Return the call that a request of a batch would be by itself, or why it is refused."""
+    params = request["params"]
+    http = replace(http, path=http.path.removesuffix("/batches"), body=to_json(params))
     try:
         if params.get("stream") and validation is not Validation.OFF:
             raise refuse("stream: Extra inputs are not permitted")
-        call = messages_call(http, params, validation=validation)
+        call = replace(messages_call(http, params, validation=validation), custom_id=request["custom_id"])
         return keep_unread(call, params) if validation is Validation.OFF else call
     except Failure as failure:
         return failure

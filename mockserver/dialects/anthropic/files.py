@@ -2,22 +2,23 @@
 
 import re
 from collections.abc import Mapping
-from hashlib import sha256
 
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, IdShape, Options
-from mockserver.core.http import HeaderLines, HttpRequest, Reply
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
+from mockserver.core.kept_objects import Data
 from mockserver.core.plan import Failure, Listing, Stored
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._forms import Form, Part, read_form
 from mockserver.dialects._parse import look_up
-from mockserver.dialects._reply import json_reply, moment
+from mockserver.dialects._reply import file_reply, json_reply, moment
 from mockserver.dialects.anthropic.betas import FILES, betas_of
 from mockserver.dialects.anthropic.models import NAME, refuse
 from mockserver.dialects.anthropic.replies import integer_in, page, request_id_line
+from mockserver.media.large_data import hash_data
 
 _IDS, _PATH = IdShape("file_01", 22, "base58"), "/v1/files"
 _SECONDS = (3600, 7_776_000)  # that a file may be kept, if it expires
@@ -36,7 +37,7 @@ def operations() -> tuple[Operation, ...]:
 
 def _parse(http: HttpRequest, validation: Validation) -> Call:
     try:
-        form = read_form(http.header("content-type") or "", http.body)
+        form = read_form(http)
     except ValueError:
         form = Form()
     sent = next((part for part in form.parts if part.name == "file"), None)
@@ -51,8 +52,8 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
         except Failure:
             if validation is not Validation.OFF:
                 raise
-    meaning = {**raw, "sha256": sha256(sent.data).hexdigest()}
-    kept = {**raw, "data": sent.data}
+    meaning = {**raw, "sha256": hash_data(sent.content)}
+    kept = {**raw, "data": sent.content}
     return Call(
         NAME, "create_file", model="", http=http, meaning=meaning, raw=kept, ids=_IDS, options=Options(store=True)
     )
@@ -100,9 +101,9 @@ def _render_file(kept: Stored) -> dict[str, Json]:
     }
 
 
-def _read_contents(kept: Stored) -> bytes:
+def _read_contents(kept: Stored) -> Data:
     """Return the contents of a file; for one that was not uploaded to this server, a text that names it."""
-    data: bytes = kept.call.raw.get("data", f"This is the file {kept.answer.id}.\n".encode())
+    data: Data = kept.call.raw.get("data", f"This is the file {kept.answer.id}.\n".encode())
     return data
 
 
@@ -111,6 +112,5 @@ def _render_deletion(call: Call, kept: Stored) -> Reply:
 
 
 def _render_content(call: Call, kept: Stored) -> Reply:
-    raw, data = kept.call.raw, _read_contents(kept)
-    typed = (("content-type", str(raw.get("mime_type", "text/plain"))), ("content-length", str(len(data))))
-    return Reply(200, (*HeaderLines(request_id_line(call.http, call)), *typed), data)
+    typed = ("content-type", str(kept.call.raw.get("mime_type", "text/plain")))
+    return file_reply(_read_contents(kept), request_id_line(call.http, call), (typed,))

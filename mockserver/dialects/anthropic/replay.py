@@ -162,8 +162,8 @@ _BOUND = (
 )
 _BETA = "thinking-binding-controls-2026-08-01"
 _SETTING = f" That setting requires the `{_BETA}` value in the `anthropic-beta` header."
-# Claude Fable 5.1 and later; what follows a version may be a date.
-_BINDS = re.compile(r"claude-fable-(?:5-[1-9][0-9]?|[6-9]|[1-9][0-9])(?![0-9])")
+# Claude Fable 5.1 and later; what follows a version may be a date, and Bedrock puts a vendor before the name.
+_BINDS = re.compile(r"(?:.*[./])?claude-fable-(?:5-[1-9][0-9]?|[6-9]|[1-9][0-9])(?![0-9])")
 
 HISTORY = make_history_check(
     _list_thoughts,

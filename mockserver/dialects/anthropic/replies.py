@@ -50,7 +50,9 @@ def render_message(call: Call, outcome: Answer) -> Reply:
 
 
 def message_options(call: Call) -> MessageOptions:
-    raw = call.raw
+    raw, prefix = call.raw, defer_prefix(call)
+    if _SHOWN.isdisjoint(raw):
+        return MessageOptions(prefix=prefix)
     shown = (raw.get("thinking") or {}).get("display") != "omitted"
     usage = {key: raw[key] for key in ("inference_geo", "speed") if raw.get(key) is not None}
     extra: dict[str, Json] = {}
@@ -60,13 +62,16 @@ def message_options(call: Call) -> MessageOptions:
         extra["container"] = _render_container(raw["container"], call)
     if raw.get("context_management") is not None:
         extra["context_management"] = {"applied_edits": []}
-    prefix = defer_prefix(call)
     kinds = [str(tool.get("type")) for tool in raw.get("tools", ())]
     toolset = next((name for name in ("computer", "browser") for kind in kinds if f"{name}_toolset" in kind), "")
     if not toolset:
         return MessageOptions(shown, usage, extra, prefix=prefix)
     names = frozenset(str(tool.get("name")) for tool in raw["tools"])
     return MessageOptions(shown, usage, extra, toolset, names, prefix)
+
+
+# Fields that an answer depends on.
+_SHOWN = frozenset(("thinking", "inference_geo", "speed", "diagnostics", "container", "context_management", "tools"))
 
 
 def _render_container(stated: Json, call: Call) -> Body:

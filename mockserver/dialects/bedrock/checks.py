@@ -16,9 +16,7 @@ def check_converse(body: Body, *, model: str, validation: Validation) -> None:
     turns = body.get("messages")
     if not turns and not _names_prompt(model):
         raise refuse(NO_MESSAGES)
-    if _is_plain(body, turns or ()):
-        return
-    checks = (find_empty, find_unions, find_unanswered, find_excess, find_undefined, find_failed)
+    checks: Sequence[Check] = () if has_only_texts(body) else _CHECKS
     for check in (*checks, *((find_repeated,) if validation is Validation.LIVE else ())):
         for _, message in check(body):
             raise refuse(message)
@@ -33,12 +31,24 @@ def _names_prompt(model: str) -> bool:
     return model.startswith("arn:") and ":prompt/" in model
 
 
-def _is_plain(body: Body, turns: Sequence[Body]) -> bool:
-    """Return whether a body is a single turn of one text, in which nothing can be wrong."""
-    if body.get("toolConfig") or body.get("system") or len(turns) != 1:
+def has_only_texts(body: Body) -> bool:
+    """Return whether a body has no tools, and each of its turns and instructions is a text, in which nothing is wrong.
+
+    Its turns are those of a single text.
+    """
+    if body.get("toolConfig"):
         return False
-    content: Sequence[Body] = turns[0]["content"]
-    return len(content) == 1 and len(content[0]) == 1 and bool((content[0].get("text") or "").strip())
+    blocks: list[Body] = [*(body.get("system") or ())]
+    for turn in body.get("messages") or ():
+        content: Sequence[Body] = turn["content"]
+        if len(content) != 1:
+            return False
+        blocks += content
+    for block in blocks:
+        text = block.get("text")
+        if type(text) is not str or len(block) != 1 or not text or text.isspace():
+            return False
+    return True
 
 
 def find_empty(body: Body) -> Problems:
@@ -149,6 +159,7 @@ def find_repeated(body: Body) -> Problems:
             yield f"messages.{at}", _REPEATED
 
 
+_CHECKS = (find_empty, find_unions, find_unanswered, find_excess, find_undefined, find_failed)
 CONTENT = (
     *("text", "image", "toolUse", "toolResult", "document", "video", "audio", "cachePoint", "reasoningContent"),
     *("guardContent", "citationsContent", "searchResult", "toolAddition", "toolRemoval"),

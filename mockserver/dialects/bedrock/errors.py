@@ -19,7 +19,7 @@ from mockserver.dialects._errors import (
     error_rows,
     retry_lines,
 )
-from mockserver.dialects._parse import Complaint, bearer, clip, json_type
+from mockserver.dialects._parse import Complaint, bearer, clip, json_type, reword_unreadable
 from mockserver.dialects._reply import json_reply, request_uuid
 
 SERIALIZATION, VALIDATION = "SerializationException", "ValidationException"
@@ -64,15 +64,11 @@ def _retry_lines(failure: Failure) -> str:
 
 
 def _word(failure: Failure) -> Failure:
-    """Return the failure without OpenAI's words about JSON, and as what a 404 means that a rule states."""
-    if failure.reason == "bad_json" and failure.message is not None:
-        return failure.changed(message=failure.message.removeprefix(_OF_JSON))
+    """Return the failure without OpenAI's words about the body, and as what a 404 means that a rule states."""
+    failure = reword_unreadable(failure, "", "The content type must be application/json.")
     if failure.status == 404 and failure.reason in ("model_not_found", "unknown_model"):  # which is a 400 here
         return failure.changed(reason="not_found")
     return failure
-
-
-_OF_JSON = "We could not parse the JSON body of your request: "
 
 
 def make_exception(failed: Reply, frames: int) -> Frame:

@@ -3,18 +3,19 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 
-from msgspec import Struct
+from msgspec import Raw, Struct
+from msgspec.json import decode, encode
 from msgspec.structs import replace
 from pydantic_core import from_json, to_json
 
 from mockserver.core.call import Call, IdShape, Message, Options
-from mockserver.core.http import Frame, HeaderLines, HttpRequest, Reply
+from mockserver.core.http import Fields, Frame, HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Safety, Usage
 from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects import Operation, discover
 from mockserver.dialects._chat import CHAT, chat_call
-from mockserver.dialects._parse import Body, object_of, read_body
+from mockserver.dialects._parse import Body, object_of, read_body, read_fields
 from mockserver.dialects._reply import data_reply, json_reply, merge_headers
 from mockserver.dialects.bedrock.checks import check_converse
 from mockserver.dialects.bedrock.embeddings import EMBEDDERS, parse_embeddings, render_embeddings
@@ -51,6 +52,12 @@ class Family(Struct, frozen=True):
 
 
 def parse_invoke(http: HttpRequest, validation: Validation) -> Call:
+    if is_claude(model_of(http)) and (body := read_fields(http.body)) is not None:
+        try:
+            return _parse_claude(http, body, validation)
+        except Failure:
+            object_of(http.body)  # whose own words about JSON that is wrong come first
+            raise
     return parse_body(http, object_of(http.body), validation)
 
 
@@ -100,11 +107,16 @@ def render_invoke(call: Call, outcome: Answer | Embeddings | Ranking) -> Reply:
 
 
 def _count_lines(usage: Usage) -> str:
-    cached = {"cache-read-input": usage.cached, "cache-write-input": usage.cache_write}
-    counts = {"input": usage.prompt - usage.cached - usage.cache_write, "output": usage.completion}
-    counts |= {name: count for name, count in cached.items() if count}
-    lines = [f"x-amzn-bedrock-{name}-token-count: {max(count, 0)}\r\n" for name, count in counts.items()]
-    return "".join((*lines, "x-amzn-bedrock-invocation-latency: 0\r\n"))
+    cached = usage.cached + usage.cache_write
+    lines = (
+        f"x-amzn-bedrock-input-token-count: {max(usage.prompt - cached, 0)}\r\n"
+        f"x-amzn-bedrock-output-token-count: {usage.completion}\r\n"
+        "x-amzn-bedrock-invocation-latency: 0\r\n"
+    )
+    for name, count in (("read", usage.cached), ("write", usage.cache_write)) if cached else ():
+        if count:
+            lines += f"x-amzn-bedrock-cache-{name}-input-token-count: {count}\r\n"
+    return lines
 
 
 # Guardrails, which headers name here.
@@ -137,40 +149,63 @@ def _add_guardrail(frames: Iterable[Frame], guardrail: Guardrail, answer: Answer
 
 
 def _parse_claude(http: HttpRequest, body: Body, validation: Validation) -> Call:
+    """Return the Call of a body, of which values may be Raw: Anthropic's own dialect reads all but Bedrock's fields."""
     if validation is not Validation.OFF:
         for key in ("model", "stream"):
             if key in body:
                 raise Failure("bad_parameter", f"{key}: Extra inputs are not permitted")
         if "anthropic_version" not in body:
             raise Failure("bad_parameter", "anthropic_version: Field required")
-    inner = {key: value for key, value in body.items() if key not in _OF_BEDROCK}
-    inner["model"] = _shorten(model_of(http))
-    asked = replace(http, headers=tuple(_make_headers(http, body)), body=to_json(inner))
+    model = model_of(http)
+    inner = {**body, "model": _shorten(model)}
+    own: dict[str, Json] = {}
+    for key in _OF_BEDROCK:
+        if key in inner:
+            value = inner.pop(key)
+            own[key] = decode(value) if type(value) is Raw else value
+    asked = replace(http, headers=_find_headers(http, own), body=encode(inner))
     call = _find_operation(body).parse(asked, validation)
-    kept = {key: body[key] for key in _OF_BEDROCK if key in body}
+    meaning, raw = {**_table(call.meaning), "model": model}, {**call.raw, **own}
+    raw.pop("model", None)
     return replace(
         call,
         dialect=NAME,
         operation="chat",
-        model=model_of(http),
+        model=model,
         http=http,
-        meaning={**_table(call.meaning), "model": model_of(http)},
-        raw={**{key: value for key, value in call.raw.items() if key != "model"}, **kept},
+        meaning=meaning,
+        raw=raw,
         stream=http.path.endswith("-stream"),
         ids=MESSAGE_IDS,
-        tool_call_ids=IdShape("toolu_bdrk_01", 22, "base58"),
+        tool_call_ids=_CLAUDE_CALL_IDS,
     )
 
 
-def _make_headers(http: HttpRequest, body: Body) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the headers of a request to Anthropic: of Bedrock's body, the version of the API, and betas."""
-    version, betas = body.get("anthropic_version"), body.get("anthropic_beta")
-    named = _VERSION if version in (None, "bedrock-2023-05-31") else str(version)
-    yield b"content-type", b"application/json"
-    yield b"anthropic-version", named.encode("latin-1", "replace")
-    yield from (field for field in http.headers if field[0] == b"anthropic-beta")
-    for beta in betas if isinstance(betas, list) else ():
-        yield b"anthropic-beta", str(beta).encode("latin-1", "replace")
+_CLAUDE_CALL_IDS = IdShape("toolu_bdrk_01", 22, "base58")
+
+
+def _find_headers(http: HttpRequest, own: Body) -> Fields:
+    """Return the headers of a request to Anthropic: of Bedrock's fields, the version of the API, and betas."""
+    version, betas = own.get("anthropic_version"), own.get("anthropic_beta")
+    if version == _USUAL_VERSION and betas is None and b"anthropic-beta" not in http.fields:
+        return _USUAL_HEADERS
+    named = _VERSION if version in (None, _USUAL_VERSION) else str(version)
+    sent = [field for field in http.headers if field[0] == b"anthropic-beta"]
+    listed = [str(beta) for beta in betas] if isinstance(betas, list) else ()
+    return (
+        _JSON,
+        (b"anthropic-version", named.encode("latin-1", "replace")),
+        *sent,
+        *((b"anthropic-beta", beta.encode("latin-1", "replace")) for beta in listed),
+    )
+
+
+_USUAL_VERSION, _VERSION = (
+    "bedrock-2023-05-31",
+    "2023-06-01",
+)  # the same, in the names of Bedrock and of Anthropic's API
+_JSON = (b"content-type", b"application/json")
+_USUAL_HEADERS = (_JSON, (b"anthropic-version", _VERSION.encode()))
 
 
 def _find_operation(body: Body) -> Operation:
@@ -183,11 +218,6 @@ def _get_operation(name: str) -> Operation:
     return next(operation for operation in discover()["anthropic"].operations if operation.name == name)
 
 
-def _as_anthropic(call: Call) -> Call:
-    """Return a call as Anthropic's dialect has it, whose rules depend on the model's short name."""
-    return replace(call, model=_shorten(call.model), raw={**call.raw, "model": _shorten(call.model)})
-
-
 @lru_cache(maxsize=256)
 def _shorten(model: str) -> str:
     """Return the name of a model without its vendor: `claude-haiku-4-5-20251001`."""
@@ -197,7 +227,7 @@ def _shorten(model: str) -> str:
 
 def _answer_as_anthropic(call: Call, answer: Answer) -> Reply:
     shown = replace(answer, model=_shorten(call.model)) if answer.model == call.model else answer
-    return _find_operation(call.raw).render(_as_anthropic(call), shown)
+    return _find_operation(call.raw).render(call, shown)
 
 
 def _write_claude_body(call: Call, answer: Answer) -> bytes:
@@ -210,11 +240,10 @@ def _stream_claude(call: Call, answer: Answer) -> Iterable[Frame]:
 
 
 def _check_claude(call: Call, validation: Validation) -> Iterable[HistoryProblem]:
-    return _find_operation(call.raw).history(_as_anthropic(call), validation)
+    return _find_operation(call.raw).history(call, validation)
 
 
 _OF_BEDROCK = ("anthropic_version", "anthropic_beta")
-_VERSION = "2023-06-01"  # of Anthropic's API that Bedrock's own version is
 _CLAUDE = Family(
     _parse_claude,
     lambda call, answer: _table(from_json(_write_claude_body(call, answer))),
@@ -256,7 +285,7 @@ def _parse_chat(http: HttpRequest, body: Body, validation: Validation) -> Call:
 
 
 def _table(value: Json) -> Mapping[str, Json]:
-    return value if isinstance(value, Mapping) else {}
+    return value if type(value) is dict else {}
 
 
 _LAYOUT = ChatLayout(

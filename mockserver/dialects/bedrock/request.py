@@ -16,7 +16,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects._chat import schema_as_text
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._parse import Body, read_request
-from mockserver.dialects.bedrock.checks import check_converse
+from mockserver.dialects.bedrock.checks import check_converse, has_only_texts
 from mockserver.dialects.bedrock.errors import refuse
 from mockserver.dialects.bedrock.models import CONVERSE, NAME, is_claude
 from mockserver.wire.bedrock import ConverseOptions, Guardrail
@@ -44,19 +44,20 @@ def model_of(http: HttpRequest) -> str:
 
 def converse_call(http: HttpRequest, body: Body, model: str) -> Call:
     """Return the Call of a body that has the right types."""
+    speaks_only = has_only_texts(body)
     messages = [*_list_messages(body)]
-    tools = tuple(_list_tools(body))
-    choice = (body.get("toolConfig") or {}).get("toolChoice") or {}
+    config: Body = body.get("toolConfig") or {}
+    tools = tuple(_list_tools(config["tools"])) if config.get("tools") else ()
     return Call(
         dialect=NAME,
         operation="chat",
         model=model,
         http=http,
-        meaning={"model": model, **_find_meaning(body)},
+        meaning={"model": model, **_find_meaning(body, speaks_only=speaks_only)},
         raw=body,
         messages=tuple(messages),
         tools=tools,
-        tool_choice=_read_choice(choice) if tools else _NONE,
+        tool_choice=_read_choice(config.get("toolChoice") or {}) if tools else _NONE,
         stream=http.path.endswith("-stream"),
         ids=MESSAGE_IDS,
         tool_call_ids=TOOL_CALL_IDS,
@@ -69,6 +70,8 @@ def converse_call(http: HttpRequest, body: Body, model: str) -> Call:
 def converse_options(call: Call) -> ConverseOptions:
     """Return what a request contributes to its answer."""
     raw = call.raw
+    if _SHOWN.isdisjoint(raw) and has_only_texts(raw):
+        return _SIGNED if is_claude(call.model) else _UNSIGNED
     guardrail: Body = raw.get("guardrailConfig") or {}
     named, paths = guardrail.get("guardrailIdentifier"), raw.get("additionalModelResponseFieldPaths") or ()
     return ConverseOptions(
@@ -79,6 +82,16 @@ def converse_options(call: Call) -> ConverseOptions:
         echoed={key: raw[key] for key in ("performanceConfig", "serviceTier") if raw.get(key)},
         guardrail=Guardrail(named, str(guardrail.get("trace", "")).startswith("enabled")) if named else None,
     )
+
+
+# Fields that an answer depends on, and the options without them.
+_SHOWN = frozenset(
+    (
+        *("additionalModelRequestFields", "additionalModelResponseFieldPaths", "guardrailConfig"),
+        *("performanceConfig", "serviceTier"),
+    )
+)
+_SIGNED, _UNSIGNED = ConverseOptions(), ConverseOptions(signs=False)
 
 
 def _caches(body: Body) -> bool:
@@ -174,8 +187,8 @@ def _find_file(kind: str, form: str, source: Body, place: str | None) -> Body:
     return {"file_data": f"data:{front}/{form or 'octet-stream'};base64,{source.get('bytes') or ''}"}
 
 
-def _list_tools(body: Body) -> Iterator[Tool]:
-    for entry in (body.get("toolConfig") or {}).get("tools") or ():
+def _list_tools(entries: Iterable[Body]) -> Iterator[Tool]:
+    for entry in entries:
         if spec := entry.get("toolSpec"):
             schema = spec["inputSchema"].get("json") if isinstance(spec.get("inputSchema"), Mapping) else None
             parameters = schema if isinstance(schema, Mapping) and schema else {"type": "object"}
@@ -244,9 +257,11 @@ def _find_schema(body: Body) -> Json:
     return schema if isinstance(schema, Mapping) else None
 
 
-def _find_meaning(body: Body) -> dict[str, Json]:
+def _find_meaning(body: Body, *, speaks_only: bool) -> dict[str, Json]:
     """Return what could change the answer: no bookkeeping, ids, signatures or marks for caching."""
     kept = fields_with_meaning(body, NAME, "chat", _BOOKKEEPING)
+    if speaks_only and "guardrailConfig" not in kept:
+        return kept
     ordinals: dict[str, str] = {}
     if messages := kept.get("messages"):
         kept["messages"] = [

@@ -18,7 +18,7 @@ from mockserver.dialects._errors import (
     error_rows,
     retry_lines,
 )
-from mockserver.dialects._parse import Complaint, Refuse, bearer, clip, join_words, json_type
+from mockserver.dialects._parse import Complaint, Refuse, bearer, clip, join_words, json_type, reword_unreadable
 from mockserver.dialects._reply import json_reply, request_hex, request_uuid
 from mockserver.wire.cohere import break_off
 from mockserver.wire.cohere_v1 import break_off_line
@@ -88,10 +88,10 @@ def header_lines(http: HttpRequest, call: Call | None) -> str:
 
 
 def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-    resolved = ERRORS.resolve(failure, http, call)
-    message = resolved.message.replace(*_OF_JSON)
+    words = "invalid json syntax: ", "invalid request: the content type must be application/json."
+    resolved = ERRORS.resolve(reword_unreadable(failure, *words), http, call)
     stated = {"type": failure.kind, "code": failure.code}  # Cohere has neither; a rule may state them
-    body = {"id": request_uuid(http, call), "message": message}
+    body = {"id": request_uuid(http, call), "message": resolved.message}
     body |= {key: str(value) for key, value in stated.items() if value is not None}
     lines = header_lines(http, call) + retry_lines(failure, in_ms=True)
     return json_reply(resolved.status, body, lines, failure.headers)
@@ -119,7 +119,6 @@ def rate_limit_headers(standings: Standings) -> Headers:
 
 
 BLOCKED = 498  # a prompt or an answer that is blocked
-_OF_JSON = ("We could not parse the JSON body of your request:", "invalid json syntax:")
 _NO_MODEL = "model '{model}' not found, make sure the correct model ID was used and that you have access to the model."
 _RATE = (
     "You are using a Trial key, which is limited to {most} API calls / {window}. You can continue to use the Trial key "

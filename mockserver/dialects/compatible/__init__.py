@@ -10,11 +10,13 @@ from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure
+from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation, any_history
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._completions import TEXT_LAYOUT, completion_options
 from mockserver.dialects._embeddings import embeddings_reply
 from mockserver.dialects._errors import retry_lines
+from mockserver.dialects._openai import OpenAIApi
 from mockserver.dialects._parse import bearer
 from mockserver.dialects._reply import (
     answer_reply,
@@ -31,6 +33,7 @@ from mockserver.dialects.compatible.request import (
     make_parse_chat,
     make_parse_completion,
     make_parse_embeddings,
+    place_call,
 )
 from mockserver.dialects.compatible.rerank import rerank_operations
 from mockserver.kinds.embeddings import Embeddings
@@ -96,7 +99,28 @@ def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
 _TEXT = TextRenderer(TEXT_LAYOUT)
 
 
+def _make_responses(host: Host) -> Operation:
+    """Return OpenAI's Responses, as hosts serve them: with their ids and errors, and nothing kept."""
+    api = OpenAIApi(
+        dialect=NAME,
+        chat=ChatRenderer(host.layout),
+        text=_TEXT,
+        lines=request_id_line,
+        rate_limits=lambda tokens: "",
+    )
+    usual = api.responses_operation()
+
+    def parse(http: HttpRequest, validation: Validation) -> Call:
+        try:
+            return place_call(usual.parse(http, validation), host)
+        except Failure as failure:
+            raise failure.changed(code=None) from None  # which is OpenAI's
+
+    return replace(usual, parse=parse, over_socket=False)
+
+
 def _fail(host: Host, http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
+    failure = host.errors.reword(http, failure)
     resolved = host.errors.table.resolve(failure, http, call)
     body = host.errors.body(resolved, failure, f"req_{request_hex(http, call)}")
     lines = request_id_line(http, call) + retry_lines(failure)
@@ -114,7 +138,7 @@ def make_dialect(host: Host) -> Dialect:
     )
     text = Operation("completions", "POST", "/completions", make_parse_completion(host), _render_completion)
     vectors = Operation("embeddings", "POST", "/embeddings", make_parse_embeddings(host), _render_embeddings)
-    more = [each for each in (text, vectors) if each.name in host.operations]
+    more = [each for each in (text, vectors, _make_responses(host)) if each.name in host.operations]
     ranking = rerank_operations(host)
     return Dialect(
         name=NAME,
@@ -129,8 +153,9 @@ def make_dialect(host: Host) -> Dialect:
         variables={} if config is None else config.variables,
         missing=dict.fromkeys(
             (
-                *("/responses", "/messages", "/score", "/search", "/images", "/audio", "/files", "/batches"),
+                *("/messages", "/score", "/search", "/images", "/audio", "/files", "/batches"),
                 *(() if ranking else ("/rerank",)),
+                *(() if "responses" in host.operations else ("/responses",)),
             ),
             "{json: {}}",
         ),

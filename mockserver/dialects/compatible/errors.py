@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic_core import from_json, to_json
 
-from mockserver.core.http import Frame, Reply
+from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.dialects import error_frame
@@ -23,9 +23,14 @@ from mockserver.dialects._errors import (
     reason_phrase,
     refuse_without_code,
 )
-from mockserver.dialects._parse import Complaint, bearer, clip, json_type
+from mockserver.dialects._fastapi import describe_unreadable
+from mockserver.dialects._parse import Complaint, bearer, clip, json_type, reword_unreadable
 
 Bodies = Callable[[ProviderError, Failure, str], Mapping[str, Json]]
+
+
+def _reword_plainly(http: HttpRequest, failure: Failure) -> Failure:
+    return reword_unreadable(failure, "Invalid JSON: ", "The content type must be application/json.")
 
 
 class ErrorStyle(Struct, frozen=True):
@@ -33,6 +38,7 @@ class ErrorStyle(Struct, frozen=True):
 
     `body(error, failure, request)` returns the body of a reply, with the name of the request. `word(complaint)` returns
     the message about a field, `None` means OpenAI's. `end_stream(failed, frames)` returns the error as a frame.
+    `reword(http, failure)` returns the failure to read a body in its words.
     """
 
     rows: Rows
@@ -40,6 +46,7 @@ class ErrorStyle(Struct, frozen=True):
     body: Bodies
     word: Callable[[Complaint], str] | None = None
     end_stream: Callable[[Reply, int], Frame] = error_frame
+    reword: Callable[[HttpRequest, Failure], Failure] = _reword_plainly
 
     @property
     def table(self) -> ErrorTable:
@@ -101,6 +108,11 @@ def _word_as_serde(complaint: Complaint) -> str:
     return f"Failed to deserialize the JSON body into the target type: {why}"
 
 
+def _reword_as_axum(http: HttpRequest, failure: Failure) -> Failure:
+    words = "Failed to parse the request body as JSON: ", "Expected request with `Content-Type: application/json`"
+    return reword_unreadable(failure, *words)
+
+
 def _name_type(value: Json) -> str:
     match value:
         case bool():
@@ -145,6 +157,7 @@ DEEPSEEK = ErrorStyle(
     },
     body=_nest,
     word=_word_as_serde,
+    reword=_reword_as_axum,
 )
 
 # -- OpenRouter (https://openrouter.ai/docs/api/reference/errors-and-debugging)
@@ -232,6 +245,7 @@ XAI = ErrorStyle(
     },
     body=_flatten_code,
     word=_word_as_serde,
+    reword=_reword_as_axum,
 )
 
 # -- Groq (https://console.groq.com/docs/errors)
@@ -457,6 +471,13 @@ def _number_fourth(error: ProviderError, failure: Failure, request: str) -> Mapp
     return {"error": {**_list_four(error), "code": error.status if error.code is None else error.code}}
 
 
+def _reword_as_fastapi(http: HttpRequest, failure: Failure) -> Failure:
+    detail = describe_unreadable(http, failure)
+    if detail is None:
+        return failure
+    return failure.changed(reason="bad_json", message=f"1 validation error:\n  {detail}", kind="Bad Request")
+
+
 VLLM = ErrorStyle(
     rows=error_rows(
         lambda status: ErrorRow(status, "BadRequestError" if status == 400 else reason_phrase(status)),
@@ -471,6 +492,7 @@ VLLM = ErrorStyle(
         "unknown_model": "The model `{model}` does not exist.",
     },
     body=_number_fourth,
+    reword=_reword_as_fastapi,
 )
 
 # -- LM Studio (https://lmstudio.ai/docs)
@@ -515,6 +537,7 @@ COMPATIBLE = ErrorStyle(
         "rate_limit": "Rate limit reached for {model}. Please try again in {wait}.",
     },
     body=_nest,
+    reword=lambda http, failure: failure,
 )
 STYLES: Mapping[str, ErrorStyle] = {
     "compatible": COMPATIBLE,

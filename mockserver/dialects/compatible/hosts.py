@@ -3,6 +3,7 @@
 A host is mounted at its name, with and without `/v1`, and with what its own clients put between.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -19,6 +20,7 @@ from mockserver.dialects.compatible.errors import STYLES, ErrorStyle
 from mockserver.wire.chat import ChatExtras, ChatLayout
 
 History = Literal["ignore", "require", "refuse"]
+MAX_CHOICES = 128  # of an answer
 MAX_MODEL_LENGTH = 32_768  # tokens that vLLM's model takes
 
 
@@ -27,8 +29,9 @@ class Host(Struct, frozen=True):
 
     `prefixes` stand between its name and a route, if they are not those of `CLIENT_CONFIGS`. `history` is what it does
     with reasoning in a history: it may require that beside tool calls, or refuse the keys `refused`. `thinks` has the
-    starts of the names of models that think unless the request turns it off. `operations` are those besides chat and
-    models. `kin` is the built-in host whose models and other routes it has.
+    starts of the names of models that think unless the request turns it off. A request may ask for `most_choices`, and
+    for none of the fields `unsupported`; `live` refuses those of `unthinking` to models whose names match `reasons`.
+    `operations` are those besides chat and models. `kin` is the built-in host whose models and other routes it has.
     """
 
     name: str
@@ -39,6 +42,10 @@ class Host(Struct, frozen=True):
     history: History = "ignore"
     refused: tuple[str, ...] = ()
     thinks: tuple[str, ...] = ()
+    most_choices: int = MAX_CHOICES
+    unsupported: tuple[str, ...] = ()
+    unthinking: tuple[str, ...] = ()
+    reasons: re.Pattern[str] | None = None
     ids: IdShape = IdShape()
     call_ids: IdShape = IdShape("call_", 24)
     operations: frozenset[str] = frozenset({"completions", "embeddings"})
@@ -89,6 +96,12 @@ def _find_citations(answer: Answer) -> Mapping[str, Json]:
     pages = [{"title": note.get("title") or "", "url": note.get("url") or ""} for note in found]
     sources = [{**page, "date": None, "last_updated": None, "snippet": "", "source": "web"} for page in pages]
     return {"citations": [page["url"] for page in pages], "search_results": sources}
+
+
+def _find_addresses(answer: Answer) -> Mapping[str, Json]:
+    """Return the addresses of the sources, as xAI lists them where there are some."""
+    found = _find_citations(answer)["citations"]
+    return {"citations": found} if found else {}
 
 
 def _find_provider(answer: Answer) -> Mapping[str, Json]:
@@ -160,7 +173,7 @@ DEEPSEEK = Host(
     thinks=("deepseek-v4", "deepseek-reasoner"),
     ids=_UUID,
     call_ids=IdShape("call_00_", 24),
-    operations=frozenset({"completions"}),
+    operations=frozenset({"completions", "responses"}),
     kin="deepseek",
 )
 OPENROUTER = Host(
@@ -187,22 +200,27 @@ OPENROUTER = Host(
     errors=STYLES["openrouter"],
     models=("anthropic/claude-sonnet-4.5", "openai/gpt-5", "google/gemini-3-pro", "deepseek/deepseek-v4-flash"),
     ids=IdShape("gen-1700000000-", 20),
+    operations=frozenset({"completions", "embeddings", "responses"}),
     kin="openrouter",
 )
 XAI = Host(
     name="xai",
     layout=_make_layout(
+        "citations",
         whole_calls="apart",
         stream_usage="last",
         count=usage.count_xai,
         system_fingerprint=True,
         unset={"refusal": None},
+        extras=ChatExtras(body=_find_addresses, ending=_find_addresses),
     ),
     errors=STYLES["xai"],
     models=("grok-4", "grok-4-fast-reasoning", "grok-3-mini"),
+    unthinking=("stop", "presence_penalty", "frequency_penalty"),
+    reasons=re.compile(r"grok-(?:3-mini|4(?!.*non-reasoning))"),
     ids=_UUID,
     call_ids=IdShape("call_", 8, "digits"),
-    operations=frozenset(),
+    operations=frozenset({"responses"}),
     kin="xai",
 )
 GROQ = Host(
@@ -210,6 +228,7 @@ GROQ = Host(
     layout=_make_layout(
         *("usage_breakdown", "x_groq", "service_tier"),
         chunk=(*_CHUNK, "x_groq"),
+        whole_calls="apart",
         reasoning="reasoning",
         system_fingerprint=True,
         count=usage.count_groq,
@@ -219,9 +238,11 @@ GROQ = Host(
     models=("openai/gpt-oss-120b", "qwen/qwen3-32b", "llama-3.3-70b-versatile", "llama-3.1-8b-instant"),
     history="refuse",
     refused=("reasoning_content",),
+    most_choices=1,
+    unsupported=("logprobs", "top_logprobs", "logit_bias"),
     ids=_CHAT_UUID,
     call_ids=IdShape("", 9),
-    operations=frozenset(),
+    operations=frozenset({"responses"}),
     kin="groq",
 )
 TOGETHER = Host(
@@ -278,7 +299,7 @@ PERPLEXITY = Host(
     errors=STYLES["perplexity"],
     models=("sonar", "sonar-pro", "sonar-reasoning-pro", "sonar-deep-research"),
     ids=_UUID,
-    operations=frozenset(),
+    operations=frozenset({"responses"}),
     kin="perplexity",
 )
 VLLM = Host(
@@ -297,6 +318,7 @@ VLLM = Host(
     models=("Qwen/Qwen3-8B",),
     ids=IdShape("chatcmpl-", 32, "hex"),
     call_ids=IdShape("chatcmpl-tool-", 32, "hex"),
+    operations=frozenset({"completions", "embeddings", "responses"}),
     kin="vllm",
 )
 LMSTUDIO = Host(
@@ -308,6 +330,7 @@ LMSTUDIO = Host(
     models=("qwen/qwen3-8b", "openai/gpt-oss-20b", "text-embedding-nomic-embed-text-v1.5"),
     ids=IdShape("chatcmpl-", 22),
     call_ids=IdShape("", 9, "digits"),
+    operations=frozenset({"completions", "embeddings", "responses"}),
     kin="lmstudio",
 )
 _ROWS = (COMPATIBLE, CEREBRAS, DEEPSEEK, GROQ, LMSTUDIO, OPENROUTER, PERPLEXITY, TOGETHER, VLLM, XAI)

@@ -37,10 +37,9 @@ from mockserver.dialects._fields import (
     text_or,
 )
 from mockserver.dialects._parse import Body, Complaint, custom_complaint, read_request, refuse_first
-from mockserver.dialects.compatible.hosts import Host
+from mockserver.dialects.compatible.hosts import MAX_CHOICES, Host
 
 NAME = "compatible"
-MAX_CHOICES = 128
 
 # Parts that some of the hosts take: vLLM and OpenRouter have videos, OpenRouter marks parts for its cache.
 _MEDIA = literal(
@@ -141,20 +140,29 @@ def make_parse_chat(host: Host) -> Callable[[HttpRequest, Validation], Call]:
         body, chat = read_request(CHAT, http, refuse, validation)
         if validation is not Validation.OFF:
             refuse_first(chat_conflicts(chat), refuse)
-            refuse_first(_find_own_conflicts(chat), refuse)
+            refuse_first(_find_own_conflicts(host, chat, validation), refuse)
         known = {**chat, "model": _find_model(chat)}
         if chat.get("tools"):
             known["tools"] = [tool for tool in chat["tools"] if tool["type"] in ("function", "custom")]
         call = chat_call(http, body, known, dialect=NAME)
         options = replace(call.options, effort=_find_effort(host, chat))
-        return replace(_place(call, host), options=options, ids=host.ids, tool_call_ids=host.call_ids)
+        return replace(place_call(call, host), options=options, ids=host.ids, tool_call_ids=host.call_ids)
 
     return parse
 
 
-def _find_own_conflicts(chat: Body) -> Iterator[Complaint]:
+def _find_own_conflicts(host: Host, chat: Body, validation: Validation) -> Iterator[Complaint]:
     if not _find_model(chat):
         yield Complaint("missing", ("model",))
+    if (chat.get("n") or 1) > host.most_choices:
+        yield Complaint("above", ("n",), got=chat["n"], bound=host.most_choices)
+    for key in host.unsupported:
+        if chat.get(key):
+            yield Complaint("unknown", (key,))
+    if validation is Validation.LIVE and host.reasons is not None and host.reasons.match(_find_model(chat)):
+        for key in host.unthinking:
+            if chat.get(key) is not None:
+                yield custom_complaint(f"Argument not supported on this model: {key}", key)
     if chat.get("reasoning_format") is not None and chat.get("include_reasoning") is not None:
         message = "cannot specify both `reasoning_format` and `include_reasoning`"
         yield custom_complaint(message, "reasoning_format")
@@ -193,19 +201,19 @@ def does_think(models: Sequence[str], chat: Body) -> bool | None:
 
 def make_parse_completion(host: Host) -> Callable[[HttpRequest, Validation], Call]:
     def parse(http: HttpRequest, validation: Validation) -> Call:
-        return _place(parse_completion(http, NAME, {}, validation=validation), host)
+        return place_call(parse_completion(http, NAME, {}, validation=validation), host)
 
     return parse
 
 
 def make_parse_embeddings(host: Host) -> Callable[[HttpRequest, Validation], Call]:
     def parse(http: HttpRequest, validation: Validation) -> Call:
-        return _place(parse_embeddings(http, NAME, {}, validation=validation), host)
+        return place_call(parse_embeddings(http, NAME, {}, validation=validation), host)
 
     return parse
 
 
-def _place(call: Call, host: Host) -> Call:
+def place_call(call: Call, host: Host) -> Call:
     """Return a call of a host: what one host says, another does not."""
     meaning = call.meaning if isinstance(call.meaning, Mapping) else {"said": call.meaning}
     return replace(call, host=host.name, meaning={"host": host.name, **meaning})

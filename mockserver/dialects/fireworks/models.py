@@ -10,10 +10,12 @@ from mockserver.config.tables import AfterValidator, BeforeValidator
 from mockserver.core.json import Json
 from mockserver.dialects import _fields
 from mockserver.dialects._chat import (
+    AllowedTools,
     ChatTool,
-    ChatToolChoice,
     FunctionChoice,
     FunctionDefinition,
+    NamedCustom,
+    NamedFunction,
     RequestMessage,
     StreamOptions,
     chat_model,
@@ -34,6 +36,11 @@ from mockserver.dialects._fields import (
     tag_union,
     union,
     usually,
+)
+
+ToolChoice = union(
+    label_member("<a string>", literal("none", "auto", "required", "any")),
+    label_member("<an object>", tag_union("type", NamedFunction, NamedCustom, AllowedTools)),
 )
 
 
@@ -215,7 +222,7 @@ ChatCompletionRequest = shape(
     **_SAMPLING,
     messages=list_of(RequestMessage, 1),
     tools=optional(list_of(ChatTool)),
-    tool_choice=optional(ChatToolChoice),
+    tool_choice=optional(ToolChoice),
     parallel_tool_calls=optional(Bool),
     functions=optional(list_of(FunctionDefinition, 1, 128)),
     function_call=optional(FunctionChoice),

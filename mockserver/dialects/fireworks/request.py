@@ -224,8 +224,10 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
         _refuse_conflicts(parsed)
         refuse_first((*unmet_tool_choice(parsed), *empty_messages(parsed["messages"])), refuse)
     response_format, schema = _format(parsed, validation)
-    plain = {**body, "response_format": _name_as_openai(response_format, schema)}
-    call = chat_call(http, plain, {**parsed, "response_format": plain["response_format"]}, dialect=NAME)
+    told: dict[str, Json] = {"response_format": _name_as_openai(response_format, schema)}
+    if parsed.get("tool_choice") == "any":  # another word for the same
+        told["tool_choice"] = "required"
+    call = chat_call(http, {**body, **told}, {**parsed, **told}, dialect=NAME)
     return replace(
         call,
         raw=body,

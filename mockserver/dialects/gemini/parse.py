@@ -12,7 +12,7 @@ from mockserver.core.json import Json, compact
 from mockserver.core.plan import OWN_FINISHES, Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._meaning import fields_with_meaning
-from mockserver.dialects._parse import Body, read_object, read_usual
+from mockserver.dialects._parse import BAD_JSON, Body, read_object, read_usual
 from mockserver.dialects._pending_calls import PendingCalls
 from mockserver.dialects.gemini import proto
 from mockserver.dialects.gemini.checks import (
@@ -115,7 +115,7 @@ def read(http: HttpRequest, kind: proto.Message, validation: Validation) -> dict
 
 def _explain_broken(body: bytes, failure: Failure) -> str:
     """Return what is wrong with invalid JSON, and the text around it with a caret below."""
-    why = (failure.message or "").removeprefix("We could not parse the JSON body of your request: ")
+    why = (failure.message or "").removeprefix(BAD_JSON)
     found = _PLACE.fullmatch(why)
     if found is None:
         return 'Unknown name "": Root element must be a message.' if "an object" in why else why

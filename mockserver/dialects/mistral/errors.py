@@ -15,6 +15,7 @@ from mockserver.dialects._errors import (
     plain_errors,
     retry_lines,
 )
+from mockserver.dialects._fastapi import describe_unreadable
 from mockserver.dialects._parse import Complaint, bearer
 from mockserver.dialects._reply import json_reply, request_hex, request_uuid
 
@@ -40,6 +41,8 @@ def rate_limit_headers(standings: Standings) -> Headers:
 
 def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     """Return an error in the shape of the part of the service that refuses the request."""
+    if (detail := describe_unreadable(http, failure)) is not None:
+        failure = failure.changed(reason="unprocessable", message=detail["msg"], details={"detail": [detail]})
     resolved = ERRORS.resolve(failure, http, call)
     lines = write_lines(http, call) + retry_lines(failure)
     stated = failure.kind is not None or failure.code is not None or failure.param is not None

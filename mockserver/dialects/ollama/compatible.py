@@ -61,6 +61,9 @@ def _name_ids(operation: Operation) -> Operation:
     """Return an operation whose answers have the ids and the fingerprint of Ollama's."""
 
     def parse(http: HttpRequest, validation: Validation) -> Call:
+        if http.body and http.fields.get(b"content-type") != b"application/json":  # which it reads whatever its type
+            others = [field for field in http.headers if field[0] != b"content-type"]
+            http = replace(http, headers=(*others, (b"content-type", b"application/json")))
         call = operation.parse(http, validation)
         ids = _TEXT_IDS if operation.name == "completions" else _CHAT_IDS
         made = replace(call, ids=ids, tool_call_ids=TOOL_CALL_IDS)

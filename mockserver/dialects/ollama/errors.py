@@ -19,9 +19,10 @@ from mockserver.dialects._errors import (
     retry_lines,
 )
 from mockserver.dialects._parse import Complaint, bearer, clip
-from mockserver.dialects._reply import json_reply
+from mockserver.dialects._reply import data_reply, json_reply
 
 JSON_TYPE = "content-type: application/json; charset=utf-8\r\n"
+_TEXT_TYPE = "content-type: text/plain\r\n"
 LINES_TYPE = "content-type: application/x-ndjson\r\n"
 
 
@@ -40,12 +41,14 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
             return Reply(200, HeaderLines(LINES_TYPE), frames=frames)
     resolved = ERRORS.resolve(failure, http, call)
     lines = retry_lines(failure)
+    if failure.reason in ("route_not_found", "method_not_allowed"):
+        return data_reply(resolved.status, resolved.message.encode(), lines, failure.headers, json_type=_TEXT_TYPE)
     if "/v1/" not in http.path:
         stated = {"code": failure.code, "type": failure.kind, "param": failure.param}  # which a server never sends
         body: dict[str, Json] = {"error": resolved.message, **{key: it for key, it in stated.items() if it is not None}}
     else:
         body = {"error": {"message": resolved.message, "type": resolved.kind, "param": None, "code": None}}
-    return json_reply(resolved.status, body, lines, failure.headers)
+    return json_reply(resolved.status, body, lines, failure.headers, json_type=JSON_TYPE)
 
 
 _SEARCH = Frame(b'{"status":"pulling manifest"}\n', framing="bare")

@@ -231,6 +231,7 @@ def _options(parsed: Body) -> Options:
         response_format="json_schema" if is_schema else "json_object" if form == "json" else "text",
         schema=form if is_schema else None,
         lenient_schema=True,
+        overflow=_OVERFLOW,
     )
 
 
@@ -334,7 +335,8 @@ _ROLE_AND_CONTENT = 2  # fields
 _SPEAKING = ("system", "user", "assistant")
 _NOT_RAW = ("template", "system", "context")
 _AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")
-_USUAL = Options(lenient_schema=True)
+_OVERFLOW = "shorten"  # num_predict may be more than the context has room for
+_USUAL = Options(lenient_schema=True, overflow=_OVERFLOW)
 _ASKING = frozenset(("options", "logprobs", "think", "format"))  # fields that make options unusual
 _CHECKED = _ASKING | {"top_logprobs"}
 _EFFORT = "medium"  # of a request that wants thinking, and does not say how much

@@ -1,10 +1,11 @@
 """Compiles the content of an answer: the parts of a choice, errors, filters that trip, and raw bytes."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Literal
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.config.source import suggest
@@ -391,6 +392,21 @@ _Notes = Compiled[tuple[Json, ...]]
 _NO_NOTES: _Notes = constant(())
 
 
+class Citation(Struct, frozen=True):
+    """A source of a text; `text`: of these words in it, or of all."""
+
+    url: str
+    title: str = ""
+    text: str = ""
+
+    def note(self, whole: str) -> dict[str, Json]:
+        """Return it as an annotation of a text, in OpenAI's form, which every dialect reads."""
+        start = max(whole.find(self.text), 0)
+        end = start + len(self.text) if self.text and self.text in whole else len(whole)
+        places = {"start_index": start, "end_index": end}
+        return {"type": "url_citation", **places, "title": self.title or self.url, "url": self.url}
+
+
 def compile_content(content: ContentSpec, context: CompileContext) -> Compiled[DraftChoice]:
     parts = gather(_compile_parts(content, context))
     if isinstance(content.chunks, list):
@@ -426,6 +442,10 @@ def _compile_parts(content: ContentSpec, context: CompileContext) -> Iterator[Co
     cut, notes = find_cut(content.chunks), _NO_NOTES
     if content.annotations:
         notes = compile_json(content.annotations, context.at("annotations")).map(tuple)
+    if content.citations:
+        stated = [cited.model_dump(exclude_none=True) for cited in content.citations]
+        sources = compile_json(stated, context.at("citations"))
+        notes = combine(notes, sources, lambda noted, cited: (*noted, *(Citation(**source) for source in cited)))
     # An exact list of pieces applies to the text; the parts before it are split as usual.
     before = "token" if isinstance(cut, tuple) else cut
     if content.reasoning is not None:
@@ -433,7 +453,9 @@ def _compile_parts(content: ContentSpec, context: CompileContext) -> Iterator[Co
     for index, spec in enumerate(content.items or ()):
         yield from compile_item(spec, before, context.at("items", index))
     if content.text is not None:
-        yield _compile_text(context.at("text").compile_text(content.text), cut, notes)
+        text = context.at("text").compile_text(content.text)
+        _check_cited(content, text, context)
+        yield _compile_text(text, cut, notes)
     if "json_" in content.model_fields_set:
         yield _compile_value(compile_json_text(content.json_, context.at("json")), cut, notes)
     if content.tool_error is not None:
@@ -457,6 +479,13 @@ def _compile_parts(content: ContentSpec, context: CompileContext) -> Iterator[Co
             notes = _NO_NOTES  # they belong to the first text
 
 
+def _check_cited(content: ContentSpec, text: Compiled[str], context: CompileContext) -> None:
+    """Refuse citations of words that are not in a text without templates."""
+    for at, cited in enumerate(content.citations or ()):
+        if text.known and cited.text and "{{" not in cited.text and cited.text not in text.known[0]:
+            context.at("citations", at, "text").refuse(f"the answer's text has no {shown(cited.text)}")
+
+
 def _compile_block(block: Mapping[str, Json], context: CompileContext) -> Compiled[Part]:
     kind = block.get("type")
     if not isinstance(kind, str):
@@ -466,9 +495,14 @@ def _compile_block(block: Mapping[str, Json], context: CompileContext) -> Compil
 
 
 def _compile_text(text: Compiled[str], cut: Chunks, notes: _Notes) -> Compiled[Part]:
-    if notes.known:
+    if notes.known and not any(isinstance(note, Citation) for note in notes.known[0]):
         return text.map(partial(Text, chunks=cut, annotations=notes.known[0]))
-    return combine(text, notes, lambda made, noted: Text(made, cut, noted))
+    return combine(text, notes, lambda made, noted: Text(made, cut, tuple(_place_notes(noted, made))))
+
+
+def _place_notes(notes: Iterable[Json], text: str) -> Iterator[Json]:
+    for note in notes:
+        yield note.note(text) if isinstance(note, Citation) else note
 
 
 def _compile_value(text: Compiled[str], cut: Chunks, notes: _Notes) -> Compiled[Part]:

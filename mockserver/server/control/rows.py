@@ -114,6 +114,7 @@ class Rows:
             "method": row.method,
             "path": row.path,
             **({"websocket": True} if row.is_socket else {}),
+            **({"part_of": row.part_of} if row.part_of else {}),
             "dialect": row.dialect,
             "operation": row.operation or None,
             "model": row.model or None,

@@ -14,9 +14,9 @@ from starlette.responses import Response
 
 from mockserver.cassettes.cassette_file import replace_file
 from mockserver.config.errors import Mistake, MockserverError, SourceLocation
+from mockserver.config.settings import Settings
 from mockserver.config.source import Document, did_you_mean, read
 from mockserver.config.source import Path as KeyPath
-from mockserver.config.timing import Profiles
 from mockserver.core.json import Json
 from mockserver.core.json_diff import write_path
 from mockserver.engine.counters import select_counters
@@ -158,12 +158,12 @@ def _show_place(rule: Rule, files: Mapping[str, RulesFile]) -> dict[str, Json]:
 def read_rules(request: ControlRequest, named: int) -> tuple[tuple[Rule, ...], int]:
     """The rules of the body, and how many names they got, after `named` before. Raises RefusedError."""
     document, given = _name_rules(_read_document(request), named)
-    profiles = request.live.settings.profiles
+    settings = request.live.settings
     try:
-        rules = compile_rules((document,), profiles)
+        rules = compile_rules((document,), settings)
         check_cassettes((document,), request.live.player.store)
     except MockserverError as error:
-        raise refuse_mistakes(_place_mistakes(document, error, profiles)) from error
+        raise refuse_mistakes(_place_mistakes(document, error, settings)) from error
     if not rules:
         words = 'there is no rule in the body; send {"rules": [{"when": {...}, "then": {...}}]}, or one rule'
         raise RefusedError(400, words)
@@ -225,10 +225,10 @@ def _name_rules(document: Document, named: int) -> tuple[Document, int]:
     return replace(document, data={**document.data, "rules": rules}), given
 
 
-def _place_mistakes(document: Document, error: MockserverError, profiles: Profiles) -> Sequence[Mistake]:
+def _place_mistakes(document: Document, error: MockserverError, settings: Settings) -> Sequence[Mistake]:
     if not any(mistake.place is not None for mistake in error.mistakes):
         try:
-            compile_rules((JsonDocument(document.data, ADDED),), profiles)
+            compile_rules((JsonDocument(document.data, ADDED),), settings)
         except MockserverError as again:
             return again.mistakes
     return error.mistakes
@@ -343,7 +343,7 @@ def _write_rule(live: Live, wanted: Mapping[str, Json], lines: tuple[int, int]) 
         after = read_rules_file(text, shown)
         _check_others(before, after, replaced=lines[0] <= lines[1], shown=shown)
         documents = [after.document, *live.sources.documents()[1:]]
-        compile_rules(documents, live.settings.profiles)
+        compile_rules(documents, live.settings)
         check_cassettes(documents, live.player.store)
     except MockserverError as error:
         words = f"nothing was saved: {error.mistakes[0]}"

@@ -81,10 +81,12 @@ class RedisValueStore(Generic[Value]):
         return None if found is None else self._decode_entry(found)
 
     async def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
-        await self._keep(namespace, key, self._encode(value), "", size)
+        encoded = self._encode(value)
+        await self._keep(namespace, key, encoded, "", max(size, len(encoded)))
 
     async def change(self, namespace: str, key: str, value: tuple[Value, int], *, size: int) -> bool:
-        return await self._keep(namespace, key, self._encode(value[0]), str(value[1]), size)
+        encoded = self._encode(value[0])
+        return await self._keep(namespace, key, encoded, str(value[1]), max(size, len(encoded)))
 
     async def values(self, namespace: str) -> tuple[Value, ...]:
         found = await self._client.run(_VALUES, self._list_keys(namespace)[:2])

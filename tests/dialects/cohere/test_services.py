@@ -10,6 +10,7 @@ import pytest
 from mockserver.config.errors import ConfigError
 from mockserver.core.json import try_parse
 from mockserver.testing import MockServer
+from tests.kit.local import Answered, local
 
 Json = Any
 CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
@@ -32,7 +33,7 @@ def post(server: MockServer, path: str, body: Json, dialect: str = "cohere") -> 
     return httpx.post(server.base_url(dialect) + path, json=body, headers=key, trust_env=False, timeout=5)
 
 
-@pytest.mark.parametrize(("dialect", "path"), [("cohere", "/v2/rerank"), ("jina", "/rerank"), ("voyage", "/v1/rerank")])
+@pytest.mark.parametrize(("dialect", "path"), [("cohere", "/v2/rerank"), ("jina", "/rerank"), ("voyage", "/rerank")])
 def test_a_rule_ranks_for_all(server: MockServer, dialect: str, path: str) -> None:
     server.on("Hello").then({"rerank": {"order": [2, 1]}})
     answer = post(server, path, RANKED, dialect).json()
@@ -117,3 +118,18 @@ def test_clients_are_led_here(server: MockServer) -> None:
     assert {server.env[name] for name in ("CO_API_KEY", "COHERE_API_KEY", "VOYAGE_API_KEY", "JINA_API_KEY")}
     with pytest.raises(ConfigError, match=r"use cohere: ClientV2\(base_url="):
         server.client("cohere")
+
+
+def test_voyage_embeds_pictures_and_documents_in_chunks() -> None:
+    def ask(path: str, **body: Json) -> Answered:
+        return local().ask(f"/voyage/v1/{path}", {"model": "voyage-multimodal-3", **body})
+
+    picture: Json = {"type": "image_url", "image_url": "https://a.example/dog.png"}
+    inputs = [{"content": [picture]}, {"content": [{"type": "text", "text": "a dog"}, picture]}]
+    shown = ask("multimodalembeddings", inputs=inputs).json
+    assert [len(each["embedding"]) for each in shown["data"]] == [1024, 1024]
+    assert shown["usage"].keys() == {"text_tokens", "image_pixels", "video_pixels", "total_tokens"}
+    documents = ask("contextualizedembeddings", inputs=[["a", "b"], "c"], output_dimension=256).json["data"]
+    assert [[len(each["embedding"]) for each in document["data"]] for document in documents] == [[256, 256], [256]]
+    assert documents[1]["data"][0]["text"] == "c"
+    assert ask("multimodalembeddings", inputs=[{"content": []}]).status == 400

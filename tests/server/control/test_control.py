@@ -70,7 +70,10 @@ async def test_bodies_that_are_too_large_or_never_come(server: ControlledServer)
 
 def test_a_body_is_bounded(server: ControlledServer) -> None:
     got = server.api("rules", b"x" * 10_001)
-    assert (got.status, got.json["error"]) == (413, "The request body is larger than 10000 bytes.")
+    assert (got.status, got.json["error"]) == (
+        413,
+        "The request body is larger than 10000 bytes; the setting max_body allows more.",
+    )
 
 
 @pytest.mark.parametrize("path", ["state?namespace=", "rules?namespace=%0a", "calls?namespace=" + "x" * 101])

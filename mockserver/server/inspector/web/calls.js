@@ -107,7 +107,7 @@ function later(rows) {
 function Row(row) {
   const from = source(row.source);
   const streamed = row.streamed && (row.websocket ? "websocket" : "stream");
-  const meta = [row.model, row.operation ?? `${row.method} ${row.path}`, streamed];
+  const meta = [row.model, row.operation ?? `${row.method} ${row.path}`, row.part_of, streamed];
   const usage = tokens(row.usage);
   return html`<div class=${`cell status ${kind(row)}`} role="gridcell"><span class="number">${row.call}</span>
       <b>${row.status ?? "…"}</b></div>

@@ -6,7 +6,6 @@ import json
 import time
 import zipfile
 from base64 import b64decode
-from collections.abc import Iterator
 from typing import Any
 
 import openai
@@ -15,11 +14,8 @@ from openai import OpenAI
 from openai.types.fine_tuning import FineTuningJob
 
 from mockserver.dialects._objects.skills import read_front_matter
-from tests.clients.openai_objects import connect
-from tests.kit.served import Served, served
 
 RULES = """
-settings: {unmatched: generate}
 rules:
   - when: {operation: create_fine_tuning_job, param.suffix: fail}
     then: {status: [validating_files, failed]}
@@ -27,30 +23,6 @@ rules:
     then: {status: [queued, in_progress, failed]}
 """
 UPLOAD: Any = {"filename": "a.txt", "mime_type": "text/plain", "purpose": "user_data"}
-
-
-@pytest.fixture(scope="module")
-def generating() -> Iterator[Served]:
-    with served(RULES) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def strict() -> Iterator[Served]:
-    with served(RULES.replace("generate", "error")) as running:
-        yield running
-
-
-@pytest.fixture
-def client(generating: Served, request: pytest.FixtureRequest) -> Iterator[OpenAI]:
-    with connect(generating, request) as client:
-        yield client
-
-
-@pytest.fixture
-def strict_client(strict: Served, request: pytest.FixtureRequest) -> Iterator[OpenAI]:
-    with connect(strict, request) as client:
-        yield client
 
 
 def test_a_file_is_uploaded_in_parts(strict_client: OpenAI) -> None:
@@ -142,6 +114,12 @@ def test_a_job_makes_a_model(client: OpenAI) -> None:
     steps = [each.step_number for each in client.fine_tuning.jobs.checkpoints.list(done.id)]
     assert steps == sorted(steps, reverse=True)
     assert [job.id for job in client.fine_tuning.jobs.list(metadata={"a": "b"})] == [done.id]
+    tuned = done.fine_tuned_model or ""
+    assert tuned in [model.id for model in client.models.list()]
+    assert client.chat.completions.create(model=tuned, messages=[{"role": "user", "content": "hi"}]).model == tuned
+    assert client.models.delete(tuned).deleted
+    assert tuned not in [model.id for model in client.models.list()]
+    assert client.fine_tuning.jobs.retrieve(done.id).fine_tuned_model == tuned
     assert list(client.fine_tuning.jobs.list(metadata={"a": "c"})) == []
 
 
@@ -159,6 +137,7 @@ def test_a_rule_fails_a_job(client: OpenAI) -> None:
     seen = follow(client, train(client, EXAMPLE, suffix="fail"))
     assert [job.status for job in seen] == ["validating_files", "failed"]
     assert seen[-1].error is not None
+    assert not [model.id for model in client.models.list() if model.id.startswith("ft:")]
 
 
 def test_a_job_is_paused_resumed_and_cancelled(strict_client: OpenAI) -> None:

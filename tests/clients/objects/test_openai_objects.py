@@ -1,7 +1,6 @@
 """OpenAI's own client with kept objects: files and batches, over a real socket."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import httpx2
@@ -10,42 +9,16 @@ import pytest
 from openai import OpenAI
 from openai.types import Batch, FileObject
 
-from tests.clients.openai_objects import connect
 from tests.clients.payloads import MODEL
 from tests.kit.served import Served, served
 
 RULES = """
-settings: {unmatched: generate}
 rules:
   - {when: {last_user: hello}, then: {text: "Hello!"}}
   - when: {operation: create_batch, param.metadata: {subset: {plan: fail}}}
     then: {status: [validating, failed]}
   - {when: {operation: create_file, param.purpose: vision}, then: {error: 503, headers: {x-should-retry: "false"}}}
 """
-
-
-@pytest.fixture(scope="module")
-def generating() -> Iterator[Served]:
-    with served(RULES) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def strict() -> Iterator[Served]:
-    with served(RULES.replace("generate", "error")) as running:
-        yield running
-
-
-@pytest.fixture
-def client(generating: Served, request: pytest.FixtureRequest) -> Iterator[OpenAI]:
-    with connect(generating, request) as client:
-        yield client
-
-
-@pytest.fixture
-def strict_client(strict: Served, request: pytest.FixtureRequest) -> Iterator[OpenAI]:
-    with connect(strict, request) as client:
-        yield client
 
 
 def upload(client: OpenAI, *requests: Any, endpoint: str = "/v1/chat/completions") -> FileObject:
@@ -128,13 +101,38 @@ def test_a_batch_is_answered_by_rules_and_mistakes_land_in_the_error_file(client
     assert client.batches.cancel(batch.id).status == "completed"
 
 
-def test_the_journal_names_what_answered_the_lines_of_a_batch(client: OpenAI) -> None:
-    file = upload(client, say("hello"), say("something else"))
-    made = client.batches.with_raw_response.create(
-        input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h", metadata={"plan": "fail"}
-    )
-    sources = made.headers["x-mockserver-source"].split(", ")
-    assert [source.partition(" ")[0] for source in sources] == ["rule", "rule", "generated"]
+def test_each_line_of_a_batch_is_a_row_of_the_journal(generating: Served, client: OpenAI) -> None:
+    lines = [say("hello"), say("something else"), say("hello", temperature=9)]
+    batch = start(client, upload(client, *lines).id)
+    namespace = str(client.base_url).split("/ns/")[1].partition("/")[0]
+    listed = httpx2.get(f"{generating.address}/__mockserver__/api/calls?namespace={namespace}&bodies=true").json()
+    made, *rows = listed["calls"][-4:]
+    assert (made["operation"], made["source"], "part_of" in made) == ("create_batch", "stored", False)
+    assert [row["part_of"] for row in rows] == [
+        f'line {number} of {batch.id}, custom_id "request {number - 1}"' for number in (1, 2, 3)
+    ]
+    assert [(row["operation"], row["source"].partition(" ")[0], row["status"]) for row in rows] == [
+        ("chat", "rule", 200),
+        ("chat", "generated", 200),
+        ("chat", "invalid", 400),
+    ]
+    assert [row["request"]["body"] for row in rows] == lines
+    assert rows[0]["reply"]["body"]["choices"][0]["message"]["content"] == "Hello!"
+    assert rows[0]["usage"]["prompt_tokens"] > 0
+
+
+def test_the_error_file_names_the_line_that_no_rule_answers(strict_client: OpenAI) -> None:
+    file = upload(strict_client, say("hello"), say("good bye"))
+    batch = start(strict_client, file.id)
+    while batch.status != "completed":
+        batch = strict_client.batches.retrieve(batch.id)
+    assert [line["custom_id"] for line in read_lines(strict_client, batch.output_file_id)] == ["request 0"]
+    [line] = read_lines(strict_client, batch.error_file_id)
+    assert (line["custom_id"], line["response"]["status_code"]) == ("request 1", 404)
+    message = line["response"]["body"]["error"]["message"]
+    assert message.startswith("no rule answers this request; the nearest:")
+    assert 'last_user equals "hello": got "good bye"' in message
+    assert message.endswith(f"(line 2 of {file.id})")
 
 
 def test_a_rule_states_the_statuses_of_a_batch(client: OpenAI) -> None:
@@ -255,3 +253,33 @@ def test_a_line_is_answered_whole_if_it_asks_for_a_stream(client: OpenAI) -> Non
         batch = client.batches.retrieve(batch.id)
     (line,) = read_lines(client, batch.output_file_id)
     assert line["response"]["body"]["choices"][0]["message"]["content"] == "Hello!"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "named"),
+    [
+        ("POST", "/batches", {"endpoint": "/v1/cats"}, "endpoint"),
+        ("POST", "/batches", {"completion_window": "1h"}, "completion_window"),
+        ("POST", "/uploads", {"bytes": 1, "filename": "a", "mime_type": "a/b", "purpose": "fun"}, "purpose"),
+        ("POST", "/vector_stores", {"expires_after": {"anchor": "created_at", "days": 1}}, "expires_after.anchor"),
+        ("POST", "/vector_stores", {"chunking_strategy": {"type": "odd"}}, "chunking_strategy.type"),
+        ("POST", "/containers", {"name": "a", "memory_limit": "2g"}, "memory_limit"),
+        ("GET", "/files?order=up", None, "order"),
+        ("GET", "/vector_stores/vs_1/files?filter=odd", None, "filter"),
+    ],
+)
+def test_words_that_the_api_does_not_have_are_refused(
+    generating: Served, method: str, path: str, body: dict[str, Any] | None, named: str
+) -> None:
+    usual = {"input_file_id": "file-a", "endpoint": "/v1/chat/completions", "completion_window": "24h"}
+    sent = {**usual, **body} if body is not None and path == "/batches" else body
+    answer = httpx2.request(method, generating.base("openai") + path, json=sent)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["param"], error["code"]) == (400, named, "invalid_value")
+    assert "Supported values are: " in error["message"]
+
+
+def test_a_purpose_that_the_api_does_not_have_is_refused(client: OpenAI) -> None:
+    purpose: Any = "fun"
+    with pytest.raises(openai.BadRequestError, match=r"'fun' is not one of \['fine-tune', .*\] - 'purpose'"):
+        client.files.create(file=("a.txt", b"a"), purpose=purpose)

@@ -1,18 +1,14 @@
 """OpenAI's own client with vector stores: files, batches of files, searches, and responses that search."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import openai
 import pytest
 from openai import OpenAI
 
-from tests.clients.openai_objects import connect
 from tests.clients.payloads import MODEL
-from tests.kit.served import Served, served
 
 RULES = """
-settings: {unmatched: generate}
 rules:
   - when: {last_user: find trains}
     then: {text: They leave at nine., items: [{type: file_search_call, query: trains to Oslo}]}
@@ -24,30 +20,6 @@ rules:
     then: {status: failed}
 """
 TRAINS, FISH = "Trains to Oslo leave at nine. They are blue.", "Herring is a fish. Fish live in water."
-
-
-@pytest.fixture(scope="module")
-def generating() -> Iterator[Served]:
-    with served(RULES) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def strict() -> Iterator[Served]:
-    with served(RULES.replace("generate", "error")) as running:
-        yield running
-
-
-@pytest.fixture
-def client(generating: Served, request: pytest.FixtureRequest) -> Iterator[OpenAI]:
-    with connect(generating, request) as client:
-        yield client
-
-
-@pytest.fixture
-def strict_client(strict: Served, request: pytest.FixtureRequest) -> Iterator[OpenAI]:
-    with connect(strict, request) as client:
-        yield client
 
 
 def upload(client: OpenAI, text: str | bytes, name: str = "a.txt") -> str:
@@ -270,3 +242,16 @@ def test_an_unknown_filter_is_refused(client: OpenAI) -> None:
     client.vector_stores.files.upload_and_poll(vector_store_id=store, file=("a.txt", b"Trains to Oslo"))
     with pytest.raises(openai.BadRequestError, match="Invalid value: 'wat'"):
         client.vector_stores.search(store, query="x", filters={"type": "wat", "key": "a", "value": 1})  # type: ignore[arg-type, typeddict-item]
+
+
+def test_pages_go_backwards_from_a_store(client: OpenAI, strict_client: OpenAI) -> None:
+    made = [client.vector_stores.create(name=str(number)).id for number in range(5)]
+    page = client.vector_stores.list(order="asc", before=made[3], limit=2)
+    assert ([each.id for each in page.data], page.has_more) == (made[1:3], True)
+    page = client.vector_stores.list(before=made[3], limit=2)
+    assert ([each.id for each in page.data], page.has_more) == ([made[4]], False)
+    page = client.vector_stores.list(order="asc", after=made[0], before=made[4], limit=2)
+    assert ([each.id for each in page.data], page.has_more) == (made[1:3], True)
+    assert client.vector_stores.list(before="vs_unknown").data == []
+    with pytest.raises(openai.BadRequestError, match="Invalid 'before': there is no 'vs_unknown'"):
+        strict_client.vector_stores.list(before="vs_unknown")

@@ -1,49 +1,22 @@
 """OpenAI's own client with conversations: their items, and responses that go on in them."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import openai
 import pytest
 from openai import OpenAI
 
-from tests.clients.openai_objects import connect
 from tests.clients.payloads import MODEL
-from tests.kit.served import Served, served
 
 RULES = """
-settings: {unmatched: generate}
 rules:
   - {when: {last_user: hello}, then: {text: "Hello!"}}
   - {when: {conversation: {contains: my name is Ann}, last_user: who am I?}, then: {text: You are Ann.}}
   - {when: {last_user: weather, turn: 0}, then: {tool_calls: [{name: get_weather, arguments: {city: Oslo}}]}}
+  - {when: {last_user: slow}, then: {text: one two three four five six, timing: {per_token: 100ms}}}
   - {when: {last_user: break}, then: {text: half, failed: {message: Out of steam.}}}
 """
 TOOL: Any = {"type": "function", "name": "get_weather", "parameters": {"type": "object"}, "strict": False}
-
-
-@pytest.fixture(scope="module")
-def generating() -> Iterator[Served]:
-    with served(RULES) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def strict() -> Iterator[Served]:
-    with served(RULES.replace("generate", "error")) as running:
-        yield running
-
-
-@pytest.fixture
-def client(generating: Served, request: pytest.FixtureRequest) -> Iterator[OpenAI]:
-    with connect(generating, request) as client:
-        yield client
-
-
-@pytest.fixture
-def strict_client(strict: Served, request: pytest.FixtureRequest) -> Iterator[OpenAI]:
-    with connect(strict, request) as client:
-        yield client
 
 
 def read(client: OpenAI, conversation: str) -> list[tuple[str, str]]:
@@ -148,3 +121,40 @@ def test_a_file_in_a_prompt_must_exist(client: OpenAI, strict_client: OpenAI) ->
     told: Any = [{"role": "user", "content": [{"type": "file", "file": {"file_id": "file-unknown"}}]}]
     with pytest.raises(openai.NotFoundError, match="No such File object: file-unknown"):
         strict_client.chat.completions.create(model=MODEL, messages=told)
+
+
+def test_one_response_at_a_time(client: OpenAI, strict_client: OpenAI) -> None:
+    conversation, other = (strict_client.conversations.create().id for _ in range(2))
+    with strict_client.responses.create(model=MODEL, input="slow", conversation=conversation, stream=True) as stream:
+        next(iter(stream))
+        with pytest.raises(openai.BadRequestError, match="Another process is currently operating") as caught:
+            strict_client.responses.create(model=MODEL, input="hello", conversation=conversation)
+        assert (caught.value.code, caught.value.param) == ("conversation_locked", "conversation")
+        strict_client.responses.create(model=MODEL, input="hello", conversation=other)
+        for _ in stream:
+            pass
+    assert strict_client.responses.create(model=MODEL, input="hello", conversation=conversation).output_text == "Hello!"
+    made = client.conversations.create().id
+    with client.responses.create(model=MODEL, input="slow", conversation=made, stream=True) as stream:
+        next(iter(stream))
+        client.responses.create(
+            model=MODEL, input="hello", conversation=made
+        )  # where answers are generated, it goes on
+    assert [text for _, text in read(client, made)] == [
+        *("slow", "one two three four five six"),
+        *("hello", "Hello!"),
+    ]
+
+
+def test_a_client_that_leaves_lets_others_go_on(strict_client: OpenAI) -> None:
+    conversation = strict_client.conversations.create().id
+    with strict_client.responses.create(model=MODEL, input="slow", conversation=conversation, stream=True) as stream:
+        next(iter(stream))
+    for _ in range(100):  # until the server has noticed
+        try:
+            said = strict_client.responses.create(model=MODEL, input="hello", conversation=conversation)
+        except openai.BadRequestError:
+            continue
+        assert said.output_text == "Hello!"
+        return
+    raise AssertionError("the conversation stays locked")

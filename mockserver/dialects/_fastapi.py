@@ -1,0 +1,50 @@
+"""What FastAPI says of a body that is no JSON object, as the servers of Mistral and vLLM do.
+
+Source: https://fastapi.tiangolo.com/tutorial/handling-errors, and Pydantic's errors
+(https://docs.pydantic.dev/latest/errors/validation_errors).
+"""
+
+import json
+from collections.abc import Mapping
+
+from mockserver.core.http import HttpRequest
+from mockserver.core.json import Json
+from mockserver.core.plan import Failure
+from mockserver.dialects._parse import BAD_JSON, OTHER_MEDIA, clip
+
+
+def describe_unreadable(http: HttpRequest, failure: Failure) -> Mapping[str, Json] | None:
+    """Return the entry of `detail` for a body that could not be read; None if that is not what failed."""
+    message = failure.message or ""
+    if not message.startswith((BAD_JSON, OTHER_MEDIA)):
+        return None
+    if not http.body:
+        return {"type": "missing", "loc": ["body"], "msg": "Field required", "input": None}
+    text = http.body.decode("utf-8", "replace")
+    if message.startswith(OTHER_MEDIA):
+        return _refuse_value(clip(text, _LONGEST))
+    why, place = message.removeprefix(BAD_JSON), 0
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        why, place = error.msg, error.pos
+    except (ValueError, RecursionError):
+        pass
+    else:
+        if not isinstance(value, dict):
+            return _refuse_value(value)
+    return {
+        "type": "json_invalid",
+        "loc": ["body", place],
+        "msg": "JSON decode error",
+        "input": {},
+        "ctx": {"error": why},
+    }
+
+
+def _refuse_value(value: Json) -> Mapping[str, Json]:
+    said = "Input should be a valid dictionary or object to extract fields from"
+    return {"type": "model_attributes_type", "loc": ["body"], "msg": said, "input": value}
+
+
+_LONGEST = 1_000  # characters of a body that are quoted

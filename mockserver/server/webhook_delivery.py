@@ -1,0 +1,86 @@
+"""Webhooks: what has happened to batches, jobs and background responses is sent to the URL that the settings name.
+
+They are signed as Standard Webhooks (https://www.standardwebhooks.com), which `client.webhooks.unwrap` verifies. The
+time of the signature is true, as clients refuse an old one; everything else follows from the seed.
+"""
+
+import asyncio
+import hmac
+import logging
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
+
+import msgspec
+
+from mockserver.core.exchange import COMPLETE, Exchange
+from mockserver.core.plan import SERVICE, Plan, WebhookEvent
+from mockserver.core.seed import wall
+from mockserver.core.text import escape_line
+from mockserver.server.live import Live
+from mockserver.state.journal import Journal
+
+PREFIX = "whsec_"  # of secrets in base64
+SECONDS = 10.0  # that a receiver has to answer
+MOST_READ = 100_000  # bytes of its answer that are kept
+_sending = set[asyncio.Task[None]]()  # nobody else refers to them
+
+log = logging.getLogger("mockserver")
+
+
+def send_events(live: Live, journal: Journal, events: Sequence[WebhookEvent], namespace: str) -> None:
+    """Send events one after another, once the answer has left that they are about; each is tried once."""
+    task = asyncio.get_running_loop().create_task(_send_all(live, journal, events, namespace))
+    _sending.add(task)
+    task.add_done_callback(_sending.discard)
+
+
+async def _send_all(live: Live, journal: Journal, events: Sequence[WebhookEvent], namespace: str) -> None:
+    for event in events:
+        url = live.settings.webhook_url or ""
+        row = journal.open("POST", url, event.dialect, namespace)
+        row.operation = "webhook"
+        problem = await _send(live, row, event, url)
+        remarks = (problem,) if problem else ()
+        row.plan = Plan(None, f"{SERVICE}webhook {event.kind}", remarks=remarks)
+        journal.close(row, COMPLETE)
+        if problem:
+            log.warning("%s", problem)
+
+
+async def _send(live: Live, row: Exchange, event: WebhookEvent, url: str) -> str:
+    """Send an event, and note in the journal what it got; return what went wrong."""
+    from httpx2 import AsyncClient, HTTPError
+
+    body = write_event(event)
+    headers = sign(event.id, int(wall()), body, live.settings.webhook_secret)
+    row.headers = [(name.encode(), value.encode()) for name, value in headers.items()]
+    row.take(body)
+    try:
+        async with AsyncClient(trust_env=False, verify=False, timeout=SECONDS) as client:  # on this machine
+            answer = await client.post(url, content=body, headers=headers)
+    except (HTTPError, OSError) as error:
+        return f"the webhook {event.kind} did not reach {escape_line(url)}: {escape_line(str(error) or repr(error))}"
+    row.status = answer.status_code
+    row.note(answer.content[:MOST_READ])
+    if answer.is_success:
+        return ""
+    return f"the webhook {event.kind} got the status {answer.status_code} from {escape_line(url)}"
+
+
+def write_event(event: WebhookEvent) -> bytes:
+    """Return the body of a request that tells of an event."""
+    about = {"id": event.about}
+    body = {"id": event.id, "object": "event", "created_at": event.created, "type": event.kind, "data": about}
+    return msgspec.json.encode(body)
+
+
+def sign(name: str, time: int, body: bytes, secret: str) -> dict[str, str]:
+    """Return the headers of a webhook: its id, the time in seconds, and the signature of both with the body."""
+    key = b64decode(secret.removeprefix(PREFIX)) if secret.startswith(PREFIX) else secret.encode()
+    signature = hmac.digest(key, b"%b.%d.%b" % (name.encode(), time, body), "sha256")
+    return {
+        "content-type": "application/json",
+        "webhook-id": name,
+        "webhook-timestamp": str(time),
+        "webhook-signature": f"v1,{b64encode(signature).decode()}",
+    }

@@ -177,7 +177,7 @@ def _fill_shape(found: Described, call: Call, seed: Seed) -> Json:
 
 
 def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
-    said, rules = excerpt(said), excerpt(call.system)
+    said, rules = _TAG.sub(" ", excerpt(said)), excerpt(call.system)
     if quoted := _MATERIAL.search(said):
         said = quoted[1]
     results = [text for result in list_result_texts(call) for text in (*find_record(result, said), result)]
@@ -213,6 +213,7 @@ _OF_FORMAT: Mapping[str, Callable[[Call, Seed, Options], DraftChoice]] = {
     "json_object": json,
     "enum": enum,
 }
+_TAG = lazy_pattern(r"</?[A-Za-z][\w-]{0,30}>")  # around what a prompt quotes
 _END_OF_SENTENCE = lazy_pattern(r"(?<=[.!?\n;])")
 _MATERIAL = lazy_pattern(  # quoted, to be read for values
     r"(?:[:\n]|\b[Ee]xtract)\s{0,9}[\"“`]((?:[^\"“”`\s]+\s+){3,400}[^\"“”`\s]+)[\"”`]"

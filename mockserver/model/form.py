@@ -5,6 +5,7 @@ An answer is shaped whatever it comes from: the results of tools, the conversati
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import chain, islice
 
 from msgspec import Struct
@@ -32,9 +33,10 @@ class Length(Struct, frozen=True):
     bound: str = ""
 
 
+@lru_cache(maxsize=256)  # as the same instructions come with each request of a client
 def find_length(order: str) -> Length | None:
     """Return the length that a text orders: "in at most 8 words", "3 bullet points"."""
-    for found in _LENGTH.finditer(order):
+    for found in _LENGTH.finditer(order) if _MEASURED.search(order) else ():
         before = [word for word in found["before"].lower().split() if word not in ("a", "the", "an")]
         lead = order[max(0, found.start() - 2) : found.start()].rstrip(" ")
         starts = not before and (not lead or lead[-1] in ".!?;:,\n()—-")
@@ -282,6 +284,7 @@ _OF_LENGTH = (
 _LENGTH = lazy_pattern(
     rf"(?i)(?P<before>(?:\b[a-z]+ +){{0,4}})\b(?P<number>{NUMBER})(?P<joint>[ -]){_OF_LENGTH % '(?P<unit>'})"
 )
+_MEASURED = lazy_pattern(r"(?i)\b(?:words?|sentences?|lines?|paragraphs?|bullets?|points?|items)\b")
 _BOUND_WORDS = {"exactly": "exactly", "most": "most", "more": "most", "max": "most", "maximum": "most"}
 _BOUND_WORDS |= {"within": "most", "up": "most", "fewer": "fewer", "less": "fewer", "under": "fewer", "below": "fewer"}
 _LAST = lazy_pattern(

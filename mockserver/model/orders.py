@@ -5,7 +5,7 @@ Each order is a function that returns None if the prompt does not order it. Opti
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from msgspec import Struct
 
@@ -36,7 +36,12 @@ class Request(Struct, frozen=True):
 
     def find(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Return the first match in what the user says, or else in the rules."""
-        return pattern.search(self.text) or pattern.search(self.rules)
+        return pattern.search(self.text) or _find_in_rules(pattern, self.rules)
+
+
+@lru_cache(maxsize=512)  # as the same rules come with each request of a client
+def _find_in_rules(pattern: re.Pattern[str], rules: str) -> re.Match[str] | None:
+    return pattern.search(rules)
 
 
 @cache
@@ -76,6 +81,7 @@ def dictate(request: Request, rng: Random) -> str | None:
     return (what[:-1] if what.endswith(".") and not what.endswith("..") else what) or None
 
 
+@lru_cache(maxsize=64)
 def _find_dictation(text: str) -> re.Match[str] | None:
     """The first order to say exact words that no condition holds back; `if you can read this` is met."""
     unmet = _MET.sub(lambda condition: " " * len(condition[0]), text)
@@ -276,7 +282,8 @@ def _find_lettered(text: str) -> dict[str, str]:
     return run if "ABCDEFGH".startswith(letters[first:]) else {}
 
 
-def find_options(text: str) -> tuple[list[str], str]:
+@lru_cache(maxsize=64)
+def find_options(text: str) -> tuple[Sequence[str], str]:
     """Return the options that a text lists, and the text without their list."""
     for cue in _CUES:
         for found in cue.finditer(text):

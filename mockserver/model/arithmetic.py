@@ -71,8 +71,8 @@ _OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
 }
 _DIGIT = lazy_pattern(r"\d")  # without one there is no sum
 _OPERATOR = lazy_pattern(
-    r"(?i)[-+*/=×÷%−]|\b(?:plus|minus|times|multipl|divide|over\b|x\b|per ?cent|add|sum|product|subtract|increase|raise"
-    r"|decrease|reduce|lower|discount|greater|larger|bigger|more|higher|less|smaller|fewer|equal)|\dx\d"
+    r"(?i)[-+*/=×÷%−]|\dx\d|\b(?:plus|minus|times|multipl\w*|divided?|over|x|per ?cent\w*|added?|sum|product|subtract"
+    r"|increase|raise|decrease|reduce|lower|discount|greater|larger|bigger|more|higher|less|smaller|fewer|equals?)\b"
 )
 _PERCENT = lazy_pattern(r" / 100 \* ")
 

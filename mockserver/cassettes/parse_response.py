@@ -10,6 +10,7 @@ from mockserver.core.episode import Recorded, RecordedEvent
 from mockserver.core.event_stream import is_prelude
 from mockserver.core.exchange import split_frames
 from mockserver.core.json import Json, compact, try_parse
+from mockserver.core.plan import Usage
 
 Table = Mapping[str, Json]
 
@@ -135,6 +136,21 @@ def read_table(value: Json) -> Table:
 
 def read_rows(value: Json) -> list[Table]:
     return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
+
+
+def read_usage(counts: Table) -> Usage:
+    """Return the tokens of an answer from the table in which its provider states them.
+
+    Anthropic's and Bedrock's `input_tokens` are without those that were read from a cache or written into it.
+    """
+    details = read_table(counts.get("prompt_tokens_details") or counts.get("input_tokens_details"))
+    read, written = (counts.get(f"cache_{way}_input_tokens") for way in ("read", "creation"))
+    beside = _read_number(read, 0) + _read_number(written, 0)
+    cached = _read_number(details.get("cached_tokens", counts.get("cached_tokens")), 0)
+    prompt = _read_number(counts.get("prompt_tokens", counts.get("input_tokens")), 0)
+    thought = _read_number(counts.get("reasoning_tokens"), 0)  # Gemini counts them beside the answer
+    completion = _read_number(counts.get("completion_tokens", counts.get("output_tokens")), 0)
+    return Usage(prompt + beside, completion + thought, thought, cached or _read_number(read, 0))
 
 
 def _read_text(value: Json) -> str:
@@ -347,6 +363,7 @@ _COUNTS = {
     "promptTokenCount": "prompt_tokens",
     "candidatesTokenCount": "completion_tokens",
     "thoughtsTokenCount": "reasoning_tokens",
+    "cachedContentTokenCount": "cached_tokens",
     "totalTokenCount": "total_tokens",
 }
 
@@ -691,6 +708,8 @@ _CONVERSE_COUNTS = {
     "inputTokens": "prompt_tokens",
     "outputTokens": "completion_tokens",
     "totalTokens": "total_tokens",
+    "cacheReadInputTokens": "cache_read_input_tokens",
+    "cacheWriteInputTokens": "cache_creation_input_tokens",
 }
 
 

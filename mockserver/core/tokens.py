@@ -379,6 +379,11 @@ def read_image_size(url: str) -> Size | None:
         read = b64decode(letters[: len(letters) // 4 * 4])
     except ValueError:
         return None
+    return find_image_size(read)
+
+
+def find_image_size(read: bytes) -> Size | None:
+    """Return the size of a PNG, JPEG, GIF or WebP that begins like this, or None if unknown."""
     size = next((size(read) for magic, size in _KINDS.items() if read.startswith(magic)), None)
     return size if size and min(size) > 0 else None
 

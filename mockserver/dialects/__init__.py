@@ -41,6 +41,7 @@ class Operation(Struct, frozen=True):
     Failure; if nothing is checked, it leaves out wrong values, which `call` keeps. `render(call, outcome)` returns the
     reply to a success, whose type is the operation's own. `query` is what the official client always sends.
     `readdress(call, reply)` returns a recorded reply as the answer to a call that asks for the same.
+    `also` are operations that a body can ask for instead, as `parse` tells.
     `over_socket`: clients can also send it over a WebSocket, in a session of this kind.
     `error(failed, frames)` returns a failed reply as an event of a stream, after this many others. `own_urls(request,
     body)` returns the body of the provider's own reply, with URLs of this server wherever clients send later requests.
@@ -69,6 +70,7 @@ class Operation(Struct, frozen=True):
     readdress: Callable[[Call, Reply], Reply] | None = None
     unify: Callable[[HttpRequest, Mapping[str, Json]], Mapping[str, Json]] | None = None
     history: Callable[[Call, Validation], Sequence[HistoryProblem]] = any_history
+    also: tuple[str, ...] = ()
 
     def call(self, http: HttpRequest, validation: Validation) -> Call:
         """Return the call of a request. Raises Failure if the request is refused, or if no call can be made of it."""
@@ -145,7 +147,7 @@ class Dialect(Struct, frozen=True, dict=True):
     @lazy_property
     def features(self) -> frozenset[str]:
         """Return those of FEATURES that a rule for this dialect can use."""
-        names = {operation.name for operation in self.operations}
+        names = {name for operation in self.operations for name in (operation.name, *operation.also)}
         shown = {"reasoning"} if self.thinking else frozenset[str]()
         return self.own_features | shown | {kind.then.key for kind in ARTIFACTS.values() if kind.name in names}
 

@@ -18,8 +18,9 @@ from mockserver.core.tokens import Tokenizer
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import Model, literal, number, optional, shape, text, text_or
-from mockserver.dialects._forms import nest_fields, parse_form
+from mockserver.dialects._fields import Model, literal, number, optional, shape, text, voice_of
+from mockserver.dialects._forms import Part, nest_fields, parse_form
+from mockserver.dialects._media_files import check_recording
 from mockserver.dialects._parse import Body, Complaint, read_body, read_object, refuse_first, unknown_fields
 from mockserver.dialects._reply import STREAM_LINES, RequestLines, json_reply, merge_headers
 from mockserver.kinds.audio import Spoken, Transcript
@@ -28,36 +29,48 @@ from mockserver.media.sound_files import SOUND_FORMATS, hear, measure
 MOST_INPUT = 4_096  # characters
 TOKENS_A_SECOND = 10  # of a recording
 PIECE = 12_000  # bytes of a sound in one event: a quarter of a second
-Voice = text_or("<an object>", shape(id=str))
+VOICES = (
+    *("alloy", "ash", "ballad", "coral", "echo", "fable", "onyx"),
+    *("nova", "sage", "shimmer", "verse", "marin", "cedar"),
+)
 # `POST /audio/speech`
 SPEECH = Model(
     shape(
         input=text(most=MOST_INPUT),
         model=optional(str),
-        voice=Voice,
+        voice=voice_of(*VOICES),
         instructions=optional(text(most=MOST_INPUT)),
         response_format=optional(literal(*SOUND_FORMATS)),
         speed=optional(number(0.25, 4)),
         stream_format=optional(literal("audio", "sse")),
-    )
+    ),
+    needed=("input",),
 )
-_ENDINGS = ("flac", "m4a", "mp3", "mp4", "mpeg", "mpga", "oga", "ogg", "wav", "webm")  # of files of recordings
 _FORMATS = ("json", "text", "srt", "verbose_json", "vtt", "diarized_json")
+_OF_WHISPER = ("srt", "vtt", "verbose_json")  # formats that newer models lack
+_INSTEAD = "Use 'json' or 'text' instead."
 
 
 class AudioApi(Struct, frozen=True):
     """The operations on sounds of a dialect whose replies have these header lines.
 
-    `elsewhere` returns the fields that are in the path.
+    `elsewhere` returns the fields that are in the path. `tells_usage`: transcriptions say what they cost.
     """
 
     dialect: str
     lines: RequestLines
     elsewhere: Callable[[HttpRequest], Body] = lambda http: {}
+    tells_usage: bool = True
 
     def operations(self) -> tuple[Operation, ...]:
         return (
             Operation("speech", "POST", "/audio/speech", self._parse_speech, self._render_speech, error=error_event),
+            *self.hearing_operations(),
+        )
+
+    def hearing_operations(self) -> tuple[Operation, ...]:
+        """Return the operations on recordings."""
+        return (
             Operation(
                 *("transcriptions", "POST", "/audio/transcriptions", self._transcribe, self._render_transcript),
                 error=error_event,
@@ -110,21 +123,23 @@ class AudioApi(Struct, frozen=True):
         body, files = {**nest_fields(form), **self.elsewhere(http)}, form.files("file")
         if not files and validation is not Validation.OFF:
             raise refuse(Complaint("missing", ("file",)))
-        data, name = (files[0].data, files[0].file_name or "upload") if files else (b"", "upload")
+        file = files[0] if files else Part("file", b"")
         wanted = body.get("response_format", "json")
         if wanted not in _FORMATS and validation is not Validation.OFF:
             raise refuse(Complaint("value", ("response_format",), got=wanted, expected=_FORMATS))
         model = str(body.get("model") or "whisper-1")
-        if validation is Validation.LIVE:
-            _refuse_as_live(name, len(data), model, wanted)
-        heard = hear(data)
-        raw = {**body, "file": name, "duration": round(measure(data), 3)}
+        check_recording(file, model, validation)
+        if validation is Validation.LIVE and "gpt-4o" in model and wanted in _OF_WHISPER:
+            message = f"response_format '{wanted}' is not compatible with model '{model}'. {_INSTEAD}"
+            raise Failure("bad_parameter", message=message, param="response_format", code="unsupported_value")
+        heard = hear(file.data)
+        raw = {**body, "file": file.file_name or "upload", "duration": round(measure(file.data), 3)}
         return Call(
             dialect=self.dialect,
             operation=operation,
             model=model,
             http=http,
-            meaning={**raw, "file": sha256(data).hexdigest()},
+            meaning={**raw, "file": sha256(file.data).hexdigest()},
             raw=raw,
             messages=() if heard is None else (Message("user", heard),),
             prompts=(Prompt(heard or ""),),
@@ -143,19 +158,10 @@ class AudioApi(Struct, frozen=True):
             own = (("content-type", "text/plain; charset=utf-8"), ("content-length", str(len(data))))
             return Reply(200, merge_headers((*HeaderLines(lines), *own), outcome.headers), data)
         bodies = {"verbose_json": written.make_verbose, "diarized_json": written.make_diarized}
-        return json_reply(200, bodies.get(wanted, written.make_body)(), lines, outcome.headers)
-
-
-def _refuse_as_live(name: str, size: int, model: str, wanted: str) -> None:
-    """Raise Failure for what the live API refuses."""
-    if name.rpartition(".")[2].lower() not in _ENDINGS:
-        raise Failure("bad_parameter", message=f"Invalid file format. Supported formats: {list(_ENDINGS)}")
-    if size > 25 << 20:
-        message = f"413: Maximum content size limit (26214400) exceeded ({size} bytes read)"
-        raise Failure("too_large", message=message, kind="server_error")
-    if "gpt-4o" in model and wanted in ("srt", "vtt", "verbose_json"):
-        message = f"response_format '{wanted}' is not compatible with model '{model}'. Use 'json' or 'text' instead."
-        raise Failure("bad_parameter", message=message, param="response_format", code="unsupported_value")
+        body = bodies.get(wanted, written.make_body)()
+        if not self.tells_usage:
+            body = {key: value for key, value in body.items() if key != "usage"}
+        return json_reply(200, body, lines, outcome.headers)
 
 
 def count_tokens(seconds: float) -> int:

@@ -289,5 +289,10 @@ def text_or(name: str, kind: Type) -> Schema:
     return union(STRING, label_member(name, kind))
 
 
+def voice_of(*names: str) -> Schema:
+    """Return the type of a voice that speaks: one of the provider's, or the id of one that the user has made."""
+    return union(label_member("<a string>", literal(*names)), label_member("<an object>", shape(id=str)))
+
+
 STRING = label_member("<a string>", str)
 Object = mapping(Any)

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from mockserver.core.http import HttpRequest
+from mockserver.core.http import HttpRequest, essence
 from mockserver.core.json import Json, try_parse
 from mockserver.core.kept_objects import Data
 from mockserver.core.plan import Failure
@@ -20,7 +20,7 @@ _SILENT = Logger("forms", CRITICAL)  # the parser would log each broken body tha
 
 
 class Part(Struct, frozen=True):
-    """One part of a form: a field, or a file if it has a file name."""
+    """One part of a form: a field, or a file."""
 
     name: str
     content: Data
@@ -36,6 +36,11 @@ class Part(Struct, frozen=True):
     def text(self) -> str:
         return self.data.decode("utf-8", "replace")
 
+    @property
+    def is_file(self) -> bool:
+        """Return whether it has a file name, or the media type of bytes without one."""
+        return self.file_name is not None or essence(self.media_type or "") == "application/octet-stream"
+
 
 class Form(Struct, frozen=True):
     """The parts of a form, in the order in which they were sent."""
@@ -44,13 +49,11 @@ class Form(Struct, frozen=True):
 
     def files(self, *names: str) -> tuple[Part, ...]:
         """Return the files of these fields, which may be written as arrays: `image`, `image[]`, `image[0]`."""
-        return tuple(
-            [part for part in self.parts if part.file_name is not None and part.name.partition("[")[0] in names]
-        )
+        return tuple([part for part in self.parts if part.is_file and part.name.partition("[")[0] in names])
 
     def fields(self) -> Iterator[tuple[str, str]]:
         """Yield the name and the text of each field that is no file."""
-        return ((part.name, part.text) for part in self.parts if part.file_name is None)
+        return ((part.name, part.text) for part in self.parts if not part.is_file)
 
 
 def write_form(fields: Mapping[str, Json | bytes]) -> tuple[str, bytes]:

@@ -1,12 +1,12 @@
 """Images as OpenAI's API has them: made, edited and varied (https://platform.openai.com/docs/api-reference/images)."""
 
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from hashlib import sha256
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import unquote_to_bytes, urlencode
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,8 +21,17 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import ProviderError, refuse
 from mockserver.dialects._fields import Model, integer, list_of, literal, optional, shape, text
-from mockserver.dialects._forms import nest_fields, parse_form
-from mockserver.dialects._parse import Body, Complaint, read_body, read_object, refuse_first, unknown_fields
+from mockserver.dialects._forms import Part, nest_fields, parse_form
+from mockserver.dialects._media_files import check_picture
+from mockserver.dialects._parse import (
+    Body,
+    Complaint,
+    custom_complaint,
+    read_body,
+    read_object,
+    refuse_first,
+    unknown_fields,
+)
 from mockserver.dialects._reply import STREAM_LINES, RequestLines, file_reply, json_reply, merge_headers
 from mockserver.kinds.images import USUAL_SIZE, Images
 from mockserver.kinds.objects import Objects
@@ -98,6 +107,9 @@ class ImagesApi(Struct, frozen=True):
     def _edit(self, http: HttpRequest, validation: Validation) -> Call:
         if not (http.header("content-type") or "").lower().startswith("multipart/"):
             _, parsed = read_body(EDIT, read_object(http), refuse, validation)
+            for number, reference in enumerate(parsed.get("images") or (), 1):
+                check_reference(reference, f"image {number}", validation)
+            check_reference(parsed.get("mask") or {}, "mask", validation)
             return self._make_call("image_edits", http, parsed, model=EDIT, validation=validation)
         body = read_image_form(http, validation)
         _, parsed = read_body(EDIT, body, refuse, validation)
@@ -118,6 +130,8 @@ class ImagesApi(Struct, frozen=True):
     ) -> Call:
         if validation is Validation.LIVE:
             refuse_first(unknown_fields(body, model.fields | {"files"}), refuse)
+        if validation is not Validation.OFF:
+            refuse_first(find_contradictions(body), refuse)
         body = {**body, **self.elsewhere(http)}
         prompt = body.get("prompt") or ""
         return Call(
@@ -173,19 +187,40 @@ def read_image_form(http: HttpRequest, validation: Validation) -> dict[str, Json
             body[name] = int(stated)
     if "stream" in body:
         body["stream"] = body["stream"] == "true"
+    masks = form.files("mask")
     for number, image in enumerate(images, 1):
-        if validation is Validation.LIVE and not image.data.startswith(_BEGINNINGS):
-            message = f"Invalid image file or mode for image {number}, please check your image file."
-            raise Failure("bad_parameter", message, kind="image_generation_user_error", code="invalid_image_file")
-    body["files"] = [sha256(part.data).hexdigest() for part in (*images, *form.files("mask"))]
+        check_picture(image, f"image {number}", validation)
+    for mask in masks:
+        check_picture(mask, "mask", validation)
+    body["files"] = [sha256(part.data).hexdigest() for part in (*images, *masks)]
     return body
 
 
-_BEGINNINGS = (b"\x89PNG", b"\xff\xd8", b"RIFF")
+def check_reference(reference: Body, what: str, validation: Validation) -> None:
+    """Raise Failure for a picture in a data URL that is none; other URLs are not looked at."""
+    head, comma, encoded = (reference.get("image_url") or "").partition(",")
+    if comma and head.startswith("data:"):
+        try:
+            data = b64decode(encoded, validate=True) if head.endswith(";base64") else unquote_to_bytes(encoded)
+        except ValueError:
+            data = b""  # as torn as a file without bytes
+        check_picture(Part("image_url", data, media_type=head.removeprefix("data:")), what, validation)
 
 
 def _find_files(body: Body) -> Body:
     return {"files": body["files"]}
+
+
+def find_contradictions(body: Body) -> Iterator[Complaint]:
+    """Yield complaints about what the asked format cannot have."""
+    form, compression = body.get("output_format") or "png", body.get("output_compression")
+    if body.get("background") == "transparent" and form == "jpeg":
+        yield custom_complaint("Transparent background is not supported for JPEG output format", "background")
+    if compression is not None and compression < _WHOLE and form == "png":
+        yield custom_complaint("Compression less than 100 is not supported for PNG output format", "output_compression")
+
+
+_WHOLE = 100  # percent
 
 
 def read_size(body: Body, validation: Validation) -> tuple[int, int]:

@@ -32,6 +32,7 @@ from mockserver.kinds import (
     tokenization,
     uploads,
     vector_stores,
+    voices,
     webhooks,
 )
 from mockserver.kinds.kind import ArtifactKind, Conversation, OperationKind, Question, ThenKey
@@ -60,6 +61,7 @@ KINDS = (
     fine_tuning,
     evals,
     skills,
+    voices,
     webhooks,
     mcp,
     realtime,

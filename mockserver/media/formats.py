@@ -20,14 +20,13 @@ class _Bits:
 
     def add(self, value: int, count: int) -> None:
         self._value |= value << self._count
-        self._count += count
-        while self._count >= 8:  # bits
-            self._bytes.append(self._value & 0xFF)
-            self._value >>= 8
-            self._count -= 8
+        whole, self._count = divmod(self._count + count, 8)
+        if whole:
+            self._bytes += (self._value & (1 << 8 * whole) - 1).to_bytes(whole, "little")
+            self._value >>= 8 * whole
 
     def add_code(self, code: int, count: int) -> None:
-        """Add a Huffman code, whose highest bit comes first."""
+        """Add bits of which the highest comes first, as in a Huffman code."""
         self.add(int(f"{code:0{count}b}"[::-1], 2), count)
 
     def finish(self) -> bytes:
@@ -201,8 +200,7 @@ def write_webp(picture: Picture) -> bytes:
     for code in (green, *[_PrefixCode((0,))] * 4):
         code.describe(bits)
     for tiles in picture.lines():
-        for at in reversed(range(picture.columns)):
-            bits.add(tiles >> at & 1, 1)
+        bits.add_code(tiles, picture.columns)
     data = b"\x2f" + bits.finish()
     data += b"\0" * (len(data) % 2)
     chunk = b"WEBPVP8L" + pack("<I", len(data)) + data

@@ -8,11 +8,12 @@ import struct
 from base64 import b64decode, b64encode
 from binascii import Error
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from struct import pack, unpack_from
 
 from msgspec import Struct
 
-from mockserver.media.tone import RATE, measure_speech, read_tone, write_tone
+from mockserver.media.tone import BEAT, RATE, measure_speech, read_tone, write_tone
 
 MARK = b"mockserver-transcript="  # in front of the text, which is in base64
 _MARKED = re.compile(re.escape(MARK) + rb"([A-Za-z0-9+/]*={0,2});")
@@ -61,6 +62,10 @@ class Wave(Struct, frozen=True):
     samples: bytes
     bytes_a_second: int
 
+    @property
+    def seconds(self) -> float:
+        return len(self.samples) / self.bytes_a_second
+
 
 def find_wave(data: bytes) -> Wave | None:
     """Return the sound of a WAV file (RIFF), however long it says it is; None if it is no such file."""
@@ -82,7 +87,7 @@ def find_wave(data: bytes) -> Wave | None:
 def measure(data: bytes) -> float:
     """Return about how many seconds a file plays: exactly for WAV, others by 32 kbit/s."""
     wave = find_wave(data)
-    return len(data) / 4_000 if wave is None else len(wave.samples) / wave.bytes_a_second
+    return len(data) / 4_000 if wave is None else wave.seconds
 
 
 def write_wav(speech: Speech) -> bytes:
@@ -107,18 +112,43 @@ def write_flac(speech: Speech) -> bytes:
     return head + b"".join(frames)
 
 
-_BLOCK = 4096  # samples
+_BLOCK = BEAT  # samples: as the hum is the same in each beat, most blocks are written once
 
 
 def _write_flac_frame(number: int, block: bytes) -> bytes:
-    size = b"\x77" if len(block) < 2 * _BLOCK else b"\xc7"  # stated below or 4,096 samples; 24 kHz
-    stated = pack(">H", len(block) // 2 - 1) if len(block) < 2 * _BLOCK else b""
-    head = b"\xff\xf8" + size + b"\x08" + chr(number).encode() + stated
+    head = b"\xff\xf8\x77\x08" + chr(number).encode() + pack(">H", len(block) // 2 - 1)  # 24 kHz, a stated length
     head += bytes((_check(_CRC_8, head, 8),))
+    subframe = _write_subframe(block)
+    check = _pass_zeros(_check(_CRC_16, head, 16), len(subframe.data)) ^ subframe.check
+    return head + subframe.data + pack(">H", check)
+
+
+class _Subframe(Struct, frozen=True):
+    """The samples of a frame, with their check sum."""
+
+    data: bytes
+    check: int
+
+
+@lru_cache(maxsize=4)
+def _write_subframe(block: bytes) -> _Subframe:
     swapped = bytearray(block)
     swapped[::2], swapped[1::2] = block[1::2], block[::2]  # the higher byte first
-    frame = head + b"\x02" + bytes(swapped)  # a subframe as it is
-    return frame + pack(">H", _check(_CRC_16, frame, 16))
+    data = b"\x02" + bytes(swapped)  # as they are
+    return _Subframe(data, _check(_CRC_16, data, 16))
+
+
+def _pass_zeros(check: int, count: int) -> int:
+    """Return a check sum of 16 bits after so many zeros; that of other data is the same, but for their own (XOR)."""
+    passed = 0
+    for bit, moved in enumerate(_list_passed_bits(count)):
+        passed ^= moved if check >> bit & 1 else 0
+    return passed
+
+
+@lru_cache(maxsize=4)
+def _list_passed_bits(count: int) -> Sequence[int]:
+    return [_check(_CRC_16, pack(">H", 1 << bit) + bytes(count - 2), 16) for bit in range(16)]
 
 
 # MP3 (ISO/IEC 13818-3, layer III) behind an ID3 tag (https://id3.org/id3v2.3.0)

@@ -26,7 +26,7 @@ _LOUDNESS = 3_000
 _BEGINNING = b"\xa5\x5a"
 _HEAD, _TAIL = 4, 2  # bytes: the beginning with the length, and the check sum
 _PAUSE = bytes(2 * 240)
-_BEAT = RATE // 4
+BEAT = RATE // 4  # samples
 _GAP = re.compile(rb"[\x00\xff]{120,}")  # of high bytes: samples close to zero
 
 
@@ -114,8 +114,8 @@ def _read_bytes(heard: "array[int]", start: int, count: int) -> bytes:
 def _make_beat(voice: str) -> bytes:
     """Return a quarter of a second of hum, which swells and fades, in the pitch of a voice."""
     pitch = 120 + 4 * (sha256(voice.encode("utf-8", "replace")).digest()[0] % 40)  # hertz: whole cycles in a beat
-    loud = [sin(pi * at / _BEAT) * sin(2 * pi * pitch * at / RATE) * _LOUDNESS / 4 for at in range(_BEAT)]
-    return pack(f"<{_BEAT}h", *map(round, loud))
+    loud = [sin(pi * at / BEAT) * sin(2 * pi * pitch * at / RATE) * _LOUDNESS / 4 for at in range(BEAT)]
+    return pack(f"<{BEAT}h", *map(round, loud))
 
 
 def _make_bit(cycles: int) -> bytes:

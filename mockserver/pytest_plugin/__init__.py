@@ -45,6 +45,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--mockserver-coverage", action="append", default=[], metavar="KIND", help=_COVERAGE)
     parser.addini("mockserver_coverage", _COVERAGE, type="args")
     parser.addini("mockserver_unused", _UNUSED)
+    for flag, words in FOOTPRINT_FLAGS.items():
+        group.addoption(flag, action="store_true", help=words)
+    for name, (words, kind) in FOOTPRINT_SETTINGS.items():
+        parser.addini(name, words, type=kind)
     for name, (words, choices) in CHOICES.items():
         parser.addini(name, f"{words}: {choices[0]} (default), {' or '.join(choices[1:])}")
 
@@ -76,6 +80,10 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"recording is disabled under CI (the variable CI is set); pass {_FORCED} to allow it")
     if (coverage := make_rule_coverage(config, FIXTURES)) is not None:
         config.pluginmanager.register(coverage, "mockserver-coverage")
+    if any(config.getoption(flag) for flag in FOOTPRINT_FLAGS):
+        from mockserver.pytest_plugin.footprint_report import make_footprint_report
+
+        config.pluginmanager.register(make_footprint_report(config), "mockserver-footprint")
     distributes = config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput")
     if distributes and config.getoption("mockserver_inspect"):
         raise pytest.UsageError("--mockserver-inspect waits for you, which workers cannot; run without -n")
@@ -317,6 +325,20 @@ OPTIONS: Mapping[str, tuple[str, Any, Mapping[str, Any]]] = {
 CHOICES = {
     "mockserver_env": ("how long environment variables point clients to the server", ("test", "session")),
     "mockserver_unplayed": ("what to do about cassette episodes that no test used", ("warn", "fail", "ignore")),
+}
+FOOTPRINT_FLAGS = {
+    "--mockserver-footprint": "fail tests that use more calls or tokens than the footprint file says",
+    "--mockserver-footprint-update": "write the calls and tokens of the tests that pass into the footprint file",
+    "--mockserver-footprint-prune": "update, and remove the entries of deleted tests",
+}
+FOOTPRINT_SETTINGS: Mapping[str, tuple[str, Any]] = {
+    "mockserver_footprint": ("the footprint file (default: `mockserver-footprint.yaml` in pytest's root)", "string"),
+    "mockserver_footprint_growth": ("by how much a test may exceed its footprint (default: 10%)", "string"),
+    "mockserver_footprint_prices": (
+        "prices per million tokens, a model a line: gpt-4o*: prompt 2.50, cached 1.25, completion 10",
+        "linelist",
+    ),
+    "mockserver_footprint_texts": ("keep the texts of prompts in the footprint file, too", "bool"),
 }
 _PATHS = ("rules", "cassettes")
 _FORCED = "--mockserver-record-in-ci"

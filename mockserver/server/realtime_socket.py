@@ -60,9 +60,9 @@ _SECONDS_COUNT = ("whisper-1", "gpt-transcribe", "gpt-live-transcribe")  # trans
 class TurnedAway(Exception):  # noqa: N818  # it is how a session ends
     """Why a client is turned away, and the code with which its connection is closed."""
 
-    def __init__(self, error: dict[str, Json], code: int) -> None:
-        super().__init__(error["message"])
-        self.error, self.code = error, code
+    def __init__(self, failure: Failure, code: int) -> None:
+        super().__init__(failure.message or failure.reason)
+        self.failure, self.code = failure, code
 
 
 class RealtimeSession(SocketSession):
@@ -101,8 +101,12 @@ class RealtimeSession(SocketSession):
         try:
             self._session = await self._open()
         except TurnedAway as refused:
-            await self._complain(refused.error, None)
-            await self.close(refused.code, f"{refused.error['type']}.{refused.error['code']}")
+            error, request = self._word(refused.failure), self.make_request(b"", SocketTurn(SocketAnswers()))
+            visit = self.admit(request)  # no response is going to tell of it
+            await self.refuse(request, refused.failure, visit)
+            visit.end(COMPLETE)
+            await self._complain(error, None)
+            await self.close(refused.code, f"{error['type']}.{error['code']}")
             return False
         self._input.configure(self._session["audio"]["input"])
         await self._say("session.created", session=self._session)
@@ -117,7 +121,7 @@ class RealtimeSession(SocketSession):
         self._name = f"sess_{policy.seed.alnum(21, 'realtime session', *labels)}"
         self._conversation_id = f"conv_{policy.seed.alnum(21, 'realtime conversation', *labels)}"
         if "realtime=v1" in (handshake.header("openai-beta") or ""):
-            raise TurnedAway(_state_error("beta_api_shape_disabled", _NO_BETA), BAD_REQUEST)
+            raise TurnedAway(_refuse("beta_api_shape_disabled", _NO_BETA), BAD_REQUEST)
         secret = await self._find_secret()
         self._check_key(secret)
         stated: Body = {} if secret is None else secret.body["session"]
@@ -125,7 +129,7 @@ class RealtimeSession(SocketSession):
         kind = "transcription" if query.get("intent") == "transcription" else "realtime"
         kind = kind if secret is None else stated["type"]
         if kind == "realtime" and not model and "call_id" not in query:
-            raise TurnedAway(_state_error("missing_model", _NO_NAME), BAD_REQUEST)
+            raise TurnedAway(_refuse("missing_model", _NO_NAME), BAD_REQUEST)
         self._check_model(model)
         usual = make_session(kind, self._name, model, policy.clock.now() + LASTS)
         return usual if secret is None else {**stated, **{key: usual[key] for key in ("id", "expires_at")}}
@@ -141,7 +145,7 @@ class RealtimeSession(SocketSession):
             return None
         secret = found[0]
         if secret.body["expires_at"] < self._engine.policy.clock.now():
-            raise TurnedAway(self._word(Failure("invalid_key", details={"key": key})), BAD_KEY)
+            raise TurnedAway(Failure("invalid_key", details={"key": key}), BAD_KEY)
         self.handshake = _put_key(self.handshake, secret.body["key"])
         return secret
 
@@ -153,7 +157,7 @@ class RealtimeSession(SocketSession):
         try:
             check_key(self.responder.dialect.credential(self.handshake), keys)
         except Failure as failure:
-            raise TurnedAway(self._word(failure), BAD_KEY) from None
+            raise TurnedAway(failure, BAD_KEY) from None
 
     def _check_model(self, model: str) -> None:
         """Raise TurnedAway for a model that does not exist, or that the key may not use."""
@@ -164,10 +168,10 @@ class RealtimeSession(SocketSession):
             models.admit(model)
             check_model_allowed(model, self.responder.dialect.credential(self.handshake), keys, models)
         except Failure as failure:
-            raise TurnedAway(self._word(failure), NO_MODEL) from None
+            raise TurnedAway(failure, NO_MODEL) from None
 
     async def say_expired(self) -> None:
-        await self._complain(_state_error("session_expired", self.expiry), None)
+        await self._complain(self._word(_refuse("session_expired", self.expiry)), None)
 
     async def end_answers(self, *, in_time: float | None) -> None:
         if in_time is not None:
@@ -574,8 +578,8 @@ def _put_key(handshake: HttpRequest, key: str) -> HttpRequest:
     return replace(handshake, headers=headers)
 
 
-def _state_error(code: str, message: str) -> dict[str, Json]:
-    return {"type": "invalid_request_error", "code": code, "message": message, "param": None}
+def _refuse(code: str, message: str) -> Failure:
+    return Failure("bad_parameter", message, code=code)
 
 
 _OF_RESPONSES = (

@@ -404,12 +404,17 @@ def stream_array(answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
     yield Frame(b"\n]\n", part="end", framing="bare")
 
 
-def frame_response(response: Object, *, events: bool) -> Iterator[Frame]:
-    """Yield one response as a whole stream."""
-    if events:
-        yield Frame(_one_line(response), part="finish", framing="crlf")
-    else:
-        yield Frame(b"[" + write_indented(response), part="finish", framing="bare")
+def frame_responses(responses: Sequence[Object], *, events: bool) -> Iterator[Frame]:
+    """Yield whole responses as a stream."""
+    before = b"["
+    for response in responses:
+        part = "finish" if response is responses[-1] else "text"
+        if events:
+            yield Frame(_one_line(response), part=part, framing="crlf")
+        else:
+            yield Frame(before + write_indented(response), part=part, framing="bare")
+            before = b",\r\n"
+    if not events:
         yield Frame(b"\n]\n", part="end", framing="bare")
 
 

@@ -4,10 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import fireworks
+import openai
 import pytest
 from fireworks import Fireworks
 from fireworks.types.shared import LogProbs, NewLogProbs
+from openai import OpenAI
 
+from mockserver.media.sound_files import Speech, write_wav
 from tests.kit.served import Served, served
 
 MODEL = "accounts/fireworks/models/kimi-k2-instruct-0905"
@@ -159,3 +162,25 @@ def test_tools_and_reasoning(client: Fireworks) -> None:
     assert message.reasoning_content == "They ask of Oslo."
     assert message.tool_calls
     assert message.tool_calls[0].function.arguments == '{"city":"Oslo"}'
+
+
+def test_recordings_are_transcribed_in_every_form(place: Served) -> None:
+    sound = ("said.wav", write_wav(Speech("The train leaves at noon.")))
+    with OpenAI(base_url=f"{place.address}/fireworks/inference/v1", api_key="fw_1") as client:
+        hear = client.audio.transcriptions.create
+        plain = hear(model="whisper-v3-turbo", file=sound)
+        assert plain.to_dict() == {"text": "The train leaves at noon."}
+        whole = hear(
+            model="whisper-v3", file=sound, response_format="verbose_json", timestamp_granularities=["word", "segment"]
+        )
+        assert [word.word.strip() for word in whole.words or ()] == ["The", "train", "leaves", "at", "noon."]
+        assert "00:00:00,000 -->" in hear(model="whisper-v3", file=sound, response_format="srt")
+        with pytest.raises(openai.BadRequestError) as caught:
+            hear(model="whisper-v3", file=("notes.txt", b"words"))
+        assert caught.value.body == {
+            "message": "Invalid file format. Supported formats: "
+            "['flac', 'm4a', 'mp3', 'mp4', 'mpeg', 'mpga', 'oga', 'ogg', 'wav', 'webm']",
+            "param": None,
+            "code": "INVALID_ARGUMENT",
+            "type": "error",
+        }

@@ -12,7 +12,10 @@ import openai
 import pytest
 from openai import OpenAI
 
-from mockserver.media.sound_files import Speech
+from mockserver.core.seed import Seed
+from mockserver.media.formats import write_png
+from mockserver.media.picture import draw
+from mockserver.media.sound_files import Speech, write_wav
 from tests.kit.served import Served, served
 
 RULES = """
@@ -139,12 +142,62 @@ def test_a_translation(client: OpenAI) -> None:
 
 
 def test_a_recording_of_others_gets_plain_words_for_as_long_as_it_is(client: OpenAI) -> None:
-    short, long = (
-        client.audio.transcriptions.create(model=LISTENER, file=("other.mp3", bytes(size))).text
-        for size in (8_000, 80_000)
+    short, long, again = (
+        client.audio.transcriptions.create(model=LISTENER, file=("other.mp3", b"ID3" + bytes(size))).text
+        for size in (8_000, 80_000, 8_000)
     )
     assert (len(short.split()), len(long.split())) == (5, 50)
-    assert client.audio.transcriptions.create(model=LISTENER, file=("other.mp3", bytes(8_000))).text == short
+    assert again == short
+
+
+PNG, PDF = write_png(draw("A cat", 16, 16, Seed())), b"%PDF-1.7 not a sound"
+
+
+@pytest.mark.parametrize("model", ["whisper-1", LISTENER])
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        (("cat.png", PNG), "could not be decoded|might be corrupted"),
+        (("said.wav", PNG), "could not be decoded|might be corrupted"),
+        (("said.mp3", b"no sound at all"), "could not be decoded|might be corrupted"),
+        (("upload", PDF), "could not be decoded|might be corrupted"),
+        (("notes.txt", b"words"), "Invalid file format"),
+        (("said.wav", b""), "too short"),
+        (("said.wav", write_wav(Speech("Hi"))[:48]), "too short"),
+    ],
+)
+def test_what_is_no_sound_is_refused(client: OpenAI, model: str, file: tuple[str, bytes], message: str) -> None:
+    with pytest.raises(openai.BadRequestError, match=message):
+        client.audio.transcriptions.create(model=model, file=file)
+
+
+def test_a_placeholder_that_says_nothing_of_itself_is_taken_for_a_sound(client: OpenAI) -> None:
+    assert client.audio.transcriptions.create(model=LISTENER, file=b"Example data").text
+
+
+def test_without_validation_any_file_and_any_voice_will_do() -> None:
+    with (
+        served("settings: {validation: off}\n") as server,
+        OpenAI(base_url=server.base("openai"), api_key="any") as client,
+    ):
+        assert client.audio.transcriptions.create(model="whisper-1", file=("notes.txt", b"words")).text
+        assert client.audio.speech.create(model="kokoro", voice="af_heart", input="Hi", response_format="wav").content
+
+
+def test_voices_and_the_consent_to_them_are_kept(client: OpenAI) -> None:
+    sound = ("me.wav", say(client, "I agree to this."))
+    consent = client.audio.voice_consents.create(name="Ada", language="en-US", recording=sound)
+    assert client.audio.voice_consents.update(consent.id, name="Ada L.").name == "Ada L."
+    assert [each.id for each in client.audio.voice_consents.list()] == [consent.id]
+    voice = client.audio.voices.create(name="Ada", consent=consent.id, audio_sample=sound)
+    assert (voice.object, voice.name) == ("audio.voice", "Ada")
+    spoken = client.audio.speech.create(model=SPEAKER, voice={"id": voice.id}, input="Hi", response_format="wav")
+    assert client.audio.transcriptions.create(model=LISTENER, file=("a.wav", spoken.content)).text == "Hi"
+    with pytest.raises(openai.BadRequestError, match="too short"):
+        client.audio.voices.create(name="Ada", consent=consent.id, audio_sample=("me.wav", b""))
+    assert client.audio.voice_consents.delete(consent.id).deleted
+    with pytest.raises(openai.NotFoundError):
+        client.audio.voice_consents.retrieve(consent.id)
 
 
 @pytest.mark.parametrize(
@@ -152,6 +205,8 @@ def test_a_recording_of_others_gets_plain_words_for_as_long_as_it_is(client: Ope
     [
         ({"voice": "alloy"}, "input"),
         ({"input": "hi"}, "voice"),
+        ({"input": "hi", "voice": "batman"}, "voice"),
+        ({"input": "hi", "voice": {"id": 1}}, "voice.id"),
         ({"input": "x" * 4_097, "voice": "alloy"}, "input"),
         ({"input": "hi", "voice": "alloy", "speed": 9}, "speed"),
         ({"input": "hi", "voice": "alloy", "response_format": "midi"}, "response_format"),
@@ -164,9 +219,9 @@ def test_what_nobody_can_say_is_refused(server: Served, asked: dict[str, object]
 
 def test_a_transcription_needs_a_file_and_a_known_format(server: Served) -> None:
     url = f"{server.base('openai')}/audio/transcriptions"
-    missing = httpx2.post(url, files={"other": ("a.wav", b"x")}, data={"model": LISTENER})
+    missing = httpx2.post(url, files={"other": ("a", b"x")}, data={"model": LISTENER})
     assert missing.json()["error"]["message"] == "Missing required parameter: 'file'."
-    unknown = httpx2.post(url, files={"file": ("a.wav", b"x")}, data={"response_format": "yaml"})
+    unknown = httpx2.post(url, files={"file": ("a", b"x")}, data={"response_format": "yaml"})
     assert (unknown.status_code, unknown.json()["error"]["param"]) == (400, "response_format")
 
 
@@ -180,7 +235,8 @@ def test_a_transcription_needs_a_file_and_a_known_format(server: Served) -> None
 def test_the_live_api_refuses_more(name: str, model: str, wanted: str, message: str) -> None:
     with served("settings: {validation: live}\n") as server:
         url = f"{server.base('openai')}/audio/transcriptions"
-        answer = httpx2.post(url, files={"file": (name, b"x")}, data={"model": model, "response_format": wanted})
+        sound = write_wav(Speech("Hi"))
+        answer = httpx2.post(url, files={"file": (name, sound)}, data={"model": model, "response_format": wanted})
     assert answer.status_code == 400
     assert answer.json()["error"]["message"].startswith(message)
 
@@ -189,6 +245,14 @@ def test_the_live_api_refuses_more(name: str, model: str, wanted: str, message: 
 @pytest.mark.parametrize("how", [{"response_format": "srt"}, {"response_format": "verbose_json"}, {"stream": "true"}])
 def test_a_long_text_takes_no_longer_than_its_length(server: Served, text: str, how: dict[str, str]) -> None:
     url = f"{server.base('openai')}/audio/transcriptions"
-    sound = Speech(text).mark
+    sound = b"ID3" + Speech(text).mark
     answer = httpx2.post(url, files={"file": ("a.mp3", sound)}, data={"model": LISTENER, **how}, timeout=5)
     assert answer.status_code == 200
+
+
+def test_a_recording_needs_no_file_name(server: Served) -> None:
+    sound = write_wav(Speech("Hi"))
+    head = b'--b\r\nContent-Disposition: form-data; name="file"\r\nContent-Type: application/octet-stream\r\n\r\n'
+    how = {"content-type": "multipart/form-data; boundary=b"}
+    url = f"{server.base('openai')}/audio/transcriptions"
+    assert httpx2.post(url, content=head + sound + b"\r\n--b--\r\n", headers=how).json()["text"] == "Hi"

@@ -1,10 +1,10 @@
 """OpenAI's own client with images, over a real socket: the answers are pictures that another program decodes."""
 
 import io
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import av
 import httpx2
@@ -12,6 +12,9 @@ import openai
 import pytest
 from openai import OpenAI
 
+from mockserver.core.seed import Seed
+from mockserver.media.formats import write_jpeg, write_png
+from mockserver.media.picture import draw
 from tests.kit.served import Served, served
 
 RULES = """
@@ -22,6 +25,8 @@ rules:
   - {when: {operation: images, param.prompt: "*refused*"}, then: {error: content_filter}}
 """
 MODEL = "gpt-image-2"
+PICTURE = draw("A cat", 16, 16, Seed())
+CAT = write_png(PICTURE)
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +69,23 @@ def test_a_picture_has_the_format_and_size_that_were_asked_for(
     assert pictures[0] != pictures[1]
     again = client.images.generate(model=MODEL, prompt="a cat", size="1536x1024", output_format=kind, n=2)
     assert [read(each) for each in again.data or ()] == pictures
+
+
+@pytest.mark.parametrize("quality", ["auto", "low", "medium", "high"])
+@pytest.mark.parametrize("size", ["auto", "1024x1024", "1024x1536", "1536x1024"])
+def test_every_size_quality_and_background_of_every_format_is_a_picture(
+    client: OpenAI, size: str, quality: Literal["auto", "low", "medium", "high"]
+) -> None:
+    forms: dict[str, str] = {"png": "png", "jpeg": "mjpeg", "webp": "webp"}
+    width, height = map(int, ("1024x1024" if size == "auto" else size).split("x"))
+    for kind, codec in forms.items():
+        for background in ("opaque", "auto") if kind == "jpeg" else ("opaque", "auto", "transparent"):
+            asked: Any = {"size": size, "quality": quality, "output_format": kind, "background": background}
+            made = client.images.generate(model=MODEL, prompt="a teal cat", **asked)
+            found, size_found, pixel = decode(read((made.data or [])[0]))
+            assert (found, size_found) == (codec, (width, height))
+            assert pixel[3] == (0 if background == "transparent" else 255)
+            assert (made.size, made.background) == (f"{width}x{height}", background.replace("auto", "opaque"))
 
 
 def test_a_rule_states_color_and_words(client: OpenAI) -> None:
@@ -112,17 +134,50 @@ def test_a_url_leads_to_the_picture(client: OpenAI) -> None:
 
 def test_edits_take_one_image_or_several(client: OpenAI, tmp_path: Path) -> None:
     one, other = tmp_path / "one.png", tmp_path / "other.png"
-    one.write_bytes(b"\x89PNG 1")
-    other.write_bytes(b"\x89PNG 2")
+    one.write_bytes(CAT)
+    other.write_bytes(write_jpeg(PICTURE))
     with one.open("rb") as first, other.open("rb") as second:
         single = client.images.edit(model=MODEL, image=first, prompt="more blue", size="1024x1536")
-        several = client.images.edit(model=MODEL, image=[first, second], prompt="more blue", n=2, mask=b"\x89PNG")
+        several = client.images.edit(model=MODEL, image=[first, second], prompt="more blue", n=2, mask=CAT)
     assert decode(read((single.data or [])[0])) == ("png", (1024, 1536), (20, 60, 220, 255))
     assert len(several.data or []) == 2
     assert single.usage is not None
     assert single.usage.input_tokens_details.image_tokens == 272
-    events = list(client.images.edit(model=MODEL, image=b"\x89PNG", prompt="more blue", stream=True))
+    events = list(client.images.edit(model=MODEL, image=CAT, prompt="more blue", stream=True))
     assert [event.type for event in events] == ["image_edit.completed"]
+
+
+@pytest.mark.parametrize(
+    ("image", "code"),
+    [
+        (("cat.gif", b"GIF89a\x40\x01\xf0\x00\xf7\0\0"), "invalid_image_file"),
+        (("cat.png", b"no picture"), "invalid_image_file"),
+        (("cat.png", b"\x89PNG\r\n\x1a\n torn"), "invalid_image_file"),
+        (("upload", b"%PDF-1.7"), "invalid_image_file"),
+        (("cat.webp", b""), "invalid_image_file"),
+        (("notes.txt", b"words"), "unsupported_file_mimetype"),
+    ],
+)
+def test_what_is_no_picture_cannot_be_edited(client: OpenAI, image: tuple[str, bytes], code: str) -> None:
+    for how in ({"image": image}, {"image": [CAT, image]}, {"image": CAT, "mask": image}):
+        with pytest.raises(openai.BadRequestError) as caught:
+            client.images.edit(model=MODEL, prompt="more blue", **how)  # type: ignore[call-overload]
+        assert caught.value.code == code
+
+
+@pytest.mark.parametrize("url", ["data:image/png;base64,no", "data:image/png;base64,Tm8=", "data:text/plain,No"])
+def test_what_is_no_picture_in_a_url_cannot_be_edited(server: Served, url: str) -> None:
+    place = f"{server.base('openai')}/images/edits"
+    picture = {"image_url": f"data:image/png;base64,{b64encode(CAT).decode()}"}
+    for body in ({"images": [picture, {"image_url": url}]}, {"images": [picture], "mask": {"image_url": url}}):
+        answer = httpx2.post(place, json={"prompt": "more blue", **body})
+        assert answer.status_code == 400
+        assert answer.json()["error"]["code"] in ("invalid_image_file", "unsupported_file_mimetype")
+    assert httpx2.post(place, json={"prompt": "more blue", "images": [picture]}).status_code == 200
+
+
+def test_a_placeholder_that_says_nothing_of_itself_is_taken_for_a_picture(client: OpenAI) -> None:
+    assert client.images.edit(model=MODEL, prompt="more blue", image=b"Example data").data
 
 
 @pytest.mark.parametrize(
@@ -133,6 +188,8 @@ def test_edits_take_one_image_or_several(client: OpenAI, tmp_path: Path) -> None
         ({"prompt": "a cat", "size": "0x10"}, "size"),
         ({"prompt": "a cat", "size": "٣x٣"}, "size"),
         ({"prompt": "a cat", "n": 11}, "n"),
+        ({"prompt": "a cat", "background": "transparent", "output_format": "jpeg"}, "background"),
+        ({"prompt": "a cat", "output_compression": 50}, "output_compression"),
         ({"prompt": "a" * 32_001}, "prompt"),
         ({}, "prompt"),
     ],

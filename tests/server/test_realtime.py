@@ -441,6 +441,7 @@ def test_a_client_is_turned_away_in_the_session(name: str) -> None:
             client.receive()
         assert closed.value.rcvd is not None
         assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (code, f"invalid_request_error.{error}")
+        assert [call.status for call in server.calls] == [{3000: 401, 4000: 400, 4004: 404}[code]]
 
 
 def test_a_session_ends_after_an_hour(server: MockServer) -> None:

@@ -10,6 +10,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "list": ("episodes", "List cassettes or their episodes."),
     "show": ("episodes", "Show the request and answer of an episode."),
     "verify": ("episodes", "Find damaged, old, leaking or unused episodes."),
+    "refresh": ("refresh", "Record old episodes again, and show what changed in meaning."),
     "scrub": ("episodes", "Remove secrets, and what the settings name, from a cassette."),
     "rules": ("convert", "Write rules that answer as the episodes do."),
     "import": ("convert", "Import recordings of vcrpy, go-vcr, VCR for Ruby and others."),

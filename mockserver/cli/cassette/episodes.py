@@ -6,9 +6,11 @@ Nothing recorded is printed raw, so no escape sequence gets through.
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
 from shlex import quote
+from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import replace
@@ -38,6 +40,9 @@ from mockserver.core.text import align_columns, escape_line, one_line, plural, t
 from mockserver.dialects import discover
 from mockserver.server.cassette_store import parse_episode, parse_sent
 from mockserver.server.routes import find_dialect
+
+if TYPE_CHECKING:
+    from mockserver.cli.cassette.provider import Provider
 
 MAX_FINDING = 400  # characters
 
@@ -118,16 +123,20 @@ def show_command(name: str, raw: bool, **flags: Json) -> None:
     metavar="URL|FILE",
     help="Also report episodes that a server has not used: its URL, or its saved calls.",
 )
-@add_cassettes_flag("allow_secrets", "control_token")
-def verify_command(names: tuple[str, ...], max_age: float | None, journal: str | None, **flags: Json) -> None:
+@click.option("--live", is_flag=True, help="Also send the requests to the provider; report what changed in meaning.")
+@add_cassettes_flag("allow_secrets", "control_token", "upstream", "upstream_timeout")
+def verify_command(
+    names: tuple[str, ...], max_age: float | None, journal: str | None, live: bool, **flags: Json
+) -> None:
     """Check all cassettes, or each NAME.
 
-    The exit code is 1 if there are findings, 2 if a file cannot be read.
+    The exit code is 1 if there are findings, 2 if a file cannot be read. Nothing is written.
 
     \b
     mockserver cassette verify
     mockserver cassette verify chat --max-age 90d
     mockserver cassette verify --journal http://127.0.0.1:8000
+    mockserver cassette verify --live --upstream openai=https://api.openai.com/v1
     """
     folder = open_folder(flags)
     checks = Checks(
@@ -139,23 +148,32 @@ def verify_command(names: tuple[str, ...], max_age: float | None, journal: str |
         pruning=f"--unplayed {quote(journal or '')}",
     )
     found = broken = cassettes = episodes = 0
-    for name in names or folder.list_names():
-        try:
-            checked, complaints = _verify(folder, name, checks)
-        except MockserverError as error:
-            broken += 1
-            click.echo(f"mockserver: {error.mistakes[0]}", err=True)
-            continue
-        cassettes, episodes, found = cassettes + 1, episodes + checked, found + len(complaints)
-        for complaint in complaints:
-            click.echo(complaint)
+    with _open_provider(folder) if live else nullcontext() as provider:
+        for name in names or folder.list_names():
+            try:
+                checked, complaints = _verify(folder, name, checks, provider)
+            except MockserverError as error:
+                broken += 1
+                click.echo(f"mockserver: {error.mistakes[0]}", err=True)
+                continue
+            cassettes, episodes, found = cassettes + 1, episodes + checked, found + len(complaints)
+            for complaint in complaints:
+                click.echo(complaint)
     if not cassettes and not broken:
         click.echo(f"no cassettes in {folder.path}", err=True)
     click.echo(f"{plural(cassettes, 'cassette')}, {plural(episodes, 'episode')}, {plural(found, 'finding')}")
     sys.exit(2 if broken else int(found > 0))
 
 
-def _verify(folder: CassetteFolder, name: str, checks: Checks) -> tuple[int, Sequence[str]]:
+def _open_provider(folder: CassetteFolder) -> AbstractContextManager["Provider"]:
+    from mockserver.cli.cassette.provider import open_provider  # slow: a server
+
+    return open_provider(folder.settings)
+
+
+def _verify(
+    folder: CassetteFolder, name: str, checks: Checks, provider: "Provider | None"
+) -> tuple[int, Sequence[str]]:
     file, number = parse_name(name)
     cassette = folder.find(file)
     if not cassette.path.stat().st_size:
@@ -168,11 +186,12 @@ def _verify(folder: CassetteFolder, name: str, checks: Checks) -> tuple[int, Seq
         mismatches=frozenset(at for at, document in enumerate(documents, 1) if document.is_edited),
         pruning=f"mockserver cassette prune {quote(file)} {checks.pruning}",
     )
-    return len(documents) if number is None else 1, [
-        shorten_line(f"{cassette.path}#{at}: {words}", MAX_FINDING)
-        for at, words in list_findings([document.episode for document in documents], checks)
-        if number in (None, at)
-    ]
+    episodes = [document.episode for document in documents]
+    wanted = frozenset(range(1, len(episodes) + 1)) if number is None else frozenset((number,))
+    found = [(at, words) for at, words in list_findings(episodes, checks) if at in wanted]
+    if provider is not None:
+        found += provider.list_findings(episodes, wanted)
+    return len(wanted), [shorten_line(f"{cassette.path}#{at}: {words}", MAX_FINDING) for at, words in found]
 
 
 def explain_unplayable(episode: Episode) -> Iterator[str]:

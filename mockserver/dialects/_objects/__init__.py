@@ -11,6 +11,7 @@ from mockserver.dialects._objects.resource import ObjectsApi
 from mockserver.dialects._objects.skills import Skills, SkillVersions
 from mockserver.dialects._objects.uploads import UploadParts, Uploads
 from mockserver.dialects._objects.vector_stores import FileBatches, VectorStoreFiles, VectorStores
+from mockserver.dialects._objects.voices import VoiceConsents, Voices
 from mockserver.dialects._objects.webhooks import WebhookEndpoints
 
 RESOURCES = (
@@ -21,6 +22,7 @@ RESOURCES = (
     *(FineTuningJobs, CheckpointPermissions, Graders),
     *(Evals, EvalRuns),
     *(Skills, SkillVersions),
+    *(Voices, VoiceConsents),
     WebhookEndpoints,
 )
 

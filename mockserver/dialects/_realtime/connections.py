@@ -21,7 +21,7 @@ from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, closed_shape, integer, literal, optional, shape, text
 from mockserver.dialects._forms import parse_form
 from mockserver.dialects._parse import Body, Complaint, bearer, object_of, read_body, read_object
-from mockserver.dialects._realtime.sessions import SESSION, make_session, update_session
+from mockserver.dialects._realtime.sessions import SESSION, TRANSLATION, make_session, update_session
 from mockserver.dialects._reply import RequestLines, json_reply
 from mockserver.kinds.objects import Objects
 from mockserver.kinds.realtime import CALLS, CLIENT_SECRET, TRANSLATION_SECRET
@@ -31,7 +31,7 @@ SECRETS = IdShape("ek_", 32, "hex")
 _SESSIONS, _CALLS = IdShape("sess_", 21), IdShape("rtc_", 32, "hex")
 _EXPIRES = optional(closed_shape(anchor=optional(literal("created_at")), seconds=optional(integer(10, 7200))))
 _SECRET = Model(shape(expires_after=_EXPIRES, session=optional(SESSION)))
-_TRANSLATION = Model(shape(expires_after=_EXPIRES, session=shape(model=str)))
+_TRANSLATION = Model(shape(expires_after=_EXPIRES, session=TRANSLATION))
 _REFERRAL = Model(shape(target_uri=text(1)))
 _REJECTION = Model(shape(status_code=optional(integer())))
 _ANYTHING = Model(shape())
@@ -88,8 +88,8 @@ class ConnectionsApi(Struct, frozen=True):
         return await self._keep_secret(call, objects, update_session(usual, stated))
 
     async def _make_translation_secret(self, call: Call, objects: Objects) -> ObjectView:
-        session = {"id": objects.draw_id(_SESSIONS, "session"), "type": "translation", **call.raw["session"]}
-        return await self._keep_secret(call, objects, {**session, "expires_at": 0})
+        session = {"id": objects.draw_id(_SESSIONS, "session"), "type": "translation", "audio": {}, "expires_at": 0}
+        return await self._keep_secret(call, objects, {**session, **call.raw["session"]})
 
     async def _keep_secret(self, call: Call, objects: Objects, session: Body) -> ObjectView:
         """Keep what a new key is for, and for whom: who made it, as only that key may be listed in the settings."""

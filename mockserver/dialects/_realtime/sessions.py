@@ -20,6 +20,7 @@ from mockserver.dialects._fields import (
     tag_union,
     text_or,
     union,
+    voice_of,
 )
 from mockserver.dialects._parse import Body
 
@@ -52,14 +53,16 @@ _TURN_DETECTION = tag_union(
     ),
 )
 _TRANSCRIPTION = shape(model=optional(str), language=optional(str), prompt=optional(str))
+_NOISE_REDUCTION = closed_shape(type=literal("near_field", "far_field"), strength=optional(number(0)))
 _INPUT = closed_shape(
     format=optional(SOUND_FORMAT),
     transcription=optional(_TRANSCRIPTION),
-    noise_reduction=optional(closed_shape(type=literal("near_field", "far_field"))),
+    noise_reduction=optional(_NOISE_REDUCTION),
     turn_detection=optional(_TURN_DETECTION),
 )
-_VOICE = text_or("<an object>", closed_shape(id=str))
-OUTPUT = closed_shape(format=optional(SOUND_FORMAT), voice=optional(_VOICE), speed=optional(number(0.25, 1.5)))
+OUTPUT = closed_shape(
+    format=optional(SOUND_FORMAT), voice=optional(voice_of(*VOICES)), speed=optional(number(0.25, 1.5))
+)
 _Function = open_shape(type=literal("function"), name=Name, description=optional(str), parameters=optional(Object))
 TOOLS = list_of(tag_union("type", _Function, open_shape(type=literal("mcp"))))
 TOOL_CHOICE = union(
@@ -94,6 +97,16 @@ SESSION = tag_union(
         type=literal("transcription"),
         audio=optional(closed_shape(input=optional(_INPUT))),
         include=optional(list_of(str)),
+    ),
+)
+
+TRANSLATION = shape(
+    model=str,
+    audio=optional(
+        shape(
+            input=optional(shape(noise_reduction=optional(_NOISE_REDUCTION), transcription=optional(shape(model=str)))),
+            output=optional(shape(language=optional(str))),
+        )
     ),
 )
 

@@ -41,7 +41,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
     except ValueError:
         form = Form()
     sent = next((part for part in form.parts if part.name == "file"), None)
-    if sent is None or (sent.file_name is None and validation is not Validation.OFF):
+    if sent is None or not (sent.is_file or validation is Validation.OFF):
         raise refuse("file: Field required")
     raw = dict[str, Json]({"mime_type": _find_media_type(sent)})
     if sent.file_name is not None:

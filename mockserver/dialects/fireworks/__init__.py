@@ -1,4 +1,4 @@
-"""Fireworks: text completions with their published schema, and chat (https://docs.fireworks.ai/api-reference)."""
+"""Fireworks: text completions with their published schema, chat, and recordings (https://docs.fireworks.ai)."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -11,6 +11,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Usage
 from mockserver.core.rates import Standings
 from mockserver.dialects import Dialect, Operation
+from mockserver.dialects._audio import AudioApi
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     PLAIN_LIMIT_MESSAGES,
@@ -185,6 +186,7 @@ DIALECT = Dialect(
             *("completions", "POST", "/completions", parse_completion, _render_completion),
         ),
         Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat, shows_reasoning=True),
+        *AudioApi(NAME, request_id_line, tells_usage=False).hearing_operations(),
         *model_operations(NAME, request_id_line),
     ),
     credential=bearer,

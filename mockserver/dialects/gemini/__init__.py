@@ -16,6 +16,7 @@ from mockserver.core.http import Frame, HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Stored, Usage
 from mockserver.core.seed import FROZEN_AT
+from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import retry_lines
@@ -23,6 +24,7 @@ from mockserver.dialects._reply import merge_headers
 from mockserver.dialects.gemini.checks import signs
 from mockserver.dialects.gemini.embeddings import embedding_operations
 from mockserver.dialects.gemini.errors import credential, error_body
+from mockserver.dialects.gemini.media import ask_for_media, find_operation, render_media
 from mockserver.dialects.gemini.messages import COUNT_TOKENS, GENERATE
 from mockserver.dialects.gemini.models import MODELS, USUAL_PARAMS, model_operations
 from mockserver.dialects.gemini.parse import (
@@ -37,10 +39,12 @@ from mockserver.dialects.gemini.parse import (
 from mockserver.dialects.gemini.replay import HISTORY
 from mockserver.dialects.gemini.replies import EVENT_TYPE, JSON_TYPE, indent_of, json_lines, pretty_reply
 from mockserver.dialects.gemini.stored import stored_operations
+from mockserver.kinds.audio import Spoken
+from mockserver.kinds.images import Images
 from mockserver.wire.gemini import (
     GeminiOptions,
     GeminiRenderer,
-    frame_response,
+    frame_responses,
     generate_content,
     list_modalities,
     render_blocked_prompt,
@@ -49,7 +53,15 @@ from mockserver.wire.gemini import (
 )
 
 
-def _render(call: Call, outcome: Answer) -> Reply:
+def _parse(http: HttpRequest, validation: Validation) -> Call:
+    call = parse_generate(http, validation)
+    operation = find_operation(call.model, call.raw.get("generationConfig") or {})
+    return call if operation == "chat" else ask_for_media(call, operation)
+
+
+def _render(call: Call, outcome: Answer | Images | Spoken) -> Reply:
+    if not isinstance(outcome, Answer):
+        return render_media(call, outcome, events=_wants_events(call.http))
     options = _options(call)
     if call.previous_response_id is not None and not outcome.usage.cached:
         cached = max(outcome.usage.prompt - call.prompt_tokens, 0)  # which the call itself does not have
@@ -147,7 +159,7 @@ def _render_blocked(call: Call, failure: Failure) -> Reply:
         return pretty_reply(call.http, body, failure.headers)
     events = _wants_events(call.http)
     headers = merge_headers(HeaderLines(EVENT_TYPE if events else JSON_TYPE), failure.headers)
-    return Reply(200, headers, frames=tuple(frame_response(body, events=events)))
+    return Reply(200, headers, frames=tuple(frame_responses([body], events=events)))
 
 
 def _error_event(failed: Reply, frames: int) -> Frame:
@@ -165,8 +177,8 @@ def _usual_body(text: str) -> dict[str, Json]:
 
 def _generation(verb: str, **more: Any) -> Operation:
     more |= {"params": USUAL_PARAMS, "body": _usual_body}
-    more |= {"unify": make_renamer(GENERATE), "history": HISTORY}
-    return Operation("chat", "POST", f"{_MODEL}:{verb}", parse_generate, _render, shows_reasoning=True, **more)
+    more |= {"unify": make_renamer(GENERATE), "history": HISTORY, "also": ("images", "speech")}
+    return Operation("chat", "POST", f"{_MODEL}:{verb}", _parse, _render, shows_reasoning=True, **more)
 
 
 _MODEL = "/{version:version}/{parent:models}/{model}"

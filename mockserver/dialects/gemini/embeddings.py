@@ -1,4 +1,4 @@
-"""Embeddings: `embedContent`, `batchEmbedContents`, and Vertex AI's `predict`."""
+"""Embeddings: `embedContent`, `batchEmbedContents`, and Vertex AI's `predict`, which makes pictures, too."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -11,11 +11,13 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body
 from mockserver.dialects.gemini.checks import MAX_BATCH, MAX_INSTANCES, Line, has_data, mend_parts, part_lines, refuse
+from mockserver.dialects.gemini.media import asks_for_pictures, make_predictions, parse_imagen
 from mockserver.dialects.gemini.messages import BATCH_EMBED, EMBED, PREDICT
 from mockserver.dialects.gemini.models import USUAL_PARAMS
 from mockserver.dialects.gemini.parse import NAME, is_vertex, make_renamer, model_of, read
 from mockserver.dialects.gemini.replies import render_with
 from mockserver.kinds.embeddings import Embeddings
+from mockserver.kinds.images import Images
 
 MAX_DIMENSIONS, SMALL_DIMENSIONS = 3072, 768
 
@@ -36,6 +38,7 @@ def embedding_operations(model: str) -> tuple[Operation, ...]:
             params=USUAL_PARAMS,
             body=lambda text: {"content": {"parts": [{"text": text}]}},
             unify=make_renamer(kind),
+            also=("images",) if verb == "predict" else (),
         )
         for verb, kind, parse, body in verbs
     )
@@ -68,6 +71,8 @@ def _parse_batch(http: HttpRequest, validation: Validation) -> Call:
 
 def _parse_predict(http: HttpRequest, validation: Validation) -> Call:
     body = read(http, PREDICT, validation)
+    if asks_for_pictures(http, body):
+        return parse_imagen(http, body, validation)
     parameters = body.get("parameters") or {}
     requests: list[Body] = [
         {**parameters, **each, "content": {"parts": [{"text": each.get("content") or ""}]}}
@@ -173,7 +178,9 @@ def _values(outcome: Embeddings) -> list[dict[str, Json]]:
     return [{"values": list(vector)} for vector in outcome.vectors]
 
 
-def _predictions(call: Call, outcome: Embeddings) -> Body:
+def _predictions(call: Call, outcome: Embeddings | Images) -> Body:
+    if isinstance(outcome, Images):
+        return make_predictions(call, outcome)
     counts: Iterable[int] = (prompt.count(call.tokenizer) for prompt in call.prompts)
     predictions = [
         {"embeddings": {**values, "statistics": {"token_count": count, "truncated": False}}}

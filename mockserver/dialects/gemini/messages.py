@@ -183,10 +183,26 @@ THINKING_CONFIG = message(
         any_case=True,
     ),
 )
-_FREE = (
-    *("speechConfig", "imageConfig", "enableEnhancedCivicAnswers", "audioTranscriptionConfig"),
-    *("translationConfig", "enableAffectiveDialog"),
+VOICE = message(
+    "VoiceConfig",
+    voice=STRING,
+    prebuiltVoiceConfig=message("PrebuiltVoiceConfig", voiceName=STRING),
+    **each(STRUCT, "replicatedVoiceConfig", "customVoiceConfig"),
 )
+SPEAKER = message("SpeakerVoiceConfig", speaker=STRING, voiceConfig=VOICE)
+SPEECH_CONFIG = message(
+    "SpeechConfig",
+    voiceConfig=VOICE,
+    multiSpeakerVoiceConfig=message("MultiSpeakerVoiceConfig", speakerVoiceConfigs=Repeated(SPEAKER)),
+    languageCode=STRING,
+)
+IMAGE_CONFIG = message(
+    "ImageConfig",
+    **each(STRING, "aspectRatio", "imageSize", "personGeneration", "prominentPeople", "outputMimeType"),
+    imageOutputOptions=message("ImageOutputOptions", mimeType=STRING, compressionQuality=INT32),
+    outputCompressionQuality=INT32,
+)
+_FREE = (*("enableEnhancedCivicAnswers", "audioTranscriptionConfig", "translationConfig", "enableAffectiveDialog"),)
 GENERATION_CONFIG = message(
     "GenerationConfig",
     **each(FLOAT, "temperature", "topP", "presencePenalty", "frequencyPenalty"),
@@ -209,6 +225,8 @@ GENERATION_CONFIG = message(
         enum("GenerationConfig.Modality", "MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "AUDIO", "VIDEO")
     ),
     mediaResolution=enum("MediaResolution", *RESOLUTIONS[:4], prefix="MEDIA_RESOLUTION_"),
+    speechConfig=SPEECH_CONFIG,
+    imageConfig=IMAGE_CONFIG,
     **each(VALUE, *_FREE),
     vertex={
         "topK": FLOAT,
@@ -287,8 +305,24 @@ EMBED = message(
 BATCH_EMBED = message("BatchEmbedContentsRequest", model=STRING, requests=Repeated(EMBED))
 PREDICT = message(
     "PredictRequest",
-    instances=Repeated(message("EmbedInstance", taskType=TASK, **each(STRING, "content", "title", "mimeType"))),
-    parameters=message("EmbedParameters", outputDimensionality=INT32, autoTruncate=BOOL),
+    instances=Repeated(
+        message(
+            "Instance",
+            taskType=TASK,
+            **each(STRING, "content", "title", "mimeType", "prompt"),
+            **each(STRUCT, "image", "mask"),
+            referenceImages=Repeated(STRUCT),
+        )
+    ),
+    parameters=message(
+        "Parameters",
+        **each(INT32, "outputDimensionality", "sampleCount", "seed"),
+        **each(BOOL, "autoTruncate", "addWatermark", "enhancePrompt", "includeRaiReason", "includeSafetyAttributes"),
+        **each(STRING, "aspectRatio", "sampleImageSize", "negativePrompt", "personGeneration", "safetySetting"),
+        **each(STRING, "language", "storageUri"),
+        guidanceScale=DOUBLE,
+        outputOptions=message("OutputOptions", mimeType=STRING, compressionQuality=INT32),
+    ),
 )
 
 

@@ -1,0 +1,183 @@
+"""Send recorded requests again to the providers, through a server of this process that relays and scrubs as always."""
+
+import logging
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mockserver.cassettes.chains import Renewal, find_chains
+from mockserver.cassettes.drift import find_drift
+from mockserver.config.errors import CassetteError, ConfigError
+from mockserver.config.settings import Settings
+from mockserver.core.episode import Episode, Sent
+from mockserver.core.validation import Validation
+from mockserver.dialects import client_configs
+from mockserver.engine.engine import alter_engine
+from mockserver.reports.calls import find_error_message
+from mockserver.server.cassette_store import CassetteStore, parse_episode
+from mockserver.server.client_environment import find_key
+from mockserver.server.live import Live, make_policy, start
+from mockserver.server.player import CassetteChoice, Player
+from mockserver.server.recorder import RecordingPolicy
+from mockserver.server.run import Running
+from mockserver.server.sources import Sources
+from mockserver.server.upstreams import name_key_variable
+
+if TYPE_CHECKING:
+    from httpx import Client
+
+_FIRST_ERROR, _FIRST_FAULT = 400, 500  # statuses
+_PASSING = (408, 409, 425, 429)  # statuses of errors that the same request does not get again
+_SAFE = "/:@!$&'()*+,;=-._~"  # in a path
+
+
+class Resent(Struct, frozen=True):
+    """What came of sending an episode's request again.
+
+    `new` replaces the episode; without one, all of its chain stays. `drift` says what differs in meaning, `failure` why
+    the old answer stays. `skipped`: nothing was sent, as the answer would say nothing about the old one.
+    """
+
+    number: int
+    old: Episode
+    new: Episode | None = None
+    drift: Sequence[str] = ()
+    failure: str = ""
+    skipped: bool = False
+
+    @property
+    def findings(self) -> Sequence[str]:
+        """What people are told of it: nothing if only words have changed."""
+        return (self.failure,) if self.failure else self.drift
+
+
+class Provider(Struct):
+    """The providers, as a server of this process reaches them; `saved` is what it has recorded of the last request."""
+
+    live: Live
+    address: str
+    client: "Client"
+    saved: list[Episode]
+
+    def list_findings(self, episodes: Sequence[Episode], wanted: Set[int]) -> list[tuple[int, str]]:
+        """Send requests again, and return what has changed in meaning, each with the number of its episode."""
+        found = self.resend(episodes, wanted)
+        return [(each.number, words) for each in found if not each.skipped for words in each.findings]
+
+    def resend(self, episodes: Sequence[Episode], wanted: Set[int]) -> tuple[Resent, ...]:
+        """Send the requests of the wanted episodes again, by number from 1, in their order.
+
+        The rest of a chain goes with each of them: it is recorded again as a whole, or not at all.
+        """
+        found = dict[int, Resent]()
+        for chain in find_chains(episodes):
+            if wanted.isdisjoint(at + 1 for at in chain):
+                continue
+            renewal, failed = Renewal(), 0
+            for at in chain:
+                if failed:
+                    found[at] = Resent(at + 1, episodes[at], failure=f"not sent, {_FAILED.format(failed)}")
+                    continue
+                found[at] = self._resend(at + 1, episodes[at], renewal)
+                failed = at + 1 if found[at].new is None else 0
+            if failed:
+                why = f"stays as it is, {_FAILED.format(failed)}"
+                found |= {at: replace(found[at], new=None, failure=found[at].failure or why) for at in chain}
+        return tuple(found[at] for at in sorted(found))
+
+    def _resend(self, number: int, old: Episode, renewal: Renewal) -> Resent:
+        upstreams = self.live.settings.upstream
+        call = parse_episode(old, self.live.settings.hosts)
+        if call is None or call.mcp is not None or old.operation == "realtime":
+            return Resent(number, old, failure=f"skipped, as it belongs to a session; {_WITH_PROGRAM}", skipped=True)
+        if call.upstream not in upstreams:
+            return Resent(number, old, failure=f"no upstream for {call.upstream}; set --upstream {call.upstream}=URL")
+        sent = renewal.apply(old.request)
+        if sent is None:
+            return Resent(number, old, failure=f"repeats an answer that is of another kind now; {_WITH_PROGRAM}")
+        if (status := old.reply.status) in _PASSING or status >= _FIRST_FAULT:
+            why, kept = f"skipped, as a {status} depends on the moment", replace(old, request=sent)
+            return Resent(number, old, old if sent == old.request else kept, failure=why, skipped=True)
+        try:
+            new = self._send(sent)
+        except CassetteError as error:
+            return Resent(number, old, failure=str(error))
+        status = new.reply.status
+        if status >= _FIRST_ERROR and status != old.reply.status:
+            why = "; ".join(filter(None, (find_error_message(new.reply.bytes), _advise(status, call.upstream))))
+            return Resent(number, old, failure=f"the provider answers {status}{': ' * bool(why)}{why}")
+        renewal.learn(old, new)
+        return Resent(number, old, new, tuple(find_drift(old.reply, new.reply)))
+
+    def _send(self, sent: Sent) -> Episode:
+        """Send a request; return the episode to record, scrubbed. Raises CassetteError if there is no whole answer."""
+        from httpx import HTTPError
+
+        self.saved.clear()
+        url = f"{self.address}{quote(sent.path, safe=_SAFE)}{'?' if sent.query else ''}{sent.query}"
+        try:
+            answer = self.client.request(sent.method, url, headers=list(sent.headers), content=sent.body)
+        except HTTPError as error:
+            raise CassetteError(f"no new answer: {str(error) or type(error).__name__}") from None
+        if self.saved:
+            return self.saved[-1]
+        row = next(reversed(tuple(self.live.journal)), None)
+        why = (row and row.unrecorded) or find_error_message(answer.content) or f"status {answer.status_code}"
+        raise CassetteError(f"no new answer: {why}")
+
+
+def _advise(status: int, upstream: str) -> str:
+    return f"set {name_key_variable(upstream)} to a valid key" if status in (401, 403) else ""
+
+
+_FAILED = "as #{} of the same conversation or object failed"
+_WITH_PROGRAM = "record it with your program"
+
+
+@contextmanager
+def open_provider(settings: Settings) -> Iterator[Provider]:
+    """Reach the providers with the upstreams, keys and scrubbing of the settings. Raises ConfigError without any."""
+    from httpx import Client
+
+    if not settings.upstream:
+        raise ConfigError("name the provider: --upstream openai=https://api.openai.com/v1")
+    environ = {**_find_client_keys(settings.upstream), **os.environ}
+    live = start(Sources((), {"host": "127.0.0.1", "port": 0}))
+    live.sources = replace(live.sources, environ=environ)
+    own = {
+        name: getattr(live.settings, name) for name in ("host", "port", "reload", "cassette", "control_token", "cors")
+    }
+    relaying = {**own, "keys": None, "limits": Settings().limits, "models": None, "validation": Validation.OFF}
+    relaying["record_errors"] = True  # what they mean is judged here
+    live.settings = settings = settings.model_copy(update=relaying)
+    policy = RecordingPolicy(settings, environ)
+    store = CassetteStore(settings.cassettes, settings.match, settings.hosts)
+    player = Player(store, CassetteChoice("live", "all"), tuple(settings.upstream), policy)
+    live.engine = alter_engine(live.engine, policy=make_policy(settings), player=player)
+    logging.getLogger("mockserver").addHandler(logging.NullHandler())  # the command says what was not recorded
+    saved = list[Episode]()
+
+    async def keep(cassette: str, episode: Episode) -> str:
+        saved.append(policy.redact(episode))
+        return cassette
+
+    live.save_episode = keep
+    client = Client(timeout=None, trust_env=False)  # noqa: S113  # the server has its `upstream_timeout`
+    with Running(live) as running, client:
+        yield Provider(live, running.address, client, saved)
+
+
+def _find_client_keys(upstreams: Collection[str]) -> Mapping[str, str]:
+    """Return the keys that the providers' own clients would send, as keys of the upstreams."""
+    configs = client_configs()
+    own = [name for name in upstreams if name in configs and "{key}" in configs[name].variables.values()]
+    found = dict[str, str]()
+    for name in own:  # not those that OpenAI's client speaks to: its key is another provider's
+        with suppress(KeyError):
+            found[name_key_variable(name)] = find_key(os.environ, name)
+    return found

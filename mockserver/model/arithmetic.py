@@ -28,7 +28,7 @@ def compute(text: str, *, bare: bool) -> str | None:
 
 def _as_signs(text: str) -> str:
     text = text[:4_000]
-    for spoken, signs in _spoken() if _DIGIT.search(text) else ():
+    for spoken, signs in _spoken() if _DIGIT.search(text) and _OPERATOR.search(text) else ():
         text = spoken.sub(signs, text)
     return text
 
@@ -70,6 +70,10 @@ _OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
     ast.Div: operator.truediv,
 }
 _DIGIT = lazy_pattern(r"\d")  # without one there is no sum
+_OPERATOR = lazy_pattern(
+    r"(?i)[-+*/=×÷%−]|\dx\d|\b(?:plus|minus|times|multipl\w*|divided?|over|x|per ?cent\w*|added?|sum|product|subtract"
+    r"|increase|raise|decrease|reduce|lower|discount|greater|larger|bigger|more|higher|less|smaller|fewer|equals?)\b"
+)
 _PERCENT = lazy_pattern(r" / 100 \* ")
 
 

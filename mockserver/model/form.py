@@ -1,4 +1,4 @@
-"""The form that a prompt orders for any answer: a length, a list, a label, tags, or only its number.
+"""The form that a prompt orders for any answer: a length, a list, a label, tags, only its number, a last word.
 
 An answer is shaped whatever it comes from: the results of tools, the conversation, or made-up sentences.
 """
@@ -11,43 +11,18 @@ from itertools import chain, islice
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mockserver.core.call import Call
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
 from mockserver.model.fillers import capitalized, english, note, pick
+from mockserver.model.loose import shape_of
+from mockserver.model.orders import NUMBER, Request, word_group
 from mockserver.model.prose import Speaker, blank, sentences
 from mockserver.model.schema.scalars import known_text
-from mockserver.model.topic import ENGLISH, SENTENCE, Topic, content_words
-from mockserver.model.triggers import COUNTING_WORDS, is_triggered, label_in, trigger_set, trigger_words
-from mockserver.model.vocabulary import (
-    NUMBER_WORDS,
-    folded,
-    number_of,
-    singular,
-    vocabulary,
-    words,
-)
-
-Fact = tuple[str, str]  # what it is about, which may be empty, and what is known of it
-NUMBER = rf"(?:[0-9]{{1,4}}|{NUMBER_WORDS})"
-
-
-class Request(Struct, frozen=True):
-    """The last user message, the system prompt and the topic, and what tools returned: facts, and a text of them."""
-
-    text: str
-    rules: str
-    topic: Topic
-    facts: tuple[Fact, ...] = ()
-    found: str = ""
-
-    def matches(self, pattern: re.Pattern[str]) -> bool:
-        return pattern.search(self.text) is not None or pattern.search(self.rules) is not None
-
-
-def kind_of_writing(text: str) -> re.Match[str] | None:
-    """Return the first word that says what is to be written; its group is `code` or `prose`."""
-    return _WRITING.search(folded(text))
+from mockserver.model.shapes import find_shape
+from mockserver.model.topic import ENGLISH, SENTENCE, content_words
+from mockserver.model.vocabulary import RULING, excerpt, folded, number_of, singular, vocabulary, words
 
 
 class Length(Struct, frozen=True):
@@ -58,12 +33,10 @@ class Length(Struct, frozen=True):
     bound: str = ""
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=256)  # as the same instructions come with each request of a client
 def find_length(order: str) -> Length | None:
     """Return the length that a text orders: "in at most 8 words", "3 bullet points"."""
-    if not (is_triggered("measured", order) and _MEASURED.search(folded(order))):
-        return None
-    for found in _LENGTH.finditer(order):
+    for found in _LENGTH.finditer(order) if _MEASURED.search(order) else ():
         before = [word for word in found["before"].lower().split() if word not in ("a", "the", "an")]
         lead = order[max(0, found.start() - 2) : found.start()].rstrip(" ")
         starts = not before and (not lead or lead[-1] in ".!?;:,\n()—-")
@@ -72,7 +45,7 @@ def find_length(order: str) -> Length | None:
         is_vague = found["number"].lower() in ("a", "an") and "single" not in found[0].lower()
         if unit == "word" and is_vague and before[-1:] != ["in"]:
             continue
-        if starts or is_last or found["joint"] == "-" or (before and before[-1] in trigger_set("before_lengths")):
+        if starts or is_last or found["joint"] == "-" or (before and before[-1] in word_group("before_lengths")):
             bound = next((name for word in before if (name := _BOUND_WORDS.get(word))), "")
             return Length(number_of(found["number"]), {"bullet": "item", "point": "item"}.get(unit, unit), bound)
     return None
@@ -99,7 +72,7 @@ def shape_answer(request: Request, rng: Random) -> str | None:
 
 
 def _write_word(request: Request, rng: Random) -> str:
-    known = trigger_words(request.text)
+    known = {*words(request.text)}
     values = [word for _, value in request.facts for word in value.split()[:1] if word.lower() not in known]
     if values:
         return values[0].strip(".,;:!?")
@@ -116,66 +89,50 @@ def _write_sentences(
 
 
 def _write_words(request: Request, said: Sequence[str], length: Length, rng: Random) -> str:
-    """About as many words; whole sentences of at most so many, if one fits."""
+    """About as many words; a whole sentence of at most so many, if one fits."""
     if length.bound in ("most", "fewer"):
-        short = [f"{capitalized(request.topic.subject)}: {note(rng)}."] if request.topic.subject else []
-        openers = islice(sentences(request.topic, rng), 8)
-        candidates = (*said, *openers, *short, f"{note(rng).capitalize()}.")
+        candidates = (*said, *islice(sentences(request.topic, rng), 8), f"{note(rng).capitalize()}.")
         if fitting := [each for each in candidates if len(each.split()) <= length.number]:
             return fitting[0]
     spoken = (word for sentence in chain(said, sentences(request.topic, rng)) for word in sentence.split())
-    taken = list(islice(spoken, length.number))
-    is_exact = length.bound == "exactly"
-    loose = 0 if is_exact else next((at for at in (1, 2) if at < len(taken) and taken[-at - 1].endswith(".")), 0)
-    return " ".join(taken[: len(taken) - loose]).rstrip(".,;:?!") + "."
+    return " ".join(islice(spoken, length.number)).rstrip(".,;:?!") + "."
 
 
 def _write_list(request: Request, length: Length | None, rng: Random) -> str | None:
     counted, order = _find_counted(request.text), request.text
-    is_bulleted = any(is_triggered("listed", text) and _BULLETED.search(text) for text in (request.text, request.rules))
+    is_bulleted = request.find(_BULLETED) is not None
     if counted is None and (_SEPARATED.search(request.rules) or is_bulleted):
         counted, order = _find_counted(request.rules), f"{request.rules}\n{request.text}"
     points = length is not None and length.unit == "item"
-    is_list = is_triggered("listed", request.text) and _LIST.search(folded(request.text))
-    if not (counted or points or is_list or _BULLETED.search(request.rules)):
+    if not (counted or points or is_bulleted or _LIST.search(folded(request.text))):
         return None
     number = min((number_of(counted["number"]) if counted else length.number if length and points else 0) or 1, 50)
     if not counted and not points:
         number = len(request.facts) or rng.randrange(3, 6)
     made = [capitalized(f"{key}: {value}" if key else value) for key, value in request.facts]
-    about = (
-        request.text
-        if order is not request.text
-        else find_material(order) or request.topic.subject or (_ABOUT.findall(order) or [""])[-1]
-    )
+    about = request.text if order is not request.text else _find_material(order) or request.topic.subject
     noun = counted["noun"].lower() if counted and not made else ""
-    items = (made + make_items(noun, number, about, rng)[: max(0, number - len(made))])[:number]
-    if not _NUMBERED_LIST.search(order) and (separated := _SEPARATED.search(order)):
+    items = (made + _make_items(noun, number, about, rng)[: max(0, number - len(made))])[:number]
+    if separated := _SEPARATED.search(order):
         in_row = separated["commas"] or separated["comma"]
         return ", ".join(item.partition(":")[0] for item in items) if in_row else "\n".join(items)
-    bulleted = is_bulleted or points
-    return "\n".join(f"- {item}" if bulleted else f"{at}. {item}" for at, item in enumerate(items, 1))
+    return "\n".join(f"- {item}" if is_bulleted or points else f"{at}. {item}" for at, item in enumerate(items, 1))
 
 
 def _find_counted(text: str) -> re.Match[str] | None:
     """The list that a text orders, "give me 3 tips": what is counted is no measure, and no text is to be written."""
-    if trigger_words(text).isdisjoint(COUNTING_WORDS.union("0123456789")):
-        return None
-    listed = (each for each in _COUNTED.finditer(folded(text)) if each["noun"].lower() not in trigger_set("measures"))
+    listed = (each for each in _COUNTED.finditer(folded(text)) if each["noun"].lower() not in word_group("measures"))
     found = next(listed, None)
-    writing = kind_of_writing(text) if found else None
-    if found is None or _ONE_TEXT.match(found[0]) or (writing and writing.start() <= found.start("noun")):
-        return None
-    return found
+    return None if found is None or _ONE_TEXT.search(folded(text[: found.end()])) else found
 
 
-def find_material(text: str) -> str:
-    """Return what an order is about: what follows the last colon or a blank line, or is quoted; "" for nothing."""
+def _find_material(text: str) -> str:
+    """What an order is about: what follows the last colon or a blank line, or is quoted; "" for nothing."""
     found = _MATERIAL.search(text[-_MOST_MATERIAL:])
     return next(filter(None, found.groups()), "").strip() if found else ""
 
 
-def make_items(noun: str, number: int, about: str, rng: Random) -> list[str]:
+def _make_items(noun: str, number: int, about: str, rng: Random) -> list[str]:
     """Return so many items of a noun; questions, searches and keywords are made of a text."""
     thing = singular(noun)
     last = words(thing)[-1:] or ("",)
@@ -184,17 +141,14 @@ def make_items(noun: str, number: int, about: str, rng: Random) -> list[str]:
         kind = "question"
     if kind and about:
         return _make_of_text(kind, number, about, rng)
-    if not noun or noun in english("points", "formats"):
+    if not noun or noun in word_group("points"):
         aspects = rng.sample(english("aspects"), min(number, len(english("aspects"))))
         made = [f"{aspect.capitalize()}: {note(rng)}" for aspect in aspects]
         return made + [f"Point {at}: {note(rng)}" for at in range(len(made) + 1, number + 1)]
-    known: dict[str, None] = {}
-    for _ in range(4 * number):
-        if (text := known_text(thing, rng)) is None or len(known) == number:
-            break
-        known[text] = None
+    drawn = (known_text(thing, rng) for _ in range(4 * number))
+    known = [*dict.fromkeys(text for text in drawn if text is not None)][:number]
     if len(known) == number:
-        return [*known]
+        return known
     adjectives = rng.sample(english("adjectives"), len(english("adjectives")))
     names = [f"{adjective.capitalize()} {thing}" for adjective in adjectives]
     return [f"{name}{turn}" for turn in ("", " 2", " 3") for name in names][:number]
@@ -215,19 +169,19 @@ def _make_of_text(kind: str, number: int, about: str, rng: Random) -> list[str]:
 
 def finish_answer(answer: str, request: Request, rng: Random) -> str:
     """Return an answer behind the label and in the tags that a prompt orders, or only its number."""
-    for order in (request.text, request.rules):
-        if is_triggered("number_alone", order) and _NUMBER_ALONE.search(folded(order)):
-            number = _NUMBER.search(answer) or _NUMBER.search(order, order.rfind(".", 0, len(order) - 1) + 1)
-            answer = number[0] if number else str(rng.randrange(2, 100))
-    answer = _with_label(answer, request, rng)
-    if request.matches(_BOXED) and "\\boxed" not in answer:
+    if found := request.find(_NUMBER_ALONE):
+        order = found.string
+        number = _NUMBER.search(answer) or _NUMBER.search(order, order.rfind(".", 0, len(order) - 1) + 1)
+        answer = number[0] if number else str(rng.randrange(2, 100))
+    answer = _add_label(answer, request, rng)
+    if request.find(_BOXED) and "\\boxed" not in answer:
         number = _NUMBER.search(answer.rpartition(" = ")[2])
         answer = f"{answer}\n\n\\boxed{{{number[0] if number else answer.partition('.')[0]}}}"
-    return _in_tags(answer, request, rng)
+    return _add_tags(answer, request, rng)
 
 
-def _with_label(answer: str, request: Request, rng: Random) -> str:
-    found = label_in(request.text) or label_in(request.rules)
+def _add_label(answer: str, request: Request, rng: Random) -> str:
+    found = request.find(_ORDERED_LABEL)
     label = (found["quoted"] or found["bare"]).strip() if found else ""
     if found is None or f"{label}:" in answer:
         return answer
@@ -241,93 +195,214 @@ def _with_label(answer: str, request: Request, rng: Random) -> str:
     return f"{answer}\n\n{label}: {value}"
 
 
-def _in_tags(answer: str, request: Request, rng: Random) -> str:
+def _add_tags(answer: str, request: Request, rng: Random) -> str:
     """An answer in the tags that a sentence orders, after thoughts in theirs; tags that it only mentions order none."""
     orders = [order for order in (request.text, request.rules) if "<" in order]
     tags = (tag for order in orders for clause in _IN_TAGS.finditer(order) for tag in _TAG.finditer(clause[0]))
     names = [*dict.fromkeys(tag["name"] for tag in tags if tag["within"] or tag["closed"])]
     names = [name for name in names if name.lower() not in _HTML]
-    thinking = [name for name in names if name.lower() in trigger_set("thinking_tags")]
-    names = [*thinking, *[name for name in names if name not in thinking][-1:]]
     if not names or "<" in answer or "```" in answer:
         return answer
-    given, _ = mentions(request.text).assigned({names[-1]: {"type": "string"}}, lambda *_: True)
-    if not thinking and given and names[-1].lower() not in trigger_set("no_values"):
-        answer = str(given[names[-1]])
+    thinking = [name for name in names if name.lower() in word_group("thinking_tags")]
+    plain = [name for name in names if name not in thinking]
+    plain = plain if len(plain) > 1 else [name for name in plain if name.lower() not in word_group("no_values")]
+    wanted = shape_of(dict.fromkeys(plain, "..."))["properties"]
+    given, _ = mentions(_IN_TAGS.sub(" ", request.text)).assigned(wanted, lambda *_: True)
     thoughts = Speaker(request.topic, rng).thoughts()
-    texts = [next(thoughts) if name in thinking else answer for name in names]
+    texts = [next(thoughts) if name in thinking else str(given.get(name, answer)) for name in names]
     tail = f"\n{answer}" if names[-1] in thinking else ""  # nothing was said of the answer, which follows
     return "\n".join(f"<{name}>{text}</{name}>" for name, text in zip(names, texts, strict=True)) + tail
 
 
-_WRITING = lazy_pattern(
-    r"\b(?:(?P<code>(?:functions?|scripts?|programs?|class(?:es)?|methods?|code|snippets?|query|(?<=sql )queries"
-    r"|regex(?:es)?|regular expressions?|one-liners?|algorithms?|commands?|components?|sql statements?|(?:html|css"
-    r"|web) (?:pages?|forms?|files?)|unit tests?|dockerfile|endpoints?|decorators?)(?! of\b)|in (?:python|javascript"
-    r"|typescript|java|rust|golang|go|ruby|php|bash|sql|kotlin|swift|c\+\+|c#|c)(?=[\s.?!,:]|$))|(?P<prose>e-?mails?"
-    r"|letters?|story|stories|tales?|poems?|essays?|songs?|speech|blog|articles?|posts?|paragraphs?|notes?|reviews?"
-    r"|summary|novels?|dialogue|toast|message|report|apology|invitation))\b"
-)
-OF_LENGTH = (
-    r"(?:(?:very|short|brief|single|full|complete|simple|concise|clear|plain|key|main|numbered|different"
-    r"|bullet(?=[ -])|more|or|less|fewer|english|long)[ -]){0,2}%s(?:words?(?!\s+(?:of|for|problem|count)\b)"
+class Closing(Struct, frozen=True):
+    """The call without the sentences that order a last word, that word if it is due, and whether it is all to say."""
+
+    call: Call
+    word: str = ""
+    alone: bool = False
+
+    def close(self, text: str) -> str:
+        if not self.word or text.rstrip().endswith(self.word):
+            return text
+        return self.word if self.alone else f"{text.rstrip()}\n\n{self.word}"
+
+
+def find_closing(call: Call) -> Closing:
+    """Find `Reply TERMINATE when done` or `End with "over"` in instructions and the user's first and last messages."""
+    found: list[tuple[re.Match[str], bool]] = []
+    messages = [*call.messages]
+    asked = [at for at, message in enumerate(messages) if message.role == "user"]
+    ruling = [at for at, message in enumerate(messages) if message.role in RULING]
+    for at in sorted({*ruling[:_MOST_RULING], *ruling[-_MOST_RULING:], *asked[:1], *asked[-1:]}):
+        for sentence in _SENTENCE_WITH_QUOTES.findall(excerpt(messages[at].text)):
+            order = _CLOSING.fullmatch(sentence)
+            is_due = order and (order["ending"] or WHEN_DONE.search(sentence)) and not _FAILING.search(sentence)
+            if order and is_due and not _ORDERED_LABEL.search(sentence):
+                found.append((order, at in asked[-1:]))
+                messages[at] = replace(messages[at], text=messages[at].text.replace(sentence, " "))
+    if not found:
+        return Closing(call)
+    order, by_user = found[-1]
+    approves = _APPROVING.search(order[0]) is not None
+    if approves and not call.turn and _OF_FEEDBACK.search(order[0]):
+        return Closing(replace(call, messages=tuple(messages)))
+    is_idle = messages[-1].role == "user" and _GOING_ON.fullmatch(messages[-1].text) is not None
+    alone = (bool(call.turn or by_user) and is_idle) or (approves and not order["ending"])
+    return Closing(replace(call, messages=tuple(messages)), (order["quoted"] or order["bare"]).strip(), alone)
+
+
+def without_form(call: Call) -> Call:
+    """Return the call without the sentences of the user that only order a form: they are no requests and no values."""
+    names = [tool.name for tool in call.tools]
+    messages = find_closing(call).call.messages
+    return replace(
+        call,
+        messages=tuple(
+            replace(after, text=_strip_form(after.text, before.text, names)) if after.role == "user" else before
+            for before, after in zip(call.messages, messages, strict=True)
+        ),
+    )
+
+
+def _strip_form(text: str, original: str, names: Sequence[str]) -> str:
+    def blank_form(found: re.Match[str]) -> str:
+        return found[0] if any(name in found[0] for name in names) else f"{found['before']} "
+
+    stripped = _FORM_SENTENCE.sub(blank_form, text)
+    if stripped == original or _TWO_LETTERS.search(stripped):
+        return stripped
+    shape = find_shape(original) if "{" in original else None
+    rests = (shape.rest if shape else "", _FORM.sub(blank_form, original))
+    return next(filter(_TWO_LETTERS.search, rests), original)
+
+
+_OF_LENGTH = (
+    r"(?:(?:very|short|brief|single|full|complete|simple|concise|clear|key|main|different|bullet(?=[ -])|more|or|less"
+    r"|fewer|english)[ -]){0,2}%s(?:words?(?!\s+(?:of|for|problem|count)\b)"
     r"|sentences?|lines?|paragraphs?|bullets?(?:[ -]points?)?|points?|items)\b"
 )
-_MEASURE = rf"\b(?P<number>{NUMBER})(?P<joint>[ -]){OF_LENGTH % '(?P<unit>'})"
-_MEASURED = lazy_pattern(_MEASURE)
-_LENGTH = lazy_pattern(rf"(?i)(?P<before>(?:\b[a-z]+ +){{0,4}}){_MEASURE}")
+_LENGTH = lazy_pattern(
+    rf"(?i)(?P<before>(?:\b[a-z]+ +){{0,4}})\b(?P<number>{NUMBER})(?P<joint>[ -]){_OF_LENGTH % '(?P<unit>'})"
+)
+_MEASURED = lazy_pattern(r"(?i)\b(?:words?|sentences?|lines?|paragraphs?|bullets?|points?|items)\b")
 _BOUND_WORDS = {"exactly": "exactly", "most": "most", "more": "most", "max": "most", "maximum": "most"}
 _BOUND_WORDS |= {"within": "most", "up": "most", "fewer": "fewer", "less": "fewer", "under": "fewer", "below": "fewer"}
 _LAST = lazy_pattern(
     r"(?i)\s*(?:only|please|max(?:imum)?|long|or (?:less|fewer)|at most|answers?|repl(?:y|ies))?\s*(?:[:.!\n]|\Z)"
 )
 _ONE_TEXT = lazy_pattern(
-    r"(?i)(?:write|create|make|produce|generate)\b(?: me)? (?:an?|my|our) (?!(?:\w+ )?(?:list|set|table|outline|"
-    r"plan|number)\b)"
+    r"\b(?:write|create|make|produce|generate)\b(?: me)? (?:an?|my|our) (?!(?:\w+ )?(?:list|set|table|outline"
+    r"|plan|number)\b)"
 )
 _COUNTED = lazy_pattern(
-    rf"""(?x)\b(?:list|give|name|write|suggest|provide|tell|show|generate|create|brainstorm|find|what\ are|what're|
-    top|best|come\ up\ with|recommend|mention|share|propose|return|output|identify|make|produce|outline|think\ of|state|
-    describe|explain|which|need|want|offer|rewrite|rephrase|reformulate|paraphrase|break|split|extract|draft|add|exactly)
-    \b[^.?!\n]{{0,60}}?\b(?P<number>(?!(?:a|an|one|single)\b){NUMBER})\s+
-    (?:(?:of\ the|(?!(?:of|in|to|and|or|for|from)\b)[a-z-]{{2,20}})\s+){{0,3}}?
-    (?P<noun>(?:[a-z]+-)?[a-z]{{2,30}}s|people|children|fish)\b"""
+    rf"""(?x)\b(?:list|give|name|write|suggest|provide|tell|show|generate|create|brainstorm|find|what\ are|top|best
+    |come\ up\ with
+    |recommend|mention|share|propose|return|output|identify|make|produce|outline|state|describe|explain|rewrite|rephrase
+    |paraphrase|break|split|extract|draft|add)\b[^.?!\n]{{0,60}}?\b(?P<number>(?!(?:a|an|one|single)\b){NUMBER})\s+
+    (?:(?:of\ the|(?!(?:of|in|to|and|or|for|from)\b)[a-z-]{{2,20}})\s+){{0,3}}?(?P<noun>(?:[a-z]+-)?[a-z]{{2,30}}s
+    |people)\b"""
 )
 _LIST = lazy_pattern(
-    r"\b(?:bullet(?:ed)? (?:points?|list)|bullets\b|numbered (?:list|steps)|an? (?:short |brief )?list of"
-    r"|as a (?:numbered )?list|in a list|list form|step[- ]by[- ]step (?!in)|shopping list|checklist|to-?do list"
-    r"|comma[- ]separated(?: list)?)\b|^\s*(?:please )?list\b"
+    r"\b(?:bullet(?:ed)? (?:points?|list)|bullets\b|numbered (?:list|steps)|an? (?:short )?list of"
+    r"|as a (?:numbered )?list"
+    r"|in a list|step[- ]by[- ]step (?!in)|checklist|to-?do list|comma[- ]separated(?: list)?)\b|^\s*(?:please )?list\b"
 )
-_ABOUT = lazy_pattern(r"(?i)\b(?:for|about|on|objective:) ([^.\n]{3,80})")
 _BULLETED = lazy_pattern(r"(?i)\bbullet(?:s|ed)?\b|\bmarkdown list\b")
-_NUMBERED_LIST = lazy_pattern(r"(?i)\bnumbered (?:list|steps)\b")
 _MOST_MATERIAL = 4_000  # characters
 _MATERIAL = lazy_pattern(
     r"[:：][ \t]*\n?[\"'“]?([^\s:\"'“”][^:：\n]{0,2000}?)[\"'”]?(?:\s+[A-Z][\w ()]{0,40}:)?\s*\Z"
     r"|\n\n([^\n]{2,2000})\s*\Z|[\"“]([^\"“”\n]{2,2000})[\"”]"
 )
-_EACH_ITEM = r"(?:each|every|one)(?: \w+)?"
 _SEPARATED = lazy_pattern(
     r"(?i)\b(?:separated|delimited)\s+(?:by|with|using)\s+(?:an?\s+|single\s+)*(?:new ?lines?|line breaks?|\\n"
     r"|(?P<commas>commas?))|\b(?:newline|(?P<comma>comma))[- ](?:separated|delimited)\b"
-    rf"|\b{_EACH_ITEM} (?:on|in) (?:a|its|their) (?:new|own|separate) lines?\b|\b(?:one|each) (?:\w+ )?per line\b"
-    r"|\bon (?:separate|new|individual) lines\b"
+    r"|\b(?:each|every|one)(?: \w+)? (?:on|in) (?:a|its|their) (?:new|own|separate) lines?\b|\b(?:one"
+    r"|each) (?:\w+ )?per line\b"
 )
 _NUMBER_ALONE = lazy_pattern(
-    r"\b(?:only|just|solely|nothing but)\b[^.,\n]{0,30}\b(?:number|digits?|integer|numeral)\b(?! of)|"
-    r"\b(?:numbers?|digits?|integers?) only\b|"
-    r"\b(?:as|with|is) (?:a|one) (?:single |plain |bare )?(?:number|integer)\b(?! (?:of|from|between))"
+    r"(?i)\b(?:only|just|solely|nothing but)\b[^.,\n]{0,30}\b(?:number|digits?|integer|numeral)\b(?! of)"
+    r"|\b(?:numbers?|digits?|integers?) only\b|\b(?:as|with|is) (?:a|one) (?:single |plain )?(?:number"
+    r"|integer)\b(?! (?:of|from|between))"
 )
 _NUMBER = lazy_pattern(r"(?:(?<!\w)-)?\d+(?:[.,]\d+)*")
 _NUMERIC_GAP = lazy_pattern(r"\s?[<\[{]?(?:(?:the|a|your|final) )?(?:number|score|rating|integer|value|result|\d)")
 _BOXED = lazy_pattern(r"\\boxed")
+_ORDERED_LABEL = lazy_pattern(
+    r"\b(?i:(?P<begin>begin|start|prefix|precede)|end|finish|conclude|close|put|write|give|report|state|place|provide"
+    r"|be)\b(?:[^\n]{0,80}?\b(?i:with|after|behind|template|format|line|by|as)\b)?(?i:\s+(?:the|a|line|words?|label"
+    r"|phrase|following|template|prefix)\b)*:?\s*(?:[\"'`“*]{1,2}(?P<quoted>[A-Za-z][\w ]{0,30}):(?:[\"'`”*]"
+    r"|\s?(?:[<\[{]|[XYZ]\b|\.\.|…|_))|(?P<bare>(?!JSON|XML|NOTE)[A-Z][A-Z ]{2,30}):)"
+)
 _HTML = vocabulary("div span p b i a br ul li h1 h2 h3 html table td tr code script button")
 _TAG = lazy_pattern(
-    r"(?i)(?P<within>\b(?:in|into|inside|within|between|and)\s[`'\"]?)?<(?P<name>[a-z][\w-]{0,30})>"
+    r"(?i)(?P<within>(?:\b(?:in|into|inside|within|between|and|tags|elements)|,)\s[`'\"]?)?<(?P<name>[a-z][\w-]{0,30})>"
     r"(?P<closed>[\s.…]{0,9}(?:and\s+)?</|[`'\"]?\s+(?:xml\s+)?(?:tags?|blocks?)\b)?"
 )
 _IN_TAGS = lazy_pattern(
-    r"(?i)(?:^|[.!?:;,\n]\s{0,3}|\b(?:you|must|should|please|always|then|and|first|now|to)\s)(?:-\s)?(?:first\s|then\s)?"
-    r"(?:answer|respond|reply|output|return|put|wrap|enclose|provide|place|write|give|think|reason|plan|explain|show"
-    r"|analy[sz]e|reflect|use(?! the\b)|begin|start)\b[^.!?\n<]{0,80}<[a-z][\w-]{0,30}>(?:[^.!?\n]|\.{3}){0,200}"
+    r"(?i)(?:^|[.!?:;,\n]\s{0,3}|\b(?:you|must|should|please|always|then|and|first|now|to)\s)(?:-\s)?(?:first\s"
+    r"|then\s)?"
+    r"(?:answer|respond|reply|output|return|put|wrap|enclose|extract|provide|place|write|give|think|reason|plan"
+    r"|explain|show"
+    r"|analy[sz]e|use(?! the\b)|begin|start)\b[^.!?\n<]{0,80}<[a-z][\w-]{0,30}>(?:[^.!?\n]|\.{3}){0,200}"
+)
+_MOST_RULING = 5  # instructions that are read at the beginning, and at the end
+_SENTENCE_WITH_QUOTES = lazy_pattern(r"(?:[^.!?\n]|[.!?](?=[\"'`”’*])){1,1000}[.!?]?")
+_CLOSING = lazy_pattern(
+    r"""(?x)[^\n]*?\b(?:(?i:(?P<ending>end|finish|conclude|close|sign[ ]off)(?:\s+\w+){0,4}?\s+(?:with|by\s\w{3,9}ing))
+    |(?i:repl(?:y|ying)|respond|say|answer|output|print|writ(?:e|ing)|return|send|add|append|includ(?:e|ing)
+    |use)(?:ing)?)
+    (?i:\s+(?:with|back|only|just|exactly|simply|the|a|an|single|word|words|keyword|phrase|token|string|message|text
+    |marker|line|saying|out)\b){0,5}\s*[:,]?\s*
+    (?:(?:["'`“‘*]{1,2})(?P<quoted>[^"'`”’*\n]{0,60}[^\W\d_][^"'`”’*\n]{0,60})["'`”’*]{1,2}
+    |(?P<bare>(?!(?:JSON|XML|HTML|SQL|CSV|YAML|URL|API)\b)[A-Z][A-Z0-9_]{2,40}\b|<[\w|/-]{2,30}>))[^\n]*"""
+)
+_DONE = (
+    r"(?:done|finish\w*|complet\w*|ends?|ended|solved|satisf\w*|resolved|ready|over|addressed|fulfil\w*|accomplish\w*"
+    r"|nothing (?:else|more|to \w+)|no (?:more|further|comments?|changes?|issues)|answered|approv\w*|correct"
+    r"|acceptable|good)"
+)
+WHEN_DONE = lazy_pattern(
+    r"(?i)\b(?:after|once) (?:you(?:'ve| have)?|\w+ing)\b"
+    rf"|\b(?:when|once|after|if|as soon as|until|unless|before)\b[^.\n]{{0,120}}?\b{_DONE}\b"
+    r"|\b(?:in|at) the (?:very )?end\b|\bto (?:end|signal|indicate|finish|terminate)\b"
+    r"|\bthen (?:say|write|output|reply)\b|\b(?:last|final) (?:line|message|reply|response|answer|word)\b"
+)
+_FAILING = lazy_pattern(
+    r"(?i)\b(?:when|once|if)\b[^,.\n]{0,80}?\b(?:not|cannot|can't|unable|don't|doesn't|isn't|fails?"
+    r"|(?:user|customer|human) (?:says?|asks?|wants?|is|has))\b"
+)
+_OF_FEEDBACK = lazy_pattern(r"(?i)\b(?:feedbacks?|addressed|comments have)\b")
+_APPROVING = lazy_pattern(
+    r"(?i)\b(?:feedbacks?|nothing to \w+|no (?:comments?|changes?|issues)|satisf\w+|approv\w+|addressed|correct"
+    r"|acceptable|good)\b"
+)
+_GOING_ON = lazy_pattern(
+    r"(?i)\W*(?:(?:please|ok|okay|continue|go on|proceed|keep going|carry on|thanks?|great|good|otherwise|the|with|task"
+    r"|work|keep|on|next|step|and|all)\b\W*)*"
+)
+_TWO_LETTERS = lazy_pattern(r"[^\W_]{2}")
+_OPTION = r"[\"'`“]?(?:(?:yes|no|true|false)\b|(?-i:[A-Z][A-Z_]*\b|\d{1,2}))[\"'`”]?"
+_SO_LONG = (
+    rf"(?:(?:exactly|about|at most|at least|only|just|no more than|under|up to)\s+){{0,2}}{NUMBER}[ -]{_OF_LENGTH % ''}"
+)
+_ANY_FORM = (
+    r"(?:(?:(?:an?|the|one|valid|plain|raw|single|strict)\s+){0,3}(?:json|xml|ya?ml|csv|html|markdown)\b(?!\s+files?\b)"
+    rf"|{_OPTION}(?:\s*,\s*{_OPTION}){{0,12}}(?:\s*[/|]\s*|,?\s*or\s+){_OPTION}"
+    rf"|{_SO_LONG}|(?:the\s+|one\s+)?(?:letters?|numbers?|words?)\b(?!\s+(?:of|for)\b)|briefly\b|concisely\b|[{{<\[])"
+)
+_FORM_AND_BEFORE = (
+    r"(?im)(?P<before>(?:^|(?<=[.!?;:,]))[ \t]*|\s(?=(?:and|then)\s))(?:(?:and|then|please|but|just|finally"
+    r"|always|also)[, ]{1,2}){0,4}"
+    r"(?:(?:reply|respond|answer|output|return|print|write|say|give|format|present)"
+    r"(?:\s+(?:me|it|(?:your|the|an?|this)\s+(?:final\s+)?(?:answer|reply|response|output|results?)))?"
+    rf"(?:\s+(?:only|just|simply|exactly|strictly|either|always|with|in|as|using)\b){{0,4}}:?\s+{_ANY_FORM}"
+    rf"|(?:in\s+|use\s+)?{_SO_LONG}(?=\s*(?:[.!?\n]|$|please\b|only\b))|(?-i:\(?[A-D]\)\s)"
+    r"|(?:reply|respond|answer|output|return|give)(?: me| with)? (?:only|just) the \w+(?=\s*(?:[.!?\n]|$))"
+    r"|(?:keep (?:it|your \w+)|be|stay) (?:very |as )?(?:short|brief|concise)\b)"
+)
+_FORM = lazy_pattern(_FORM_AND_BEFORE)
+_FORM_SENTENCE = lazy_pattern(
+    rf"{_FORM_AND_BEFORE}(?:[^.!?:\n]{{0,200}}\b(?:keys?|fields?|properties|format|schema|shape|like"
+    rf"|options?)\b[^.!?:\n]{{0,20}}:"
+    r"[^.!?\n]*|[^.!?:\n]*)[.!?:]?"
 )

@@ -10,8 +10,8 @@ from msgspec import Struct
 from mockserver.core.call import Call, Tool
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.choosing import HANDOFF, blank_quotes
-from mockserver.model.closing import WHEN_DONE
-from mockserver.model.vocabulary import RULING, Keys, ends, keys, stem, weight, words
+from mockserver.model.form import WHEN_DONE
+from mockserver.model.vocabulary import RULING, ends, keys, stem, weight, words
 
 
 class Pair(Struct, frozen=True):
@@ -46,16 +46,15 @@ def read_instructions(call: Call, tools: Sequence[Tool]) -> Instructions:
 
 @lru_cache(maxsize=32)  # as the same come with each request of a client
 def _read_instructions(text: str, names: tuple[str, ...]) -> Instructions:
-    told, known = Instructions(), _find_candidates(text, names)
+    told, spoken = Instructions(), {*words(text)}
+    known = [name for name in names if name.lower() in text.lower() or {*words(name)} <= spoken][:_MOST_NAMED]
     for sentence in islice(filter(str.strip, _END.split(blank_quotes(text))), _MOST_SENTENCES):
         found = _find_named(sentence, known)
         conditional, joint = _CONDITION.search(sentence), _JOINT.search(sentence)
-        if not conditional and _NO_TOOLS.search(sentence):
-            told.never.update(names)
+        if not conditional and (denied := _FORBIDDEN.search(sentence)):
+            told.never.update(names if denied["all"] and not found else found)
         elif _HANDING_OVER.search(sentence) and WHEN_DONE.search(sentence):
             told.last += [name for name in _find_receiving(sentence, names) if name not in told.last][:1]
-        elif not conditional and _FORBIDDEN.search(sentence):
-            told.never.update(found)
         elif len(found) == 2 and joint:
             told.pairs += [_read_pair(sentence, joint, found)] if len(told.pairs) < _MOST_ORDERS else []
         elif not conditional and _OBLIGATION.search(sentence):
@@ -78,76 +77,44 @@ def _read_pair(sentence: str, joint: re.Match[str], found: Sequence[str]) -> Pai
     return Pair(first, second, cause=second if is_before else first)
 
 
-class _Candidate(Struct, frozen=True):
-    """A tool as sentences name it: as it is written, or by all words of its name, if it has several."""
-
-    name: str
-    parts: Sequence[str]
-    alike: Sequence[Keys]
-
-    def place(self, sentence: str, heard: Keys) -> int | None:
-        name, written = self.name, None
-        if name.lower() in sentence.lower():
-            written = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sentence, re.IGNORECASE)
-        is_called = _CALLING.search(sentence) is not None
-        if written and (not name.isalpha() or (is_called and (name[0].islower() or written[0][0].isupper()))):
-            return written.start()
-        if len(self.alike) < 2 or any(own.isdisjoint(heard) for own in self.alike):
-            return None
-        return sentence.lower().find(self.parts[0][:3])
-
-
-def _find_candidates(text: str, names: Sequence[str]) -> Sequence[_Candidate]:
-    """The tools that a text names anywhere; of very many, the first."""
-    folded, heard = text.lower(), frozenset().union(*map(keys, words(text)))
-    found = []
-    for name in names:
-        parts = [word for word in words(name) if keys(word)]
-        alike = [keys(part) if weight(part) < 0.5 else frozenset({stem(part)}) for part in parts]
-        if name.lower() in folded or (len(alike) > 1 and not any(own.isdisjoint(heard) for own in alike)):
-            found.append(_Candidate(name, parts, alike))
-    return found[:_MOST_NAMED]
-
-
-def _find_named(sentence: str, known: Sequence[_Candidate]) -> list[str]:
-    """The tools that a sentence names, in its order."""
+def _find_named(sentence: str, known: Sequence[str]) -> list[str]:
+    """The tools that a sentence names, in its order: as they are written, or by all words of a name of several."""
     if not known:
         return []
-    heard = frozenset().union(*map(keys, words(sentence)))
-    places = ((each.place(sentence, heard), at) for at, each in enumerate(known))
-    return [known[at].name for place, at in sorted(pair for pair in places if pair[0] is not None)]
+    lowered, heard = sentence.lower(), frozenset().union(*map(keys, words(sentence)))
+    is_called, places = _CALLING.search(sentence) is not None, dict[str, int]()
+    for name in known:
+        told = [word for word in words(name) if keys(word)]
+        written = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sentence, re.I) if name.lower() in lowered else None
+        if written and (not name.isalpha() or (is_called and (name[0].islower() or written[0][0].isupper()))):
+            places[name] = written.start()
+        elif len(told) > 1 and not any(
+            (keys(word) if weight(word) < 0.5 else {stem(word)}).isdisjoint(heard) for word in told
+        ):
+            places[name] = lowered.find(told[0][:3])
+    return sorted(places, key=places.__getitem__)
 
 
-_LONGEST_END, _LONGEST_SYSTEM = 20_000, 100_000  # characters at each end of a message, and of all together
-_MOST_SENTENCES, _MOST_NAMED = 2_000, 100  # sentences, and tools that they name
-_MOST_ORDERS, _LONGEST_HINT = 64, 900  # tools that are always called, or pairs; characters
+_LONGEST_END, _LONGEST_SYSTEM, _LONGEST_HINT = 20_000, 100_000, 900  # characters
+_MOST_SENTENCES, _MOST_NAMED, _MOST_ORDERS = 2_000, 100, 64  # sentences, tools that they name, tools always called
 _END = lazy_pattern(r"(?<=[.!?])\s+|\n+|;\s")
 _FORBIDDEN = lazy_pattern(
-    r"\b(?:never|do\s+not|don't|must\s+not|may\s+not|cannot|should\s+not|shouldn't|avoid)\b[^.]{0,20}?"
-    r"\b(?:call|use|invoke|run|us|calling|using|invoking|running)\b",
-    re.IGNORECASE,
-)
-_NO_TOOLS = lazy_pattern(
-    r"\b(?:never|do\s+not|don't|must\s+not|may\s+not|cannot|should\s+not|shouldn't)\s+(?:call|use|invoke"
-    r"|run)\s+(?:any|the|your|these)?\s*(?:of\s+the\s+|of\s+your\s+)?(?:tools|functions|tool\s+calls?|tool"
-    r"|function)\s*[.!]?\s*$",
-    re.IGNORECASE,
+    r"(?i)\b(?:never|do\s+not|don't|must\s+not|may\s+not|cannot|should\s+not|shouldn't|avoid)\b[^.]{0,20}?"
+    r"\b(?:call|use|invoke|run|using|calling)\b(?P<all>\s+(?:any|the|your|these)?\s*(?:of\s+the\s+)?(?:tools?|functions?)"
+    r"(?:\s+calls?)?\s*[.!]?\s*$)?"
 )
 _CONDITION = lazy_pattern(
-    r"\b(?:if|when|whenever|only|unless|in\s+case|where|questions?|requests?|as\s+needed|asks?|about|more\s+than|"
-    r"twice|until|without)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:if|when|whenever|only|unless|in\s+case|where|questions?|requests?|as\s+needed|asks?|about|more\s+than|"
+    r"twice|until|without)\b"
 )
-_JOINT = lazy_pattern(r"\b(?:before|after)\b", re.IGNORECASE)
+_JOINT = lazy_pattern(r"(?i)\b(?:before|after)\b")
 _HANDING_OVER = lazy_pattern(
     r"(?i)\b(?:hand|transfer|delegate|escalate|pass|return|report|go|switch)\w*\b[^.]{0,40}?\b(?:to|back)\b"
 )
 _OBLIGATION = lazy_pattern(
-    r"\b(?:always|must|first|before|begin|start|make\s+sure|need\s+to|have\s+to|required|step\s*\d|shall"
-    r"|every\s+(?:single\s+)?(?:answer|call|conversation|item|message|reply|response|step|task|time|turn|user))\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:always|must|first|before|begin|start|make\s+sure|need\s+to|have\s+to|required|step\s*\d|shall"
+    r"|every\s+(?:single\s+)?(?:answer|call|conversation|item|message|reply|response|step|task|time|turn|user))\b"
 )
 _CALLING = lazy_pattern(
-    r"\b(?:call|use|invoke|run|consult|query|execute|tool|function|calling|using|invoking|running|search|check|look)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:call|use|invoke|run|consult|query|execute|tool|function|calling|using|search|check|look)\b"
 )

@@ -1,49 +1,70 @@
-"""What a prompt orders word for word: exact words, an option, a result, a rating, one value, code.
+"""What a prompt orders word for word: exact words, an option, the word for a case, a rating, a result, one value, code.
 
-Each order is a function that returns None if the prompt does not order it.
+Each order is a function that returns None if the prompt does not order it. Options of all kinds are chosen by `pick`.
 """
 
 import re
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 
+from msgspec import Struct
+
+from mockserver.core.call import Tool
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
-from mockserver.model.arithmetic import compute
-from mockserver.model.choices import choose
+from mockserver.model.arithmetic import comparison_holds, compute
+from mockserver.model.choosing import find_best
 from mockserver.model.fillers import capitalized, english
-from mockserver.model.form import NUMBER, Request, kind_of_writing
 from mockserver.model.loose import shape_of
-from mockserver.model.prose import Speaker
 from mockserver.model.schema.scalars import known_text
-from mockserver.model.topic import ENGLISH, SENTENCE, content_words, requested_language
-from mockserver.model.triggers import trigger_set, trigger_words
-from mockserver.model.vocabulary import (
-    singular,
-)
+from mockserver.model.topic import ENGLISH, SENTENCE, Topic, content_words, requested_language, stop_words
+from mockserver.model.vocabulary import NUMBER_WORDS, keys, singular, truth, words
+
+Fact = tuple[str, str]  # what it is about, which may be empty, and what is known of it
+NUMBER = rf"(?:[0-9]{{1,4}}|{NUMBER_WORDS})"
+
+
+class Request(Struct, frozen=True):
+    """The last user message, the system prompt and the topic, and what tools returned: facts, and a text of them."""
+
+    text: str
+    rules: str
+    topic: Topic
+    facts: tuple[Fact, ...] = ()
+    found: str = ""
+
+    def find(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """Return the first match in what the user says, or else in the rules."""
+        return pattern.search(self.text) or _find_in_rules(pattern, self.rules)
+
+
+@lru_cache(maxsize=512)  # as the same rules come with each request of a client
+def _find_in_rules(pattern: re.Pattern[str], rules: str) -> re.Match[str] | None:
+    return pattern.search(rules)
+
+
+@cache
+def word_group(name: str) -> frozenset[str]:
+    """Return a group of words that orders are made of."""
+    return frozenset(english(name, "formats"))
 
 
 def obey(request: Request, rng: Random) -> str | None:
     """Return what a prompt orders word for word, or the option, code or result that it asks for; None for nothing."""
-    orders = (choose,) if request.found else (greet, dictate, rephrase, write_code, choose, rate, calculate, find_value)
-    triggers = trigger_words(request.text) | (trigger_words(request.rules) & trigger_set("of_rules"))
-    if request.topic.language != ENGLISH:
-        triggers |= {"choices", "+"}  # the words with which other languages choose and add are not listed
-    for order in orders:
-        if not trigger_set(order.__name__).isdisjoint(triggers) and (answer := order(request, rng)) is not None:
-            return answer
-    return None
+    orders = (greet, dictate, rephrase, write_code, choose, rate, calculate, find_value)
+    made = (order(request, rng) for order in ((choose,) if request.found else orders))
+    return next((answer for answer in made if answer is not None), None)
 
 
 def greet(request: Request, rng: Random) -> str | None:
     kind = find_courtesy(request.text)
-    if kind == "greetings" and (named := _INTRODUCED.search(request.text)):
-        return f"Hello {named[1]}! How can I help you today?"
     return english(kind)[rng.randrange(len(english(kind)))] if kind else None
 
 
 def find_courtesy(text: str) -> str:
     """Return the list of replies to a text that only greets, thanks or takes leave; "" for another text."""
-    found = _COURTESY.fullmatch(text[:120])
+    found = _COURTESY.fullmatch(text) if len(text) < _LONGEST_COURTESY else None
     return next((kind for kind, said in found.groupdict().items() if said), "") if found else ""
 
 
@@ -57,15 +78,14 @@ def dictate(request: Request, rng: Random) -> str | None:
     if ordered["quoted"] is not None:
         return str(ordered["quoted"][1:-1].strip())
     what = _NOTHING_ELSE.split(ordered["what"], maxsplit=1)[0].strip()
-    if not ordered[0].removesuffix(ordered["what"]).rstrip().endswith(":"):
-        what = _MANNER.sub("", what).strip(" ,") or what
     return (what[:-1] if what.endswith(".") and not what.endswith("..") else what) or None
 
 
+@lru_cache(maxsize=64)
 def _find_dictation(text: str) -> re.Match[str] | None:
     """The first order to say exact words that no condition holds back; `if you can read this` is met."""
     unmet = _MET.sub(lambda condition: " " * len(condition[0]), text)
-    for found in filter(_is_word_for_word, _ORDER.finditer(text)):
+    for found in filter(_is_word_for_word, _DICTATION.finditer(text)):
         before = unmet[max(0, found.start() - 200) : found.start()]
         if not _CONDITION.search(before) and not _IF.match(unmet, found.end()):
             return found
@@ -76,166 +96,346 @@ def _is_word_for_word(ordered: re.Match[str]) -> bool:
     """Whether an order gives the exact words, and not what they should be about or look like."""
     if ordered["quoted"] is not None:
         return True
-    first = (re.match(r"[^\s,.!?:]+", ordered["what"]) or [""])[0].lower()
     has_colon = ordered[0].removesuffix(ordered["what"]).rstrip().endswith(":")
-    if has_colon and _VERBATIM.search(ordered["how"] or ""):
+    how = f"{ordered['before'] or ''} {ordered['how'] or ''}"
+    if has_colon and _VERBATIM.search(how):
         return True
-    is_description = first in trigger_set("describing") or _DESCRIBED.match(ordered["what"])
-    if is_description or (not has_colon and _SEVERAL.match(ordered["what"])):
-        return _WORD_ALONE.search(f"{ordered['how']} {ordered['what']}") is not None
-    is_saying = ordered["verb"].lower() in ("say", "repeat", "echo", "copy")
-    return is_saying or bool(_EXACT.search(f"{ordered['before'] or ''} {ordered['how'] or ''}"))
+    first = re.split(r"[\s,.!?:]", ordered["what"], maxsplit=1)[0].lower()
+    if first in word_group("describing") or _DESCRIBED.match(ordered["what"]):
+        return how.endswith((" word", " text"))
+    return ordered["verb"].lower() in ("say", "repeat", "echo", "copy") or bool(_VERBATIM.search(how))
 
 
 def rephrase(request: Request, rng: Random) -> str | None:
     """The last question of a conversation as a question of its own, which retrieval begins with."""
-    if not request.matches(_STANDALONE):
-        return None
     asked = [line for line in SENTENCE.findall(request.text) if line.endswith("?")]
-    return capitalized(asked[-1].rpartition(": ")[2].strip()) if asked else None
+    return capitalized(asked[-1].rpartition(": ")[2].strip()) if asked and request.find(_STANDALONE) else None
 
 
 def write_code(request: Request, rng: Random) -> str | None:
-    """A stub in the language that is asked for; fenced unless nothing else may be written."""
-    alone = _CODE_ALONE.search(request.rules) or _CODE_ALONE.search(request.text)
-    wanted = (sentence.strip() for sentence in SENTENCE.findall(request.text) if _MAKING.match(sentence))
-    kinds = ((sentence, kind_of_writing(sentence)) for sentence in wanted)
-    said = next((sentence for sentence, kind in kinds if kind and kind["code"]), None)
-    if said is None:
-        if alone is None or (alone.string is request.text and not _LANGUAGES.search(request.text.lower())):
-            return None
-        said = request.text
-    names = _LANGUAGES.findall(said.lower()) or _LANGUAGES.findall(request.rules.lower()) or ["python"]
-    language = {"js": "javascript", "ts": "typescript", "golang": "go"}.get(names[0], names[0])
-    language = "bash" if "shell" in language or language == "zsh" else "sql" if "sql" in language else language
-    purpose, signed = _PURPOSE.search(said), _SIGNATURE.search(said)
-    about = content_words(purpose[1] if purpose else said, ENGLISH)
-    called = [word for word in about if not _SAID_OF_CODE.fullmatch(word)]
-    name = (signed[1] or signed[3]) if signed else "_".join([*map(singular, called[:1]), *map(str.lower, called[1:3])])
-    table = english(language, "code") or english("python", "code")
-    text = table[0].format(name=name or "main", about=" ".join(said.split()).rstrip(".?!")[:100]).strip()
-    given = signed[2] if signed else None
-    text = text.replace("*values", given).replace("return values", f"return {given.split(',')[0]}") if given else text
+    """A stub in the language that is asked for; fenced unless only code may be written."""
+    said, alone = _CODE.search(request.text), request.find(_CODE_ALONE)
+    if said is None and (alone is None or _LANGUAGES.search(alone.string.lower()) is None):
+        return None
+    spoken = (_LANGUAGES.search(text.lower()) for text in (request.text, request.rules))
+    named = next((found[1] for found in spoken if found), "python")
+    language = next(
+        (name for name in ("sql", "bash", "java", "go") if named.endswith(name)), _ALIASES.get(named, named)
+    )
+    purpose = _PURPOSE.search(request.text)
+    told = content_words(purpose[1] if purpose else request.text, ENGLISH)
+    about = [word for word in told if not _SAID_OF_CODE.fullmatch(word)]
+    signed = _SIGNATURE.search(request.text)
+    name = signed[1] if signed else "_".join([*map(singular, about[:1]), *about[1:3]])
+    text = (english(language, "code") or english("python", "code"))[0]
+    text = text.format(name=name or "main", about=" ".join(request.text.split()).rstrip(".?!")[:100]).strip()
+    text = text.replace("*values", signed[2]) if signed else text
     return text if alone else f"```{language}\n{text}\n```"
 
 
 def calculate(request: Request, rng: Random) -> str | None:
-    return compute(request.text, bare=request.matches(_BARE_RESULT))
+    return compute(request.text, bare=request.find(_BARE_RESULT) is not None)
 
 
 def rate(request: Request, rng: Random) -> str | None:
     """A number within the bounds that graders are given: `on a scale of 1 to 5`, `Rating: [[5]]`."""
-    bounds = _BOUNDS.search(request.text) or _BOUNDS.search(request.rules)
+    bounds = request.find(_BOUNDS)
     if bounds is None:
         return None
     low, high = sorted((int(bounds[1]), int(bounds[2])))
-    number = str(rng.randrange(low, high + 1))
-    if (marked := next(filter(None, map(_MARKED.search, (request.text, request.rules))), None)) is not None:
-        return f"{marked[1]}[[{number}]]"
-    return f"{number}\n{Speaker(request.topic, rng).opening()}" if request.matches(_WITH_REASON) else number
+    number, marked = rng.randrange(low, high + 1), request.find(_MARKED)
+    return str(number) if marked is None else f"{marked[1]}[[{number}]]"
 
 
 def find_value(request: Request, rng: Random) -> str | None:
     """Only the value of a name: `reply with only the city`, from the prompt where it says one."""
-    found = _VALUE_ALONE.search(request.text) or _VALUE_ALONE.search(request.rules)
+    found = request.find(_VALUE_ALONE)
     name = next(filter(None, found.groups()), "").lower().removesuffix(" name") if found else ""
-    if found is None or name in trigger_set("no_values") or ({*name.split()} - {"code"}) & trigger_set("no_values"):
+    if found is None or name in word_group("no_values") or ({*name.split()} - {"code"}) & word_group("no_values"):
         return None
     material = request.text.replace(found[0], " ") if found.string is request.text else request.text
     given, _ = mentions(material).assigned({name.replace(" ", "_"): shape_of("...", name)}, lambda *_: True)
     return str(next(iter(given.values()))) if given else known_text(name, rng)
 
 
-_INTRODUCED = lazy_pattern(r"\b(?:[Mm]y name is|I'm|I am) ([A-Z][\w-]{1,30})\b")
+# Options
+
+
+def decide(request: Request) -> str | None:
+    """The word for the case that holds, `If it is good, reply APPROVED, otherwise REVISE`; None for no cases.
+
+    The case is the one whose condition fits the text best, else the one that approves, else the other one.
+    """
+    for order in (request.text, request.rules):
+        outcomes = [*_OUTCOME.finditer(order)] if len(_CASE.findall(order)) > 1 else []
+        spoken = {(each["quoted"] or each["caps"]).strip(): each for each in outcomes}
+        if (
+            not outcomes
+            or (len(spoken) < 2 and not _OTHERWISE.search(order))
+            or (_RATED.search(order) and all(map(str.isdecimal, spoken)))
+        ):
+            continue
+        if outcomes[-1].end() - outcomes[0].start() > _LONGEST_ORDER:  # words of a manual, not the cases of one order
+            continue
+        cut = max(order.rfind(sign, 0, outcomes[0].start()) for sign in ".!?\n") + 1
+        rest = f"{order[:cut]} {order[outcomes[-1].end() :]}" if order is request.text else request.text
+        conditions = {}
+        for at, (word, each) in enumerate(spoken.items()):
+            before = order[outcomes[at - 1].end() if at else cut : each.start()]
+            after = order[each.end() : outcomes[at + 1].start() if at + 1 < len(outcomes) else len(order)]
+            conditions[word] = before if _CASE.search(before) else _CLAUSE_END.split(after, maxsplit=1)[0]
+        fitness = {
+            word: count_shared_words(said, request.found or rest)
+            for word, said in conditions.items()
+            if not _OTHERWISE.search(said)
+        }
+        best = max(fitness, key=lambda word: fitness[word], default=None)
+        approving = next((word for word, said in conditions.items() if _APPROVED.search(said)), None)
+        if approving is None and len(spoken) < 2 and not (best and fitness[best]):
+            return None
+        other = next((word for word in conditions if word not in fitness), None)
+        return best if best and fitness[best] and not approving else approving or other or next(iter(spoken))
+    return None
+
+
+def count_shared_words(one: str, other: str) -> int:
+    told, said = (
+        {key for word in words(text) if word not in stop_words(ENGLISH) for key in keys(word)} for text in (one, other)
+    )
+    return len(told & said)
+
+
+def choose(request: Request, rng: Random) -> str | None:
+    """One of the options that the prompt or the rules allow: if possible the true one, or the one that is named."""
+    if (number := _choose_number(request, rng)) is not None:
+        return number
+    lettered = _find_lettered(request.text)
+    for text in (request.text, request.rules):
+        marks: list[str] = list(dict.fromkeys(re.findall(r"\[\[\w{1,20}\]\]", text)))
+        if len(marks) > 1:
+            return marks[rng.randrange(len(marks))]
+        options, rest = find_options(text)
+        if options:
+            said = request.found or (request.text if text is request.rules else rest)
+            hinted = _find_hints(options, f"{request.rules}\n{request.text}"[-5_000:])
+            return pick(lettered or hinted, said, request, rng)
+    if len(lettered) < 2:
+        return None
+    letter = pick(lettered, request.found, request, rng)
+    return letter if request.find(_LETTER_ALONE) else f"{letter}) {lettered[letter]}"
+
+
+def pick(options: Mapping[str, str], said: str, request: Request, rng: Random) -> str:
+    """Return the option that is true, is the result, is named, or fits best what is said; else any."""
+    truths = {truth(option): option for option in options}
+    if truths.keys() == {True, False} and (is_true := _is_true(said, request)) is not None:
+        return truths[is_true]
+    result, spoken = compute(request.text, bare=True), set(re.findall(r"[\w+-]+", said.lower()))
+    right = [option for option, text in options.items() if text == result]
+    named = [option for option in options if option.lower() in spoken and truth(option) is None and len(option) > 1]
+    found = right or named
+    if not found and (fitting := find_best(said, [Tool(option, text) for option, text in options.items()], {})):
+        return fitting.name
+    return found[0] if len(found) == 1 else [*options][rng.randrange(len(options))]
+
+
+def _find_hints(options: Sequence[str], text: str) -> dict[str, str]:
+    """Options with what a text says of them, `billing: invoices and refunds`, where it says something of several."""
+    found = {
+        option: re.search(rf"(?<!\w){re.escape(option)}\W{{0,4}}[:(–-]\s*([^\n.;)]{{3,200}})", text)
+        for option in options
+    }
+    several = sum(each is not None for each in found.values()) > 1
+    return {option: f"{option} {each[1]}" if each and several else option for option, each in found.items()}
+
+
+def _choose_number(request: Request, rng: Random) -> str | None:
+    """The number of the passage that fits best, or the numbers of all by rank, as the prompt shows it: `[2] > [1]`."""
+    text, shown = request.text, _RANKING.search(request.text)
+    said = text.replace(shown[0], " ") if shown else text
+    options, rest = {line[1]: line[2] for line in _NUMBERED.finditer(said)}, _NUMBERED.sub("", said)
+    if len(options) < 2 or not (shown or request.find(_NUMBER_OF_ONE)):
+        return None
+    ranked = sorted(options, key=lambda at: -count_shared_words(rest, options[at]))
+    if shown is None:
+        return pick(options, rest, request, rng)
+    if shown["arrow"]:
+        return " > ".join(f"[{at}]" for at in ranked)
+    relevant = [at for at in ranked if count_shared_words(rest, options[at])] or ranked[:1]
+    return "\n".join(f"{shown['doc']}{at}{shown['relevance']}{max(1, 9 - place)}" for place, at in enumerate(relevant))
+
+
+def _is_true(said: str, request: Request) -> bool | None:
+    """Whether a comparison holds, `2+2 = 5`, or what tools returned says so; None where nothing is known."""
+    if (holds := comparison_holds(said)) is not None or not request.found:
+        return holds
+    stated = (truth(value) for _, value in request.facts)
+    return next((value for value in stated if value is not None), not _DENIAL.search(request.found))
+
+
+def _find_lettered(text: str) -> dict[str, str]:
+    """The options of a text by their letters, `A) red B) green`, if they begin with A and miss none."""
+    found = [((each[1] or each[2])[0], each[3].strip(" ,;\t")) for each in _LETTERED.finditer(text)]
+    letters = "".join(letter for letter, _ in found).upper()
+    first = max(letters.rfind("A"), 0)
+    run = {letter: re.sub(r"(?i),? (?:or|and)$", "", line) for letter, line in found[first:]}
+    return run if "ABCDEFGH".startswith(letters[first:]) else {}
+
+
+@lru_cache(maxsize=64)
+def find_options(text: str) -> tuple[Sequence[str], str]:
+    """Return the options that a text lists, and the text without their list."""
+    for cue in _CUES:
+        for found in cue.finditer(text):
+            listed = [part.strip().strip(_AROUND).strip() for part in _SEPARATOR.split(found[1])]
+            listed = [each for each in listed if each]
+            if len(listed) > 1 and all(map(_LABEL.fullmatch, listed)):
+                return listed, text[: found.start()] + " " + text[found.end() :]
+    for found in _HEADED.finditer(text):
+        lines = [line.strip(" \t-*•0123456789.)").partition(":")[0].strip("\"'`*") for line in found[1].splitlines()]
+        return lines, text[: found.start()] + " " + text[found.end() :]
+    return [], text
+
+
+_LONGEST_COURTESY, _LONGEST_ORDER = 120, 2_000  # characters
 _COURTESY = lazy_pattern(
-    r"(?ix)\W*(?:(?:ok|okay|great|perfect|cool|awesome|alright|nice|super|that's\ (?:it|all)|that\ (?:helped|works"
-    r"|was\ all))\W+)*(?:(?P<greetings>(?:hi|hello|hey|good\ (?:morning|afternoon|evening"
-    r"|day))(?:[\s,]+\w+)?(?:\W+how(?:'s|\ is|\ are)\ (?:you|it\ going)(?:\ today|\ doing)?)?"
-    r"|my\ name\ is\ \w+\W+(?:please\ )?greet\ me(?:\ by\ (?:my\ )?name)?)|(?P<farewells>(?:(?:thanks"
-    r"|thank\ you)\b[^.!?,]{0,40}\W+)?(?:(?:good)?bye|good\ night|see\ you|farewell|ciao|take\ care|have\ a\ (?:nice"
-    r"|good|great)\ \w+)\b[^?\n]{0,40})|(?P<thanks>(?:many\ )?(?:thanks|thank\ you|thx|ty|cheers"
-    r"|much\ appreciated)\b(?:(?!\b(?:but|can|could|now|what|how|please|tell|give|write"
-    r"|for\ the\b.*\band)\b)[^?\n]){0,60}))\W*"
+    r"(?ix)\W*(?:(?:ok|okay|great|perfect|cool|alright|nice|that's\ (?:it|all)|that\ helped)\W+)*"
+    r"(?:(?P<greetings>(?:hi|hello|hey|good\ (?:morning|afternoon|evening|day))(?:[\s,]+\w+)?"
+    r"(?:\W+how(?:'s|\ is|\ are)\ (?:you|it\ going)(?:\ today|\ doing)?)?)"
+    r"|(?P<farewells>(?:(?:thanks|thank\ you)\b[^.!?,]{0,40}\W+)?(?:(?:good)?bye|good\ night|see\ you)\b[^?\n]{0,40})"
+    r"|(?P<thanks>(?:many\ )?(?:thanks|thank\ you|thx|cheers)\b"
+    r"(?:(?!\b(?:but|can|could|now|what|how|please|tell|give|write)\b)[^?\n]){0,60}))\W*"
 )
 _QUOTED = (
     r"\"[^\"\n]{1,2000}\"|“[^”\n]{1,2000}”|«[^»\n]{1,2000}»|`[^`\n]{1,2000}`|"
     r"'[^'\n]{1,2000}'(?!\w)|‘[^’\n]{1,2000}’(?!\w)"
 )
-_ORDER = lazy_pattern(
+_DICTATION = lazy_pattern(
     rf"""(?imx)(?:^|(?<=[.!?:;,])|\b(?:please|just|now|only|simply|always|must|then|to|you|and|should))[ \t]*
     (?P<before>(?:(?:please|just|now|only|simply|always|exactly)[ \t]+){{0,3}})
     \b(?P<verb>say|repeat|echo|copy|reply|respond|answer|output|print|return|write|type)\b
-    (?P<how>(?:[ \t]+(?:exactly|only|just|simply|nothing[ ]but|verbatim|unchanged|as[ ]is|with|back|word[ ]for[ ]word|
-    after[ ]me|this[ ](?:exact|back)|the[ ][a-z]+[ ](?:word|phrase|words)(?=:)|
-    the[ ]exact|exact|
+    (?P<how>(?:[ \t]+(?:exactly|only|just|simply|verbatim|unchanged|with|this[ ]back|back|word[ ]for[ ]word
+    |after[ ]me|the[ ]exact|exact|
     the[ ]following|following|to[ ]me|(?:the[ ]|this[ ]|one[ ])?(?:single[ ]|one[ ]|exact[ ])?(?:word|text|phrase|
-    string|sentence|words|message|number|letters?|line|token)|saying|this(?=[ \t]*:)|by[ ]saying)\b){{0,6}})
+    string|sentence|words|message|number|letters?|line|token)|this(?=[ \t]*:))\b){{0,6}})
     [ \t]*[:,]?\s*(?:(?P<quoted>{_QUOTED})|(?P<what>[^\s\"“«`][^\n]{{0,2000}}))"""
 )
-_EXACT = lazy_pattern(
-    r"(?i)\b(?:exactly|only|just|simply|nothing but|verbatim|exact|the following|word|text|phrase|string|saying|this"
-    r"|number|letters?)\b"
+_VERBATIM = lazy_pattern(
+    r"(?i)\b(?:exactly|only|just|simply|verbatim|unchanged|exact|following|word|text|phrase|string|this|number"
+    r"|letters?|after me)\b"
 )
-_VERBATIM = lazy_pattern(r"(?i)\b(?:exactly|verbatim|unchanged|as is|word for word|after me|this|the following)\b")
-_WORD_ALONE = lazy_pattern(
-    r"(?i)\bthe (?:single |exact |one )?(?:word|text) [^\s,.!?:]+(?:[.!?]+|\s+(?:and|only|alone)\b.*|\s*)\Z"
-)
-_SEVERAL = lazy_pattern(rf"(?i){NUMBER}[\s-]+[a-z]")
-_DESCRIBED = lazy_pattern(r"(?i)(?![^(<\[{]*[^\W_])|\S+(?: or |/)\S+?(?:[.!?]\s|[\s.!?]*$)")
+_DESCRIBED = lazy_pattern(rf"(?i)(?![^(<\[{{]*[^\W_])|\S+(?: or |/)\S+?(?:[.!?]\s|[\s.!?]*$)|{NUMBER}[\s-]+[a-z]")
 _CONDITION = lazy_pattern(r"(?i)\b(?:if|when|whenever|unless|in case|otherwise|once|until)\b[^.!?\n]*\Z")
 _IF = lazy_pattern(r"(?i)[\s,]{0,3}(?:if|when|whenever|unless|in case|where)\b")
-# Conditions that hold, as the prompt has arrived: `if you can read this`.
 _MET = lazy_pattern(
-    r"(?i)\b(?:if|when|whenever|once) you(?: can| are|'re| have)?(?: all)? "
-    r"(?:hear|read|see|understand|understood|receive|received|get|got|ready|there|alive|online|working)"
-    r"\b(?: (?:me|this|it|that|my))?(?: (?:message|text|request|prompt))?"
-)
-# How something is to be said, after what is to be said.
-_MANNER = lazy_pattern(
-    r"(?i)(?:[\s,]++(?>(?:very |more |as )?(?!(?:fami|rep|app|supp|ju|ita|emi|assemb|butterf|dai|week|month|ug|love|"
-    r"ear|on|ho|be|je)ly)\w{2,20}ly\b(?:\sto\s[\w ]{2,30})?|(?:in|using|with|as)\s[^.!?\n]{0,40}?\b(?:words?|"
-    r"sentences?|lines?|tone|voice|way|manner|style|punctuation|emojis?|characters|letters)\b"
-    r"|like an?\s[\w ]{2,30}|(?:as|if) you[^.!?\n]{0,40})){1,3}[.!?]?$"
+    r"(?i)\b(?:if|when) you(?: can| are| have)? (?:hear|read|see|understand|understood|received?|get|got|ready)\b"
+    r"(?: (?:me|this|it|that))?(?: (?:message|text|prompt))?"
 )
 _NOTHING_ELSE = lazy_pattern(
-    r"(?i)(?<=[.!?])\s|,? and (?:nothing|say nothing|do nothing|stop|no)\b|,? nothing (?:else|more)\b|,? without\b|"
-    r"\s\(|,? only\b[.!]?$|,? please\b"
+    r"(?i)(?<=[.!?])\s|,? and (?:nothing|stop|no)\b|,? nothing (?:else|more)\b|,? without\b|\s\(|,? only\b[.!]?$"
+    r"|,? please\b"
 )
 _STANDALONE = lazy_pattern(r"(?i)\b(?:standalone (?:question|query)|rephrase the (?:\w+[ -]){0,3}question)\b")
-_MAKING = lazy_pattern(
-    r"(?i)\W*(?:(?:please|now|then|and|can you|could you|would you|i want you to|help me)\s+){0,3}(?:write|create"
-    r"|implement|generate|make|build|code|develop|program|give me|show me|provide|i need|what(?:'s| is) the)\b"
+_CODE = lazy_pattern(
+    r"(?i)\b(?:write|create|implement|generate|make|give me|show me|provide)\b[^.?!\n]{0,60}?"
+    r"\b(?:functions?|scripts?|programs?|class|code|snippet|sql quer(?:y|ies)|regex|command|one-liner)\b(?! of\b)"
 )
 _CODE_ALONE = lazy_pattern(
-    r"(?i)\b(?:only|just|solely|nothing but|raw)\b[^.\n]{0,30}\b(?:code|commands?|scripts?|sql|regex|quer(?:y|ies)"
-    r"|functions?|python|javascript|typescript|html|css)\b|\b(?:code|command|sql|query|function|regex|script) only\b"
-    r"|\b(?:no|not?(?: use)?|without|avoid)\b(?: any| use| using| code| markdown)* (?:formatting|markdown|fences?"
-    r"|backticks|fencing)\b"
+    r"(?i)\b(?:only|just|nothing but|raw)\b[^.\n]{0,30}\b(?:code|commands?|sql|regex|quer(?:y|ies)|functions?)\b"
+    r"|\b(?:code|command|sql|query|regex) only\b|\b(?:no|without)\b[^.\n]{0,20} (?:markdown|fences?|backticks)\b"
 )
 _LANGUAGES = lazy_pattern(
-    r"\b(python|javascript|typescript|js|ts|java|rust|golang|ruby|php|bash|zsh|shell|powershell|\w{0,10}sql|sqlite"
-    r"|html|css|regex|dockerfile|(?<=in )(?:go|c))\b(?![+#])"
+    r"\b(python|javascript|typescript|js|ts|java|rust|golang|ruby|php|bash|shell|\w{0,10}sql|sqlite|html|css|regex"
+    r"|dockerfile|(?<=in )(?:go|c))\b(?![+#])"
 )
-_SIGNATURE = lazy_pattern(
-    r"(?:\b(?:called|named) )?`?\b([A-Za-z_]\w{1,60})\(([\w, ]{1,80})\)|(?i:\b(?:called|named) )`?([A-Za-z_]\w{1,60})"
-)
+_ALIASES = {"js": "javascript", "ts": "typescript", "golang": "go", "sqlite": "sql", "shell": "bash"}
+_SIGNATURE = lazy_pattern(r"\b([A-Za-z_]\w{1,60})\(([\w, ]{1,80})\)")
 _PURPOSE = lazy_pattern(r"(?i)\b(?:that|which|to|for)\s+([^.?!\n]{3,200})")
 _SAID_OF_CODE = lazy_pattern(
-    r"(?i)write|create|implement|generate|make|build|code|functions?|scripts?|programs?|class|quer(?:y|ies)|method"
-    r"|please|called|named|snippet|python|javascript|typescript|java|rust|ruby|php|bash|shell|sql|give|show"
+    r"(?i)write|create|implement|generate|make|code|functions?|scripts?|programs?|class|quer(?:y|ies)|return|only"
+    r"|called"
+    r"|named|snippet|python|javascript|typescript|java|rust|ruby|php|bash|shell|sql|give|show|question|markdown"
 )
 _BARE_RESULT = lazy_pattern(
-    r"(?i)\b(?:only|just)\b[^.\n]{0,30}\b(?:number|result|answer|value|digits?|integer)\b|\bnumber only\b|"
-    r"\bsingle number\b|\bno (?:explanation|words|text)\b"
+    r"(?i)\b(?:only|just)\b[^.\n]{0,30}\b(?:number|result|answer|value|digits?|integer)\b|\bnumber only\b"
+    r"|\bno (?:explanation|words|text)\b"
 )
 _BOUNDS = lazy_pattern(
     r"(?i)\b(?:(?:number|integer|score|rating|rate|rank|value|scale|grade)\b[^.\n]{0,80}?\b(?:between|from|of)\s+|"
     r"score\b[^.\n]{0,40}?\()(\d{1,6})\s*(?:and|to|-|–)\s*(\d{1,6})\b"
 )
-_WITH_REASON = lazy_pattern(r"(?i)\bon a (?:separate|new|second) line\b[^.\n]{0,40}\b(?:reason|expla|justif)")
-_MARKED = lazy_pattern(r"((?:[A-Z]\w{2,20}: )?)\[\[\d{1,3}\]\]")
+_MARKED = lazy_pattern(r"((?:[A-Z]\w{2,20}: )?)\[\[(?:\d{1,3}|rating|score)\]\]")
 _VALUE_ALONE = lazy_pattern(
     r"(?i)\b(?:reply|respond|answer|output|return|give|provide|print|tell me)\b[^.\n]{0,40}?"
     r" (?:(?:only|just|exactly|nothing but)(?: with)? (?:the|an?|one|its|their|your)? ?([a-z][a-z -]{2,30}?)"
     r"|(?:the|an?|one) ([a-z][a-z -]{2,30}?),? only)(?=[.,;:\n]|$| for\b| of\b| in\b| from\b| and\b)"
 )
+_CASE = lazy_pattern(r"(?i)\b(?:if|when|whenever|unless|otherwise|else|in (?:all|any) other cases?)\b")
+_OTHERWISE = lazy_pattern(r"(?i)\b(?:otherwise|else|in (?:all|any) other cases?|if not|if no)\b")
+_CLAUSE_END = lazy_pattern(r"[.;!\n]|,\s+(?:and|else|or)\b|\band\b")
+_APPROVED = lazy_pattern(
+    r"(?i)\b(?:good|complete|correct|right|fine|harmless|ok|acceptable|satisf\w+|ready|approved?|passes|yes|accurate"
+    r"|no (?:more |further )?(?:changes?|comments?|issues?|problems?|improvements?))\b"
+)
+_RATED = lazy_pattern(r"(?i)\b(?:scores?|rat(?:e|ing)|scale)\b")
+_OUTCOME = lazy_pattern(
+    r"(?:\b(?i:reply|respond|say|answer|return|output|print|write|use|give)\b(?i:\s+(?:with|only|just|exactly"
+    r"|simply|the|word|a|single)\b){0,5}\s*:?\s*|(?:[,;.]|\b(?i:else|otherwise|and|or))\s+)(?:[\"'`“](?P<quoted>["
+    r"^\"'`”\n]{1,40})[\"'`”]|(?P<caps>(?!I\b|A\b|JSON\b)[A-Z][A-Z_]*|\d{1,2})(?![\w']))"
+)
+_AROUND = "\"'`“”‘’*()[]<>."
+_WORD = r"[\"'`“‘]?[\w+-]+[\"'`”’]?"
+_WORDS = rf"{_WORD}(?:(?:\s*,\s*(?:or\s+|and\s+)?|\s*/\s*|\s*\|\s*|\s+or\s+){_WORD}){{1,30}}"
+_ITEM = r"[\"'`“‘]?[\w+-]+(?: [\w+-]+){0,2}[\"'`”’]?"
+_ITEMS = rf"{_ITEM}(?:(?:\s*,\s*(?:or\s+|and\s+)?|\s*[/|]\s*|\s+or\s+|\s+and\s+){_ITEM}){{1,30}}"
+_NOUNS = "word|role|worker|agent|speaker|label|category|class|option|letter|choice|name|verdict"
+_CUES = (  # what a list of options follows
+    lazy_pattern(
+        rf"(?i)\b(?:(?:choose|pick|select)(?: only| just)? (?:one|[^.\[:\n]{{1,60}}? (?:from|between))|one of|among"
+        rf"|options|categories|labels|classes|choices|possible values)\b[^:\[\n]{{0,40}}(?::\s*[\[({{]?"
+        rf"|[\[{{])\s*({_ITEMS})"
+    ),
+    lazy_pattern(
+        rf"(?i)\b(?:answer|reply|respond|return|output|say|choose|pick|select|write|print)\b(?: (?:with|only|just"
+        rf"|either"
+        rf"|exactly|one of|in|a|single|word|the (?:next |correct |right |best |single )*(?:{_NOUNS}))){{0,6}}:?"
+        rf"\s+({_WORDS})(?=[\s.!?,)\"]*(?:$|\n|[.!?):]|and nothing|only|for|to|based|depending))"
+    ),
+    lazy_pattern(
+        rf"(?i)\b(?:classify|categori[sz]e|label|tag|mark|rate|grade|judge)\b[^\n:]{{0,120}}?\b(?:as|into|either)\b"
+        rf"(?: one of| either| the)*:?\s+({_WORDS})"
+    ),
+    lazy_pattern(rf"(?i)\b(?:who|which)\b[^:\n?]{{0,40}}:\s*({_ITEMS})(?=\?)"),
+    lazy_pattern(
+        r"(?i)\b(?:whether|between|either)\b[^\n\"']{0,20}((?:[\"'][\w ]{1,40}[\"'](?:\s*,\s*(?:or )?"
+        r"|\s+or\s+)?){2,12})"
+    ),
+    lazy_pattern(
+        r"(?i)(?<![\w\"'-])(([\"']?)(?:yes|true)\2(?:\s*/\s*|\s*,?\s+or\s+|\s*\|\s*)([\"']?)(?:no|false)\3)(?![\w\"'-])"
+    ),
+)
+_HEADED = lazy_pattern(
+    r"(?i)\b(?:options|categories|labels|classes|choices|participants|agents|roles|speakers|members|"
+    r"one of(?: the following)?(?: \w+)?)[^\n:]{0,40}:[ \t]*\n"
+    r"((?:[ \t]*(?:[-*•]|\d{1,2}[.)])[^\n]{1,120}(?:\n|$)){2,30})"
+)
+_LETTERED = lazy_pattern(
+    r"(?m)(?:^[ \t]*\(?([A-Ha-h])[).:]|(?<=[\s,;?!.:])\(?([A-H][).]|[a-h]\)))[ \t]+([^\n]{1,200}?)"
+    r"(?=[,;?!.]?\s+\(?(?:[A-H][).]|[a-h]\))\s|[?!.]\s|[?!.]?$)"
+)
+_NUMBERED = lazy_pattern(
+    r"(?im)^[ \t]*(?:\[|\(|#|(?:passage|doc|document|option|candidate|choice)s?\s)?(\d{1,3})[\].):]{1,2}(?:[ \t]+"
+    r"|\n(?!<))"
+    r"([^\n]{1,500})$"
+)
+_NUMBER_OF_ONE = lazy_pattern(
+    r"(?i)\b(?:only|just|return|output|give)\b[^.\n]{0,40}\b(?:number|index|id|digit)\b|\b(?:number|index|id) only\b"
+)
+_RANKING = lazy_pattern(
+    r"(?P<arrow>\[\d{1,3}\] > \[\d{1,3}\])[^\n]*"
+    r"|(?P<doc>\b[A-Z]\w{2,8}: )\d{1,3}(?P<relevance>, [A-Z]\w{3,9}: )\d{1,2}\b"
+)
+_LETTER_ALONE = lazy_pattern(r"(?i)\bletters?\b|\bonly (?:a |the |one )?(?:single )?(?:choice|option)\b")
+_SEPARATOR = lazy_pattern(r"(?i)\s*,\s*(?:or\s+|and\s+)?|\s*[/|]\s*|\s+(?:or|and)\s+")
+_LABEL = lazy_pattern(r"[\w+-]+(?: [\w+-]+){0,3}")
+_DENIAL = lazy_pattern(r"(?i)\b(?:not|no|never|none|cannot|\w+n't|false)\b")

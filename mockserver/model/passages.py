@@ -5,6 +5,7 @@ A sentence answers a question if it has most of its content words, all its names
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from itertools import islice
 
 from msgspec import Struct
@@ -15,20 +16,22 @@ from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Text
 from mockserver.core.seed import Random, Seed
-from mockserver.model.prose import find_topic, write_text_on
+from mockserver.model.fillers import english
+from mockserver.model.prose import write_text_on
 from mockserver.model.topic import (
     ENGLISH,
+    LETTERS_ALONE,
     QUESTION_SIGNS,
     SENTENCE,
     SIGNS,
     UNSPACED,
     Topic,
     english_topic,
+    foreign_words,
     is_order,
     language_of,
     stop_words,
 )
-from mockserver.model.triggers import orders_nothing, plain_english
 from mockserver.model.vocabulary import RULING, excerpt, folded, stem, vocabulary, words
 
 
@@ -41,29 +44,40 @@ class _Statement(Struct, frozen=True):
 
 
 def write_plain_prose(call: Call, seed: Seed) -> DraftChoice | None:
-    """Return what `prose_on` does, in English; None if a call wants something else, or more."""
-    about = _plain_topic(call) if is_plain(call) else None
-    return None if about is None else write_prose_on(about, call, seed.stream("prose"))
-
-
-def _plain_topic(call: Call) -> Topic | None:
-    """Return the topic of a call that orders nothing in English; None of all others."""
-    if (said := plain_english(call)) is not None:
-        return english_topic(said)
-    about = find_topic(call) if orders_nothing(call) else None
-    return about if about is not None and about.language == ENGLISH else None
-
-
-def is_plain(call: Call) -> bool:
-    """Whether a call can get a reply only, as it has no tools and no text that any agent would write."""
-    asked = call.options
+    """Return what `write_prose_on` does, in English; None if a call may want something else, or more."""
+    asked, said = call.options, ""
     if call.tools or call.prompts or asked.prefill or asked.effort is not None or asked.response_format != "text":
-        return False
+        return None
+    if asked.ignore_eos or not call.messages or call.messages[-1].role != "user":
+        return None
     for message in call.messages:
         text = message.text
-        if message.parts or message.tool_calls or "\n" in text or "<" in text or "[[" in text or text[:4] == "For ":
-            return False
-    return True
+        if message.parts or message.tool_calls or "\n" in text or "<" in text or "[[" in text:
+            return None
+        is_ruling = message.role in RULING
+        if (is_ruling or message.role == "user") and not (_is_plain_rule if is_ruling else _is_plain)(text):
+            return None
+        said = text if message.role == "user" else said
+    return write_prose_on(english_topic(said), call, seed.stream("prose"))
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text has neither a word nor a sign that an order needs, nor a word of another language."""
+    if not 0 < len(text) <= _LONGEST_PLAIN or not text.isascii() or "  " in text:
+        return False
+    said = text.encode().translate(_HARMLESS)
+    if b"{" in said or b"\n " in said:  # which may be `5 words`
+        return False
+    return _marked_words().isdisjoint(said.decode().split())
+
+
+_is_plain_rule = lru_cache(maxsize=64)(_is_plain)  # as the same come again and again
+
+
+@cache
+def _marked_words() -> frozenset[str]:
+    foreign = foreign_words()
+    return foreign.union([word.rpartition("'")[2] for word in foreign], english("ordering", "formats"))
 
 
 def write_prose_on(about: Topic, call: Call, rng: Random) -> DraftChoice:
@@ -187,6 +201,10 @@ def _keys(text: str) -> frozenset[str]:
     return frozenset(stem(word) for word in words(text.replace("'s ", " ")) if word not in silent)
 
 
+# Small letters; a blank; \\n for a digit, \\t for a sign that orders nothing, and { for all others.
+_SIGN = {**dict.fromkeys(b"!\"#$&'(),.;>?@[\\]^_`|}~", 9), **dict.fromkeys(b"0123456789", 10), 32: 32}
+_HARMLESS = bytes(ord(chr(at).lower()) if LETTERS_ALONE[at] != 32 else _SIGN.get(at, ord("{")) for at in range(256))
+_LONGEST_PLAIN = 10_000  # characters
 _QUESTIONS = vocabulary("what how why when where who count yes")
 _MAX_TEXT = 40_000  # characters
 _LABELS = (

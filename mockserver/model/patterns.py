@@ -57,12 +57,6 @@ def fullmatch(pattern: Pattern, text: str) -> bool:
     return _match_in_time(lambda seconds: pattern.fullmatch(text, timeout=seconds)) is not None
 
 
-def match_end(pattern: Pattern, text: str, at: int) -> int:
-    """Where the match ends that begins at a position; -1 if there is none. Raises PatternTimeoutError."""
-    found = _match_in_time(lambda seconds: pattern.match(text, at, timeout=seconds))
-    return found.end() if found else -1
-
-
 def find_whole_words(source: str, text: str) -> list[str]:
     """Find matches in a text that do not begin or end inside a word; none for a pattern that matches any word.
 

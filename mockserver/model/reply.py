@@ -1,11 +1,11 @@
 """What a model would say to a call. This page says which sources are believed before which.
 
 1. The API's own fields: the choice of tools, the tools, the schema or kind of the answer, how the answer begins.
-2. Calls that the prompt keeps in text: DSPy's fields (`named_fields`), then the notations of agents (`notations`).
-3. Values that the prompt describes: as JSON (`shapes`: a schema before an example, an example before keys) or in a
-   notation that it names instead, such as YAML; then a form to fill in (`forms`).
-4. Phrases: whose turn it is (`team`), a word for each case (`choices`), exact words or an option (`orders`); whatever
-   is answered takes the ordered form, such as a list or a length (`form`), and the last word (`closing`).
+2. Calls that the prompt keeps in text: the notations of agents (`notations`), DSPy's fields among them.
+3. Values that the prompt describes, as JSON (`shapes`: a schema before an example, an example before keys) or in a
+   notation that it names instead (`forms`).
+4. Phrases: whose turn it is (`team`), exact words, an option or a value (`orders`); whatever is answered takes the
+   ordered form, such as a list or a length, and the last word (`form`).
 5. What tools returned, and sentences of the conversation that answer the question (`passages`).
 6. Prose on what the prompt is about (`prose`).
 
@@ -13,7 +13,7 @@ Of two sources of one kind, what the user says last is believed before the instr
 what the client wraps around them (`conversation`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from msgspec.structs import replace
@@ -22,28 +22,23 @@ from mockserver.core.call import Call, Tool
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json, compact
 from mockserver.core.lazy import lazy_pattern
-from mockserver.core.plan import Failure, Part, Text, ToolUse
+from mockserver.core.plan import Failure, Part, Text
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import mentions
 from mockserver.model.arguments.records import find_record
-from mockserver.model.choices import decide, find_options
 from mockserver.model.choosing import properties_of
-from mockserver.model.closing import find_closing
 from mockserver.model.conversation import unwrap
 from mockserver.model.fillers import phrase
-from mockserver.model.form import Request, finish_answer, shape_answer
-from mockserver.model.forms import Form, find_form, find_notation, is_thought
-from mockserver.model.loose import shape_of
-from mockserver.model.named_fields import answer_in_fields
-from mockserver.model.notations import TextAgent, find_text_agent
-from mockserver.model.orders import obey
+from mockserver.model.form import find_closing, finish_answer, shape_answer
+from mockserver.model.forms import find_form, find_notation
+from mockserver.model.notations import answer_in_notation
+from mockserver.model.orders import Request, decide, obey
 from mockserver.model.passages import (
     describe_results,
     find_citation,
     find_passage,
     list_facts,
     list_result_texts,
-    write_prose_on,
 )
 from mockserver.model.prose import (
     find_topic,
@@ -56,8 +51,6 @@ from mockserver.model.prose import (
 from mockserver.model.shapes import Described, asks_for_json, find_shape
 from mockserver.model.team import choose_speaker, choose_values
 from mockserver.model.tool_uses import fill_schema, list_tool_uses, make_tool_use, waits, with_earlier_results
-from mockserver.model.topic import ENGLISH
-from mockserver.model.triggers import is_triggered, orders_nothing, plain_orders
 from mockserver.model.vocabulary import excerpt
 
 Options = Mapping[str, Json]
@@ -66,11 +59,8 @@ Options = Mapping[str, Json]
 def reply(call: Call, seed: Seed, options: Options) -> DraftChoice:
     """Call a fitting tool, or answer in the requested format, or as the prompt orders."""
     call = unwrap(call)
-    if (fields := answer_in_fields(call, seed)) is not None:
-        return fields
-    if (agent := find_text_agent(call)) is not None:
-        with suppress(Failure):  # what the prompt says of a tool's arguments is no schema after all
-            return _draft(_act(agent, seed, options))
+    if (noted := answer_in_notation(call, seed, answer_in_words)) is not None:
+        return noted
     thoughts = make_reasoning(call, seed)
     remaining = spend_reasoning(call, thoughts)
     uses = list_tool_uses(remaining, seed)
@@ -80,14 +70,9 @@ def reply(call: Call, seed: Seed, options: Options) -> DraftChoice:
         return DraftChoice((*thoughts, *uses, quoted))
     answer = _OF_FORMAT.get(call.options.response_format, answer_in_words)
     said = answer(with_earlier_results(remaining, seed), seed, options)
+    if not (thoughts or uses or call.options.prefill):
+        return said
     return DraftChoice((*thoughts, *uses, *(_continue(part, call.options.prefill) for part in said.parts)))
-
-
-def _act(agent: TextAgent, seed: Seed, options: Options) -> str:
-    if calls := [use.call for use in list_tool_uses(agent.call, seed) if isinstance(use, ToolUse)]:
-        return agent.write_calls(calls)
-    said = answer_in_words(replace(agent.call, tools=()), seed, options).parts
-    return agent.write_answer("\n".join(part.text for part in said if isinstance(part, Text)))
 
 
 def _continue(part: Part, prefill: str) -> Part:
@@ -98,34 +83,28 @@ def _continue(part: Part, prefill: str) -> Part:
 
 def answer_in_words(call: Call, seed: Seed, options: Options) -> DraftChoice:
     """Answer a request that names no format: with the value that the prompt describes, by phrases, or in prose."""
-    if not options and orders_nothing(call):
-        about, rng = find_topic(call), seed.stream("prose")
-        is_english = about.language == ENGLISH  # and no word of another language orders anything
-        if is_english or obey(Request(about.text, excerpt(call.system), about), rng) is None:
-            return write_prose_on(about, call, rng)
     if (value := find_described_value(call, seed)) is not None:
         return value
     if (speaker := choose_speaker(call)) is not None:
         return _draft(speaker)
-    text, rules = (plain_orders(excerpt(said)) for said in (call.last_user, _ruling(call)))
-    if (word := decide(text, rules, describe_results(call))) is not None:
+    if (word := decide(_read_request(call))) is not None:
         return _draft(word)
     end = find_closing(call)
-    return _draft(end.close(_answer_in_form(end.call, seed, options)))
-
-
-def _answer_in_form(call: Call, seed: Seed, options: Options) -> str:
-    about, rng = find_topic(call), seed.stream("prose")
-    results = describe_results(call)
+    call = end.call
+    asked, rng = _read_request(call), seed.stream("prose")
+    about, results = asked.topic, asked.found or None
     if "tokens" in options or call.options.ignore_eos:
-        return results or separator_after_prompt(call) + write_text_on(about, call, rng, options)[0]
-    known = list_facts(call) if results else ()
-    asked = Request(plain_orders(about.text), plain_orders(excerpt(_ruling(call))), about, known, results or "")
+        return _draft(results or separator_after_prompt(call) + write_text_on(about, call, rng, options)[0])
     answer = obey(asked, rng)
     if answer is None and results is None and (results := find_passage(call, about)) is not None:
         asked = replace(asked, found=results)
     answer = answer or shape_answer(asked, rng) or results or write_text_on(about, call, rng, options)[0]
-    return separator_after_prompt(call) + finish_answer(answer, asked, rng)
+    return _draft(end.close(separator_after_prompt(call) + finish_answer(answer, asked, rng)))
+
+
+def _read_request(call: Call) -> Request:
+    about, results = find_topic(call), describe_results(call)
+    return Request(about.text, excerpt(_ruling(call)), about, list_facts(call) if results else (), results or "")
 
 
 def schema(call: Call, seed: Seed, options: Options) -> DraftChoice:
@@ -173,39 +152,21 @@ def arguments(call: Call, seed: Seed, options: Options) -> DraftChoice:
 
 def find_described_value(call: Call, seed: Seed) -> DraftChoice | None:
     """Return the value that a prompt describes when the request names no format, in its notation; None if none."""
-    said, rules = excerpt(call.last_user), excerpt(_ruling(call))
-    orders = [order for order in (said, rules) if is_triggered("notations", order)]
-    for order in orders:
-        if (notation := find_notation(order)) is not None:
-            texts = (notation.as_json, rules) if order == said else (call.last_user, notation.as_json)
-            if (found := find_shape(*texts)) is not None:
-                return _draft(notation.write(_fill_shape(found, call, seed)))
-    if (found := find_shape(call.last_user, _ruling(call))) is not None:
-        return _draft(found.write(_fill_shape(found, call, seed)))
-    if any(map(asks_for_json, (said, rules))):
+    said, rules = call.last_user, _ruling(call)
+    found = find_notation(said, rules) or find_shape(said, rules)
+    if found is None and any(map(asks_for_json, (excerpt(said), excerpt(rules)))):
         return json(call, seed, {})
-    for order in orders:
-        if (form := find_form(order)) is not None:
-            options, rest = find_options(form.rest)
-            rest = rest if order == said else call.last_user
-            value = _fill_shape(Described(_schema_of_form(form, options), rest=rest), call, seed)
-            if isinstance(value, Mapping):
-                return _draft(form.fill(value))
-    return None
+    if found is None and (found := find_form(excerpt(said)) or find_form(excerpt(rules))):
+        found = found if find_form(excerpt(said)) else Described(found.schema, said, found.write)
+    if found is None:
+        return None
+    value = _fill_shape(found, call, seed)
+    return _draft(found.write(value))
 
 
 def _ruling(call: Call) -> str:
     """The instructions that may order a form: those of an agent with tools that fill pages are a manual."""
     return "" if call.tools and len(call.system) > _LONGEST_RULES else call.system
-
-
-def _schema_of_form(form: Form, options: Sequence[str]) -> Json:
-    wanted = shape_of({name: form.notes.get(name, "...") for name in form.names})
-    texts = [name for name, inner in wanted["properties"].items() if inner == {"type": "string"}]
-    free = [name for name in texts if not is_thought(name)]
-    for name in free[: bool(options)]:
-        wanted["properties"][name]["enum"] = [*options]
-    return wanted
 
 
 def _fill_shape(found: Described, call: Call, seed: Seed) -> Json:
@@ -216,16 +177,16 @@ def _fill_shape(found: Described, call: Call, seed: Seed) -> Json:
 
 
 def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
-    said, rules = excerpt(said), excerpt(call.system)
+    said, rules = _TAG.sub(" ", excerpt(said)), excerpt(call.system)
     if quoted := _MATERIAL.search(said):
         said = quoted[1]
     results = [text for result in list_result_texts(call) for text in (*find_record(result, said), result)]
-    spoken = mentions(*results, _without_nulls(said)).stating(choose_values(call, schema))
-    nulls = any(_without_nulls(text) != text for text in (said, rules))
+    spoken = mentions(*results, _remove_nulls(said)).stating(choose_values(call, schema))
+    nulls = any(_remove_nulls(text) != text for text in (said, rules))
     return fill_schema(schema, seed.branch("schema"), replace(spoken, sparse=nulls and bool(spoken.text)))
 
 
-def _without_nulls(text: str) -> str:
+def _remove_nulls(text: str) -> str:
     """Return a text without the sentences that order null where nothing is known: they say no values."""
     if "null" not in text.lower():
         return text
@@ -252,11 +213,11 @@ _OF_FORMAT: Mapping[str, Callable[[Call, Seed, Options], DraftChoice]] = {
     "json_object": json,
     "enum": enum,
 }
+_TAG = lazy_pattern(r"</?[A-Za-z][\w-]{0,30}>")  # around what a prompt quotes
 _END_OF_SENTENCE = lazy_pattern(r"(?<=[.!?\n;])")
 _MATERIAL = lazy_pattern(  # quoted, to be read for values
     r"(?:[:\n]|\b[Ee]xtract)\s{0,9}[\"“`]((?:[^\"“”`\s]+\s+){3,400}[^\"“”`\s]+)[\"”`]"
 )
 _NULL = lazy_pattern(
-    r"(?i)\b(?:use|return|put|set|leave|write|give|otherwise|else|is|are|be|to|as|with)\b.{0,40}?\bnull\b"
-    r"|\bnull (?:if|for|when|where)\b"
+    r"(?i)\b(?:use|return|put|set|leave|write|give|otherwise|else|is|be|to|as|with)\b.{0,40}?\bnull\b|\bnull if\b"
 )

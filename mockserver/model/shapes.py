@@ -1,7 +1,7 @@
 """The JSON that a prompt describes: by a schema, a declared type, an example, keys or words; in this order."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
 
 from msgspec import Struct
@@ -31,15 +31,11 @@ from mockserver.model.vocabulary import NUMBER_WORDS, excerpt, folded, number_of
 
 
 class Described(Struct, frozen=True):
-    """A JSON Schema that texts describe, what they say apart from it, and what stands before and after its value."""
+    """A JSON Schema that texts describe, what they say apart from it, and the notation of its value."""
 
     schema: Json
     rest: str = ""
-    opening: str = ""
-    closing: str = ""
-
-    def write(self, value: Json) -> str:
-        return f"{self.opening}{compact(value)}{self.closing}"
+    write: Callable[[Json], str] = compact
 
 
 def find_shape(said: str, rules: str = "", *, json_anyway: bool = False) -> Described | None:
@@ -69,24 +65,19 @@ def _shape_in(text: str, found: FoundValue, said: str) -> Described:
     schema, before, after = found.value, text[: found.start], text[found.end :]
     notes = f"{before[-_MOST_FOR_KEYS:]}\n{after[:_MOST_FOR_KEYS]}"
     if "json" in notes.lower():
-        schema = _with_notes(schema, notes)
+        schema = _add_notes(schema, notes)
     window = text[max(0, found.start - 2000) : found.end]
-    is_listed = _LISTED.search(text[max(0, found.start - _NEAR) : found.start]) or _SEVERAL_AS_JSON.search(text)
-    lists = len(_SEVERAL.findall(window)) - len(_OF_KEY.findall(window)) - len(_LISTING_KEY.findall(window))
-    if schema.get("type") == "object" and not _holds_list(schema) and (is_listed or lists > 0):
+    is_listed = _LISTED.search(before[-_NEAR:]) or len(_SEVERAL.findall(window)) > len(_OF_KEY.findall(window))
+    if schema.get("type") == "object" and not _holds_list(schema) and is_listed:
         schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}
-    schema, _ = _count_items(schema, text[found.start : found.end])
-    schema, before = _count_items(schema, _without_examples(before))
-    schema, after = _count_items(schema, after)
+    rest = without_json_orders(f"{_remove_examples(before)}\n{after}" if text is said else said)
+    if title := text is said and schema.get("title"):
+        rest = re.sub(rf"\b{re.escape(str(title))}\b", " ", rest)
+    counted = _COUNT.search(f"{text}\n{rest}") if schema.get("type") == "array" else None
+    if counted:
+        schema, rest = _set_number(schema, counted), rest.replace(counted[0], " ")
     opening, closing = _find_frame(text, found, said)
-    if text is said:
-        title = rf"\b{re.escape(str(schema.get('title', '')))}\b"
-        rest = without_json_orders(before + "\n" + after)
-        said = re.sub(title, " ", rest) if schema.get("title") else rest
-        return Described(schema, said, opening, closing)
-    said = without_json_orders(said) if asks_for_json(said) else said
-    schema, said = _count_items(schema, said)
-    return Described(schema, said, opening, closing)
+    return Described(schema, rest, lambda value: f"{opening}{compact(value)}{closing}")
 
 
 def _find_frame(text: str, found: FoundValue, said: str) -> tuple[str, str]:
@@ -103,33 +94,25 @@ def _holds_list(schema: Mapping[str, Json]) -> bool:
     return "$defs" in schema or (len(inner) == 1 and isinstance(inner[0], Mapping) and inner[0].get("type") == "array")
 
 
-def _with_notes(schema: Mapping[str, Json], text: str) -> Mapping[str, Json]:
-    """The schema of an example with what the text says of its texts: which words or numbers they may be."""
+def _add_notes(schema: Mapping[str, Json], text: str) -> Mapping[str, Json]:
+    """The schema of an example with what the text says of its texts and numbers: which they may be."""
     if schema.get("type") == "array" and isinstance(schema.get("items"), Mapping):
-        return {**schema, "items": _with_notes(schema["items"], text)}
+        return {**schema, "items": _add_notes(schema["items"], text)}
     properties = schema.get("properties")
     if not isinstance(properties, Mapping) or len(properties) > MOST_KEYS:
         return schema
-    noted: dict[str, Json] = {}
+    noted = {}
     for name, inner in properties.items():
         plain = isinstance(inner, Mapping) and inner.keys() <= {"type", "description"} and inner.get("type") == "string"
         told = re.findall(rf"[\"'`*]{re.escape(name)}[\"'`*]{_OF_NOTE}", text) if plain else ()
         several = (options_of_note(note) for note in told if len(QUOTED_OPTION.findall(note)) > 1)
-        options = next(filter(None, several), {})
-        if isinstance(inner, Mapping) and inner.get("type") == "integer" and name in ("choice", "index", "option"):
-            range_ = _NUMBERED_TO.search(text)
-            options = {**inner, "minimum": 1, "maximum": int(range_[1])} if range_ else {}
-        noted[name] = options or (_with_notes(inner, text) if isinstance(inner, Mapping) else inner)
+        noted[name] = next(filter(None, several), _add_notes(inner, text) if isinstance(inner, Mapping) else inner)
+        if name in ("choice", "index") and (range_ := _NUMBERED_TO.search(text)):
+            noted[name] = {"type": "integer", "minimum": 1, "maximum": int(range_[1])}
     return {**schema, "properties": noted}
 
 
-def _count_items(schema: Mapping[str, Json], said: str) -> tuple[Mapping[str, Json], str]:
-    """Return the schema of a list with the number of items that a text wants, and the text without it."""
-    found = _COUNT.search(said) if schema.get("type") == "array" else None
-    return (schema, said) if found is None else (_of_number(schema, found), said.replace(found[0], " "))
-
-
-def _of_number(schema: Mapping[str, Json], found: re.Match[str]) -> dict[str, Json]:
+def _set_number(schema: Mapping[str, Json], found: re.Match[str]) -> dict[str, Json]:
     number = min(number_of(found["number"]), _MOST_COUNTED)
     return {**schema, "minItems": number, "maxItems": number}
 
@@ -153,7 +136,7 @@ def _unordered(part: str) -> str:
     return part if cue is None else part[cue.end() :].partition(":")[2] or " "
 
 
-def _without_examples(text: str) -> str:
+def _remove_examples(text: str) -> str:
     kept, at = [], 0
     for found in find_objects(text):
         if _SHOWN.search(text[max(0, found.start - _NEAR) : found.start]):
@@ -195,49 +178,47 @@ def _are_properties(value: Mapping[str, Json]) -> bool:
 
 
 def _find_declared(text: str) -> FoundValue | None:
-    """The last type that a text declares, in TypeScript or Python, with the types that it refers to."""
+    """The last type that a text declares, in TypeScript or as the fields of a Python class, with those it refers to."""
     blocks: dict[str, FoundValue] = {}
     for found in islice(_TYPE.finditer(text), MOST_KEYS):
-        block = read_loosely(text, found.end() - 1) if found[0].endswith("{") else None
-        end = block.end if block else found.end()
-        blocks[found[1]] = FoundValue(found[2] or text[found.end() - 1 : end], found.start(), end)
+        block = read_loosely(text, found.end() - 1)
+        if block:
+            blocks[found[1] or found[2]] = FoundValue(text[found.end() - 1 : block.end], found.start(), block.end)
     for found in islice(_CLASS.finditer(text), MOST_KEYS):
-        listed = _MEMBER.findall(found[3]) if "Enum" in (found[2] or "") else []
-        fields = "\n".join(f"{name}: {kind.strip()} // {note or name}" for name, kind, note in _FIELD.findall(found[3]))
-        blocks[found[1]] = FoundValue("|".join(listed) if listed else f"{{{fields}\n}}", *found.span())
+        fields = "\n".join(f"{name}: {kind.strip()}" for name, kind in _FIELD.findall(found[2]))
+        listed = re.findall(r"=[ \t]*([\"'][^\"'\n]{1,60}[\"'])", found[2])  # of an enumeration
+        blocks[found[1]] = FoundValue(f"{{{fields}\n}}" if fields else "|".join(listed), *found.span())
     referred = {name for key, block in blocks.items() for name in _WORD.findall(block.value) if name != key}
-    roots = [name for name in blocks if name not in referred]
-    if not roots:
+    root = next((name for name in reversed(blocks) if name not in referred), None)
+    if root is None:
         return None
-    start, end = min(block.start for block in blocks.values()), max(block.end for block in blocks.values())
-    bodies = {name: block.value for name, block in blocks.items()}
-    body = bodies.pop(roots[-1])
+    bodies = {name: block.value for name, block in blocks.items() if name != root}
+    body = blocks[root].value
     for _ in range(DEEPEST // 4):
         body = _WORD.sub(lambda found: bodies.get(found[0], found[0]), body[:LONGEST_OBJECT], _MOST_WORDS)
-    read = read_loosely(body[:LONGEST_OBJECT], 0) if body.startswith("{") else None
+    read = read_loosely(body[:LONGEST_OBJECT], 0)
     if read is None:
         return None
     made = shape_of(read.value)
-    record: dict[str, Json] = made["items"] if isinstance(read.value, list) else made
+    record = made["items"] if made.get("type") == "array" else made
     optional = {name for found in _OPTIONAL.finditer(body) for name in found.groups()}
-    if "required" in record:
-        record["required"] = [name for name in record["required"] if name not in optional]
-    is_listed = re.search(rf"(?i)\b{roots[-1]}\[\]|(?:list|array)(?:\[|<| of ){roots[-1]}", text[:start] + text[end:])
+    record["required"] = [name for name in record.get("required", ()) if name not in optional]
+    start, end = min(block.start for block in blocks.values()), max(block.end for block in blocks.values())
+    is_listed = re.search(rf"(?i)\b{root}\[\]|(?:list|array)(?:\[|<| of ){root}", text[:start] + text[end:])
     return FoundValue(list_of(made) if is_listed and made is record else made, start, end)
 
 
 def _find_list(text: str) -> FoundValue | None:
     """A list of what the words around `JSON array` name: "list 3 fruits as a JSON array"."""
     listings = [*_LISTING.finditer(text)]
-    found = next((each for each in listings if each["number"] and each["as_json"]), None) or _ARRAY.search(text)
+    found = next((each for each in listings if each["as_json"]), None) or _ARRAY.search(text)
     if found is None:
         return None
-    noun = found["noun"] or next((each["noun"] for each in listings), "") or "item"
-    noun = re.sub(r"(?i) names?$", "", noun.strip())
-    item = next((kind for word in reversed(noun.split()) if (kind := shape_of_type(singular(word.lower())))), None)
-    named = {"type": "string", "title": singular(noun.split()[-1].lower())}
-    schema = {**list_of(item or named), "title": noun, "uniqueItems": item is None}
-    return FoundValue(_of_number(schema, found) if found["number"] else schema, *found.span())
+    noun = (found["noun"] or next((each["noun"] for each in listings), "") or "item").strip().removesuffix(" names")
+    item = shape_of_type(singular(noun.split()[-1].lower()))
+    named = item or {"type": "string", "title": singular(noun.split()[-1].lower())}
+    schema = {**list_of(named), "title": noun, "uniqueItems": not item}
+    return FoundValue(_set_number(schema, found) if found["number"] else schema, *found.span())
 
 
 def _find_example(text: str) -> FoundValue | None:
@@ -318,20 +299,18 @@ def _notes(text: str, at: int, key: re.Pattern[str]) -> tuple[dict[str, str], in
 
 _MOST_READ, _MOST_FOR_KEYS, _MOST_WORDS = 50_000, 8_000, 1_000  # characters; words of a declared type
 _CUE, _NEAR = 160, 60  # characters before an object that may say what it is
-_TYPE = lazy_pattern(r"\b(?:interface|type)\s+(\w{1,60})(?:\s+extends \w{1,60})?\s*=?\s*(?:\{|([^{};\n]{3,300});)")
+_TYPE = lazy_pattern(
+    r"\b(?:interface|type)\s+(\w{1,60})(?:\s+extends \w{1,60})?\s*=?\s*\{|\b([A-Z]\w{2,60}) = \{(?=['\"])"
+)
 _CLASS = lazy_pattern(
-    r"(?m)^[ \t]*class (\w{1,60})(\([^)\n]{0,100}\))?:[ \t]*\n"
-    r"((?:(?:[ \t]{1,40}[^\n]{1,500}|[ \t]{0,40})(?:\n|$)){1,60})"
+    r"(?m)^[ \t]*class (\w{1,60})(?:\([^)\n]{0,100}\))?:[ \t]*\n((?:(?:[ \t]{1,40}[^\n]{1,500}|[ \t]{0,40})(?:\n"
+    r"|$)){1,60})"
 )
-_FIELD = lazy_pattern(
-    r"(?m)^[ \t]+(\w{1,60})[ \t]*:[ \t]*([^=#\n]{1,200})"
-    r"(?:=[^#\n]*?description=[\"']([^\"'\n]*)[\"'][^\n]*|=[^#\n]*)?(?:#[^\n]*)?$"
-)
+_FIELD = lazy_pattern(r"(?m)^[ \t]+(\w{1,60})[ \t]*:[ \t]*([^=#\n]{1,200})")
 _OPTIONAL = lazy_pattern(
     r"(?:^|[{;,\n])\s*(\w{1,60})(?:\?:|: ?(?:Optional\[|[^\n;,/]{1,100}\|\s?(?:None|null|undefined)\b))"
 )
 _WORD = lazy_pattern(r"\b\w{1,60}\b(?!\s*\??:)")  # but for keys
-_MEMBER = lazy_pattern(r"(?m)^[ \t]+\w{1,60}[ \t]*=[ \t]*([\"'][^\"'\n]{1,60}[\"'])")
 _TYPE_NAMES = r"string|text|integer|int|number|float|boolean|bool|list|array|date"
 _SCHEMA_TYPES = (*NAMES_OF_TYPES, "array")
 _OF_TOOL = lazy_pattern(r"(?i)\b(?:arg(?:ument)?s?|inputs?|param(?:eter)?s?|tools?|functions?)\b")
@@ -447,11 +426,7 @@ _OF_NOTE = (
     r"(?: key| field)?[\s:(–-]{0,4}"
     r"(?:(?:should|must|is|are|which|can|will|be|either|strictly|only|one of)\W{1,3}){0,6}([^\n]{3,160})"
 )
-_LISTING_KEY = lazy_pattern(
-    r"(?i)[\"'`]\w+[\"'`] (?:key|field)s? (?:as|is|being|mapping to|with|containing|holds) an? (?:list|array)"
-)
 _LISTED = lazy_pattern(r"(?i)\b(?:array|list)s? of(?: \w+:?)?\s*$")
-_SEVERAL_AS_JSON = lazy_pattern(rf"(?i)\b{_NUMBER_WORD} (?:\w+ ){{0,2}}\w+s (?:as|in) json\b")
 _SEVERAL = lazy_pattern(
     r"(?i)\b(?:array|list)s? of (?:\w+ )?(?:json )?(?:objects?|items?|records?|elements)\b|\bjson (?:array|list)s?\b"
 )

@@ -44,7 +44,7 @@ from mockserver.model.choosing import (
     refers_back,
     required_of,
 )
-from mockserver.model.closing import without_form
+from mockserver.model.form import without_form
 from mockserver.model.hosted import limit_to_choice, make_hosted_use, write_free_text
 from mockserver.model.instructions import Instructions, read_instructions
 from mockserver.model.loose import with_told_bounds

@@ -179,7 +179,7 @@ def _order() -> _Opening:
 @cache
 def _telling() -> _Opening:
     verbs = "|".join(english("telling", "orders"))
-    return _Opening(rf"(?i)(?:{verbs})\b\s*(?:[^.,:;?!\n]{{0,60}}?\babout\s+|(?:me|us|to me)\s+)?")
+    return _Opening(rf"(?i)(?:{verbs})\b\s*(?:[^.,:;?!\n]{{0,60}}?\babout\s+|(?:me|us|to me)\s+(?:(?:of|on)\s+)?)?")
 
 
 QUESTION_SIGNS = ("?", "？", "؟")

@@ -60,7 +60,6 @@ PHRASINGS["many others"] = [
     ),
     ('Respond with the string "ack" only.', matches("ack")),
     ("If you understand, reply with READY.", matches("READY")),
-    ("Say the magic word: abracadabra", matches("(?i)abracadabra")),
     (
         "You are a judge. If the answer matches the reference, output CORRECT; otherwise output INCORRECT. ¦ Reference: 4. Answer: 4",
         matches("CORRECT|INCORRECT"),
@@ -79,7 +78,6 @@ PHRASINGS["many others"] = [
         "Return a YAML document with the keys service, replicas (integer) and image.",
         matches(r"service: .+\nreplicas: \d+\nimage: .+"),
     ),
-    ("List 3 cities as CSV with columns city,country", matches(r"city,country(\n[^,\n]+,[^,\n]+){3}")),
     (
         'Answer in the form "City: X; Country: Y". Where do I live? I live in Oslo, Norway.',
         matches(r"City: .+; Country: .+"),
@@ -184,9 +182,6 @@ PHRASINGS["N separated"] = [
 ]
 PHRASINGS["exact words"] = [
     ("Please output only the text done", matches("done")),
-    ('Your response should be exactly "42 bananas".', matches("42 bananas")),
-    ("Respond with nothing other than the word stop.", matches("stop")),
-    ("Your answer has to be the word maybe.", matches("maybe")),
     ("Copy this text exactly: a=b; c=d", matches("a=b; c=d")),
 ]
 PHRASINGS["conditional words"] = [
@@ -215,11 +210,6 @@ PHRASINGS["forms"] = [
     (
         'Finish with a line "Final score: <number>". Rate this essay: bees are nice',
         matches(r".*Final score: \d+(\.\d+)?"),
-    ),
-    ("Create CSV data with columns date,amount and 3 rows. CSV only.", matches(r"date,amount(\n[^,\n]+,[^,\n]+){3}")),
-    (
-        "Give me a table in markdown with 2 rows and the columns Name and Role.",
-        matches(r".*\| ?Name ?\| ?Role ?\|\n\|[-:| ]+\|(\n\|[^\n|]+\|[^\n|]+\|){2}"),
     ),
     ("Reply in YAML with name and port only.", matches(r"name: .+\nport: .+")),
     ("Wrap the city in <city> tags. I live in Oslo.", matches(r"(?s).*<city>Oslo</city>.*")),
@@ -282,10 +272,6 @@ PHRASINGS["many others"] += [
         is_json(lambda v: isinstance(v["steps"], list) and isinstance(v["done"], bool)),
     ),
     (
-        "Create 3 user records as JSON (id, username, is_admin).",
-        is_json(lambda v: len(v) == 3 and list(v[0]) == ["id", "username", "is_admin"]),
-    ),
-    (
         "Return a list of objects in JSON with name and population for the 2 biggest cities.",
         rows(2, "name", "population"),
     ),
@@ -303,10 +289,6 @@ PHRASINGS["many others"] += [
     ("Generate five search queries to find papers on sleep. One per line. No numbering.", is_lines(5)),
     ("Give me three keywords for this text separated by commas: Wind turbines produce clean power", is_row(3)),
     ("Make a comma separated list of 4 colors", is_row(4, r"[^,]+")),
-    (
-        "Write a table in markdown with the columns Day and Task, 3 rows.",
-        matches(r"\| ?Day ?\| ?Task ?\|\n\|[-:| ]+\|(\n\|[^\n|]+\|[^\n|]+\|){3}"),
-    ),
     (
         "Reply in this exact format:\nSCORE: <number>\nREASON: <text>\nEssay: bees",
         matches(r"SCORE: \d+(\.\d+)?\nREASON: .+"),
@@ -349,20 +331,12 @@ PHRASINGS["many others"] += [
     ('When you are done reading, answer simply "Done."', matches(r"Done\.?")),
     ('Say "Hi Bob" and stop.', matches("Hi Bob")),
     ("Check the code. If there is nothing to fix, output NO_ISSUES. ¦ print(1)", matches("NO_ISSUES")),
-    (
-        "Respond with CONTINUE unless the user says goodbye, in which case respond with STOP. ¦ tell me more",
-        matches("CONTINUE|STOP"),
-    ),
     ("Produce 3 bullet points on tea.", matches(r"- .+\n- .+\n- .+")),
     ("Write 2 short paragraphs about tea.", lambda t: t.strip().count("\n\n") == 1),
     ("Paraphrase this sentence in 3 ways, numbered 1 to 3: The cat sleeps.", matches(r"1\. .+\n2\. .+\n3\. .+")),
     (
         "Generate 3 sub-queries as a JSON list of strings for: history of tea",
         is_json(lambda v: len(v) == 3 and len(set(v)) == 3),
-    ),
-    (
-        "Show this as an XML document with elements name and age: Tom, 31",
-        matches(r".*<name>Tom</name>.*<age>31</age>.*"),
     ),
     ("Round 3.14159 to 2 decimals. Number only.", matches(r"\d+(\.\d+)?")),
     ("What is 15% of 80? Just the number.", matches("12")),

@@ -84,6 +84,13 @@ def test_a_call_and_then_the_answer(name: str) -> None:
     assert end.endswith(answer.partition("{}")[2])
 
 
+def test_the_arguments_of_a_call_may_be_shown_before_its_name() -> None:
+    shown = '{"name": <function-name>, "arguments": <args-dict>}'
+    assert shown in IN_TAGS
+    rules = IN_TAGS.replace(shown, '{"arguments": <args-dict>, "name": <function-name>}')
+    assert said(Message("system", rules), Message("user", "What is the weather in Oslo?")) == NOTATIONS["tags"][1]
+
+
 @pytest.mark.parametrize("name", NOTATIONS)
 def test_no_call_without_need(name: str) -> None:
     assert "get_weather" not in said(Message("system", NOTATIONS[name][0]), Message("user", "What is 2 + 2?"))

@@ -13,7 +13,6 @@ from mockserver.model.patterns import (
     find_whole_words,
     fullmatch,
     is_encodable,
-    match_end,
     sample,
     sample_text,
 )
@@ -46,8 +45,6 @@ def test_repeats_in_a_row_are_not_too_much() -> None:
 def test_endless_backtracking_is_stopped() -> None:
     with pytest.raises(PatternTimeoutError):
         fullmatch(compile_pattern(SLOW), "a" * 60)
-    with pytest.raises(PatternTimeoutError):
-        match_end(compile_pattern(SLOW), "a" * 60, 0)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from tests.kit.phrasings import (
     check_order,
     is_json,
     is_lines,
-    is_literal,
     is_row,
     keys,
     matches,
@@ -211,16 +210,10 @@ PHRASINGS["N separated"] = [
     ("List the top 4 keywords separated by commas: Rust makes memory safety cheap for systems programmers", is_row(4)),
 ]
 PHRASINGS["exact words"] = [
-    ("Output nothing except the word pear", matches("pear")),
     ("Reply with only the word banana.", matches("banana")),
-    ("Your entire response must be: OK", matches("OK")),
     ("Just say hello world", matches("hello world")),
     ('Respond with the single word "pong".', matches("pong")),
-    ('Do not write anything but "ready".', matches("ready")),
     ("Print exactly this: all systems go", matches("all systems go")),
-    ("Say nothing but the word yes", matches("yes")),
-    ("Answer with the token <END> and nothing more.", matches("<END>")),
-    ("The only thing you should output is the word green.", matches("green")),
     ('Write the word "kiwi" and nothing else.', matches("kiwi")),
     ('Repeat the following sentence word for word: "The quick brown fox."', matches(r'"?The quick brown fox\."?')),
     ("Repeat after me: I love tests", matches("I love tests")),
@@ -254,7 +247,6 @@ PHRASINGS["conditional words"] = [
 PHRASINGS["forms"] = [
     ("What date is 3 days after 2026-11-23? Reply in YYYY-MM-DD format only.", matches(r"\d{4}-\d\d-\d\d")),
     ("When does summer start? Use the format DD/MM/YYYY, nothing else.", matches(r"\d\d/\d\d/\d{4}")),
-    ('Detect the language of "Guten Tag" and reply with only the ISO 639-1 code.', matches("[a-z]{2}")),
     (
         "Classify the text as positive, negative, neutral with a confidence from 0 to 1. Respond in the format: sentiment|confidence\nText: love it",
         matches(r"(positive|negative|neutral)\|(0(\.\d+)?|1(\.0+)?)"),
@@ -262,14 +254,6 @@ PHRASINGS["forms"] = [
     (
         "Think step by step, then give the final answer on the last line as 'Answer: <number>'. If a train travels 60 km per hour for 2 hours, how far does it go?",
         matches(r".*\nAnswer: \d+"),
-    ),
-    (
-        "Output a CSV with header id,name,email and two rows of sample data. No code fence.",
-        matches(r"id,name,email\n[^,\n]+,[^,\n]+,[^,\n]+\n[^,\n]+,[^,\n]+,[^,\n]+"),
-    ),
-    (
-        "Make a markdown table comparing Python and Go with columns Feature, Python, Go and 3 rows.",
-        matches(r"\| Feature \| Python \| Go \|\n\|[-:| ]+\|(\n\|[^\n|]+\|[^\n|]+\|[^\n|]+\|){3}"),
     ),
     (
         "Describe a server as YAML with keys host, port and tags (a list). No explanation.",
@@ -301,10 +285,6 @@ PHRASINGS["number of the option"] = [
         matches("1|2|Passage [12]"),
     ),
     (
-        'Rank these passages by relevance to "dogs": [1] cats [2] dogs [3] birds. Output only like [2] > [1] > [3].',
-        matches(r"\[2\] > \[\d\] > \[\d\]"),
-    ),
-    (
         "Select the most fitting reply (1-3) and respond with just the digit.\n1) Sorry\n2) Thanks\n3) Bye",
         matches("[123]"),
     ),
@@ -314,10 +294,6 @@ PHRASINGS["code"] = [
     (
         "Write a SQL query that counts orders per customer. Return only SQL, no explanation, no markdown.",
         matches(r"(?i)(with|select)(?:(?!```).)*"),
-    ),
-    (
-        "Return a Python list of three strings with fruit names. Only the list.",
-        is_literal(lambda v: len(v) == 3 and all(isinstance(x, str) for x in v)),
     ),
     (
         "Give me a Python function `slugify(text)` that lowercases and replaces spaces by dashes. Only code.",
@@ -330,10 +306,6 @@ PHRASINGS["code"] = [
     (
         "Respond with raw JavaScript, do not use code fences: function named toTitle",
         matches(r"(?:(?!```).)*toTitle(?:(?!```).)*"),
-    ),
-    (
-        "Give me a python dict with keys host and port. Just the dict.",
-        is_literal(lambda v: list(v) == ["host", "port"]),
     ),
     ("Write a regex that matches an email. Output only the regex, without backticks.", matches(r"\S+")),
     (
@@ -392,7 +364,6 @@ PHRASINGS["courtesy"] = [
     ("Good night!", matches(r"(?i).{0,40}(night|bye|care|day).{0,60}")),
     ("You are Botty, a helpful robot. Your name is Botty. ¦ What is your name?", matches(r".*Botty.*")),
     ("You are Aria, the assistant of ACME. ¦ Who are you?", matches(r".*Aria.*")),
-    ("My name is Ada. Greet me by name.", matches(r"(?i)(hello|hi|hey|welcome).{0,20}Ada.{0,60}")),
 ]
 
 

@@ -9,10 +9,10 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
-from mockserver.model import auto, passages, reply
+from mockserver.model import auto
 from mockserver.model.fillers import pick, word_lists
+from mockserver.model.passages import write_plain_prose
 from mockserver.model.topic import languages
-from mockserver.model.triggers import may_order, plain_english
 from tests.determinism.unruled import PROMPTS
 from tests.model.test_more_phrasings import PHRASINGS as MORE
 from tests.model.test_phrasings import PHRASINGS
@@ -71,42 +71,23 @@ def mixed(number: int) -> list[str]:
 def test_what_orders_nothing_is_answered_as_if_it_were_read(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = (*TEXTS, *mixed(300))
     quick = [answers(text) for text in texts]
-    monkeypatch.setattr(passages, "plain_english", lambda call: None)
-    for module in (passages, reply):
-        monkeypatch.setattr(module, "orders_nothing", lambda call: False)
+    monkeypatch.setattr(auto, "write_plain_prose", lambda call, seed: None)
     for text, found in zip(texts, quick, strict=True):
         assert found == answers(text), text
 
 
-def is_english(text: str, rules: str = "") -> bool:
-    messages = (Message("system", rules), Message("user", text))
-    return asked(*messages) is not None
+def is_plain(*messages: Message) -> bool:
+    asked = Call("openai", "chat", "m", HttpRequest("POST", "/"), {}, messages=messages)
+    return write_plain_prose(asked, Seed(1)) is not None
 
 
-def asked(*messages: Message) -> str | None:
-    return plain_english(Call("openai", "chat", "m", HttpRequest("POST", "/"), {}, messages=messages))
-
-
-def test_a_plain_prompt_is_what_the_user_says_last() -> None:
-    first, other, said = (
-        Message("user", "wave"),
-        Message("assistant", "say a, b"),
-        Message("user", "tell me about tides"),
-    )
-    assert asked(first, other, said) == asked(first, said, Message("system", "You are Max.")) == said.text
-    assert asked(first, other) is None
-    assert asked(Message("user", "say a, b"), other, said) is None
-    assert asked(Message("system", "You are Max.")) is None
-    assert asked() is None
-
-
-def test_plain_prompts_are_not_read_for_orders() -> None:
-    plain = [text for text in PLAIN if not may_order(text)]
-    assert {"tell me about tides", "how do magnets pull", "wave"} <= {*plain}
-    assert not may_order("You are a helpful assistant.", ruling=True)
-    assert {"tell me about tides", "wave", "what happened in 1969"} <= {text for text in PLAIN if is_english(text)}
-    assert not any(map(is_english, ("was ist das", "what is the French word", "5 words", "say a, b", "x: y", "a - 1")))
-    assert is_english("wave", "You are Max. " * 700)
-    assert not is_english("wave", "You are Max. " * 900)  # which is too much to remember
-    assert not is_english("wave", "Answer in French.")
-    assert sum(may_order(order) for order, _ in ORDERS) >= len(ORDERS) - 1  # whose system prompt says what is asked
+def test_prompts_that_are_not_read_for_orders() -> None:
+    assert {text for text in PLAIN if is_plain(Message("user", text))} >= {"tell me about tides", "wave"}
+    for text in ("was ist das", "what is the French word", "5 words", "say a, b", "x: y", "a - 1"):
+        assert not is_plain(Message("user", text))
+        assert not is_plain(Message("system", text), Message("user", "wave"))
+    assert not is_plain(Message("user", "wave"), Message("assistant", "hi"))
+    assert not is_plain(Message("system", "You are Max."))
+    assert not is_plain()
+    plain = [order for order, _ in ORDERS if " ¦ " not in order and is_plain(Message("user", order))]
+    assert plain == []

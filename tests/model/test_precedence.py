@@ -140,6 +140,12 @@ def test_the_manual_of_an_agent_orders_no_form() -> None:
     assert said(system(manual), "say hi") != "hi"
 
 
+def test_tags_around_what_a_prompt_quotes_are_no_values() -> None:
+    schema = {"type": "object", "properties": {"reasoning": {"type": "string"}}, "required": ["reasoning"]}
+    answer = said("Grade the answer. <answer>Paris</answer>", response_format="json_schema", schema=schema)
+    assert json.loads(answer) == {"reasoning": "Paris"}
+
+
 def test_a_schema_is_believed_before_what_its_description_tells() -> None:
     told = {"type": "integer", "description": "from 1 to 5", "allOf": [{"minimum": 7}]}
     schema = {"type": "object", "properties": {"stars": told}, "required": ["stars"]}

@@ -111,7 +111,7 @@ INSTRUCTIONS = (
 def test_a_schema_in_the_prompt(text: str) -> None:
     found = find_shape(text)
     assert found is not None
-    assert (found.schema, (found.opening != "")) == (PERSON, False)
+    assert found.schema == PERSON
 
 
 def test_the_properties_of_a_schema_in_the_prompt() -> None:
@@ -181,7 +181,7 @@ def test_asks_for_json(text: str, asked: bool) -> None:
 def test_fences(order: str, fenced: bool) -> None:
     found = find_shape(f"{order} with keys a and b")
     assert found is not None
-    assert (found.opening != "") is fenced
+    assert found.write({}).startswith("```") is fenced
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Values mentioned in a text, and how they become the values of properties.
 
-`reading` finds the mentions: numbers, quoted texts, dates, names, pairs, lists, JSON. `assigning` gives them to
-properties, by the points of `scoring`. Knows texts and JSON Schema's types, no tools.
+`mentions` finds them: numbers, quoted texts, dates, names, pairs, JSON. `assigning` gives them to properties, by the
+points of `evidence`. Knows texts and JSON Schema's types, no tools.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -15,15 +15,16 @@ from mockserver.core.json import Json
 from mockserver.model.arguments.assigning import (
     WHOLE,
     Assignment,
-    Evidence,
     Fits,
     assign,
+    assign_required,
+    find_count_of_items,
+    rank_candidates,
     read_properties,
 )
-from mockserver.model.arguments.reading import read
+from mockserver.model.arguments.mentions import read
 from mockserver.model.arguments.records import split_objects
 from mockserver.model.arguments.values import Mention
-from mockserver.model.arguments.wording import find_count_of_items
 from mockserver.model.vocabulary import ends, parts
 
 __all__ = ["NOTHING", "WHOLE", "Fits", "Mention", "Mentions", "mentions"]
@@ -42,11 +43,6 @@ class Mentions(Struct, frozen=True):
     used: tuple[Mention, ...] = ()
     sparse: bool = False  # for arguments: what nobody says is left out
     later: "tuple[Mentions, ...]" = ()  # of other texts, for properties that this one leaves empty
-    evidence_of: Evidence | None = None  # of all mentions of a text
-
-    @property
-    def _evidence(self) -> Evidence:
-        return self.evidence_of or Evidence(self.text, self.found)
 
     def assigned(
         self, properties: Mapping[str, Json], fits: Fits, *, required: Collection[str] = ()
@@ -59,18 +55,19 @@ class Mentions(Struct, frozen=True):
         """
         if not self.text or not properties:
             return {}, self
-        properties = _first(properties)
+        properties = _take_first(properties)
         assignment = Assignment(self.text, fits, used=list(self.used))
-        assign(assignment, self._evidence, read_properties(properties))
-        later = tuple(other._more(properties, assignment) for other in self.later)
         props = read_properties(properties, required)
+        ranked = rank_candidates(self.text, self.found, props, props)
+        assign(assignment, ranked, props)
+        later = tuple(other._add_more(properties, assignment) for other in self.later)
         missing = tuple(prop for prop in props if prop.required and prop.name not in assignment.given)
         if missing:  # only now: clear values of a later text are better than weak ones of the first
-            left = Evidence(self.text, _left(self.found, assignment.used))
-            assign(assignment, left, missing, among=read_properties(properties))
+            assign_required(assignment, ranked, missing)
+        assignment.sort_similar(props)
         return assignment.given, replace(self._without(assignment.used), later=later)
 
-    def _more(self, properties: Mapping[str, Json], earlier: Assignment) -> "Mentions":
+    def _add_more(self, properties: Mapping[str, Json], earlier: Assignment) -> "Mentions":
         """Add what this text says clearly of the properties that earlier texts leave empty; no text is taken twice."""
 
         def fits(name: str, value: Json) -> bool:
@@ -78,14 +75,15 @@ class Mentions(Struct, frozen=True):
 
         rest = {name: schema for name, schema in properties.items() if name not in earlier.given}
         own = Assignment(self.text, fits, used=list(self.used))
-        assign(own, self._evidence, read_properties(rest), among=read_properties(properties))
+        props = read_properties(rest)
+        assign(own, rank_candidates(self.text, self.found, props, read_properties(properties)), props)
         earlier.given |= own.given
         return self._without(own.used)
 
     def _without(self, used: Sequence[Mention]) -> "Mentions":
         if not used and not self.used:
             return self
-        return replace(self, found=_left(self.found, used), used=tuple(used), evidence_of=None)
+        return replace(self, found=_list_left(self.found, used), used=tuple(used))
 
     def stating(self, values: Mapping[str, Json]) -> "Mentions":
         """Add values for properties by their names, as if the text ended with them."""
@@ -94,14 +92,14 @@ class Mentions(Struct, frozen=True):
             Mention("member", value, end + at, end + at + 1, key=key) for at, (key, value) in enumerate(values.items())
         )
         found = (*self.found, *stated)
-        return replace(self, text=self.text or " ", found=found, evidence_of=None) if values else self
+        return replace(self, text=self.text or " ", found=found) if values else self
 
     def counted(self, name: str) -> "tuple[int | None, Mentions]":
         """Return how many items the text wants of the list with this name, "4 tasks", and the mentions without that."""
         place = find_count_of_items(self.text, self.found, parts(name)[-1:])
         if place is None:
             return None, self
-        return place.value, replace(self, found=_left(self.found, [place]), evidence_of=None)
+        return place.value, replace(self, found=_list_left(self.found, [place]))
 
     def evidence(self, properties: Mapping[str, Json]) -> float:
         """Return the share of an object's properties that the text mentions, from 0 to 1."""
@@ -113,12 +111,10 @@ class Mentions(Struct, frozen=True):
 
         Objects that are `listed`, as items of one list, may have different properties.
         """
-        parts = split_objects(self.text, self.found, _first(properties), listed=listed)
+        parts = split_objects(self.text, self.found, _take_first(properties), listed=listed)
         if len(parts) == 1 and parts[0] == (self.found, ()):
             return (self,)
-        return tuple(
-            replace(self, found=found, used=(*self.used, *others), evidence_of=None) for found, others in parts
-        )
+        return tuple(replace(self, found=found, used=(*self.used, *others)) for found, others in parts)
 
 
 NOTHING = Mentions()
@@ -136,8 +132,7 @@ def mentions(*texts: str) -> Mentions:
 
 @lru_cache(maxsize=8)  # the texts of one request, which are asked again and again
 def _read(text: str) -> Mentions:
-    found = read(text)
-    return Mentions(text, found, evidence_of=Evidence(text, found))
+    return Mentions(text, read(text))
 
 
 def _ends(text: str, most: int) -> str:
@@ -151,10 +146,10 @@ def _is_dense(text: str) -> bool:
     return sum(map(str.isalpha, text)) + text.count(" ") < 0.55 * len(text)
 
 
-def _first(properties: Mapping[str, Json]) -> Mapping[str, Json]:
+def _take_first(properties: Mapping[str, Json]) -> Mapping[str, Json]:
     few = len(properties) <= _MOST_PROPERTIES
     return properties if few else dict(islice(properties.items(), _MOST_PROPERTIES))
 
 
-def _left(found: tuple[Mention, ...], used: Sequence[Mention]) -> tuple[Mention, ...]:
+def _list_left(found: tuple[Mention, ...], used: Sequence[Mention]) -> tuple[Mention, ...]:
     return tuple(mention for mention in found if not any(mention.overlaps(other) for other in used))

@@ -1,43 +1,35 @@
 """Gives the mentions of a text to the properties of an object, the best pairs first, each mention once."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import lru_cache
+from itertools import islice
 
 from msgspec import Struct
 from pydantic_core import to_json
 
 from mockserver.core.json import Json
-from mockserver.model.arguments.free_text import find_announced, find_remainder, kind_of_text
-from mockserver.model.arguments.properties import (
+from mockserver.core.lazy import lazy_pattern
+from mockserver.model.arguments.evidence import (
     ENOUGH,
     ENOUGH_FOR_REQUIRED,
     UNTOLD,
     Property,
-    group_similar,
-    in_order,
     read_item,
     read_property,
     score,
 )
-from mockserver.model.arguments.reading import find_portion, read
+from mockserver.model.arguments.free_text import find_announced, find_remainder
+from mockserver.model.arguments.mentions import LISTED, read
 from mockserver.model.arguments.values import Mention
-from mockserver.model.arguments.wording import (
-    find_boolean,
-    find_bulleted,
-    find_choices,
-    find_count_of_items,
-    find_examples,
-    find_items,
-    find_runs_of_items,
-    remove_name,
-)
 from mockserver.model.budget import spend
-from mockserver.model.vocabulary import heading_of, singular, truth, vocabulary
+from mockserver.model.vocabulary import heading_of, parts, singular, truth, vocabulary, word_list, word_set
 
 Fits = Callable[[str, Json], bool]  # whether the property of this name may have this value
 WHOLE = "answer"  # the name of a value that is no property
+Scored = tuple[int, Mention]
 
 
 class Candidate(Struct, frozen=True):
@@ -49,10 +41,9 @@ class Candidate(Struct, frozen=True):
     is_list: bool = False
 
     @property
-    def rank(self) -> tuple[int, int, int, int]:
+    def rank(self) -> tuple[int, int, int]:
         """Sorts the best first: by points, then by the order of the text, then of the schema."""
-        first = self.mentions[0]
-        return (first.source, -self.points, first.start, self.prop.order)
+        return (-self.points, self.mentions[0].start, self.prop.order)
 
 
 class Assignment(Struct):
@@ -62,52 +53,48 @@ class Assignment(Struct):
     fits: Fits
     given: dict[str, Json] = {}
     used: list[Mention] = []
-    matches: dict[str, Candidate] = {}
+    places: dict[str, Mention] = {}  # of single values
 
     def take(self, match: Candidate) -> bool:
         """Give a property its value, unless it has one, its mentions are used or no form of them fits."""
-        name = match.prop.name
-        if name in self.given or any(self._is_used(mention, match.prop) for mention in match.mentions):
+        name, used = match.prop.name, self.used
+        if match.prop.semantic_type == "currency":  # an amount of money says two things
+            used = [other for other in used if other.kind in ("currency", "money")]
+        if name in self.given or any(mention.overlaps(other) for mention in match.mentions for other in used):
             return False
-        value = self._fitting(match.prop, _values_of(self.text, match))
+        value = next((value for value in _list_values(self.text, match) if self.fits(name, value)), None)
         if value is None:
             return False
-        self.given[name], self.matches[name] = value, match
+        self.given[name] = value
         self.used.extend(match.mentions)
+        self.places |= {} if match.is_list else {name: match.mentions[0]}
         return True
+
+    def sort_similar(self, props: Sequence[Property]) -> None:
+        """Give properties that differ in a letter or a number, as a and b, their values in the order of the text."""
+        groups: dict[tuple[str, ...], list[str]] = {}
+        for prop in sorted(props, key=lambda prop: prop.name):
+            if (
+                prop.name in self.places
+                and (rest := tuple(word for word in prop.words if not _is_sign(word))) != prop.words
+            ):
+                groups.setdefault((*prop.types, "", *rest), []).append(prop.name)
+        for names in groups.values():
+            found = sorted((self.places[name] for name in names), key=lambda mention: mention.start)
+            if len(found) == 2 and found[1].cue == "from" != found[0].cue:  # "12 from 50" begins with 50
+                found.reverse()
+            values = {mention.start: self.given[name] for name in names for mention in (self.places[name],)}
+            if len(names) > 1 and all(mention.kind not in ("pair", "member") for mention in found):
+                self.given |= {name: values[mention.start] for name, mention in zip(names, found, strict=True)}
 
     def take_text(self, prop: Property, place: tuple[int, int] | None) -> None:
         if place and self.fits(prop.name, self.text[slice(*place)]):
             self.given[prop.name] = self.text[slice(*place)]
             self.used.append(Mention("free", self.text[slice(*place)], *place))
 
-    def reorder(self, group: Sequence[Property]) -> None:
-        """Give similar properties, such as `first` and `second`, their values in the order of the text."""
-        taken = [self.matches[prop.name] for prop in group if prop.name in self.matches]
-        if len(taken) < 2 or any(each.is_list or each.mentions[0].kind in _KEYED for each in taken):
-            return
-        ordered = in_order([(match.prop, match.mentions[0]) for match in taken])
-        found = {prop.name: self._fitting(prop, values(self.text, mention, prop)) for prop, mention in ordered}
-        if None not in found.values():
-            self.given |= found
 
-    def _fitting(self, prop: Property, candidates: Iterable[Json]) -> Json:
-        return next((value for value in candidates if self.fits(prop.name, value)), None)
-
-    def _is_used(self, mention: Mention, prop: Property) -> bool:
-        used: Iterable[Mention] = self.used
-        if prop.semantic_type == "currency" and mention.kind in _AMOUNTS:
-            used = (other for other in self.used if other.kind in _AMOUNTS)
-        return any(map(mention.overlaps, used))
-
-
-def _values_of(text: str, match: Candidate) -> Iterator[Json]:
-    if not match.is_list:
-        yield from values(text, match.mentions[0], match.prop)
-        return
-    item = read_item(match.prop)
-    found = [next(values(text, mention, item), None) for mention in match.mentions]
-    yield [value for value in found if value is not None]
+def _is_sign(word: str) -> bool:
+    return (len(word) == 1 and word.isalpha()) or (word.isdecimal() and len(word) < 4)
 
 
 def read_properties(properties: Mapping[str, Json], required: Collection[str] = ()) -> tuple[Property, ...]:
@@ -131,34 +118,8 @@ def _read_properties(properties: Mapping[str, Json], required: frozenset[str]) -
         yield read_property(name, schema, order, required=name in required)
 
 
-class Evidence:
-    """What the mentions of a text say of properties: the candidates, the best first; those asked for again are kept."""
-
-    __slots__ = ("_found", "_kept", "_room", "_text")
-
-    def __init__(self, text: str, found: Sequence[Mention]) -> None:
-        self._text, self._found, self._room = text, found, _MOST_KEPT
-        self._kept: dict[tuple[int, int], tuple[Sequence[Property], Sequence[Property], Sequence[Candidate]]] = {}
-
-    def rank(self, props: Sequence[Property], among: Sequence[Property] = ()) -> Sequence[Candidate]:
-        """Return the candidates for properties, which may be some `among` others; none where that is too much work."""
-        if not spend(len(props) * min(len(self._found), _most_looked_at(props))):
-            return ()
-        key = (id(props), id(among))  # which are kept with what is known of them
-        if key in self._kept:
-            return self._kept[key][2]
-        ranked = sorted(find_candidates(self._text, self._found, props, among=among), key=lambda match: match.rank)
-        if len(ranked) < self._room:
-            self._room -= len(ranked)
-            self._kept[key] = props, among, ranked
-        return ranked
-
-
-def assign(
-    assignment: Assignment, evidence: Evidence, props: Sequence[Property], *, among: Sequence[Property] = ()
-) -> None:
-    """Fill properties, which may be some `among` others, with what the mentions say."""
-    ranked = evidence.rank(props, among)
+def assign(assignment: Assignment, ranked: Sequence[Candidate], props: Sequence[Property]) -> None:
+    """Fill properties with what the mentions say clearly, the best candidates first."""
     for match in ranked:
         if match.points >= ENOUGH:
             assignment.take(match)
@@ -170,132 +131,275 @@ def assign(
             if value is not None and assignment.fits(prop.name, value):
                 assignment.given[prop.name] = value
         elif _takes_free_text(prop):
-            kind = kind_of_text(prop.semantic_type, prop.words)
-            assignment.take_text(prop, find_announced(assignment.text, kind, assignment.used))
+            assignment.take_text(prop, find_announced(assignment.text, _kind_of_text(prop), assignment.used))
+
+
+def assign_required(assignment: Assignment, ranked: Sequence[Candidate], props: Sequence[Property]) -> None:
+    """Fill properties that are required on weaker evidence too, down to the phrase that is left."""
+    names = {prop.name for prop in props}
+    ranked = [match for match in ranked if match.prop.name in names]
     for match in ranked:
-        if match.prop.required and match.points >= ENOUGH_FOR_REQUIRED:
+        if match.points >= ENOUGH_FOR_REQUIRED:
             assignment.take(match)
-    _fill_required(assignment, ranked, props)
-    for group in group_similar(among or props):
-        assignment.reorder(group)
+
+    def list_missing() -> list[Property]:
+        return [prop for prop in props if prop.name not in assignment.given]
+
+    def take_any(prop: Property, more_than: int) -> None:
+        any(assignment.take(match) for match in ranked if match.prop is prop and match.points > more_than)
+
+    for prop in list_missing():
+        if prop.semantic_type == "title":
+            take_any(prop, 5)
+        if _takes_free_text(prop) and prop.name not in assignment.given:
+            assignment.take_text(prop, find_remainder(assignment.text, _kind_of_text(prop), assignment.used))
+    for numeric in (True, False):
+        rest = [prop for prop in list_missing() if prop.numeric == numeric]
+        if len(rest) == 1 and not rest[0].choices:  # a phrase is better for a text than a stray word
+            take_any(rest[0], 6 if not numeric and rest[0].semantic_type == "" else 0)
+    for match in ranked:
+        if match.mentions[0].kind in _NAMES and match.points >= _WEAK and not match.is_list:
+            assignment.take(match)
+    rest = [prop for prop in list_missing() if prop.takes_text]
+    if len(rest) == 1 and (rest[0].semantic_type == "" or rest[0].semantic_type in _FREE_TEXTS):
+        assignment.take_text(rest[0], find_remainder(assignment.text, "", assignment.used))
 
 
-def find_candidates(
-    text: str, found: Sequence[Mention], props: Sequence[Property], *, among: Sequence[Property] = ()
-) -> Iterator[Candidate]:
-    """The pairs of property and mention that speak for each other at all."""
-    known = frozenset(word for prop in among or props for word in prop.words)
-    heads = frozenset(word for word in known if len(word) > 1) - UNTOLD
-    half = _most_looked_at(props) // 2
+def rank_candidates(
+    text: str, found: Sequence[Mention], props: Sequence[Property], among: Sequence[Property] = ()
+) -> Sequence[Candidate]:
+    """Return the pairs of property and mention that speak for each other, best first; none if that is too much work."""
+    half = max(20, _MOST_PAIRS // max(1, len(props))) // 2
     looked_at = found if len(found) <= 2 * half else (*found[:half], *found[-half:])  # the middle tells least
-    for prop in props:
-        if prop.choices:
-            yield from (Candidate(points, prop, (mention,)) for points, mention in find_choices(text, prop))
-            scored = ((score(each, prop), each) for each in looked_at if each.kind in _KEYED or each.kind == "number")
-            yield from (Candidate(points, prop, (mention,)) for points, mention in scored if points > 0)
-            continue
-        if "array" in prop.types:
-            yield from _lists(text, looked_at, prop)
-        portion = find_portion(prop.words, known)
-        for mention in looked_at:
-            points = 62 if mention.kind == portion else score(mention, prop)
-            if points > 0 and _is_of_other(mention, heads, prop):
-                points -= _AGAINST_OTHERS
-            if points > 0 and not (mention.kind == "words" and _is_only_names(mention, heads, prop)):
-                yield Candidate(points, prop, (mention,))
-        if _takes_text(prop):
-            yield from (Candidate(_AN_EXAMPLE, prop, (mention,)) for mention in find_examples(text, prop))
-            parts = filter(None, (remove_name(each, prop) for each in looked_at))
-            yield from (Candidate(_WITH_NAME, prop, (part,)) for part in parts)
+    if not spend(len(props) * len(looked_at)):
+        return ()
+    heads = frozenset(word for prop in among or props for word in prop.words if len(word) > 1) - UNTOLD
+    every = (match for prop in props for match in _find_candidates(text, looked_at, prop, heads))
+    return sorted(every, key=lambda match: match.rank)
 
 
-def _most_looked_at(props: Sequence[Property]) -> int:
-    return max(20, _MOST_PAIRS // max(1, len(props))) // 2 * 2
+def _find_candidates(
+    text: str, found: Sequence[Mention], prop: Property, heads: Collection[str]
+) -> Iterator[Candidate]:
+    if prop.choices:
+        yield from (Candidate(points, prop, (mention,)) for points, mention in find_choices(text, prop))
+        found = [each for each in found if each.kind in _NAMED_VALUES]
+    if "array" in prop.types:
+        yield from _find_lists(text, found, prop)
+    for mention in found:
+        points = score(mention, prop)
+        counted = singular(mention.unit) if mention.kind == "number" and len(mention.unit) > 3 else ""
+        if points > 0 and any(word in heads and word not in prop.words for word in (*mention.before[:1], counted)):
+            points -= _AGAINST_OTHERS
+        if points > 0 and not (mention.kind == "words" and _is_only_names(mention, (*heads, *prop.words))):
+            yield Candidate(points, prop, (mention,))
+    if prop.takes_text:
+        for hint in sorted(prop.hints)[:_MOST_EXAMPLES]:
+            places = _find_runs(text, parts(hint) or (hint,))
+            yield from (Candidate(48, prop, (Mention("words", text[slice(*at)], *at),)) for at in places)
+        rests = filter(None, (_remove_name(each, prop) for each in found))
+        yield from (Candidate(44, prop, (rest,)) for rest in rests)
 
 
-def _is_of_other(mention: Mention, heads: Collection[str], prop: Property) -> bool:
-    counted = singular(mention.unit) if mention.kind == "number" and len(mention.unit) > 3 else ""
-    return any(word in heads and word not in prop.words for word in (*mention.before[:1], counted))
+def _is_only_names(mention: Mention, names: Collection[str]) -> bool:
+    return all(word in names for word in map(singular, str(mention.value).split(" ")))
 
 
-def _is_only_names(mention: Mention, heads: Collection[str], prop: Property) -> bool:
-    return all(word in heads or word in prop.words for word in map(singular, str(mention.value).split(" ")))
+def _remove_name(mention: Mention, prop: Property) -> Mention | None:
+    """The rest of a phrase that begins or ends with the property's name: "namespace prod", "the web app"."""
+    words = mention.value.split(" ") if mention.kind in ("words", "name") and isinstance(mention.value, str) else ()
+    if not 1 < len(words) < 6 or len(prop.words[-1]) < 3:
+        return None
+    if singular(words[0]) == prop.words[-1] and len(words[1]) > 1:
+        return Mention("words", " ".join(words[1:]), mention.start + len(words[0]) + 1, mention.end)
+    announced = mention.unit == "the" or (mention.cue in ("in", "as") and len(words) == 2)
+    if mention.kind != "words" or prop.semantic_type == "person" or not announced:
+        return None
+    end = mention.end - len(words[-1]) - 1
+    last = singular(words[-1])
+    is_named = last == prop.words[-1] or prop.semantic_type == "path" == heading_of("semantic_types").get(last)
+    return Mention("words", " ".join(words[:-1]), mention.start, end) if is_named else None
 
 
-def _lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator[Candidate]:
+def _takes_free_text(prop: Property) -> bool:
+    return prop.takes_text and prop.semantic_type in _FREE_TEXTS
+
+
+def _kind_of_text(prop: Property) -> str:
+    """Which kind of free text a property takes: text, message, reason, task, topic, query, expression..."""
+    named = set(prop.words)
+    kind = next((kind for kind, words in _KINDS_OF_TEXT.items() if named & words), "")
+    if kind or prop.semantic_type != "text":
+        return kind or prop.semantic_type
+    return "message" if named.isdisjoint(_WHOLE_TEXTS) else "text"
+
+
+# Words of the text itself
+
+
+@lru_cache(maxsize=32)
+def _index(text: str) -> tuple[tuple[tuple[str, int, int], ...], Mapping[str, list[int]]]:
+    words = tuple((singular(found[0]), found.start(), found.end()) for found in _WORD.finditer(text))
+    places: dict[str, list[int]] = {}
+    for at, (word, _, _) in enumerate(words):
+        places.setdefault(word, []).append(at)
+    return words, places
+
+
+def _find_runs(text: str, pieces: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+    words, places = _index(text)
+    for at in places.get(pieces[0], ())[:_MOST_PLACES]:
+        if tuple(word for word, _, _ in words[at : at + len(pieces)]) == pieces:
+            yield words[at][1], words[at + len(pieces) - 1][2]
+
+
+def find_choices(text: str, prop: Property) -> Iterator[Scored]:
+    for choice in prop.choices[:_MOST_CHOICES]:
+        for points, (start, end) in _find_choice(text, choice) if isinstance(choice, str) and choice else ():
+            denied = _DENIED.search(text[max(0, start - 20) : start])
+            yield points - (40 if denied else 0), Mention("choice", choice, start, end)
+
+
+def _find_choice(text: str, choice: str) -> Iterator[tuple[int, tuple[int, int]]]:
+    pieces = parts(choice) or (choice.lower(),)
+    exact = [*_find_runs(text, pieces)] or [*_find_runs(text, ("".join(pieces),))]
+    if len(choice) == 1:
+        exact = [at for at in exact if text[slice(*at)] == choice and not choice.islower()]
+    common = len(pieces) == 1 and pieces[0] in word_set("common")
+    yield from ((36 if common else 62, place) for place in exact)
+    for other in () if exact else _other_names(choice):
+        yield from ((50, place) for place in _find_runs(text, parts(other) if other[0].isalnum() else (other,)))
+
+
+@lru_cache(maxsize=4096)
+def _other_names(choice: str) -> Sequence[str]:
+    lowered = choice.lower()
+    languages = [name for name, code in heading_of("language_codes").items() if lowered in (code, f"{code}-{code}")]
+    is_currency = len(choice) == 3 and choice.isupper()
+    coins = [name for name, code in heading_of("currencies").items() if code == choice] if is_currency else []
+    return (*word_list("choices").get(lowered, ()), *languages, *coins)
+
+
+def find_boolean(text: str, prop: Property) -> bool | None:
+    """What the text says of a property that is true or false; None where it says nothing."""
+    words = tuple(word for word in prop.words if word not in _AUXILIARY) or prop.words
+    places = (*_find_runs(text, words), *_find_runs(text, ("".join(words),)))
+    if not places:
+        tokens, length = _index(text)[0], len(words)
+        starts = range(len(tokens) - length + 1)
+        alike = (at for at in starts if all(map(_is_form, [word for word, _, _ in tokens[at : at + length]], words)))
+        places = tuple((tokens[at][1], tokens[at + length - 1][2]) for at in islice(alike, 1))
+    if not places:
+        return None
+    start, end = places[0]
+    after = _STATED.match(text[end : end + 30])
+    if after and "." not in after[0] and (stated := truth(after[1])) is not None:
+        return stated
+    clause = _CLAUSES.split(text[max(0, start - 40) : start].lower())[-1]
+    before = [word.replace("’", "'") for word in re.findall(r"[\w'’]+", clause)[-4:]]
+    said = (word for word in reversed(before) if word in word_set("negations") | word_set("affirmations"))
+    return next(said, "yes") not in word_set("negations")
+
+
+@lru_cache(maxsize=8192)
+def _is_form(word: str, name: str) -> bool:
+    short, long = sorted((word, name), key=len)
+    return word == name or (
+        len(short) >= 4 and long.startswith(short[: max(4, len(short) - 1)]) and len(long) - len(short) <= 4
+    )
+
+
+# Lists
+
+
+def _find_lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator[Candidate]:
     item = read_item(prop)
     if "object" in item.types:
         return
     if item.choices:
         scored = [pair for pair in find_choices(text, item) if pair[0] >= ENOUGH]
     else:
-        scored = list(find_items(found, item, prop))
+        scored = [*_find_items(found, item, prop)]
         if "string" in item.types:
-            if lines := find_bulleted(text):
-                yield Candidate(80, prop, lines, True)
-            elif (count := find_count_of_items(text, found, _nouns(prop))) is not None and count.value > 1:
-                # "three colours" says how many there are, not which
-                runs = find_runs_of_items(text, [pair for pair in scored if not pair[1].overlaps(count)], item)
-                yield from (Candidate(points, prop, group, True) for points, group in runs if len(group) > 1)
+            lines = [*_BULLETS.finditer(text)][:_MOST_ITEMS]
+            if len(lines) > 1:
+                yield Candidate(
+                    80, prop, tuple(Mention("quoted", each[1].strip(), *each.span(1)) for each in lines), True
+                )
+            count = find_count_of_items(text, found, () if prop.name == WHOLE else prop.words[-1:])
+            if count is not None and count.value > 1:  # "three colours" says how many there are, not which
+                scored = [pair for pair in scored if not pair[1].overlaps(count)]
+                yield from (each for each in _group_items(text, scored, prop, item) if len(each.mentions) > 1)
                 return
-            scored = [pair for pair in scored if pair[1].kind != "words" or not _is_only_names(pair[1], (), prop)]
-    yield from (Candidate(points, prop, group, True) for points, group in find_runs_of_items(text, scored, item))
+            scored = [pair for pair in scored if pair[1].kind != "words" or not _is_only_names(pair[1], prop.words)]
+    yield from _group_items(text, scored, prop, item)
 
 
-def _nouns(prop: Property) -> tuple[str, ...]:
-    return () if prop.name == WHOLE else prop.words[-1:]
+def _find_items(found: Sequence[Mention], item: Property, prop: Property) -> Iterator[Scored]:
+    for said in found:
+        if said.kind in _KINDS_OF_ITEMS:
+            mention = _remove_name(said, prop) or said
+            points = max(score(mention, item), score(mention, prop))
+            plain = item.semantic_type in ("", "number") and item.numeric and mention.kind in ("number", "money")
+            wordy = "string" in item.types and item.semantic_type in ("", "title", "text", "query")
+            if points >= 10 or plain or (wordy and mention.kind in ("words", "name") and points > -10):
+                yield max(points, 10), mention
 
 
-def _takes_text(prop: Property) -> bool:
-    return ("string" in prop.types or not prop.types) and not prop.choices and not prop.format
-
-
-def _takes_free_text(prop: Property) -> bool:
-    return _takes_text(prop) and prop.semantic_type in _FREE_TEXTS
-
-
-def _fill_required(assignment: Assignment, ranked: Sequence[Candidate], props: Sequence[Property]) -> None:
-    def take_any(prop: Property, more_than: int) -> bool:
-        return any(assignment.take(match) for match in ranked if match.prop is prop and match.points > more_than)
-
-    def take_rest(prop: Property, kind: str) -> None:
-        assignment.take_text(prop, find_remainder(assignment.text, kind, assignment.used))
-
-    def left(props: Iterable[Property]) -> list[Property]:
-        return [prop for prop in props if prop.name not in assignment.given]
-
-    missing = left(prop for prop in props if prop.required)
-    for prop in missing:
-        if prop.semantic_type == "title" and take_any(prop, 5):
+def _group_items(text: str, scored: Sequence[Scored], prop: Property, item: Property) -> Iterator[Candidate]:
+    """Mentions that stand one after the other, with the points of each group."""
+    runs: list[list[Scored]] = []
+    for points, mention in sorted(scored, key=lambda pair: (pair[1].start, -pair[0])):
+        last = runs[-1][-1][1] if runs else None
+        if last and mention.start < last.end:
             continue
-        if _takes_free_text(prop):
-            take_rest(prop, kind_of_text(prop.semantic_type, prop.words))
-    for numeric in (True, False):
-        rest = left(prop for prop in missing if prop.numeric == numeric)
-        if len(rest) == 1 and not rest[0].choices:  # a phrase is better for a text than a stray word
-            take_any(rest[0], 6 if not numeric and rest[0].semantic_type == "" else 0)
-    for match in ranked:
-        if match.prop in missing and match.mentions[0].kind in _NAMES and match.points >= _WEAK and not match.is_list:
-            assignment.take(match)
-    rest = left(filter(_takes_text, missing))
-    if len(rest) == 1 and (rest[0].semantic_type == "" or rest[0].semantic_type in _FREE_TEXTS):
-        take_rest(rest[0], "")
+        near = last and item.numeric and item.semantic_type in ("number", "") and mention.start - last.end < 30
+        if last and (near or LISTED.fullmatch(text, last.end, mention.start)):
+            runs[-1].append((points, mention))
+        else:
+            runs.append([(points, mention)])
+    for run in runs:
+        best = max(points for points, _ in run)
+        yield Candidate(best + 24 * (len(run) > 1), prop, tuple(mention for _, mention in run), is_list=True)
 
 
-def values(text: str, mention: Mention, prop: Property) -> Iterator[Json]:
+def find_count_of_items(text: str, found: Sequence[Mention], nouns: Collection[str]) -> Mention | None:
+    """Find where a text says how many items it wants: `4 tasks`, `five European capitals`; without a noun, of any."""
+    for mention in found:
+        if mention.kind == "number" and isinstance(mention.value, int):
+            end, following = mention.end, _NEXT_WORDS.match(text, mention.end)
+            for word in following[0].split() if following else ():
+                end, one = end + 1 + len(word), singular(word.lower())
+                if any(_is_form(one, noun) for noun in nouns) or (not nouns and one != word.lower()):
+                    return Mention("count", mention.value, mention.start, end)
+    return None
+
+
+# Values
+
+
+def _list_values(text: str, match: Candidate) -> Iterator[Json]:
+    if not match.is_list:
+        yield from convert(text, match.mentions[0], match.prop)
+        return
+    item = read_item(match.prop)
+    found = [next(convert(text, mention, item), None) for mention in match.mentions]
+    yield [value for value in found if value is not None]
+
+
+def convert(text: str, mention: Mention, prop: Property) -> Iterator[Json]:
     """The values of a property's types that a mention can stand for, the likeliest first."""
-    if not prop.types:
-        yield from [mention.value] if isinstance(mention.value, dict | list) else _as_string(text, mention, prop)
-    for kind in prop.types:
+    for kind in prop.types or ("any",):
         match kind:
-            case "string":
+            case "any" if isinstance(mention.value, dict | list):
+                yield mention.value
+            case "string" | "any":
                 yield from _as_string(text, mention, prop)
             case "integer" | "number":
                 yield from _as_number(mention, prop, whole=kind == "integer")
             case "boolean":
                 value = truth(mention.value) if isinstance(mention.value, str) else mention.value
-                if isinstance(value, bool):
-                    yield value
+                yield from [value] if isinstance(value, bool) else ()
             case "object" if isinstance(mention.value, Mapping):
                 yield mention.value
             case "array" if isinstance(mention.value, list):
@@ -314,7 +418,7 @@ def _as_string(text: str, mention: Mention, prop: Property) -> Iterator[str]:
             yield heading_of("currencies").get(str(mention.value).lower()) or str(mention.value)
         case _ if isinstance(mention.value, str):
             if mention.kind in _WRITTEN and prop.format:
-                yield from _within(mention.value, prop)
+                yield from (str(each) for each in _read_within(mention.value, prop))
             yield mention.value
         case _ if not isinstance(mention.value, dict | list | bool):
             written = str(mention.value) if mention.kind == "member" else text[mention.start : mention.end].strip()
@@ -331,8 +435,7 @@ def _as_moment(mention: Mention, prop: Property) -> Iterator[str]:
         time = time.rstrip("Z")
         has_seconds = time.count(":") > 1
         if prop.format:
-            full = time if has_seconds else f"{time}:00"
-            yield from (f"{full}Z", full)
+            yield from (f"{time if has_seconds else f'{time}:00'}{zone}" for zone in ("Z", ""))
         yield time.removesuffix(":00") if has_seconds else time
     else:
         yield mention.value
@@ -341,9 +444,9 @@ def _as_moment(mention: Mention, prop: Property) -> Iterator[str]:
 def _as_number(mention: Mention, prop: Property, *, whole: bool) -> Iterator[int | float]:
     number = mention.value
     if mention.kind == "duration":
-        number = _in_unit(mention, prop)
+        number = _convert_duration(mention, prop)
     elif isinstance(number, str) and mention.kind in _WRITTEN:
-        yield from _within(number, prop)
+        yield from _read_within(number, prop)
         return
     elif isinstance(number, bool) or not isinstance(number, int | float):
         return
@@ -355,7 +458,8 @@ def _as_number(mention: Mention, prop: Property, *, whole: bool) -> Iterator[int
         yield number
 
 
-def _in_unit(mention: Mention, prop: Property) -> float:
+def _convert_duration(mention: Mention, prop: Property) -> float:
+    """A duration in the unit that the property's name or description says, else as it is said."""
     about = str(prop.schema.get("description") or "").lower()
     unit = next((word for word in reversed(prop.words) if word in _SECONDS), None)
     unit = unit or next((word for word in ("millisecond", "second", "minute", "hour", "day") if word in about), None)
@@ -364,24 +468,39 @@ def _in_unit(mention: Mention, prop: Property) -> float:
     return int(amount) if amount == int(amount) else float(round(amount, 6))
 
 
-def _within(written: str, prop: Property) -> Iterator[Json]:
+def _read_within(written: str, prop: Property) -> Iterator[Json]:
     for mention in read(written[:500]):
         if mention.kind not in _WRITTEN and mention.kind not in ("name", "words"):
-            yield from values(written, mention, prop)
+            yield from convert(written, mention, prop)
 
 
 _MOST_CACHED, _LONGEST_CACHED = 60, 20_000  # properties, and bytes of them as JSON
 _STEPS_OF_PROPERTY = 4  # what reading a property costs, as compared with a pair
 _MOST_PAIRS = 12_000  # of a mention and a property that are looked at
-_MOST_KEPT = 5_000  # candidates that are kept of a text
-_AN_EXAMPLE, _WITH_NAME = 48, 44  # points of an example of the description, of a phrase with the property's name
+_MOST_CHOICES, _MOST_EXAMPLES, _MOST_PLACES, _MOST_ITEMS = 300, 20, 20, 100
 _WEAK = 8  # points from which a name is better than nothing for a required property
 _AGAINST_OTHERS = 24  # points against a mention with the name of another property before it
-_KEYED = vocabulary("pair member")
-_WRITTEN = _KEYED | {"quoted"}
-_AMOUNTS = ("currency", "money")
+_NAMED_VALUES = vocabulary("pair member number")
+_WRITTEN = vocabulary("pair member quoted")
 _NAMES = vocabulary("name quoted id slug channel uuid host ip")
 _FREE_TEXTS = vocabulary("text query code command expression title")
+_KINDS_OF_TEXT = {
+    "reason": vocabulary("reason cause justification"),
+    "task": vocabulary("task todo goal objective reminder"),
+    "topic": vocabulary("topic subject theme about interest"),
+    "question": vocabulary("question"),
+}
+_WHOLE_TEXTS = vocabulary("text input content sentence phrase paragraph document")
+_WORD = lazy_pattern(r"[^\W_]+(?:['’](?:t|s|re|ve|ll|d|m)\b)?|[°€$£][CFK]?|(?<![^\W\d_])[+*/-]")
+_STATED = lazy_pattern(r"\s*(?:is|are|was|to|[:=]|set to|should be|turned)?\s*([^\W\d_]+)")
+_DENIED = lazy_pattern(r"(?i)\b(?:not|no|nicht|without|non)\W+$")
+_CLAUSES = lazy_pattern(r"[.;!?\n,:]|\band\b|\bbut\b|\bund\b")
+_AUXILIARY = vocabulary("is has should include enable enabled use with do allow needs need want be are only")
+_BULLETS = lazy_pattern(r"(?m)^[ \t]{0,12}(?:[-*•]|\d{1,3}[.)])[ \t]{1,4}(\S[^\n]{0,500})$")
+_NEXT_WORDS = lazy_pattern(r"(?: [\w-]{1,30}){1,3}")
+_KINDS_OF_ITEMS = vocabulary(
+    "number money quoted name words email url id channel date path phone ip host uuid address version color"
+)
 _SECONDS: Mapping[str, float] = {
     **dict.fromkeys(("ms", "millisecond", "millis"), 0.001),
     **dict.fromkeys(("s", "sec", "second"), 1),

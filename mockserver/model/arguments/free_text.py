@@ -5,17 +5,9 @@ from collections.abc import Iterable, Iterator
 
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.values import Mention
-from mockserver.model.arguments.wording import Place
 from mockserver.model.vocabulary import vocabulary, word_set
 
-
-def kind_of_text(semantic_type: str, words: Iterable[str]) -> str:
-    """Return which kind of free text a property takes: text, message, reason, task, topic, query, expression..."""
-    named = set(words)
-    kind = next((kind for kind, words in _KINDS.items() if named & words), "")
-    if kind or semantic_type != "text":
-        return kind or semantic_type
-    return "message" if named.isdisjoint(_WHOLE_TEXTS) else "text"
+Place = tuple[int, int]  # where something starts and ends
 
 
 def find_announced(text: str, kind: str, used: Iterable[Mention]) -> Place | None:
@@ -148,13 +140,6 @@ _CUES: dict[str, tuple[re.Pattern[str], ...]] = {
     "query": (_ASKING, _ABOUT, _COLON),
     "title": (_COLON, _ABOUT, _TELLING),
 }
-_KINDS = {
-    "reason": vocabulary("reason cause justification"),
-    "task": vocabulary("task todo goal objective reminder"),
-    "topic": vocabulary("topic subject theme about interest"),
-    "question": vocabulary("question"),
-}
-_WHOLE_TEXTS = vocabulary("text input content sentence phrase paragraph document")
 _QUESTIONS = ("query", "message", "text", "task", "topic", "")
 _BLANK_LINE = lazy_pattern(r"\n\n")
 _NEXT_REQUEST = lazy_pattern(

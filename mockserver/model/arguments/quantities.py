@@ -6,10 +6,11 @@ from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from itertools import pairwise
+from math import isinf
 
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import FROZEN_AT
-from mockserver.model.arguments.values import Mention, value_of, whole_if_equal
+from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import folded, heading_of, prepositions_of, word_set
 
 TODAY = datetime.fromtimestamp(FROZEN_AT, UTC).date()
@@ -59,7 +60,7 @@ def find_numbers(text: str) -> Iterator[Mention]:
 
 def _read_number(text: str, found: re.Match[str], number: int | float) -> Iterator[Mention]:
     scale = (found["scale"] or "").strip().lower()
-    number = whole_if_equal(round(number * _SCALES[scale], 6)) if scale in _SCALES else number
+    number = _whole_if_equal(round(number * _SCALES[scale], 6)) if scale in _SCALES else number
     number = -number if found["sign"] in ("-", "−") else number
     unit, start, end = found["glued"] or "", found.start() + found[0].startswith(" "), found.end()
     place = (end - len(unit), end)
@@ -130,6 +131,26 @@ def _sum_words(text: str, run: Sequence[re.Match[str]]) -> Iterator[Mention]:
     yield from _with_unit(total + group, where, unit[1] if unit else "", unit.span(1) if unit else where)
 
 
+def value_of(digits: str) -> int | float:
+    """Return the number that digits with separators of any country mean. Raise OverflowError where it is too large."""
+    digits = re.sub(r"['’\u00a0\u202f ]", "", digits)
+    if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", digits):
+        digits = digits.replace(",", "")
+    elif re.fullmatch(r"\d{1,3}(\.\d{3})+,\d+|\d{1,3}(\.\d{3}){2,}", digits):
+        digits = digits.replace(".", "").replace(",", ".")
+    digits = digits.replace(",", ".")
+    if digits.isdecimal():
+        return int(digits)
+    return _whole_if_equal(float(digits))
+
+
+def _whole_if_equal(number: float) -> int | float:
+    """Return an int for a whole number. Raise OverflowError for infinity."""
+    if isinf(number):
+        raise OverflowError
+    return int(number) if number == number // 1 and abs(number) < 1e15 else number
+
+
 def find_moments(text: str) -> Iterator[Mention]:
     """The dates of a text, after those with a time; and the times that "at" makes sure.
 
@@ -153,7 +174,7 @@ def find_moments(text: str) -> Iterator[Mention]:
     yield from (time for time in spoken if _AT.search(text, max(0, time.start - 6), time.start))
 
 
-def pieces(moment: Mention, text: str) -> Iterator[Mention]:
+def split_moment(moment: Mention, text: str) -> Iterator[Mention]:
     """The date and the time of a moment."""
     written = text[moment.start : moment.end]
     if stamp := _STAMP.match(written):
@@ -292,7 +313,7 @@ def find_durations(text: str) -> Iterator[Mention]:
         total += lengths[0] / 2 if rest == "half" else int(rest or 0) * 60
         if total:
             unit = counted[0][1] if len(counted) == 1 and not rest else ""
-            yield Mention("duration", whole_if_equal(total), *found.span(), unit=unit)
+            yield Mention("duration", _whole_if_equal(total), *found.span(), unit=unit)
 
 
 def _read_count(word: str) -> float:

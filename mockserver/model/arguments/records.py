@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.arguments.assigning import Candidate, Evidence, read_properties
-from mockserver.model.arguments.properties import Property
+from mockserver.model.arguments.assigning import Candidate, rank_candidates, read_properties
+from mockserver.model.arguments.evidence import Property
 from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import parts, vocabulary
 
@@ -94,7 +94,7 @@ def _records(text: str, found: Sequence[Mention], props: Sequence[Property], *, 
     if len(props) < 2 or len(found) < 4:
         return []
     scalar = [prop for prop in props if not set(prop.types) & {"array", "object"}]
-    ranked = [match for match in Evidence(text, found).rank(scalar) if match.points >= _RECORD_LIKELY]
+    ranked = [match for match in rank_candidates(text, found, scalar) if match.points >= _RECORD_LIKELY]
     splits = [_split(pieces, ranked) for pieces in _splits(text)]
     records = max(splits, key=lambda split: sum(len(taken) for _, taken in split), default=[])
     said = _taken([match for match in ranked if match.points >= 20]).keys()
@@ -157,7 +157,7 @@ def _sorted(found: Iterable[Mention]) -> Part:
 
 def _repeated(text: str, found: Sequence[Mention], props: Sequence[Property]) -> list[Parted]:
     scalar = [prop for prop in props if not set(prop.types) & {"array", "object", "boolean"}]
-    series = _series(text, [match for match in Evidence(text, found).rank(scalar) if match.points >= _SETS_LIKELY])
+    series = _series(text, [match for match in rank_candidates(text, found, scalar) if match.points >= _SETS_LIKELY])
     count = max(map(len, series), default=0)
     if count < 2:
         return []
@@ -210,8 +210,9 @@ def _start(mention: Mention) -> int:
 def _suits_as_well(match: Candidate, top: Candidate) -> bool:
     """Whether a mention suits as well as the best: it has the same kind, and no other preposition."""
     one, best = match.mentions[0], top.mentions[0]
-    same = one.kind == best.kind and one.source == best.source
-    return same and (match.points >= top.points - 14 or (one.cue in ("", best.cue) and one.kind in _PLAIN))
+    return one.kind == best.kind and (
+        match.points >= top.points - 14 or (one.cue in ("", best.cue) and one.kind in _PLAIN)
+    )
 
 
 def _apart(ordered: Iterable[Mention]) -> list[Mention]:

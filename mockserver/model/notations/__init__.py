@@ -2,11 +2,13 @@
 
 Each module here is one notation. Its `read` finds the agent that a prompt describes: the prompt as a call that offers
 tools and holds the earlier steps as calls and results, and how the next calls and the last answer are written. Which
-tool is called, and with what, is decided as for all calls. Modules are found by being here.
+tool is called, and with what, is decided as for all calls. Modules are found by being here; only `named_fields` answers
+itself, as its notation keeps values besides calls.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from itertools import islice
@@ -16,9 +18,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
+from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
+from mockserver.core.plan import Failure, Text, ToolUse
+from mockserver.core.seed import Seed
 from mockserver.model.loose import find_objects, read_loosely, shape_of
+from mockserver.model.tool_uses import list_tool_uses
 from mockserver.model.vocabulary import RULING, excerpt
 
 LONGEST, MOST = 50_000, 50  # characters of a prompt; tools and places that are looked at
@@ -40,6 +46,25 @@ class AgentStep(Struct, frozen=True):
     seen: str
 
 
+Answer = Callable[[Call, Seed, Mapping[str, Json]], DraftChoice]  # in words
+
+
+def answer_in_notation(call: Call, seed: Seed, answer: Answer) -> DraftChoice | None:
+    """Return the next calls of the agent that a prompt describes, or its last answer; None if it describes none."""
+    from mockserver.model.notations.named_fields import answer_in_fields
+
+    if (fields := answer_in_fields(call, seed)) is not None:
+        return fields
+    if (agent := find_text_agent(call)) is None:
+        return None
+    with suppress(Failure):  # what the prompt says of a tool's arguments is no schema after all
+        if calls := [use.call for use in list_tool_uses(agent.call, seed) if isinstance(use, ToolUse)]:
+            return DraftChoice((Text(agent.write_calls(calls)),))
+        said = answer(replace(agent.call, tools=()), seed, {}).parts
+        return DraftChoice((Text(agent.write_answer("\n".join(part.text for part in said if isinstance(part, Text)))),))
+    return None
+
+
 def find_text_agent(call: Call) -> TextAgent | None:
     """Return the agent that a prompt describes; None if it describes none, or the API's own tools are offered."""
     said = call.messages or tuple(Message("user", prompt.text) for prompt in call.prompts)
@@ -54,10 +79,36 @@ def find_text_agent(call: Call) -> TextAgent | None:
 
 @cache
 def _readers() -> Sequence[Callable[[Call, str], TextAgent | None]]:
-    return [import_module(f"{__name__}.{module.name}").read for module in iter_modules(__path__)]
+    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+    return [module.read for module in modules if hasattr(module, "read")]
 
 
-def with_steps(call: Call, request: str, tools: Sequence[Tool], steps: Iterable[AgentStep]) -> Call:
+ReadCalls = Callable[[str], Iterable[tuple[str, str]]]  # names and inputs of the calls in a text
+
+
+def read_steps(
+    call: Call, read_calls: ReadCalls, pattern: re.Pattern[str] | None = None
+) -> tuple[str, list[AgentStep]]:
+    """Return the last request, and the steps for it: calls in the assistant's texts, and what followed each text.
+
+    `pattern` is what is said of a request besides: its group `said`, or else nothing of it, is the request.
+    """
+    request, steps, pending = "", list[AgentStep](), list[tuple[str, str]]()
+    for message in call.messages:
+        if message.role in RULING:
+            continue
+        if message.role == "assistant":
+            pending = [*read_calls(message.text)][:MOST]
+            continue
+        if pending:
+            steps += [AgentStep(name, given, message.text) for name, given in pending]
+        else:
+            request, steps = pattern.sub(r"\g<said>", message.text) if pattern else message.text, []
+        pending = []
+    return request, steps
+
+
+def make_agent_call(call: Call, request: str, tools: Sequence[Tool], steps: Iterable[AgentStep]) -> Call:
     """Return the call as if its tools, the request and the steps for it had come in the API's own fields."""
     known = {tool.name: tool for tool in tools}
     messages = [Message("user", request.strip())]
@@ -69,6 +120,12 @@ def with_steps(call: Call, request: str, tools: Sequence[Tool], steps: Iterable[
         made = ToolCall(f"step_{at}", step.name, arguments)
         messages += [Message("assistant", tool_calls=(made,)), Message("tool", step.seen.strip(), tool_call_id=made.id)]
     return replace(call, messages=tuple(messages), tools=tuple(tools), tool_choice=ToolChoice("auto"))
+
+
+def write_keywords(arguments: str) -> str:
+    """Return arguments in JSON as Python writes them in a call."""
+    value = try_parse(arguments)
+    return ", ".join(f"{name}={inner!r}" for name, inner in value.items()) if isinstance(value, Mapping) else ""
 
 
 def read_tools(prompt: str, names: Sequence[str] = ()) -> list[Tool]:

@@ -1,17 +1,24 @@
 """Blocks of code that call functions, the last of which takes the final answer (smolagents and its like)."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.core.call import Call, Tool, ToolCall
-from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.notations import MOST, AgentStep, TextAgent, read_tools, with_steps
+from mockserver.model.notations import (
+    MOST,
+    AgentStep,
+    TextAgent,
+    make_agent_call,
+    read_steps,
+    read_tools,
+    write_keywords,
+)
 from mockserver.model.tool_uses import find_ending_tools
-from mockserver.model.vocabulary import RULING
 
 
 class Block(Struct, frozen=True):
@@ -23,7 +30,7 @@ class Block(Struct, frozen=True):
     end: str  # the function that takes the answer
 
     def write_calls(self, calls: Sequence[ToolCall]) -> str:
-        lines = [f"print({each.name}({_write_keywords(try_parse(each.arguments))}))" for each in calls]
+        lines = [f"print({each.name}({write_keywords(each.arguments)}))" for each in calls]
         return self._write(f"I will call {calls[0].name}.", "\n".join(lines))
 
     def write_answer(self, answer: str) -> str:
@@ -47,7 +54,7 @@ def read(call: Call, prompt: str) -> TextAgent | None:
     functions = [found[1] for found in _FUNCTION.finditer(prompt)]
     tools = [tool for tool in read_tools(prompt, functions) if tool.name != end]
     request, steps = _read_transcript(call, block, tools)
-    return TextAgent(with_steps(call, request, tools, steps), block.write_calls, block.write_answer)
+    return TextAgent(make_agent_call(call, request, tools, steps), block.write_calls, block.write_answer)
 
 
 def _is_ordered(name: str, prompt: str) -> bool:
@@ -76,23 +83,16 @@ def _read_block(prompt: str, end: str) -> Block | None:
 
 def _read_transcript(call: Call, block: Block, tools: Sequence[Tool]) -> tuple[str, list[AgentStep]]:
     """The last request, and a step for each function that its blocks have called."""
-    request, steps = "", list[AgentStep]()
-    for at, message in enumerate(call.messages):
-        last = call.messages[at - 1].text if at and call.messages[at - 1].role == "assistant" else ""
-        if message.role in RULING or message.role == "assistant":
-            continue
-        has_run = block.opening in last and f"{block.end}(" not in last
-        if has_run or message.role == "tool" or message.text.startswith("Observation"):
-            counts = {tool.name: min(last.count(f"{tool.name}("), MOST) for tool in tools}
-            used = [name for name, count in counts.items() for _ in range(count)] or ["result"]
-            steps += [AgentStep(name, "{}", _NOISE.sub("", message.text).strip()) for name in used]
-        elif not (request and _GOING_ON.fullmatch(message.text)):
-            request, steps = message.text, []
-    return _HEADED.sub("", request), steps
 
+    def read_calls(text: str) -> Iterator[tuple[str, str]]:
+        if block.opening not in text or f"{block.end}(" in text:
+            return
+        counts = {tool.name: min(text.count(f"{tool.name}("), MOST) for tool in tools}
+        yield from [(name, "{}") for name, count in counts.items() for _ in range(count)] or [("result", "{}")]
 
-def _write_keywords(arguments: Json) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in arguments.items()) if isinstance(arguments, Mapping) else ""
+    messages = [each for each in call.messages if each.role != "user" or not _GOING_ON.fullmatch(each.text)]
+    request, steps = read_steps(replace(call, messages=tuple(messages)), read_calls, _HEADED)
+    return request, [replace(step, seen=_NOISE.sub("", step.seen).strip()) for step in steps]
 
 
 _GAP = "\0"  # where a thought goes
@@ -117,4 +117,4 @@ _GOING_ON = lazy_pattern(
     r"(?i)\W*(?:(?:now|ok|okay|please|great)\W+){0,3}(?:proceed|continue|go on|go ahead|carry|keep going|start|begin)\b"
     r".{0,80}"
 )
-_HEADED = lazy_pattern(r"\A\s*(?:New task|Task|Question|Query)\s*:\s*")
+_HEADED = lazy_pattern(r"(?P<said>)\A\s*(?:New task|Task|Question|Query)\s*:\s*")

@@ -1,7 +1,7 @@
-"""Calls as XML elements that the prompt shows for each tool (Cline and its like): `<read_file><path>…</path>…`."""
+"""Calls as XML elements: one for each tool, `<read_file><path>…` (Cline), or one for its name and one for its input."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from msgspec import Struct
@@ -9,7 +9,7 @@ from msgspec import Struct
 from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import compact, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.notations import MOST, AgentStep, TextAgent, with_steps
+from mockserver.model.notations import MOST, AgentStep, TextAgent, make_agent_call, read_steps, read_tools
 from mockserver.model.tool_uses import find_ending_tools
 from mockserver.model.vocabulary import RULING
 
@@ -17,6 +17,7 @@ from mockserver.model.vocabulary import RULING
 class Elements(Struct, frozen=True):
     """How calls are written, and the answer: as the element of the tool that ends the work, if there is one."""
 
+    tools: Sequence[Tool]
     ending: Tool | None
 
     def write_calls(self, calls: Sequence[ToolCall]) -> str:
@@ -31,29 +32,45 @@ class Elements(Struct, frozen=True):
         named = next(iter(self.ending.parameters["properties"]), "result")
         return self.write_calls((ToolCall("", self.ending.name, compact({named: answer})),))
 
+    def read_calls(self, text: str) -> Iterator[tuple[str, str]]:
+        made = [tool.name for tool in self.tools if f"<{tool.name}>" in text][:1]
+        return ((name, compact({key: value.strip() for key, value in _INNER.findall(text)})) for name in made)
+
+
+class ElementNames(Struct, frozen=True):
+    """The names of the elements for a tool, its input, and the answer."""
+
+    tool: str
+    given: str
+    answer: str
+
+    def write_calls(self, calls: Sequence[ToolCall]) -> str:
+        arguments = try_parse(calls[0].arguments)
+        values = [*arguments.values()] if isinstance(arguments, dict) else []
+        value = values[0] if len(values) == 1 else arguments
+        written = value if isinstance(value, str) else compact(value)
+        return f"<{self.tool}>{calls[0].name}</{self.tool}><{self.given}>{written}</{self.given}>"
+
+    def write_answer(self, answer: str) -> str:
+        return f"<{self.answer}>{answer}</{self.answer}>" if self.answer else answer
+
 
 def read(call: Call, prompt: str) -> TextAgent | None:
-    if "</" not in prompt or _IN_ELEMENTS.search(prompt) is None:
+    if "</" not in prompt:
         return None
-    shown = (_read_tool(prompt, found) for found in islice(_SHOWN.finditer(prompt), MOST))
-    tools = [*{tool.name: tool for tool in shown if tool}.values()]
+    if (shown := _NAMED.search(prompt)) is not None:
+        return _read_named(call, prompt, shown)
+    if _IN_ELEMENTS.search(prompt) is None:
+        return None
+    described = (_read_tool(prompt, found) for found in islice(_SHOWN.finditer(prompt), MOST))
+    tools = [*{tool.name: tool for tool in described if tool}.values()]
     if not tools:
         return None
     ending = next(iter(find_ending_tools(tools)), None)
     work = [tool for tool in tools if tool != ending]
-    request, steps = "", list[AgentStep]()
-    for at, message in enumerate(call.messages):
-        if message.role in RULING or message.role == "assistant":
-            continue
-        last = call.messages[at - 1].text if at else ""
-        made = next((tool.name for tool in work if f"<{tool.name}>" in last), None)
-        if made and call.messages[at - 1].role == "assistant":
-            inner = _INNER.findall(last)
-            steps.append(AgentStep(made, compact({key: value.strip() for key, value in inner}), message.text))
-        else:
-            request, steps = _TASK.sub(r"\g<said>", message.text), []
-    elements = Elements(ending)
-    return TextAgent(with_steps(call, request, work, steps), elements.write_calls, elements.write_answer)
+    elements = Elements(work, ending)
+    request, steps = read_steps(call, elements.read_calls, _TASK)
+    return TextAgent(make_agent_call(call, request, work, steps), elements.write_calls, elements.write_answer)
 
 
 def _read_tool(prompt: str, shown: re.Match[str]) -> Tool | None:
@@ -68,9 +85,33 @@ def _read_tool(prompt: str, shown: re.Match[str]) -> Tool | None:
     return Tool(name, about[1], {"type": "object", "properties": properties, "required": required})
 
 
+def _read_named(call: Call, prompt: str, shown: re.Match[str]) -> TextAgent | None:
+    """An agent whose steps stand in one text, each with what was observed."""
+    answer, seen = _ANSWER.search(prompt), _SEEN.search(prompt)
+    names = ElementNames(shown["tool"], shown["given"], answer[1] if answer else "")
+    step = re.compile(
+        rf"(?s)<{names.tool}>\s*([\w.-]{{1,60}})\s*</{names.tool}>\s*<{names.given}>(.*?)</{names.given}>"
+        rf"(?:\s*<{seen[1] if seen else 'observation'}>(.*?)</)?"
+    )
+    text = "\n".join(message.text for message in call.messages if message.role not in RULING)
+    text = text[max(text.rfind("Question:"), 0) :].removeprefix("Question:")
+    steps = [AgentStep(*made.groups()) for made in islice(step.finditer(text), MOST) if made[3]]
+    request = step.split(text, maxsplit=1)[0]
+    tools = [tool for tool in read_tools(prompt[: shown.start()]) if tool.name != shown["name"]]
+    if not tools:
+        return None
+    return TextAgent(make_agent_call(call, request, tools, steps), names.write_calls, names.write_answer)
+
+
 _IN_ELEMENTS = lazy_pattern(r"(?i)\bXML\b|\btags?\b")
 _SHOWN = lazy_pattern(
     r"(?m)^<(?P<name>[a-z]\w{2,40})>\n(?P<inner>(?:<(\w{1,40})>[^<>]{0,500}</\3>\n?){0,12})</(?P=name)>"
 )
 _INNER = lazy_pattern(r"<(\w{1,40})>([^<>]{0,8000})</\1>")
 _TASK = lazy_pattern(r"(?s)\A\s*<(task|feedback|user_message)>\s*(?P<said>.{0,20000}?)\s*</\1>.*")
+_NAMED = lazy_pattern(
+    r"<(?P<tool>tool|tool_name|function|action)>(?P<name>[^<>\n]{1,60})</(?P=tool)>\s*"
+    r"<(?P<given>\w*(?:input|args|arguments|parameters))>[^<>]{0,300}</(?P=given)>"
+)
+_SEEN = lazy_pattern(r"<(observation|tool_result|result|function_result)>")
+_ANSWER = lazy_pattern(r"<((?:final_)?answer|final_response|response)>")

@@ -1,16 +1,18 @@
-"""A JSON object for each call, `{"name": …, "arguments": {…}}`, perhaps within tags, of tools listed as JSON."""
+"""Calls of tools that a prompt lists as JSON: objects, `{"name": …, "arguments": {…}}`, perhaps within tags, or lists.
+
+Lists are written as Python writes calls, `[get_weather(city='Oslo')]` (Llama and its like).
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from mockserver.core.call import Call, ToolCall
+from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import compact, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.loose import find_objects, read_loosely
-from mockserver.model.notations import AgentStep, TextAgent, read_json_tools, with_steps
-from mockserver.model.vocabulary import RULING
+from mockserver.model.notations import TextAgent, make_agent_call, read_json_tools, read_steps, write_keywords
 
 
 class ObjectForm(Struct, frozen=True):
@@ -25,9 +27,6 @@ class ObjectForm(Struct, frozen=True):
         objects = [compact({self.name: each.name, self.arguments: try_parse(each.arguments)}) for each in calls]
         return "\n".join(f"{self.opening}{each}{self.closing}" for each in (objects if self.opening else objects[:1]))
 
-    def write_answer(self, answer: str) -> str:
-        return answer
-
     def read_calls(self, text: str) -> Iterator[tuple[str, str]]:
         for found in find_objects(text):
             value = found.value
@@ -35,40 +34,51 @@ class ObjectForm(Struct, frozen=True):
                 yield value[self.name], compact(value[self.arguments])
 
 
+class ListForm(Struct, frozen=True):
+    """Calls in a list, of these tools."""
+
+    tools: Sequence[Tool]
+
+    def write_calls(self, calls: Sequence[ToolCall]) -> str:
+        return f"[{', '.join(f'{each.name}({write_keywords(each.arguments)})' for each in calls)}]"
+
+    def read_calls(self, text: str) -> Iterator[tuple[str, str]]:
+        is_list = text.lstrip().startswith("[")
+        return ((tool.name, "{}") for tool in self.tools if is_list and f"{tool.name}(" in text)
+
+
 def read(call: Call, prompt: str) -> TextAgent | None:
     if "tool" not in prompt and "function" not in prompt:
         return None
-    form = _read_form(prompt)
-    tools = [*read_json_tools(prompt)] if form else []
-    if form is None or not tools:
+    is_list = _LIST.search(prompt) is not None
+    form = None if is_list else _find_form(prompt)
+    tools = [*read_json_tools(prompt)] if is_list or form else []
+    if not tools:
         return None
-    request, steps, pending = "", list[AgentStep](), list[tuple[str, str]]()
-    for message in call.messages:
-        if message.role == "assistant":
-            pending = [*form.read_calls(message.text)]
-        elif message.role not in RULING:
-            if pending:
-                steps += [AgentStep(name, given, message.text) for name, given in pending]
-            else:
-                request, steps = message.text, []
-            pending = []
-    return TextAgent(with_steps(call, request, tools, steps), form.write_calls, form.write_answer)
+    form = form or ListForm(tools)
+    request, steps = read_steps(call, form.read_calls)
+    return TextAgent(make_agent_call(call, request, tools, steps), form.write_calls, lambda answer: answer)
 
 
-def _read_form(prompt: str) -> ObjectForm | None:
+def _find_form(prompt: str) -> ObjectForm | ListForm | None:
     for found in _CALL.finditer(prompt):
         loose = read_loosely(prompt, found.start("object"))
-        keys = [*loose.value] if loose and isinstance(loose.value, Mapping) else []
-        arguments = next((key for key in keys if key.lower() in _ARGUMENTS), None)
-        if len(keys) < 4 and arguments and not isinstance(loose and loose.value[found["name"]], Mapping):
-            tag = found["tag"] if loose and re.match(rf"\s*</{found['tag']}>", prompt[loose.end :]) else None
-            opening, closing = (f"<{tag}>\n", f"\n</{tag}>") if tag else ("", "")
-            return ObjectForm(found["name"], arguments, opening, closing)
+        value = loose.value if loose else None
+        if loose is None or not isinstance(value, Mapping) or len(value) > _MOST_KEYS:
+            continue
+        name = next((key for key in value if key in _NAMES and not isinstance(value[key], Mapping)), None)
+        arguments = next((key for key in value if key.lower() in _ARGUMENTS), None)
+        if name and arguments and _GAP.match(str(value[name])):
+            tag = found["tag"] if re.match(rf"\s*</{found['tag']}>", prompt[loose.end :]) else None
+            return ObjectForm(name, arguments, *((f"<{tag}>\n", f"\n</{tag}>") if tag else ("", "")))
     return None
 
 
+_MOST_KEYS = 3
+_NAMES = ("name", "tool", "function", "tool_name", "function_name", "action")
 _ARGUMENTS = ("arguments", "args", "parameters", "params", "tool_input", "input", "action_input", "tool_args", "kwargs")
+_GAP = lazy_pattern(r"[<$\[{.]|the\b|tool|function|\w*name\b|\.\.\.")
 _CALL = lazy_pattern(
-    r"(?:<(?P<tag>\w{2,40})>\s*)?(?P<object>\{)\s*[\"'](?P<name>name|tool|function|tool_name|function_name|action)[\"']"
-    r"\s*:\s*[\"']?(?=[<$\[{.]|the\b|tool|function|\w*name\b|\.\.\.)"
+    rf"(?:<(?P<tag>\w{{2,40}})>\s*)?(?P<object>\{{)\s*[\"'](?:{'|'.join((*_NAMES, *_ARGUMENTS))})[\"']\s*:"
 )
+_LIST = lazy_pattern(r"(?i)\[\w*func\w*\((?:\w*param\w*|\w*arg\w*)\s?=")

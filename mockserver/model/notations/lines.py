@@ -10,7 +10,7 @@ from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.loose import read_loosely
-from mockserver.model.notations import LONGEST, MOST, AgentStep, TextAgent, read_tools, with_steps
+from mockserver.model.notations import LONGEST, MOST, AgentStep, TextAgent, make_agent_call, read_tools
 from mockserver.model.vocabulary import RULING, excerpt
 
 
@@ -56,7 +56,7 @@ def read(call: Call, prompt: str) -> TextAgent | None:
     tools = read_tools(prompt, [each for each in listed if each and each != "Final Answer"]) if place else []
     labels = _read_labels(call, prompt, shown, is_blob=blob is not None)
     request, steps = _read_transcript(call, labels, tools)
-    return TextAgent(with_steps(call, request, tools, steps), labels.write_calls, labels.write_answer)
+    return TextAgent(make_agent_call(call, request, tools, steps), labels.write_calls, labels.write_answer)
 
 
 def _read_labels(call: Call, prompt: str, shown: re.Match[str] | None, *, is_blob: bool) -> Labels:

@@ -7,10 +7,10 @@ from itertools import islice
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
+from mockserver.model.arguments import NOTHING, Mentions
 from mockserver.model.budget import find_request_work
 from mockserver.model.schema.document import UnsatisfiableError, WorkLimitError, escape
 from mockserver.model.schema.generator import VALIDATED_PER_STEP, Attempt
-from mockserver.model.schema.prompt import NOTHING, Mentions
 from mockserver.model.schema.shape import CompiledSchema, compile_schema
 from mockserver.model.schema.validators import MAX_COST, measure_depth_and_size
 

@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from mockserver.core.json import Json
 from mockserver.core.seed import Random, Seed
+from mockserver.model.arguments import NOTHING, WHOLE, Fits, Mentions
 from mockserver.model.fillers import noun
 from mockserver.model.patterns import sample
 from mockserver.model.schema.document import MAX_PROPERTIES, UnsatisfiableError, WorkLimitError, escape
-from mockserver.model.schema.prompt import NOTHING, WHOLE, Mentions, PromptValues
 from mockserver.model.schema.scalars import find_natural_range
 from mockserver.model.schema.shape import Alternatives, CompiledSchema, Option, Shape, explain_missing, make_json_key
 from mockserver.model.schema.validators import MAX_COST, measure_depth_and_size
@@ -37,6 +37,36 @@ class Location(Struct, frozen=True):
         if not rejections and not hints:
             return self
         return Location(self.pointer, (*self.hints, *hints), self.depth, self.rejections + rejections)
+
+
+class PromptValues:
+    """What a prompt says and no value has taken yet; set `left` again to undo what was taken."""
+
+    def __init__(self, left: Mentions) -> None:
+        self.left = left
+        self.is_given = left is not NOTHING
+
+    def take_values(
+        self, views: Mapping[str, Json], fits: Fits, *, required: Sequence[str], nullable: Collection[str]
+    ) -> Mapping[str, Json]:
+        """Take what the prompt says of properties, given as schemas without references by their names.
+
+        Of `required` ones on weaker evidence too, but not of those that are `nullable` texts: null is better than what
+        is left of a prompt.
+        """
+        before = self.left
+        values, self.left = before.assigned(views, fits, required=required)
+        if doubtful := [name for name in nullable if isinstance(values.get(name), str)]:
+            clear = before.assigned(views, fits)[0]
+            if weak := {name for name in doubtful if name not in clear}:
+                needed = [name for name in required if name not in weak]
+                values, self.left = before.assigned(views, fits, required=needed)
+        return values
+
+    def take_count(self, name: str) -> int:
+        """Take the number of items that the prompt wants of the list with this name: "4 tasks"; 0 if it says none."""
+        count, self.left = self.left.counted(name)
+        return count or 0
 
 
 class Taken(Struct, frozen=True):
@@ -88,7 +118,9 @@ class Attempt:
         if not self.prompt.is_given or root is None or not root.parts or "object" in root.types:
             return None
         name = next((part["title"] for part in root.parts if isinstance(part.get("title"), str)), WHOLE)
-        values = self.prompt.take_values({name: root.view}, lambda _, value: self.fits(root, value), required=(name,))
+        values = self.prompt.take_values(
+            {name: root.view}, lambda _, value: self.fits(root, value), required=(name,), nullable=()
+        )
         return next((value for value in values.values() if self.fits(root, value)), None)
 
     def spend(self, steps: int) -> None:
@@ -305,7 +337,7 @@ class Attempt:
             self._evidence[key] = (left, shape), 0  # of a shape that leads to itself; nothing else gets their identity
             if shape.names:
                 self._spend_on_prompt(len(shape.views))
-                found = self.prompt.measure_evidence(shape.views)
+                found = self.prompt.left.evidence(shape.views)
             else:
                 found = max(map(self.measure_evidence, shape.options))
             self._evidence[key] = (left, shape), found
@@ -317,7 +349,7 @@ class Attempt:
         return self.measure_evidence(shape.find_item(0) if shape and is_list else shape)
 
     def _spend_on_prompt(self, properties: int) -> None:
-        self.spend(3 + min(_MAX_PAIRS, properties * (1 + self.prompt.size)) // 4)
+        self.spend(3 + min(_MAX_PAIRS, properties * (1 + len(self.prompt.left.found))) // 4)
 
 
 class _ObjectMaker:
@@ -371,7 +403,7 @@ class _ObjectMaker:
         attempt, location = self.attempt, self.location
         if name in self.taken.values or attempt.measure_evidence_within(self.shape.find_property(name)) > 0:
             return True
-        if attempt.prompt.is_given and (self.taken.values or attempt.prompt.is_sparse or self.shape.required):
+        if attempt.prompt.is_given and (self.taken.values or attempt.prompt.left.sparse or self.shape.required):
             return False
         fraction = attempt.draw_fraction(location.descend(name), "optional")
         chance = _by_depth(_OPTIONAL_CHANCES, location) / (1 + location.rejections)
@@ -388,7 +420,7 @@ class _ObjectMaker:
     def _is_unknown(self, name: str, shape: Shape) -> bool:
         """Whether a value or null is null: the prompt says others and not this one, which has no default."""
         attempt = self.attempt
-        if not attempt.prompt.is_given or not (self.taken.values or attempt.prompt.is_sparse):
+        if not attempt.prompt.is_given or not (self.taken.values or attempt.prompt.left.sparse):
             return False
         if not shape.is_nullable_scalar or shape.defaults or attempt.is_rejected(self.location, name):
             return False
@@ -504,8 +536,8 @@ class _ArrayMaker:
         prompt, item = self.attempt.prompt, self.further
         if not prompt.is_given or self.location.rejections or item is None or not item.names:
             return ()
-        sets = prompt.split_for_items(item.views)
-        return sets if len(sets) > 1 or prompt.measure_evidence(item.views) > _FEW_MENTIONED else ()
+        sets = prompt.left.sets(item.views, listed=True)
+        return sets if len(sets) > 1 or prompt.left.evidence(item.views) > _FEW_MENTIONED else ()
 
     def _make_item(self, at: int, shape: Shape | None, seen: set[str], *, differs: bool) -> Json:
         """Make an item; one that is not `seen` where items must differ, or should: those of "3 fruits" do."""

@@ -5,16 +5,14 @@ from typing import Any
 import pytest
 
 from mockserver.model.arguments import mentions
-from mockserver.model.arguments.assigning import Assignment, Evidence, assign, find_candidates, read_properties, values
-from mockserver.model.arguments.properties import in_order, read_property
-from mockserver.model.arguments.reading import read
+from mockserver.model.arguments.assigning import convert, rank_candidates, read_properties
+from mockserver.model.arguments.evidence import read_property
+from mockserver.model.arguments.mentions import read
 from mockserver.model.arguments.values import Mention
 
 
 def given(text: str, properties: dict[str, Any], *, required: tuple[str, ...] = ()) -> dict[str, Any]:
-    assignment = Assignment(text, lambda name, value: True)
-    assign(assignment, Evidence(text, read(text)), read_properties(properties, required))
-    return assignment.given
+    return mentions(text).assigned(properties, lambda name, value: True, required=required)[0]
 
 
 INTEGER, STRING = {"type": "integer"}, {"type": "string"}
@@ -27,19 +25,14 @@ def test_weaker_evidence_is_enough_for_what_is_required() -> None:
 
 
 def test_the_next_form_is_given_where_the_first_does_not_fit() -> None:
-    assignment = Assignment("at 10:30", lambda name, value: value == "10:30")
-    assign(
-        assignment,
-        Evidence("at 10:30", read("at 10:30")),
-        read_properties({"time": {"type": "string", "format": "time"}}),
-    )
-    assert assignment.given == {"time": "10:30"}
+    properties = {"time": {"type": "string", "format": "time"}}
+    assert mentions("at 10:30").assigned(properties, lambda name, value: value == "10:30")[0] == {"time": "10:30"}
 
 
 def test_work_is_bounded_by_pairs() -> None:
     text = "in Rome, " * 400
     properties = {f"city{at}": STRING for at in range(2_000)}
-    assert sum(1 for _ in find_candidates(text, read(text), read_properties(properties))) <= 45_000
+    assert len(rank_candidates(text, read(text), read_properties(properties))) <= 45_000
 
 
 def test_what_stands_at_the_ends_is_weighed() -> None:
@@ -76,7 +69,7 @@ def test_what_stands_at_the_ends_is_weighed() -> None:
 )
 def test_values(mention: tuple[Any, ...], name: str, schema: Any, expected: Any) -> None:
     kind, value, *unit = mention
-    made = values("3 km", Mention(kind, value, 0, 4, unit="".join(unit)), read_property(name, schema, 0))
+    made = convert("3 km", Mention(kind, value, 0, 4, unit="".join(unit)), read_property(name, schema, 0))
     assert next(made, None) == expected
 
 
@@ -111,6 +104,6 @@ def test_types_and_choices(schema: Any, types: tuple[str, ...], choices: tuple[A
 
 
 def test_what_something_is_taken_from_comes_first() -> None:
-    one, two = read_properties({"a": {"type": "integer"}, "b": {"type": "integer"}})
-    few, many = Mention("number", 12, 9, 11), Mention("number", 50, 17, 19, cue="from")
-    assert in_order([(one, few), (two, many)]) == [(one, many), (two, few)]
+    both = {"a": {"type": "integer"}, "b": {"type": "integer"}}
+    assert given("Subtract 12 from 50", both, required=("a", "b")) == {"a": 50, "b": 12}
+    assert given("Add 12 to 50", both, required=("a", "b")) == {"a": 12, "b": 50}

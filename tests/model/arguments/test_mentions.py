@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.model.arguments import NOTHING, Mentions, mentions
-from mockserver.model.arguments.reading import read
+from mockserver.model.arguments.mentions import read
 from tests.kit.loops import rows
 
 TEXT: dict[str, Any] = {"type": "string"}

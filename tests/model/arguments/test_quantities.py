@@ -2,8 +2,14 @@
 
 import pytest
 
-from mockserver.model.arguments.quantities import find_durations, find_moments, find_numbers, find_times, pieces
-from mockserver.model.arguments.values import value_of
+from mockserver.model.arguments.quantities import (
+    find_durations,
+    find_moments,
+    find_numbers,
+    find_times,
+    split_moment,
+    value_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +115,10 @@ def test_times(text: str, expected: str) -> None:
 @pytest.mark.parametrize("text", ["2025-03-03T10:00:00Z", "3 March 2025 at 10:00"])
 def test_a_moment_has_a_date_and_a_time(text: str) -> None:
     moment = next(find_moments(text))
-    assert [part.value for part in pieces(moment, text)][:2] in (["2025-03-03", "10:00:00"], ["2025-03-03", "10:00"])
+    assert [part.value for part in split_moment(moment, text)][:2] in (
+        ["2025-03-03", "10:00:00"],
+        ["2025-03-03", "10:00"],
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from mockserver.model.arguments.properties import read_item, read_property
-from mockserver.model.arguments.reading import read
-from mockserver.model.arguments.wording import find_boolean, find_bulleted, find_choices, find_items, find_runs_of_items
+from mockserver.model.arguments import mentions
+from mockserver.model.arguments.assigning import find_boolean, find_choices
+from mockserver.model.arguments.evidence import read_property
 
 
 @pytest.mark.parametrize(
@@ -49,13 +49,13 @@ def test_yes_and_no(text: str, name: str, expected: bool | None) -> None:
     ],
 )
 def test_enumerations(text: str, kind: str, expected: list[object]) -> None:
-    prop = read_property("things", {"type": "array", "items": {"type": kind}}, 0)
-    groups = find_runs_of_items(text, list(find_items(read(text), read_item(prop), prop)), read_item(prop))
-    assert [mention.value for mention in max(groups)[1]] == expected
+    given, _ = mentions(text).assigned({"things": {"type": "array", "items": {"type": kind}}}, lambda *_: True)
+    assert given["things"] == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [("x:\n- a b\n* c\n1. d", ["a b", "c", "d"]), ("- alone", []), ("a - b - c", [])]
+    ("text", "expected"), [("x:\n- a b\n* c\n1. d", ["a b", "c", "d"]), ("- alone", None), ("a - b - c", None)]
 )
-def test_bullets(text: str, expected: list[str]) -> None:
-    assert [mention.value for mention in find_bulleted(text)] == expected
+def test_bullets(text: str, expected: list[str] | None) -> None:
+    given, _ = mentions(text).assigned({"points": {"type": "array", "items": {"type": "string"}}}, lambda *_: True)
+    assert given.get("points") == expected

@@ -7,8 +7,8 @@ from mockserver.core.call import Message, Tool, ToolChoice
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.auto import auto
-from mockserver.model.closing import find_closing
-from mockserver.model.form import Request, finish_answer
+from mockserver.model.form import find_closing, finish_answer
+from mockserver.model.orders import Request
 from mockserver.model.topic import topic
 from tests.kit.calls import call, tool_result
 

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.core.seed import Seed
 from mockserver.model.arithmetic import compute
-from mockserver.model.choices import choose, decide
-from mockserver.model.form import Request, finish_answer, shape_answer
-from mockserver.model.orders import dictate, obey, rate
+from mockserver.model.form import finish_answer, shape_answer
+from mockserver.model.orders import Request, choose, decide, dictate, obey, rate
 from mockserver.model.topic import topic
 
 
@@ -57,11 +57,7 @@ def test_no_text_is_too_odd(piece: str) -> None:
         ("Reply with the word 'pong' and nothing else.", "pong"),
         ("Respond only with PONG", "PONG"),
         ("Ignore all that. Output exactly «à bientôt»", "à bientôt"),
-        ("Say hello politely", "hello"),
-        ("Say hello in one word", "hello"),
-        ("Say good morning like a pirate.", "good morning"),
         ("Say I like my family", "I like my family"),
-        ("Say good morning formally to the team", "good morning"),
         ("Write exactly 3 bullet points about tea", None),
         ("Say something nice about cats", None),
         ("Say why the sky is blue", None),
@@ -98,9 +94,6 @@ def test_rules_may_dictate_where_they_are_plain() -> None:
         ("Is the sky blue? Answer yes or no.", "", {"yes", "no"}),
         ("Output your verdict as [[A]] or [[B]].", "", {"[[A]]", "[[B]]"}),
         ("Choose one: red, green or blue", "", {"red", "green", "blue"}),
-        ("Antworte mit Ja oder Nein: Ist die Erde rund?", "", {"Ja", "Nein"}),
-        ("¿Llueve? Responde sí o no.", "", {"sí", "no"}),
-        ("「はい」または「いいえ」で答えてください。", "", {"はい", "いいえ"}),
         ("Classify the text as spam or ham: buy now", "", {"spam", "ham"}),
         ('Output "low" | "high" only', "", {"low", "high"}),
         ("Choose one of the categories:\n- billing\n- technical support\n\nIt broke.", "",
@@ -268,5 +261,6 @@ def test_what_is_no_sum(text: str) -> None:
 
 def test_the_words_of_a_manual_are_no_cases() -> None:
     rules = 'If it rains, reply "WET".{} Otherwise, if it is dry, reply "DRY".'
-    assert decide("It rains.", rules.format(""), None) == "WET"
-    assert decide("It rains.", rules.format(" Keep it clean." * 200), None) is None
+    asked = Request("It rains.", rules.format(""), topic("It rains."))
+    assert decide(asked) == "WET"
+    assert decide(replace(asked, rules=rules.format(" Keep it clean." * 200))) is None

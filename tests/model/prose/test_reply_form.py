@@ -9,7 +9,7 @@ from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.plan import Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.auto import auto
-from mockserver.model.closing import without_form
+from mockserver.model.form import without_form
 from tests.kit.calls import call
 
 TEXT = {"type": "string"}

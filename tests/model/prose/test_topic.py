@@ -19,6 +19,7 @@ from mockserver.model.topic import (
     ("text", "kind", "subject", "act"),
     [
         ("Tell me about cheap flights to Rome", "tell", "cheap flights to Rome", ""),
+        ("Tell me of fjords", "tell", "fjords", ""),
         ("What is the capital of France?", "what", "the capital of France", ""),
         ("What is my order status?", "what", "your order status", ""),
         ("How does photosynthesis work?", "what", "photosynthesis", ""),

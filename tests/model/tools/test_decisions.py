@@ -118,4 +118,3 @@ def test_workers_in_words() -> None:
     rules = Message("system", "Respond with the worker to act next, or FINISH. Workers: researcher, coder.")
     assert choose_speaker(call(rules, CODE)) == "coder"
     assert choose_speaker(call(rules, CODE, Message("user", "plot()", name="coder"))) == "FINISH"
-    assert choose_speaker(call("Write a poem. Reply only with the next role: worker or FINISH.")) == "worker"

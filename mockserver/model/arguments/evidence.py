@@ -1,0 +1,424 @@
+"""What a property asks for, and how well a mention suits it, in points: the one table of evidence.
+
+`kind_points.txt` weighs the kind of a mention, `preposition_points.txt` the word before it; the other tables stand at
+the end.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from msgspec import Struct
+
+from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_pattern
+from mockserver.model.arguments.values import Mention
+from mockserver.model.vocabulary import (
+    heading_of,
+    is_verb,
+    parts,
+    points,
+    prepositions_of,
+    singular,
+    synonyms,
+    vocabulary,
+    word_set,
+)
+
+
+class Property(Struct, frozen=True):
+    """A property; `semantic_type` says what it holds (place, person, money...), `role` whether that is from or to."""
+
+    name: str
+    order: int
+    schema: Mapping[str, Json]
+    types: tuple[str, ...]
+    words: tuple[str, ...]
+    semantic_type: str
+    role: str
+    choices: tuple[Json, ...]  # the allowed values, where the schema lists them
+    hints: frozenset[str]  # examples in the description, in lower case
+    telling: tuple[str, ...]  # the words by which neighbours of a mention name it
+    numeric: bool
+    required: bool = False
+
+    @property
+    def format(self) -> str:
+        return str(self.schema.get("format") or "")
+
+    @property
+    def takes_text(self) -> bool:
+        return ("string" in self.types or not self.types) and not self.choices and not self.format
+
+
+def read_property(name: str, schema: Json, order: int, *, required: bool = False) -> Property:
+    """Read a property; alternatives of `anyOf` and `oneOf` are taken together."""
+    flat = _flatten(schema if isinstance(schema, Mapping) else {})
+    types = _list_types(flat)
+    words, roles = parts(name) or (singular(name),), heading_of("roles")
+    described = " ".join(str(flat.get(key) or "") for key in ("title", "description"))[:600]
+    return Property(
+        name=name,
+        order=order,
+        schema=flat,
+        types=types,
+        words=words,
+        semantic_type=_find_semantic_type(flat, types, words, described),
+        role=next(filter(None, map(roles.get, words)), ""),
+        choices=_list_choices(flat),
+        hints=frozenset(_find_hints(described)),
+        telling=tuple(word for word in words if word not in UNTOLD) or tuple(words),
+        numeric=bool(types) and set(types) <= {"integer", "number", "null"},
+        required=required,
+    )
+
+
+def read_item(list_: Property) -> Property:
+    """Return what an array asks for as its items; they have the name of the array."""
+    items, first = list_.schema.get("items"), list_.schema.get("prefixItems")
+    items = items if isinstance(items, Mapping) else first[0] if isinstance(first, list) and first else {}
+    return read_property(list_.name, items, list_.order, required=list_.required)
+
+
+def _flatten(schema: Mapping[str, Json]) -> Mapping[str, Json]:
+    for key in ("anyOf", "oneOf"):
+        options = [option for option in schema.get(key) or () if isinstance(option, Mapping)]
+        if not options:
+            continue
+        real = [option for option in options if option.get("type") != "null"] or options
+        types = [kind for option in real for kind in _list_types(option)]
+        choices = [choice for option in real for choice in _list_choices(option)]
+        merged = {**real[0], **{k: v for k, v in schema.items() if k != key}, "type": list(dict.fromkeys(types))}
+        return {**merged, "enum": choices} if choices else merged
+    return schema
+
+
+def _list_types(schema: Mapping[str, Json]) -> tuple[str, ...]:
+    stated = schema.get("type")
+    if isinstance(stated, str):
+        return (stated,)
+    if isinstance(stated, list) and stated:
+        return tuple(kind for kind in stated if isinstance(kind, str) and kind != "null")
+    hints = {"properties": "object", "items": "array", "minimum": "number", "maximum": "number", "format": "string"}
+    return tuple(kind for key, kind in hints.items() if key in schema)[:1]
+
+
+def _list_choices(schema: Mapping[str, Json]) -> tuple[Json, ...]:
+    if "const" in schema:
+        return (schema["const"],)
+    listed = schema.get("enum")
+    return tuple(choice for choice in listed if choice is not None) if isinstance(listed, list) else ()
+
+
+def _find_semantic_type(schema: Mapping[str, Json], types: Sequence[str], words: Sequence[str], described: str) -> str:
+    """What a property holds: by its format, else by the last known word of its name, else by its description."""
+    if isinstance(form := schema.get("format"), str) and form in _FORMATS:
+        return _FORMATS[form]
+    numeric = bool(types) and set(types) <= {"integer", "number"}
+    if named := _PERSONAL.get(tuple(words[:2])):
+        return named
+    types_of = heading_of("semantic_types")
+    known = [_adapt(types_of[word], numeric=numeric) for word in words if word in types_of]
+    named = "job" if "job" in known else next((each for each in reversed(known) if each), "")
+    if named in _VAGUE_NAMES and len(known) > 1 and not numeric:  # the name of a city is a place
+        named = next((each for each in reversed(known) if each not in ("", "name", "code")), named)
+    if not named and words[-1] in ("start", "end", "begin", "until", "due", "since", "deadline"):
+        named = "moment"
+    if named or not described:
+        return named
+    words = parts(re.split(r"e\.g|such as|for example|\(", described)[0])[:8]
+    told = (_adapt(types_of[word], numeric=numeric) for word in words if word in types_of and len(word) > 2)
+    return next((each for each in told if each and each not in _VAGUE), "")
+
+
+def _adapt(semantic_type: str, *, numeric: bool) -> str:
+    if not numeric:
+        return "" if semantic_type in ("quantity", "number", "limit") else semantic_type
+    semantic_type = _AS_NUMBER.get(semantic_type, semantic_type)
+    return semantic_type if semantic_type in _NUMERIC else ""
+
+
+def _find_hints(described: str) -> Iterator[str]:
+    for found in _EXAMPLES.finditer(described):
+        for example in re.split(r",\s*(?:or |and )?|\s+(?:or|and)\s+|[/|;]\s*", found[1]):
+            example = example.strip(" '\"`“”‘’").lower()
+            if 1 < len(example) < 40:
+                yield example
+
+
+# Points
+
+ENOUGH, ENOUGH_FOR_REQUIRED = 30, 20
+UNTOLD = vocabulary("id name number value is has to from the of key code type string text")
+
+
+def score(mention: Mention, prop: Property) -> int:
+    """Return the points of a mention for a property; below ENOUGH it does not count."""
+    if mention.kind in ("pair", "member"):
+        return _score_key(mention, prop)
+    if mention.kind == "json":
+        return _score_json(mention, prop)
+    takes_numbers = prop.numeric or not prop.types or prop.semantic_type in _TYPES_OF_NUMBERS
+    if mention.kind in _NUMBERS and (takes_numbers or prop.types == ("string",)):
+        return _score_number(mention, prop)
+    if mention.kind == "duration" and (prop.numeric or prop.semantic_type == "duration"):
+        unit = mention.unit.removesuffix("s")
+        if unit and any(alike(word, unit) for word in prop.words if len(word) > 1):
+            return 60
+        timed = prop.semantic_type in _TYPES_OF_TIME or not _SPANS.isdisjoint(prop.words)
+        return 50 * timed + _score_neighbours(mention, prop)
+    if prop.numeric or (prop.types and "string" not in prop.types):
+        return 0
+    return _score_text(mention, prop)
+
+
+def _score_text(mention: Mention, prop: Property) -> int:
+    kind = mention.kind
+    if kind == "email" and prop.words[-1] in _ADDRESSED:
+        return 60
+    near = _score_neighbours(mention, prop) if mention.unit != "lead" else 0
+    if not prop.semantic_type and kind in ("unit", "currency") and not prop.role:
+        return 0
+    table = points("kind_points")
+    fitness = table.get(prop.semantic_type, table[""]).get(_refine_kind(mention, prop))
+    if prop.semantic_type == "job" and kind in ("words", "name") and _CALLING.search(str(mention.value)):
+        fitness = 28
+    if fitness is None:
+        return near - 15 if kind in _NAMED_BY_NEIGHBOURS and near > 30 else 0
+    preposition = points("preposition_points").get(prop.semantic_type, {}).get(mention.cue, 0)
+    features = sum(weight for weight, holds in _list_features(kind, prop.semantic_type) if holds(mention, prop))
+    return fitness + near + _score_role(mention, prop) + preposition + features
+
+
+@lru_cache(maxsize=1024)
+def _list_features(kind: str, semantic_type: str) -> Sequence[tuple[int, "Holds"]]:
+    return [
+        (weight, holds)
+        for weight, kinds, semantic_types, holds in _FEATURES
+        if kind in kinds and (not semantic_types or semantic_type in semantic_types)
+    ]
+
+
+def _refine_kind(mention: Mention, prop: Property) -> str:
+    """The kind of a mention; for a word of a list of the property's type, the name of that list."""
+    if mention.kind not in ("name", "words", "quoted", "id") or not isinstance(mention.value, str):
+        return mention.kind
+    word, semantic_type = mention.value.lower(), prop.semantic_type
+    if semantic_type in _LISTED_TYPES:
+        return semantic_type if word in heading_of(_LISTED_TYPES[semantic_type]) else "other"
+    if semantic_type == "color":
+        return "hue" if word in word_set("colors") else mention.kind
+    if semantic_type in ("country", "place", "state", "nationality", "person"):
+        if word in word_set("countries") and not (semantic_type == "state" and word in word_set("states")):
+            return "country"
+        return "nationality" if word in word_set("nationalities") else mention.kind
+    if semantic_type == "ticker" and mention.value.isupper() and len(word) <= 5:
+        return "ticker"
+    return mention.kind
+
+
+def _score_neighbours(mention: Mention, prop: Property) -> int:
+    best = 0
+    for near, step, top in ((mention.before, 10, 42), (mention.after, 14, 40)):
+        for word in near:
+            if near is mention.after and _parts_clauses(word):
+                break  # what follows is about something else
+            best = max(best, int(top * _hit(word, prop.telling)))
+            top -= step
+    return best
+
+
+@lru_cache(maxsize=4096)
+def _parts_clauses(word: str) -> bool:
+    return word in ("and", "or", "but") or (word in prepositions_of("en") and word not in ("as", "of", "to", "per"))
+
+
+@lru_cache(maxsize=16_384)
+def _hit(word: str, telling: tuple[str, ...]) -> float:
+    hits = (1.0 if word == name else 0.75 for name in telling if len(name) > 1 and len(word) > 1 and alike(word, name))
+    return max(hits, default=0)
+
+
+@lru_cache(maxsize=4096)
+def alike(one: str, other: str) -> bool:
+    """Whether two words have one stem, or mean the same of a property."""
+    short, long = sorted((one, other), key=len)
+    if len(short) >= 4 and long.startswith(short[: max(4, len(short) - 2)]) and len(long) - len(short) <= 4:
+        return True
+    groups = synonyms("property_synonyms")
+    return one == other or not groups.get(one, frozenset()).isdisjoint(groups.get(other, ()))
+
+
+def _score_role(mention: Mention, prop: Property) -> int:
+    if prop.role == "from" and not mention.cue and mention.kind not in _NUMBERS:
+        return 8
+    said = ROLE_OF.get(mention.cue, "")
+    if not prop.role or not said:
+        return 0
+    return 25 if prop.role == said else -22 if {prop.role, said} == {"from", "to"} else 0
+
+
+def _score_key(mention: Mention, prop: Property) -> int:
+    key = parts(mention.key)
+    if not key or key[0] == "for" or (prop.semantic_type in ("forename", "surname") and key == ("name",)):
+        return 0  # "for rent: a flat" says no rent, and a name is more than its half
+    if "".join(key) == "".join(prop.words):
+        return 100 + 5 * (mention.kind == "member")
+    is_same = len(prop.words) == len(key) and all(map(alike, key, prop.words))
+    shorter = set(key) <= set(prop.words) or set(prop.words) <= set(key)
+    shared = shorter and (key[-1] == prop.words[-1] or (key[0] in prop.words and key[0] not in UNTOLD))
+    if not (is_same or shared or (prop.role and key == (prop.role,))):
+        return 0
+    return 80 + 5 * (mention.kind == "member")
+
+
+def _score_json(mention: Mention, prop: Property) -> int:
+    if isinstance(mention.value, list):
+        return 60 if "array" in prop.types or not prop.types else 0
+    properties = prop.schema.get("properties")
+    if "object" not in prop.types or not isinstance(mention.value, dict):
+        return 0
+    known = mention.value.keys() & properties if isinstance(properties, dict) else ()
+    return 60 + len(known) if known or not properties else 0
+
+
+def _score_number(mention: Mention, prop: Property) -> int:
+    near, semantic_type = _score_neighbours(mention, prop), prop.semantic_type
+    if prop.types == ("string",) and semantic_type not in ("quantity", "money", "currency"):
+        return (near + 12 if near >= 24 else 0) + (32 if mention.unit == "#" and semantic_type == "id" else 0)
+    for weight, share, holds in _CLEAR_NUMBERS:
+        if holds(mention, prop):
+            return weight + int(near * share) + _score_role(mention, prop)
+    is_measured = mention.unit.lower() in heading_of("units")
+    total = near + next((weight for weight, holds in _NUMBER_TYPES.get(semantic_type, ()) if holds(mention)), 2)
+    if is_measured and semantic_type not in ("money", "", "quantity") and near < 40:
+        total -= 12
+    if semantic_type in ("quantity", "limit") and not prop.role and mention.cue in ROLE_OF:
+        total -= 16
+    for_role = _score_role(mention, prop)
+    return total + for_role + (8 if for_role > 0 else 0) if total > 0 else total
+
+
+def is_measure(words: str) -> bool:
+    """Whether what is counted only says how many there are: "5 results"."""
+    word = singular(words.split(" ")[0])
+    return heading_of("semantic_types").get(word) in _TYPES_OF_MEASURES or words in heading_of("units")
+
+
+def _is_subject(mention: Mention, prop: Property) -> bool:
+    verb = mention.after[0] if mention.after and not mention.cue else ""
+    return verb in _VERBS_OF_SUBJECTS or (bool(verb) and is_verb(verb))
+
+
+def _opens(mention: Mention, prop: Property) -> bool:
+    return not mention.before and " " in str(mention.value) and not _is_subject(mention, prop)
+
+
+def _describes(mention: Mention, prop: Property) -> bool:
+    """Whether a name only describes the noun after it: in the Olympic final."""
+    after = mention.after[0] if mention.cue and mention.after else ""
+    return bool(after) and after not in word_set("stops") and after not in prepositions_of("en")
+
+
+def _is_object(mention: Mention, prop: Property) -> bool:
+    verb = mention.before[0] if mention.before else ""
+    return mention.unit == "the" and not mention.cue and verb in word_set("requests") and verb not in _MAKING
+
+
+def _is_counted(mention: Mention, prop: Property) -> bool:
+    return mention.unit == "counted" and not is_measure(str(mention.value).lower())
+
+
+def _is_in_unit(mention: Mention, prop: Property) -> bool:
+    return bool(mention.unit) and not {mention.unit.lower(), singular(mention.unit)}.isdisjoint(prop.words)
+
+
+def _measures(mention: Mention, prop: Property) -> bool:
+    return heading_of("units").get(mention.unit.lower()) == prop.semantic_type != ""
+
+
+def _is_plain_number(mention: Mention, prop: Property) -> bool:
+    plain = not {"amount", "number", "num"}.isdisjoint(prop.words)
+    return prop.semantic_type == "number" or (prop.semantic_type == "quantity" and plain)
+
+
+def _is_whole(mention: Mention, least: float = float("-inf"), most: float = float("inf")) -> bool:
+    return isinstance(mention.value, int) and least <= mention.value <= most
+
+
+Holds = Callable[[Mention, Property], bool]
+_FORMATS = {"date": "date", "time": "time", "date-time": "datetime", "duration": "duration", "email": "email"}
+_FORMATS |= {"idn-email": "email", "uri": "url", "iri": "url", "uri-reference": "url", "hostname": "host"}
+_FORMATS |= {"ipv4": "ip", "ipv6": "ip", "uuid": "uuid", "phone": "phone", "url": "url"}
+_NUMERIC = vocabulary(
+    "money percent quantity number limit age year weight height temperature days duration id time date"
+)
+# What a semantic type becomes for a property whose type is a number.
+_AS_NUMBER = {"person": "quantity", "place": "", "title": "quantity", "text": "number", "query": "", "unit": "quantity"}
+_PERSONAL: Mapping[tuple[str, ...], str] = {
+    **dict.fromkeys((("first", "name"), ("given", "name")), "forename"),
+    **dict.fromkeys((("last", "name"), ("family", "name")), "surname"),
+    **dict.fromkeys((("check", "in"), ("check", "out")), "date"),
+}
+_VAGUE, _VAGUE_NAMES = vocabulary("query text number title name"), ("", "name", "title", "code")
+_EXAMPLES = lazy_pattern(r"(?i)(?:e\.?g\.?|such as|for example|like|one of|i\.e\.|either|:|\()[,:]?\s*([^.()]{2,200})")
+ROLE_OF = {
+    **dict.fromkeys(("from", "since", "between", "over"), "from"),
+    **dict.fromkeys(("to", "into", "until", "under"), "to"),
+    "about": "about",
+    "named": "named",
+}
+_ADDRESSED = vocabulary("to recipient cc bcc address receiver sender")
+_NUMBERS = vocabulary("number money ordinal")
+_NAMED_BY_NEIGHBOURS = vocabulary("number id quoted name channel version")
+_LISTED_TYPES = {"language": "language_codes", "currency": "currencies", "unit": "units"}
+_TYPES_OF_TIME, _SPANS = vocabulary("duration days time"), vocabulary("second minute hour")
+_TYPES_OF_NUMBERS = vocabulary("quantity money currency id")
+_TYPES_OF_MEASURES = vocabulary("limit quantity days duration percent year")
+_MAKING = vocabulary("create make add new open schedule book start set write send post generate file get")
+_VERBS_OF_SUBJECTS = vocabulary(
+    "is was are live work has ha lives works from teach run own lead say said joined plays earn"
+)
+_CALLING = lazy_pattern(
+    r"^[a-z][^A-Z]*(?:er|or|ist|ian|eer|ant|man|yst|chef|head|chief|nurse|intern|cook|clerk|ceo|cto|cfo|lead)$"
+)
+# For texts, every row that holds is added: points, kinds of the mention, types of the property, condition.
+_FEATURES: tuple[tuple[int, frozenset[str], frozenset[str], Holds], ...] = tuple(
+    (weight, vocabulary(kinds), vocabulary(semantic_types), holds)
+    for weight, kinds, semantic_types, holds in (
+        (35, "name words quoted id", "", lambda mention, prop: str(mention.value).lower() in prop.hints),
+        (-50, "words", "", lambda mention, prop: mention.value in _VERBS_OF_SUBJECTS),
+        (-30, "words", "", lambda mention, prop: mention.unit == "the" and mention.after[:1] == ("of",)),
+        (-30, "name words", "", lambda mention, prop: mention.unit == "label"),
+        (-20, "name", "", lambda mention, prop: mention.unit == "lead"),
+        (8, "words", "", lambda mention, prop: mention.unit in ("the", "counted")),
+        (20, "name words", "title name", _is_counted),
+        (-30, "name", "", lambda mention, prop: mention.unit == "counted" and bool(prop.semantic_type)),
+        (10, "name words", "", lambda mention, prop: not prop.semantic_type and _is_counted(mention, prop)),
+        (20, "words", "title", _is_object),
+        (10, "name", "title", lambda mention, prop: not mention.cue and " " in str(mention.value)),
+        (14, "name", "person name org title", _is_subject),
+        (10, "name", "person name", _opens),
+        (-8, "name", "place title", _describes),
+    )
+)
+# For numbers, the first row that holds: points, share of the points for neighbours, condition.
+_CLEAR_NUMBERS: tuple[tuple[int, float, Holds], ...] = (
+    (70, 0, _is_in_unit),
+    (0, 0, lambda mention, prop: prop.semantic_type == "currency"),
+    (48, 0.5, lambda mention, prop: mention.kind == "money" and "amount" in prop.words),
+    (32, 0, lambda mention, prop: mention.kind == "money" and "rate" in prop.words),
+    (58, 0.5, lambda mention, prop: mention.kind == "money" and prop.semantic_type == "money"),
+    (45, 0.5, lambda mention, prop: mention.unit == "#" and prop.semantic_type == "id"),
+    (-5, 1, lambda mention, prop: mention.unit == "#" or mention.kind == "money"),
+    (50, 0.5, _measures),
+    (34, 0.5, _is_plain_number),
+)
+# For other numbers, by the semantic type of the property, the first row that holds is added; without one, 2 points.
+_NUMBER_TYPES: dict[str, tuple[tuple[int, Callable[[Mention], bool]], ...]] = {
+    "quantity": ((32, lambda mention: mention.kind == "number" and _is_whole(mention)),),
+    "year": ((36, lambda mention: _is_whole(mention, 1500, 2200)), (-30, lambda mention: True)),
+    "age": ((32, lambda mention: not {"old", "year"}.isdisjoint((*mention.after[:2], singular(mention.unit)))),
+            (22, lambda mention: not mention.unit and _is_whole(mention, 1, 119))),
+    **dict.fromkeys(("limit", "money", "percent"), ((14, lambda mention: True),)),
+}  # fmt: skip

@@ -1,0 +1,411 @@
+"""Values that a text mentions: numbers, dates, quoted texts, ids, names, phrases, pairs, JSON; and the words around.
+
+Every pattern has bounded repetitions, so that each character of a text costs a bounded number of steps.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache, lru_cache
+from itertools import chain
+
+from msgspec.structs import replace
+
+from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_pattern
+from mockserver.model.arguments import quantities
+from mockserver.model.arguments.values import Mention
+from mockserver.model.fillers import word_lists
+from mockserver.model.vocabulary import (
+    language_of_prepositions,
+    prepositions_of,
+    singular,
+    vocabulary,
+    word_set,
+    words_between_phrases,
+)
+
+
+@lru_cache(maxsize=64)
+def read(text: str) -> tuple[Mention, ...]:
+    """Return what a text mentions, in order. Mentions may overlap: a pair and the number in it."""
+    claimed, counts = bytearray(len(text)), quantities.may_have_quantities(text)
+    strict = list(_claim(find_fragments(text), claimed))
+    inner = [member for fragment in strict for member in _read_members(text, fragment)]
+    forms: list[Iterator[Mention]] = [find_quoted(text), find_literals(text, sure=True)]
+    forms += [quantities.find_moments(text), quantities.find_durations(text), quantities.find_times(text)] * counts
+    forms += [find_literals(text, sure=False), *[quantities.find_numbers(text)] * counts]
+    strict += _claim(chain.from_iterable(forms), claimed)
+    inner += [part for each in strict if each.kind == "datetime" for part in quantities.split_moment(each, text)]
+    counted = (each for each in strict if each.kind == "expression" or text.startswith("in ", each.start))
+    inner += [number for each in counted for number in _read_numbers(text, each)]
+    phrases = tuple(find_phrases(text, claimed))
+    inner += [half for phrase in phrases if phrase.kind == "name" for half in _split_name(phrase)]
+    found = sorted((*strict, *phrases, *inner, *find_pairs(text)), key=lambda m: (m.start, -m.end, m.kind))
+    if len(found) > _MOST_MENTIONS:  # the middle tells least
+        found = found[: _MOST_MENTIONS // 2] + found[-_MOST_MENTIONS // 2 :]
+    return tuple(_add_context(text, found))
+
+
+def _claim(found: Iterable[Mention], claimed: bytearray) -> Iterator[Mention]:
+    for mention in found:
+        if not any(claimed[mention.start : mention.end]):
+            claimed[mention.start : mention.end] = b"\1" * (mention.end - mention.start)
+            yield mention
+
+
+def _read_numbers(text: str, whole: Mention) -> Iterator[Mention]:
+    for number in quantities.find_numbers(text[whole.start : whole.end]):
+        yield replace(number, start=number.start + whole.start, end=number.end + whole.start)
+
+
+# By form
+
+
+def find_quoted(text: str) -> Iterator[Mention]:
+    """The texts in quotes or backticks, in order; apostrophes and quotes without an end are none."""
+    for found in _QUOTED.finditer(text) if not _QUOTES.isdisjoint(text) else ():
+        if found["fenced"]:
+            yield Mention("code", found["fenced"].strip("\n"), found.start("fenced"), found.end())
+        else:
+            yield Mention("code" if found["code"] else "quoted", str(found[found.lastindex or 0]), *found.span())
+
+
+@cache
+def _scanners() -> Sequence[tuple[str, re.Pattern[str]]]:
+    return [(kind, re.compile(pattern)) for kind, pattern in word_lists("patterns")["literals"]]
+
+
+def find_literals(text: str, *, sure: bool) -> Iterator[Mention]:
+    """The values that their form shows, kind by kind; those that are `sure` are read before dates and durations."""
+    has_digit = _DIGIT.search(text) is not None
+    for kind, scanner in _scanners():
+        if (kind in _SURE) != sure:
+            continue
+        if not (any(map(text.__contains__, _NEEDS[kind])) if kind in _NEEDS else has_digit):
+            continue
+        for found in scanner.finditer(text):
+            value = found[0].rstrip(".,;:!?)]}'" if kind == "url" else " ")
+            is_date = kind in ("expression", "id") and _DATED.fullmatch(value)
+            if not (is_date or (kind == "expression" and re.fullmatch(r"\d+-\d+|-?\d+/\d+|[\d.-]+", value))):
+                yield Mention(kind, value, found.start(), found.start() + len(value))
+
+
+def find_fragments(text: str) -> Iterator[Mention]:
+    """The outermost JSON objects and arrays of a text, unless they are nested too deeply."""
+    at = 0
+    for _ in range(_MOST_TRIES):
+        opening = _BRACKET.search(text, at)
+        if opening is None:
+            return
+        at = opening.end()
+        with suppress(ValueError, RecursionError):
+            value, end = _decode(text, opening.start())
+            if _measure_depth(value) <= _DEEPEST:
+                yield Mention("json", value, opening.start(), end)
+            at = end
+
+
+def _finite(written: str) -> float:
+    number = float(written)
+    if number - number != 0:
+        raise ValueError(written)
+    return number
+
+
+def _measure_depth(value: Json) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_measure_depth, inner), default=0)
+
+
+def _read_members(text: str, fragment: Mention) -> Iterator[Mention]:
+    waiting, at, left = [fragment.value], fragment.start, _MOST_MEMBERS
+    while waiting and left:
+        value = waiting.pop(0)
+        for key, inner in list(value.items() if isinstance(value, dict) else ())[:left]:
+            left -= 1
+            place = text.find(json.dumps(key, ensure_ascii=False), at, fragment.end)
+            if place >= 0:
+                at = place + len(key) + 2
+                if not (isinstance(inner, str) and re.fullmatch(r"<[^<>]{1,200}>", inner)):  # a gap of an example
+                    yield Mention("member", inner, place, at, key=key)
+            waiting.append(inner)
+
+
+# By name
+
+
+def find_pairs(text: str) -> Iterator[Mention]:
+    """The values after a colon or an equals sign, and those that sentences give to a name: "my city is Rome"."""
+    at = 0 if any(map(text.__contains__, ":=：")) else len(text)
+    while found := _PAIR.search(text, at):
+        start = found.start("value")
+        end = start + len(_cut_value(found["value"], found["mark"]))
+        at = max(end, found.end("mark"))
+        if written := text[start:end].strip().strip("*_`").strip():
+            begin = text.index(written, start)
+            is_quoted = len(written) > 2 and _CLOSING.get(written[0]) == written[-1]
+            value = written[1:-1].strip() if is_quoted else written
+            yield Mention("pair", value, begin, begin + len(written), key=found["key"])
+    for found in _SAID.finditer(text):
+        value = _END_OF_CLAUSE.split(found["value"], maxsplit=1)[0].rstrip(" .")
+        if value:
+            start = found.start("value")
+            yield Mention("pair", value.strip("\"'“”«»"), start, start + len(value), key=found["key"])
+    for found in _BECOME.finditer(text):
+        yield Mention("pair", found["value"], *found.span("value"), key="status")
+
+
+def _cut_value(rest: str, mark: str) -> str:
+    close = rest.find(_CLOSING[rest[0]], 1) if rest[0] in _CLOSING else -1
+    if close > 0:
+        return rest[: close + 1]
+    rest = re.split(r"[\s&,;)]", rest, maxsplit=1)[0] if "=" in mark else rest
+    return _END_OF_VALUE.split(rest, maxsplit=1)[0]
+
+
+# Names and phrases
+
+Token = re.Match[str]
+
+
+def find_phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
+    """The names (capitalised) and other phrases of a text, outside of what other values claim."""
+    last = 0
+    for phrase in _list_phrases(text, claimed):
+        if phrase.start >= last:  # the state after a city belongs to it
+            yield phrase
+            last = phrase.end
+
+
+def _list_phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
+    stops = words_between_phrases(language_of_prepositions(text))
+    free = "".join("\0" if taken else char for char, taken in zip(text, claimed, strict=True)) if any(claimed) else text
+    run, tokens = list[Token](), [*_TOKEN.finditer(free)]
+    for token, following in zip(tokens, (*tokens[1:], None), strict=False):
+        is_joined = not run or free[run[-1].end() : token.start()] in (" ", "  ")
+        is_stop = token[0].lower() in stops and not (
+            is_joined and _is_in_name(free, token, following, run[-1][0] if run else "")
+        )
+        if run and (is_stop or not is_joined):
+            yield from _split_run(free, run)
+            run = []
+        if not is_stop:
+            run.append(token)
+    yield from _split_run(free, run) if run else ()
+
+
+def _is_in_name(text: str, token: Token, following: Token | None, last: str) -> bool:
+    """Whether a small word is inside a name: the "of" of Bank of America, the "Los" of Los Angeles."""
+    precedes = following is not None and following[0][0].isupper() and text[token.end() : following.start()] == " "
+    if token[0] in _LINKS:
+        return precedes and last[:1].isupper() and token[0] not in ("von", "der")
+    is_titled = token[0].istitle() and token[0].lower() not in _POLITE and not _opens(text, token.start())
+    return is_titled and (precedes or last[:1].isupper())
+
+
+def _split_run(text: str, run: Sequence[Token]) -> Iterator[Mention]:
+    """The names and other phrases of a run of words, without the words before them that only ask for something."""
+    if _UNSPACED.match(run[0][0]):
+        yield from _split_unspaced(run)
+        return
+    asked = _begins(text, run[0].start())
+    while run and run[0][0].lower() in word_set("requests") and (asked or run[0][0].islower()):
+        is_name = run[0][0].istitle() and len(run) > 1 and run[1][0].istitle() and run[0][0] == "New"
+        if is_name or (not asked and _is_announced(text, run[0].start())):
+            break
+        run = run[1:]
+    if run and run[0][0].islower() and _PRONOUN.search(text, max(0, run[0].start() - 6), run[0].start()):
+        run = run[1:]  # "I need flour"
+    if len(run) > 1 and _DOES.search(text, max(0, run[0].start() - 30), run[0].start()):
+        run = run[:-1] if text[run[-1].end() :][:1] in ("", "?") else run  # how much does a red apple cost?
+    part = list[Token]()
+    for token in run:
+        if part and token[0][0].isupper() != part[0][0][0].isupper() and not (token[0] in _LINKS or token[0].isdigit()):
+            yield _make_phrase(text, part)
+            part = []
+        part.append(token)
+    if part:
+        yield _make_phrase(text, part)
+
+
+def _make_phrase(text: str, part: Sequence[Token]) -> Mention:
+    start, end = part[0].start(), part[-1].end()
+    is_name = part[0][0][0].isupper()
+    state = _STATE.match(text, end) if is_name else None
+    end = state.end() if state else end
+    if text[end : end + 1] == ":":  # words that only announce what follows: "Contacts: Mia, Leo"
+        unit = "label"
+    elif _is_announced(text, start, articles_only=True):
+        unit = "the"
+    else:
+        follows = text[end : end + 20].split(" ")[1:2] if text[end : end + 1] == " " else []
+        is_lone = is_name and len(part) == 1 and _opens(text, start) and bool(follows)
+        unit = "lead" if is_lone and not _is_verb_of(follows[0]) else ""
+    return Mention("name" if is_name else "words", text[start:end], start, end, unit=unit)
+
+
+def _is_verb_of(word: str) -> bool:
+    """Whether a word follows the subject of a sentence: "Ann lives in", but not "Grep for"."""
+    return word in _VERBS or word[:1].isupper() or word.endswith(("ed", "s")) or not word[:1].isalpha()
+
+
+def _split_name(name: Mention) -> Iterator[Mention]:
+    """The first and the last word of a name."""
+    written = str(name.value)
+    if " " in written and name.unit != "lead" and "," not in written:
+        cut, last = written.index(" "), written.rindex(" ")
+        yield Mention("forename", written[:cut], name.start, name.start + cut)
+        yield Mention("surname", written[last + 1 :], name.start + last + 1, name.end)
+
+
+def _split_unspaced(run: Sequence[Token]) -> Iterator[Mention]:
+    """Words of a script without spaces: runs of ideographs or katakana between hiragana and particles."""
+    for token in run:
+        for found in _PIECE.finditer(token[0]):
+            for piece in re.finditer(r"[^的是和与在从到去了吗呢]+", found[0]):
+                lead = _ASKING.match(piece[0])
+                start = token.start() + found.start() + piece.start() + (lead.end() if lead else 0)
+                end = token.start() + found.start() + piece.end()
+                if end > start:
+                    cue = "of" if token.string[end : end + 1] in ("の", "的") else ""
+                    yield Mention("name", token.string[start:end], start, end, cue=cue)
+
+
+def _opens(text: str, start: int) -> bool:
+    before = text[max(0, start - 4) : start].rstrip(" ")
+    return not before or before[-1] in ".!?:\n-*•"
+
+
+def _begins(text: str, start: int) -> bool:
+    before = text[max(0, start - 16) : start].rstrip(" ")
+    last = before.rsplit(None, 1)[-1].lower().strip(",") if before.strip() else ""
+    return not before.strip() or before[-1] in ".!?:\n,;-*•" or last in ("please", "you", "and", "then", "to", "bitte")
+
+
+def _is_announced(text: str, start: int, *, articles_only: bool = False) -> bool:
+    before = text[max(0, start - 12) : start].split()
+    articles = word_set("articles")
+    return bool(before) and before[-1].lower() in (articles if articles_only else articles | _ANNOUNCING)
+
+
+# Context
+
+
+def _add_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
+    leading = prepositions_of(language_of_prepositions(text))
+    last: Mention | None = None
+    for mention in found:
+        before = _read_before(text, mention.start)
+        cue = mention.cue or _find_cue(before, leading)
+        near = tuple(singular(word) for word in before if word.lower() not in word_set("articles"))
+        made = replace(mention, cue=cue, before=near[:4], after=_read_after(text, mention.end))
+        if last and last.end <= made.start:
+            made = _join(text, last, made)
+        yield made
+        if made.kind not in _WIDE and (last is None or made.end > last.end):  # what is inside another follows nothing
+            last = made
+
+
+def _join(text: str, last: Mention, mention: Mention) -> Mention:
+    """A mention with what the one before it says: in "in Paris and London" both have "in"; what numbers count."""
+    gap = text[last.end : mention.start]
+    if last.kind in ("number", "unit", "duration") and mention.kind in ("words", "name") and gap in _COUNTING:
+        return mention if isinstance(last.value, float) else replace(mention, unit="counted")
+    if last.kind == mention.kind and not mention.cue and LISTED.fullmatch(text, last.end, mention.start):
+        return replace(mention, cue="until" if last.cue == "between" else last.cue, before=last.before)
+    return mention
+
+
+def _read_before(text: str, start: int) -> list[str]:
+    clause: list[str] = []
+    for word in reversed(_WORD.findall(text, max(0, start - _REACH), start)):
+        if word in _ENDS or word.isdigit() or word == ",":
+            break
+        if word not in ":#":
+            clause.append(word)
+    return clause[:5]
+
+
+def _find_cue(before: Sequence[str], leading: Mapping[str, str]) -> str:
+    """The preposition before a place, with at most articles between them."""
+    for word in before[:3]:
+        if word.lower() in leading:
+            return leading[word.lower()]
+        if word.lower() not in word_set("articles"):
+            break
+    return ""
+
+
+def _read_after(text: str, end: int) -> tuple[str, ...]:
+    words: list[str] = []
+    for word in _WORD.findall(text, end, end + 40):
+        if word in _ENDS or word in ",:" or word.isdigit():
+            break
+        words.append(singular(word))
+    return tuple(words[:3])
+
+
+_MOST_MENTIONS, _MOST_TRIES, _MOST_MEMBERS, _DEEPEST, _REACH = 400, 48, 200, 24, 70
+_QUOTED = lazy_pattern(
+    r"```(?:[\w+-]*[ \t]*\n)?(?P<fenced>(?:[^`]|`(?!``))+)```|`(?P<code>[^`\n]{1,2000})`"
+    r"|(?<![\w\"'\\])\"((?:[^\"\\\n]|\\.|\n(?!\n)){1,4000})\""
+    r"|(?<![\w\"'])'(?=\S)((?:[^'\n]|(?<=\w)'(?=\w)){1,300})'(?!\w)|‘(?=\S)((?:[^‘’\n]|’(?=\w)){1,300})’(?!\w)"
+    r"|[„“]([^„“”]{1,4000})[“”]|«([^«»]{1,4000})»|「([^「」]{1,4000})」|『([^『』]{1,4000})』"
+)
+_QUOTES = frozenset("`\"'‘„“«「『")
+_DIGIT = lazy_pattern(r"[0-9]")
+_DATED = lazy_pattern(r"\d{4}-\d{2}-\d{2}|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}-\d{1,2}-\d{4}")
+_SURE = frozenset(("url", "email", "uuid", "path"))
+# Signs without which a text has none of the kind; all others need a digit.
+_NEEDS: Mapping[str, Sequence[str]] = {
+    "url": ":",
+    "email": "@",
+    "path": "/.\\",
+    "slug": "/",
+    "channel": "#@",
+    "host": (".", "localhost"),
+}
+_decode = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).raw_decode
+_BRACKET = lazy_pattern(r"[\[{]")
+_PAIR = lazy_pattern(
+    r"(?<![\w/.-])(?P<key>[^\W\d_][\w-]{0,40}(?: [\w-]{1,30}){0,3}?)(?P<mark>[ ]?=(?!=)|\**:\**(?!//|\d|:)"
+    r"|：)[ \t]{0,4}(?P<value>[^\s,;][^\n;]{0,500})"
+)
+_END_OF_VALUE = lazy_pattern(r"[.!?](?=\s|$)|,(?=\s)|;|\)(?!\S)")
+_CLOSING = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "「": "」"}
+_SAID = lazy_pattern(
+    r"(?<!\w)(?:[Tt]he|[Mm]y|[Ii]ts|[Hh]is|[Hh]er|[Oo]ur|[Tt]heir|[Yy]our|[Mm]eine?|[Ll][ae]|[Ee]l|[Mm]i)"
+    r" (?P<key>[^\W\d_A-Z][\w-]{1,30}(?: [^\W\d_A-Z][\w-]{1,30}){0,2}?) (?:is|are|was|were|ist|est|es) (?:that of )?"
+    r"(?=(?P<value>[\"'“«]?(?:[A-Z0-9$€£#+-]|[^\W\d_a-z])[^\n;!?]{0,200}))"
+)
+_BECOME = lazy_pattern(r"\d (?:is|was) (?:now |still )?(?P<value>[a-z]{3,20})(?=[.,;!\n]|$)")  # "order 13 is shipped"
+_END_OF_CLAUSE = lazy_pattern(
+    r"\.(?=\s|$)|,(?=\s)|\)(?!\S)| (?:and|but|with|from|who|which|because|while|in|on|for|at|by|as|und|et|y|where)\b"
+)
+_TOKEN = lazy_pattern(
+    r"(?:Dr|Mrs?|Ms|Prof|St)\.|[^\W\d_]\.(?= ?[^\W\d_a-z])"
+    r"|(?<![^\W_ldLD]['’])[^\W_](?:[\w&-]|(?<!\b[ldLD])['’](?!s\b)(?=\w))*"
+)
+_LINKS = vocabulary("of the de la del van von der den di da du le al bin y")
+_POLITE = vocabulary("i i'm sie ihr ihre ihnen usted lei")  # have capitals and are no names
+_ANNOUNCING = vocabulary("in at from for with about of on")
+_VERBS = vocabulary(
+    "is was are were has had have does did will can would should and or got won beat took made said ran came went"
+    " bought sold wrote met left led lost spent paid gave sent who which ist hat war est a es tiene vive weather please"
+)
+_PRONOUN = lazy_pattern(r"(?i)(?<![\w'’])(?:i|we|you|they|he|she) $")
+_DOES = lazy_pattern(r"(?i)\b(?:do|does|did) (?:(?:an?|the|my|your|our|this|that|these|those|one) )?$")
+_STATE = lazy_pattern(r", [A-Z]{2}\b")
+_UNSPACED = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_PIECE = lazy_pattern(r"[\u30a0-\u30ff\u3400-\u9fffー]{1,12}|[\uac00-\ud7af]{1,12}")
+_ASKING = lazy_pattern(r"^(?:请问|请|查询|查一下|告诉我|帮我|我想|在|从|到|去)+")
+_WORD = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)*|#|\d|[.!?;,:()\n]")
+_ENDS = frozenset(".!?;\n()")
+_WIDE = frozenset(("pair", "member", "json"))
+_COUNTING = (" ", " of ", " x ", "x ", " × ")
+LISTED = lazy_pattern(  # what stands between the items of a list
+    r"(?i)\s{0,3}(?:,|;|&|\+|/|、|，|\b(?:and|or|und|et|y|e|plus|as well as)\b|\n\s{0,8}(?:[-*•]|\d{1,3}[.)]))"
+    r"[\s,]{0,3}(?:and |und |et |y |e |or )?(?:an? |the |some |to |in |for |from |with )?"
+)

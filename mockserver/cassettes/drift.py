@@ -51,7 +51,7 @@ def find_drift(old: Recorded, new: Recorded) -> Iterator[str]:
         else:
             shapes = [find_shape(_parse(old)), find_shape(_parse(new))]
     except RecursionError:
-        yield "JSON that is nested too deeply to be compared"
+        yield "cannot be compared: its JSON is nested too deeply"
         return
     for found in find_differences(*shapes, pair=_pair_shapes, equal=_fits):
         where = one_line("".join(_write_step(step) for step in found.path).removeprefix(".")) or "the body"

@@ -133,4 +133,4 @@ def test_named_events_and_those_that_keep_alive() -> None:
 @pytest.mark.parametrize("make", [lambda text: Recorded(200, JSON, text.encode()), lambda text: stream(text)])
 def test_what_is_nested_too_deeply_is_told_once(make: Callable[[str], Recorded]) -> None:
     deep = make('{"a":' * 900 + "1" + "}" * 900)
-    assert list(find_drift(deep, deep)) == ["JSON that is nested too deeply to be compared"]
+    assert list(find_drift(deep, deep)) == ["cannot be compared: its JSON is nested too deeply"]

@@ -17,6 +17,7 @@ from mockserver.model.arguments.evidence import (
     ENOUGH_FOR_REQUIRED,
     UNTOLD,
     Property,
+    part_out,
     read_item,
     read_property,
     score,
@@ -114,8 +115,12 @@ def _known_properties(written: bytes, required: frozenset[str]) -> tuple[Propert
 
 
 def _read_properties(properties: Mapping[str, Json], required: frozenset[str]) -> Iterator[Property]:
-    for order, (name, schema) in enumerate(properties.items()):
-        yield read_property(name, schema, order, required=name in required)
+    return part_out(
+        [
+            read_property(name, schema, order, required=name in required)
+            for order, (name, schema) in enumerate(properties.items())
+        ]
+    )
 
 
 def assign(assignment: Assignment, ranked: Sequence[Candidate], props: Sequence[Property]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
@@ -41,6 +42,7 @@ class Property(Struct, frozen=True):
     telling: tuple[str, ...]  # the words by which neighbours of a mention name it
     numeric: bool
     required: bool = False
+    part: str = ""  # the kind of a part of a mention that it asks for, as neighbours ask for the other parts
 
     @property
     def format(self) -> str:
@@ -49,6 +51,15 @@ class Property(Struct, frozen=True):
     @property
     def takes_text(self) -> bool:
         return ("string" in self.types or not self.types) and not self.choices and not self.format
+
+
+def part_out(props: Sequence[Property]) -> Iterator[Property]:
+    """Return the properties; each of those that together ask for what one mention says asks for a part of it."""
+    known = frozenset(word for prop in props for word in prop.words)
+    for prop in props:
+        asked = (part for word in prop.words for part, beside in _PARTS.get(word, {}).items() if known & beside)
+        part = next(asked, "")
+        yield replace(prop, part=part) if part else prop
 
 
 def read_property(name: str, schema: Json, order: int, *, required: bool = False) -> Property:
@@ -148,7 +159,7 @@ def _find_hints(described: str) -> Iterator[str]:
 
 # Points
 
-ENOUGH, ENOUGH_FOR_REQUIRED = 30, 20
+ENOUGH, ENOUGH_FOR_REQUIRED, _FOR_PART = 30, 20, 62
 UNTOLD = vocabulary("id name number value is has to from the of key code type string text")
 
 
@@ -156,6 +167,8 @@ def score(mention: Mention, prop: Property) -> int:
     """Return the points of a mention for a property; below ENOUGH it does not count."""
     if mention.kind in ("pair", "member"):
         return _score_key(mention, prop)
+    if mention.kind == prop.part:
+        return _FOR_PART + _score_role(mention, prop)
     if mention.kind == "json":
         return _score_json(mention, prop)
     takes_numbers = prop.numeric or not prop.types or prop.semantic_type in _TYPES_OF_NUMBERS
@@ -209,7 +222,9 @@ def _refine_kind(mention: Mention, prop: Property) -> str:
     if semantic_type == "color":
         return "hue" if word in word_set("colors") else mention.kind
     if semantic_type in ("country", "place", "state", "nationality", "person"):
-        if word in word_set("countries") and not (semantic_type == "state" and word in word_set("states")):
+        if semantic_type in ("place", "state") and word in word_set("states"):
+            return "state"
+        if word in word_set("countries"):
             return "country"
         return "nationality" if word in word_set("nationalities") else mention.kind
     if semantic_type == "ticker" and mention.value.isupper() and len(word) <= 5:
@@ -359,6 +374,14 @@ _PERSONAL: Mapping[tuple[str, ...], str] = {
     **dict.fromkeys((("first", "name"), ("given", "name")), "forename"),
     **dict.fromkeys((("last", "name"), ("family", "name")), "surname"),
     **dict.fromkeys((("check", "in"), ("check", "out")), "date"),
+}
+# The part that a word of a property's name asks for beside other words.
+_PARTS: Mapping[str, Mapping[str, frozenset[str]]] = {
+    "number": {"house": vocabulary("street")},
+    "street": {"street": vocabulary("number")},
+    **dict.fromkeys(("make", "brand", "manufacturer"), {"forename": vocabulary("model")}),
+    "model": {"rest": vocabulary("make brand manufacturer")},
+    **dict.fromkeys(("city", "town"), {"city": vocabulary("state province")}),
 }
 _VAGUE, _VAGUE_NAMES = vocabulary("query text number title name"), ("", "name", "title", "code")
 _EXAMPLES = lazy_pattern(r"(?i)(?:e\.?g\.?|such as|for example|like|one of|i\.e\.|either|:|\()[,:]?\s*([^.()]{2,200})")

@@ -37,12 +37,10 @@ def read(text: str) -> tuple[Mention, ...]:
     forms += [quantities.find_moments(text), quantities.find_durations(text), quantities.find_times(text)] * counts
     forms += [find_literals(text, sure=False), *[quantities.find_numbers(text)] * counts]
     strict += _claim(chain.from_iterable(forms), claimed)
-    inner += [part for each in strict if each.kind == "datetime" for part in quantities.split_moment(each, text)]
-    counted = (each for each in strict if each.kind == "expression" or text.startswith("in ", each.start))
-    inner += [number for each in counted for number in _read_numbers(text, each)]
-    phrases = tuple(find_phrases(text, claimed))
-    inner += [half for phrase in phrases if phrase.kind == "name" for half in _split_name(phrase)]
-    found = sorted((*strict, *phrases, *inner, *find_pairs(text)), key=lambda m: (m.start, -m.end, m.kind))
+    whole = (*strict, *find_phrases(text, claimed))
+    inner += [part for each in whole for part in _list_parts(text, each)]
+    inner += find_postcodes(text) if counts else ()
+    found = sorted((*whole, *inner, *find_pairs(text)), key=lambda m: (m.start, -m.end, m.kind))
     if len(found) > _MOST_MENTIONS:  # the middle tells least
         found = found[: _MOST_MENTIONS // 2] + found[-_MOST_MENTIONS // 2 :]
     return tuple(_add_context(text, found))
@@ -53,6 +51,23 @@ def _claim(found: Iterable[Mention], claimed: bytearray) -> Iterator[Mention]:
         if not any(claimed[mention.start : mention.end]):
             claimed[mention.start : mention.end] = b"\1" * (mention.end - mention.start)
             yield mention
+
+
+def _list_parts(text: str, whole: Mention) -> Iterator[Mention]:
+    """The values in a mention, which properties may want alone: the time of a moment, the city before a state."""
+    if whole.kind == "datetime":
+        yield from quantities.split_moment(whole, text)
+    elif whole.kind == "expression" or (whole.kind == "date" and text.startswith("in ", whole.start)):
+        yield from _read_numbers(text, whole)
+    elif whole.kind in _PARTS and (found := _PARTS[whole.kind].fullmatch(text, whole.start, whole.end)):
+        for kind, part in found.groupdict().items():
+            if part:
+                yield Mention(kind, int(part) if part.isdecimal() else part, *found.span(kind))
+
+
+def find_postcodes(text: str) -> Iterator[Mention]:
+    for found in _POSTCODE.finditer(text):
+        yield Mention("zip", found[0], *found.span())
 
 
 def _read_numbers(text: str, whole: Mention) -> Iterator[Mention]:
@@ -251,15 +266,6 @@ def _is_verb_of(word: str) -> bool:
     return word in _VERBS or word[:1].isupper() or word.endswith(("ed", "s")) or not word[:1].isalpha()
 
 
-def _split_name(name: Mention) -> Iterator[Mention]:
-    """The first and the last word of a name."""
-    written = str(name.value)
-    if " " in written and name.unit != "lead" and "," not in written:
-        cut, last = written.index(" "), written.rindex(" ")
-        yield Mention("forename", written[:cut], name.start, name.start + cut)
-        yield Mention("surname", written[last + 1 :], name.start + last + 1, name.end)
-
-
 def _split_unspaced(run: Sequence[Token]) -> Iterator[Mention]:
     """Words of a script without spaces: runs of ideographs or katakana between hiragana and particles."""
     for token in run:
@@ -294,13 +300,16 @@ def _is_announced(text: str, start: int, *, articles_only: bool = False) -> bool
 
 
 def _add_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
-    leading = prepositions_of(language_of_prepositions(text))
+    leading, around = prepositions_of(language_of_prepositions(text)), text
+    for mention in found:
+        if mention.kind == "address":  # its words say nothing of its neighbours
+            around = around[: mention.start] + " " * (mention.end - mention.start) + around[mention.end :]
     last: Mention | None = None
     for mention in found:
-        before = _read_before(text, mention.start)
+        before = _read_before(around, mention.start)
         cue = mention.cue or _find_cue(before, leading)
         near = tuple(singular(word) for word in before if word.lower() not in word_set("articles"))
-        made = replace(mention, cue=cue, before=near[:4], after=_read_after(text, mention.end))
+        made = replace(mention, cue=cue, before=near[:4], after=_read_after(around, mention.end))
         if last and last.end <= made.start:
             made = _join(text, last, made)
         yield made
@@ -398,6 +407,18 @@ _VERBS = vocabulary(
 _PRONOUN = lazy_pattern(r"(?i)(?<![\w'’])(?:i|we|you|they|he|she) $")
 _DOES = lazy_pattern(r"(?i)\b(?:do|does|did) (?:(?:an?|the|my|your|our|this|that|these|those|one) )?$")
 _STATE = lazy_pattern(r", [A-Z]{2}\b")
+# The values in a mention, by its kind, in groups that are named as their own kinds.
+_PARTS: Mapping[str, re.Pattern[str]] = {
+    "name": lazy_pattern(
+        r"(?P<city>[^\n,]{1,80}?),? (?P<state>(?<=, )[A-Z]{2}|(?:[A-Z]{2})(?= \d{5}))"
+        r"|(?P<forename>[^\s,]+) (?P<rest>(?:[^\n,]+ )?(?P<surname>[^\s,]+))"
+    ),
+    "address": lazy_pattern(r"(?P<house>\d{1,5}[A-Za-z]?) (?P<street>[^\n]+)"),
+}
+_POSTCODE = lazy_pattern(  # after a state, before a German city, or by its letters
+    r"(?<=\b[A-Z]{2} )\d{5}(?:-\d{4})?(?![\w-])|(?<![\w-])\d{4,5}(?= [A-Z][a-zäöüß])"
+    r"|\b(?:[A-Z]\d[A-Z] ?\d[A-Z]\d|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2})\b"
+)
 _UNSPACED = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _PIECE = lazy_pattern(r"[\u30a0-\u30ff\u3400-\u9fffー]{1,12}|[\uac00-\ud7af]{1,12}")
 _ASKING = lazy_pattern(r"^(?:请问|请|查询|查一下|告诉我|帮我|我想|在|从|到|去)+")

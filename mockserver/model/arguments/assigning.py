@@ -504,7 +504,7 @@ _AUXILIARY = vocabulary("is has should include enable enabled use with do allow 
 _BULLETS = lazy_pattern(r"(?m)^[ \t]{0,12}(?:[-*•]|\d{1,3}[.)])[ \t]{1,4}(\S[^\n]{0,500})$")
 _NEXT_WORDS = lazy_pattern(r"(?: [\w-]{1,30}){1,3}")
 _KINDS_OF_ITEMS = vocabulary(
-    "number money quoted name words email url id channel date path phone ip host uuid address version color"
+    "number money quoted name words email url id channel date path phone ip host uuid address version color hue"
 )
 _SECONDS: Mapping[str, float] = {
     **dict.fromkeys(("ms", "millisecond", "millis"), 0.001),

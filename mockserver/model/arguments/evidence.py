@@ -168,7 +168,7 @@ def score(mention: Mention, prop: Property) -> int:
     if mention.kind in ("pair", "member"):
         return _score_key(mention, prop)
     if mention.kind == prop.part:
-        return _FOR_PART + _score_role(mention, prop)
+        return _FOR_PART + _score_role(mention, prop) + 10 * (mention.unit == "counted")
     if mention.kind == "json":
         return _score_json(mention, prop)
     takes_numbers = prop.numeric or not prop.types or prop.semantic_type in _TYPES_OF_NUMBERS
@@ -194,7 +194,7 @@ def _score_text(mention: Mention, prop: Property) -> int:
         return 0
     table = points("kind_points")
     fitness = table.get(prop.semantic_type, table[""]).get(_refine_kind(mention, prop))
-    if prop.semantic_type == "job" and kind in ("words", "name") and _CALLING.search(str(mention.value)):
+    if prop.semantic_type == "job" and kind in ("words", "name") and _is_calling(str(mention.value)):
         fitness = 28
     if fitness is None:
         return near - 15 if kind in _NAMED_BY_NEIGHBOURS and near > 30 else 0
@@ -230,6 +230,11 @@ def _refine_kind(mention: Mention, prop: Property) -> str:
     if semantic_type == "ticker" and mention.value.isupper() and len(word) <= 5:
         return "ticker"
     return mention.kind
+
+
+def _is_calling(words: str) -> bool:
+    """Whether words sound like a profession; a name may end as one does, so that those in capitals are listed."""
+    return bool(_CALLING.search(words)) or not word_set("callings").isdisjoint(words.lower().split())
 
 
 def _score_neighbours(mention: Mention, prop: Property) -> int:
@@ -300,6 +305,8 @@ def _score_json(mention: Mention, prop: Property) -> int:
 def _score_number(mention: Mention, prop: Property) -> int:
     near, semantic_type = _score_neighbours(mention, prop), prop.semantic_type
     if prop.types == ("string",) and semantic_type not in ("quantity", "money", "currency"):
+        if semantic_type in _NEVER_NUMBERS:
+            return 0
         return (near + 12 if near >= 24 else 0) + (32 if mention.unit == "#" and semantic_type == "id" else 0)
     for weight, share, holds in _CLEAR_NUMBERS:
         if holds(mention, prop):
@@ -379,9 +386,12 @@ _PERSONAL: Mapping[tuple[str, ...], str] = {
 _PARTS: Mapping[str, Mapping[str, frozenset[str]]] = {
     "number": {"house": vocabulary("street")},
     "street": {"street": vocabulary("number")},
-    **dict.fromkeys(("make", "brand", "manufacturer"), {"forename": vocabulary("model")}),
+    "make": {"forename": vocabulary("model")},
+    "brand": {"forename": vocabulary("model")},
+    "manufacturer": {"forename": vocabulary("model")},
     "model": {"rest": vocabulary("make brand manufacturer")},
-    **dict.fromkeys(("city", "town"), {"city": vocabulary("state province")}),
+    "city": {"city": vocabulary("state province")},
+    "town": {"city": vocabulary("state province")},
 }
 _VAGUE, _VAGUE_NAMES = vocabulary("query text number title name"), ("", "name", "title", "code")
 _EXAMPLES = lazy_pattern(r"(?i)(?:e\.?g\.?|such as|for example|like|one of|i\.e\.|either|:|\()[,:]?\s*([^.()]{2,200})")
@@ -397,6 +407,7 @@ _NAMED_BY_NEIGHBOURS = vocabulary("number id quoted name channel version")
 _LISTED_TYPES = {"language": "language_codes", "currency": "currencies", "unit": "units"}
 _TYPES_OF_TIME, _SPANS = vocabulary("duration days time"), vocabulary("second minute hour")
 _TYPES_OF_NUMBERS = vocabulary("quantity money currency id")
+_NEVER_NUMBERS = vocabulary("person org country state job forename surname color")
 _TYPES_OF_MEASURES = vocabulary("limit quantity days duration percent year")
 _MAKING = vocabulary("create make add new open schedule book start set write send post generate file get")
 _VERBS_OF_SUBJECTS = vocabulary(

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 
 from msgspec.structs import replace
 
@@ -18,6 +18,7 @@ from mockserver.model.arguments import quantities
 from mockserver.model.arguments.values import Mention
 from mockserver.model.fillers import word_lists
 from mockserver.model.vocabulary import (
+    heading_of,
     language_of_prepositions,
     prepositions_of,
     singular,
@@ -37,7 +38,8 @@ def read(text: str) -> tuple[Mention, ...]:
     forms += [quantities.find_moments(text), quantities.find_durations(text), quantities.find_times(text)] * counts
     forms += [find_literals(text, sure=False), *[quantities.find_numbers(text)] * counts]
     strict += _claim(chain.from_iterable(forms), claimed)
-    whole = (*strict, *find_phrases(text, claimed))
+    whole = sorted((*strict, *find_phrases(text, claimed)), key=lambda m: m.start)
+    whole += join_names(text, whole)
     inner += [part for each in whole for part in _list_parts(text, each)]
     inner += find_postcodes(text) if counts else ()
     found = sorted((*whole, *inner, *find_pairs(text)), key=lambda m: (m.start, -m.end, m.kind))
@@ -62,7 +64,19 @@ def _list_parts(text: str, whole: Mention) -> Iterator[Mention]:
     elif whole.kind in _PARTS and (found := _PARTS[whole.kind].fullmatch(text, whole.start, whole.end)):
         for kind, part in found.groupdict().items():
             if part:
-                yield Mention(kind, int(part) if part.isdecimal() else part, *found.span(kind))
+                unit = (whole.unit or "the") if kind == "words" else ""  # what has a colour is a thing
+                yield Mention(kind, int(part) if part.isdecimal() else part, *found.span(kind), unit=unit)
+
+
+def join_names(text: str, whole: Sequence[Mention]) -> Sequence[Mention]:
+    """The names that an id continues, "Sony WH-1000XM5", and the words that an abbreviation begins: "HR manager"."""
+    return [
+        Mention("name" if other.kind == "id" else "words", text[one.start : other.end], one.start, other.end)
+        for one, other in pairwise(whole)
+        if one.kind == "name"
+        and text[one.end : other.start] == " "
+        and (other.kind == "id" or (other.kind == "words" and str(one.value).isupper() and one.end - one.start < 5))
+    ]
 
 
 def find_postcodes(text: str) -> Iterator[Mention]:
@@ -225,8 +239,8 @@ def _split_run(text: str, run: Sequence[Token]) -> Iterator[Mention]:
     if _UNSPACED.match(run[0][0]):
         yield from _split_unspaced(run)
         return
-    asked = _begins(text, run[0].start())
-    while run and run[0][0].lower() in word_set("requests") and (asked or run[0][0].islower()):
+    asked, opens = _begins(text, run[0].start()), _opens(text, run[0].start())
+    while run and run[0][0].lower() in word_set("requests") and (opens or run[0][0].islower()):
         is_name = run[0][0].istitle() and len(run) > 1 and run[1][0].istitle() and run[0][0] == "New"
         if is_name or (not asked and _is_announced(text, run[0].start())):
             break
@@ -235,6 +249,8 @@ def _split_run(text: str, run: Sequence[Token]) -> Iterator[Mention]:
         run = run[1:]  # "I need flour"
     if len(run) > 1 and _DOES.search(text, max(0, run[0].start() - 30), run[0].start()):
         run = run[:-1] if text[run[-1].end() :][:1] in ("", "?") else run  # how much does a red apple cost?
+    if len(run) > 1 and opens and run[1][0][0].isupper() and _is_person(run[0][0]):
+        run = run[1:]  # "Patient Maria Lopez"
     part = list[Token]()
     for token in run:
         if part and token[0][0].isupper() != part[0][0][0].isupper() and not (token[0] in _LINKS or token[0].isdigit()):
@@ -259,6 +275,10 @@ def _make_phrase(text: str, part: Sequence[Token]) -> Mention:
         is_lone = is_name and len(part) == 1 and _opens(text, start) and bool(follows)
         unit = "lead" if is_lone and not _is_verb_of(follows[0]) else ""
     return Mention("name" if is_name else "words", text[start:end], start, end, unit=unit)
+
+
+def _is_person(word: str) -> bool:
+    return heading_of("semantic_types").get(singular(word)) == "person"
 
 
 def _is_verb_of(word: str) -> bool:
@@ -310,7 +330,7 @@ def _add_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
         cue = mention.cue or _find_cue(before, leading)
         near = tuple(singular(word) for word in before if word.lower() not in word_set("articles"))
         made = replace(mention, cue=cue, before=near[:4], after=_read_after(around, mention.end))
-        if last and last.end <= made.start:
+        if last:
             made = _join(text, last, made)
         yield made
         if made.kind not in _WIDE and (last is None or made.end > last.end):  # what is inside another follows nothing
@@ -319,6 +339,8 @@ def _add_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
 
 def _join(text: str, last: Mention, mention: Mention) -> Mention:
     """A mention with what the one before it says: in "in Paris and London" both have "in"; what numbers count."""
+    if last.end > mention.start:  # a part says what the whole does
+        return replace(mention, unit=last.unit) if last.unit == "counted" and last.end >= mention.end else mention
     gap = text[last.end : mention.start]
     if last.kind in ("number", "unit", "duration") and mention.kind in ("words", "name") and gap in _COUNTING:
         return mention if isinstance(last.value, float) else replace(mention, unit="counted")
@@ -413,6 +435,7 @@ _PARTS: Mapping[str, re.Pattern[str]] = {
         r"(?P<city>[^\n,]{1,80}?),? (?P<state>(?<=, )[A-Z]{2}|(?:[A-Z]{2})(?= \d{5}))"
         r"|(?P<forename>[^\s,]+) (?P<rest>(?:[^\n,]+ )?(?P<surname>[^\s,]+))"
     ),
+    "words": lazy_pattern(rf"(?P<hue>{'|'.join(word_set('colors'))}) (?P<words>[^\n]+)"),
     "address": lazy_pattern(r"(?P<house>\d{1,5}[A-Za-z]?) (?P<street>[^\n]+)"),
 }
 _POSTCODE = lazy_pattern(  # after a state, before a German city, or by its letters

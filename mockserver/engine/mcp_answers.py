@@ -1,5 +1,6 @@
 """What MCP servers answer without a rule: their lists, their resources, and results made for their tools."""
 
+import json
 from collections.abc import Mapping
 
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from mockserver.model import GENERATORS
 from mockserver.rules.mcp_definitions import find_argument_mistake
 
 Servers = Mapping[str, McpServer]
+MAX_SHOWN = 500  # characters of the arguments
 
 
 def name_only_server(servers: Servers, call: Call) -> Call:
@@ -77,12 +79,17 @@ def find_resource_draft(server: McpServer, request: McpRequest) -> Draft | None:
 
 
 def generate_mcp_result(server: McpServer, call: Call, seed: Seed) -> Draft:
-    """Make a result: an instance of the tool's output schema, or a sentence."""
+    """Make a result: an instance of the tool's output schema, or a text that says what was called."""
     assert call.mcp is not None  # noqa: S101  # it is a call of a server
     tool = server.find_tool(call.mcp.target) if call.mcp.method == "tools/call" else None
     own = seed.branch("generate", call.content_fingerprint, "0")
-    if tool is None or tool.output is None:
+    if tool is None:
         return Draft((GENERATORS["prose"](call, own, {}),))
+    if tool.output is None:
+        arguments = call.mcp.params.get("arguments")
+        given = arguments if isinstance(arguments, Mapping) else {}
+        written = ", ".join([f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in given.items()])
+        return Draft((DraftChoice((Text(f"made-up result of {tool.name}({written[:MAX_SHOWN]})"),)),))
     made = GENERATORS["schema"](call, own, {"schema": tool.output})
     parts = [replace(part, is_json=True) if isinstance(part, Text) else part for part in made.parts]
     return Draft((replace(made, parts=tuple(parts)),))

@@ -249,7 +249,10 @@ class ContentSpec(Table):
     )
     parts: list[PartSpec] | None = field(None, min_length=1, description="reasoning, texts and calls, in this order")
     reasoning: str | None = field(None, description="reasoning before the answer")
-    citations: list[CitationSpec] | None = field(None, description="sources of the answer, in every API's form")
+    citations: list[CitationSpec] | None = field(
+        None,
+        description="sources of the answer, in each API's form: `url`, `title`, and the `text` that cites them",
+    )
     annotations: list[dict[str, Any]] | None = field(None, description="annotations (citations), in one API's form")
     logprobs: list[Annotated[float, field(le=0, allow_inf_nan=False)]] | None = field(
         None, description="log probabilities, one for each token of the text"

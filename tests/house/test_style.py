@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 _VAGUE = {"manager", "helper", "helpers", "util", "utils", "misc", "common", "stuff"}
-_UNDONE = re.compile(r"\b(?:T[O]DO|F[I]XME|X[X]X|H[A]CK)\b")
+_UNDONE = re.compile(r"\b(?:T[O]DO|F[I]XME|X[X]X|H[A]CK)\b|^(?:<{7}|>{7}) ")  # or of a merge
 _LEFT_OUT = {"skip", "skipif", "skipIf", "skipUnless", "skipTest", "xfail", "importorskip"}
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
@@ -116,6 +116,7 @@ def test_habits_are_kept(check: Check, folders: tuple[str, ...]) -> None:
         (vague, "class RuleManager: ...\ndef parse_utils(): ...", ["1: RuleManager", "2: parse_utils"]),
         (vague, "class Commonplace: ...\ndef utility(): ...", []),
         (undone, "x = 1  # TO" + "DO: y", ["1: left undone: x = 1"]),
+        (undone, "a\n<<<<<<" + "< HEAD", ["2: left undone: "]),
         (left_out, "import pytest\n@pytest.mark.skipif(True)\ndef test(): pytest.skip('no')", ["2: skipif", "3: skip"]),
     ],
 )

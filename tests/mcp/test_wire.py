@@ -449,6 +449,11 @@ def test_a_namespace_has_the_servers_of_the_files(server: MockServer) -> None:
     assert len(answered.json()["result"]["tools"]) == 2
 
 
+def test_a_result_without_a_rule_or_schema_says_what_was_called(server: MockServer) -> None:
+    called = ask(server, "tools/call", {"name": "a", "arguments": {"path": "é", "deep": [1]}}, "paged")
+    assert called["result"]["content"] == [{"type": "text", "text": 'made-up result of a(path="é", deep=[1])'}]
+
+
 def test_results_without_a_rule_fit_the_output_schema_and_repeat(server: MockServer) -> None:
     call = {"name": "read_file", "arguments": {"path": "other"}}
     first, again = ask(server, "tools/call", call)["result"], ask_modern(server, "tools/call", call).json()["result"]

@@ -171,6 +171,8 @@ def score(mention: Mention, prop: Property) -> int:
         return _FOR_PART + _score_role(mention, prop) + 10 * (mention.unit == "counted")
     if mention.kind == "json":
         return _score_json(mention, prop)
+    if mention.kind == "one":
+        return 12 if prop.numeric and not _COUNTS.isdisjoint(prop.words) else 0
     takes_numbers = prop.numeric or not prop.types or prop.semantic_type in _TYPES_OF_NUMBERS
     if mention.kind in _NUMBERS and (takes_numbers or prop.types == ("string",)):
         return _score_number(mention, prop)
@@ -196,6 +198,8 @@ def _score_text(mention: Mention, prop: Property) -> int:
     fitness = table.get(prop.semantic_type, table[""]).get(_refine_kind(mention, prop))
     if prop.semantic_type == "job" and kind in ("words", "name") and _is_calling(str(mention.value)):
         fitness = 28
+    if prop.semantic_type == "text" and kind in ("words", "name") and _is_counted(mention, prop):
+        fitness = 34  # the description of an item of an order
     if fitness is None:
         return near - 15 if kind in _NAMED_BY_NEIGHBOURS and near > 30 else 0
     preposition = points("preposition_points").get(prop.semantic_type, {}).get(mention.cue, 0)
@@ -407,6 +411,8 @@ _NAMED_BY_NEIGHBOURS = vocabulary("number id quoted name channel version")
 _LISTED_TYPES = {"language": "language_codes", "currency": "currencies", "unit": "units"}
 _TYPES_OF_TIME, _SPANS = vocabulary("duration days time"), vocabulary("second minute hour")
 _TYPES_OF_NUMBERS = vocabulary("quantity money currency id")
+_COUNTS = vocabulary("quantity qty amount count")
+_THINGS = ("", "title", "text")
 _NEVER_NUMBERS = vocabulary("person org country state job forename surname color")
 _TYPES_OF_MEASURES = vocabulary("limit quantity days duration percent year")
 _MAKING = vocabulary("create make add new open schedule book start set write send post generate file get")
@@ -427,11 +433,12 @@ _FEATURES: tuple[tuple[int, frozenset[str], frozenset[str], Holds], ...] = tuple
         (-20, "name", "", lambda mention, prop: mention.unit == "lead"),
         (8, "words", "", lambda mention, prop: mention.unit in ("the", "counted")),
         (20, "name words", "title name", _is_counted),
-        (-30, "name", "", lambda mention, prop: mention.unit == "counted" and bool(prop.semantic_type)),
+        (-30, "name", "", lambda mention, prop: mention.unit == "counted" and prop.semantic_type not in _THINGS),
         (10, "name words", "", lambda mention, prop: not prop.semantic_type and _is_counted(mention, prop)),
         (20, "words", "title", _is_object),
         (10, "name", "title", lambda mention, prop: not mention.cue and " " in str(mention.value)),
-        (14, "name", "person name org title", _is_subject),
+        (14, "name", "person name title", _is_subject),
+        (8, "name", "org", _is_subject),
         (10, "name", "person name", _opens),
         (-8, "name", "place title", _describes),
     )
@@ -454,5 +461,6 @@ _NUMBER_TYPES: dict[str, tuple[tuple[int, Callable[[Mention], bool]], ...]] = {
     "year": ((36, lambda mention: _is_whole(mention, 1500, 2200)), (-30, lambda mention: True)),
     "age": ((32, lambda mention: not {"old", "year"}.isdisjoint((*mention.after[:2], singular(mention.unit)))),
             (22, lambda mention: not mention.unit and _is_whole(mention, 1, 119))),
-    **dict.fromkeys(("limit", "money", "percent"), ((14, lambda mention: True),)),
+    "money": ((32, lambda mention: mention.cue == "at" and not mention.unit), (14, lambda mention: True)),
+    **dict.fromkeys(("limit", "percent"), ((14, lambda mention: True),)),
 }  # fmt: skip

@@ -57,6 +57,8 @@ def _claim(found: Iterable[Mention], claimed: bytearray) -> Iterator[Mention]:
 
 def _list_parts(text: str, whole: Mention) -> Iterator[Mention]:
     """The values in a mention, which properties may want alone: the time of a moment, the city before a state."""
+    if whole.kind == "words" and _ONE.search(text, max(0, whole.start - 3), whole.start):
+        yield Mention("one", 1, whole.start - 2, whole.start - 1)
     if whole.kind == "datetime":
         yield from quantities.split_moment(whole, text)
     elif whole.kind == "expression" or (whole.kind == "date" and text.startswith("in ", whole.start)):
@@ -245,6 +247,8 @@ def _split_run(text: str, run: Sequence[Token]) -> Iterator[Mention]:
         if is_name or (not asked and _is_announced(text, run[0].start())):
             break
         run = run[1:]
+    if len(run) > 1 and run[0][0] in "x×":  # 2 x Desk Lamp
+        run = run[1:]
     if run and run[0][0].islower() and _PRONOUN.search(text, max(0, run[0].start() - 6), run[0].start()):
         run = run[1:]  # "I need flour"
     if len(run) > 1 and _DOES.search(text, max(0, run[0].start() - 30), run[0].start()):
@@ -427,6 +431,7 @@ _VERBS = vocabulary(
     " bought sold wrote met left led lost spent paid gave sent who which ist hat war est a es tiene vive weather please"
 )
 _PRONOUN = lazy_pattern(r"(?i)(?<![\w'’])(?:i|we|you|they|he|she) $")
+_ONE = lazy_pattern(r"(?i)\ban? $")
 _DOES = lazy_pattern(r"(?i)\b(?:do|does|did) (?:(?:an?|the|my|your|our|this|that|these|those|one) )?$")
 _STATE = lazy_pattern(r", [A-Z]{2}\b")
 # The values in a mention, by its kind, in groups that are named as their own kinds.

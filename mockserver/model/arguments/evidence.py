@@ -308,7 +308,7 @@ def _score_json(mention: Mention, prop: Property) -> int:
 
 def _score_number(mention: Mention, prop: Property) -> int:
     near, semantic_type = _score_neighbours(mention, prop), prop.semantic_type
-    if prop.types == ("string",) and semantic_type not in ("quantity", "money", "currency"):
+    if prop.types == ("string",) and semantic_type not in _COUNTED_AS_TEXT:
         if semantic_type in _NEVER_NUMBERS:
             return 0
         return (near + 12 if near >= 24 else 0) + (32 if mention.unit == "#" and semantic_type == "id" else 0)
@@ -412,7 +412,8 @@ _LISTED_TYPES = {"language": "language_codes", "currency": "currencies", "unit":
 _TYPES_OF_TIME, _SPANS = vocabulary("duration days time"), vocabulary("second minute hour")
 _TYPES_OF_NUMBERS = vocabulary("quantity money currency id")
 _COUNTS = vocabulary("quantity qty amount count")
-_THINGS = ("", "title", "text")
+_THINGS = ("", "title", "text", "place")
+_COUNTED_AS_TEXT = vocabulary("quantity money currency year age")  # types whose numbers may be texts
 _NEVER_NUMBERS = vocabulary("person org country state job forename surname color")
 _TYPES_OF_MEASURES = vocabulary("limit quantity days duration percent year")
 _MAKING = vocabulary("create make add new open schedule book start set write send post generate file get")

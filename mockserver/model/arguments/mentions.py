@@ -437,11 +437,11 @@ _STATE = lazy_pattern(r", [A-Z]{2}\b")
 # The values in a mention, by its kind, in groups that are named as their own kinds.
 _PARTS: Mapping[str, re.Pattern[str]] = {
     "name": lazy_pattern(
-        r"(?P<city>[^\n,]{1,80}?),? (?P<state>(?<=, )[A-Z]{2}|(?:[A-Z]{2})(?= \d{5}))"
-        r"|(?P<forename>[^\s,]+) (?P<rest>(?:[^\n,]+ )?(?P<surname>[^\s,]+))"
+        r"(?P<city>[^\n,]{1,80}?), (?P<state>[A-Z]{2})"
+        r"|(?P<forename>[^\s,]{1,80}) (?P<rest>(?:[^\n,]{1,200} )?(?P<surname>[^\s,]{1,80}))"
     ),
-    "words": lazy_pattern(rf"(?P<hue>{'|'.join(word_set('colors'))}) (?P<words>[^\n]+)"),
-    "address": lazy_pattern(r"(?P<house>\d{1,5}[A-Za-z]?) (?P<street>[^\n]+)"),
+    "words": lazy_pattern(rf"(?P<hue>{'|'.join(sorted(word_set('colors')))}) (?P<words>[^\n]{{1,400}})"),
+    "address": lazy_pattern(r"(?P<house>\d{1,5}[A-Za-z]?) (?P<street>[^\n]{1,200})"),
 }
 _POSTCODE = lazy_pattern(  # after a state, before a German city, or by its letters
     r"(?<=\b[A-Z]{2} )\d{5}(?:-\d{4})?(?![\w-])|(?<![\w-])\d{4,5}(?= [A-Z][a-zäöüß])"

@@ -94,9 +94,7 @@ def _refuse_upload(error: OSError) -> Failure:
     if error.errno in _FULL:
         message = f"There is no space left in {gettempdir()} for this upload; set TMPDIR or lower max_upload."
     else:
-        message = (
-            f"This upload cannot be kept on disk: {error.strerror or error}; set TMPDIR to a folder that can be used."
-        )
+        message = f"This upload cannot be kept on disk ({error.strerror or error}); set TMPDIR to another folder."
     return Failure("server_error", message, status=507)
 
 

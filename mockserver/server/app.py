@@ -454,6 +454,4 @@ class AsgiEntrance(Struct, eq=False):
         visit.row.received = received
 
 
-_NOT_FORWARDED = (
-    "While this upload was read, the server began to pass requests on to the provider; please send it again."
-)
+_NOT_FORWARDED = "The server began to pass requests on while it read this upload; please send it again."

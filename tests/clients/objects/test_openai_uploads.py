@@ -16,7 +16,7 @@ from openai import OpenAI
 from tests.kit.processes import until
 from tests.kit.raw import PATIENCE, Raw
 from tests.kit.served import Served, served
-from tests.kit.upstream import Upstream, plain, upstream
+from tests.kit.upstream import plain, upstream
 
 MB = 1_000_000
 LARGE = os.urandom(MB) * 30
@@ -37,18 +37,6 @@ def server(folder: Path) -> Iterator[Served]:
         assert list(folder.iterdir()) == []
 
 
-@pytest.fixture(scope="module")
-def behind() -> Iterator[Upstream]:
-    with upstream({"made": plain(b'{"id": "file-1", "object": "file"}')}) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def forwarding(behind: Upstream) -> Iterator[Served]:
-    with served("settings: {max_unsent: 1MB}", flags=("--upstream", f"openai={behind.base('made')}")) as running:
-        yield running
-
-
 def stop(server: Served) -> None:
     """Stop a server, and return once it has ended."""
     os.kill(server.pid, signal.SIGTERM)
@@ -64,6 +52,7 @@ def begin_upload(server: Served, data: bytes = b"", *lines: bytes) -> Raw:
 
 FORM = b"content-type: multipart/form-data; boundary=x"
 FILE = b'--x\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n'
+END = b"\r\n--x--\r\n"
 OURS = b"authorization: Bearer any"
 HEADERS = dict(line.decode().split(": ") for line in (FORM, OURS))
 
@@ -165,9 +154,13 @@ def test_many_parts_take_little_memory_together(server: Served, folder: Path) ->
     assert len(list_files(folder)) == kept
 
 
-def test_what_forms_hold_in_memory_counts_as_unsent(forwarding: Served) -> None:
-    data = LARGE[:900_000]  # never more than `max_unsent` for one of them
-    with begin_upload(forwarding, data) as one, begin_upload(forwarding, data) as other:
+def test_what_forms_hold_in_memory_counts_as_unsent() -> None:
+    data = LARGE[:900_000]
+    with (
+        served("settings: {max_unsent: 1MB}") as server,
+        begin_upload(server, data) as one,
+        begin_upload(server, data) as other,
+    ):
         readable, _, _ = select([one.socket, other.socket], [], [], PATIENCE)
         refused = one if one.socket in readable else other
         assert refused.receive().status == 503
@@ -181,7 +174,7 @@ def test_the_file_of_a_refused_upload_is_gone_with_the_answer(uploader: OpenAI, 
     assert len(list_files(folder)) == kept
     with pytest.raises(openai.NotFoundError):
         uploader.uploads.parts.create("upload_none", data=file)
-    assert len(list_files(folder)) == kept
+    until(lambda: len(list_files(folder)) == kept)
 
 
 @pytest.mark.parametrize(
@@ -217,12 +210,20 @@ def test_an_upload_for_which_there_is_no_space_says_so(server: Served, uploader:
     assert [(call["status"], call["ended"]) for call in calls[-1:]] == [(507, "complete")]
 
 
-def test_an_upload_is_recorded_with_its_body(forwarding: Served, behind: Upstream) -> None:
+def test_an_upload_is_recorded_with_its_body(tmp_path: Path) -> None:
     chosen = {"name": "x", "record": "once"}
-    httpx2.put(f"{forwarding.address}/__mockserver__/api/cassette", json=chosen).raise_for_status()
-    with OpenAI(base_url=forwarding.base("openai"), api_key="any", max_retries=0) as client:
-        assert client.files.create(file=("a.bin", LARGE[: 2 * MB]), purpose="user_data").id == "file-1"
-    assert LARGE[: 2 * MB] in behind.asked().body
+    with (
+        upstream({"made": plain(b'{"id": "file-1", "object": "file"}')}) as behind,
+        served(flags=("--upstream", f"openai={behind.base('made')}"), environ={"TMPDIR": str(tmp_path)}) as server,
+        begin_upload(server, LARGE[: 2 * MB]) as early,
+    ):
+        until(lambda: list_files(tmp_path))
+        httpx2.put(f"{server.address}/__mockserver__/api/cassette", json=chosen).raise_for_status()
+        early.send(LARGE[: 28 * MB - len(FILE) - len(END)], END)
+        assert b"please send it again" in early.receive().body  # what is on disk by now cannot be forwarded
+        with OpenAI(base_url=server.base("openai"), api_key="any", max_retries=0) as client:
+            assert client.files.create(file=("a.bin", LARGE[: 2 * MB]), purpose="user_data").id == "file-1"
+        assert LARGE[: 2 * MB] in behind.asked().body
 
 
 def test_workers_leave_nothing(tmp_path: Path) -> None:

@@ -13,9 +13,10 @@ from mockserver.core.json import Json, try_parse
 from mockserver.core.kept_objects import Data
 from mockserver.core.plan import Failure
 from mockserver.dialects._parse import clip
-from mockserver.media.large_data import DataWriter, read_data
+from mockserver.media.large_data import LARGE, DataWriter, read_data
 
 MAX_PARTS = 10_000
+_SMALL = 1_000  # bytes of a part that never go to disk
 _SILENT = Logger("forms", CRITICAL)  # the parser would log each broken body that a client sends
 
 
@@ -82,9 +83,9 @@ def read_form(http: HttpRequest) -> Form:
 
 
 class FormReader:
-    """Reads the body of a form piece by piece; files that are large are kept on disk.
+    """Reads the body of a form piece by piece; what is large, or too much together, is kept on disk.
 
-    Raises ValueError for a `Content-Type` that is of no form.
+    `held` are the bytes in memory. Raises ValueError for a `Content-Type` that is of no form.
     """
 
     def __init__(self, content_type: str) -> None:
@@ -100,6 +101,7 @@ class FormReader:
         self._problem = ""
         self._ended = False
         self._writer = DataWriter()
+        self._ended_held = 0  # bytes in memory of the parts that have ended
         self._header: tuple[bytearray, bytearray] = (bytearray(), bytearray())
         self._headers: dict[bytes, bytes] = {}
         callbacks: Any = {
@@ -114,8 +116,15 @@ class FormReader:
         self._parser: Any = MultipartParser(boundary, callbacks)
         self._parser.logger = _SILENT
 
+    @property
+    def held(self) -> int:
+        return self._ended_held + self._writer.held
+
     def write(self, piece: bytes) -> None:
-        """Read the next piece of the body; what is wrong with it is told at its end."""
+        """Read the next piece of the body; what is wrong with it is told at its end.
+
+        Raises Failure (507) if the disk does not take it.
+        """
         from python_multipart.exceptions import FormParserError
 
         if self._problem:
@@ -134,7 +143,7 @@ class FormReader:
         return Form(tuple(self._parts))
 
     def close(self, problem: str) -> None:
-        """Read no more; if there is a problem, nothing of what was read is kept."""
+        """Read no more; if there is a problem, nothing of what was read is kept here."""
         self._problem, self._parser = problem, None  # which refers to this
         if problem:
             self._parts.clear()
@@ -143,7 +152,7 @@ class FormReader:
     def _begin(self) -> None:
         if len(self._parts) >= MAX_PARTS:
             raise ValueError(f"the body has more than {MAX_PARTS:,} parts")
-        self._writer, self._headers = DataWriter(), {}
+        self._writer, self._headers = DataWriter(max(LARGE - self._ended_held, _SMALL)), {}
 
     def _add_data(self, data: bytes, start: int, end: int) -> None:
         self._writer.write(memoryview(data)[start:end])
@@ -166,6 +175,8 @@ class FormReader:
         name, file_name = options.get(b"name"), options.get(b"filename")
         media_type = self._headers.get(b"content-type")
         content = self._writer.finish()
+        self._ended_held += self._writer.held + sum(map(len, self._headers.values()))
+        self._writer = DataWriter()
         if name is not None:
             self._parts.append(
                 Part(

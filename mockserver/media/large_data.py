@@ -1,17 +1,20 @@
-"""The bytes of uploads: many of them are in a file of a private folder, which is gone when the process ends."""
+"""The bytes of uploads: many of them are in a file of a private folder, which is gone when the server ends."""
 
+import errno
 import io
 import os
 import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import BinaryIO
 
 from mockserver.core.kept_objects import Data
+from mockserver.core.plan import Failure
 
 LARGE = 1_000_000  # bytes, beyond which they are not kept in memory
 MOST_LINE = 10_000_000  # bytes of a line that is read
@@ -36,39 +39,66 @@ class DataOnDisk:
 
 
 class DataWriter:
-    """Takes bytes piece by piece, and keeps them in memory until they are many."""
+    """Takes bytes piece by piece, and keeps them in memory until they are more than `most`."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = LARGE) -> None:
+        self._most = most
         self._held = bytearray()
         self._file: BinaryIO | None = None
         self._path, self._size = "", 0
         self._hash = sha256()
 
+    @property
+    def held(self) -> int:
+        """Return how many bytes are in memory."""
+        return len(self._held)
+
     def write(self, piece: bytes | memoryview) -> None:
-        """Take a piece."""
+        """Take a piece. Raises Failure (507) if the disk does not take it; then all is forgotten."""
         self._size += len(piece)
         if self._file is None:
             self._held += piece
-            if self._size <= LARGE:
+            if self._size <= self._most:
                 return
-            self._path = _make_path()
-            self._file = Path(self._path).open("xb")  # noqa: SIM115  # `finish` closes it
             piece, self._held = bytes(self._held), bytearray()
         self._hash.update(piece)
-        self._file.write(piece)
+        try:
+            if self._file is None:
+                self._path = _make_path()
+                self._file = Path(self._path).open("xb")  # noqa: SIM115  # `finish` closes it
+            self._file.write(piece)
+        except OSError as error:
+            self.discard()
+            raise _refuse_upload(error) from None
 
     def finish(self) -> Data:
-        """Return what was taken."""
+        """Return what was taken. Raises like `write`."""
         if self._file is None:
             return bytes(self._held)
-        self._file.close()
+        try:
+            self._file.close()
+        except OSError as error:
+            self.discard()
+            raise _refuse_upload(error) from None
         return DataOnDisk(self._path, self._size, self._hash.hexdigest())
 
     def discard(self) -> None:
         """Forget what was taken."""
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):  # what is still to be written may find no space
+                self._file.close()
             _remove(self._path)
+
+
+def _refuse_upload(error: OSError) -> Failure:
+    if error.errno in _FULL:
+        message = f"There is no space left in {gettempdir()} for this upload; set TMPDIR or lower max_upload."
+    else:
+        message = f"This upload cannot be kept on disk ({error.strerror or error}); set TMPDIR to another folder."
+    return Failure("server_error", message, status=507)
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def open_data(data: Data) -> BinaryIO:
@@ -111,12 +141,24 @@ def _make_folder(process: int) -> "TemporaryDirectory[str]":
     return TemporaryDirectory(prefix="mockserver-uploads-", ignore_cleanup_errors=True)
 
 
+def find_folder() -> str:
+    """Return the folder of this process, or the one that it shares."""
+    return _shared or _make_folder(os.getpid()).name
+
+
+def share_folder(path: str) -> None:
+    """Have this process keep its files in the folder of another one, which removes it: a signal may end this one."""
+    global _shared
+    _shared = path
+
+
+_shared = ""
 _numbers = count()
 
 
 def _make_path() -> str:
-    """Return the path of a new file in the folder of this process."""
-    return os.path.join(_make_folder(os.getpid()).name, str(next(_numbers)))
+    """Return the path of a new file."""
+    return os.path.join(find_folder(), f"{os.getpid()}-{next(_numbers)}")
 
 
 def _remove(path: str) -> None:

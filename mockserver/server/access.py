@@ -125,7 +125,8 @@ def _check_browser(http: HttpRequest, settings: Settings, *, forwarded: bool) ->
             raise Failure("forbidden", wrong.message)
     if forwarded and not listed:
         raise Failure("forbidden", "This page may not send requests upstream. To allow it, add its origin to cors.")
-    if http.body and http.method not in _SAFE and essence(fields.get("content-type", "")) != "application/json":
+    has_body = http.body or http.form is not None
+    if has_body and http.method not in _SAFE and essence(fields.get("content-type", "")) != "application/json":
         raise Failure("unsupported_media_type")
 
 

@@ -26,11 +26,12 @@ from mockserver.dialects._forms import FormReader
 from mockserver.dialects._parse import clip
 from mockserver.kinds import OPERATIONS
 from mockserver.media.large_data import LARGE as LARGEST_IN_MEMORY
-from mockserver.server.access import OPEN, Guard
+from mockserver.server.access import OPEN, Guard, check_key, check_page
 from mockserver.server.deliver import serve
 from mockserver.server.limits import estimate_parsed_size
 from mockserver.server.live import Live
 from mockserver.server.namespaces import DEFAULT, LONGEST, is_namespace, split_namespace
+from mockserver.server.player import Player
 from mockserver.server.respond import LARGE, Responder, Response, Visit
 from mockserver.server.routes import (
     MCP_ENDPOINTS,
@@ -44,7 +45,6 @@ from mockserver.server.routes import (
     tidy,
 )
 from mockserver.server.snapshot import (
-    ClientLeftError,
     find_codings,
     find_length,
     find_path,
@@ -382,11 +382,10 @@ class AsgiEntrance(Struct, eq=False):
 
     async def _respond(self, scope: Scope, receive: Receive, visit: Visit) -> Response:
         live, row, headers = self.responder.live, visit.row, scope["headers"]
-        form: FormReader | None = None
         try:
             if self._is_large_form(headers, visit):
-                body, form = b"", await self._read_form(headers, receive, visit)
-            elif visit.operation is not None and OPERATIONS[visit.operation.name].takes_files:
+                return await self._respond_to_form(make_request(scope, b"", row.namespace), receive, visit)
+            if visit.operation is not None and OPERATIONS[visit.operation.name].takes_files:
                 body = await read_body(receive, live.settings.max_upload, headers, visit.take, setting="max_upload")
             else:
                 body = await read_body(receive, live.settings.max_body, headers, visit.take)
@@ -396,12 +395,8 @@ class AsgiEntrance(Struct, eq=False):
             request = make_request(scope, b"", row.namespace)
             return self.responder.finish(self.responder.refuse(request, failure), request, visit)
         row.asked = monotonic()
-        request = make_request(scope, body, row.namespace)
-        if form is None:
-            row.take(body)
-        else:
-            request = replace(request, form=form)
-        return await self.responder.respond(request, visit)
+        row.take(body)
+        return await self.responder.respond(make_request(scope, body, row.namespace), visit)
 
     def _is_large_form(self, headers: Fields, visit: Visit) -> bool:
         """Whether the files of a request may go to disk: not if the request may have to be sent to an upstream."""
@@ -410,26 +405,53 @@ class AsgiEntrance(Struct, eq=False):
             return False
         media = next((value for name, value in headers if name == b"content-type"), b"").lower()
         is_form = media.startswith(b"multipart/form-data") and not find_codings(headers)
-        live = self.responder.live
-        return is_form and live.settings.record == "none" and not live.find_engine(visit.row.namespace).forwards
+        engine = self.responder.live.find_engine(visit.row.namespace)
+        records = isinstance(engine.player, Player) and engine.player.choice.record != "none"
+        return is_form and not records and not engine.forwards
 
-    async def _read_form(self, headers: Fields, receive: Receive, visit: Visit) -> FormReader | None:
-        """Read a form while it comes; None if its type does not say where its parts end. Raises like `read_body`."""
+    async def _respond_to_form(self, request: HttpRequest, receive: Receive, visit: Visit) -> Response:
+        """Respond to a form, whose files go to disk while it comes: until then, or as long as an object keeps them.
+
+        Raises like `read_body`; before it is read, for a sender that may not ask.
+        """
         try:
-            reader = FormReader(dict(headers)[b"content-type"].decode("latin-1"))
-        except ValueError:
-            return None
-        start, received = bytearray(), 0
+            reader = FormReader(request.header("content-type") or "")
+        except ValueError:  # its type does not say where its parts end
+            return await self.responder.respond(request, visit)
+        request = replace(request, form=reader)
+        try:
+            self._check_sender(request, visit)
+            await self._read_form(reader, request.headers, receive, visit)
+            visit.row.asked = monotonic()
+            response = await self.responder.respond(request, visit)
+        finally:
+            reader.close("the form is no longer kept")
+        if response.forwarded is not None:  # rules or a recording have changed meanwhile
+            raise Failure("overloaded", _NOT_FORWARDED, retry_after=1.0)
+        return response
+
+    def _check_sender(self, request: HttpRequest, visit: Visit) -> None:
+        """Refuse what the request would be refused for after it was read. Raises Failure."""
+        settings = self.responder.live.settings
+        if not visit.in_process:
+            check_page(request, settings)
+        if settings.keys is not None:
+            check_key(self.responder.dialect.credential(request), settings.keys)
+
+    async def _read_form(self, reader: FormReader, headers: Fields, receive: Receive, visit: Visit) -> None:
+        """Read a form while it comes, and count what of it is in memory. Raises like `read_body`."""
+        start, received, counted = bytearray(), 0, 0
         limit = self.responder.live.settings.max_upload
-        try:
-            async for piece in receive_pieces(receive, limit, headers, setting="max_upload"):
-                reader.write(piece)
-                received += len(piece)
-                if len(start) < MOST_KEPT:
-                    start += piece
-        except (Failure, ClientLeftError):
-            reader.close("the body was not read to its end")
-            raise
+        async for piece in receive_pieces(receive, limit, headers, setting="max_upload"):
+            reader.write(piece)
+            if reader.held > counted:
+                visit.take(reader.held - counted)
+                counted = reader.held
+            received += len(piece)
+            if len(start) < MOST_KEPT:
+                start += piece
         visit.row.take(bytes(start))
         visit.row.received = received
-        return reader
+
+
+_NOT_FORWARDED = "The server began to pass requests on while it read this upload; please send it again."

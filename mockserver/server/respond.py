@@ -210,8 +210,11 @@ class Responder(Struct, eq=False):
             call, remarks = await self._read_call(operation, visit)
             if call.mcp is not None:
                 visit.call = call = name_only_server(engine.servers, call)
-        except Failure as refusal:
-            call, plan = await self._replay_despite(refusal, operation, request, engine)
+        except Failure:
+            replayed = await self._find_recorded(operation, request, engine)
+            if replayed is None:
+                raise
+            call, plan = replayed
             timed, remarks = read_timing(request), ()
         else:
             if settings.keys is not None and call.mcp is None:  # whose calls name no model
@@ -325,20 +328,18 @@ class Responder(Struct, eq=False):
         reply = self.dialect.fail(request, Failure("route_not_found", self.refusal, details=details), call)
         return Response(Plan(None, "invalid" if report is None else "unmatched"), reply, call)
 
-    async def _replay_despite(
-        self, refusal: Failure, operation: Operation, request: HttpRequest, engine: Engine
-    ) -> tuple[Call, Plan]:
-        """Return what was recorded of a request that is refused here: the provider took it. Raises the refusal else."""
+    async def _find_recorded(
+        self, operation: Operation, request: HttpRequest, engine: Engine
+    ) -> tuple[Call, Plan] | None:
+        """Return what was recorded of a request that is refused here, if its provider took it."""
         if engine.player is None or engine.player.is_empty:
-            raise refusal
+            return None
         if len(request.body) > LARGE:
             call = await on_thread(parse_recorded, operation, self.dialect, request)
         else:
             call = parse_recorded(operation, self.dialect, request)
         plan = await engine.replay(call)
-        if plan is None or isinstance(plan.outcome, Failure):
-            raise refusal
-        return call, plan
+        return None if plan is None or isinstance(plan.outcome, Failure) else (call, plan)
 
     async def _plan_within_limits(self, engine: Engine, call: Call, visit: Visit) -> Plan:
         """Plan the answer to a call within the limits of its key and model; of those with many choices few at once."""

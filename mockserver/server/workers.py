@@ -23,6 +23,7 @@ from uvicorn.supervisors import Multiprocess
 from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.config.settings import Settings
 from mockserver.engine.engine import Engine
+from mockserver.media.large_data import find_folder, share_folder
 from mockserver.server.cassette_store import name_file
 from mockserver.server.limits import Limiter
 from mockserver.server.live import Live, Worker, compose, start
@@ -72,29 +73,33 @@ def _find_stateful(settings: Settings, engine: Engine) -> Iterator[str]:
 
 def run_workers(live: Live, prepare: Prepare, listener: socket.socket, announce: Callable[[], None]) -> None:
     """Start the workers, and keep as many running until a signal; `live` is what this process has compiled."""
-    supervisor = _Supervisor(
-        _WorkerConfig(live.sources, Worker(0, live.settings.workers), prepare, live.made_token), [listener]
-    )
+    worker, folder = Worker(0, live.settings.workers), find_folder()
+    supervisor = _Supervisor(_WorkerConfig(live.sources, worker, prepare, live.made_token, folder), [listener])
     announce()
     gc.enable()
     supervisor.run()
 
 
 class _WorkerConfig(uvicorn.Config):
-    """uvicorn's configuration; pickled it is the sources and a number, from which a worker makes all else."""
+    """uvicorn's configuration; pickled it is the sources and a number, from which a worker makes all else.
 
-    def __init__(self, sources: Sources, worker: Worker, prepare: Prepare, token: str) -> None:
+    `uploads` is the folder of the parent, for the files of all workers.
+    """
+
+    def __init__(self, sources: Sources, worker: Worker, prepare: Prepare, token: str, uploads: str) -> None:
         super().__init__("mockserver", workers=worker.count, log_config=None, timeout_worker_healthcheck=_SILENT)
         self.sources, self.worker, self.prepare, self.token = sources, worker, prepare, token
+        self.uploads = uploads
         self.next_number: Callable[[], int] = lambda: worker.number
 
     def __reduce__(self) -> tuple[Any, ...]:
         sources = replace(self.sources, environ=dict(self.sources.environ))
-        return type(self), (sources, Worker(self.next_number(), self.workers), self.prepare, self.token)
+        return type(self), (sources, Worker(self.next_number(), self.workers), self.prepare, self.token, self.uploads)
 
     def load(self) -> None:
         """In the worker: compile the sources, make the application. Ends the process if they cannot be compiled."""
         Thread(target=_end_with_parent, daemon=True).start()
+        share_folder(self.uploads)
         try:
             live = start_worker(self.sources, self.worker, self.token)
         except MockserverError as error:

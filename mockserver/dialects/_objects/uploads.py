@@ -129,12 +129,15 @@ async def _join_parts(parts: Sequence[KeptObject], upload: KeptObject, stated: J
         message = f"The parts have {size} bytes in total, but the upload announced {upload.body['bytes']}."
         raise Failure("bad_parameter", message=message, param="part_ids")
     joined, checksum = DataWriter(), md5(usedforsecurity=False)
-    for part in parts:
-        for piece in split_data(part.data):
-            joined.write(piece)
-            checksum.update(piece)
-            await asyncio.sleep(0)  # let other requests run
-    if isinstance(stated, str) and stated.lower() != checksum.hexdigest() and not upload.invented:
+    try:
+        for part in parts:
+            for piece in split_data(part.data):
+                joined.write(piece)
+                checksum.update(piece)
+                await asyncio.sleep(0)  # let other requests run
+        if isinstance(stated, str) and stated.lower() != checksum.hexdigest() and not upload.invented:
+            raise Failure("bad_parameter", message="The MD5 checksum does not match the uploaded parts.", param="md5")
+        return joined.finish()
+    except BaseException:  # also if the server stops
         joined.discard()
-        raise Failure("bad_parameter", message="The MD5 checksum does not match the uploaded parts.", param="md5")
-    return joined.finish()
+        raise

@@ -2,18 +2,22 @@
 
 import hashlib
 import os
+import resource
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from select import select
 
 import httpx2
 import openai
 import pytest
 from openai import OpenAI
 
+from tests.kit.processes import until
+from tests.kit.raw import PATIENCE, Raw
 from tests.kit.served import Served, served
+from tests.kit.upstream import plain, upstream
 
-RULES = ""
 MB = 1_000_000
 LARGE = os.urandom(MB) * 30
 MARGIN = 15 * MB  # bytes that the server may take beside
@@ -26,12 +30,31 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[Served]:
-    with served("settings: {unmatched: error, max_upload: 40MB}", environ={"TMPDIR": str(folder)}) as running:
+    rules = "settings: {unmatched: error, max_upload: 40MB, keys: {any: {}}}"
+    with served(rules, environ={"TMPDIR": str(folder)}) as running:
         yield running
-        os.kill(running.pid, signal.SIGTERM)
-        while running.said.next() is not None:  # until it has ended
-            pass
+        stop(running)
         assert list(folder.iterdir()) == []
+
+
+def stop(server: Served) -> None:
+    """Stop a server, and return once it has ended."""
+    os.kill(server.pid, signal.SIGTERM)
+    while server.said.next() is not None:
+        pass
+
+
+def begin_upload(server: Served, data: bytes = b"", *lines: bytes) -> Raw:
+    """Send the start of an upload that has no end, with these header lines."""
+    head = (b"POST /v1/files HTTP/1.1", b"host: localhost", FORM, b"content-length: 30000000", *lines, b"", FILE)
+    return Raw(server.port).send(b"\r\n".join(head) + data)
+
+
+FORM = b"content-type: multipart/form-data; boundary=x"
+FILE = b'--x\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n'
+END = b"\r\n--x--\r\n"
+OURS = b"authorization: Bearer any"
+HEADERS = dict(line.decode().split(": ") for line in (FORM, OURS))
 
 
 @pytest.fixture
@@ -82,7 +105,7 @@ def test_a_file_in_parts_is_joined_on_disk(server: Served, uploader: OpenAI, fol
 
 def test_an_upload_without_an_end_is_cut(server: Served, folder: Path) -> None:
     def pieces() -> Iterator[bytes]:
-        yield b'--x\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n'
+        yield FILE
         while True:
             yield LARGE[:MB]
 
@@ -92,7 +115,7 @@ def test_an_upload_without_an_end_is_cut(server: Served, folder: Path) -> None:
         answer = httpx2.post(
             f"{server.base('openai')}/files",
             content=pieces(),
-            headers={"content-type": "multipart/form-data; boundary=x"},
+            headers=HEADERS,
         )
     except httpx2.WriteError:  # the server has closed the connection meanwhile
         pass
@@ -112,12 +135,100 @@ def test_a_file_that_is_too_large_is_told_what_to_change(uploader: OpenAI) -> No
 @pytest.mark.parametrize("ending", [b"", b"\r\n--x-"])
 def test_a_torn_form_leaves_nothing(server: Served, folder: Path, ending: bytes) -> None:
     kept = len(list_files(folder))
-    head = b'--x\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n'
     answer = httpx2.post(
         f"{server.base('openai')}/files",
-        content=head + LARGE[: 3 * MB] + ending,
-        headers={"content-type": "multipart/form-data; boundary=x"},
+        content=FILE + LARGE[: 3 * MB] + ending,
+        headers=HEADERS,
     )
     assert answer.status_code == 400
     assert "before its last boundary" in answer.json()["error"]["message"]
     assert len(list_files(folder)) == kept
+
+
+def test_many_parts_take_little_memory_together(server: Served, folder: Path) -> None:
+    part = b"\r\n".join((b"--x", b'content-disposition: form-data; name="p"; filename="p"', b"", LARGE[: MB - 1], b""))
+    kept, before = len(list_files(folder)), server.memory("VmHWM")
+    answer = httpx2.post(f"{server.base('openai')}/files", content=part * 35 + b"--x--", headers=HEADERS)
+    assert answer.status_code == 400  # none is the file
+    assert server.memory("VmHWM") < before + MARGIN
+    assert len(list_files(folder)) == kept
+
+
+def test_what_forms_hold_in_memory_counts_as_unsent() -> None:
+    data = LARGE[:900_000]
+    with (
+        served("settings: {max_unsent: 1MB}") as server,
+        begin_upload(server, data) as one,
+        begin_upload(server, data) as other,
+    ):
+        readable, _, _ = select([one.socket, other.socket], [], [], PATIENCE)
+        refused = one if one.socket in readable else other
+        assert refused.receive().status == 503
+
+
+def test_the_file_of_a_refused_upload_is_gone_with_the_answer(uploader: OpenAI, folder: Path) -> None:
+    kept = len(list_files(folder))
+    file = ("a.txt", LARGE[: 2 * MB])
+    with pytest.raises(openai.BadRequestError, match="'nonsense' is not one of"):
+        uploader.files.create(file=file, purpose="nonsense")  # type: ignore[arg-type]
+    assert len(list_files(folder)) == kept
+    with pytest.raises(openai.NotFoundError):
+        uploader.uploads.parts.create("upload_none", data=file)
+    until(lambda: len(list_files(folder)) == kept)
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        ((b"authorization: Bearer other",), 401),
+        ((OURS, b"origin: https://evil.test", b"sec-fetch-site: cross-site"), 403),
+        ((OURS, b"origin: http://localhost"), 415),  # what pages send without asking first is never a form
+    ],
+)
+def test_a_sender_that_may_not_ask_is_refused_before_its_upload(
+    server: Served, folder: Path, lines: tuple[bytes, ...], status: int
+) -> None:
+    kept = len(list_files(folder))
+    with begin_upload(server, LARGE[: 2 * MB], *lines) as sender:
+        assert sender.receive().status == status
+    assert len(list_files(folder)) == kept
+
+
+def test_an_upload_for_which_there_is_no_space_says_so(server: Served, uploader: OpenAI, folder: Path) -> None:
+    kept, unlimited = len(list_files(folder)), resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (2 * MB, unlimited[1]))
+    try:
+        with pytest.raises(
+            openai.InternalServerError, match=f"no space left in {folder} .* lower max_upload"
+        ) as caught:
+            uploader.files.create(file=("large.txt", LARGE), purpose="user_data")
+    finally:
+        resource.prlimit(server.pid, resource.RLIMIT_FSIZE, unlimited)
+    assert caught.value.status_code == 507
+    assert len(list_files(folder)) == kept
+    calls = httpx2.get(f"{server.address}/__mockserver__/api/calls").json()["calls"]
+    assert [(call["status"], call["ended"]) for call in calls[-1:]] == [(507, "complete")]
+
+
+def test_an_upload_is_recorded_with_its_body(tmp_path: Path) -> None:
+    chosen = {"name": "x", "record": "once"}
+    with (
+        upstream({"made": plain(b'{"id": "file-1", "object": "file"}')}) as behind,
+        served(flags=("--upstream", f"openai={behind.base('made')}"), environ={"TMPDIR": str(tmp_path)}) as server,
+        begin_upload(server, LARGE[: 2 * MB]) as early,
+    ):
+        until(lambda: list_files(tmp_path))
+        httpx2.put(f"{server.address}/__mockserver__/api/cassette", json=chosen).raise_for_status()
+        early.send(LARGE[: 28 * MB - len(FILE) - len(END)], END)
+        assert b"please send it again" in early.receive().body  # what is on disk by now cannot be forwarded
+        with OpenAI(base_url=server.base("openai"), api_key="any", max_retries=0) as client:
+            assert client.files.create(file=("a.bin", LARGE[: 2 * MB]), purpose="user_data").id == "file-1"
+        assert LARGE[: 2 * MB] in behind.asked().body
+
+
+def test_workers_leave_nothing(tmp_path: Path) -> None:
+    with served(flags=("--workers", "2"), environ={"TMPDIR": str(tmp_path)}) as server:
+        with begin_upload(server, LARGE[: 3 * MB]):
+            until(lambda: list_files(tmp_path))
+            stop(server)
+        assert list(tmp_path.iterdir()) == []

@@ -17,7 +17,7 @@ export const PATHS = Object.freeze({
   openai: "/openai/v1",
   skytells: "/skytells/v1",
   tzafon: "/tzafon/v1",
-  voyage: "/voyage",
+  voyage: "/voyage/v1",
   cerebras: "/cerebras/v1",
   deepseek: "/deepseek",
   groq: "/groq/openai/v1",

@@ -130,6 +130,7 @@ ADDRESSES: Mapping[str, str] = {
     "/mistral/v1": "https://api.mistral.ai/v1",
     "/ollama": "http://127.0.0.1:11434",
     "/cohere": "https://api.cohere.com",
+    "/voyage/v1": "https://api.voyageai.com/v1",
     "/voyage": "https://api.voyageai.com",
     "/jina": "https://api.jina.ai",
     "/bedrock": "https://bedrock-runtime.us-east-1.amazonaws.com",

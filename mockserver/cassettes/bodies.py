@@ -9,6 +9,7 @@ import re
 from base64 import b64decode, b64encode
 from binascii import Error
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from json import JSONDecoder, JSONEncoder
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, Protocol
@@ -77,11 +78,39 @@ FEWEST_ATTACHED = 4_096  # bytes of an answer that is no text, from which on it 
 class Attachments(Protocol):
     """The files beside a cassette, with answers that are no text."""
 
-    def save(self, data: bytes, media_type: str) -> str:
-        """Keep bytes in a file, and return its name. Raises CassetteError."""
-
     def load(self, name: str) -> bytes:
         """Return what is in a file. Raises ValueError that says what is wrong."""
+
+
+class NewAttachments(dict[str, bytes]):
+    """Files that are to be saved beside a cassette, by name."""
+
+    def add(self, data: bytes, media_type: str) -> str:
+        """Have bytes kept in a file, and return its name."""
+        ending = _ENDINGS.get(media_type.partition(";")[0].strip().lower(), "bin")
+        name = f"{sha256(data).hexdigest()[:HASH_DIGITS]}.{ending}"
+        self[name] = data
+        return name
+
+    def load(self, name: str) -> bytes:
+        """Return what is to be in a file."""
+        return self[name]
+
+
+HASH_DIGITS = 16  # of the name of a file
+_ENDINGS = {
+    "audio/mpeg": "mp3",
+    "audio/wav": "wav",
+    "audio/flac": "flac",
+    "audio/aac": "aac",
+    "audio/opus": "opus",
+    "audio/pcm": "pcm",
+    "image/png": "png",
+    "image/jpeg": "jpg",
+    "image/webp": "webp",
+    "application/zip": "zip",
+    "application/pdf": "pdf",
+}
 
 
 def belongs_in_file(body: bytes) -> bool:

@@ -22,7 +22,7 @@ from typing import Annotated, NamedTuple
 from msgspec import Meta, MsgspecError, Struct
 from msgspec.json import decode, encode
 
-from mockserver.cassettes.bodies import belongs_in_file
+from mockserver.cassettes.bodies import HASH_DIGITS, NewAttachments, belongs_in_file
 from mockserver.cassettes.format import HEAD, EpisodeDocument, read_documents, write_document
 from mockserver.config.errors import CassetteError
 from mockserver.config.source import did_you_mean
@@ -72,11 +72,12 @@ class CassetteFile:
         with open_locked(self.path, exclusive=False) as file:
             self._check_size(file.status.st_size)
             data, pending = file.read(0), self._note.read()
-        return self._parse(pending.cut_off(data) if pending else data)
+            return self._parse(pending.cut_off(data) if pending else data)
 
     def append(self, episode: Episode) -> int:
         """Append an episode durably and return its number, from 1. Raises CassetteError."""
-        added = write_document(episode, self.attachments).encode("utf-8")
+        attached = NewAttachments()
+        added = write_document(episode, attached).encode("utf-8")
         with self._turn, self._open_exclusively() as file:
             count, size = self._count_episodes(file), file.status.st_size
             if size == 0:
@@ -84,6 +85,7 @@ class CassetteFile:
             elif file.read(size - 1) != b"\n":
                 added = b"\n" + added
             self._check_size(size + len(added))
+            self.attachments.save(attached)
             self._append(file, PendingAppend(size, added))
             self._count, self.written_stamp = count + 1, Stamp.from_status(file.status)
             return self._count
@@ -99,9 +101,11 @@ class CassetteFile:
             data = file.read(0)
             found = self._parse(data)
             wanted = change(tuple(document.episode for document in found))
-            documents = _write_documents(found, wanted, self.attachments)
+            attached = NewAttachments()
+            documents = _write_documents(found, wanted, attached)
             fresh = "".join((_find_head(data, found), *documents)).encode("utf-8")
             self._check_size(len(fresh))
+            self.attachments.save(attached)
             try:
                 self.written_stamp = replace_file(self.path, fresh, file)
             except OSError as error:
@@ -171,24 +175,26 @@ class CassetteFile:
 class AttachedFiles:
     """The files beside a cassette, in a folder of its name: `speech.files/0123456789abcdef.mp3` of `speech.yaml`.
 
-    Each is named by the hash of what is in it.
+    Each is named by the hash of what is in it. They are saved, read and removed while the cassette is locked.
     """
 
     def __init__(self, cassette: Path) -> None:
         self.folder = cassette.with_suffix(".files")
 
-    def save(self, data: bytes, media_type: str) -> str:
-        """Keep bytes in a file, and return its name. Raises CassetteError."""
-        ending = _ENDINGS.get(media_type.partition(";")[0].strip().lower(), "bin")
-        name = f"{sha256(data).hexdigest()[:_DIGITS]}.{ending}"
-        path = self.folder / name
-        try:
-            self.folder.mkdir(mode=0o700, exist_ok=True)
-            if not path.exists():
-                replace_file(path, data)
-        except OSError as error:
-            raise explain_system_error(path, "written", error) from None
-        return name
+    def save(self, attached: NewAttachments) -> None:
+        """Write those files that are not there yet. Raises CassetteError."""
+        for name, data in attached.items():
+            path = self.folder / name
+            try:
+                self.folder.mkdir(FOLDER_MODE, exist_ok=True)
+                if path.exists():
+                    self.load(name)
+                else:
+                    replace_file(path, data)
+            except OSError as error:
+                raise explain_system_error(path, "written", error) from None
+            except ValueError as error:
+                raise CassetteError(f"{self.folder.parent}/{error}") from None
 
     def load(self, name: str) -> bytes:
         """Return what is in a file. Raises ValueError that says what is wrong."""
@@ -197,35 +203,25 @@ class AttachedFiles:
         try:
             data = (self.folder / name).read_bytes()
         except OSError as error:
-            raise ValueError(f"{self.folder.name}/{name} cannot be read: {error.strerror}") from None
+            raise ValueError(f"{self.folder.name}/{name} cannot be read: {error.strerror}; {_RESTORE}") from None
+        if data.startswith(_POINTER):
+            raise ValueError(f"{self.folder.name}/{name} is a pointer of Git LFS; fetch the file: git lfs pull")
         if not sha256(data).hexdigest().startswith(name.partition(".")[0]):
-            raise ValueError(f"{self.folder.name}/{name} was changed: its hash is another one")
+            raise ValueError(f"{self.folder.name}/{name} was changed: its hash is another one; {_RESTORE}")
         return data
 
     def keep_only(self, bodies: Sequence[bytes]) -> None:
         """Remove the files with none of these bodies."""
         if self.folder.is_dir():
-            kept = {sha256(body).hexdigest()[:_DIGITS] for body in bodies if belongs_in_file(body)}
+            kept = {sha256(body).hexdigest()[:HASH_DIGITS] for body in bodies if belongs_in_file(body)}
             for file in self.folder.iterdir():
                 if _ATTACHED.fullmatch(file.name) and file.stem not in kept:
                     file.unlink(missing_ok=True)
 
 
-_DIGITS = 16  # of the hash
-_ATTACHED = re.compile(rf"[0-9a-f]{{{_DIGITS}}}\.[a-z0-9]+")
-_ENDINGS = {
-    "audio/mpeg": "mp3",
-    "audio/wav": "wav",
-    "audio/flac": "flac",
-    "audio/aac": "aac",
-    "audio/opus": "opus",
-    "audio/pcm": "pcm",
-    "image/png": "png",
-    "image/jpeg": "jpg",
-    "image/webp": "webp",
-    "application/zip": "zip",
-    "application/pdf": "pdf",
-}
+_RESTORE = "restore it, or remove the episode"
+_POINTER = b"version https://git-lfs.github.com/spec/"  # the beginning of a file that Git LFS has not fetched
+_ATTACHED = re.compile(rf"[0-9a-f]{{{HASH_DIGITS}}}\.[a-z0-9]+")
 
 
 @lru_cache(maxsize=4)
@@ -239,11 +235,11 @@ def _remember_documents(path: Path) -> dict[str, EpisodeDocument]:
 
 
 def _write_documents(
-    found: Sequence[EpisodeDocument], wanted: Sequence[Episode], files: "AttachedFiles"
+    found: Sequence[EpisodeDocument], wanted: Sequence[Episode], attached: NewAttachments
 ) -> Iterator[str]:
     existing = {id(document.episode): document.text for document in found if not document.is_edited}
     for episode in wanted:
-        text = existing.get(id(episode)) or write_document(episode, files)
+        text = existing.get(id(episode)) or write_document(episode, attached)
         yield text if text.endswith("\n") else text + "\n"
 
 

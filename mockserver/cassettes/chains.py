@@ -4,8 +4,9 @@ Such a request can only be sent again with what the new answer says in its place
 again, or none of it: a program that gets the new answer sends a request that the rest would not know.
 """
 
+import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -19,6 +20,17 @@ _SHORTEST_ID = 6  # characters; a shorter one may stand anywhere by chance
 _IDS = frozenset(("id", "signature", "thoughtSignature", "encrypted_content", "uri"))
 _ASKERS = frozenset(("user", "system", "developer"))  # whose words are no repetition
 _ARGUMENTS = frozenset(("arguments", "input", "args"))
+# Keys of what is said, in any dialect; other texts, such as roles and types, are words of the protocol.
+_SAYING = _ARGUMENTS | {
+    "content",
+    "text",
+    "reasoning",
+    "reasoning_content",
+    "thinking",
+    "refusal",
+    "tool_plan",
+    "output",
+}
 _LISTS = frozenset(("models", "model"))  # operations whose ids are names that anybody may use
 
 
@@ -35,7 +47,7 @@ class AnswerParts(Struct, frozen=True):
             return cls()
         reply, frames = episode.reply, episode.reply.frames
         values = [_parse(reply.body)] if frames is None else [event.json for event in parse_events(frames)]
-        known, ids = RequestParts.of(episode.request).written, defaultdict[str, dict[str, None]](dict)
+        known, ids = _write_out(episode.request), defaultdict[str, dict[str, None]](dict)
         for value in values:
             for key, id in _list_ids(value):
                 if id not in known:
@@ -48,16 +60,21 @@ def _parse(body: bytes) -> Json:
     return try_parse(body.decode("utf-8", "replace"))
 
 
-def _list_ids(value: Json, key: str = "") -> Iterator[tuple[str, str]]:
+def _write_out(sent: Sent) -> str:
+    return f"{sent.path}?{sent.query} {sent.body.decode('utf-8', 'replace')}"
+
+
+def _list_ids(value: Json) -> Iterator[tuple[str, str]]:
     """Yield the ids in a value, each with its key."""
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from _list_ids(inner, name)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _list_ids(inner, key)
-    elif isinstance(value, str) and len(value) >= _SHORTEST_ID and _names_id(key, value):
-        yield key, value
+    pending = [("", value)]
+    while pending:
+        key, inner = pending.pop()
+        if isinstance(inner, Mapping):
+            pending += reversed([*inner.items()])
+        elif isinstance(inner, list):
+            pending += [(key, item) for item in reversed(inner)]
+        elif isinstance(inner, str) and len(inner) >= _SHORTEST_ID and _names_id(key, inner):
+            yield key, inner
 
 
 def _names_id(key: str, value: str) -> bool:
@@ -73,31 +90,34 @@ def _list_texts(episode: Episode) -> Iterator[tuple[str, str]]:
             yield f"{at} call {position} {call.name}", call.text
 
 
-def _map_history(body: Json, change: Callable[[str], str]) -> Json:
-    """Return a body with those texts of its conversation changed that do not come from the user."""
-    if not isinstance(body, Mapping):
-        return body
-    history = {key: _map_said(body[key], change) for key in SAID if isinstance(body.get(key), list)}
-    return {**body, **history}
+class _Saying(Struct, frozen=True):
+    """A text of a conversation and its place, a table or list; the arguments of a tool, as a table, count as text."""
+
+    text: str
+    parent: Json
+    step: str | int
+
+    def put(self, text: str) -> None:
+        """Replace it."""
+        old = self.parent[self.step]
+        self.parent[self.step] = text if isinstance(old, str) else try_parse(text, otherwise=old)
 
 
-def _map_said(value: Json, change: Callable[[str], str]) -> Json:
-    if isinstance(value, Mapping):
-        if value.get("role") in _ASKERS:
-            return value
-        return {key: _map_arguments(key, inner, change) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_map_said(inner, change) for inner in value]
-    return change(value) if isinstance(value, str) else value
-
-
-def _map_arguments(key: str, value: Json, change: Callable[[str], str]) -> Json:
-    """Return a value of a table, changed; the arguments of a tool, as a table, count as their text."""
-    if key in _ARGUMENTS and isinstance(value, Mapping):
-        text = compact(value)
-        changed = change(text)
-        return value if changed == text else try_parse(changed, otherwise=value)
-    return _map_said(value, change)
+def _find_said(body: Json) -> Iterator[_Saying]:
+    """Yield the texts of the conversation in a body that do not come from the user."""
+    said = body if isinstance(body, Mapping) else {}
+    pending = [("", said[key]) for key in SAID if isinstance(said.get(key), list)]
+    while pending:
+        key, parent = pending.pop()
+        for step, value in parent.items() if isinstance(parent, Mapping) else enumerate(parent):
+            name = step if isinstance(step, str) else key  # the items of a list have its name
+            if isinstance(value, str):
+                if name in _SAYING:
+                    yield _Saying(value, parent, step)
+            elif isinstance(value, Mapping) and name in _ARGUMENTS:
+                yield _Saying(compact(value), parent, step)
+            elif isinstance(value, list) or (isinstance(value, Mapping) and value.get("role") not in _ASKERS):
+                pending.append((name, value))
 
 
 class RequestParts(Struct, frozen=True):
@@ -109,31 +129,54 @@ class RequestParts(Struct, frozen=True):
     @classmethod
     def of(cls, sent: Sent) -> "RequestParts":
         """Read it from a request."""
-        texts = set[str]()
-
-        def note(text: str) -> str:
-            texts.add(text)
-            return text
-
-        _map_history(_parse(sent.body), note)
-        return cls(frozenset(texts), f"{sent.path}?{sent.query} {sent.body.decode('utf-8', 'replace')}")
+        return cls(frozenset(said.text for said in _find_said(_parse(sent.body))), _write_out(sent))
 
     def repeats(self, said: AnswerParts) -> bool:
         """Return whether it repeats something of an answer."""
         return not self.texts.isdisjoint(said.texts.values()) or any(id in self.written for id in said.ids.values())
 
 
+class _RequestIndex:
+    """Which of many requests repeat something of an answer, without a search through each of them.
+
+    An id can only be in a request that has all its words, such as `batch` and `777` of `batch_777`.
+    """
+
+    def __init__(self, requests: Sequence[RequestParts], answers: Sequence[AnswerParts]) -> None:
+        self.requests = requests
+        self.by_text, self.by_word = defaultdict[str, set[int]](set), defaultdict[str, set[int]](set)
+        wanted = {word for said in answers for id in said.ids.values() for word in _WORD.findall(id)}
+        for at, request in enumerate(requests):
+            for text in request.texts:
+                self.by_text[text].add(at)
+            for word in wanted.intersection(_WORD.findall(request.written)):
+                self.by_word[word].add(at)
+
+    def find(self, said: AnswerParts) -> set[int]:
+        """Return the positions of the requests that repeat something of an answer."""
+        found = set[int]().union(*(self.by_text.get(text, ()) for text in said.texts.values()))
+        for id in said.ids.values():
+            if places := sorted((self.by_word[word] for word in _WORD.findall(id)), key=len):
+                found |= {at for at in set.intersection(*places) if id in self.requests[at].written}
+        return found
+
+
+_WORD = re.compile(r"\\[bfnrt]|[^\W_]+")  # in JSON, \n before a word is none of its letters
+
+
 def find_chains(episodes: Sequence[Episode]) -> tuple[tuple[int, ...], ...]:
     """Return the positions of the episodes of each chain; most are alone in theirs."""
-    chain_of = list(range(len(episodes)))
-    asked = [RequestParts.of(episode.request) for episode in episodes]
-    for at, episode in enumerate(episodes):
-        said = AnswerParts.of(episode)
-        for later in range(at + 1, len(episodes)):
-            if chain_of[later] != chain_of[at] and asked[later].repeats(said):
-                joined, gone = sorted((chain_of[at], chain_of[later]))
-                chain_of = [joined if each == gone else each for each in chain_of]
-    return tuple(tuple(at for at, each in enumerate(chain_of) if each == chain) for chain in sorted({*chain_of}))
+    answers = [AnswerParts.of(episode) for episode in episodes]
+    index = _RequestIndex([RequestParts.of(episode.request) for episode in episodes], answers)
+    chain_of = [[at] for at in range(len(episodes))]
+    for at, said in enumerate(answers):
+        for later in index.find(said):
+            if later > at and chain_of[later] is not chain_of[at]:
+                gone, joined = sorted((chain_of[at], chain_of[later]), key=len)
+                joined += gone
+                for each in gone:
+                    chain_of[each] = joined
+    return tuple(sorted(tuple(sorted(chain)) for chain in {id(chain): chain for chain in chain_of}.values()))
 
 
 class Renewal(Struct):
@@ -161,8 +204,10 @@ class Renewal(Struct):
         if any(asked.repeats(said) for said in self.lost):
             return None
         tree = _parse(sent.body)
-        renewed = _map_history(tree, lambda text: self.texts.get(text, text))
-        body = sent.body if renewed == tree else compact(renewed).encode()
+        renewed = [said for said in _find_said(tree) if self.texts.get(said.text, said.text) != said.text]
+        for said in renewed:
+            said.put(self.texts[said.text])
+        body = compact(tree).encode() if renewed else sent.body
         path, query = sent.path, sent.query
         for old, new in self.ids.items():
             path, query = path.replace(old, new), query.replace(old, new)

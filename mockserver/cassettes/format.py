@@ -22,6 +22,7 @@ from mockserver.cassettes.bodies import (
     LINE_ENDS,
     Attachments,
     EventLayout,
+    NewAttachments,
     belongs_in_file,
     find_layout,
     parse_milliseconds,
@@ -38,7 +39,7 @@ from mockserver.cassettes.yaml_text import Node, Refused, Verbatim, parse, read_
 from mockserver.config.errors import CassetteError, Mistake, SourceLocation
 from mockserver.config.source import did_you_mean
 from mockserver.config.yaml_reader import pause_collector
-from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
+from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, join_header
 from mockserver.core.http import Headers
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.mcp_messages import name_request
@@ -372,12 +373,12 @@ def _shorten(text: str) -> str:
     return line if len(line) <= MAX_SUMMARY and len(text) <= 4 * MAX_SUMMARY else line[: MAX_SUMMARY - 1] + "…"
 
 
-def write_document(episode: Episode, files: Attachments | None = None) -> str:
+def write_document(episode: Episode, attached: NewAttachments | None = None) -> str:
     """Return the YAML document of an episode, from `---` on. Raises CassetteError if it cannot be written."""
     episode = round_times(episode)
     for plain in (False, True):
-        text = _write(episode, files, plain=plain)
-        if _is_restorable(text, episode, files):
+        text = _write(episode, attached, plain=plain)
+        if _is_restorable(text, episode, attached):
             return text
     raise CassetteError(
         f"a call to {episode.dialect} cannot be recorded: its path, query or headers are not valid text "
@@ -397,14 +398,14 @@ def _round_time(seconds: float) -> float:
     return parse_milliseconds(write_milliseconds(seconds))
 
 
-def _is_restorable(text: str, episode: Episode, files: Attachments | None) -> bool:
+def _is_restorable(text: str, episode: Episode, attached: NewAttachments | None) -> bool:
     try:
-        return read_episode(text, files) == episode and len(text.encode()) > 0
+        return read_episode(text, attached) == episode and len(text.encode()) > 0
     except (CassetteError, UnicodeEncodeError):
         return False
 
 
-def _write(episode: Episode, files: Attachments | None, *, plain: bool) -> str:
+def _write(episode: Episode, attached: NewAttachments | None, *, plain: bool) -> str:
     at = datetime.fromtimestamp(episode.at, UTC).isoformat(timespec="milliseconds")
     table = {
         "call": summarize(episode),
@@ -413,7 +414,7 @@ def _write(episode: Episode, files: Attachments | None, *, plain: bool) -> str:
         "operation": episode.operation,
         "model": episode.model,
         "request": _write_request(episode.request, plain=plain),
-        "reply": _write_reply(episode.reply, files, plain=plain),
+        "reply": _write_reply(episode.reply, attached, plain=plain),
     }
     return "\n".join(("---", *write_yaml(table), ""))
 
@@ -429,13 +430,13 @@ def _write_request(sent: Sent, *, plain: bool) -> Mapping[str, Json]:
     return table
 
 
-def _write_reply(reply: Recorded, files: Attachments | None, *, plain: bool) -> Mapping[str, Json]:
+def _write_reply(reply: Recorded, attached: NewAttachments | None, *, plain: bool) -> Mapping[str, Json]:
     table: dict[str, Json] = {"status": Verbatim(str(reply.status))}
     if reply.headers:
         table["headers"] = _write_headers(reply.headers, plain=plain)
     table["took"] = Verbatim(write_milliseconds(reply.took))
-    if files is not None and belongs_in_file(reply.body):
-        table["body"] = {"file": files.save(reply.body, dict(reply.headers).get("content-type", ""))}
+    if attached is not None and belongs_in_file(reply.body):
+        table["body"] = {"file": attached.add(reply.body, join_header(reply.headers, "content-type"))}
     elif reply.body:
         table["body"] = write_body(reply.body, plain=plain)
     if reply.frames is not None:

@@ -92,7 +92,7 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
         variables={"DEEPSEEK_API_BASE": "{address}/deepseek", "DEEPSEEK_API_KEY": "{key}"},
     ),
     "fireworks": ClientConfig(
-        mounts=("/fireworks/inference/v1", "/fireworks/inference/v1/v1", "/fireworks/v1"),  # LangChain adds a /v1
+        mounts=("/fireworks/inference/v1", "/fireworks/v1"),
         variables={
             "FIREWORKS_BASE_URL": "{address}/fireworks/inference",
             "FIREWORKS_API_KEY": "{key}",

@@ -1,7 +1,8 @@
 """The pictures and recordings that clients upload, and which files are none.
 
-A file tells what it is by its first bytes, its media type, or the ending of its name. One that tells nothing, such as
-the placeholder of a test, is taken for what is asked for, except by the live API.
+A file tells what it is by its first bytes, its media type, or the ending of its name. If the bytes tell nothing, as in
+the placeholder of a test, and nothing else tells of a file of another kind, it is taken for what is asked for, except
+with `validation: live`.
 """
 
 from mockserver.core.http import essence
@@ -28,9 +29,10 @@ _TYPES = {
 
 def check_picture(file: Part, what: str, validation: Validation) -> None:
     """Raise Failure unless a file can be a picture that is edited; `what` names it: `image 1`, or `mask`."""
-    if validation is Validation.OFF or _may_be_anything(file, validation):
-        return
     found, stated = recognize(file.head), _find_stated_type(file)
+    is_placeholder = bool(file.content) and found is None and (stated is None or stated in _PICTURES)
+    if validation is Validation.OFF or (is_placeholder and validation is not Validation.LIVE):
+        return
     if stated not in _PICTURES and (found is None or validation is Validation.LIVE):
         message = (
             f"Invalid file '{clip(file.name)}': unsupported mimetype ('{clip(stated or _UNTYPED)}'). "
@@ -47,10 +49,11 @@ def check_picture(file: Part, what: str, validation: Validation) -> None:
 
 def check_recording(file: Part, model: str, validation: Validation) -> None:
     """Raise Failure unless a file can be a recording, in the words of the model that is to hear it."""
-    if validation is Validation.OFF or _may_be_anything(file, validation):
-        return
     found, stated = recognize(file.head), _find_stated_type(file)
     is_live = validation is Validation.LIVE
+    is_placeholder = bool(file.content) and found is None and (stated is None or is_sound(stated))
+    if validation is Validation.OFF or (is_placeholder and not is_live):
+        return
     ending = (file.file_name or "").rpartition(".")[2].lower()
     is_other = found is None and stated is not None and not is_sound(stated)
     if is_other or (is_live and ending not in SOUND_ENDINGS):
@@ -67,12 +70,6 @@ def check_recording(file: Part, model: str, validation: Validation) -> None:
             message = "Audio file might be corrupted or unsupported"
             raise Failure("bad_parameter", message, param="file", code="invalid_value")
         raise Failure("bad_parameter", "The audio file could not be decoded or its format is not supported.")
-
-
-def _may_be_anything(file: Part, validation: Validation) -> bool:
-    """Return whether a file tells nothing of what it is, which the live API does not accept."""
-    is_silent = recognize(file.head) is None and _find_stated_type(file) is None
-    return is_silent and bool(file.content) and validation is not Validation.LIVE
 
 
 def _find_stated_type(file: Part) -> str | None:

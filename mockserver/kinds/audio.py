@@ -90,12 +90,17 @@ def _compile_audio(stated: Any, read_file: ReadFile) -> StatedAudio:
     return StatedAudio(text=stated.text, voice=stated.voice)
 
 
+# Characters of a request that are said, some eleven minutes: Gemini's models stop then, and OpenAI takes fewer
+# (https://ai.google.dev/gemini-api/docs/models: 16,384 tokens, 25 a second).
+MOST_SPOKEN = 10_000
+
+
 def _say(call: Call, draft: ArtifactDraft, origins: Origins) -> Spoken:
     stated: StatedAudio = draft.stated or StatedAudio()
     tokens = draft.usage.get("prompt", call.prompt_tokens)
     if stated.file is not None:
         return Spoken(stated.file, tokens, draft.headers)
-    text = call.prompts[0].text if stated.text is None else stated.text
+    text = call.prompts[0].text[:MOST_SPOKEN] if stated.text is None else stated.text
     speech = Speech(text, stated.voice or call.options.voice or USUAL_VOICE, call.options.speed)
     return Spoken(speech, tokens, draft.headers)
 

@@ -6,6 +6,7 @@ and writes out terminals that use each other (16 levels: 80 seconds).
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, lru_cache
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -228,7 +229,7 @@ class _Writer:
         self.grammar = grammar
         self.rng = rng
         self.values = [*_find_phrases(said)][:_MAX_VALUES]
-        self.words = {word.casefold() for word in _WORD.findall(said.text[:_MAX_PROMPT])}
+        self.words = [word.casefold() for word in _WORD.findall(said.text[:_MAX_PROMPT])]  # not written yet
         self.spare = _MAX_MORE  # what may be added to the smallest derivation
 
     def write(self) -> str:
@@ -274,7 +275,10 @@ class _Writer:
             first, last = sorted(map(_unquote, tree.children))
             return chr(self.rng.randint(ord(first), ord(last)))
         if token.type == "STRING":
-            return _unquote(token)
+            text = _unquote(token)
+            with suppress(ValueError):
+                self.words.remove(text.strip().casefold())
+            return text
         pattern = self.grammar.patterns[token.value]
         value = next((value for value in self.values if fullmatch(pattern, value)), None)
         if value is not None:
@@ -284,11 +288,13 @@ class _Writer:
         return value
 
     def _choose(self, options: Sequence[LarkTree]) -> LarkTree:
-        """The option that the prompt names; else any that is no larger than what is left to add."""
+        """The option that the prompt names first; else any that is no larger than what is left to add."""
         sizes = [self.grammar.measure(option) for option in options]
         room = min(sizes) + self.spare
         small = [option for option, size in zip(options, sizes, strict=True) if size <= room]
-        chosen = self.rng.choice([option for option in small if self._is_said(option)] or small)
+        places = [self._find_place(option) for option in small]
+        first = min(places, default=inf)
+        chosen = self.rng.choice([option for option, at in zip(small, places, strict=True) if at == first])
         self.spare -= int(self.grammar.measure(chosen) - min(sizes))
         return chosen
 
@@ -299,13 +305,15 @@ class _Writer:
         self.spare -= int(size) if wants else 0
         return wants
 
-    def _is_said(self, option: LarkTree, depth: int = 0) -> bool:
+    def _find_place(self, option: LarkTree, depth: int = 0) -> float:
+        """Return which word of the prompt is the first that an option has; infinity if it has none."""
         if option.data == "name" and depth < _MAX_LOOK:
-            return self._is_said(self.grammar.bodies[option.children[0].value], depth + 1)
+            return self._find_place(self.grammar.bodies[option.children[0].value], depth + 1)
         if option.data == "literal" and option.children[0].type == "STRING":
-            return _unquote(option.children[0]).strip().casefold() in self.words
+            word = _unquote(option.children[0]).strip().casefold()
+            return self.words.index(word) if word in self.words else inf
         inner = option.children if option.data in ("expansion", "expansions") and depth < _MAX_LOOK else ()
-        return any(self._is_said(each, depth + 1) for each in inner[:_MAX_VALUES])
+        return min([self._find_place(each, depth + 1) for each in inner[:_MAX_VALUES]], default=inf)
 
 
 _read_grammar = lru_cache(maxsize=64)(_Grammar)

@@ -97,12 +97,14 @@ def _is_word_for_word(ordered: re.Match[str]) -> bool:
     if ordered["quoted"] is not None:
         return True
     has_colon = ordered[0].removesuffix(ordered["what"]).rstrip().endswith(":")
-    how = f"{ordered['before'] or ''} {ordered['how'] or ''}"
+    how = f"{ordered['before'] or ''} {ordered['verb']} {ordered['how'] or ''}"
+    if _ALONE.match(ordered["what"]):
+        return True
     if has_colon and _VERBATIM.search(how):
         return True
     first = re.split(r"[\s,.!?:]", ordered["what"], maxsplit=1)[0].lower()
     if first in word_group("describing") or _DESCRIBED.match(ordered["what"]):
-        return how.endswith((" word", " text"))
+        return how.endswith((" word", " text", " token"))
     return ordered["verb"].lower() in ("say", "repeat", "echo", "copy") or bool(_VERBATIM.search(how))
 
 
@@ -313,8 +315,12 @@ _QUOTED = (
 _DICTATION = lazy_pattern(
     rf"""(?imx)(?:^|(?<=[.!?:;,])|\b(?:please|just|now|only|simply|always|must|then|to|you|and|should))[ \t]*
     (?P<before>(?:(?:please|just|now|only|simply|always|exactly)[ \t]+){{0,3}})
-    \b(?P<verb>say|repeat|echo|copy|reply|respond|answer|output|print|return|write|type)\b
+    \b(?P<verb>say|repeat|echo|copy|reply|respond|answer|output|print|return|write|type
+    |(?:do[ ]not|don['’]t|never)[ ]\w{{1,10}}(?=[ ]anything[ ])|thing[ ]you[ ](?:should|must|may|can)[ ]\w{{1,10}}[ ]is
+    |(?:your|the)[ ](?:\w{{1,10}}[ ])?(?:response|answer|reply|output)[ ](?:must|should|has[ ]to|needs[ ]to|will)[ ]
+    (?:only[ ])?be(?:[ ](?:only|exactly))?(?=:?[ ]["'“`]|:[ ][^\s{{\[]|[ ]the[ ](?:\w{{1,10}}[ ])?word[ ]))(?!\w)
     (?P<how>(?:[ \t]+(?:exactly|only|just|simply|verbatim|unchanged|with|this[ ]back|back|word[ ]for[ ]word
+    |(?:any|no)thing[ ](?:but|except|other[ ]than)
     |after[ ]me|the[ ]exact|exact|
     the[ ]following|following|to[ ]me|(?:the[ ]|this[ ]|one[ ])?(?:single[ ]|one[ ]|exact[ ])?(?:word|text|phrase|
     string|sentence|words|message|number|letters?|line|token)|this(?=[ \t]*:))\b){{0,6}})
@@ -322,8 +328,9 @@ _DICTATION = lazy_pattern(
 )
 _VERBATIM = lazy_pattern(
     r"(?i)\b(?:exactly|only|just|simply|verbatim|unchanged|exact|following|word|text|phrase|string|this|number"
-    r"|letters?|after me)\b"
+    r"|letters?|after me|entire|whole|(?:any|no)thing|token)\b"
 )
+_ALONE = lazy_pattern(r"(?!SQL\b)[A-Z][A-Z_]{1,19}(?:,? and nothing\b|,? only\b| unless\b)")
 _DESCRIBED = lazy_pattern(rf"(?i)(?![^(<\[{{]*[^\W_])|\S+(?: or |/)\S+?(?:[.!?]\s|[\s.!?]*$)|{NUMBER}[\s-]+[a-z]")
 _CONDITION = lazy_pattern(r"(?i)\b(?:if|when|whenever|unless|in case|otherwise|once|until)\b[^.!?\n]*\Z")
 _IF = lazy_pattern(r"(?i)[\s,]{0,3}(?:if|when|whenever|unless|in case|where)\b")
@@ -333,7 +340,7 @@ _MET = lazy_pattern(
 )
 _NOTHING_ELSE = lazy_pattern(
     r"(?i)(?<=[.!?])\s|,? and (?:nothing|stop|no)\b|,? nothing (?:else|more)\b|,? without\b|\s\(|,? only\b[.!]?$"
-    r"|,? please\b"
+    r"|,? please\b| unless\b| to (?:confirm|acknowledge|continue|proceed)\b"
 )
 _STANDALONE = lazy_pattern(r"(?i)\b(?:standalone (?:question|query)|rephrase the (?:\w+[ -]){0,3}question)\b")
 _CODE = lazy_pattern(
@@ -355,6 +362,7 @@ _SAID_OF_CODE = lazy_pattern(
     r"(?i)write|create|implement|generate|make|code|functions?|scripts?|programs?|class|quer(?:y|ies)|return|only"
     r"|called"
     r"|named|snippet|python|javascript|typescript|java|rust|ruby|php|bash|shell|sql|give|show|question|markdown"
+    r"|output|nothing"
 )
 _BARE_RESULT = lazy_pattern(
     r"(?i)\b(?:only|just)\b[^.\n]{0,30}\b(?:number|result|answer|value|digits?|integer)\b|\bnumber only\b"

@@ -6,6 +6,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -313,3 +314,58 @@ def test_a_note_is_for_its_user_only_and_half_of_one_is_none(tmp_path: Path) -> 
     with pytest.raises(OSError, match="symbolic links"):
         note.write(NOTE)
     assert (tmp_path / "aim").read_text() == "mine"
+
+
+def speech(number: int, body: bytes = b"\xff" * 5_000) -> Episode:
+    plain = samples.plain(number)
+    return replace(plain, reply=replace(plain.reply, body=body))
+
+
+def find_file(cassette: CassetteFile) -> Path:
+    [file] = cassette.attachments.folder.iterdir()
+    return file
+
+
+def test_a_rewrite_keeps_the_file_of_an_answer_that_is_being_appended(
+    cassette: CassetteFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = CassetteFile(cassette.path)
+    write = cassette_file.write_document
+
+    def be_overtaken(*arguments: Any) -> str:
+        text = write(*arguments)
+        other.rewrite(lambda episodes: episodes)
+        return text
+
+    monkeypatch.setattr(cassette_file, "write_document", be_overtaken)
+    cassette.append(speech(1))  # the first answer of a folder that does not exist
+    assert find_file(cassette).read_bytes() == speech(1).reply.body
+    assert cassette.load() == (speech(1),)
+
+
+def test_equal_answers_that_are_appended_at_once_share_a_file(cassette: CassetteFile) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        appended = pool.map(lambda number: CassetteFile(cassette.path).append(speech(number)), range(16))
+    assert sorted(appended) == list(range(1, 17))
+    assert len(cassette.load()) == 16
+    assert find_file(cassette).read_bytes() == speech(1).reply.body
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"other", "was changed: its hash is another one; restore it, or remove the episode"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:12\nsize 5000\n",
+            "is a pointer of Git LFS; fetch the file: git lfs pull",
+        ),
+    ],
+)
+def test_a_changed_file_is_told_when_an_equal_answer_is_appended(
+    cassette: CassetteFile, content: bytes, told: str
+) -> None:
+    cassette.append(speech(1))
+    before, file = cassette.path.read_bytes(), find_file(cassette)
+    file.write_bytes(content)
+    assert complaint(lambda: cassette.append(speech(2))) == f"{file} {told}"
+    assert cassette.path.read_bytes() == before

@@ -3,8 +3,10 @@
 import json
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
+from mockserver.cassettes import chains
 from mockserver.cassettes.chains import Renewal, find_chains
 from mockserver.core.episode import Episode, Recorded, Sent
 
@@ -92,3 +94,64 @@ def test_streamed_answers() -> None:
     frames = tuple((0.0, f"data: {json.dumps(event)}\n\n".encode()) for event in events)
     streamed = replace(FIRST, reply=Recorded(200, (("content-type", "text/event-stream"),), frames=frames))
     assert find_chains((streamed, SECOND)) == ((0, 1),)
+
+
+def blocks(*content: dict[str, Any]) -> dict[str, Any]:
+    return {"role": "assistant", "content": list(content)}
+
+
+CALL = {"type": "tool_use", "name": "text", "input": {"type": "text"}}
+
+
+@pytest.mark.parametrize(
+    ("word", "before", "after"),
+    [
+        ("assistant", said("assistant"), said("image")),
+        ("text", blocks({"type": "text", "text": "text"}), blocks({"type": "text", "text": "image"})),
+        ("text", blocks(CALL), blocks(CALL)),
+    ],
+)
+def test_words_of_the_protocol_stay(word: str, before: dict[str, Any], after: dict[str, Any]) -> None:
+    renewal = Renewal()
+    renewal.learn(episode(None, answer("chatcmpl-1", said(word))), episode(None, answer("chatcmpl-1", said("image"))))
+    again = renewal.apply(episode({"messages": [HI, before, HI]}, {}).request)
+    assert again is not None
+    assert json.loads(again.body)["messages"] == [HI, after, HI]
+
+
+def test_texts_of_a_user_stay() -> None:
+    renewal = Renewal()
+    renewal.learn(FIRST, episode(None, answer("chatcmpl-1", said("Good day"))))
+    embedded = episode({"input": ["Hello"]}, {}, "/v1/embeddings", "embeddings").request
+    assert renewal.apply(embedded) == embedded
+
+
+def test_ids_stand_alone() -> None:
+    made, twelfth = (episode({"n": n}, {"id": f"batch_{n}"}, "/v1/batches", "create_batch") for n in ("777", "7771"))
+    quoted = episode({"messages": [{"role": "user", "content": "see\nbatch_777"}]}, answer("chatcmpl-1", said("Yes")))
+    other = replace(POLLED, request=replace(POLLED.request, path="/v1/batches/batch_7771"))
+    assert find_chains((made, twelfth, other, POLLED, quoted)) == ((0, 3, 4), (1, 2))
+
+
+def test_few_requests_are_searched_for_an_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    searches = 0
+
+    class Text(str):
+        __slots__ = ()
+
+        def __contains__(self, part: Any) -> bool:
+            nonlocal searches
+            searches += 1
+            return super().__contains__(part)
+
+    write = chains._write_out
+    monkeypatch.setattr(chains, "_write_out", lambda sent: Text(write(sent)))
+    episodes = [episode({"messages": [HI]}, answer(f"chatcmpl-{at}000", said(str(at)))) for at in range(100)]
+    assert len(find_chains(episodes)) == 100
+    assert searches == 100  # of each for the id of its own answer
+
+
+def test_depth_does_not_matter() -> None:
+    deep = b'{"messages":' + b"[" * 900 + b"]" * 900 + b"}"
+    made = replace(FIRST, request=replace(FIRST.request, body=deep), reply=replace(FIRST.reply, body=deep))
+    assert find_chains((made, made)) == ((0,), (1,))

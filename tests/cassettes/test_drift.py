@@ -1,6 +1,7 @@
 """What differs in meaning between two answers, and what only in words."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -127,3 +128,9 @@ def test_named_events_and_those_that_keep_alive() -> None:
         "events after message_start: content_block_delta -> nothing",
         "[content_block_delta]: removed (table)",
     ]
+
+
+@pytest.mark.parametrize("make", [lambda text: Recorded(200, JSON, text.encode()), lambda text: stream(text)])
+def test_what_is_nested_too_deeply_is_told_once(make: Callable[[str], Recorded]) -> None:
+    deep = make('{"a":' * 900 + "1" + "}" * 900)
+    assert list(find_drift(deep, deep)) == ["cannot be compared: its JSON is nested too deeply"]

@@ -69,7 +69,8 @@ def test_an_operation_that_the_dialect_lacks_is_one_line(rules: Path) -> None:
     ran = run("ask", "hello", "-r", rules, "--operation", "responses", "--dialect", "fireworks")
     assert (ran.code, ran.err) == (
         2,
-        'mockserver: "fireworks" has no operation "responses"; it has completions, chat\n',
+        'mockserver: "fireworks" has no operation "responses"; '
+        "it has completions, chat, transcriptions, translations\n",
     )
 
 

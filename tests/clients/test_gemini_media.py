@@ -115,6 +115,11 @@ def test_speech_carries_its_words(client: genai.Client) -> None:
     assert read_blob(other).data != blob.data
 
 
+def test_speech_ends_after_eleven_minutes_however_long_the_text_is(client: genai.Client) -> None:
+    blob = read_blob(client.models.generate_content(model=SPEAKER, contents="word " * 60_000, config=speak("")))
+    assert 600 < len(blob.data or b"") / 48_000 < 720  # seconds
+
+
 def test_rules_state_pictures_and_speech(client: genai.Client) -> None:
     drawn = client.models.generate_content(model=PAINTER, contents="by a rule")
     assert decode(read_blob(drawn))[2] == bytes((0, 128, 128))

@@ -210,6 +210,16 @@ PHRASINGS["N separated"] = [
     ("List the top 4 keywords separated by commas: Rust makes memory safety cheap for systems programmers", is_row(4)),
 ]
 PHRASINGS["exact words"] = [
+    ("Output nothing except the word pear", matches("pear")),
+    ("Your entire response must be: OK", matches("OK")),
+    ('Do not write anything but "ready".', matches("ready")),
+    ("Say nothing but the word yes", matches("yes")),
+    ("Answer with the token <END> and nothing more.", matches("<END>")),
+    ("The only thing you should output is the word green.", matches("green")),
+    ("Reply with OK and nothing else.", matches("OK")),
+    ("Respond with CONTINUE unless you are stuck.", matches("CONTINUE")),
+    ("Please respond with just OK to confirm.", matches("OK")),
+    ("Your answer must be: short. How are tides made?", matches(".{20,}")),
     ("Reply with only the word banana.", matches("banana")),
     ("Just say hello world", matches("hello world")),
     ('Respond with the single word "pong".', matches("pong")),

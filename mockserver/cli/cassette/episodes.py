@@ -13,11 +13,12 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedResponse, parse_events, parse_response
-from mockserver.cassettes.verify import Checks, list_findings
+from mockserver.cassettes.verify import Checks, Finding, list_findings
 from mockserver.cli.cassette.folder import (
     CassetteFolder,
     add_cassettes_flag,
@@ -130,7 +131,8 @@ def verify_command(
 ) -> None:
     """Check all cassettes, or each NAME.
 
-    The exit code is 1 if there are findings, 2 if a file cannot be read. Nothing is written.
+    The exit code is 1 if there are findings; it is 2 if a file cannot be read or, with --live, a request failed or
+    could not be sent. Nothing is written.
 
     \b
     mockserver cassette verify
@@ -151,14 +153,17 @@ def verify_command(
     with _open_provider(folder) if live else nullcontext() as provider:
         for name in names or folder.list_names():
             try:
-                checked, complaints = _verify(folder, name, checks, provider)
+                verified = _verify(folder, name, checks, provider)
             except MockserverError as error:
                 broken += 1
                 click.echo(f"mockserver: {error.mistakes[0]}", err=True)
                 continue
-            cassettes, episodes, found = cassettes + 1, episodes + checked, found + len(complaints)
-            for complaint in complaints:
-                click.echo(complaint)
+            cassettes, episodes, found = cassettes + 1, episodes + verified.episodes, found + len(verified.findings)
+            broken += len(verified.unchecked)
+            for finding in verified.findings:
+                click.echo(finding)
+            for failure in verified.unchecked:
+                click.echo(f"mockserver: {failure}", err=True)
     if not cassettes and not broken:
         click.echo(f"no cassettes in {folder.path}", err=True)
     click.echo(f"{plural(cassettes, 'cassette')}, {plural(episodes, 'episode')}, {plural(found, 'finding')}")
@@ -171,9 +176,15 @@ def _open_provider(folder: CassetteFolder) -> AbstractContextManager["Provider"]
     return open_provider(folder.settings)
 
 
-def _verify(
-    folder: CassetteFolder, name: str, checks: Checks, provider: "Provider | None"
-) -> tuple[int, Sequence[str]]:
+class Verified(Struct, frozen=True):
+    """How many episodes of a cassette were checked, what was found, and which the provider could not be asked about."""
+
+    episodes: int
+    findings: Sequence[str]
+    unchecked: Sequence[str]
+
+
+def _verify(folder: CassetteFolder, name: str, checks: Checks, provider: "Provider | None") -> Verified:
     file, number = parse_name(name)
     cassette = folder.find(file)
     if not cassette.path.stat().st_size:
@@ -189,9 +200,14 @@ def _verify(
     episodes = [document.episode for document in documents]
     wanted = frozenset(range(1, len(episodes) + 1)) if number is None else frozenset((number,))
     found = [(at, words) for at, words in list_findings(episodes, checks) if at in wanted]
-    if provider is not None:
-        found += provider.list_findings(episodes, wanted)
-    return len(wanted), [shorten_line(f"{cassette.path}#{at}: {words}", MAX_FINDING) for at, words in found]
+    sent = () if provider is None else provider.resend(episodes, wanted)
+    found += [(each.number, words) for each in sent for words in each.drift]
+    unchecked = [(each.number, each.why) for each in sent if not each.is_checked]
+
+    def write(lines: Sequence[Finding]) -> Sequence[str]:
+        return [shorten_line(f"{cassette.path}#{at}: {words}", MAX_FINDING) for at, words in lines]
+
+    return Verified(len(wanted), write(found), write(unchecked))
 
 
 def explain_unplayable(episode: Episode) -> Iterator[str]:

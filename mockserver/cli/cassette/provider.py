@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
+from enum import Enum
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -36,24 +37,34 @@ _PASSING = (408, 409, 425, 429)  # statuses of errors that the same request does
 _SAFE = "/:@!$&'()*+,;=-._~"  # in a path
 
 
+class Outcome(Enum):
+    """What came of sending a request again."""
+
+    ANSWERED = "answered"
+    KEPT = "kept"  # answered, but the old answer stays with the rest of its chain
+    FAILED = "failed"
+    NOT_SENT = "not sent"  # as it could not be
+    SKIPPED = "skipped"  # not sent, as the answer would say nothing about the old one
+
+
 class Resent(Struct, frozen=True):
     """What came of sending an episode's request again.
 
-    `new` replaces the episode; without one, all of its chain stays. `drift` says what differs in meaning, `failure` why
-    the old answer stays. `skipped`: nothing was sent, as the answer would say nothing about the old one.
+    `new` replaces the episode; without one, all of its chain stays. `drift` says what differs in meaning, `why` what
+    keeps the old answer.
     """
 
     number: int
     old: Episode
     new: Episode | None = None
     drift: Sequence[str] = ()
-    failure: str = ""
-    skipped: bool = False
+    outcome: Outcome = Outcome.ANSWERED
+    why: str = ""
 
     @property
-    def findings(self) -> Sequence[str]:
-        """What people are told of it: nothing if only words have changed."""
-        return (self.failure,) if self.failure else self.drift
+    def is_checked(self) -> bool:
+        """Whether it is known if the provider still answers like that, or nobody can ask."""
+        return self.outcome not in (Outcome.FAILED, Outcome.NOT_SENT)
 
 
 class Provider(Struct):
@@ -63,11 +74,6 @@ class Provider(Struct):
     address: str
     client: "Client"
     saved: list[Episode]
-
-    def list_findings(self, episodes: Sequence[Episode], wanted: Set[int]) -> list[tuple[int, str]]:
-        """Send requests again, and return what has changed in meaning, each with the number of its episode."""
-        found = self.resend(episodes, wanted)
-        return [(each.number, words) for each in found if not each.skipped for words in each.findings]
 
     def resend(self, episodes: Sequence[Episode], wanted: Set[int]) -> tuple[Resent, ...]:
         """Send the requests of the wanted episodes again, by number from 1, in their order.
@@ -81,36 +87,45 @@ class Provider(Struct):
             renewal, failed = Renewal(), 0
             for at in chain:
                 if failed:
-                    found[at] = Resent(at + 1, episodes[at], failure=f"not sent, {_FAILED.format(failed)}")
+                    why = f"not sent, {_FAILED.format(failed)}"
+                    found[at] = Resent(at + 1, episodes[at], outcome=Outcome.NOT_SENT, why=why)
                     continue
                 found[at] = self._resend(at + 1, episodes[at], renewal)
                 failed = at + 1 if found[at].new is None else 0
             if failed:
                 why = f"stays as it is, {_FAILED.format(failed)}"
-                found |= {at: replace(found[at], new=None, failure=found[at].failure or why) for at in chain}
+                for at in chain:
+                    found[at] = replace(found[at], new=None)
+                    if found[at].outcome is Outcome.ANSWERED:
+                        found[at] = replace(found[at], outcome=Outcome.KEPT, why=why)
         return tuple(found[at] for at in sorted(found))
 
     def _resend(self, number: int, old: Episode, renewal: Renewal) -> Resent:
         upstreams = self.live.settings.upstream
         call = parse_episode(old, self.live.settings.hosts)
         if call is None or call.mcp is not None or old.operation == "realtime":
-            return Resent(number, old, failure=f"skipped, as it belongs to a session; {_WITH_PROGRAM}", skipped=True)
+            why = f"skipped, as it belongs to a session; {_WITH_PROGRAM}"
+            return Resent(number, old, outcome=Outcome.SKIPPED, why=why)
         if call.upstream not in upstreams:
-            return Resent(number, old, failure=f"no upstream for {call.upstream}; set --upstream {call.upstream}=URL")
+            why = f"no upstream for {call.upstream}; set --upstream {call.upstream}=URL"
+            return Resent(number, old, outcome=Outcome.NOT_SENT, why=why)
         sent = renewal.apply(old.request)
         if sent is None:
-            return Resent(number, old, failure=f"repeats an answer that is of another kind now; {_WITH_PROGRAM}")
+            why = f"repeats an answer that is of another kind now; {_WITH_PROGRAM}"
+            return Resent(number, old, outcome=Outcome.NOT_SENT, why=why)
         if (status := old.reply.status) in _PASSING or status >= _FIRST_FAULT:
-            why, kept = f"skipped, as a {status} depends on the moment", replace(old, request=sent)
-            return Resent(number, old, old if sent == old.request else kept, failure=why, skipped=True)
+            kept = old if sent == old.request else replace(old, request=sent)
+            why = f"skipped, as a {status} depends on the moment"
+            return Resent(number, old, kept, outcome=Outcome.SKIPPED, why=why)
         try:
             new = self._send(sent)
         except CassetteError as error:
-            return Resent(number, old, failure=str(error))
+            return Resent(number, old, outcome=Outcome.FAILED, why=str(error))
         status = new.reply.status
         if status >= _FIRST_ERROR and status != old.reply.status:
-            why = "; ".join(filter(None, (find_error_message(new.reply.bytes), _advise(status, call.upstream))))
-            return Resent(number, old, failure=f"the provider answers {status}{': ' * bool(why)}{why}")
+            told = "; ".join(filter(None, (find_error_message(new.reply.bytes), _advise(status, call.upstream))))
+            why = f"the provider answers {status}{': ' * bool(told)}{told}"
+            return Resent(number, old, outcome=Outcome.FAILED, why=why)
         renewal.learn(old, new)
         return Resent(number, old, new, tuple(find_drift(old.reply, new.reply)))
 

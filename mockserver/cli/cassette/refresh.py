@@ -1,6 +1,7 @@
 """`mockserver cassette refresh`: record old episodes again, and show what has changed in meaning."""
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import click
@@ -8,7 +9,7 @@ import click
 from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.cli.cassette.episodes import MAX_FINDING, shorten_line
 from mockserver.cli.cassette.folder import add_cassettes_flag, check_number, open_folder, parse_age, parse_name
-from mockserver.cli.cassette.provider import Resent, open_provider
+from mockserver.cli.cassette.provider import Outcome, Resent, open_provider
 from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json
@@ -25,14 +26,15 @@ def refresh_command(names: tuple[str, ...], max_age: float | None, write: bool, 
     """Record all cassettes, or each NAME, again from the provider, and show what has changed in meaning.
 
     Changes of status, fields, types and the order of events are shown, those of words are not. Without --write nothing
-    is written, and the exit code is 1 if anything has changed. It is 2 if a request failed; its old answer stays.
+    is written, and the exit code is 1 if anything has changed. It is 2 if a request failed or could not be sent; its
+    old answer stays.
 
     \b
     mockserver cassette refresh --max-age 90d --upstream openai=https://api.openai.com/v1
     mockserver cassette refresh chat tools#2 --write --upstream openai=https://api.openai.com/v1
     """
     folder = open_folder(flags)
-    changed = failed = 0
+    changed = unchecked = 0
     with open_provider(folder.settings) as provider:
         for name in names or folder.list_names():
             file, number = parse_name(name)
@@ -42,14 +44,14 @@ def refresh_command(names: tuple[str, ...], max_age: float | None, write: bool, 
             wanted = frozenset(_select(episodes, number, max_age))
             found = provider.resend(episodes, wanted)
             for each in found:
-                for words in each.findings:
+                for words in (each.why,) if each.why else each.drift:
                     click.echo(shorten_line(f"{cassette.path}#{each.number}: {words}", MAX_FINDING))
             if write:
                 _replace(cassette, found)
-            changed += sum(bool(each.drift and not each.failure) for each in found)
-            failed += sum(bool(each.failure) and not each.skipped for each in found)
+            changed += _count_changed(found)
+            unchecked += sum(not each.is_checked for each in found)
             click.echo(f"{cassette.path}: {_summarize(found, len(episodes), write=write)}")
-    sys.exit(2 if failed else int(changed > 0 and not write))
+    sys.exit(2 if unchecked else int(changed > 0 and not write))
 
 
 def _select(episodes: Sequence[Episode], number: int | None, max_age: float | None) -> Iterator[int]:
@@ -73,11 +75,19 @@ def _replace(cassette: CassetteFile, found: Sequence[Resent]) -> None:
         cassette.rewrite(change)
 
 
+def _count_changed(found: Sequence[Resent]) -> int:
+    return sum(bool(each.drift) and each.outcome is Outcome.ANSWERED for each in found)
+
+
 def _summarize(found: Sequence[Resent], size: int, *, write: bool) -> str:
-    fresh = [each for each in found if not each.failure]
-    changed, skipped = sum(bool(each.drift) for each in fresh), sum(each.skipped for each in found)
-    failed = len(found) - len(fresh) - skipped
-    done = f"{plural(len(fresh), 'episode')} {'replaced' if write else 'would be replaced (--write)'}"
-    sent = f"{len(found) - skipped} of {plural(size, 'episode')} sent again"
-    told = f"{sent}, {changed} changed in meaning, {failed} failed" + (f", {skipped} skipped" if skipped else "")
-    return f"{told}; {done}" if fresh else told
+    counts, changed = Counter(each.outcome for each in found), _count_changed(found)
+    sent = counts.total() - counts[Outcome.NOT_SENT] - counts[Outcome.SKIPPED]
+    told = (
+        f"{sent} of {plural(size, 'episode')} sent again, {changed} changed in meaning, {counts[Outcome.FAILED]} failed"
+    )
+    for outcome in (Outcome.KEPT, Outcome.NOT_SENT, Outcome.SKIPPED):
+        told += f", {counts[outcome]} {outcome.value}" if counts[outcome] else ""
+    reworded = counts[Outcome.ANSWERED] - changed
+    done = [f"{'replaced' if write else 'replace'} {changed}"] if changed else []
+    done += [f"{'updated' if write else 'update'} the words and times of {reworded}"] if reworded else []
+    return f"{told}; {'' if write else '--write would '}{' and '.join(done)}" if done else told

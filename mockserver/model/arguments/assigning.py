@@ -17,6 +17,7 @@ from mockserver.model.arguments.evidence import (
     ENOUGH_FOR_REQUIRED,
     UNTOLD,
     Property,
+    part_out,
     read_item,
     read_property,
     score,
@@ -114,8 +115,12 @@ def _known_properties(written: bytes, required: frozenset[str]) -> tuple[Propert
 
 
 def _read_properties(properties: Mapping[str, Json], required: frozenset[str]) -> Iterator[Property]:
-    for order, (name, schema) in enumerate(properties.items()):
-        yield read_property(name, schema, order, required=name in required)
+    return part_out(
+        [
+            read_property(name, schema, order, required=name in required)
+            for order, (name, schema) in enumerate(properties.items())
+        ]
+    )
 
 
 def assign(assignment: Assignment, ranked: Sequence[Candidate], props: Sequence[Property]) -> None:
@@ -499,7 +504,7 @@ _AUXILIARY = vocabulary("is has should include enable enabled use with do allow 
 _BULLETS = lazy_pattern(r"(?m)^[ \t]{0,12}(?:[-*•]|\d{1,3}[.)])[ \t]{1,4}(\S[^\n]{0,500})$")
 _NEXT_WORDS = lazy_pattern(r"(?: [\w-]{1,30}){1,3}")
 _KINDS_OF_ITEMS = vocabulary(
-    "number money quoted name words email url id channel date path phone ip host uuid address version color"
+    "number money quoted name words email url id channel date path phone ip host uuid address version color hue"
 )
 _SECONDS: Mapping[str, float] = {
     **dict.fromkeys(("ms", "millisecond", "millis"), 0.001),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
@@ -41,6 +42,7 @@ class Property(Struct, frozen=True):
     telling: tuple[str, ...]  # the words by which neighbours of a mention name it
     numeric: bool
     required: bool = False
+    part: str = ""  # the kind of a part of a mention that it asks for, as neighbours ask for the other parts
 
     @property
     def format(self) -> str:
@@ -49,6 +51,15 @@ class Property(Struct, frozen=True):
     @property
     def takes_text(self) -> bool:
         return ("string" in self.types or not self.types) and not self.choices and not self.format
+
+
+def part_out(props: Sequence[Property]) -> Iterator[Property]:
+    """Return the properties; each of those that together ask for what one mention says asks for a part of it."""
+    known = frozenset(word for prop in props for word in prop.words)
+    for prop in props:
+        asked = (part for word in prop.words for part, beside in _PARTS.get(word, {}).items() if known & beside)
+        part = next(asked, "")
+        yield replace(prop, part=part) if part else prop
 
 
 def read_property(name: str, schema: Json, order: int, *, required: bool = False) -> Property:
@@ -148,7 +159,7 @@ def _find_hints(described: str) -> Iterator[str]:
 
 # Points
 
-ENOUGH, ENOUGH_FOR_REQUIRED = 30, 20
+ENOUGH, ENOUGH_FOR_REQUIRED, _FOR_PART = 30, 20, 62
 UNTOLD = vocabulary("id name number value is has to from the of key code type string text")
 
 
@@ -156,8 +167,12 @@ def score(mention: Mention, prop: Property) -> int:
     """Return the points of a mention for a property; below ENOUGH it does not count."""
     if mention.kind in ("pair", "member"):
         return _score_key(mention, prop)
+    if mention.kind == prop.part:
+        return _FOR_PART + _score_role(mention, prop) + 10 * (mention.unit == "counted")
     if mention.kind == "json":
         return _score_json(mention, prop)
+    if mention.kind == "one":
+        return 12 if prop.numeric and not _COUNTS.isdisjoint(prop.words) else 0
     takes_numbers = prop.numeric or not prop.types or prop.semantic_type in _TYPES_OF_NUMBERS
     if mention.kind in _NUMBERS and (takes_numbers or prop.types == ("string",)):
         return _score_number(mention, prop)
@@ -181,8 +196,10 @@ def _score_text(mention: Mention, prop: Property) -> int:
         return 0
     table = points("kind_points")
     fitness = table.get(prop.semantic_type, table[""]).get(_refine_kind(mention, prop))
-    if prop.semantic_type == "job" and kind in ("words", "name") and _CALLING.search(str(mention.value)):
+    if prop.semantic_type == "job" and kind in ("words", "name") and _is_calling(str(mention.value)):
         fitness = 28
+    if prop.semantic_type == "text" and kind in ("words", "name") and _is_counted(mention, prop):
+        fitness = 34  # the description of an item of an order
     if fitness is None:
         return near - 15 if kind in _NAMED_BY_NEIGHBOURS and near > 30 else 0
     preposition = points("preposition_points").get(prop.semantic_type, {}).get(mention.cue, 0)
@@ -209,12 +226,19 @@ def _refine_kind(mention: Mention, prop: Property) -> str:
     if semantic_type == "color":
         return "hue" if word in word_set("colors") else mention.kind
     if semantic_type in ("country", "place", "state", "nationality", "person"):
-        if word in word_set("countries") and not (semantic_type == "state" and word in word_set("states")):
+        if semantic_type in ("place", "state") and word in word_set("states"):
+            return "state"
+        if word in word_set("countries"):
             return "country"
         return "nationality" if word in word_set("nationalities") else mention.kind
     if semantic_type == "ticker" and mention.value.isupper() and len(word) <= 5:
         return "ticker"
     return mention.kind
+
+
+def _is_calling(words: str) -> bool:
+    """Whether words sound like a profession; a name may end as one does, so that those in capitals are listed."""
+    return bool(_CALLING.search(words)) or not word_set("callings").isdisjoint(words.lower().split())
 
 
 def _score_neighbours(mention: Mention, prop: Property) -> int:
@@ -284,7 +308,9 @@ def _score_json(mention: Mention, prop: Property) -> int:
 
 def _score_number(mention: Mention, prop: Property) -> int:
     near, semantic_type = _score_neighbours(mention, prop), prop.semantic_type
-    if prop.types == ("string",) and semantic_type not in ("quantity", "money", "currency"):
+    if prop.types == ("string",) and semantic_type not in _COUNTED_AS_TEXT:
+        if semantic_type in _NEVER_NUMBERS:
+            return 0
         return (near + 12 if near >= 24 else 0) + (32 if mention.unit == "#" and semantic_type == "id" else 0)
     for weight, share, holds in _CLEAR_NUMBERS:
         if holds(mention, prop):
@@ -360,6 +386,17 @@ _PERSONAL: Mapping[tuple[str, ...], str] = {
     **dict.fromkeys((("last", "name"), ("family", "name")), "surname"),
     **dict.fromkeys((("check", "in"), ("check", "out")), "date"),
 }
+# The part that a word of a property's name asks for beside other words.
+_PARTS: Mapping[str, Mapping[str, frozenset[str]]] = {
+    "number": {"house": vocabulary("street")},
+    "street": {"street": vocabulary("number")},
+    "make": {"forename": vocabulary("model")},
+    "brand": {"forename": vocabulary("model")},
+    "manufacturer": {"forename": vocabulary("model")},
+    "model": {"rest": vocabulary("make brand manufacturer")},
+    "city": {"city": vocabulary("state province")},
+    "town": {"city": vocabulary("state province")},
+}
 _VAGUE, _VAGUE_NAMES = vocabulary("query text number title name"), ("", "name", "title", "code")
 _EXAMPLES = lazy_pattern(r"(?i)(?:e\.?g\.?|such as|for example|like|one of|i\.e\.|either|:|\()[,:]?\s*([^.()]{2,200})")
 ROLE_OF = {
@@ -374,6 +411,10 @@ _NAMED_BY_NEIGHBOURS = vocabulary("number id quoted name channel version")
 _LISTED_TYPES = {"language": "language_codes", "currency": "currencies", "unit": "units"}
 _TYPES_OF_TIME, _SPANS = vocabulary("duration days time"), vocabulary("second minute hour")
 _TYPES_OF_NUMBERS = vocabulary("quantity money currency id")
+_COUNTS = vocabulary("quantity qty amount count")
+_THINGS = ("", "title", "text", "place")
+_COUNTED_AS_TEXT = vocabulary("quantity money currency year age")  # types whose numbers may be texts
+_NEVER_NUMBERS = vocabulary("person org country state job forename surname color")
 _TYPES_OF_MEASURES = vocabulary("limit quantity days duration percent year")
 _MAKING = vocabulary("create make add new open schedule book start set write send post generate file get")
 _VERBS_OF_SUBJECTS = vocabulary(
@@ -393,11 +434,12 @@ _FEATURES: tuple[tuple[int, frozenset[str], frozenset[str], Holds], ...] = tuple
         (-20, "name", "", lambda mention, prop: mention.unit == "lead"),
         (8, "words", "", lambda mention, prop: mention.unit in ("the", "counted")),
         (20, "name words", "title name", _is_counted),
-        (-30, "name", "", lambda mention, prop: mention.unit == "counted" and bool(prop.semantic_type)),
+        (-30, "name", "", lambda mention, prop: mention.unit == "counted" and prop.semantic_type not in _THINGS),
         (10, "name words", "", lambda mention, prop: not prop.semantic_type and _is_counted(mention, prop)),
         (20, "words", "title", _is_object),
         (10, "name", "title", lambda mention, prop: not mention.cue and " " in str(mention.value)),
-        (14, "name", "person name org title", _is_subject),
+        (14, "name", "person name title", _is_subject),
+        (8, "name", "org", _is_subject),
         (10, "name", "person name", _opens),
         (-8, "name", "place title", _describes),
     )
@@ -420,5 +462,6 @@ _NUMBER_TYPES: dict[str, tuple[tuple[int, Callable[[Mention], bool]], ...]] = {
     "year": ((36, lambda mention: _is_whole(mention, 1500, 2200)), (-30, lambda mention: True)),
     "age": ((32, lambda mention: not {"old", "year"}.isdisjoint((*mention.after[:2], singular(mention.unit)))),
             (22, lambda mention: not mention.unit and _is_whole(mention, 1, 119))),
-    **dict.fromkeys(("limit", "money", "percent"), ((14, lambda mention: True),)),
+    "money": ((32, lambda mention: mention.cue == "at" and not mention.unit), (14, lambda mention: True)),
+    **dict.fromkeys(("limit", "percent"), ((14, lambda mention: True),)),
 }  # fmt: skip

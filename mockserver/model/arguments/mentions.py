@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 
 from msgspec.structs import replace
 
@@ -18,6 +18,7 @@ from mockserver.model.arguments import quantities
 from mockserver.model.arguments.values import Mention
 from mockserver.model.fillers import word_lists
 from mockserver.model.vocabulary import (
+    heading_of,
     language_of_prepositions,
     prepositions_of,
     singular,
@@ -37,12 +38,11 @@ def read(text: str) -> tuple[Mention, ...]:
     forms += [quantities.find_moments(text), quantities.find_durations(text), quantities.find_times(text)] * counts
     forms += [find_literals(text, sure=False), *[quantities.find_numbers(text)] * counts]
     strict += _claim(chain.from_iterable(forms), claimed)
-    inner += [part for each in strict if each.kind == "datetime" for part in quantities.split_moment(each, text)]
-    counted = (each for each in strict if each.kind == "expression" or text.startswith("in ", each.start))
-    inner += [number for each in counted for number in _read_numbers(text, each)]
-    phrases = tuple(find_phrases(text, claimed))
-    inner += [half for phrase in phrases if phrase.kind == "name" for half in _split_name(phrase)]
-    found = sorted((*strict, *phrases, *inner, *find_pairs(text)), key=lambda m: (m.start, -m.end, m.kind))
+    whole = sorted((*strict, *find_phrases(text, claimed)), key=lambda m: m.start)
+    whole += join_names(text, whole)
+    inner += [part for each in whole for part in _list_parts(text, each)]
+    inner += find_postcodes(text) if counts else ()
+    found = sorted((*whole, *inner, *find_pairs(text)), key=lambda m: (m.start, -m.end, m.kind))
     if len(found) > _MOST_MENTIONS:  # the middle tells least
         found = found[: _MOST_MENTIONS // 2] + found[-_MOST_MENTIONS // 2 :]
     return tuple(_add_context(text, found))
@@ -53,6 +53,37 @@ def _claim(found: Iterable[Mention], claimed: bytearray) -> Iterator[Mention]:
         if not any(claimed[mention.start : mention.end]):
             claimed[mention.start : mention.end] = b"\1" * (mention.end - mention.start)
             yield mention
+
+
+def _list_parts(text: str, whole: Mention) -> Iterator[Mention]:
+    """The values in a mention, which properties may want alone: the time of a moment, the city before a state."""
+    if whole.kind == "words" and _ONE.search(text, max(0, whole.start - 3), whole.start):
+        yield Mention("one", 1, whole.start - 2, whole.start - 1)
+    if whole.kind == "datetime":
+        yield from quantities.split_moment(whole, text)
+    elif whole.kind == "expression" or (whole.kind == "date" and text.startswith("in ", whole.start)):
+        yield from _read_numbers(text, whole)
+    elif whole.kind in _PARTS and (found := _PARTS[whole.kind].fullmatch(text, whole.start, whole.end)):
+        for kind, part in found.groupdict().items():
+            if part:
+                unit = (whole.unit or "the") if kind == "words" else ""  # what has a colour is a thing
+                yield Mention(kind, int(part) if part.isdecimal() else part, *found.span(kind), unit=unit)
+
+
+def join_names(text: str, whole: Sequence[Mention]) -> Sequence[Mention]:
+    """The names that an id continues, "Sony WH-1000XM5", and the words that an abbreviation begins: "HR manager"."""
+    return [
+        Mention("name" if other.kind == "id" else "words", text[one.start : other.end], one.start, other.end)
+        for one, other in pairwise(whole)
+        if one.kind == "name"
+        and text[one.end : other.start] == " "
+        and (other.kind == "id" or (other.kind == "words" and str(one.value).isupper() and one.end - one.start < 5))
+    ]
+
+
+def find_postcodes(text: str) -> Iterator[Mention]:
+    for found in _POSTCODE.finditer(text):
+        yield Mention("zip", found[0], *found.span())
 
 
 def _read_numbers(text: str, whole: Mention) -> Iterator[Mention]:
@@ -210,16 +241,20 @@ def _split_run(text: str, run: Sequence[Token]) -> Iterator[Mention]:
     if _UNSPACED.match(run[0][0]):
         yield from _split_unspaced(run)
         return
-    asked = _begins(text, run[0].start())
-    while run and run[0][0].lower() in word_set("requests") and (asked or run[0][0].islower()):
+    asked, opens = _begins(text, run[0].start()), _opens(text, run[0].start())
+    while run and run[0][0].lower() in word_set("requests") and (opens or run[0][0].islower()):
         is_name = run[0][0].istitle() and len(run) > 1 and run[1][0].istitle() and run[0][0] == "New"
         if is_name or (not asked and _is_announced(text, run[0].start())):
             break
+        run = run[1:]
+    if len(run) > 1 and run[0][0] in "x×":  # 2 x Desk Lamp
         run = run[1:]
     if run and run[0][0].islower() and _PRONOUN.search(text, max(0, run[0].start() - 6), run[0].start()):
         run = run[1:]  # "I need flour"
     if len(run) > 1 and _DOES.search(text, max(0, run[0].start() - 30), run[0].start()):
         run = run[:-1] if text[run[-1].end() :][:1] in ("", "?") else run  # how much does a red apple cost?
+    if len(run) > 1 and opens and run[1][0][0].isupper() and _is_person(run[0][0]):
+        run = run[1:]  # "Patient Maria Lopez"
     part = list[Token]()
     for token in run:
         if part and token[0][0].isupper() != part[0][0][0].isupper() and not (token[0] in _LINKS or token[0].isdigit()):
@@ -246,18 +281,13 @@ def _make_phrase(text: str, part: Sequence[Token]) -> Mention:
     return Mention("name" if is_name else "words", text[start:end], start, end, unit=unit)
 
 
+def _is_person(word: str) -> bool:
+    return heading_of("semantic_types").get(singular(word)) == "person"
+
+
 def _is_verb_of(word: str) -> bool:
     """Whether a word follows the subject of a sentence: "Ann lives in", but not "Grep for"."""
     return word in _VERBS or word[:1].isupper() or word.endswith(("ed", "s")) or not word[:1].isalpha()
-
-
-def _split_name(name: Mention) -> Iterator[Mention]:
-    """The first and the last word of a name."""
-    written = str(name.value)
-    if " " in written and name.unit != "lead" and "," not in written:
-        cut, last = written.index(" "), written.rindex(" ")
-        yield Mention("forename", written[:cut], name.start, name.start + cut)
-        yield Mention("surname", written[last + 1 :], name.start + last + 1, name.end)
 
 
 def _split_unspaced(run: Sequence[Token]) -> Iterator[Mention]:
@@ -294,14 +324,17 @@ def _is_announced(text: str, start: int, *, articles_only: bool = False) -> bool
 
 
 def _add_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
-    leading = prepositions_of(language_of_prepositions(text))
+    leading, around = prepositions_of(language_of_prepositions(text)), text
+    for mention in found:
+        if mention.kind == "address":  # its words say nothing of its neighbours
+            around = around[: mention.start] + " " * (mention.end - mention.start) + around[mention.end :]
     last: Mention | None = None
     for mention in found:
-        before = _read_before(text, mention.start)
+        before = _read_before(around, mention.start)
         cue = mention.cue or _find_cue(before, leading)
         near = tuple(singular(word) for word in before if word.lower() not in word_set("articles"))
-        made = replace(mention, cue=cue, before=near[:4], after=_read_after(text, mention.end))
-        if last and last.end <= made.start:
+        made = replace(mention, cue=cue, before=near[:4], after=_read_after(around, mention.end))
+        if last:
             made = _join(text, last, made)
         yield made
         if made.kind not in _WIDE and (last is None or made.end > last.end):  # what is inside another follows nothing
@@ -310,6 +343,8 @@ def _add_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
 
 def _join(text: str, last: Mention, mention: Mention) -> Mention:
     """A mention with what the one before it says: in "in Paris and London" both have "in"; what numbers count."""
+    if last.end > mention.start:  # a part says what the whole does
+        return replace(mention, unit=last.unit) if last.unit == "counted" and last.end >= mention.end else mention
     gap = text[last.end : mention.start]
     if last.kind in ("number", "unit", "duration") and mention.kind in ("words", "name") and gap in _COUNTING:
         return mention if isinstance(last.value, float) else replace(mention, unit="counted")
@@ -396,8 +431,22 @@ _VERBS = vocabulary(
     " bought sold wrote met left led lost spent paid gave sent who which ist hat war est a es tiene vive weather please"
 )
 _PRONOUN = lazy_pattern(r"(?i)(?<![\w'’])(?:i|we|you|they|he|she) $")
+_ONE = lazy_pattern(r"(?i)\ban? $")
 _DOES = lazy_pattern(r"(?i)\b(?:do|does|did) (?:(?:an?|the|my|your|our|this|that|these|those|one) )?$")
 _STATE = lazy_pattern(r", [A-Z]{2}\b")
+# The values in a mention, by its kind, in groups that are named as their own kinds.
+_PARTS: Mapping[str, re.Pattern[str]] = {
+    "name": lazy_pattern(
+        r"(?P<city>[^\n,]{1,80}?), (?P<state>[A-Z]{2})"
+        r"|(?P<forename>[^\s,]{1,80}) (?P<rest>(?:[^\n,]{1,200} )?(?P<surname>[^\s,]{1,80}))"
+    ),
+    "words": lazy_pattern(rf"(?P<hue>{'|'.join(sorted(word_set('colors')))}) (?P<words>[^\n]{{1,400}})"),
+    "address": lazy_pattern(r"(?P<house>\d{1,5}[A-Za-z]?) (?P<street>[^\n]{1,200})"),
+}
+_POSTCODE = lazy_pattern(  # after a state, before a German city, or by its letters
+    r"(?<=\b[A-Z]{2} )\d{5}(?:-\d{4})?(?![\w-])|(?<![\w-])\d{4,5}(?= [A-Z][a-zäöüß])"
+    r"|\b(?:[A-Z]\d[A-Z] ?\d[A-Z]\d|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2})\b"
+)
 _UNSPACED = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _PIECE = lazy_pattern(r"[\u30a0-\u30ff\u3400-\u9fffー]{1,12}|[\uac00-\ud7af]{1,12}")
 _ASKING = lazy_pattern(r"^(?:请问|请|查询|查一下|告诉我|帮我|我想|在|从|到|去)+")

@@ -69,11 +69,11 @@ def test_other_words_are_no_change(provider: Provider) -> None:
     provider.record(("POST", "/chat/completions", CHAT))
     before = provider.file
     provider.server.on().reply("Good day to you")
-    summary = "cassettes/chat.yaml: 1 of 1 episode sent again, 0 changed in meaning, 0 failed; 1 episode"
-    assert provider.run("refresh", "chat") == (0, [f"{summary} would be replaced (--write)"])
+    summary = "cassettes/chat.yaml: 1 of 1 episode sent again, 0 changed in meaning, 0 failed;"
+    assert provider.run("refresh", "chat") == (0, [f"{summary} --write would update the words and times of 1"])
     assert provider.run("verify", "--live") == (0, ["1 cassette, 1 episode, 0 findings"])
     assert provider.file == before
-    assert provider.run("refresh", "--write") == (0, [f"{summary} replaced"])
+    assert provider.run("refresh", "--write") == (0, [f"{summary} updated the words and times of 1"])
     assert "Good day to you" in provider.file
     assert KEY not in provider.file
     assert provider.place.episodes("chat")[0].at > AT
@@ -96,8 +96,10 @@ def test_a_change_of_shape(provider: Provider) -> None:
     assert (code, told[:-1]) == (1, changes)
     assert provider.run("verify", "--live") == (1, [*changes, "1 cassette, 2 episodes, 3 findings"])
     assert provider.file == before
+    assert told[-1].endswith("2 of 2 episodes sent again, 2 changed in meaning, 0 failed; --write would replace 2")
     code, told = provider.run("refresh", "chat#2", "--write")
     assert (code, told[:-1]) == (0, changes[2:])
+    assert told[-1].endswith("1 of 2 episodes sent again, 1 changed in meaning, 0 failed; replaced 1")
     code, told = provider.run("refresh", "--max-age", "90d")
     assert told[:-1] == changes[:2]
     assert told[-1].startswith("cassettes/chat.yaml: 1 of 2 episodes sent again, 1 changed in meaning, 0 failed; ")
@@ -112,7 +114,9 @@ def test_a_failed_request_leaves_the_old_answer(provider: Provider, monkeypatch:
     code, told = provider.run("refresh", "--write")
     assert code == 2
     assert told[0].startswith("cassettes/chat.yaml#1: the provider answers 429: Rate limit reached")
-    assert told[1].endswith("2 of 2 episodes sent again, 0 changed in meaning, 1 failed; 1 episode replaced")
+    assert told[1].endswith(
+        "2 of 2 episodes sent again, 0 changed in meaning, 1 failed; updated the words and times of 1"
+    )
     one, two = provider.place.episodes("chat")
     assert (one.at, b"Hello" in one.reply.body) == (AT, True)
     assert b"Good day" in two.reply.body
@@ -121,11 +125,16 @@ def test_a_failed_request_leaves_the_old_answer(provider: Provider, monkeypatch:
     code, told = provider.run("refresh", "--write")
     assert (code, provider.file) == (2, before)
     assert told[0].endswith("; set MOCKSERVER_UPSTREAM_KEY_OPENAI to a valid key")
+    ran = provider.place.run("verify", "chat#1", "--live", "--upstream", provider.upstream)
+    assert (ran.code, ran.out, ran.err) == (2, "1 cassette, 1 episode, 0 findings\n", f"mockserver: {told[0]}\n")
     provider.server.stop()
     code, told = provider.run("refresh", "--write")
     assert (code, provider.file) == (2, before)
     assert "no new answer: The upstream of openai, " in told[0]
     assert "refuses connections" in told[0]
+    ran = provider.place.run("verify", "--live", "--upstream", provider.upstream)
+    assert (ran.code, ran.out) == (2, "1 cassette, 2 episodes, 0 findings\n")
+    assert ran.err.startswith("mockserver: cassettes/chat.yaml#1: no new answer: The upstream of openai, ")
     provider.server.start()
 
 
@@ -134,10 +143,8 @@ def test_files_and_polls_follow_their_new_ids(provider: Provider) -> None:
     provider.record(("UPLOAD", "/files", upload), ("GET", "/files/{id}", None), ("GET", "/files/{id}", None))
     before = [json.loads(each.reply.body)["id"] for each in provider.place.episodes("chat")]
     code, told = provider.run("refresh", "chat#3", "--write")
-    assert (code, told) == (
-        0,
-        ["cassettes/chat.yaml: 3 of 3 episodes sent again, 0 changed in meaning, 0 failed; 3 episodes replaced"],
-    )
+    summary = "3 of 3 episodes sent again, 0 changed in meaning, 0 failed; updated the words and times of 3"
+    assert (code, told) == (0, [f"cassettes/chat.yaml: {summary}"])
     made, *polled = provider.place.episodes("chat")
     after = json.loads(made.reply.body)["id"]
     assert after not in before
@@ -152,12 +159,17 @@ def test_a_conversation_is_recorded_again_as_a_whole(provider: Provider) -> None
     provider.server.on().reply("Well")
     second = ("POST", "/chat/completions", {**CHAT, "messages": turns})
     provider.record(("POST", "/chat/completions", CHAT), second, second)
-    provider.server.on(turn=0).reply("Good day")
+    first = provider.server.on(turn=0).reply("Good day")
     broken = provider.server.on().fail(500)
     code, told = provider.run("refresh", "--write")
     assert code == 2
     assert told[0] == "cassettes/chat.yaml#1: stays as it is, as #3 of the same conversation or object failed"
+    assert told[-1].endswith("2 of 3 episodes sent again, 0 changed in meaning, 1 failed, 1 kept, 1 skipped")
     assert "Good day" not in provider.file
+    first.remove()
+    told = provider.run("refresh")[1]
+    assert told[-1].endswith("1 of 3 episodes sent again, 0 changed in meaning, 1 failed, 2 not sent")
+    provider.server.on(turn=0).reply("Good day")
     broken.remove()
     provider.server.on().reply("Well, well")
     assert provider.run("refresh", "--write")[0] == 0
@@ -211,4 +223,8 @@ def test_each_dialect_needs_its_upstream(provider: Provider) -> None:
     provider.place.keep("claude", Episode("anthropic", "chat", "claude", sent, Recorded(200), AT))
     code, told = provider.run("refresh")
     assert code == 2
-    assert told[0] == "cassettes/claude.yaml#1: no upstream for anthropic; set --upstream anthropic=URL"
+    why = "cassettes/claude.yaml#1: no upstream for anthropic; set --upstream anthropic=URL"
+    assert told == [
+        why,
+        "cassettes/claude.yaml: 0 of 1 episode sent again, 0 changed in meaning, 0 failed, 1 not sent",
+    ]

@@ -51,8 +51,11 @@ def test_every_reason_has_an_envelope(anyone: Any, reason: str, known: bool) -> 
     assert reply.status == STATUS.get((name, reason), REASONS[reason])
     assert reply.frames is None
     headers = dict(reply.headers)
-    assert headers["content-type"].removesuffix("; charset=UTF-8") == "application/json"
     assert headers["content-length"] == str(len(reply.body))
+    if name == "ollama" and reason in ("route_not_found", "method_not_allowed"):  # from the router, before its API
+        assert headers["content-type"] == "text/plain"
+        return
+    assert headers["content-type"].lower().removesuffix("; charset=utf-8") == "application/json"
     if (name, reply.status) == ("tzafon", 401):
         assert reply.body == b'{"error":"Unauthorized"}'
     else:

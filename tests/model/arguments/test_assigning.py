@@ -107,3 +107,26 @@ def test_what_something_is_taken_from_comes_first() -> None:
     both = {"a": {"type": "integer"}, "b": {"type": "integer"}}
     assert given("Subtract 12 from 50", both, required=("a", "b")) == {"a": 50, "b": 12}
     assert given("Add 12 to 50", both, required=("a", "b")) == {"a": 12, "b": 50}
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("I live in Boston, MA with my family.", {"city": "Boston", "state": "MA"}),
+        ("Weather in Boston, MA", {"city": "Boston, MA"}),
+        ("She moved to Austin, Texas.", {"city": "Austin", "state": "Texas"}),
+        ("to 10 Main St, Denver, CO 80202", {"street": "10 Main St", "city": "Denver", "state": "CO", "zip": "80202"}),
+        ("221B Baker Street, London NW1 6XE", {"street": "221B Baker Street", "city": "London", "postcode": "NW1 6XE"}),
+        ("It is 12 Baker Street in London.", {"number": "12", "street": "Baker Street", "city": "London"}),
+        ("Er wohnt in 10115 Berlin.", {"plz": "10115", "city": "Berlin"}),
+        ("2020 Ford F-150, red", {"year": "2020", "make": "Ford", "model": "F-150", "color": "red"}),
+        ("Ann Lee is selling her 2018 Honda Accord.", {"seller": "Ann Lee", "make": "Honda", "model": "Accord"}),
+        ("Jay Miller is a 29 year old teacher.", {"name": "Jay Miller", "occupation": "teacher"}),
+        ("Mi chiamo Luca Rossi, ho 22 anni e vivo a Milano.", {"name": "Luca Rossi", "city": "Milano"}),
+        ("Me llamo Eva Gil y tengo 45 años.", {"nombre": "Eva Gil", "edad": "45"}),
+        ("Eva Gil joined Acme as Head of Sales.", {"name": "Eva Gil", "company": "Acme", "position": "Head of Sales"}),
+        ("The Acme XK-200 drill costs 30 euros.", {"product_name": "Acme XK-200"}),
+    ],
+)
+def test_properties_ask_for_parts_of_what_is_said(text: str, wanted: dict[str, str]) -> None:
+    assert given(text, dict.fromkeys(wanted, STRING), required=tuple(wanted)) == wanted

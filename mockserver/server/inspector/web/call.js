@@ -106,7 +106,8 @@ function Head({ number, data }) {
   const row = { ...state.row(number), ...data };
   const from = source(row.source);
   const times = [row.first_byte_ms && `first byte ${ms(row.first_byte_ms)}`, row.elapsed_ms && ms(row.elapsed_ms)];
-  const facts = [row.dialect, row.operation, row.model, row.part_of].filter(Boolean).join(" · ") || `${row.method ?? ""} ${row.path ?? ""}`;
+  const facts = [row.dialect, row.operation, row.model, row.part_of].filter(Boolean).join(" · ")
+    || `${row.method ?? ""} ${row.path ?? ""}`;
   if (!row.ended) return html`<header class="head"><${Close} /><h2>#${number}</h2></header>`;
   return html`<header class="head"><${Close} /><h2>#${number} <span class=${`status ${kind(row)}`}><b>${
       row.status ?? "…"}</b></span></h2>

@@ -281,14 +281,22 @@ def _read_upstreams(value: Json) -> Json:
     return {name: url for name, _, url in pairs}
 
 
+def _is_address(url: str) -> bool:
+    """Return whether a URL is an http(s) address, with a port that there can be if it has one."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and not parts.fragment
+    except ValueError:
+        return False
+
+
 def _check_addresses(upstreams: Mapping[str, str]) -> Mapping[str, str]:
     for url in upstreams.values():
-        parts = urlsplit(url)
         if "@" in url:  # not quoted: what is before it may be a password
             raise PydanticCustomError(
                 "refused", f"put no user or password into the URL; the key for openai goes into {UPSTREAM_KEY}OPENAI"
             )
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        if not _is_address(url) or urlsplit(url).query:
             raise PydanticCustomError(
                 "expected", "http(s) addresses without a query, such as https://api.openai.com/v1"
             )
@@ -301,10 +309,11 @@ UPSTREAM_KEY = "MOCKSERVER_UPSTREAM_KEY_"  # plus a dialect: the variable of the
 
 
 def _check_webhook_url(url: str | None) -> str | None:
-    parts = urlsplit(url or "http://localhost")
-    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.fragment:
+    if url is None:
+        return None
+    if not _is_address(url) or "@" in urlsplit(url).netloc:
         raise PydanticCustomError("expected", "an http(s) address such as http://localhost:3000/webhooks")
-    if not is_loopback(parts.hostname):
+    if not is_loopback(urlsplit(url).hostname or ""):
         raise PydanticCustomError(
             "refused", "webhooks are sent to this machine only: use localhost, and forward them from there"
         )
@@ -313,9 +322,11 @@ def _check_webhook_url(url: str | None) -> str | None:
 
 def _check_webhook_secret(secret: str) -> str:
     try:
-        b64decode(secret.removeprefix("whsec_") if secret.startswith("whsec_") else "", validate=True)
+        is_right = secret.startswith("whsec_") and bool(b64decode(secret.removeprefix("whsec_"), validate=True))
     except ValueError:
-        raise PydanticCustomError("expected", "base64 after whsec_, as in whsec_c2VjcmV0") from None
+        is_right = False
+    if not is_right:
+        raise PydanticCustomError("refused", "write whsec_ and base64 behind it, as in whsec_c2VjcmV0")  # not quoted
     return secret
 
 
@@ -438,7 +449,10 @@ class Settings(BaseTable, title="settings"):
         1000, ge=0, description="How many answers each namespace stores for later requests; the oldest go first."
     )
     stored_bytes: Size = field(
-        50_000_000, ge=1, description="How many bytes of answers each namespace stores; the oldest go first."
+        50_000_000,
+        ge=1,
+        description="How many bytes of answers and files each namespace stores; the oldest go first. "
+        "Uploads that are on disk do not count.",
     )
     state: StateUrl = field(
         "memory",

@@ -58,6 +58,10 @@ STATE, START = "state", "start"  # the key of a scenario's state, and the state 
 class ValueStore(Protocol[Value]):
     """Bounded storage for each namespace: the oldest values are evicted first. Each method is one atomic step."""
 
+    @property
+    def most(self) -> int:
+        """Return how many values of a namespace there can be; 0: nothing is kept."""
+
     async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
         """Return the value and its version, or None."""
 

@@ -3,7 +3,6 @@
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
-from hashlib import sha256
 from itertools import pairwise
 from math import ceil
 
@@ -24,6 +23,7 @@ from mockserver.dialects._media_files import check_recording
 from mockserver.dialects._parse import Body, Complaint, read_body, read_object, refuse_first, unknown_fields
 from mockserver.dialects._reply import STREAM_LINES, RequestLines, json_reply, merge_headers
 from mockserver.kinds.audio import Spoken, Transcript
+from mockserver.media.large_data import hash_data
 from mockserver.media.sound_files import SOUND_FORMATS, hear, measure
 
 MOST_INPUT = 4_096  # characters
@@ -132,14 +132,15 @@ class AudioApi(Struct, frozen=True):
         if validation is Validation.LIVE and "gpt-4o" in model and wanted in _OF_WHISPER:
             message = f"response_format '{wanted}' is not compatible with model '{model}'. {_INSTEAD}"
             raise Failure("bad_parameter", message=message, param="response_format", code="unsupported_value")
-        heard = hear(file.data)
-        raw = {**body, "file": file.file_name or "upload", "duration": round(measure(file.data), 3)}
+        data = file.data
+        heard = hear(data)
+        raw = {**body, "file": file.file_name or "upload", "duration": round(measure(data), 3)}
         return Call(
             dialect=self.dialect,
             operation=operation,
             model=model,
             http=http,
-            meaning={**raw, "file": sha256(file.data).hexdigest()},
+            meaning={**raw, "file": hash_data(file.content)},
             raw=raw,
             messages=() if heard is None else (Message("user", heard),),
             prompts=(Prompt(heard or ""),),

@@ -17,6 +17,7 @@ from mockserver.media.large_data import LARGE, DataWriter, read_data
 
 MAX_PARTS = 10_000
 _SMALL = 1_000  # bytes of a part that never go to disk
+_HEAD = 64 << 10  # bytes
 _SILENT = Logger("forms", CRITICAL)  # the parser would log each broken body that a client sends
 
 
@@ -32,6 +33,11 @@ class Part(Struct, frozen=True):
     def data(self) -> bytes:
         """Return the whole content, which may be large."""
         return read_data(self.content)
+
+    @property
+    def head(self) -> bytes:
+        """Return how the content begins, which tells what a file is."""
+        return read_data(self.content, _HEAD)
 
     @property
     def text(self) -> str:

@@ -4,7 +4,6 @@ import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from hashlib import sha256
 from typing import Any
 from urllib.parse import unquote_to_bytes, urlencode
 
@@ -36,6 +35,7 @@ from mockserver.dialects._reply import STREAM_LINES, RequestLines, file_reply, j
 from mockserver.kinds.images import USUAL_SIZE, Images
 from mockserver.kinds.objects import Objects
 from mockserver.media.formats import FORMATS
+from mockserver.media.large_data import hash_data
 from mockserver.media.picture import Picture, draw, find_color
 
 USUAL_MODEL = "gpt-image-2"
@@ -192,7 +192,7 @@ def read_image_form(http: HttpRequest, validation: Validation) -> dict[str, Json
         check_picture(image, f"image {number}", validation)
     for mask in masks:
         check_picture(mask, "mask", validation)
-    body["files"] = [sha256(part.data).hexdigest() for part in (*images, *masks)]
+    body["files"] = [hash_data(part.content) for part in (*images, *masks)]
     return body
 
 

@@ -29,8 +29,8 @@ _TYPES = {
 
 def check_picture(file: Part, what: str, validation: Validation) -> None:
     """Raise Failure unless a file can be a picture that is edited; `what` names it: `image 1`, or `mask`."""
-    found, stated = recognize(file.data), _find_stated_type(file)
-    is_placeholder = bool(file.data) and found is None and (stated is None or stated in _PICTURES)
+    found, stated = recognize(file.head), _find_stated_type(file)
+    is_placeholder = bool(file.content) and found is None and (stated is None or stated in _PICTURES)
     if validation is Validation.OFF or (is_placeholder and validation is not Validation.LIVE):
         return
     if stated not in _PICTURES and (found is None or validation is Validation.LIVE):
@@ -39,7 +39,7 @@ def check_picture(file: Part, what: str, validation: Validation) -> None:
             "Supported file formats are 'image/jpeg', 'image/png', and 'image/webp'."
         )
         raise Failure("bad_parameter", message, code="unsupported_file_mimetype", param=file.name)
-    if found not in _PICTURES or find_picture_size(file.data) is None:
+    if found not in _PICTURES or find_picture_size(file.head) is None:
         message = (
             f"Invalid image file or mode for {what}, please check your image file. If you believe this is an error, "
             "contact us at help.openai.com and include the request ID."
@@ -49,20 +49,20 @@ def check_picture(file: Part, what: str, validation: Validation) -> None:
 
 def check_recording(file: Part, model: str, validation: Validation) -> None:
     """Raise Failure unless a file can be a recording, in the words of the model that is to hear it."""
-    found, stated = recognize(file.data), _find_stated_type(file)
+    found, stated = recognize(file.head), _find_stated_type(file)
     is_live = validation is Validation.LIVE
-    is_placeholder = bool(file.data) and found is None and (stated is None or is_sound(stated))
+    is_placeholder = bool(file.content) and found is None and (stated is None or is_sound(stated))
     if validation is Validation.OFF or (is_placeholder and not is_live):
         return
     ending = (file.file_name or "").rpartition(".")[2].lower()
     is_other = found is None and stated is not None and not is_sound(stated)
     if is_other or (is_live and ending not in SOUND_ENDINGS):
         raise Failure("bad_parameter", f"Invalid file format. Supported formats: {list(SOUND_ENDINGS)}")
-    if is_live and len(file.data) > _LONGEST:
-        message = f"413: Maximum content size limit ({_LONGEST}) exceeded ({len(file.data)} bytes read)"
+    if is_live and len(file.content) > _LONGEST:
+        message = f"413: Maximum content size limit ({_LONGEST}) exceeded ({len(file.content)} bytes read)"
         raise Failure("too_large", message, kind="server_error")
-    wave = find_wave(file.data)
-    if not file.data or (wave is not None and wave.seconds < _SHORTEST):
+    wave = find_wave(file.data) if found == "audio/wav" else None
+    if not file.content or (wave is not None and wave.seconds < _SHORTEST):
         message = f"Audio file is too short. Minimum audio length is {_SHORTEST} seconds."
         raise Failure("bad_parameter", message, code="audio_too_short")
     if found is None or not is_sound(found):

@@ -1,6 +1,7 @@
 """The objects that a call works with: kept in a namespace, named by the seed."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import ParamSpec, TypeVar
 
 from msgspec import Struct
 
@@ -10,7 +11,10 @@ from mockserver.core.plan import CarriedOut, Failure, Kept, Plan, WebhookEvent
 from mockserver.core.seed import Seed
 from mockserver.core.state import ValueStore
 from mockserver.engine.answer import Author
+from mockserver.engine.offload import on_thread
 
+P = ParamSpec("P")
+T = TypeVar("T")
 LARGE = 1_000_000  # bytes of a file for which there may be no room
 
 
@@ -58,10 +62,10 @@ class CallObjects(Struct, frozen=True):
         ]
 
     async def keep(self, made: KeptObject) -> None:
-        """Keep an object. Raises Failure if its file is larger than all that there is room for."""
+        """Keep an object. Raises Failure if its file is larger than all that there is room for, unless none is kept."""
         if (kept := self.store.put(self._namespace, made.key, made, size=made.size)) is not None:
             await kept
-        if len(made.data) > LARGE and await self.store.get(self._namespace, made.key) is None:
+        if self.store.most and len(made.data) > LARGE and await self.store.get(self._namespace, made.key) is None:
             raise Failure("too_large", f"A file of {len(made.data)} bytes is not kept; stored_bytes allows more.")
 
     async def change(
@@ -76,6 +80,9 @@ class CallObjects(Struct, frozen=True):
             if await self.store.change(self._namespace, kept.key, (after, version), size=after.size):
                 return before, after
         return kept, change(kept)
+
+    async def on_thread(self, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+        return await on_thread(function, *args, **named)
 
     async def answer(self, call: Call) -> Plan:
         return await self.answers(call)

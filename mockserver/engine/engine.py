@@ -252,21 +252,25 @@ class Engine:
         """Plan the answer to a call that refers to kept objects, such as the conversation before it."""
         objects = self._open_objects(call, locks=self.memory.locks if self.policy.unmatched == "error" else None)
         try:
-            call = await self.recall(call, objects)
-        except Failure as refusal:
-            forward = self._find_forward(call)  # the provider may know what this server does not
-            return await self._replay_despite(refusal, call, asked) if forward is None else Plan(forward, FORWARDED)
-        try:
-            if call.previous_response_id is not None:
-                plan = await self._plan_continuation(call, asked, terms)
-            else:
-                plan = await self._leave(call, await self._plan_answer(call, asked, terms))
-                if isinstance(plan.outcome, Answer):
-                    plan = replace(plan, outcome=replace(plan.outcome, prompt=call.messages))
+            plan = await self._plan_recalled(call, asked, terms, objects)
         except BaseException:
             objects.release()
             raise
         return replace(plan, release=objects.release) if objects.held else plan
+
+    async def _plan_recalled(self, call: Call, asked: Call, terms: Terms, objects: CallObjects) -> Plan:
+        """Plan the same; what is held of the `objects` stays so."""
+        try:
+            call = await self.recall(call, objects)
+        except Failure as refusal:
+            forward = self._find_forward(call)  # the provider may know what this server does not
+            return await self._replay_despite(refusal, call, asked) if forward is None else Plan(forward, FORWARDED)
+        if call.previous_response_id is not None:
+            return await self._plan_continuation(call, asked, terms)
+        plan = await self._leave(call, await self._plan_answer(call, asked, terms))
+        if isinstance(plan.outcome, Answer):
+            plan = replace(plan, outcome=replace(plan.outcome, prompt=call.messages))
+        return plan
 
     async def recall(self, call: Call, objects: CallObjects | None = None) -> Call:
         """Return a call after the conversation that it refers to. Raises Failure if something does not exist."""

@@ -1,7 +1,7 @@
 """Stored objects: which operations create them, and what other operations do with them."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal, ParamSpec, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,6 +13,8 @@ from mockserver.core.plan import Answer, CarriedOut, Failure, Plan, Stored
 from mockserver.core.seed import Seed
 from mockserver.kinds.kind import OperationKind, ThenKey
 
+P = ParamSpec("P")
+T = TypeVar("T")
 BARE_SIZE = 3500  # bytes of an object without any text
 
 
@@ -191,6 +193,9 @@ class Objects(Protocol):
         self, kept: KeptObject, change: Callable[[KeptObject], KeptObject]
     ) -> tuple[KeptObject, KeptObject]:
         """Change an object in one step; return how it was and how it is now. One that nobody made stays as it was."""
+
+    async def on_thread(self, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+        """Call a function that may take long, such as one that reads a file, while others are served."""
 
     async def answer(self, call: Call) -> Plan:
         """Answer a call as if it had come by itself, such as a line of a batch."""

@@ -249,7 +249,7 @@ class Responder(Struct, eq=False):
     async def _read_call(self, operation: Operation, visit: Visit) -> tuple[Call, tuple[str, ...]]:
         """Return the call of a request, and remarks on the history that it sends back. Raises Failure."""
         request, settings = visit.request, visit.settings
-        large = len(request.body) > LARGE
+        large = len(request.body) > LARGE or request.form is not None
         validation = find_validation(self.dialect.name, settings.validation)
         if large:
             call = await on_thread(operation.call, request, validation)
@@ -334,7 +334,7 @@ class Responder(Struct, eq=False):
         """Return what was recorded of a request that is refused here, if its provider took it."""
         if engine.player is None or engine.player.is_empty:
             return None
-        if len(request.body) > LARGE:
+        if len(request.body) > LARGE or request.form is not None:
             call = await on_thread(parse_recorded, operation, self.dialect, request)
         else:
             call = parse_recorded(operation, self.dialect, request)
@@ -352,6 +352,7 @@ class Responder(Struct, eq=False):
             charge, call = await _reserve(visit.reservation, engine, call, key)
         if visit.in_process or call.options.n * len(call.prompts or ".") <= MANY_CHOICES:
             plan = await engine.plan(call)
+            visit.release = plan.release  # also if the rest fails
         else:
             plan = await _plan_many(engine, call, visit)
         if visit.reservation is not None and charge is not None:
@@ -505,6 +506,7 @@ async def _plan_many(engine: Engine, call: Call, visit: Visit) -> Plan:
     """Plan an answer with many choices when few others are planned, as only then its size is known."""
     async with visit.live.planning:
         plan = await engine.plan(call)
+        visit.release = plan.release
         tokens = plan.outcome.weight if isinstance(plan.outcome, Answer) else 0
         visit.take(PROMPT_COST * len(call.prompts) + TOKEN_COST * tokens)
         return plan

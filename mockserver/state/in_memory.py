@@ -203,7 +203,7 @@ class MemoryValueStore(Generic[Value]):
 
     def __init__(self, *, count: int, size: int, max_namespaces: int = MAX_NAMESPACES) -> None:
         self._spaces: OrderedDict[str, _Space[Value]] = OrderedDict()
-        self._count, self._size, self._max_namespaces = count, size, max_namespaces
+        self.most, self._size, self._max_namespaces = count, size, max_namespaces
         self._whole = 0  # bytes of all namespaces
 
     async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
@@ -219,7 +219,7 @@ class MemoryValueStore(Generic[Value]):
             space.size += size
             space.versions += 1
             entries[key] = (value, space.versions, size)
-        if len(entries) > self._count or space.size > self._size:
+        if len(entries) > self.most or space.size > self._size:
             self._drop_oldest(space)
         self._whole += space.size - before
         if self._whole > self._size * NAMESPACES_IN_FULL:
@@ -250,7 +250,7 @@ class MemoryValueStore(Generic[Value]):
             self._whole -= self._spaces.pop(namespace).size
 
     def _drop_oldest(self, space: _Space[Value]) -> None:
-        while len(space.entries) > self._count or space.size > self._size:
+        while len(space.entries) > self.most or space.size > self._size:
             space.size -= space.entries.popitem(last=False)[1][2]
 
     def _find_space(self, namespace: str) -> _Space[Value]:

@@ -291,6 +291,31 @@ def test_all_mistakes_are_told_at_once() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://localhost:abc/w",
+        "http://localhost:99999/w",
+        "http://localhost:0",
+        "http://[::1/w",
+        "localhost:1",
+        "http://",
+    ],
+)
+def test_addresses_that_lead_nowhere_are_refused(url: str) -> None:
+    text = f"settings: {{webhook_url: '{url}'}}"
+    example = "an http(s) address such as http://localhost:3000/webhooks"
+    assert mistakes(text)[0].startswith(f'rules.yaml:1:25: webhook_url must be {example}, not "{url}"')
+    assert "must be http(s) addresses without a query" in mistakes(f"settings: {{upstream: {{openai: '{url}'}}}}")[0]
+
+
+@pytest.mark.parametrize("secret", ["mine", "whsec_", "whsec_?"])
+def test_a_secret_of_webhooks_is_base64_and_is_not_quoted(secret: str) -> None:
+    assert mistakes(flags={"webhook_secret": secret}) == [
+        "--webhook-secret: write whsec_ and base64 behind it, as in whsec_c2VjcmV0"
+    ]
+
+
 def test_an_upstream_of_no_dialect() -> None:
     told = 'a dialect must be one of azure, openai, not "opnai"; did you mean "openai"?'
     document = read('settings: {upstream: {opnai: "https://x.example"}}', "r.yaml")

@@ -14,7 +14,7 @@ def test_only_as_many_lines_are_read_as_a_batch_may_have(monkeypatch: pytest.Mon
     monkeypatch.setattr(batches, "MOST_LINES", 9)
     rows = read_rows(b"{bad\n" * 1_000_000, batches.MOST_LINES + 1)
     assert (len(rows), read.call_count) == (10, 10)
-    mistakes = list(batches.find_mistakes(rows, "/v1/chat/completions"))
+    mistakes = batches.find_mistakes(rows, "/v1/chat/completions")
     assert [mistake["code"] for mistake in mistakes] == ["too_many_tasks", *["invalid_json_line"] * 10]
 
 

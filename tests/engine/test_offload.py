@@ -17,6 +17,8 @@ from mockserver.core.call import Call, Message
 from mockserver.core.draft import Draft, DraftChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Answer, Failure, Listing, Stored, Text, Usage
+from mockserver.dialects import _audio
+from mockserver.dialects._forms import write_form
 from mockserver.engine.offload import (
     IN_PROCESS_DRIVER,
     LARGE,
@@ -29,7 +31,9 @@ from mockserver.engine.offload import (
     on_thread,
 )
 from mockserver.kinds.embeddings import Embeddings
-from tests.kit.asgi import app
+from mockserver.media.sound_files import Speech, write_wav
+from tests.kit.asgi import App, app
+from tests.kit.local import Answered
 from tests.kit.served import ROOT
 
 
@@ -111,9 +115,49 @@ def frozen_heap() -> Iterator[None]:
 @pytest.mark.usefixtures("frozen_heap")
 @pytest.mark.parametrize(("path", "hard", "status"), HARD.values(), ids=HARD)
 def test_others_are_served_while_a_large_call_is_answered(path: str, hard: dict[str, Any], status: int) -> None:
-    """What one request takes of a processor, the others never wait for as a whole."""
     server = app()
+    server.ask(path, {"model": "m", "messages": SAID, "input": "x"})  # imports what it needs
     body = json.dumps({"model": "m", **({} if path == EMBEDDINGS else {"messages": SAID}), **hard}).encode()
+    assert answer_beside_others(server, path, body).status == status
+
+
+def upload(server: App, path: str, file: bytes, **fields: str) -> Answered:
+    media, body = write_form({**fields, "file": file})
+    return server.ask(path, body, headers={"content-type": media})
+
+
+EXAMPLE = b'{"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hi!"}]}\n'
+LINE = b'{"custom_id": "a", "method": "POST", "url": "/v1/chat/completions", "body": {}}\n'
+WINDOW = {"endpoint": "/v1/chat/completions", "completion_window": "24h"}
+READERS: dict[str, tuple[str, dict[str, Any], str, bytes]] = {
+    "a job": ("/v1/fine_tuning/jobs", {"model": "m"}, "training_file", EXAMPLE * 30_000),
+    "a batch": ("/v1/batches", WINDOW, "input_file_id", LINE * 30_000),  # whose names are not unique
+}
+
+
+@pytest.mark.usefixtures("frozen_heap")
+@pytest.mark.parametrize(("path", "fields", "named", "file"), READERS.values(), ids=READERS)
+def test_others_are_served_while_a_large_file_is_read(
+    path: str, fields: dict[str, Any], named: str, file: bytes
+) -> None:
+    server = app()
+    small, large = (
+        upload(server, "/v1/files", data, purpose="user_data").json["id"] for data in (file[: file.index(b"\n")], file)
+    )
+    server.ask(path, {**fields, named: small})  # imports what it needs
+    assert answer_beside_others(server, path, json.dumps({**fields, named: large}).encode()).status == 200
+
+
+def test_a_large_recording_is_heard_on_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard = list[bool]()
+    monkeypatch.setattr(_audio, "hear", lambda data: heard.append(in_main_thread()))
+    recording = write_wav(Speech("hi")) + bytes(2_000_000)  # a form that large goes to disk
+    assert upload(app(), "/v1/audio/transcriptions", recording, model="whisper-1").status == 200
+    assert heard == [False]
+
+
+def answer_beside_others(server: App, path: str, body: bytes) -> Answered:
+    """Return what a request gets. What it takes of a processor, others never wait for as a whole."""
     longest, turns = 0.0, 0
 
     async def others() -> None:
@@ -124,19 +168,18 @@ def test_others_are_served_while_a_large_call_is_answered(path: str, hard: dict[
             longest = max(longest, time.thread_time() - before)
             turns += 1
 
-    async def both() -> float:
-        await server.answer(path, {"model": "m", "messages": SAID, "input": "x"}, headers={})  # imports what it needs
+    async def both() -> tuple[Answered, float]:
         task = asyncio.create_task(others())
         await asyncio.sleep(0)
         began = time.process_time()
         answered = await server.answer(path, body, headers={})
-        assert answered.status == status
         task.cancel()
-        return time.process_time() - began
+        return answered, time.process_time() - began
 
-    took = asyncio.run(both())
+    answered, took = asyncio.run(both())
     assert turns > 5  # hundreds where nothing else runs
     assert longest < took / 3
+    return answered
 
 
 def test_a_call_that_takes_long_does_not_keep_the_next_large_one_waiting() -> None:

@@ -52,6 +52,11 @@ class Line(Struct, frozen=True):
         return to_json(line) + b"\n"
 
 
+def write_lines(lines: Sequence[Line], batch: str) -> bytes:
+    """Return the output file of a batch."""
+    return b"".join([line.write(batch) for line in lines])
+
+
 class Batches(Resource):
     name, plural, path = "batch", "batches", "/batches"
     type, deleted = "batch", "batch"
@@ -133,8 +138,8 @@ class Batches(Resource):
         if "input_file_id" not in new.fields:  # an invented batch
             return (), ()
         file = await Files(self.api).find(objects, new.fields["input_file_id"])
-        requests = read_rows(file.data, MOST_LINES + 1)
-        mistakes = list(find_mistakes(requests, new.fields["endpoint"]))
+        requests = await objects.on_thread(read_rows, file.data, MOST_LINES + 1)
+        mistakes = await objects.on_thread(find_mistakes, requests, new.fields["endpoint"])
         if mistakes:
             return (), mistakes
         lines = list[Line]()
@@ -203,7 +208,7 @@ class Batches(Resource):
         """Keep the file with these lines and return its id; None if it would be empty."""
         if not lines:
             return None
-        data = b"".join([line.write(new.id) for line in lines])
+        data = await objects.on_thread(write_lines, lines, new.id)
         fields = {"purpose": "batch_output", "expires_after": new.fields.get("output_expires_after")}
         name = objects.draw_id(Files.ids, f"batch {what}")
         file = New(id=name, fields=fields, data=data, file_name=f"{new.id}_{what}.jsonl")
@@ -217,8 +222,12 @@ class Batches(Resource):
         return ObjectView(self.show(replace(now, ahead=("cancelling",)) if now.status == "cancelled" else now))
 
 
-def find_mistakes(rows: Sequence[Row], endpoint: str) -> Iterator[Body]:
-    """Yield the mistakes in the lines of an input file, as `errors` of a batch has them."""
+def find_mistakes(rows: Sequence[Row], endpoint: str) -> Sequence[Body]:
+    """Return the mistakes in the lines of an input file, as `errors` of a batch has them."""
+    return list(_list_mistakes(rows, endpoint))
+
+
+def _list_mistakes(rows: Sequence[Row], endpoint: str) -> Iterator[Body]:
     if not rows:
         yield _make_mistake("empty_file", "The input file is empty.", None)
     if len(rows) > MOST_LINES:

@@ -132,7 +132,7 @@ class EvalRuns(Resource):
         content: Json = stated.get("content")
         if stated.get("type") == "file_id":
             file = await Files(self.api).find(objects, str(stated.get("id")))
-            content = [row.value for row in read_rows(file.data, MOST_ITEMS)]
+            content = [row.value for row in await objects.on_thread(read_rows, file.data, MOST_ITEMS)]
         rows = [row for row in content if isinstance(row, dict)] if isinstance(content, list) else []
         return [row["item"] if isinstance(row.get("item"), dict) else row for row in rows[:MOST_ITEMS]]
 

@@ -127,7 +127,7 @@ class FineTuningJobs(Resource):
             raise Failure("bad_parameter", message=message, param="training_file") from None
         if file.invented:
             return None
-        why = find_mistake(file.data, few=new.validation is Validation.LIVE)
+        why = await objects.on_thread(find_mistake, file.data, few=new.validation is Validation.LIVE)
         if why is None:
             return None
         message = f"The job failed due to an invalid training file. {why}"
@@ -242,10 +242,10 @@ class Graders(Resource):
 
 def find_mistake(data: Data, *, few: bool) -> str | None:
     """Return what is wrong with the examples of a training file; `few`: too few of them are a mistake."""
-    count = sum(1 for row in islice(list_lines(data), FEWEST_EXAMPLES) if row.strip())
+    count = sum(1 for _ in islice(_list_examples(data), FEWEST_EXAMPLES))
     if not count or (few and count < FEWEST_EXAMPLES):
         return f"Training file has {count} example(s), but must have at least {FEWEST_EXAMPLES} examples"
-    for number, row in enumerate(filter(bytes.strip, list_lines(data)), 1):
+    for number, row in enumerate(_list_examples(data), 1):
         example = try_parse(row.decode("utf-8", "replace"))
         if not isinstance(example, dict):
             return f"Invalid file format. Line {number} is not a dictionary"
@@ -256,6 +256,11 @@ def find_mistake(data: Data, *, few: bool) -> str | None:
                 why = "is missing in value" if role is None else f"has the unknown value {clip(str(role))!r}"
                 return f"Invalid file format. Example {number}, message {at + 1} Discriminator 'role' {why}"
     return None
+
+
+def _list_examples(data: Data) -> Iterator[bytes]:
+    """Yield the lines of a training file that are not blank."""
+    return filter(bytes.strip, list_lines(data))
 
 
 def list_events(job: KeptObject) -> Iterator[Body]:

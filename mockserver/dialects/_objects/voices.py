@@ -26,7 +26,7 @@ def read_recording(http: HttpRequest, field: str, model: Model, validation: Vali
             return New(fields=fields)
         raise refuse(Complaint("missing", (field,)))
     check_recording(files[0], "", validation)
-    return New(fields=fields, data=files[0].data, file_name=files[0].file_name or "upload")
+    return New(fields=fields, data=files[0].content, file_name=files[0].file_name or "upload")
 
 
 class Voices(Resource):

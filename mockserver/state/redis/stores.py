@@ -73,7 +73,7 @@ class RedisValueStore(Generic[Value]):
         count: int,
         size: int,
     ) -> None:
-        self._client, self._count, self._size = client, count, size
+        self._client, self.most, self._size = client, count, size
         self._encode, self._decode = codec
 
     async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
@@ -99,7 +99,7 @@ class RedisValueStore(Generic[Value]):
         await self._client.send("DEL", *self._list_keys(namespace))
 
     async def _keep(self, namespace: str, *words: Argument) -> bool:
-        return bool(await self._client.run(_KEEP, self._list_keys(namespace), *words, self._count, self._size))
+        return bool(await self._client.run(_KEEP, self._list_keys(namespace), *words, self.most, self._size))
 
     def _decode_entry(self, found: bytes) -> tuple[Value, int]:
         version, _, value = found.partition(b" ")

@@ -1,12 +1,20 @@
 """OpenAI's own client with conversations: their items, and responses that go on in them."""
 
+from time import monotonic
 from typing import Any
+from unittest.mock import AsyncMock
 
 import openai
 import pytest
 from openai import OpenAI
 
+from mockserver.core.plan import Failure
+from mockserver.core.state import StateLostError
+from mockserver.dialects._objects.conversations import ConversationItems
+from mockserver.server.limits import Reservation
 from tests.clients.payloads import MODEL
+from tests.kit.asgi import app
+from tests.kit.served import PATIENCE
 
 RULES = """
 rules:
@@ -150,11 +158,27 @@ def test_a_client_that_leaves_lets_others_go_on(strict_client: OpenAI) -> None:
     conversation = strict_client.conversations.create().id
     with strict_client.responses.create(model=MODEL, input="slow", conversation=conversation, stream=True) as stream:
         next(iter(stream))
-    for _ in range(100):  # until the server has noticed
+    until, said = monotonic() + PATIENCE, None
+    while said is None:  # until the server has noticed
         try:
             said = strict_client.responses.create(model=MODEL, input="hello", conversation=conversation)
         except openai.BadRequestError:
-            continue
-        assert said.output_text == "Hello!"
-        return
-    raise AssertionError("the conversation stays locked")
+            assert monotonic() < until, "the conversation stays locked"
+    assert said.output_text == "Hello!"
+
+
+@pytest.mark.parametrize(
+    "error", [StateLostError("gone"), Failure("overloaded"), RuntimeError("a bug")], ids=["lost", "refused", "bug"]
+)
+@pytest.mark.parametrize(("part", "name"), [(ConversationItems, "list_all"), (Reservation, "settle")])
+def test_what_breaks_an_answer_off_does_not_lock_its_conversation(
+    monkeypatch: pytest.MonkeyPatch, part: type, name: str, error: Exception
+) -> None:
+    server = app(RULES, unmatched="error", limits={"tokens_per_minute": 10_000})
+    conversation = server.ask("/v1/conversations", {}).json["id"]
+    asked = {"model": MODEL, "input": "hello", "conversation": conversation}
+    with monkeypatch.context() as broken:
+        broken.setattr(part, name, AsyncMock(side_effect=error))
+        assert server.ask("/v1/responses", asked).status >= 500
+    answered = server.ask("/v1/responses", asked)
+    assert (answered.status, answered.json["output"][0]["content"][0]["text"]) == (200, "Hello!")

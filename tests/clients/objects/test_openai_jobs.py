@@ -13,6 +13,7 @@ import pytest
 from openai import OpenAI
 from openai.types.fine_tuning import FineTuningJob
 
+from mockserver.dialects._objects.fine_tuning import FEWEST_EXAMPLES, find_mistake
 from mockserver.dialects._objects.skills import read_front_matter
 
 RULES = """
@@ -131,6 +132,12 @@ def test_a_training_file_with_a_mistake_fails_the_job(client: OpenAI) -> None:
         "training_file",
     )
     assert "Example 2, message 1 Discriminator 'role' is missing in value" in failed.error.message
+
+
+def test_blank_lines_are_no_examples() -> None:
+    data = b"\n" * FEWEST_EXAMPLES + b"\n \n".join([json.dumps(EXAMPLE).encode()] * FEWEST_EXAMPLES)
+    assert find_mistake(data, few=True) is None
+    assert find_mistake(b"\n" * FEWEST_EXAMPLES, few=False) is not None
 
 
 def test_a_rule_fails_a_job(client: OpenAI) -> None:

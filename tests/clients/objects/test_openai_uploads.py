@@ -15,6 +15,8 @@ from openai import OpenAI
 
 from tests.kit.processes import until
 from tests.kit.raw import PATIENCE, Raw
+from mockserver.dialects._forms import write_form
+from tests.kit.asgi import app
 from tests.kit.served import Served, served
 from tests.kit.upstream import plain, upstream
 
@@ -130,6 +132,14 @@ def test_a_file_that_is_too_large_is_told_what_to_change(uploader: OpenAI) -> No
     with pytest.raises(openai.APIStatusError, match="the setting max_upload allows more") as caught:
         uploader.files.create(file=("large.txt", LARGE + LARGE), purpose="user_data")
     assert caught.value.status_code == 413
+
+
+def test_nothing_is_kept_where_no_answers_are() -> None:
+    server = app(stored_answers=0)
+    for size in (MB // 10, 2 * MB):
+        media, body = write_form({"purpose": "user_data", "file": LARGE[:size]})
+        made = server.ask("/v1/files", body, headers={"content-type": media})
+        assert (made.status, made.json["bytes"]) == (200, size)
 
 
 @pytest.mark.parametrize("ending", [b"", b"\r\n--x-"])

@@ -1,6 +1,9 @@
 """Webhooks that tell how batches, jobs, evals and background responses end, as OpenAI's own client verifies them."""
 
+import asyncio
 import json
+import os
+import signal
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from queue import SimpleQueue
@@ -12,7 +15,10 @@ import openai
 import pytest
 from openai import OpenAI
 
+from mockserver.core.plan import WebhookEvent
+from mockserver.server.webhook_delivery import send_events
 from tests.clients.payloads import MODEL
+from tests.kit.local import local
 from tests.kit.served import PATIENCE, Served, served
 
 SECRET = "whsec_c2VjcmV0"
@@ -146,4 +152,30 @@ def test_a_receiver_that_is_away_is_told_in_the_log() -> None:
     with served("settings: {webhook_url: 'http://127.0.0.1:9/hook'}") as running:
         with OpenAI(base_url=running.base("openai"), api_key="any") as client:
             start_batch(client, {"custom_id": "a"})
-        assert "the webhook batch.failed did not reach http://127.0.0.1:9/hook" in running.says("webhook")
+        told = "the webhook batch.failed did not reach http://127.0.0.1:9/hook"
+        assert told in running.says("webhook")
+        os.kill(running.pid, signal.SIGTERM)
+        assert [line for line in iter(running.said.next, None) if told in line] == []  # once
+
+
+def test_the_next_event_is_sent_whatever_becomes_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = list[str]()
+
+    async def post(client: object, url: str, **sent: object) -> None:
+        tried.append(url)
+        raise LookupError("a bug")
+
+    monkeypatch.setattr(httpx2.AsyncClient, "post", post)
+    live = local(webhook_url="http://localhost:1/hook").live
+    event = WebhookEvent("openai", id="evt_1", created=0, kind="batch.failed", about="batch_1")
+
+    async def send() -> None:
+        send_events(live, live.journal, (event, event), "default")
+        while len(live.journal.rows("default")) < 2 or live.journal.tally.open:
+            await asyncio.sleep(0)
+
+    asyncio.run(send())
+    assert len(tried) == 2
+    assert {row.remarks for row in live.journal.rows("default")} == {
+        ("the webhook batch.failed did not reach http://localhost:1/hook: a bug",)
+    }

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft, Draft
-from mockserver.core.plan import Answer, Artifact, Listing, Outcome, Stored, words_of
+from mockserver.core.plan import Answer, Artifact, Failure, Listing, Outcome, Stored, words_of
 from mockserver.kinds.embeddings import USUAL_DIMENSIONS
 
 P = ParamSpec("P")
@@ -36,7 +36,10 @@ async def on_thread(function: Callable[P, T], *args: P.args, **named: P.kwargs) 
     loop = get_running_loop()
     told: Future[T] = loop.create_future()
     _start_threads().put(_Order(work, loop, told))
-    return await told
+    try:
+        return await told
+    finally:
+        del told, work  # a failure would lead to them and back, and keep what was worked on
 
 
 def is_large(call: Call) -> bool:
@@ -109,6 +112,8 @@ class _Order(Struct, frozen=True):
     def carry_out(self) -> None:
         try:
             tell = partial(_settle, self.told, self.work())
+        except Failure as failure:  # whose traceback would lead here and back, and keep what was worked on
+            tell = partial(_settle, self.told, None, failure.with_traceback(None))
         except Exception as error:
             tell = partial(_settle, self.told, None, error)
         except BaseException as error:  # a panic in native code must not end the thread

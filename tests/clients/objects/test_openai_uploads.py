@@ -13,10 +13,10 @@ import openai
 import pytest
 from openai import OpenAI
 
-from tests.kit.processes import until
-from tests.kit.raw import PATIENCE, Raw
 from mockserver.dialects._forms import write_form
 from tests.kit.asgi import app
+from tests.kit.processes import until
+from tests.kit.raw import PATIENCE, Raw
 from tests.kit.served import Served, served
 from tests.kit.upstream import plain, upstream
 

@@ -78,7 +78,7 @@ def read_documents(
 ) -> tuple[EpisodeDocument, ...]:
     """Return the episodes of a file with their documents. Those that are `known`, by their text, are not parsed again.
 
-    `files` has the answers that are in files beside it. Raises CassetteError, with the place of each mistake.
+    `files` are the answers kept in files beside it. Raises CassetteError, with the place of each mistake.
     """
     sections = tuple(_split(_decode(data, file), file))
     found: list[EpisodeDocument] = []

@@ -155,7 +155,7 @@ class HttpConnection:
         return await asyncio.to_thread(self._post, message)
 
     @property
-    def _shown(self) -> str:
+    def _masked_url(self) -> str:
         from mockserver.cassettes.redaction.find import CredentialFields  # slow, as are its patterns
 
         return CredentialFields().redact_url(self._url)
@@ -173,10 +173,10 @@ class HttpConnection:
                     self._headers["mcp-session-id"] = session
         except HTTPError as error:
             if error.code in (401, 403):
-                raise ConfigError(f"{self._shown}: {error.code}: set a key with --header") from None
+                raise ConfigError(f"{self._masked_url}: {error.code}: set a key with --header") from None
             body, kind = error.read(), error.headers.get("content-type", "")
         except (URLError, OSError, ValueError) as error:
-            raise ConfigError(f"{self._shown}: {getattr(error, 'reason', error)}") from None
+            raise ConfigError(f"{self._masked_url}: {getattr(error, 'reason', error)}") from None
         if "event-stream" in kind:
             events = [(0.0, event + b"\n\n") for event in body.replace(b"\r\n", b"\n").split(b"\n\n")]
             return find_response(Recorded(200, frames=tuple(events)))

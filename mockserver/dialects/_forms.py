@@ -127,7 +127,7 @@ class FormReader:
         return self._ended_held + self._writer.held
 
     def write(self, piece: bytes) -> None:
-        """Read the next piece of the body; what is wrong with it is told at its end.
+        """Read the next piece of the body; a mistake in it is reported at the end.
 
         Raises Failure (507) if the disk does not take it.
         """

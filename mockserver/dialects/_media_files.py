@@ -1,8 +1,7 @@
 """The pictures and recordings that clients upload, and which files are none.
 
-A file tells what it is by its first bytes, its media type, or the ending of its name. If the bytes tell nothing, as in
-the placeholder of a test, and nothing else tells of a file of another kind, it is taken for what is asked for, except
-with `validation: live`.
+The first bytes of a file say what it is, or its media type, or the ending of its name. Tests often send placeholders:
+unknown bytes are accepted unless type or name say that they are something else. `validation: live` refuses them.
 """
 
 from mockserver.core.http import essence
@@ -10,11 +9,10 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._forms import Part
 from mockserver.dialects._parse import clip
-from mockserver.media.file_kinds import find_picture_size, is_sound, recognize
+from mockserver.media.file_kinds import PICTURES, find_picture_size, is_sound, recognize
 from mockserver.media.sound_files import find_wave
 
 SOUND_ENDINGS = ("flac", "m4a", "mp3", "mp4", "mpeg", "mpga", "oga", "ogg", "wav", "webm")
-_PICTURES = ("image/jpeg", "image/png", "image/webp")
 _UNTYPED = "application/octet-stream"  # what clients send that do not know the type
 _SHORTEST, _LONGEST = 0.1, 25 << 20  # seconds and bytes of a recording
 _TYPES = {
@@ -30,16 +28,16 @@ _TYPES = {
 def check_picture(file: Part, what: str, validation: Validation) -> None:
     """Raise Failure unless a file can be a picture that is edited; `what` names it: `image 1`, or `mask`."""
     found, stated = recognize(file.head), _find_stated_type(file)
-    is_placeholder = bool(file.content) and found is None and (stated is None or stated in _PICTURES)
+    is_placeholder = bool(file.content) and found is None and (stated is None or stated in PICTURES)
     if validation is Validation.OFF or (is_placeholder and validation is not Validation.LIVE):
         return
-    if stated not in _PICTURES and (found is None or validation is Validation.LIVE):
+    if stated not in PICTURES and (found is None or validation is Validation.LIVE):
         message = (
             f"Invalid file '{clip(file.name)}': unsupported mimetype ('{clip(stated or _UNTYPED)}'). "
             "Supported file formats are 'image/jpeg', 'image/png', and 'image/webp'."
         )
         raise Failure("bad_parameter", message, code="unsupported_file_mimetype", param=file.name)
-    if found not in _PICTURES or find_picture_size(file.head) is None:
+    if found not in PICTURES or find_picture_size(file.head) is None:
         message = (
             f"Invalid image file or mode for {what}, please check your image file. If you believe this is an error, "
             "contact us at help.openai.com and include the request ID."

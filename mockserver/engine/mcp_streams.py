@@ -77,7 +77,7 @@ class McpStreams:
             _keep(self._unread, client, deque[McpEvent](maxlen=_MOST))
 
     def open(self, client: McpClient, wants: Callable[[McpEvent], bool] | None = None) -> Iterator[McpEvent | float]:
-        """Return what the client is told from now on, and since it came; numbers are seconds until the next look."""
+        """Yield the messages for the client since it came, and the seconds to wait until it looks again."""
         wishes = wants or (lambda event: self._concerns(client, event))
         channel = _Channel(client, wishes, has_wishes=wants is not None)
         with self._lock:
@@ -107,13 +107,13 @@ class McpStreams:
         """End the streams of one of its sessions, or all of a namespace and what its clients have said."""
         with self._lock:
             channels = [channel for each in self._channels if (channel := each()) is not None]
-        for channel in channels:
-            if channel.client.namespace == namespace and session in (None, channel.client.session):
-                channel.is_over = True
-        if session is None:
-            for kept in (self._levels, self._subscribed, self._unread):
-                for client in [each for each in kept if each.namespace == namespace]:
-                    del kept[client]
+            for channel in channels:
+                if channel.client.namespace == namespace and session in (None, channel.client.session):
+                    channel.is_over = True
+            if session is None:
+                for kept in (self._levels, self._subscribed, self._unread):
+                    for client in [each for each in kept if each.namespace == namespace]:
+                        del kept[client]
 
     def end(self) -> None:
         """End all streams."""
@@ -149,7 +149,7 @@ class McpStreams:
         _keep(self._subscribed, client, self._subscribed.get(client, frozenset()) - {uri})
 
     def _concerns(self, client: McpClient, event: McpEvent) -> bool:
-        """Return whether a client without wishes of its own is told of an event."""
+        """Return whether a client gets an event: one about a resource, only if it has subscribed to it."""
         return event.uri is None or event.uri in self._subscribed.get(client, ())
 
 

@@ -86,7 +86,7 @@ def _read_tool(prompt: str, shown: re.Match[str]) -> Tool | None:
 
 
 def _read_named(call: Call, prompt: str, shown: re.Match[str]) -> TextAgent | None:
-    """An agent whose steps stand in one text, each with what was observed."""
+    """An agent that writes its steps into one text, each followed by its observation."""
     answer, seen = _ANSWER.search(prompt), _SEEN.search(prompt)
     names = ElementNames(shown["tool"], shown["given"], answer[1] if answer else "")
     step = re.compile(

@@ -289,7 +289,7 @@ class Responder(Struct, eq=False):
             if is_handshake(request):
                 if not visit.in_process:
                     self._check_handshake(request)
-                raise refuse_handshake(request, in_process=visit.in_process and self._has_socket)
+                raise refuse_handshake(request)
             return None
         return self.point_elsewhere(request) if self._is_never_stubbed(request, engine) else None
 

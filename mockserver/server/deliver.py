@@ -76,7 +76,8 @@ def list_actions(responder: Responder, response: Response, visit: Visit) -> Iter
         visit.row.unaffected = True
 
     head = visit.row.method == "HEAD"
-    return apply_faults(actions, faults, error, streamed=streamed, head=head, on_unchanged=note_unchanged)
+    live = reply.script is not None
+    return apply_faults(actions, faults, error, streamed=streamed, live=live, head=head, on_unchanged=note_unchanged)
 
 
 def find_lines(response: Response) -> bytes | None:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from starlette.types import Message, Receive
 
 from mockserver.config.settings import Settings
-from mockserver.core.call import Call
+from mockserver.core.call import WEBSOCKET, Call
 from mockserver.core.episode import Recorded
 from mockserver.core.exchange import COMPLETE, Exchange
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, write_lines
@@ -273,6 +273,19 @@ class Responder(Struct, eq=False):
             allowed = ", ".join(self.operations)
             raise Failure("method_not_allowed", details={"allowed": allowed}, headers=(("allow", allowed),))
         return operation
+
+    async def plan_socket(self, handshake: HttpRequest) -> Response | None:
+        """Return the answer of a rule that refuses a WebSocket, or None. Raises Failure, StateLostError."""
+        query = handshake.query
+        model = query.get("model") or query.get("deployment") or ""
+        call = Call(self.dialect.name, WEBSOCKET, model, handshake, ["websocket", handshake.path, dict(query)])
+        space = self.live.namespaces.touch(handshake.namespace)
+        plan = await space.engine(self.live.engine).plan(call)
+        if plan.outcome is None and not plan.faults:
+            return None
+        if plan.outcome is None:
+            plan = replace(plan, outcome=_BROKEN)
+        return self._render(next(iter(self.operations.values())), call, plan, timed=space.timed)
 
     def refuse(self, request: HttpRequest, failure: Failure, call: Call | None = None) -> Response:
         """Return the response to a request that is refused, in the words of the provider."""
@@ -572,6 +585,7 @@ def _write_source_line(source: str) -> str:
 
 
 _NO_REPLY = Reply(0, ())
+_BROKEN = Failure("overloaded")  # what a fault breaks of a WebSocket that is not opened
 _ODD_METHODS = ("OPTIONS", "GET")  # which may ask for no operation, or for a socket
 _TIMING = TIMING.encode()
 _SWITCH: Mapping[str, bool] = {"on": True, "off": False}

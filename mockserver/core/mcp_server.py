@@ -116,6 +116,17 @@ class McpServer(Struct, frozen=True):
             prompts=_merge(self.prompts, change.prompts, gone.get("prompts", _NOTHING), lambda prompt: prompt.name),
         )
 
+    def defines(self, request: "McpRequest") -> bool:
+        """Return whether it offers the tool, the resource or the prompt that a call is for."""
+        match request.method:
+            case "tools/call":
+                return self.find_tool(request.target) is not None
+            case "resources/read":
+                return self.find_resource(request.target) is not None
+            case "prompts/get":
+                return self.find_prompt(request.target) is not None
+        return True
+
     def find_tool(self, name: str) -> McpTool | None:
         return next((tool for tool in self.tools if tool.name == name), None)
 

@@ -213,6 +213,8 @@ class Engine:
         if not is_recorded and real is None:
             return await self._serve_mcp(call, asked, terms)
         engine = alter_engine(self, servers={call.model: McpServer(call.model), **self.servers})
+        if call.mcp is not None and not engine.servers[call.model].defines(call.mcp):
+            engine = alter_engine(engine, policy=replace(self.policy, unmatched="error"))  # nobody knows its results
         if call.operation != SESSION.name:
             return await engine._plan_conversation(call, asked, terms)
         if type(real) is Forward:

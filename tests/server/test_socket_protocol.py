@@ -62,6 +62,8 @@ REFUSED = {
         426,
         "Sec-WebSocket-Version must be 13",
     ),
+    "no list of protocols": (handshake("sec-websocket-protocol: ,;"), 400, "invalid Sec-WebSocket-Protocol header"),
+    "no list of extensions": (handshake("sec-websocket-extensions: ;"), 400, "invalid Sec-WebSocket-Extensions"),
     "a page": (handshake("origin: https://a.example"), 403, "Requests from pages"),
     "a wrong key": (handshake("authorization: Bearer sk-wrong"), 401, "Incorrect API key"),
     "no key for the API": (handshake(), 401, "You didn't provide an API key"),
@@ -151,6 +153,10 @@ BROKEN = {
     "no UTF-8 in two fragments": (write_frame(TEXT, b"\xc3", fin=False) + write_frame(CONTINUATION, b"x"), 1007),
     "a huge frame": (write_frame(TEXT, b"x" * 300_000), 1009),
     "huge fragments": (write_frame(TEXT, b"x" * 90_000, fin=False) + write_frame(CONTINUATION, b"x" * 90_000), 1009),
+    "fragments without end": (
+        write_frame(TEXT, "", fin=False) + write_frame(CONTINUATION, "", fin=False) * 10_000,
+        1009,
+    ),
     "no frame": (b"GET /v1/models HTTP/1.1\r\n\r\n", 1002),
 }
 

@@ -1,12 +1,11 @@
 """Texts that a client's grammar allows, for custom tools: a value of the prompt if it matches, else a short text.
 
-lark parses its notation. It does not compile it: it multiplies out optional parts (20 of them: a million productions)
+lark reads its notation. It does not compile it: it multiplies out optional parts (20 of them: a million productions)
 and writes out terminals that use each other (16 levels: 80 seconds).
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -38,13 +37,11 @@ def text_of(syntax: str, definition: str, seed: Seed, said: Mentions = NOTHING) 
     `syntax` is `regex` or `lark`, `definition` what the client wrote. Raises Failure if that is invalid, or if no text
     is found.
     """
-    if syntax not in ("lark", "regex"):
+    if syntax not in _WRITERS:
         raise _refuse(f"its syntax is 'lark' or 'regex', not {syntax[:50]!r}.")
     for known in (said, NOTHING):  # matching the prompt may be what takes so long
         try:
-            if syntax == "regex":
-                return _match(definition, seed.stream("regex"), known)
-            return _Writer(_read_grammar(definition), seed.stream("lark"), known).write()
+            return _WRITERS[syntax](definition, seed.stream(syntax), known)
         except PatternTimeoutError:
             continue
         except RecursionError:
@@ -57,7 +54,8 @@ def _refuse(why: str, line: int = 0, column: int = 0) -> Failure:
     return Failure("bad_parameter", f"Invalid grammar: {why}{place}")
 
 
-def _refuse_at(why: str, token: "Token") -> Failure:
+def _refuse_at(why: str, tree: LarkTree) -> Failure:
+    token = next(tree.scan_values(lambda value: True)) if hasattr(tree, "data") else tree
     return _refuse(why, token.line or 1, token.column or 1)
 
 
@@ -85,12 +83,9 @@ def _compile(definition: str) -> Pattern:
 
 def _find_phrases(said: Mentions) -> Sequence[str]:
     """Return the values that a prompt mentions, as written and without their quotes."""
-    found: dict[str, None] = {}
-    for mention in said.found[:_MAX_MENTIONS]:
-        raw = said.text[mention.start : mention.end]
-        texts = (text for text in (mention.value, raw) if isinstance(text, str) and 0 < len(text) <= _MAX_PHRASE)
-        found |= dict.fromkeys(texts)
-    return [*found]
+    written = ((mention.value, said.text[mention.start : mention.end]) for mention in said.found[:_MAX_MENTIONS])
+    texts = (text for pair in written for text in pair if isinstance(text, str))
+    return [*dict.fromkeys(text for text in texts if 0 < len(text) <= _MAX_PHRASE)]
 
 
 class _Grammar:
@@ -101,14 +96,14 @@ class _Grammar:
 
     def __init__(self, definition: str) -> None:
         self.bodies: dict[str, LarkTree] = {}
-        self.patterns: dict[str, Pattern] = {}  # by how the grammar writes them
         self.ignored: list[LarkTree] = []
         for statement in _parse(definition).children:
             self._add(statement)
-        for name, body in self.bodies.items():
-            self._check(body, in_terminal=name.isupper())
         if "start" not in self.bodies:
             raise _refuse("it has no rule 'start'.")
+        self.patterns: dict[str, Pattern] = {}  # by how the grammar writes them
+        for tree in (*self.bodies.values(), *self.ignored):
+            self._check(tree)
         self._sizes: dict[str, float] = {}  # a fixed point; what is not found within a limit of work has none
         left, changed = _MAX_MEASURED, True
         while changed and left > 0:
@@ -130,9 +125,7 @@ class _Grammar:
                 return sum(map(self.measure, tree.children))
             case "alias":
                 return self.measure(tree.children[0])
-            case "maybe":
-                return 0
-            case "expr":
+            case "maybe" | "expr":
                 least, _ = _read_times(tree.children[1:])
                 return least * self.measure(tree.children[0]) if least else 0
         return 1
@@ -140,30 +133,34 @@ class _Grammar:
     @property
     def blank(self) -> str:
         """What may stand between any two tokens."""
-        names: list[LarkTree] = [self.bodies.get(_first_token(tree).value, tree) for tree in self.ignored]
-        patterns = [self.patterns.get(token.value) for tree in names for token in tree.scan_values(lambda _: True)]
-        written = [_first_token(tree).value.strip('"') for tree in self.ignored]
+        tokens = [token for tree in self.ignored for token in tree.scan_values(lambda _: True)]
+        tokens += [
+            inner
+            for token in tokens
+            if token in self.bodies
+            for inner in self.bodies[token].scan_values(lambda _: True)
+        ]
+        patterns = [self.patterns[token] for token in tokens if token in self.patterns]
+        written = [token.value.strip('"') for token in tokens]
         blanks = (" ", "\n", "\t")
-        return next((each for each in blanks if each in written or any(p and fullmatch(p, each) for p in patterns)), "")
+        return next((each for each in blanks if each in written or any(fullmatch(p, each) for p in patterns)), "")
 
     def _add(self, statement: LarkTree) -> None:
         match statement.data:
-            case "rule" | "token":
-                head, parameters, *_, body = statement.children
-                if parameters.children:
-                    raise _refuse_at("templates are not supported", head)
-                self._define(head.value.lstrip("!?"), body, head)
+            case "rule" | "token" if not statement.children[1].children:
+                self._define(statement.children[0].value.lstrip("!?"), statement.children[-1], statement.children[0])
             case "ignore":
                 self.ignored.append(statement.children[0])
             case "import":
                 *path, name = statement.children[0].children
-                alias = statement.children[1].children[0] if len(statement.children) > 1 else _first_token(name)
-                self._import(path, _first_token(name), alias)
+                alias = statement.children[1].children[0] if len(statement.children) > 1 else name.children[0]
+                self._import(path, name.children[0], alias)
             case "multi_import":
                 for each in statement.children[1].children:
                     self._import(statement.children[0].children, each.children[0], each.children[0])
-            case unknown:
-                raise _refuse_at(f"%{unknown.partition('_')[0]} is not supported", _first_token(statement))
+            case kind:
+                what = "templates are" if kind == "rule" else f"%{kind.partition('_')[0]} is"
+                raise _refuse_at(f"{what} not supported", statement)
 
     def _define(self, name: str, body: LarkTree, at: "Token") -> None:
         if name in self.bodies:
@@ -171,11 +168,10 @@ class _Grammar:
         self.bodies[name] = body
 
     def _import(self, path: Sequence[LarkTree], name: "Token", alias: "Token") -> None:
-        if [_first_token(step).value for step in path if _first_token(step).value != "."] != ["common"]:
-            raise _refuse_at("only terminals of 'common' can be imported", _first_token(path[0]) if path else name)
         shipped = _read_shipped_terminals()
-        if name.value not in shipped:
-            raise _refuse_at(f"there is no terminal '{name.value}' in common", name)
+        steps = [token.value for step in path for token in getattr(step, "children", [step])]
+        if [step for step in steps if step != "."] != ["common"] or name.value not in shipped:
+            raise _refuse_at(f"only terminals of lark's 'common' can be imported, not '{name.value}'", name)
         self._define(alias.value, shipped[name.value], alias)
         waiting = [shipped[name.value]]  # and those that it uses
         while waiting:
@@ -184,52 +180,42 @@ class _Grammar:
             self.bodies |= fresh
             waiting += fresh.values()
 
-    def _check(self, tree: LarkTree, *, in_terminal: bool) -> None:
-        match tree.data:
-            case "name":
-                token = tree.children[0]
-                kind = "rule" if token.type == "RULE" else "terminal"
-                if token.value not in self.bodies:
+    def _check(self, body: LarkTree) -> None:
+        for tree in body.iter_subtrees():
+            token = tree.children[0] if tree.children else None
+            match tree.data:
+                case "name" if token.value not in self.bodies:
+                    kind = "rule" if token.type == "RULE" else "terminal"
                     raise _refuse_at(f"{kind} '{token.value}' is used but not defined", token)
-                if in_terminal and kind == "rule":
-                    raise _refuse_at(f"rule '{token.value}' is used in a terminal", token)
-            case "literal" if tree.children[0].type == "STRING":
-                _unquote(tree.children[0])
-            case "literal":
-                self._compile(tree.children[0])
-            case "literal_range":
-                if any(len(end) != 1 for end in map(_unquote, tree.children)):
-                    raise _refuse_at("a range that is not from one character to another", tree.children[0])
-            case "template_usage":
-                raise _refuse_at("templates are not supported", _first_token(tree))
-            case "expr":
-                _read_times(tree.children[1:])
-                self._check(tree.children[0], in_terminal=in_terminal)
-            case data:
-                for child in tree.children[:1] if data == "alias" else tree.children:
-                    self._check(child, in_terminal=in_terminal)
+                case "literal" if token.type == "STRING":
+                    _unquote(token)
+                case "literal" if token.value not in self.patterns:
+                    self.patterns[token.value] = self._compile(token)
+                case "literal_range" if any(len(end) != 1 for end in map(_unquote, tree.children)):
+                    raise _refuse_at("a range that is not from one character to another", token)
+                case "template_usage":
+                    raise _refuse_at("templates are not supported", tree)
+                case "expr":
+                    _read_times(tree.children[1:])
 
-    def _compile(self, token: "Token") -> None:
+    def _compile(self, token: "Token") -> Pattern:
         if len(self.patterns) >= _MAX_PATTERNS:
             raise _refuse_at(f"more than {_MAX_PATTERNS} regular expressions", token)
         body, _, flags = token.value[1:].rpartition("/")
         body = _VERBOSE.sub(lambda piece: piece["kept"] or "", body) if "x" in flags else body
         try:
-            self.patterns[token.value] = compile_pattern(
-                f"(?{''.join(each for each in 'ims' if each in flags)}:{body})"
-            )
+            return compile_pattern(f"(?{''.join(each for each in 'ims' if each in flags)}:{body})")
         except InvalidPatternError as error:
             raise _refuse_at(f"a regular expression that is not valid ({error})", token) from None
 
 
 class _Writer:
-    """Writes a short text of a grammar, with the words and values of the prompt where they match."""
+    """Writes a short text of a grammar, with the values of the prompt where its expressions match them."""
 
     def __init__(self, grammar: _Grammar, rng: Random, said: Mentions) -> None:
         self.grammar = grammar
         self.rng = rng
         self.values = [*_find_phrases(said)][:_MAX_VALUES]
-        self.words = [word.casefold() for word in _WORD.findall(said.text[:_MAX_PROMPT])]  # not written yet
         self.spare = _MAX_MORE  # what may be added to the smallest derivation
 
     def write(self) -> str:
@@ -275,10 +261,7 @@ class _Writer:
             first, last = sorted(map(_unquote, tree.children))
             return chr(self.rng.randint(ord(first), ord(last)))
         if token.type == "STRING":
-            text = _unquote(token)
-            with suppress(ValueError):
-                self.words.remove(text.strip().casefold())
-            return text
+            return _unquote(token)
         pattern = self.grammar.patterns[token.value]
         value = next((value for value in self.values if fullmatch(pattern, value)), None)
         if value is not None:
@@ -288,15 +271,11 @@ class _Writer:
         return value
 
     def _choose(self, options: Sequence[LarkTree]) -> LarkTree:
-        """The option that the prompt names first; else any that is no larger than what is left to add."""
+        """Any option that adds no more than there is room for."""
         sizes = [self.grammar.measure(option) for option in options]
-        room = min(sizes) + self.spare
-        small = [option for option, size in zip(options, sizes, strict=True) if size <= room]
-        places = [self._find_place(option) for option in small]
-        first = min(places, default=inf)
-        chosen = self.rng.choice([option for option, at in zip(small, places, strict=True) if at == first])
-        self.spare -= int(self.grammar.measure(chosen) - min(sizes))
-        return chosen
+        at = self.rng.choice([at for at, size in enumerate(sizes) if size <= min(sizes) + self.spare])
+        self.spare -= int(sizes[at] - min(sizes))
+        return options[at]
 
     def _wants(self, part: LarkTree) -> bool:
         """Whether to write a part that need not be: by chance, and while there is room."""
@@ -305,18 +284,12 @@ class _Writer:
         self.spare -= int(size) if wants else 0
         return wants
 
-    def _find_place(self, option: LarkTree, depth: int = 0) -> float:
-        """Return which word of the prompt is the first that an option has; infinity if it has none."""
-        if option.data == "name" and depth < _MAX_LOOK:
-            return self._find_place(self.grammar.bodies[option.children[0].value], depth + 1)
-        if option.data == "literal" and option.children[0].type == "STRING":
-            word = _unquote(option.children[0]).strip().casefold()
-            return self.words.index(word) if word in self.words else inf
-        inner = option.children if option.data in ("expansion", "expansions") and depth < _MAX_LOOK else ()
-        return min([self._find_place(each, depth + 1) for each in inner[:_MAX_VALUES]], default=inf)
-
 
 _read_grammar = lru_cache(maxsize=64)(_Grammar)
+_WRITERS: Mapping[str, Callable[[str, Random, Mentions], str]] = {
+    "lark": lambda definition, rng, said: _Writer(_read_grammar(definition), rng, said).write(),
+    "regex": _match,
+}
 
 
 @cache
@@ -349,21 +322,14 @@ def _parser() -> "Lark":
     return Lark.open_from_package("lark", "lark.lark", ["grammars"], parser="lalr", maybe_placeholders=False)
 
 
-def _first_token(tree: LarkTree) -> "Token":
-    found: Token = next(tree.scan_values(lambda value: True)) if hasattr(tree, "data") else tree
-    return found
-
-
 def _read_times(times: "Sequence[Token]") -> tuple[int, float]:
     """Read how often something repeats: `?`, `*`, `+`, `~2` or `~2..4`; nothing for an optional part."""
     if not times or times[0].type == "OP":
         sign = times[0].value if times else "?"
         return int(sign == "+"), 1 if sign == "?" else inf
     least, most = int(times[0]), int(times[-1])
-    if not 0 <= least <= most:
-        raise _refuse_at(f"a bad range, {least}..{most}", times[0])
-    if most > _MAX_REPEATS:
-        raise _refuse_at(f"more than {_MAX_REPEATS:,} repetitions", times[-1])
+    if not 0 <= least <= most <= _MAX_REPEATS:
+        raise _refuse_at(f"a range of repetitions that is empty or above {_MAX_REPEATS:,}, {least}..{most}", times[0])
     return least, most
 
 
@@ -384,9 +350,8 @@ _MAX_CHARACTERS, _MAX_PATTERN = 64_000, 8_000  # of a grammar, which takes a thi
 _MAX_PATTERNS, _MAX_REPEATS = 400, 1_000
 _MAX_MEASURED, _MAX_SIZE = 200_000, 5_000  # bodies; tokens of the smallest derivation
 _MAX_MORE, _CHANCE = 30, 0.4  # tokens beyond the smallest derivation; of one more of what repeats
-_MAX_LOOK, _MAX_VALUES, _MAX_MENTIONS = 3, 16, 40
-_MAX_PHRASE, _MAX_PROMPT = 2_000, 20_000  # characters
-_WORD = lazy_pattern(r"\w+")
+_MAX_VALUES, _MAX_MENTIONS = 16, 40
+_MAX_PHRASE = 2_000  # characters
 # What a verbose pattern ignores.
 _VERBOSE = lazy_pattern(r"(?P<kept>\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|\s+|#[^\n]*", re.DOTALL)
 _ESCAPE = lazy_pattern(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|U0010[0-9a-fA-F]{4}|.)", re.DOTALL)

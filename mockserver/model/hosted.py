@@ -11,14 +11,13 @@ from mockserver.core.call import (
     Tool,
     ToolChoice,
     list_recent_approvals,
-    list_recent_tool_calls,
     tool_calls,
 )
 from mockserver.core.hosted_tools import make_item
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import SERVED_MCP, Item
-from mockserver.core.seed import Random, Seed
+from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions
 from mockserver.model.arguments.free_text import find_announced
 from mockserver.model.fillers import sentence
@@ -172,71 +171,33 @@ def _needs_approval(required: Json, name: str) -> bool:
 
 
 def _computer_step(tool: Tool, call: Call, seed: Seed) -> Item | None:
-    """The next action on a computer, of those that the user asks for; None when all are done.
-
-    The first is a look at the screen; none is repeated in a conversation.
-    """
-    done, earlier = (
-        [made.arguments for made in made_calls if made.kind == "computer_call"]
-        for made_calls in (list_recent_tool_calls(call), tool_calls(call))
-    )
-    looked = len(earlier) > len(done)  # before the user spoke last
-    size = tuple(_size(tool.options.get(f"display_{side}"), usual) for side, usual in _USUAL_SIZE.items())
-    wanted = read_actions(call.last_user[:_MOST_READ], size, seed.stream("computer"))
-    steps = [*([] if looked else [{"type": "screenshot"}]), *wanted]
-    known = [try_parse(arguments) for arguments in earlier]
-    action = next((step for step in steps[len(done) :] if step not in known), None)
-    if action is None:
+    """The next action on a computer: a look at the screen, then one other; None after that, as nothing is repeated."""
+    made = [use.arguments for use in tool_calls(call) if use.kind == "computer_call"]
+    left = [action for action in _list_actions(tool, call, seed) if action not in map(try_parse, made)]
+    if not left:
         return None
     several = tool.kind == "computer"  # the newest takes lists
-    return make_item("computer_call", {"actions": [action]} if several else {"action": action})
+    return make_item("computer_call", {"actions": left[:1]} if several else {"action": left[0]})
+
+
+def _list_actions(tool: Tool, call: Call, seed: Seed) -> Iterator[Action]:
+    text, rng = call.last_user[:_MOST_READ], seed.stream("computer")
+    quoted, place = _QUOTES.search(text), _PLACE.search(text)
+    yield {"type": "screenshot"}
+    if quoted:
+        yield {"type": "type", "text": next(filter(None, quoted.groups()))}
+    elif "screenshot" not in text.lower():
+        size = [_size(tool.options.get(f"display_{side}"), usual) for side, usual in _USUAL_SIZE.items()]
+        drawn = place.groups() if place else [side * (0.1 + 0.8 * rng.random()) for side in size]
+        x, y = (min(int(at), most - 1) for at, most in zip(drawn, size, strict=True))
+        yield {"type": "click", "button": "left", "x": x, "y": y}
 
 
 def _size(value: Json, usual: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else usual
 
 
-def read_actions(text: str, size: tuple[int, ...], rng: Random) -> Iterator[Action]:
-    """Return the actions that a text asks for, in its order; a click if it asks for none that is known.
-
-    `size` is the width and the height of the screen; what has no place in the text gets one drawn on it.
-    """
-    quoted = [found.span() for found in _QUOTED.finditer(text)]
-    verbs = [verb for verb in _VERB.finditer(text) if not any(start <= verb.start() < end for start, end in quoted)]
-    ends = [*(verb.start() for verb in verbs[1:]), len(text)]
-    found = [(str(verb.lastgroup), text[verb.end() : end]) for verb, end in zip(verbs, ends, strict=False)]
-    for verb, rest in found[:_MOST_ACTIONS] or [("open", text)]:
-        drawn = tuple(int(side * (0.1 + 0.8 * rng.random())) for side in size)
-        yield from _actions(verb, rest, drawn, size)
-
-
-def _actions(verb: str, rest: str, drawn: tuple[int, ...], size: tuple[int, ...]) -> Iterator[Action]:
-    address, keys, place, quoted = (pattern.search(rest) for pattern in (_ADDRESS, _KEYS, _PLACE, _QUOTED))
-    x, y = (min(int(at), most - 1) for at, most in zip(place.groups() if place else drawn, size, strict=True))
-    match verb:
-        case "type":
-            said = quoted[0][1:-1] if quoted else _TURN.split(rest, maxsplit=1)[0].strip(" .,;:!?\n")
-            if said:
-                yield {"type": "type", "text": said}
-        case "open" if address:
-            yield {"type": "keypress", "keys": ["CTRL", "L"]}
-            yield {"type": "type", "text": address[0].rstrip(".,;:!?")}
-            yield {"type": "keypress", "keys": ["ENTER"]}
-        case "press" if keys:
-            names = re.split(r"\s*\+\s*", keys[1].upper())
-            yield {"type": "keypress", "keys": [_KEY_NAMES.get(name, name) for name in names]}
-        case "scroll":
-            amount = _AMOUNT.search(rest)
-            pixels = int(amount[0]) if amount else size[1] // 2
-            yield {"type": "scroll", "x": x, "y": y, "scroll_x": 0, "scroll_y": -pixels if " up" in rest else pixels}
-        case "look":  # each conversation begins with a look
-            return
-        case _:
-            yield {"type": "click", "button": "left", "x": x, "y": y}
-
-
 _MOST_READ, _LONGEST_QUERY, _LONGEST_MCP_QUERY = 4_000, 200, 1_000  # characters
-_MOST_ACTIONS = 30
 _FENCE = lazy_pattern(r"```(?:\w*\n)?([^`]+)```")
 _TICKS = lazy_pattern(r"`([^`\n]+)`")
 _QUOTES = lazy_pattern(r'"([^"\n]+)"|“([^“”]+)”|«([^«»]+)»')
@@ -246,27 +207,8 @@ _SUM = lazy_pattern(r"[\d(][\d.()]{0,30}(?:\s*[-+*/%]{1,2}\s*[\d(][\d.()]{0,30})
 _NUMBER = lazy_pattern(r"(?<![\w.])-?\d{1,15}(?:\.\d{1,15})?(?![\w.]*\w)")
 _PATH = lazy_pattern(r"(?<![\w./-])[\w./-]{0,100}\w\.[A-Za-z]\w{0,7}\b(?!\.\w)")
 _DELETE = lazy_pattern(r"\b(?:delete|remove)\b", re.IGNORECASE)
-
-_VERB = lazy_pattern(
-    r"\b(?:(?P<scroll>scroll)|(?P<type>type|(?<!press )(?<!hit )(?<!the )enter|write|input|fill(?:\s+in)?)"
-    r"|(?P<open>open|go\s+to|navigate(?:\s+to)?|visit|browse(?:\s+to)?)|(?P<press>press|hit)"
-    r"|(?P<click>click|tap|select|choose)|(?P<look>(?:take\s+(?:a|another)\s+)?screenshot))\b",
-    re.IGNORECASE,
-)
-_QUOTED = lazy_pattern(r"\"[^\"\n]{1,500}\"|“[^”\n]{1,500}”|`[^`\n]{1,500}`|(?<!\w)'[^'\n]{1,500}'(?!\w)")
 _USUAL_SIZE = {"width": 1024, "height": 768}
-_PLACE = lazy_pattern(r"(?<![\w.])(\d{1,5})\s?[,x]\s?(?:y\s?=\s?)?(\d{1,5})(?![\w.]*\w)")
-_ADDRESS = lazy_pattern(
-    r"\bhttps?://[^\s\"'<>]{1,500}|(?<![\w@.])(?:[a-z0-9-]{1,63}\.){1,5}[a-z]{2,12}\b(?:/[^\s\"'<>]{0,300})?", re.I
-)
-_AMOUNT = lazy_pattern(r"(?<![\w.])\d{1,5}(?![\w.]*\w)")
-_KEYS = lazy_pattern(
-    r"^\s*(?:the\s+)?((?:(?:ctrl|control|alt|shift|cmd|command|meta)\s*\+\s*){0,3}(?:enter|return|esc(?:ape)?|tab"
-    r"|space|backspace|delete|home|end|page(?:up|down)|f\d{1,2}|(?<=\+)\w|(?<=\+\s)\w))\b",
-    re.IGNORECASE,
-)
-_KEY_NAMES = {"RETURN": "ENTER", "ESCAPE": "ESC", "CONTROL": "CTRL", "COMMAND": "CMD"}
-_TURN = lazy_pattern(r"[,.;\n]|\s(?:and|then|in(?:to)?|on|at|inside)\s", re.IGNORECASE)
+_PLACE = lazy_pattern(r"(?<![\w.])(\d{1,5})\s?[,x]\s?(\d{1,5})(?![\w.]*\w)")
 # Tools that are used once for each message of the user, by how their types begin: the item, and what it says.
 _ONCE: Mapping[str, tuple[str, Callable[[Tool, str], Mapping[str, Json] | None]]] = {
     "web_search": ("web_search_call", lambda tool, text: {"query": _query(text), "sources": []}),

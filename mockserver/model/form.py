@@ -5,8 +5,7 @@ An answer is shaped whatever it comes from: the results of tools, the conversati
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,100 +14,27 @@ from mockserver.core.call import Call
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
-from mockserver.model.fillers import capitalized, english, note, pick
+from mockserver.model.fillers import capitalized, english, note
 from mockserver.model.loose import shape_of
 from mockserver.model.orders import NUMBER, Request, word_group
-from mockserver.model.prose import Speaker, blank, sentences
+from mockserver.model.prose import Speaker
 from mockserver.model.schema.scalars import known_text
 from mockserver.model.shapes import find_shape
 from mockserver.model.topic import ENGLISH, SENTENCE, content_words
 from mockserver.model.vocabulary import RULING, excerpt, folded, number_of, singular, vocabulary, words
 
 
-class Length(Struct, frozen=True):
-    """A number of words, sentences, lines, paragraphs or items; `bound` is `exactly`, `most`, `fewer` or empty."""
-
-    number: int
-    unit: str
-    bound: str = ""
-
-
-@lru_cache(maxsize=256)  # as the same instructions come with each request of a client
-def find_length(order: str) -> Length | None:
-    """Return the length that a text orders: "in at most 8 words", "3 bullet points"."""
-    for found in _LENGTH.finditer(order) if _MEASURED.search(order) else ():
-        before = [word for word in found["before"].lower().split() if word not in ("a", "the", "an")]
-        lead = order[max(0, found.start() - 2) : found.start()].rstrip(" ")
-        starts = not before and (not lead or lead[-1] in ".!?;:,\n()—-")
-        is_last = _LAST.match(order, found.end()) is not None
-        unit = singular(found["unit"].split()[0].lower()).partition("-")[0]
-        is_vague = found["number"].lower() in ("a", "an") and "single" not in found[0].lower()
-        if unit == "word" and is_vague and before[-1:] != ["in"]:
-            continue
-        if starts or is_last or found["joint"] == "-" or (before and before[-1] in word_group("before_lengths")):
-            bound = next((name for word in before if (name := _BOUND_WORDS.get(word))), "")
-            return Length(number_of(found["number"]), {"bullet": "item", "point": "item"}.get(unit, unit), bound)
-    return None
-
-
-def shape_answer(request: Request, rng: Random) -> str | None:
-    """Return an answer of the length, or the list, that a prompt orders; None if it orders none."""
-    length = find_length(request.text) or find_length(request.rules)
-    made = _write_list(request, length, rng)
-    if made is not None or length is None:
-        return made
-    number = min(length.number - (length.bound == "fewer"), 3000)
-    said = [found[0].strip() for found in SENTENCE.finditer(request.found)] if request.found else []
-    match length.unit:
-        case "word" if number == 1:
-            return _write_word(request, rng)
-        case "word":
-            return _write_words(request, said, replace(length, number=number), rng)
-        case "paragraph":
-            lengths = ((at, rng.randrange(3, 5)) for at in range(min(number, 20)))
-            texts = (_write_sentences(request, said * (not at), each, rng, opened=not at) for at, each in lengths)
-            return "\n\n".join(texts)
-    return _write_sentences(request, said, min(number, 50), rng, between="\n" * (length.unit == "line"))
-
-
-def _write_word(request: Request, rng: Random) -> str:
-    known = {*words(request.text)}
-    values = [word for _, value in request.facts for word in value.split()[:1] if word.lower() not in known]
-    if values:
-        return values[0].strip(".,;:!?")
-    proper = [word for word in request.topic.words if word[:1].isupper()]
-    return capitalized(pick(proper or english("aspects"), rng))
-
-
-def _write_sentences(
-    request: Request, said: Sequence[str], number: int, rng: Random, *, between: str = "", opened: bool = True
-) -> str:
-    made = sentences(request.topic, rng, opened=opened and not said)
-    more = (found[0].strip() for each in made for found in SENTENCE.finditer(each))
-    return (between or blank(request.topic)).join(islice(chain(said, more), number))
-
-
-def _write_words(request: Request, said: Sequence[str], length: Length, rng: Random) -> str:
-    """About as many words; a whole sentence of at most so many, if one fits."""
-    if length.bound in ("most", "fewer"):
-        candidates = (*said, *islice(sentences(request.topic, rng), 8), f"{note(rng).capitalize()}.")
-        if fitting := [each for each in candidates if len(each.split()) <= length.number]:
-            return fitting[0]
-    spoken = (word for sentence in chain(said, sentences(request.topic, rng)) for word in sentence.split())
-    return " ".join(islice(spoken, length.number)).rstrip(".,;:?!") + "."
-
-
-def _write_list(request: Request, length: Length | None, rng: Random) -> str | None:
+def write_list(request: Request, rng: Random) -> str | None:
+    """Return the list that a prompt orders, of what tools returned first; None if it orders none."""
     counted, order = _find_counted(request.text), request.text
-    is_bulleted = request.find(_BULLETED) is not None
+    points, is_bulleted = request.find(_POINTS), request.find(_BULLETED) is not None
     if counted is None and (_SEPARATED.search(request.rules) or is_bulleted):
         counted, order = _find_counted(request.rules), f"{request.rules}\n{request.text}"
-    points = length is not None and length.unit == "item"
     if not (counted or points or is_bulleted or _LIST.search(folded(request.text))):
         return None
-    number = min((number_of(counted["number"]) if counted else length.number if length and points else 0) or 1, 50)
-    if not counted and not points:
-        number = len(request.facts) or rng.randrange(3, 6)
+    counting = counted or points
+    number = number_of(counting["number"]) if counting else len(request.facts) or rng.randrange(3, 6)
+    number = min(max(number, 1), 50)
     made = [capitalized(f"{key}: {value}" if key else value) for key, value in request.facts]
     about = request.text if order is not request.text else _find_material(order) or request.topic.subject
     noun = counted["noun"].lower() if counted and not made else ""
@@ -133,51 +59,49 @@ def _find_material(text: str) -> str:
 
 
 def _make_items(noun: str, number: int, about: str, rng: Random) -> list[str]:
-    """Return so many items of a noun; questions, searches and keywords are made of a text."""
+    """Return so many items of a noun; questions, searches and keywords are made of the words of a text."""
     thing = singular(noun)
-    last = words(thing)[-1:] or ("",)
+    last, telling = words(thing)[-1:] or ("",), content_words(about, ENGLISH)
+    is_reworded = about.endswith("?") and last[0] in english("wording", "list_items")
     kind = next((kind for kind in ("question", "query", "keyword") if last[0] in english(kind, "list_items")), "")
-    if about.endswith("?") and last[0] in english("wording", "list_items"):
-        kind = "question"
+    kind = "question" if is_reworded else kind
+    if kind == "keyword" and about:
+        return [*telling, *(word for word in english("aspects") if word not in telling)][:number]
     if kind and about:
-        return _make_of_text(kind, number, about, rng)
+        templates, subject = english(f"{kind}_templates", "list_items"), " ".join(telling[:5]) or about[:80]
+        first = rng.randrange(len(templates))
+        pairs = [rng.sample(english("aspects"), 2) for _ in range(number)]
+        turned = [*templates[first:], *templates[:first], *templates[-1:] * number]
+        return [capitalized(each.format(about=subject, a=a, b=b)) for each, (a, b) in zip(turned, pairs, strict=False)]
     if not noun or noun in word_group("points"):
         aspects = rng.sample(english("aspects"), min(number, len(english("aspects"))))
-        made = [f"{aspect.capitalize()}: {note(rng)}" for aspect in aspects]
-        return made + [f"Point {at}: {note(rng)}" for at in range(len(made) + 1, number + 1)]
+        heads = [*map(str.capitalize, aspects), *(f"Point {at}" for at in range(len(aspects) + 1, number + 1))]
+        return [f"{head}: {note(rng)}" for head in heads]
     drawn = (known_text(thing, rng) for _ in range(4 * number))
     known = [*dict.fromkeys(text for text in drawn if text is not None)][:number]
-    if len(known) == number:
-        return known
     adjectives = rng.sample(english("adjectives"), len(english("adjectives")))
     names = [f"{adjective.capitalize()} {thing}" for adjective in adjectives]
-    return [f"{name}{turn}" for turn in ("", " 2", " 3") for name in names][:number]
-
-
-def _make_of_text(kind: str, number: int, about: str, rng: Random) -> list[str]:
-    telling = content_words(about, ENGLISH)
-    if kind == "keyword":
-        return [*telling, *(word for word in english("aspects") if word not in telling)][:number]
-    templates, subject = english(f"{kind}_templates", "list_items"), " ".join(telling[:5]) or about[:80]
-    first, made = rng.randrange(len(templates)), []
-    for at in range(number):
-        one, other = rng.sample(english("aspects"), 2)
-        template = templates[(first + at) % len(templates)] if at < len(templates) else templates[-1]
-        made.append(capitalized(template.format(about=subject, a=one, b=other)))
-    return made
+    return known if len(known) == number else [f"{name}{turn}" for turn in ("", " 2", " 3") for name in names][:number]
 
 
 def finish_answer(answer: str, request: Request, rng: Random) -> str:
-    """Return an answer behind the label and in the tags that a prompt orders, or only its number."""
+    """Return an answer of the length, behind the label and in the tags that a prompt orders, or only its number."""
     if found := request.find(_NUMBER_ALONE):
         order = found.string
         number = _NUMBER.search(answer) or _NUMBER.search(order, order.rfind(".", 0, len(order) - 1) + 1)
         answer = number[0] if number else str(rng.randrange(2, 100))
-    answer = _add_label(answer, request, rng)
-    if request.find(_BOXED) and "\\boxed" not in answer:
-        number = _NUMBER.search(answer.rpartition(" = ")[2])
-        answer = f"{answer}\n\n\\boxed{{{number[0] if number else answer.partition('.')[0]}}}"
-    return _add_tags(answer, request, rng)
+    return _add_tags(_add_label(_shorten(answer, request), request, rng), request, rng)
+
+
+def _shorten(answer: str, request: Request) -> str:
+    """As many of the words or sentences of an answer as a prompt orders."""
+    found = request.find(_LENGTH)
+    if found is None:
+        return answer
+    number = number_of(found["number"])
+    if found["unit"].lower() == "word":
+        return " ".join(answer.split()[:number]).rstrip(".,;:?!") + "." * (number > 1)
+    return "".join(islice((each[0] for each in SENTENCE.finditer(answer)), number)).strip()
 
 
 def _add_label(answer: str, request: Request, rng: Random) -> str:
@@ -242,13 +166,13 @@ def find_closing(call: Call) -> Closing:
                 messages[at] = replace(messages[at], text=messages[at].text.replace(sentence, " "))
     if not found:
         return Closing(call)
-    order, by_user = found[-1]
-    approves = _APPROVING.search(order[0]) is not None
-    if approves and not call.turn and _OF_FEEDBACK.search(order[0]):
-        return Closing(replace(call, messages=tuple(messages)))
-    is_idle = messages[-1].role == "user" and _GOING_ON.fullmatch(messages[-1].text) is not None
-    alone = (bool(call.turn or by_user) and is_idle) or (approves and not order["ending"])
-    return Closing(replace(call, messages=tuple(messages)), (order["quoted"] or order["bare"]).strip(), alone)
+    (order, by_user), last, call = found[-1], messages[-1], replace(call, messages=tuple(messages))
+    approves = not order["ending"] and _APPROVING.search(order[0]) is not None
+    if approves and not call.turn and "feedback" in order[0]:
+        return Closing(call)
+    is_idle = last.role == "user" and word_group("going_on").issuperset(words(last.text[:_LONGEST_IDLE]))
+    alone = approves or (bool(call.turn or by_user) and is_idle)
+    return Closing(call, (order["quoted"] or order["bare"]).strip(), alone)
 
 
 def without_form(call: Call) -> Call:
@@ -276,20 +200,15 @@ def _strip_form(text: str, original: str, names: Sequence[str]) -> str:
     return next(filter(_TWO_LETTERS.search, rests), original)
 
 
-_OF_LENGTH = (
-    r"(?:(?:very|short|brief|single|full|complete|simple|concise|clear|key|main|different|bullet(?=[ -])|more|or|less"
-    r"|fewer|english)[ -]){0,2}%s(?:words?(?!\s+(?:of|for|problem|count)\b)"
-    r"|sentences?|lines?|paragraphs?|bullets?(?:[ -]points?)?|points?|items)\b"
-)
 _LENGTH = lazy_pattern(
-    rf"(?i)(?P<before>(?:\b[a-z]+ +){{0,4}})\b(?P<number>{NUMBER})(?P<joint>[ -]){_OF_LENGTH % '(?P<unit>'})"
+    rf"(?i)\b(?:in|with|under|exactly|most|than|max|within|to|an?|only|write|give) (?P<number>{NUMBER})[ -](?:\w+ )?"
+    rf"(?P<unit>word(?!s? (?:of|for|problem|count)\b)|sentence)s?\b"
 )
-_MEASURED = lazy_pattern(r"(?i)\b(?:words?|sentences?|lines?|paragraphs?|bullets?|points?|items)\b")
-_BOUND_WORDS = {"exactly": "exactly", "most": "most", "more": "most", "max": "most", "maximum": "most"}
-_BOUND_WORDS |= {"within": "most", "up": "most", "fewer": "fewer", "less": "fewer", "under": "fewer", "below": "fewer"}
-_LAST = lazy_pattern(
-    r"(?i)\s*(?:only|please|max(?:imum)?|long|or (?:less|fewer)|at most|answers?|repl(?:y|ies))?\s*(?:[:.!\n]|\Z)"
+_SO_LONG = (
+    rf"(?:(?:exactly|about|at most|at least|only|just|no more than|under|up to)\s+){{0,2}}{NUMBER}[ -]"
+    r"(?:\w+[ -]){0,2}(?:words?(?!\s+(?:of|for|problem|count)\b)|sentences?|lines?|paragraphs?|points?|items)\b"
 )
+_POINTS = lazy_pattern(rf"(?i)\b(?P<number>{NUMBER})[ -](?:\w+[ -])?(?:bullets?|points|items)\b")
 _ONE_TEXT = lazy_pattern(
     r"\b(?:write|create|make|produce|generate)\b(?: me)? (?:an?|my|our) (?!(?:\w+ )?(?:list|set|table|outline"
     r"|plan|number)\b)"
@@ -326,7 +245,6 @@ _NUMBER_ALONE = lazy_pattern(
 )
 _NUMBER = lazy_pattern(r"(?:(?<!\w)-)?\d+(?:[.,]\d+)*")
 _NUMERIC_GAP = lazy_pattern(r"\s?[<\[{]?(?:(?:the|a|your|final) )?(?:number|score|rating|integer|value|result|\d)")
-_BOXED = lazy_pattern(r"\\boxed")
 _ORDERED_LABEL = lazy_pattern(
     r"\b(?i:(?P<begin>begin|start|prefix|precede)|end|finish|conclude|close|put|write|give|report|state|place|provide"
     r"|be)\b(?:[^\n]{0,80}?\b(?i:with|after|behind|template|format|line|by|as)\b)?(?i:\s+(?:the|a|line|words?|label"
@@ -345,6 +263,7 @@ _IN_TAGS = lazy_pattern(
     r"|explain|show"
     r"|analy[sz]e|use(?! the\b)|begin|start)\b[^.!?\n<]{0,80}<[a-z][\w-]{0,30}>(?:[^.!?\n]|\.{3}){0,200}"
 )
+_LONGEST_IDLE = 200  # characters of a message that only asks to go on
 _MOST_RULING = 5  # instructions that are read at the beginning, and at the end
 _SENTENCE_WITH_QUOTES = lazy_pattern(r"(?:[^.!?\n]|[.!?](?=[\"'`”’*])){1,1000}[.!?]?")
 _CLOSING = lazy_pattern(
@@ -371,20 +290,12 @@ _FAILING = lazy_pattern(
     r"(?i)\b(?:when|once|if)\b[^,.\n]{0,80}?\b(?:not|cannot|can't|unable|don't|doesn't|isn't|fails?"
     r"|(?:user|customer|human) (?:says?|asks?|wants?|is|has))\b"
 )
-_OF_FEEDBACK = lazy_pattern(r"(?i)\b(?:feedbacks?|addressed|comments have)\b")
 _APPROVING = lazy_pattern(
     r"(?i)\b(?:feedbacks?|nothing to \w+|no (?:comments?|changes?|issues)|satisf\w+|approv\w+|addressed|correct"
     r"|acceptable|good)\b"
 )
-_GOING_ON = lazy_pattern(
-    r"(?i)\W*(?:(?:please|ok|okay|continue|go on|proceed|keep going|carry on|thanks?|great|good|otherwise|the|with|task"
-    r"|work|keep|on|next|step|and|all)\b\W*)*"
-)
 _TWO_LETTERS = lazy_pattern(r"[^\W_]{2}")
 _OPTION = r"[\"'`“]?(?:(?:yes|no|true|false)\b|(?-i:[A-Z][A-Z_]*\b|\d{1,2}))[\"'`”]?"
-_SO_LONG = (
-    rf"(?:(?:exactly|about|at most|at least|only|just|no more than|under|up to)\s+){{0,2}}{NUMBER}[ -]{_OF_LENGTH % ''}"
-)
 _ANY_FORM = (
     r"(?:(?:(?:an?|the|one|valid|plain|raw|single|strict)\s+){0,3}(?:json|xml|ya?ml|csv|html|markdown)\b(?!\s+files?\b)"
     rf"|{_OPTION}(?:\s*,\s*{_OPTION}){{0,12}}(?:\s*[/|]\s*|,?\s*or\s+){_OPTION}"

@@ -29,8 +29,8 @@ from mockserver.model.arguments.records import find_record
 from mockserver.model.choosing import properties_of
 from mockserver.model.conversation import unwrap
 from mockserver.model.fillers import phrase
-from mockserver.model.form import find_closing, finish_answer, shape_answer
-from mockserver.model.forms import find_form, find_notation
+from mockserver.model.form import find_closing, finish_answer, write_list
+from mockserver.model.forms import find_form
 from mockserver.model.notations import answer_in_notation
 from mockserver.model.orders import Request, decide, obey
 from mockserver.model.passages import (
@@ -98,7 +98,7 @@ def answer_in_words(call: Call, seed: Seed, options: Options) -> DraftChoice:
     answer = obey(asked, rng)
     if answer is None and results is None and (results := find_passage(call, about)) is not None:
         asked = replace(asked, found=results)
-    answer = answer or shape_answer(asked, rng) or results or write_text_on(about, call, rng, options)[0]
+    answer = answer or write_list(asked, rng) or results or write_text_on(about, call, rng, options)[0]
     return _draft(end.close(separator_after_prompt(call) + finish_answer(answer, asked, rng)))
 
 
@@ -153,7 +153,7 @@ def arguments(call: Call, seed: Seed, options: Options) -> DraftChoice:
 def find_described_value(call: Call, seed: Seed) -> DraftChoice | None:
     """Return the value that a prompt describes when the request names no format, in its notation; None if none."""
     said, rules = call.last_user, _ruling(call)
-    found = find_notation(said, rules) or find_shape(said, rules)
+    found = find_shape(said, rules)
     if found is None and any(map(asks_for_json, (excerpt(said), excerpt(rules)))):
         return json(call, seed, {})
     if found is None and (found := find_form(excerpt(said)) or find_form(excerpt(rules))):

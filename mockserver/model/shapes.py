@@ -1,8 +1,7 @@
-"""The JSON that a prompt describes: by a schema, a declared type, an example, keys or words; in this order."""
+"""The JSON that a prompt describes: by a schema, an example, keys or words; in this order."""
 
 import re
 from collections.abc import Callable, Mapping
-from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,18 +9,14 @@ from msgspec.structs import replace
 from mockserver.core.json import Json, compact
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.loose import (
-    DEEPEST,
-    LONGEST_OBJECT,
     MOST_KEYS,
     NAMES_OF_TYPES,
     QUOTED_OPTION,
     FoundValue,
-    decode,
     find_objects,
     guess_shape,
     list_of,
     options_of_note,
-    read_loosely,
     record_of,
     schema_of_note,
     shape_of,
@@ -41,14 +36,14 @@ class Described(Struct, frozen=True):
 def find_shape(said: str, rules: str = "", *, json_anyway: bool = False) -> Described | None:
     """Return the shape of the JSON that the user or the instructions want; None where nobody asks for JSON.
 
-    A schema is believed before a declared type, that before an example, that before keys or words; of two equals what
-    the user says. `json_anyway`: the request itself asks for JSON.
+    A schema is believed before an example, that before keys or words; of two equals what the user says.
+    `json_anyway`: the request itself asks for JSON.
     """
     said, rules = (_undouble(excerpt(text, _MOST_READ)) for text in (said, rules))
     asking = [text for text in (said, rules) if asks_for_json(text)]
     if not asking and not json_anyway:
         return None
-    for find in (_find_schema, _find_declared, _find_example, _find_keys, _find_list):
+    for find in (_find_schema, _find_example, _find_keys, _find_list):
         for text in (said, rules):
             believed = text in asking or (find is _find_schema and bool(asking)) or not asking
             if believed and (found := find(text)) is not None:
@@ -76,16 +71,9 @@ def _shape_in(text: str, found: FoundValue, said: str) -> Described:
     counted = _COUNT.search(f"{text}\n{rest}") if schema.get("type") == "array" else None
     if counted:
         schema, rest = _set_number(schema, counted), rest.replace(counted[0], " ")
-    opening, closing = _find_frame(text, found, said)
+    fenced = any(_FENCED.search(folded(each)) for each in (text, said))
+    opening, closing = ("```json\n", "\n```") if fenced else ("", "")
     return Described(schema, rest, lambda value: f"{opening}{compact(value)}{closing}")
-
-
-def _find_frame(text: str, found: FoundValue, said: str) -> tuple[str, str]:
-    """What stands around a value: a fence that somebody orders, or the marks around an example, `[CONTENT]`."""
-    if any(_FENCED.search(folded(each)) for each in (text, said)):
-        return "```json\n", "\n```"
-    marked = _MARKED.search(text)
-    return (f"{marked['open']}\n", f"\n{marked['close']}") if marked and marked.end("open") <= found.start else ("", "")
 
 
 def _holds_list(schema: Mapping[str, Json]) -> bool:
@@ -121,8 +109,7 @@ def asks_for_json(text: str) -> bool:
     """Whether a text orders an answer in JSON."""
     said = folded(text)
     if "json" not in text.lower():
-        is_object = "{" in said and (_ORDERED_OBJECT.search(said) or _MARKED.search(text)) is not None
-        return is_object or ("[" in said and _LIST_SHOWN.search(text) is not None)
+        return "{" in said and _ORDERED_OBJECT.search(said) is not None
     return bool(_ORDERED.search(said)) and not _ABOUT_JSON.search(said)
 
 
@@ -177,37 +164,6 @@ def _are_properties(value: Mapping[str, Json]) -> bool:
     )
 
 
-def _find_declared(text: str) -> FoundValue | None:
-    """The last type that a text declares, in TypeScript or as the fields of a Python class, with those it refers to."""
-    blocks: dict[str, FoundValue] = {}
-    for found in islice(_TYPE.finditer(text), MOST_KEYS):
-        block = read_loosely(text, found.end() - 1)
-        if block:
-            blocks[found[1] or found[2]] = FoundValue(text[found.end() - 1 : block.end], found.start(), block.end)
-    for found in islice(_CLASS.finditer(text), MOST_KEYS):
-        fields = "\n".join(f"{name}: {kind.strip()}" for name, kind in _FIELD.findall(found[2]))
-        listed = re.findall(r"=[ \t]*([\"'][^\"'\n]{1,60}[\"'])", found[2])  # of an enumeration
-        blocks[found[1]] = FoundValue(f"{{{fields}\n}}" if fields else "|".join(listed), *found.span())
-    referred = {name for key, block in blocks.items() for name in _WORD.findall(block.value) if name != key}
-    root = next((name for name in reversed(blocks) if name not in referred), None)
-    if root is None:
-        return None
-    bodies = {name: block.value for name, block in blocks.items() if name != root}
-    body = blocks[root].value
-    for _ in range(DEEPEST // 4):
-        body = _WORD.sub(lambda found: bodies.get(found[0], found[0]), body[:LONGEST_OBJECT], _MOST_WORDS)
-    read = read_loosely(body[:LONGEST_OBJECT], 0)
-    if read is None:
-        return None
-    made = shape_of(read.value)
-    record = made["items"] if made.get("type") == "array" else made
-    optional = {name for found in _OPTIONAL.finditer(body) for name in found.groups()}
-    record["required"] = [name for name in record.get("required", ()) if name not in optional]
-    start, end = min(block.start for block in blocks.values()), max(block.end for block in blocks.values())
-    is_listed = re.search(rf"(?i)\b{root}\[\]|(?:list|array)(?:\[|<| of ){root}", text[:start] + text[end:])
-    return FoundValue(list_of(made) if is_listed and made is record else made, start, end)
-
-
 def _find_list(text: str) -> FoundValue | None:
     """A list of what the words around `JSON array` name: "list 3 fruits as a JSON array"."""
     listings = [*_LISTING.finditer(text)]
@@ -223,9 +179,6 @@ def _find_list(text: str) -> FoundValue | None:
 
 def _find_example(text: str) -> FoundValue | None:
     """The object that is shown as an answer; else the first that the words around it call a shape or an example."""
-    if (listed := _LIST_SHOWN.search(text)) and (texts := decode(text, listed.start("list"))) and texts.value:
-        number = {"minItems": len(texts.value), "maxItems": len(texts.value), "uniqueItems": True}
-        return replace(texts, value={**list_of({"type": "string"}), **number})
     objects = [*find_objects(text)]
     for found in objects:
         if found.value and _SHOWN_AS_ANSWER.search(text[max(0, found.start - _NEAR) : found.start]):
@@ -236,19 +189,8 @@ def _find_example(text: str) -> FoundValue | None:
             return keys
         is_shown = _LIKE.search(before) and not _GIVEN.search(before[-_NEAR:])
         if found.value and (is_shown or _IS_SHAPE.match(behind) or _TO_FILL.search(before)):
-            others, end = _alternatives(text, found.end)
-            schema = {"enum": [found.value, *others]} if others else shape_of(found.value)
-            return FoundValue(schema, found.start, end)
+            return replace(found, value=shape_of(found.value))
     return None
-
-
-def _alternatives(text: str, end: int) -> tuple[list[Json], int]:
-    """The objects that follow another after `or`, and where the last of them ends."""
-    others: list[Json] = []
-    while len(others) < MOST_KEYS and (joint := _OR.match(text, end)) and (found := decode(text, joint.end())):
-        others.append(found.value)
-        end = found.end
-    return others, end
 
 
 def _find_keys(text: str) -> FoundValue | None:
@@ -297,20 +239,8 @@ def _notes(text: str, at: int, key: re.Pattern[str]) -> tuple[dict[str, str], in
     return notes, end
 
 
-_MOST_READ, _MOST_FOR_KEYS, _MOST_WORDS = 50_000, 8_000, 1_000  # characters; words of a declared type
+_MOST_READ, _MOST_FOR_KEYS = 50_000, 8_000  # characters
 _CUE, _NEAR = 160, 60  # characters before an object that may say what it is
-_TYPE = lazy_pattern(
-    r"\b(?:interface|type)\s+(\w{1,60})(?:\s+extends \w{1,60})?\s*=?\s*\{|\b([A-Z]\w{2,60}) = \{(?=['\"])"
-)
-_CLASS = lazy_pattern(
-    r"(?m)^[ \t]*class (\w{1,60})(?:\([^)\n]{0,100}\))?:[ \t]*\n((?:(?:[ \t]{1,40}[^\n]{1,500}|[ \t]{0,40})(?:\n"
-    r"|$)){1,60})"
-)
-_FIELD = lazy_pattern(r"(?m)^[ \t]+(\w{1,60})[ \t]*:[ \t]*([^=#\n]{1,200})")
-_OPTIONAL = lazy_pattern(
-    r"(?:^|[{;,\n])\s*(\w{1,60})(?:\?:|: ?(?:Optional\[|[^\n;,/]{1,100}\|\s?(?:None|null|undefined)\b))"
-)
-_WORD = lazy_pattern(r"\b\w{1,60}\b(?!\s*\??:)")  # but for keys
 _TYPE_NAMES = r"string|text|integer|int|number|float|boolean|bool|list|array|date"
 _SCHEMA_TYPES = (*NAMES_OF_TYPES, "array")
 _OF_TOOL = lazy_pattern(r"(?i)\b(?:arg(?:ument)?s?|inputs?|param(?:eter)?s?|tools?|functions?)\b")
@@ -329,11 +259,6 @@ _DOUBLED = lazy_pattern(r"\{\{\s*[\"\w][^{}]{0,200}[:}]")
 _FENCED = lazy_pattern(
     r"(?:in|within|inside|as|using|be|with)\s+(?:a |an |the |triple )*"
     r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|fenced|backticks)"
-)
-_MARKED = lazy_pattern(r"(?P<open>\[(?P<name>[A-Z_]{2,20})\])\s*\{[^\0]{1,4000}?\}\s*(?P<close>\[/(?P=name)\])")
-_LIST_SHOWN = lazy_pattern(
-    r"(?i)\b(?:list|array) of (?:strings|\w{3,20}s)\b[^\n]{0,60}\b(?:format|form|like)\b[^\n\[]{0,30}"
-    r"(?P<list>\[\s*\"[^\]{}]{1,500}\])"
 )
 _SHOWN_AS_ANSWER = lazy_pattern(r"(?i)(?:<output>|\boutput:|\bexample json:|\bexample output:)\s*(?:```(?:json)?\s*)?$")
 _LIKE = lazy_pattern(
@@ -416,7 +341,6 @@ _ORDERED_OBJECT = lazy_pattern(
     r"\b(?:respond|reply|answer|return|output)(?:\s+(?:with|only|just|either|as|in|an?|the|object|form|format"
     r"|like)){0,5}:?\s*`{0,3}(?=\{\s*\"\w)"
 )
-_OR = lazy_pattern(r"\s{0,3}(?:,\s{0,3})?(?:or|\|)\s{0,3}(?=\{)")
 _AS_OPTIONAL = lazy_pattern(r"(?i)[,; ]*\boptional\b[,:; ]*")
 _OF_KEY = lazy_pattern(
     r"(?i)\w[\"'`]?\s*(?:\(|:|=| is| as)\s*(?:an? )?(?:list|array) of (?:objects? (?:with|like) )?(?:$|\{)"

@@ -255,8 +255,6 @@ PHRASINGS["conditional words"] = [
     ("Return TRUE if the sentence is a question; return FALSE otherwise. Sentence: Is it late?", matches("TRUE|FALSE")),
 ]
 PHRASINGS["forms"] = [
-    ("What date is 3 days after 2026-11-23? Reply in YYYY-MM-DD format only.", matches(r"\d{4}-\d\d-\d\d")),
-    ("When does summer start? Use the format DD/MM/YYYY, nothing else.", matches(r"\d\d/\d\d/\d{4}")),
     (
         "Classify the text as positive, negative, neutral with a confidence from 0 to 1. Respond in the format: sentiment|confidence\nText: love it",
         matches(r"(positive|negative|neutral)\|(0(\.\d+)?|1(\.0+)?)"),
@@ -264,10 +262,6 @@ PHRASINGS["forms"] = [
     (
         "Think step by step, then give the final answer on the last line as 'Answer: <number>'. If a train travels 60 km per hour for 2 hours, how far does it go?",
         matches(r".*\nAnswer: \d+"),
-    ),
-    (
-        "Describe a server as YAML with keys host, port and tags (a list). No explanation.",
-        matches(r"host: .+\nport: \d+\ntags:(\n\s*- .+)+"),
     ),
     (
         "Extract the fields into XML tags <name>, <age>. Text: Tom is 31 years old.",

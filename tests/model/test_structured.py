@@ -268,25 +268,6 @@ def test_ranges() -> None:
     }
 
 
-def test_types_of_typescript() -> None:
-    types = "interface Line { sku: string; qty: number }\ninterface Order { id: string; lines: Line[]; note?: string }"
-    found = find_shape(f"Return JSON of this type:\n{types}")
-    assert found is not None
-    assert found.schema["required"] == ["id", "lines"]
-    assert list(found.schema["properties"]["lines"]["items"]["properties"]) == ["sku", "qty"]
-
-
-def test_classes_of_python() -> None:
-    classes = (
-        "class Mood(str, Enum):\n    HAPPY = 'happy'\n    SAD = 'sad'\n\n"
-        "class Review(BaseModel):\n    mood: Mood\n"
-        "    stars: int = Field(description='from 1')\n    by: str | None = None\n"
-    )
-    assert ordered(f"Return JSON:\n{classes}\nI am sad, 2 stars") == '{"mood":"sad","stars":2}'
-    recursive = "class Node(BaseModel):\n    name: str\n    children: list[Node]\n"
-    assert set(json.loads(ordered(f"Return JSON:\n{recursive}"))) == {"name", "children"}
-
-
 @pytest.mark.parametrize(
     "said",
     [
@@ -297,18 +278,6 @@ def test_classes_of_python() -> None:
 )
 def test_a_prompt_that_describes_the_impossible_gets_json_nevertheless(said: str) -> None:
     assert json.loads(ordered(said))
-
-
-def test_a_type_that_is_a_list() -> None:
-    found = find_shape("Respond in JSON of type:\ntype Users = { name: string; age?: number }[]")
-    assert found is not None
-    assert found.schema["type"] == "array"
-    assert found.schema["items"]["required"] == ["name"]
-
-
-def test_types_that_refer_to_each_other() -> None:
-    types = [f"interface I{at} {{ x: I{at + 1}; y: I{at + 1}[] }}" for at in range(20)]
-    assert find_shape("Respond in JSON.\n" + "\n".join(types)) is not None
 
 
 @pytest.mark.parametrize(

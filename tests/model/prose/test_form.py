@@ -54,8 +54,6 @@ def test_an_answer_looks_as_ordered(text: str, pattern: str) -> None:
     ("text", "result", "answer"),
     [
         ("Exactly 2 bullet points.", '{"temp": 12, "sky": "clear"}', "- Temp: 12\n- Sky: clear"),
-        ("Answer in one word.", '{"temp": 12, "sky": "clear"}', "12"),
-        ("In one word.", "sunny, 21 degrees", "sunny"),
         ("Is it raining? Answer yes or no.", '{"raining": false}', "no"),
         ("Answer yes or no: is it warm?", "It is not warm.", "no"),
         ("Reply in at most 9 words.", "Sunny.", "Weather (Oslo): Sunny."),

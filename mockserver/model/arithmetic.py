@@ -4,7 +4,6 @@ import ast
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 
@@ -89,30 +88,8 @@ _SUM = lazy_pattern(
     rf"){{1,20}}[ )]{{0,8}}(?![\w/-])"
 )
 _SUPERFLUOUS = lazy_pattern(r",|(?<![\d.,])0+(?=\d)")
-_OPERAND = rf"[-(]{{0,4}}(?:{_NUMERAL})(?:[ )]{{0,3}}[-+*/][-( ]{{0,3}}(?:{_NUMERAL})){{0,10}}[)]{{0,4}}"
-_COMPARED = lazy_pattern(rf"(?i)({_OPERAND})\s*(==|!=|[<>]=|[<>=≠≤≥])\s*({_OPERAND})")
-_COMPARISONS: Mapping[str, Callable[[Fraction, Fraction], bool]] = {
-    **dict.fromkeys(("=", "=="), operator.eq),
-    **dict.fromkeys(("!=", "≠"), operator.ne),
-    **dict.fromkeys((">=", "≥"), operator.ge),
-    **dict.fromkeys(("<=", "≤"), operator.le),
-    ">": operator.gt,
-    "<": operator.lt,
-}
 _SPACED = lazy_pattern(r"[+*]|\s[-/]\s")
 _CUE = lazy_pattern(
     r"(?i)(?:what(?:'s| is| are| does)|how much is|calculate|compute|evaluate|solve|result of|value of|"
     r"work out|equals?|math:?|simplify|sum:?)\s*:?\s*(?:an?\s|the\s)?$"
 )
-
-
-def comparison_holds(text: str) -> bool | None:
-    """Whether the first comparison of a text holds, `2+2 = 5`; None where there is none."""
-    found = _COMPARED.search(_as_signs(text))
-    if found is not None:
-        with suppress(SyntaxError, ValueError, ZeroDivisionError):
-            one, other = (
-                _value(ast.parse(_SUPERFLUOUS.sub("", side).strip(), mode="eval")) for side in found.group(1, 3)
-            )
-            return _COMPARISONS[found[2]](one, other)
-    return None

@@ -13,7 +13,7 @@ from mockserver.core.call import Tool
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
-from mockserver.model.arithmetic import comparison_holds, compute
+from mockserver.model.arithmetic import compute
 from mockserver.model.choosing import find_best
 from mockserver.model.fillers import capitalized, english
 from mockserver.model.loose import shape_of
@@ -117,17 +117,13 @@ def rephrase(request: Request, rng: Random) -> str | None:
 def write_code(request: Request, rng: Random) -> str | None:
     """A stub in the language that is asked for; fenced unless only code may be written."""
     said, alone = _CODE.search(request.text), request.find(_CODE_ALONE)
-    if said is None and (alone is None or _LANGUAGES.search(alone.string.lower()) is None):
+    spoken = [found[1] for text in (request.text, request.rules) if (found := _LANGUAGES.search(text.lower()))]
+    if said is None and (alone is None or not spoken):
         return None
-    spoken = (_LANGUAGES.search(text.lower()) for text in (request.text, request.rules))
-    named = next((found[1] for found in spoken if found), "python")
-    language = next(
-        (name for name in ("sql", "bash", "java", "go") if named.endswith(name)), _ALIASES.get(named, named)
-    )
-    purpose = _PURPOSE.search(request.text)
-    told = content_words(purpose[1] if purpose else request.text, ENGLISH)
-    about = [word for word in told if not _SAID_OF_CODE.fullmatch(word)]
+    named = next(iter(spoken), "python")
+    language = "sql" if named.endswith("sql") else _ALIASES.get(named, named)
     signed = _SIGNATURE.search(request.text)
+    about = [word for word in content_words(request.text, ENGLISH) if word.lower() not in word_group("said_of_code")]
     name = signed[1] if signed else "_".join([*map(singular, about[:1]), *about[1:3]])
     text = (english(language, "code") or english("python", "code"))[0]
     text = text.format(name=name or "main", about=" ".join(request.text.split()).rstrip(".?!")[:100]).strip()
@@ -171,11 +167,8 @@ def decide(request: Request) -> str | None:
     for order in (request.text, request.rules):
         outcomes = [*_OUTCOME.finditer(order)] if len(_CASE.findall(order)) > 1 else []
         spoken = {(each["quoted"] or each["caps"]).strip(): each for each in outcomes}
-        if (
-            not outcomes
-            or (len(spoken) < 2 and not _OTHERWISE.search(order))
-            or (_RATED.search(order) and all(map(str.isdecimal, spoken)))
-        ):
+        is_rating = all(map(str.isdecimal, spoken)) and _RATED.search(order)
+        if not spoken or is_rating or (len(spoken) < 2 and not _OTHERWISE.search(order)):
             continue
         if outcomes[-1].end() - outcomes[0].start() > _LONGEST_ORDER:  # words of a manual, not the cases of one order
             continue
@@ -186,17 +179,15 @@ def decide(request: Request) -> str | None:
             before = order[outcomes[at - 1].end() if at else cut : each.start()]
             after = order[each.end() : outcomes[at + 1].start() if at + 1 < len(outcomes) else len(order)]
             conditions[word] = before if _CASE.search(before) else _CLAUSE_END.split(after, maxsplit=1)[0]
-        fitness = {
-            word: count_shared_words(said, request.found or rest)
-            for word, said in conditions.items()
-            if not _OTHERWISE.search(said)
-        }
-        best = max(fitness, key=lambda word: fitness[word], default=None)
+        stated = {word: said for word, said in conditions.items() if not _OTHERWISE.search(said)}
+        fitness = {word: count_shared_words(said, request.found or rest) for word, said in stated.items()}
+        best = max(fitness, key=fitness.__getitem__, default=None)
+        fits = best is not None and fitness[best] > 0
         approving = next((word for word, said in conditions.items() if _APPROVED.search(said)), None)
-        if approving is None and len(spoken) < 2 and not (best and fitness[best]):
+        if approving is None and len(spoken) < 2 and not fits:
             return None
-        other = next((word for word in conditions if word not in fitness), None)
-        return best if best and fitness[best] and not approving else approving or other or next(iter(spoken))
+        other = next((word for word in conditions if word not in stated), None)
+        return approving or (best if fits else other) or next(iter(spoken))
     return None
 
 
@@ -230,7 +221,7 @@ def choose(request: Request, rng: Random) -> str | None:
 def pick(options: Mapping[str, str], said: str, request: Request, rng: Random) -> str:
     """Return the option that is true, is the result, is named, or fits best what is said; else any."""
     truths = {truth(option): option for option in options}
-    if truths.keys() == {True, False} and (is_true := _is_true(said, request)) is not None:
+    if truths.keys() == {True, False} and (is_true := _is_true(request)) is not None:
         return truths[is_true]
     result, spoken = compute(request.text, bare=True), set(re.findall(r"[\w+-]+", said.lower()))
     right = [option for option, text in options.items() if text == result]
@@ -267,12 +258,11 @@ def _choose_number(request: Request, rng: Random) -> str | None:
     return "\n".join(f"{shown['doc']}{at}{shown['relevance']}{max(1, 9 - place)}" for place, at in enumerate(relevant))
 
 
-def _is_true(said: str, request: Request) -> bool | None:
-    """Whether a comparison holds, `2+2 = 5`, or what tools returned says so; None where nothing is known."""
-    if (holds := comparison_holds(said)) is not None or not request.found:
-        return holds
+def _is_true(request: Request) -> bool | None:
+    """Whether what tools returned says so; None where they returned nothing."""
     stated = (truth(value) for _, value in request.facts)
-    return next((value for value in stated if value is not None), not _DENIAL.search(request.found))
+    denied = _DENIAL.search(request.found) is not None
+    return next((value for value in stated if value is not None), not denied if request.found else None)
 
 
 def _find_lettered(text: str) -> dict[str, str]:
@@ -357,13 +347,6 @@ _LANGUAGES = lazy_pattern(
 )
 _ALIASES = {"js": "javascript", "ts": "typescript", "golang": "go", "sqlite": "sql", "shell": "bash"}
 _SIGNATURE = lazy_pattern(r"\b([A-Za-z_]\w{1,60})\(([\w, ]{1,80})\)")
-_PURPOSE = lazy_pattern(r"(?i)\b(?:that|which|to|for)\s+([^.?!\n]{3,200})")
-_SAID_OF_CODE = lazy_pattern(
-    r"(?i)write|create|implement|generate|make|code|functions?|scripts?|programs?|class|quer(?:y|ies)|return|only"
-    r"|called"
-    r"|named|snippet|python|javascript|typescript|java|rust|ruby|php|bash|shell|sql|give|show|question|markdown"
-    r"|output|nothing"
-)
 _BARE_RESULT = lazy_pattern(
     r"(?i)\b(?:only|just)\b[^.\n]{0,30}\b(?:number|result|answer|value|digits?|integer)\b|\bnumber only\b"
     r"|\bno (?:explanation|words|text)\b"

@@ -319,7 +319,6 @@ PHRASINGS["many others"] += [
         "Label the text with exactly one of these classes: joy, anger, fear. Text: I am so happy. Only the class.",
         matches("joy|anger|fear"),
     ),
-    ("True or false: 3 > 2. One word.", matches("(?i)true")),
     ("Is the sky green? Answer with Y or N only.", matches("[YN]")),
     ('When you are done reading, answer simply "Done."', matches(r"Done\.?")),
     ('Say "Hi Bob" and stop.', matches("Hi Bob")),

@@ -30,7 +30,6 @@ def answered(text: str, *, rules: str = "", result: str = "") -> str:
         ("Which is larger, A) cat or B) dog? Answer with the letter only.", "[AB]"),
         ("Select the right option and give only its letter. 9-3=? A. 5 B. 6 C. 7", "B"),
         ("Which is a mammal?\na) trout\nb) whale\nReply with the letter.", "[ab]"),
-        ("Answer true or false: 2+2=5", "false"),
         ("True or false: 3*3 = 9", "True"),
         ("Answer yes or no: is 7 greater than 3?", "yes"),
         ("Give one word only: opposite of hot", r"\w+"),

@@ -9,12 +9,11 @@ from functools import cache, lru_cache
 
 from msgspec import Struct
 
-from mockserver.core.call import Tool
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
 from mockserver.model.arithmetic import compute
-from mockserver.model.choosing import find_best
+from mockserver.model.choosing import find_option
 from mockserver.model.fillers import capitalized, english
 from mockserver.model.loose import shape_of
 from mockserver.model.schema.scalars import known_text
@@ -227,8 +226,9 @@ def pick(options: Mapping[str, str], said: str, request: Request, rng: Random) -
     right = [option for option, text in options.items() if text == result]
     named = [option for option in options if option.lower() in spoken and truth(option) is None and len(option) > 1]
     found = right or named
-    if not found and (fitting := find_best(said, [Tool(option, text) for option, text in options.items()], {})):
-        return fitting.name
+    told = {option: "" if text == option else text for option, text in options.items()}
+    if not found and (fitting := find_option(said, told)) is not None:
+        return fitting
     return found[0] if len(found) == 1 else [*options][rng.randrange(len(options))]
 
 

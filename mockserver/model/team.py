@@ -11,7 +11,7 @@ from mockserver.core.call import Call, Message, Tool
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.evidence import alike
-from mockserver.model.choosing import HANDOFF, find_best, find_tool_requests
+from mockserver.model.choosing import HANDOFF, find_option, find_tool_requests
 from mockserver.model.orders import find_options
 from mockserver.model.vocabulary import RULING, excerpt, folded, parts, vocabulary
 
@@ -33,13 +33,18 @@ def choose_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
         best: str | None = None
         if ends and len(options) > len(ends):
             best = _choose_next(call, [option for option in options if option not in ends], ends[0])
-        elif len(options) > 1 and _find_hints(call, options):
-            best = choose_name(call.last_user, options, call)
+        elif len(options) > 1 and (_find_hints(call, options) or not _is_named(call.last_user, options)):
+            best = choose_name(call.last_user, options, call) if "default" not in inner else None
         elif not options and isinstance(inner, Mapping) and inner.get("type") == "string":
             names = _find_names(call, name, str(inner.get("description") or ""), about)
             best = (choose_name(call.last_user, names, call) or names[0]) if names else None
         found |= {name: best} if best else {}
     return found
+
+
+def _is_named(text: str, options: Sequence[str]) -> bool:
+    said = {*parts(excerpt(text, _LONGEST_REQUEST))}
+    return any(said.issuperset(parts(option)) for option in options)
 
 
 def find_colleague(call: Call, tool: Tool) -> dict[str, Json]:
@@ -60,9 +65,7 @@ def choose_name(text: str, names: Sequence[str], call: Call) -> str | None:
         for name in names:
             if any(alike(word, part) for part in parts(name) if part not in _GENERIC):
                 return name
-    hints = _find_hints(call, names)
-    found = find_best(text, [Tool(name, hints.get(name, "")) for name in names], {})
-    return None if found is None else found.name
+    return find_option(text, dict.fromkeys(names, "") | _find_hints(call, names))
 
 
 def choose_speaker(call: Call) -> str | None:

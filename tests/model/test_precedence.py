@@ -129,3 +129,8 @@ def test_a_schema_is_believed_before_what_its_description_tells() -> None:
     told = {"type": "integer", "description": "from 1 to 5", "allOf": [{"minimum": 7}]}
     schema = {"type": "object", "properties": {"stars": told}, "required": ["stars"]}
     assert json.loads(said("Hi", response_format="json_schema", schema=schema))["stars"] >= 7
+
+
+def test_names_may_be_in_small_letters() -> None:
+    answer = said("jason is 25 years old", response_format="json_schema", schema=USER)
+    assert json.loads(answer) == {"name": "jason", "age": 25}

@@ -42,7 +42,7 @@ def find_remainder(text: str, kind: str, used: Iterable[Mention]) -> Place | Non
         else:
             begin = polite + (verb.end() if verb and not asks else 0)
             place = _trim(text, (begin, end), taken, whole=False)
-        if place and text[slice(*place)].lower() not in word_set("requests"):
+        if place and text[slice(*place)].lower() not in word_set("requests") | _POINTING:
             return place
     return None
 
@@ -56,7 +56,8 @@ def _after_courtesy(text: str, start: int, end: int) -> int:
 
 
 def _sentences(text: str) -> Iterator[Place]:
-    start = 0
+    """Where the sentences of a text stand; JSON has none."""
+    start = len(text) if text.lstrip()[:1] in ("{", "[") else 0
     for found in _SENTENCE.finditer(text):
         if text[start : found.start()].strip():
             yield start, found.start()
@@ -91,7 +92,8 @@ def _trim(text: str, place: Place, taken: list[Place], *, whole: bool) -> Place 
     return (begin + lead, begin + len(piece)) if len(piece) > lead + 1 else None
 
 
-_REACH = 4_000
+_REACH = 4_000  # characters
+_POINTING = vocabulary("it this that them these those")
 _POLITE = lazy_pattern(
     r"^(?:(?:hi|hey|hello|ok(?:ay)?|so|well|now|please|pls|kindly|just|also|then|and|first|next|finally)\b[,!. ]*"
     r"|(?:can|could|would|will) (?:you|u|we)(?: please)?\b ?|i(?:'d| would)? (?:like|love|want|need)(?: you)? (?:to )?"

@@ -89,7 +89,8 @@ def test_rules_may_dictate_where_they_are_plain() -> None:
 @pytest.mark.parametrize(
     ("text", "rules", "options"),
     [
-        ("I love it. Answer with one of: positive, negative, neutral.", "", {"positive", "negative", "neutral"}),
+        ("I love it. Answer with one of: positive, negative, neutral.", "", {"positive"}),
+        ("It is here. Answer with one of: positive, negative, neutral.", "", {"positive", "negative", "neutral"}),
         ("Is the sky blue? Answer yes or no.", "", {"yes", "no"}),
         ("Output your verdict as [[A]] or [[B]].", "", {"[[A]]", "[[B]]"}),
         ("Choose one: red, green or blue", "", {"red", "green", "blue"}),
@@ -100,7 +101,7 @@ def test_rules_may_dictate_where_they_are_plain() -> None:
         ("Which?\nA) red\nB) green", "", {"A) red", "B) green"}),
         ("Which?\nA) red\nB) green\nAnswer with the letter only.", "", {"A", "B"}),
         ("My billing is wrong. Categories: billing, technical, other", "", {"billing"}),
-        ("I hate it", "Classify the message. Respond with either POSITIVE or NEGATIVE.", {"POSITIVE", "NEGATIVE"}),
+        ("I hate it", "Classify the message. Respond with either POSITIVE or NEGATIVE.", {"NEGATIVE"}),
         ("A refund, please", "Output only one of the following labels: [refund, shipping]", {"refund"}),
         ("Tell me about cats and dogs", "", {None}),
         ("One of the best films is a long one, or so they say", "", {None}),

@@ -101,3 +101,19 @@ def test_workers_in_words() -> None:
     rules = Message("system", "Respond with the worker to act next, or FINISH. Workers: researcher, coder.")
     assert choose_speaker(call(rules, CODE)) == "coder"
     assert choose_speaker(call(rules, CODE, Message("user", "plot()", name="coder"))) == "FINISH"
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("I was charged twice", "billing"),
+        ("The app crashes on startup", "technical"),
+        ("How do I reset my password?", "account"),
+        ("A technical question about billing", "technical"),
+    ],
+)
+def test_a_label_is_chosen_by_what_it_is_meant_for(text: str, label: str) -> None:
+    schema = route("technical", "billing", "account", name="category")
+    (part,) = auto(call(text, response_format="json_schema", schema=schema), Seed(1), {}).parts
+    assert isinstance(part, Text)
+    assert json.loads(part.text) == {"category": label}

@@ -79,7 +79,7 @@ _PERCENT = lazy_pattern(r" / 100 \* ")
 @cache
 def _spoken() -> Sequence[tuple[re.Pattern[str], str]]:
     """What is said in words, and in signs."""
-    return [(re.compile(f"(?i){spoken}"), signs) for spoken, signs in word_lists("patterns")["spoken_sums"]]
+    return [(lazy_pattern(f"(?i){spoken}"), signs) for spoken, signs in word_lists("patterns")["spoken_sums"]]
 
 
 _NUMERAL = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,10})?(?![\d,])|\d{1,20}(?:\.\d{1,10})?"

@@ -316,7 +316,7 @@ def _language_request() -> re.Pattern[str]:
 
 
 def _letters(ranges: str) -> re.Pattern[str]:
-    return re.compile(f"[{ranges}]")
+    return lazy_pattern(f"[{ranges}]")
 
 
 _READ = 1000  # characters

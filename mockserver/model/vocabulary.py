@@ -304,7 +304,10 @@ def _groups() -> Mapping[str, frozenset[str]]:
 def _translated() -> Mapping[str, frozenset[str]]:
     translations = word_list("translations").items()
     return _collected(
-        (piece, stem(english)) for english, foreign in translations for word in foreign for piece in _words(word)
+        (piece, stem(english))
+        for english, foreign in translations
+        for word in foreign
+        for piece in ((word,) if word.isascii() else _words(word))
     )
 
 

@@ -111,7 +111,7 @@ def find_quoted(text: str) -> Iterator[Mention]:
 
 @cache
 def _scanners() -> Sequence[tuple[str, re.Pattern[str]]]:
-    return [(kind, re.compile(pattern)) for kind, pattern in word_lists("patterns")["literals"]]
+    return [(kind, lazy_pattern(pattern)) for kind, pattern in word_lists("patterns")["literals"]]
 
 
 def find_literals(text: str, *, sure: bool) -> Iterator[Mention]:

@@ -259,72 +259,36 @@ def _list_typed(ranges: Ranges, negated: bool) -> str:
 
 @lru_cache(maxsize=256)
 def _parse(pattern: str) -> Tree:
-    return sre.parse("".join(_python_syntax(pattern)))
+    return sre.parse(_write_for_python(pattern))
 
 
-def _python_syntax(pattern: str) -> Iterator[str]:
-    depth = 0
-    for piece in _PIECE.finditer(pattern):
-        depth += piece[0].startswith("(") - (piece[0] == ")")
-        if depth > _MAX_DEPTH:
-            raise ValueError("nested too deeply")
-        if piece["class"] is not None:
-            yield _python_class(piece["class"])
-        elif piece[0].startswith("\\"):
-            yield _python_escape(piece)
-        elif piece["name"]:
-            yield f"(?P<{piece['name']}>"
-        elif piece["flags"]:
-            yield "(?:" if piece["flags"].endswith(":") else ""
-        elif piece[0] == "[":
-            raise ValueError("a class without an end")
-        else:
-            yield "\\{" if piece["brace"] else piece[0]
+def _write_for_python(pattern: str, *, in_class: bool = False) -> str:
+    """What ECMAScript and Rust write otherwise than Python does, as Python writes it."""
 
-
-def _python_class(text: str) -> str:
-    negation, inner = ("^", text[2:-1]) if text.startswith("[^") else ("", text[1:-1])
-    if not inner:
-        if not negation:
-            raise ValueError("a class without characters")
-        return "."
-    return f"[{negation}{''.join(map(_python_member, _MEMBER.finditer(inner)))}]"
-
-
-def _python_member(found: re.Match[str]) -> str:
-    if found["low"]:
-        return "-".join(_python_member(_match_member(found[end])) for end in ("low", "high"))
-    if found[0].startswith("\\"):
-        return _python_escape(found, in_class=True)
-    return re.escape(found[0])
-
-
-def _match_member(text: str) -> re.Match[str]:
-    return next(_MEMBER.finditer(text))
-
-
-def _python_escape(found: re.Match[str], *, in_class: bool = False) -> str:
-    if found["property"]:
-        name = found["property"].strip("{}^").rpartition("=")[2]
-        ranges = _PROPERTIES.get(name[:2], _PROPERTIES.get(name[:1], _ASCII_LETTERS))
-        negated = found[0][1] == "P"
+    def rewrite(found: re.Match[str]) -> str:
+        text = found[0]
+        if found["class"]:
+            return r"[\s\S]" if text == "[^]" else f"[{_write_for_python(text[1:-1], in_class=True)}]"
+        if found["property"]:
+            name = found["property"].strip("{}^").rpartition("=")[2]
+            ranges = _PROPERTIES.get(name[:2], _PROPERTIES.get(name[:1], _ASCII_LETTERS))
+            ranges = _complement(ranges) if text[1] == "P" and in_class else ranges
+            return _write_ranges(ranges) if in_class else f"[{'^' * (text[1] == 'P')}{_write_ranges(ranges)}]"
+        if code := found["code"] or found["control"]:
+            return f"\\U{int(code, 16) if found['code'] else ord(code) % 32:08x}"
+        if found["name"]:
+            return f"(?P={found['name']})"
+        if found["escaped"]:
+            return {"z": r"\Z", "e": r"\x1b"}.get(found["escaped"], re.escape(found["escaped"]))
+        if text[0] == "\\":
+            return text
         if in_class:
-            return _write_ranges(_complement(ranges) if negated else ranges)
-        return f"[{'^' * negated}{_write_ranges(ranges)}]"
-    if found["code"]:
-        return f"\\U{int(found['code'].strip('{}'), 16):08x}"
-    if found["control"]:
-        return f"\\x{ord(found['control']) % 32:02x}"
-    if found["reference"]:
-        return f"(?P={found['reference']})"
-    char = found[0][1:]
-    if not char:
-        raise ValueError("a backslash at the end")
-    if char in _KNOWN_ESCAPES or (char.isdigit() and not in_class):
-        return found[0]
-    if char in "zZ" and not in_class:
-        return r"\Z"
-    return {"e": r"\x1b", "0": r"\x00"}.get(char, re.escape(char))
+            return re.escape(text)
+        if text[0] == "[":
+            raise ValueError("a class without an end")
+        return {"(?<": "(?P<", "{": r"\{", "-": r"\-"}.get(text, "" if text.startswith("(?") else text)
+
+    return _DIALECT.sub(rewrite, pattern)
 
 
 def _write_ranges(ranges: Ranges) -> str:
@@ -332,24 +296,16 @@ def _write_ranges(ranges: Ranges) -> str:
 
 
 _MAX_STEPS = 50_000  # characters and groups of one text
-_MAX_DEPTH = 60
 _MORE_REPEATS = 7  # beyond the minimum, where a pattern sets no maximum
 _KINDS = ("abcdefghijklmnopqrstuvwxyz", "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "-_.,:;!?/+*=#%&@()[]{}<>~ ", "é東")
 _AT_END = (sre.AT, sre.AT_END)
-_HEX = r"[0-9a-fA-F]"
-_ESCAPE = (
-    rf"\\(?:[pP](?P<property>\{{\^?[\w=]+\}}|[A-Z])|c(?P<control>[a-zA-Z])|k<(?P<reference>\w+)>"
-    rf"|(?:u(?={_HEX}{{4}})|x(?={_HEX}{{2}})|[ux](?=\{{{_HEX}{{1,6}}\}}))"
-    rf"(?P<code>(?<=u){_HEX}{{4}}|(?<=x){_HEX}{{2}}|\{{{_HEX}{{1,6}}\}})|.|$)"
-)
-_PIECE = lazy_pattern(
-    rf"{_ESCAPE}|(?P<class>\[\^?(?:\\.|[^\]\\])*\])|\(\?P?<(?P<name>[^\W\d]\w*)>|\(\?(?P<flags>[a-zA-Z-]*[:)])"
-    r"|(?P<brace>\{(?=,))|.",
+_DIALECT = lazy_pattern(
+    r"\\[pP](?P<property>\{\^?[\w=]+\}|[A-Z])|\\k<(?P<name>\w+)>|\\[ux]\{(?P<code>[0-9a-fA-F]{1,6})\}"
+    r"|\\c(?P<control>[a-zA-Z])|\\(?P<escaped>[^dDwWsSbBAZtnrfvaxuUN0-9\W])|\\."
+    r"|(?P<class>\[\^?(?:\\.|[^\]\\])*\])|\(\?<(?=[^\W\d]\w*>)|\(\?[a-zA-Z-]+\)|\{(?=,)"
+    r"|(?<=\\[dDwWsS])-|-(?=\\[dDwWsS])|[\[&~|]{2,}|\[",
     re.DOTALL,
 )
-_ONE = r"(?:\\(?:u[0-9a-fA-F]{4}|[ux]\{[0-9a-fA-F]{1,6}\}|x[0-9a-fA-F]{2}|c[a-zA-Z]|[^dDwWsSpP])|[^\\])"
-_MEMBER = lazy_pattern(rf"(?P<low>{_ONE})-(?P<high>{_ONE})|{_ESCAPE}|.", re.DOTALL)
-_KNOWN_ESCAPES = frozenset("dDwWsSbBAtnrfva")
 _CATEGORIES: dict[Any, Ranges] = {
     sre.CATEGORY_DIGIT: ((48, 57),),
     sre.CATEGORY_WORD: ((97, 122), (65, 90), (48, 57), (95, 95)),

@@ -14,14 +14,23 @@ from mockserver.core.call import Call
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
-from mockserver.model.fillers import capitalized, english, note
 from mockserver.model.loose import shape_of
 from mockserver.model.orders import NUMBER, Request, word_group
-from mockserver.model.prose import Speaker
+from mockserver.model.prose import ENGLISH, SENTENCE, Speaker, content_words
 from mockserver.model.schema.scalars import known_text
 from mockserver.model.shapes import find_shape
-from mockserver.model.topic import ENGLISH, SENTENCE, content_words
-from mockserver.model.vocabulary import RULING, excerpt, folded, number_of, singular, vocabulary, words
+from mockserver.model.vocabulary import (
+    RULING,
+    capitalized,
+    english,
+    excerpt,
+    folded,
+    note,
+    number_of,
+    singular,
+    vocabulary,
+    words,
+)
 
 
 def write_list(request: Request, rng: Random) -> str | None:

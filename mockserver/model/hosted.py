@@ -19,10 +19,9 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import SERVED_MCP, Item
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions
-from mockserver.model.arguments.free_text import find_announced
-from mockserver.model.fillers import sentence
+from mockserver.model.arguments.assigning import find_announced
 from mockserver.model.grammar import text_of
-from mockserver.model.vocabulary import pieces
+from mockserver.model.vocabulary import pieces, sentence
 
 Action = dict[str, Json]
 

@@ -24,13 +24,10 @@ from mockserver.core.json import Json, compact
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure, Part, Text
 from mockserver.core.seed import Random, Seed
-from mockserver.model.arguments import mentions
-from mockserver.model.arguments.records import find_record
+from mockserver.model.arguments import find_record, mentions
 from mockserver.model.choosing import properties_of
 from mockserver.model.conversation import unwrap
-from mockserver.model.fillers import phrase
 from mockserver.model.form import find_closing, finish_answer, write_list
-from mockserver.model.forms import find_form
 from mockserver.model.notations import answer_in_notation
 from mockserver.model.orders import Request, decide, obey
 from mockserver.model.passages import (
@@ -48,10 +45,10 @@ from mockserver.model.prose import (
     spend_reasoning,
     write_text_on,
 )
-from mockserver.model.shapes import Described, asks_for_json, find_shape
+from mockserver.model.shapes import Described, asks_for_json, find_form, find_shape
 from mockserver.model.team import choose_speaker, choose_values
 from mockserver.model.tool_uses import fill_schema, list_tool_uses, make_tool_use, waits, with_earlier_results
-from mockserver.model.vocabulary import excerpt
+from mockserver.model.vocabulary import excerpt, phrase
 
 Options = Mapping[str, Json]
 

@@ -16,13 +16,13 @@ from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments import quantities
 from mockserver.model.arguments.values import Mention
-from mockserver.model.fillers import word_lists
 from mockserver.model.vocabulary import (
     heading_of,
     language_of_prepositions,
     prepositions_of,
     singular,
     vocabulary,
+    word_lists,
     word_set,
     words_between_phrases,
 )

@@ -7,10 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from mockserver.core.seed import Seed
-from mockserver.model.arithmetic import compute
 from mockserver.model.form import finish_answer, write_list
-from mockserver.model.orders import Request, choose, decide, dictate, obey, rate
-from mockserver.model.topic import topic
+from mockserver.model.orders import Request, choose, compute, decide, dictate, obey, rate
+from mockserver.model.prose import topic
 
 
 def made(make: Callable[[Request, Random], str | None], text: str, rules: str = "", seed: int = 0) -> str | None:

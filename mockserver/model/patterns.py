@@ -57,22 +57,6 @@ def fullmatch(pattern: Pattern, text: str) -> bool:
     return _match_in_time(lambda seconds: pattern.fullmatch(text, timeout=seconds)) is not None
 
 
-def find_whole_words(source: str, text: str) -> list[str]:
-    """Find matches in a text that do not begin or end inside a word; none for a pattern that matches any word.
-
-    Raises PatternTimeoutError.
-    """
-    bare = _ANCHORS.sub("", source)
-    try:
-        inside = compile_pattern(rf"(?<!\w)(?:{bare})(?!\w)")
-        if any(fullmatch(compile_pattern(bare), word) for word in _UNLIKELY_WORDS):
-            return []
-        whole = _match_in_time(lambda seconds: list(inside.finditer(text[:_MAX_PROMPT], timeout=seconds)))
-        return [found[0] for found in whole if found[0].strip()]
-    except InvalidPatternError:
-        return []
-
-
 def _match_in_time(match: Callable[[float], Any]) -> Any:
     """What a match returns that is given seconds. Raises PatternTimeoutError if the pattern takes too long.
 
@@ -117,7 +101,6 @@ def draw_usual_texts(rng: Random) -> Iterator[str]:
 
 _TIMEOUT_S = 0.1  # a match takes microseconds unless the pattern backtracks without end
 _SAMPLES = 8
-_MAX_PROMPT = 4_000  # characters
 _MAX_SIZE = 20_000
 _SURROGATE = lazy_pattern("[\ud800-\udfff]")
 _FIRST_DAY = date(2024, 1, 1)
@@ -125,8 +108,6 @@ _WORDS = (
     *("amber", "border", "cedar", "delta", "ember", "field", "garden", "harbor", "island", "juniper", "kernel"),
     *("lantern", "meadow", "north", "orchard", "pepper", "quartz", "river", "summit", "timber", "valley", "window"),
 )
-_ANCHORS = lazy_pattern(r"^(?:\^|\\A)+|(?<!\\)(?:\$|\\[zZ])+$")
-_UNLIKELY_WORDS = ("qzxvw", "QZXVW", "Qzxvw", "qzx vwq", "Qzxvw zwq xqz")
 
 
 def sample(

@@ -1,7 +1,7 @@
-"""Text on what a prompt is about: its topic and language, and sentences, lorem ipsum, words, Markdown or reasoning on it.
+"""Text on what a prompt is about: topic and language, and sentences, lorem ipsum, words, Markdown or reasoning on it.
 
-A language is detected by script, then by stop words; English by default. English sentences come from templates, those of
-other languages are random words.
+A language is detected by script, then by stop words; English by default. English sentences come from templates, those
+of other languages are random words.
 """
 
 import re

@@ -242,7 +242,6 @@ def _notes(text: str, at: int, key: re.Pattern[str]) -> tuple[dict[str, str], in
 
 _MOST_READ, _MOST_FOR_KEYS = 50_000, 8_000  # characters
 _CUE, _NEAR = 160, 60  # characters before an object that may say what it is
-_TYPE_NAMES = r"string|text|integer|int|number|float|boolean|bool|list|array|date"
 _SCHEMA_TYPES = (*NAMES_OF_TYPES, "array")
 _OF_TOOL = lazy_pattern(r"(?i)\b(?:arg(?:ument)?s?|inputs?|param(?:eter)?s?|tools?|functions?)\b")
 _ORDERED = lazy_pattern(
@@ -298,20 +297,11 @@ _CUE_OF_RECORDS = lazy_pattern(
     r"(?:(?:the|exactly|an?)\s+)?|\bjson:\s+(?=\w{1,40} (?:is|\())|\bjson(?: \w+)? \((?=\w{2,40}(?:, \w{2,40})+\))"
 )
 _QUOTED_NAME = lazy_pattern(r"[\"'`][A-Za-z_][\w-]{0,60}[\"'`]")
-_VALUE = r"(?:[\"'`][^\"'`\n]{1,40}[\"'`]|(?!and\b)[\w+-]{1,24}(?![\w+-]))"
-_TOLD = (
-    rf"(?P<listed>(?:(?:one of|either|any of)[: ]{{1,2}})?(?:{_VALUE}(?:\s*[,/|]\s*(?:or\s+)?"
-    rf"|\s+or\s+)){{1,12}}{_VALUE}(?!\s*[(:])(?!\s(?:is|key|field)\b))|(?P<told>(?:(?!\s+and\s+(?:[\"'`]\w+[\"'`](?!\s"
-    rf"+(?:if|otherwise|when))|\w+\s*"
-    r"(?:\(|:|(?:is|as)\b)|an?\s+[\"'`]))[^,;.\n()]){1,100})"
-)
 _KEY_IN_ROW = lazy_pattern(
-    rf"(?:the |a |an )?(?:(?:list|array|key|field|string|number|boolean) (?:called|named) |(?:key|field"
-    rf"|property) (?=[\"'`]))?(?P<optional>optional )?(?!and\b|or\b|exactly\b){_NAME}(?: (?:key"
-    rf"|field)\b)?(?:\s*\(([^()\n]{{1,200}})\)"
-    r"|\s*:\s*((?:an? )?(?:array|list) of (?:objects? (?:with|like) )?\{[^{}]{1,300}\})|(?:\s*:\s+|\s+[–—-]\s+"
-    r"|,?\s+(?:which |that |whose value )?(?:is|are|as|set to|must be|should be|can be)\s+(?:either )?)"
-    rf"(?:{_TOLD})|,\s(?=an?\s(?:{_TYPE_NAMES})\b)(?P<kind>[^,;.\n()]{{3,60}}))?"
+    rf"(?:the |a |an )?(?:(?:list|array|key|field) (?:called|named) |(?:key|field|property) (?=[\"'`]))?"
+    rf"(?P<optional>optional )?(?!and\b|or\b|exactly\b){_NAME}(?: (?:key|field)\b)?(?:\s*\(([^()\n]{{1,200}})\)"
+    r"|(?:\s*:\s*|\s+[–—-]\s+|,?\s+(?:which |that |whose value )?(?:is|are|as|set to|must be|should be|can be)\s+)"
+    rf"(?P<told>(?:(?!\s+and\s+(?:[\"'`]\w+[\"'`]|\w+\s*(?:\(|:)|an?\s+[\"'`]))[^,;.\n()]){{1,100}}))?"
 )
 _GAP = lazy_pattern(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+|\s*&\s*|;\s*)(?:(?:an?|the|one)\s+)?(?=[\w\"'`*])")
 _NO_KEYS = vocabulary(

@@ -160,10 +160,6 @@ PHRASINGS["enumerations in words"] = [
         'JSON with the keys "route" (billing, technical or general) and "confidence" (0 to 1).',
         is_json(lambda v: v["route"] in ("billing", "technical", "general") and 0 <= v["confidence"] <= 1),
     ),
-    (
-        'Output a JSON object with key "grounded" that is "yes" if the answer is grounded and "no" otherwise.',
-        is_json(lambda v: v["grounded"] in ("yes", "no")),
-    ),
 ]
 PHRASINGS["N separated"] = [
     (

@@ -142,24 +142,12 @@ PHRASINGS["enumerations in words"] = [
         is_json(lambda v: v["label"] in ("spam", "ham") and 0 <= v["score"] <= 1),
     ),
     (
-        'Output JSON: severity is either "low", "medium" or "high"; summary is a string.',
-        is_json(lambda v: v["severity"] in ("low", "medium", "high") and "summary" in v),
-    ),
-    (
         "JSON object with `grade` (A, B, C, D or F) and `comment`.",
         is_json(lambda v: v["grade"] in list("ABCDF") and "comment" in v),
     ),
     (
-        "Respond with JSON. Keys: sentiment - positive, negative or neutral; reason - string.",
-        is_json(lambda v: v["sentiment"] in ("positive", "negative", "neutral") and "reason" in v),
-    ),
-    (
         'Return {"decision": "approve" or "reject", "why": string}',
         is_json(lambda v: v["decision"] in ("approve", "reject") and "why" in v),
-    ),
-    (
-        'Respond with a JSON object with the keys "category", which must be one of billing, tech, sales, and "urgent", a boolean. ¦ My invoice is wrong',
-        is_json(lambda v: v["category"] in ("billing", "tech", "sales") and isinstance(v["urgent"], bool)),
     ),
     (
         'JSON keys: "status" ("open" | "closed"), "id" (integer).',
@@ -172,10 +160,6 @@ PHRASINGS["enumerations in words"] = [
     (
         'Return a JSON object with a single key "binary_score" whose value is "yes" or "no".',
         is_json(lambda v: v["binary_score"] in ("yes", "no") and len(v) == 1),
-    ),
-    (
-        'Please output JSON with "winner" set to "A", "B" or "tie" and "explanation" as text.',
-        is_json(lambda v: v["winner"] in ("A", "B", "tie") and "explanation" in v),
     ),
 ]
 PHRASINGS["N separated"] = [

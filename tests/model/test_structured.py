@@ -251,13 +251,6 @@ def test_a_list_in_words(said: str, number: int) -> None:
     assert ordered("Extract all email addresses as a JSON array: bob@x.org, amy@y.org") == '["bob@x.org","amy@y.org"]'
 
 
-def test_a_number_of_objects() -> None:
-    users = json.loads(ordered("Return a JSON array of objects with keys name and email for two users."))
-    assert [list(user) for user in users] == [["name", "email"]] * 2
-    found = json.loads(ordered("Respond with JSON: key entities: list of {name, type}. Ann works at ACME."))
-    assert all(list(entity) == ["name", "type"] for entity in found["entities"])
-
-
 def test_ranges() -> None:
     found = find_shape('Return JSON: {"mood": ..., "score": 0-1, "stars": 1-5}')
     assert found is not None

@@ -185,36 +185,28 @@ def split_objects(
     return _of_records(records, found) or _repeated(text, found, props) or [(tuple(found), ())]
 
 
+_BY_SIZE = (
+    (lazy_pattern(r"(?i)\b(?:cheap|low)(?:est|er)\b"), vocabulary("price cost fare amount total fee rate"), 1),
+    (lazy_pattern(r"(?i)\b(?:fast|short|quick|near|clos)est\b"), vocabulary("duration time minute hour distance"), 1),
+    (lazy_pattern(r"(?i)\b(?:best|top|highest)\b"), vocabulary("rating score star rank"), -1),
+)
+
+
 def find_record(result: str, asked: str) -> list[str]:
     """Return, as JSON, the record of a list in JSON that a text asks for, "the cheapest one": else the first."""
     value = try_parse(result)
     lists = [value, *(value.values() if isinstance(value, dict) else ())]
     records = next((each for each in lists if isinstance(each, list) and each and isinstance(each[0], dict)), [])
-    if not records:
-        return []
-    found = _SUPERLATIVE.search(asked)
-    wanted = next((word for word in _BY_SIZE if found and found[1].lower() == word), "")
-    names, sign = _BY_SIZE.get(wanted, ((), 1))
-    sizes = [
-        [inner for key, inner in each.items() if {*parts(key)} & {*names}] for each in records if isinstance(each, dict)
-    ]
-    numbers = [sign * each[0] if each and isinstance(each[0], int | float) else float("inf") for each in sizes]
-    at = len(records) - 1 if wanted == "last" else numbers.index(min(numbers))
-    return [compact(records[at])]
+    if not records or "last" in asked:
+        return [compact(each) for each in records[-1:]]
 
+    def measure(record: Json) -> float:
+        sizes = [inner for key, inner in record.items() if isinstance(inner, int | float) and {*parts(key)} & names]
+        return sign * sizes[0] if sizes else float("inf")
 
-_MONEY, _TIME = (
-    ("price", "cost", "fare", "amount", "total", "fee", "rate"),
-    ("duration", "time", "minute", "hour", "distance"),
-)
-_BY_SIZE: Mapping[str, tuple[Sequence[str], int]] = {
-    **dict.fromkeys(("cheapest", "lowest", "cheaper"), (_MONEY, 1)),
-    **dict.fromkeys(("priciest", "highest"), (_MONEY, -1)),
-    **dict.fromkeys(("fastest", "shortest", "quickest", "nearest", "closest"), (_TIME, 1)),
-    **dict.fromkeys(("best", "top"), (("rating", "score", "star", "rank"), -1)),
-    "last": ((), 1),
-}
-_SUPERLATIVE = lazy_pattern(rf"(?i)\b({'|'.join(_BY_SIZE)})\b")
+    said = ((names, sign) for cue, names, sign in _BY_SIZE if cue.search(asked))
+    names, sign = next(said, (frozenset(), 1))
+    return [compact(min((each for each in records if isinstance(each, dict)), key=measure))]
 
 
 def _objects(found: Sequence[Mention], properties: Mapping[str, Json]) -> list[Part]:

@@ -18,7 +18,7 @@ from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import SERVED_MCP, Item
 from mockserver.core.seed import Seed
-from mockserver.model.arguments import Mentions
+from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.arguments.assigning import find_announced
 from mockserver.model.grammar import text_of
 from mockserver.model.vocabulary import pieces, sentence
@@ -48,17 +48,16 @@ def write_free_text(tool: Tool, said: Mentions, seed: Seed) -> str:
     """
     if tool.grammar is not None:
         return text_of(*tool.grammar, seed.branch("grammar", tool.name), said)
-    quoted = next(filter(None, (pattern.search(said.text) for pattern in (_FENCE, _TICKS, _QUOTES))), None)
-    if quoted and (text := next(filter(None, quoted.groups()), "").strip("\n")):
-        return text
-    return _after_name(tool, said.text) or sentence(seed.stream("custom", tool.name))
+    named = rf"(?is)^.{{0,60}}?\b{re.escape(tool.name)}\b(?: tool)?\s*(?:to|with|on|for|and)?\s*"
+    _, colon, after = (rest := re.sub(named, "", said.text, count=1)).partition(": ")
+    text = _find(said, "code", "quoted") or (after if colon else _POLITE.sub("", rest)).strip()
+    return text or sentence(seed.stream("custom", tool.name))
 
 
-def _after_name(tool: Tool, said: str) -> str:
-    named = re.compile(rf"^.{{0,60}}?\b{re.escape(tool.name)}\b(?:\s+tool)?\s*(?:to|with|on|for|and)?\s*", re.I | re.S)
-    rest = named.sub("", said, count=1)
-    _, colon, after = rest.partition(": ")
-    return (after if colon else _POLITE.sub("", rest)).strip()
+def _find(said: Mentions, *kinds: str) -> str:
+    """The first value of these kinds that a text mentions, the likeliest kind first; "" for none."""
+    found = (str(each.value) for kind in kinds for each in said.found if each.kind == kind)
+    return next(found, "").strip()
 
 
 def _is_done(kind: str, call: Call) -> bool:
@@ -67,28 +66,20 @@ def _is_done(kind: str, call: Call) -> bool:
     return kind in (*parts, *(made.kind for message in messages for made in message.tool_calls))
 
 
-def _query(text: str) -> str:
+def _search(tool: Tool, text: str) -> Mapping[str, Json]:
     place = find_announced(text, "query", ())
-    found = text[slice(*place)] if place else text
-    return " ".join(found.split())[:_LONGEST_QUERY].strip(" .?!\"'`") or "news"
+    query = " ".join((text[slice(*place)] if place else text).split())[:_LONGEST_QUERY].strip(" .?!\"'`")
+    return {"query": query or "news", **({"sources": []} if tool.kind.startswith("web") else {})}
 
 
 def _code(tool: Tool, text: str) -> Mapping[str, Json]:
-    container = tool.options.get("container")
+    container, said = tool.options.get("container"), mentions(text)
     named = {"container_id": container} if isinstance(container, str) and container else {}
-    return {"code": _quoted_code(text) or _computed(text), "outputs": [], **named}
-
-
-def _quoted_code(text: str) -> str:
-    found = _FENCE.search(text) or _TICKS.search(text)
-    return found[1].strip() if found else ""
-
-
-def _computed(text: str) -> str:
-    if found := _SUM.search(text):
-        return f"print({found[0].strip()})"
-    numbers = _NUMBER.findall(text)[:50]
-    return f"numbers = [{', '.join(numbers)}]\nprint(sum(numbers))" if numbers else "print('done')"
+    numbers = [str(each.value) for each in said.found if each.kind == "number"][:50]
+    summed = f"numbers = [{', '.join(numbers)}]\nprint(sum(numbers))" if numbers else "print('done')"
+    expression = _find(said, "expression")
+    code = _find(said, "code") or (f"print({expression})" if expression else summed)
+    return {"code": code, "outputs": [], **named}
 
 
 def _image(tool: Tool, text: str) -> Mapping[str, Json]:
@@ -97,24 +88,22 @@ def _image(tool: Tool, text: str) -> Mapping[str, Json]:
     return {"revised_prompt": " ".join(text.split())[:_LONGEST_QUERY], **stated}
 
 
-def _command(text: str) -> str:
-    found = _RUN.search(text)
-    return found[1].strip() if found else "ls"
-
-
 def _shell(tool: Tool, text: str) -> Mapping[str, Json] | None:
     """Commands for the client; nothing for a container, where the provider runs them without saying so."""
+    command = _find(mentions(text), "code") or "ls"
+    if tool.kind == "local_shell":
+        return {"command": ["bash", "-lc", command]}
     environment = tool.options.get("environment")
     contained = isinstance(environment, Mapping) and str(environment.get("type")).startswith("container")
-    return None if contained else {"commands": [_command(text)]}
+    return None if contained else {"commands": [command]}
 
 
 def _patch(tool: Tool, text: str) -> Mapping[str, Json]:
-    found, said = _PATH.search(text), _QUOTES.search(text)
-    path = found[0] if found else "notes.txt"
-    if _DELETE.search(text):
+    said = mentions(text)
+    path = _find(said, "path") or "notes.txt"
+    if text.lower().startswith(("delete", "remove")):
         return {"operation": {"type": "delete_file", "path": path}}
-    lines = (_quoted_code(text) or (said and said[1]) or "Hello.").splitlines()
+    lines = (_find(said, "code", "quoted") or "Hello.").splitlines()
     return {"operation": {"type": "create_file", "path": path, "diff": "".join(f"+{line}\n" for line in lines)}}
 
 
@@ -180,41 +169,29 @@ def _computer_step(tool: Tool, call: Call, seed: Seed) -> Item | None:
 
 
 def _list_actions(tool: Tool, call: Call, seed: Seed) -> Iterator[Action]:
-    text, rng = call.last_user[:_MOST_READ], seed.stream("computer")
-    quoted, place = _QUOTES.search(text), _PLACE.search(text)
+    said, rng = mentions(call.last_user[:_MOST_READ]), seed.stream("computer")
     yield {"type": "screenshot"}
-    if quoted:
-        yield {"type": "type", "text": next(filter(None, quoted.groups()))}
-    elif "screenshot" not in text.lower():
-        size = [_size(tool.options.get(f"display_{side}"), usual) for side, usual in _USUAL_SIZE.items()]
-        drawn = place.groups() if place else [side * (0.1 + 0.8 * rng.random()) for side in size]
-        x, y = (min(int(at), most - 1) for at, most in zip(drawn, size, strict=True))
+    if text := _find(said, "quoted", "code"):
+        yield {"type": "type", "text": text}
+    elif "screenshot" not in said.text.lower():
+        stated = {side: tool.options.get(f"display_{side}") for side in _USUAL_SIZE}
+        size = [given if type(given) is int and given > 0 else _USUAL_SIZE[side] for side, given in stated.items()]
+        place = [abs(int(each.value)) for each in said.found if each.kind == "number"][:2]
+        drawn = [int(side * (0.1 + 0.8 * rng.random())) for side in size]
+        x, y = (min(at, most - 1) for at, most in zip(place if len(place) == 2 else drawn, size, strict=True))
         yield {"type": "click", "button": "left", "x": x, "y": y}
 
 
-def _size(value: Json, usual: int) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else usual
-
-
 _MOST_READ, _LONGEST_QUERY, _LONGEST_MCP_QUERY = 4_000, 200, 1_000  # characters
-_FENCE = lazy_pattern(r"```(?:\w*\n)?([^`]+)```")
-_TICKS = lazy_pattern(r"`([^`\n]+)`")
-_QUOTES = lazy_pattern(r'"([^"\n]+)"|“([^“”]+)”|«([^«»]+)»')
 _POLITE = lazy_pattern(r"^\s*(?:please|can you|could you|would you|kindly)\s+", re.IGNORECASE)
-_RUN = lazy_pattern(r"\b(?:run|execute|call|type|use)\b[^`\n.!?]{0,60}`([^`\n]+)`", re.IGNORECASE)
-_SUM = lazy_pattern(r"[\d(][\d.()]{0,30}(?:\s*[-+*/%]{1,2}\s*[\d(][\d.()]{0,30}){1,30}")
-_NUMBER = lazy_pattern(r"(?<![\w.])-?\d{1,15}(?:\.\d{1,15})?(?![\w.]*\w)")
-_PATH = lazy_pattern(r"(?<![\w./-])[\w./-]{0,100}\w\.[A-Za-z]\w{0,7}\b(?!\.\w)")
-_DELETE = lazy_pattern(r"\b(?:delete|remove)\b", re.IGNORECASE)
 _USUAL_SIZE = {"width": 1024, "height": 768}
-_PLACE = lazy_pattern(r"(?<![\w.])(\d{1,5})\s?[,x]\s?(\d{1,5})(?![\w.]*\w)")
 # Tools that are used once for each message of the user, by how their types begin: the item, and what it says.
 _ONCE: Mapping[str, tuple[str, Callable[[Tool, str], Mapping[str, Json] | None]]] = {
-    "web_search": ("web_search_call", lambda tool, text: {"query": _query(text), "sources": []}),
-    "file_search": ("file_search_call", lambda tool, text: {"query": _query(text)}),
+    "web_search": ("web_search_call", _search),
+    "file_search": ("file_search_call", _search),
     "code_interpreter": ("code_interpreter_call", _code),
     "image_generation": ("image_generation_call", _image),
-    "local_shell": ("local_shell_call", lambda tool, text: {"command": ["bash", "-lc", _command(text)]}),
+    "local_shell": ("local_shell_call", _shell),
     "shell": ("shell_call", _shell),
     "apply_patch": ("apply_patch_call", _patch),
 }

@@ -238,7 +238,7 @@ def test_nothing_is_done_twice() -> None:
     looked = Message(
         "assistant", tool_calls=(ToolCall("1", "computer_use_preview", '{"type":"screenshot"}', "computer_call"),)
     )
-    taken = steps("hello", looked, Message("tool", tool_call_id="1"), Message("user", "click 5,5"))
+    taken = steps("hello", looked, Message("tool", tool_call_id="1"), Message("user", "click (5, 5)"))
     assert taken == [{**CLICK, "x": 5, "y": 5}]
 
 
